@@ -192,18 +192,30 @@ static int analysis_on_progress(void *userdata, uint64_t n_read, uint64_t n_tota
         return answer_progress(&((Analysis *) userdata)->work->answer, "reading", n_read, n_total);
 }
 
+/* Two snapshots were read: whether their ledger knows the names of who ended in between. */
+static int analysis_read_interval(Analysis *analysis, AnalysisRead *read, Side side,
+                                  Subject *before, Subject *after) {
+        int r = analysis_read_window(read, before, after);
+
+        if (r == 0 && subjects_loss_of_names(before, after))
+                comparison_lose_names(analysis->comparison, side);
+        return r;
+}
+
 /* The numbers of all threads, after their names. */
 static int analysis_read_numbers(Analysis *analysis, AnalysisRead *read) {
         Subject *subjects = analysis->call->subjects;
         int r = 0;
 
         if (comparison_wants_lives(analysis->comparison))
-                return analysis_read_window(read, &subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]);
+                return analysis_read_interval(analysis, read, SIDE_AFTER, &subjects[SIDE_BEFORE],
+                                              &subjects[SIDE_AFTER]);
         for (unsigned i = 0; i < analysis->n_sides && r == 0; i++) {
                 analysis->interval = (Side) i;
                 r = of_intervals(analysis)
-                            ? analysis_read_window(read, view_subjects_begin(analysis->call, i),
-                                                   view_subjects_end(analysis->call, i))
+                            ? analysis_read_interval(analysis, read, (Side) i,
+                                                     view_subjects_begin(analysis->call, i),
+                                                     view_subjects_end(analysis->call, i))
                             : analysis_read_side(read, (Side) i, &subjects[i]);
         }
         return r;
@@ -393,12 +405,15 @@ static int analysis_write_host_changes(Analysis *analysis, JsonWriter *writer) {
 }
 
 static void analysis_write_lives(const Analysis *analysis, JsonWriter *writer) {
+        const Subject *subjects = analysis->call->subjects;
         LifeCounts lives = comparison_lives(analysis->comparison);
 
         if (!comparison_wants_lives(analysis->comparison))
                 return;
         json_write_key(writer, "lives");
-        life_counts_write_json(writer, &lives);
+        life_counts_write_json(
+                writer, &lives,
+                subjects_loss_of_names(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]));
 }
 
 /* Work is known of threads whose run time both snapshots have: the first without says why. */
@@ -484,17 +499,17 @@ static int analysis_write_hosts(Analysis *analysis, JsonWriter *writer) {
 /* One of two intervals. */
 static void analysis_write_interval(const Analysis *analysis, Side side, const char *key,
                                     JsonWriter *writer) {
+        const Subject *from = view_subjects_begin(analysis->call, side);
+        const Subject *to = view_subjects_end(analysis->call, side);
         LifeCounts lives = comparison_lives_of(analysis->comparison, side);
 
         json_write_key(writer, key);
         json_write_object(writer);
-        analysis_write_side(writer, view_subjects_begin(analysis->call, side), "before",
-                            "sourcesBefore");
-        analysis_write_side(writer, view_subjects_end(analysis->call, side), "after",
-                            "sourcesAfter");
+        analysis_write_side(writer, from, "before", "sourcesBefore");
+        analysis_write_side(writer, to, "after", "sourcesAfter");
         json_write_member_u64(writer, "elapsedNs", view_subjects_elapsed_ns(analysis->call, side));
         json_write_key(writer, "lives");
-        life_counts_write_json(writer, &lives);
+        life_counts_write_json(writer, &lives, subjects_loss_of_names(from, to));
         json_write_end(writer);
 }
 

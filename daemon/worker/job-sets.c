@@ -192,6 +192,8 @@ static int read_captures(SetAnalysis *sets, AnalysisRead *read) {
                 set_comparison_begin(sets->comparison, &capture);
                 r = previous ? analysis_read_window(read, previous, members[i].subject)
                              : analysis_read_side(read, capture.side, members[i].subject);
+                if (previous && subjects_loss_of_names(previous, members[i].subject))
+                        set_comparison_lose_names(sets->comparison);
                 if (r == 0)
                         r = set_comparison_end(sets->comparison);
         }

@@ -10,6 +10,12 @@ def share_ledger(before, after):
     return before.ledger_id is not None and before.ledger_id == after.ledger_id
 
 
+def lost_names(before, after):
+    """Rows were put together: their sums are known of all threads alone."""
+    folded = [snapshot.document["ledger"]["folded_rows"] for snapshot in (before, after)]
+    return folded[0] != folded[1]
+
+
 def is_delay(name):
     return "_delay_" in name and not name.startswith(NOT_ACCOUNTED)
 

@@ -4,7 +4,7 @@ import copy
 import dataclasses
 import functools
 
-from ended import Ended, share_ledger
+from ended import Ended, lost_names, share_ledger
 from judge import judge, judge_growth
 from reduce import LIMIT, reduced, values_of
 from registry import COUNTERS, DELAY_FAMILIES, METRICS
@@ -236,6 +236,8 @@ def windows(before, after, axis):
         else:
             key = AXES[axis](life.latest)
         groups.setdefault(key, []).append(life)
+    if is_known and lost_names(before, after):
+        is_known, ended = False, {}
     for side, snapshot in enumerate((before, after) if is_known else ()):
         for row in snapshot.dead:
             if not row.own:

@@ -115,7 +115,9 @@ class Ledger:
     """What threads did that ended, by their names."""
 
     def __init__(self, rng, since_ns):
+        self.rng = rng
         self.id, self.since_ns = f"{rng.getrandbits(128):032x}", since_ns
+        self.n_folded = 0  # rows
         self.generation = 0
         self.rows = {}
 
@@ -146,9 +148,10 @@ class Ledger:
         columns = ["pcomm", "comm", "cgroup", "kthread", "self", *counts, *names]
         rows = [[*key, *(row[name] for name in counts), *(None if name in lacks else row.get(name) for name in names)]
                 for key, row in self.rows.items()]
-        none = dict.fromkeys("unfinished folded_rows overflow_exits lost_marks lost_records".split(), 0)
+        none = dict.fromkeys("unfinished overflow_exits lost_marks lost_records".split(), 0)
+        self.n_folded += self.rng.random() < 0.15
         exits = sum(row["exits"] for row in self.rows.values())
-        return ({"ledger": {"generation": self.generation, "exits": exits, **none},
+        return ({"ledger": {"generation": self.generation, "exits": exits, "folded_rows": self.n_folded, **none},
                  "dead": {"columns": columns, "rows": rows}},
                 {"ledgerId": self.id, "ledgerSinceBoottimeNs": self.since_ns})
 

@@ -167,15 +167,17 @@ static int print_unseen(const Lines *lines, const char *label, json_object *live
                         json_object *coverage, bool verbose) {
         uint64_t n = json_object_get_uint64(cell_member(lives, "ended"));
         bool measured = cell_member(coverage, "cpuUsedNs") && cell_member(coverage, "attributedNs");
-        json_object *reason = cell_member(coverage, "endedReason");
+        json_object *by_name = cell_member(lives, "endedReason");
+        json_object *reason = by_name ? by_name : cell_member(coverage, "endedReason");
         _cleanup_(buffer_done) Buffer line = {};
 
-        if (!reason || (!verbose && (measured ? host_lines_cover_all(coverage) : n == 0)))
+        if (!reason ||
+            (!verbose && !by_name && (measured ? host_lines_cover_all(coverage) : n == 0)))
                 return 0;
         buffer_append_text(&line, "the work of threads that ended ");
         if (n > 0)
                 buffer_append_format(&line, "(%llu vanished) ", (unsigned long long) n);
-        buffer_append_text(&line, "is not included: ");
+        buffer_append_text(&line, by_name ? "is in no group: " : "is not included: ");
         cell_append_text(&line, reason);
         return lines_print_buffer(lines, label, &line);
 }

@@ -37,6 +37,7 @@ struct Comparison {
         LifeCounts lives[SIDES];
         uint64_t n_exits[SIDES];     /* by the ledger; modulo 2^64 */
         GonePeaks gone_peaks[SIDES]; /* of threads that ended */
+        bool lost_names[SIDES];      /* comparison_lose_names() */
         uint64_t n_matched;
         uint64_t n_hidden_rows;
         uint64_t n_rows_above_threshold;
@@ -359,7 +360,9 @@ static int settle_group(Comparison *comparison, Group *group) {
                         .by_process = comparison->view.axis == VIEW_AXIS_PCOMM,
                 };
 
-                if (comparison->setup.has_ledger[side])
+                if (comparison->lost_names[side])
+                        group->dead[side] = group_dead_free(group->dead[side]);
+                else if (comparison->setup.has_ledger[side])
                         r = group_settle_dead(group, side, &sight);
         }
         return r == 0 && !group_is_empty(group) ? group_settle_window(group) : r;
@@ -732,6 +735,10 @@ void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer)
 
 int comparison_append_old_cgroup(const Comparison *comparison, Span key, Buffer *name) {
         return comparison->pairing ? pairing_append_old_name(comparison->pairing, key, name) : 0;
+}
+
+void comparison_lose_names(Comparison *comparison, Side side) {
+        comparison->lost_names[side] = true;
 }
 
 void comparison_set_host(Comparison *comparison, Side side, const HostUse *host) {

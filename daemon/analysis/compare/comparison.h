@@ -19,6 +19,7 @@
  *     comparison_fold_life() instead, for every life of a thread, when the view wants a window; or
  *     comparison_fold_work() instead, for every life of a thread in each of two intervals
  *     comparison_fold_dead() for every row of the ledgers of an interval, if it has one
+ *     comparison_lose_names() if that ledger lost names
  *     comparison_set_host()  what the hosts did, where that is known
  *     comparison_finish()    once: reduces and orders everything
  *     comparison_n(), comparison_write(), comparison_hidden_*()
@@ -124,6 +125,13 @@ _must_check_ int comparison_fold_work(Comparison *comparison, Side side, const T
  */
 _must_check_ int comparison_fold_dead(Comparison *comparison, Side side, Side end,
                                       const DeadRow *row);
+
+/*
+ * Says, after all threads and rows, that the ledger of the interval that @side is about lost names:
+ * what threads did that ended is in no group then. Who they were is known all the same, and so is
+ * the coverage.
+ */
+void comparison_lose_names(Comparison *comparison, Side side);
 
 /*
  * What the host did: in an interval under SIDE_AFTER; else up to the snapshot of @side. Not called:

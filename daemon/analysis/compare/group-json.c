@@ -114,12 +114,14 @@ bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned sid
         return false;
 }
 
-void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives) {
+void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const char *reason) {
         json_write_object(writer);
         json_write_member_u64(writer, "survived", lives->survived);
         json_write_member_u64(writer, "born", lives->born);
         json_write_member_u64(writer, "ended", lives->gone);
         amount_write_json(writer, "bornAndEnded", lives->fleeting);
+        if (reason)
+                json_write_member_text(writer, "endedReason", reason);
         json_write_end(writer);
 }
 
@@ -133,7 +135,7 @@ static Amount births_of(const LifeCounts *lives) {
 
 static void write_lives(JsonWriter *writer, const LifeCounts *lives) {
         json_write_key(writer, "lives");
-        life_counts_write_json(writer, lives);
+        life_counts_write_json(writer, lives, NULL);
         amount_write_json(writer, "exits", lives->exits);
         amount_write_json(writer, "births", births_of(lives));
 }
@@ -171,7 +173,7 @@ static void write_threads_of_intervals(JsonWriter *writer, const Group *group, u
         json_write_object(writer);
         for (unsigned i = 0; i < SIDES; i++) {
                 json_write_key(writer, interval_names[i]);
-                life_counts_write_json(writer, lives_of(group, i));
+                life_counts_write_json(writer, lives_of(group, i), NULL);
         }
         json_write_end(writer);
         write_two(writer, "exits", lives_of(group, 0)->exits, lives_of(group, 1)->exits);

@@ -53,7 +53,7 @@ size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side,
 bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned side);
 
 /* Writes the object Lives of the interface. */
-void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives);
+void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const char *reason);
 void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group, unsigned side);
 /* Writes the object OverviewRow of the interface. */
 void group_write_overview_json(JsonWriter *writer, const GroupLens *lens, const Group *group);

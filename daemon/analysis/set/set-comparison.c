@@ -96,8 +96,6 @@ void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) 
         comparison->capture = *capture;
         comparison->family.sides[capture->side] |= UINT64_C(1) << comparison->n_begun;
         comparison->family.defects[capture->side] |= capture->defects;
-        if (capture->has_ledger)
-                comparison->ledgers |= UINT64_C(1) << comparison->n_begun;
         comparison->n_begun++;
         if (capture->elapsed_ns > 0) {
                 comparison->windows_ns += (double) capture->elapsed_ns;
@@ -168,8 +166,15 @@ int set_comparison_fold(SetComparison *comparison, const ThreadSample *before,
         return r == 0 ? set_group_fold(set_group, &comparison->capture, before, after) : r;
 }
 
+void set_comparison_lose_names(SetComparison *comparison) {
+        comparison->capture.has_ledger = false;
+}
+
 int set_comparison_end(SetComparison *comparison) {
         int r = 0;
+
+        if (comparison->capture.has_ledger)
+                comparison->ledgers |= UINT64_C(1) << (comparison->n_begun - 1);
 
         for (size_t i = 0; i < comparison->n_groups && r == 0; i++)
                 r = set_group_take(comparison->groups[i], &comparison->list, &comparison->capture,

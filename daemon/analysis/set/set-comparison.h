@@ -67,6 +67,8 @@ _must_check_ int set_comparison_fold(SetComparison *comparison, const ThreadSamp
                                      const ThreadSample *after);
 /* A row of the ledger at the @end of the window of a capture that has one. */
 _must_check_ int set_comparison_fold_dead(SetComparison *comparison, Side end, const DeadRow *row);
+/* The ledger lost names in the window: it does not tell what groups did whose threads ended. */
+void set_comparison_lose_names(SetComparison *comparison);
 _must_check_ int set_comparison_end(SetComparison *comparison);
 
 /* Says what the host of a side did in a second. Without its CPUs the weights are null. */

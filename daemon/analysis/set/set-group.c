@@ -170,6 +170,8 @@ int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *ca
         };
         int r;
 
+        if (!capture->has_ledger)
+                group->dead = group_dead_free(group->dead);
         r = settle_dead(group, &capture->period);
         sight.window = group->window;
         if (r != 0 || !group->window) {

@@ -21,6 +21,14 @@ bool subjects_join_ledgers(Subject *before, Subject *after) {
         return same;
 }
 
+const char *subjects_loss_of_names(const Subject *before, const Subject *after) {
+        if (!subjects_share_ledger(before, after) ||
+            before->ledger.folded_rows == after->ledger.folded_rows)
+                return NULL;
+        return "the ledger of exits put rows together in between to make room, and lost their "
+               "names";
+}
+
 /* Why a snapshot has no ledger, as its capture said. */
 static const char *absence_of_ledger(const Subject *subject, const char *otherwise) {
         const SourceTable *sources = subject_sources(subject);

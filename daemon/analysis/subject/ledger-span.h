@@ -22,5 +22,12 @@ bool subjects_share_waits(const Subject *before, const Subject *after);
  * then. Call before the first pass. Returns whether they do.
  */
 bool subjects_join_ledgers(Subject *before, Subject *after);
+/*
+ * Why what threads did that ended in between is not known by their names, although the two have one
+ * ledger; NULL: it is known. Rows that were put together to make room stand under other names in
+ * the later snapshot than in the earlier one, with all that was counted since the ledger began.
+ * Call after a pass over each.
+ */
+const char *subjects_loss_of_names(const Subject *before, const Subject *after);
 /* Call after a pass over each. Its text is borrowed from the subjects, or static. */
 CoverageLedger coverage_ledger_of(const Subject *before, const Subject *after);

@@ -23,7 +23,7 @@ typedef struct Shot {
         const ThreadSample *samples;
         size_t n_samples;
         /* With has_ledger: its rows. */
-        bool has_ledger;
+        bool has_ledger, lost_names; /* since the capture before */
         const DeadRow *dead;
         size_t n_dead;
 } Shot;
@@ -88,6 +88,8 @@ static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previ
                         ck_assert_int_eq(set_comparison_fold_dead(run->comparison, (Side) end,
                                                                   &ends[end]->dead[i]),
                                          0);
+        if (shot->lost_names)
+                set_comparison_lose_names(run->comparison);
         ck_assert_int_eq(set_comparison_end(run->comparison), 0);
 }
 

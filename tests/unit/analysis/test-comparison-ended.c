@@ -358,6 +358,41 @@ START_TEST(a_group_that_is_nothing_but_too_much_says_why) {
 }
 END_TEST
 
+/* Rows of gzip were put together with others: under no name is known who did what. */
+START_TEST(a_ledger_that_lost_names_tells_of_all_threads_alone) {
+        static const Life lives[] = { { "sh", S(1), S(2), 0 }, { "sh", S(3), GONE, 0 } };
+        static const Dead rows[] = {
+                { "gzip", SIDE_BEFORE, 100, S(6), S(5), 0, 7, false },
+                { "[ended, names folded]", SIDE_AFTER, 401, S(31), S(9), 0, 7, false },
+        };
+        static const CoverageLedger ledger = { .known = true, .in_a_row = true };
+        ComparisonSetup setup = setup_of(true);
+        Compared compared = { .comparison = NULL };
+        View view = view_of(VIEW_AXIS_PCOMM);
+        Scene scene = SCENE(lives, rows);
+        const Coverage *coverage;
+        JsonWriter writer;
+        json_object *json;
+
+        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        fold(compared.comparison, &scene, true);
+        comparison_lose_names(compared.comparison, SIDE_AFTER);
+        compared_end(&compared, no_sources);
+        ck_assert_ptr_null(compared_group(&compared, COMPARISON_GROUPS, "[ended, names folded]"));
+        ck_assert_str_eq(metric_at(&compared, "sh", "run_time_ns", "work"), "1000000000");
+        ck_assert_str_eq(json_at(compared_group(&compared, COMPARISON_GROUPS, "sh"), "exits", END),
+                         "null");
+        ck_assert_uint_eq(comparison_lives(compared.comparison).exits.n, 301);
+        /* 1 of the shell, and 9 - 5 - 3 of the ended */
+        coverage = comparison_coverage(compared.comparison, SIDE_AFTER);
+        coverage_write_json(json_text_begin(&writer), coverage, &ledger, &host, amount_of(0), "");
+        json = json_tokener_parse(json_text_end(&writer));
+        ck_assert_str_eq(json_at(json, "attributedNs", END), "2000000000");
+        json_object_put(json);
+        compared_done(&compared);
+}
+END_TEST
+
 START_TEST(a_negative_sum_of_the_ended_is_left_out) {
         static const Life lives[] = { { "p", S(10), S(11), 0 }, { "p", S(9), GONE, 0 } };
         static const Dead rows[] = { { "p", SIDE_AFTER, 2, S(3), S(1), 2, 0, false },
@@ -634,6 +669,7 @@ int main(void) {
         tcase_add_loop_test(tcase, more_than_there_was_time_for_is_left_out, 0,
                             ELEMENTSOF(brought_rows));
         tcase_add_test(tcase, a_group_that_is_nothing_but_too_much_says_why);
+        tcase_add_test(tcase, a_ledger_that_lost_names_tells_of_all_threads_alone);
         tcase_add_test(tcase, a_negative_sum_of_the_ended_is_left_out);
         tcase_add_test(tcase, by_thread_the_ended_are_groups_of_their_names);
         tcase_add_test(tcase, patterns_count_who_ended);

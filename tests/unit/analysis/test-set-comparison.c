@@ -254,6 +254,22 @@ START_TEST(a_group_that_no_window_has_did_nothing_in_it) {
 }
 END_TEST
 
+START_TEST(a_window_in_which_the_ledger_lost_names_tells_nothing_of_the_ended) {
+        static const uint64_t exits[N_SHOTS] = { 1, 2, 3, 4, 5, 6, 7, 8, 8, 9 };
+        View view = view_of("minflt,thread_count");
+        DeadRow rows[N_SHOTS];
+        SetRun run;
+
+        put_ledgers(rows, exits);
+        shots[7].lost_names = shots[8].lost_names = true;
+        run = run_of(&view);
+        ck_assert_str_eq(samples_at(&run, "job", "minflt", "before"), "4");
+        ck_assert_str_eq(samples_at(&run, "job", "minflt", "after"), "2");
+        ck_assert_str_eq(samples_at(&run, "job", "thread_count", "after"), "2");
+        set_run_done(&run);
+}
+END_TEST
+
 START_TEST(what_a_group_did_whose_threads_ended_under_other_names_is_not_known) {
         static const uint64_t exits[N_SHOTS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
         View view = view_of("minflt,thread_count");
@@ -775,6 +791,7 @@ int main(void) {
         tcase_add_test(tests, a_window_that_holds_a_capture_of_the_other_side_is_none);
         tcase_add_test(tests, threads_that_come_and_go_make_no_negative_rates);
         tcase_add_test(tests, a_group_that_no_window_has_did_nothing_in_it);
+        tcase_add_test(tests, a_window_in_which_the_ledger_lost_names_tells_nothing_of_the_ended);
         tcase_add_test(tests, what_a_group_did_whose_threads_ended_under_other_names_is_not_known);
         tcase_add_test(tests, a_thread_that_was_overlooked_is_not_taken_for_born);
         tcase_add_test(tests, a_counter_that_was_set_back_gives_no_sample);

@@ -226,13 +226,17 @@ def windows(before, after, axis):
     """{key: Window} of all groups of the axis, those of ended threads included."""
     is_known = share_ledger(before, after)
     groups, ended, lives = {}, {}, follow(before, after)
+    # A ledger without cgroups does not tell which of them who ended was in.
+    dead = [*before.dead, *after.dead] if is_known else []
+    is_unplaced = bool(dead) and not any(row.cgroup for row in dead)
     gone = [life for life in lives if life.after is None and not life.latest.own]
     for life in lives:
         if life.latest.own:
             continue
         if life.after is None and is_known:
             key = key_of_ended(life.before, axis)
-            ended.setdefault(key, Ended(before, after)).gone.append(life)
+            names = dataclasses.replace(life.before, cgroup="") if is_unplaced else life.before
+            ended.setdefault(key_of_ended(names, axis), Ended(before, after)).gone.append(life)
         else:
             key = AXES[axis](life.latest)
         groups.setdefault(key, []).append(life)
@@ -245,9 +249,13 @@ def windows(before, after, axis):
                           if name not in WAITS or share_waits(before, after)}
                 row = dataclasses.replace(row, values=values)
                 ended.setdefault(key_of_ended(row, axis), Ended(before, after)).rows[side].append(row)
-    groups = {key: Window(groups.get(key, []), ended.get(key, Ended(before, after)) if is_known else None, gone, axis == "pcomm")
-              for key in {**groups, **ended}}
-    return {key: window for key, window in groups.items() if window.lives or window.dead.exits}
+    found = {}
+    for key in {**groups, **ended}:
+        is_placed = axis in ("cgroup", "thread") and key.startswith("/")
+        told = is_known and not (is_unplaced and is_placed)
+        dead = ended.get(key, Ended(before, after)) if told else None
+        found[key] = Window(groups.get(key, []), dead, gone, axis == "pcomm")
+    return {key: window for key, window in found.items() if window.lives or (window.dead and window.dead.exits)}
 
 
 def key_of_ended(names, axis):

@@ -118,11 +118,13 @@ class Ledger:
         self.rng = rng
         self.id, self.since_ns = f"{rng.getrandbits(128):032x}", since_ns
         self.n_folded = 0  # rows
+        self.has_cgroups = rng.random() < 0.75  # messages of taskstats have none
         self.generation = 0
         self.rows = {}
 
     def enter(self, worker, lived_ns, is_young):
-        key = worker.pcomm, worker.comm, worker.cgroup, worker.kthread, worker.own
+        cgroup = worker.cgroup if self.has_cgroups else None
+        key = worker.pcomm, worker.comm, cgroup, worker.kthread, worker.own
         row = self.rows.setdefault(key, dict.fromkeys("exits lives_ns accounted young young_run_ns".split(), 0))
         row["exits"] += 1
         row["accounted"] += 1

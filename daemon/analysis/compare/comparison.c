@@ -38,6 +38,7 @@ struct Comparison {
         uint64_t n_exits[SIDES];     /* by the ledger; modulo 2^64 */
         GonePeaks gone_peaks[SIDES]; /* of threads that ended */
         bool lost_names[SIDES];      /* comparison_lose_names() */
+        LedgerPlaces places[SIDES];
         uint64_t n_matched;
         uint64_t n_hidden_rows;
         uint64_t n_rows_above_threshold;
@@ -200,6 +201,8 @@ static int obtain_group(Comparison *comparison, Side side, const ThreadSample *b
         if (!after && comparison->setup.has_ledger[side]) {
                 r = thread_groups_obtain_dead(threads, before, 0, ret);
                 if (r == 0)
+                        r = thread_groups_note_unplaced(threads, before, *ret);
+                if (r == 0)
                         r = group_fold_gone(*ret, side, &comparison->accounts.periods[side],
                                             before);
                 gone_peaks_add(&comparison->gone_peaks[side], before);
@@ -258,6 +261,7 @@ int comparison_fold_dead(Comparison *comparison, Side side, Side end, const Dead
 
         assert(comparison->setup.has_ledger[side]);
         coverage_add_dead(&comparison->coverages[side], end, row);
+        ledger_places_note(&comparison->places[side], row);
         if (thread_is_left_out(&comparison->view, &row->sample))
                 return 0;
         comparison->n_exits[side] += n;
@@ -350,6 +354,27 @@ static int pair_cgroups(Comparison *comparison) {
         return r;
 }
 
+static bool lacks_places(const Comparison *comparison, unsigned side) {
+        return comparison->setup.has_ledger[side] && ledger_lacks_places(&comparison->places[side]);
+}
+
+/* What the gone had is taken away from the rows that have what they did later. */
+static void place_gone(Comparison *comparison) {
+        for (unsigned side = 0; side < SIDES; side++)
+                for (size_t i = 0; i < comparison->threads.table.n_groups; i++) {
+                        Group *group = comparison->threads.table.groups[i];
+
+                        if (group->unplaced && lacks_places(comparison, side))
+                                group_adopt_dead(group->unplaced, side, group);
+                }
+}
+
+/* The ledger tells which threads of the group ended. */
+static bool is_told_of(const Comparison *comparison, unsigned side, const Group *group) {
+        return comparison->setup.has_ledger[side] && !comparison->lost_names[side] &&
+               !(lacks_places(comparison, side) && group_is_placed(group, comparison->view.axis));
+}
+
 static int settle_group(Comparison *comparison, Group *group) {
         int r = 0;
 
@@ -360,10 +385,10 @@ static int settle_group(Comparison *comparison, Group *group) {
                         .by_process = comparison->view.axis == VIEW_AXIS_PCOMM,
                 };
 
-                if (comparison->lost_names[side])
-                        group->dead[side] = group_dead_free(group->dead[side]);
-                else if (comparison->setup.has_ledger[side])
+                if (is_told_of(comparison, side, group))
                         r = group_settle_dead(group, side, &sight);
+                else
+                        group->dead[side] = group_dead_free(group->dead[side]);
         }
         return r == 0 && !group_is_empty(group) ? group_settle_window(group) : r;
 }
@@ -585,6 +610,7 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
                 comparison->sources[side] = sources[side];
         for (size_t i = 0; i < comparison->threads.table.n_groups; i++)
                 tell_times(comparison, comparison->threads.table.groups[i]);
+        place_gone(comparison);
         r = pair_cgroups(comparison);
         if (r == 0)
                 r = settle_groups(comparison);

@@ -61,6 +61,23 @@ typedef struct GonePeaks {
         uint64_t unknown[GROUP_DEAD_WORDS];
 } GonePeaks;
 
+/*
+ * Whether the rows of an interval say in which cgroups threads ended. Messages of taskstats do not:
+ * then their rows are all without a cgroup, and what the gone had before has to be taken away where
+ * these are. Zeroed: no row was seen.
+ */
+typedef struct LedgerPlaces {
+        bool has_row, has_cgroup;
+} LedgerPlaces;
+
+static inline void ledger_places_note(LedgerPlaces *places, const DeadRow *row) {
+        places->has_row = true;
+        places->has_cgroup = places->has_cgroup || row->sample.cgroup.n > 0;
+}
+static inline bool ledger_lacks_places(const LedgerPlaces *places) {
+        return places->has_row && !places->has_cgroup;
+}
+
 _must_check_ int group_dead_new(GroupDead **ret);
 GroupDead *group_dead_free(GroupDead *dead);
 DEFINE_CLEANUP(GroupDead *, group_dead_free);

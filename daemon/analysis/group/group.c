@@ -265,6 +265,17 @@ bool group_is_empty(const Group *group) {
         return !group->sides[0] && !group->sides[1];
 }
 
+void group_adopt_dead(Group *group, unsigned side, Group *from) {
+        if (!from->dead[side])
+                return;
+        if (!group->dead[side]) {
+                group->dead[side] = TAKE_PTR(from->dead[side]);
+                return;
+        }
+        group_dead_merge(group->dead[side], from->dead[side]);
+        from->dead[side] = group_dead_free(from->dead[side]);
+}
+
 int group_adopt(Group *group, unsigned side, Group *from) {
         int r;
 
@@ -278,10 +289,7 @@ int group_adopt(Group *group, unsigned side, Group *from) {
         spread_done(&group->spreads[side]);
         group->spreads[side] = TAKE(from->spreads[side], (Spread){});
         life_tally_merge(&group->tallies[side], &from->tallies[side]);
-        if (from->dead[side] && group->dead[side])
-                group_dead_merge(group->dead[side], from->dead[side]);
-        else if (from->dead[side])
-                group->dead[side] = TAKE_PTR(from->dead[side]);
+        group_adopt_dead(group, side, from);
         if (from->works[side]) {
                 if (group->works[side]) {
                         life_counts_merge(&from->works[side]->lives, &group->works[side]->lives);

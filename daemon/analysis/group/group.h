@@ -55,6 +55,8 @@ typedef struct Group {
          * Threads that ended, by the same rule; owned; NULL: none did, or no ledger tells.
          */
         GroupDead *dead[SIDES];
+        /* Borrowed; of a thread that ended: the group of its names without its cgroup; or NULL. */
+        struct Group *unplaced;
         uint64_t elapsed_ns[SIDES]; /* the length of each of two intervals; 0: not of them */
         uint64_t interval_ns;       /* judge_interval_ns() of its sides; 0: not known */
 
@@ -122,6 +124,8 @@ _must_check_ int group_settle_dead(Group *group, unsigned side, const LedgerSigh
  * group-window.h describes.
  */
 _must_check_ int group_settle_window(Group *group);
+/* Moves what is said of the ended in the interval of @side from @from to @group. */
+void group_adopt_dead(Group *group, unsigned side, Group *from);
 /* The group has no thread, or no longer any. */
 bool group_is_empty(const Group *group);
 /*

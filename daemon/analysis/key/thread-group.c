@@ -151,6 +151,21 @@ int thread_groups_obtain_dead(ThreadGroups *groups, const ThreadSample *sample, 
         return r;
 }
 
+int thread_groups_note_unplaced(ThreadGroups *groups, const ThreadSample *gone, Group *group) {
+        ThreadSample unplaced = *gone;
+
+        if (group->unplaced || gone->cgroup.n == 0 ||
+            (groups->keys.axis != VIEW_AXIS_CGROUP && groups->keys.axis != VIEW_AXIS_ALL &&
+             groups->keys.axis != VIEW_AXIS_THREAD))
+                return 0;
+        unplaced.cgroup = (Span){ NULL, 0 };
+        return thread_groups_obtain_dead(groups, &unplaced, 0, &group->unplaced);
+}
+
+bool group_is_placed(const Group *group, ViewAxis axis) {
+        return group_names(group, axis).cgroup.n > 0;
+}
+
 /* names of groups */
 
 /* The process and thread names of an own key: pid, tid, start, process, thread. */

@@ -54,6 +54,15 @@ _must_check_ int thread_groups_obtain_dead(ThreadGroups *groups, const ThreadSam
                                            uint64_t n, Group **ret);
 
 /*
+ * Finds the group that has what the ledger tells of @gone, which is in @group, if its rows have no
+ * cgroups. 0 or -ENOMEM.
+ */
+_must_check_ int thread_groups_note_unplaced(ThreadGroups *groups, const ThreadSample *gone,
+                                             Group *group);
+/* It is of threads in one cgroup, so a ledger without cgroups does not tell which ended. */
+bool group_is_placed(const Group *group, ViewAxis axis);
+
+/*
  * Splits the key of a group into the names it is made of. The axis alone decides which names there
  * are.
  */

@@ -21,9 +21,11 @@ struct SetComparison {
         SetGroup **groups; /* owned; in the order of the table's */
         size_t n_groups, n_allocated;
         size_t n_captures, n_begun;
-        uint64_t ledgers;   /* captures whose windows have one */
-        SetCapture capture; /* being read */
-        double windows_ns;  /* total length */
+        uint64_t ledgers;    /* captures whose windows have one */
+        uint64_t unplaced;   /* of these, those whose rows have no cgroups */
+        LedgerPlaces places; /* of the window that is being read */
+        SetCapture capture;  /* being read */
+        double windows_ns;   /* total length */
         size_t n_windows;
 
         /* after finish */
@@ -94,6 +96,7 @@ void set_comparison_set_host(SetComparison *comparison, unsigned side, const Hos
 void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) {
         assert(comparison->n_begun < comparison->n_captures && capture->side < SIDES);
         comparison->capture = *capture;
+        comparison->places = (LedgerPlaces){ .has_row = false };
         comparison->family.sides[capture->side] |= UINT64_C(1) << comparison->n_begun;
         comparison->family.defects[capture->side] |= capture->defects;
         comparison->n_begun++;
@@ -128,6 +131,16 @@ static int obtain_dead(SetComparison *comparison, const ThreadSample *sample, ui
         return r == 0 ? obtain(comparison, group, ret) : r;
 }
 
+static int note_unplaced(SetComparison *comparison, const ThreadSample *gone, SetGroup *group) {
+        SetGroup *unplaced;
+        int r;
+
+        r = thread_groups_note_unplaced(&comparison->threads, gone, group->group);
+        if (r != 0 || !group->group->unplaced)
+                return r;
+        return obtain(comparison, group->group->unplaced, &unplaced);
+}
+
 static int fold_gone(SetComparison *comparison, const ThreadSample *gone) {
         SetGroup *group;
         int r;
@@ -135,6 +148,8 @@ static int fold_gone(SetComparison *comparison, const ThreadSample *gone) {
         if (!comparison->capture.has_ledger || thread_is_left_out(&comparison->view, gone))
                 return 0;
         r = obtain_dead(comparison, gone, 0, &group);
+        if (r == 0)
+                r = note_unplaced(comparison, gone, group);
         return r == 0 ? set_group_fold_gone(group, &comparison->capture, gone) : r;
 }
 
@@ -143,6 +158,7 @@ int set_comparison_fold_dead(SetComparison *comparison, Side end, const DeadRow 
         int r;
 
         assert(comparison->capture.has_ledger);
+        ledger_places_note(&comparison->places, row);
         if (thread_is_left_out(&comparison->view, &row->sample))
                 return 0;
         r = obtain_dead(comparison, &row->sample, end == SIDE_AFTER ? row->exits : -row->exits,
@@ -170,12 +186,27 @@ void set_comparison_lose_names(SetComparison *comparison) {
         comparison->capture.has_ledger = false;
 }
 
+/* What the gone had is taken away from the rows that have what they did later. */
+static void place_gone(SetComparison *comparison) {
+        for (size_t i = 0; i < comparison->n_groups; i++) {
+                SetGroup *group = comparison->groups[i];
+
+                if (group->group->unplaced)
+                        set_group_adopt_dead(comparison->groups[group->group->unplaced->index],
+                                             group);
+        }
+}
+
 int set_comparison_end(SetComparison *comparison) {
+        uint64_t bit = UINT64_C(1) << (comparison->n_begun - 1);
         int r = 0;
 
         if (comparison->capture.has_ledger)
-                comparison->ledgers |= UINT64_C(1) << (comparison->n_begun - 1);
-
+                comparison->ledgers |= bit;
+        if (comparison->capture.has_ledger && ledger_lacks_places(&comparison->places)) {
+                comparison->unplaced |= bit;
+                place_gone(comparison);
+        }
         for (size_t i = 0; i < comparison->n_groups && r == 0; i++)
                 r = set_group_take(comparison->groups[i], &comparison->list, &comparison->capture,
                                    comparison->n_captures, comparison->n_begun - 1);
@@ -272,11 +303,17 @@ static int choose_groups(SetComparison *comparison) {
 static int take_nothing(SetComparison *comparison) {
         int r = 0;
 
-        for (size_t i = 0; i < comparison->n_groups; i++)
+        for (size_t i = 0; i < comparison->n_groups; i++) {
+                SetGroup *group = comparison->groups[i];
+                uint64_t captures = comparison->ledgers;
+
+                if (group_is_placed(group->group, comparison->view.axis))
+                        captures &= ~comparison->unplaced;
                 for (unsigned side = 0; side < SIDES && r == 0; side++)
-                        r = set_group_take_nothing(comparison->groups[i], &comparison->list,
-                                                   comparison->family.sides[side],
-                                                   comparison->ledgers, comparison->n_captures);
+                        r = set_group_take_nothing(group, &comparison->list,
+                                                   comparison->family.sides[side], captures,
+                                                   comparison->n_captures);
+        }
         return r;
 }
 

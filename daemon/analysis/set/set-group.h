@@ -97,3 +97,5 @@ _must_check_ int set_group_take(SetGroup *group, const SetRowList *list, const S
  */
 _must_check_ int set_group_take_nothing(SetGroup *group, const SetRowList *list, uint64_t side,
                                         uint64_t captures, size_t n_captures);
+/* Moves what is said of the ended in the window that is being read. */
+void set_group_adopt_dead(SetGroup *group, SetGroup *from);

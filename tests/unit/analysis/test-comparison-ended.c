@@ -393,6 +393,52 @@ START_TEST(a_ledger_that_lost_names_tells_of_all_threads_alone) {
 }
 END_TEST
 
+/*
+ * Messages of taskstats have no cgroup. A thread of /a had run for 7 s before, and two ended with 9
+ * s in all: what they did in between is 2 s, wherever they were.
+ */
+START_TEST(a_ledger_without_cgroups_tells_nothing_of_one_cgroup) {
+        static const ViewAxis axes[] = { VIEW_AXIS_CGROUP, VIEW_AXIS_ALL, VIEW_AXIS_THREAD };
+        static const char *const placed[] = { "/a", "/a\x1fp\x1fp", "/a\x1fp\x1fp" };
+        static const char *const unplaced[] = { "", "\x1fp\x1fp", "\x1fp\x1fp" };
+        ThreadSample gone = thread_of("p", "p", 100), on = thread_of("p", "p", 200);
+
+        gone.cgroup = on.cgroup = SPAN_LITERAL("/a");
+        gone.start_ticks = on.start_ticks = 9000;
+        thread_sample_put(&gone, METRIC_run_time_ns, S(7));
+        thread_sample_put(&on, METRIC_run_time_ns, S(1));
+        for (size_t i = 0; i < ELEMENTSOF(axes); i++) {
+                ComparisonSetup setup = setup_of(true);
+                Compared compared = { .comparison = NULL };
+                View view = view_of(axes[i]);
+                DeadRow row = { .exits = 2, .lives_ns = S(13), .sample = thread_of("p", "p", 0) };
+                json_object *group;
+
+                row.sample.cgroup = (Span){ NULL, 0 };
+                thread_sample_put(&row.sample, METRIC_run_time_ns, S(9));
+                ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+                ck_assert_int_eq(comparison_fold_life(compared.comparison, &gone, NULL), 0);
+                ck_assert_int_eq(comparison_fold_life(compared.comparison, &on, &on), 0);
+                ck_assert_int_eq(
+                        comparison_fold_dead(compared.comparison, SIDE_AFTER, SIDE_AFTER, &row), 0);
+                compared_end(&compared, no_sources);
+                ck_assert_str_eq(metric_at(&compared, unplaced[i], "run_time_ns", "work"),
+                                 "2000000000");
+                ck_assert_str_eq(metric_at(&compared, unplaced[i], "run_time_ns", "approximate"),
+                                 "");
+                group = compared_group(&compared, COMPARISON_GROUPS, unplaced[i]);
+                ck_assert_str_eq(json_at(group, "time", "aliveNs", END), "3000000000");
+                group = compared_group(&compared,
+                                       axes[i] == VIEW_AXIS_THREAD ? COMPARISON_ONLY_BEFORE
+                                                                   : COMPARISON_GROUPS,
+                                       placed[i]);
+                ck_assert_str_eq(json_at(group, "exits", END), "null");
+                ck_assert_str_eq(json_at(group, "lives", "ended", END), "1");
+                compared_done(&compared);
+        }
+}
+END_TEST
+
 START_TEST(a_negative_sum_of_the_ended_is_left_out) {
         static const Life lives[] = { { "p", S(10), S(11), 0 }, { "p", S(9), GONE, 0 } };
         static const Dead rows[] = { { "p", SIDE_AFTER, 2, S(3), S(1), 2, 0, false },
@@ -670,6 +716,7 @@ int main(void) {
                             ELEMENTSOF(brought_rows));
         tcase_add_test(tcase, a_group_that_is_nothing_but_too_much_says_why);
         tcase_add_test(tcase, a_ledger_that_lost_names_tells_of_all_threads_alone);
+        tcase_add_test(tcase, a_ledger_without_cgroups_tells_nothing_of_one_cgroup);
         tcase_add_test(tcase, a_negative_sum_of_the_ended_is_left_out);
         tcase_add_test(tcase, by_thread_the_ended_are_groups_of_their_names);
         tcase_add_test(tcase, patterns_count_who_ended);

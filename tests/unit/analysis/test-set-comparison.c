@@ -270,6 +270,43 @@ START_TEST(a_window_in_which_the_ledger_lost_names_tells_nothing_of_the_ended) {
 }
 END_TEST
 
+/* Each capture shows a thread that has done 30 of the 100 by then that it ends with. */
+START_TEST(a_ledger_without_cgroups_tells_of_no_cgroup_what_ended) {
+        static const uint64_t exits[N_SHOTS] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+        char complaint[VIEW_COMPLAINT_BYTES];
+        View view = view_on(VIEW_AXIS_CGROUP);
+        DeadRow rows[N_SHOTS];
+        SetRun run;
+
+        ck_assert_int_eq(view_set(&view, VIEW_PART_metrics, span_of("minflt"), complaint), VIEW_OK);
+        put_ledgers(rows, exits);
+        for (unsigned i = 0; i < N_SHOTS; i++) {
+                ThreadSample *job = put_thread(i, "job", 100 + (pid_t) i);
+
+                rows[i].sample.cgroup = (Span){ NULL, 0 };
+                job->cgroup = SPAN_LITERAL("/a");
+                job->start_ticks = (shots[i].at_s - 5) * SHOT_TICKS;
+                thread_sample_put(job, METRIC_minflt, 30);
+        }
+        run = run_of(&view);
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, ""), "metrics", "minflt", "before", "median", END),
+                "7");
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "/a"), "metrics", "minflt", "before", "median", END),
+                "3");
+        set_run_done(&run);
+
+        /* What a cgroup without threads did is not known. */
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                shots[i].n_samples = i < 7;
+        run = run_of(&view);
+        ck_assert_str_eq(json_at(set_run_group(&run, "/a"), "metrics", "minflt", "after", "n", END),
+                         "1");
+        set_run_done(&run);
+}
+END_TEST
+
 START_TEST(what_a_group_did_whose_threads_ended_under_other_names_is_not_known) {
         static const uint64_t exits[N_SHOTS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
         View view = view_of("minflt,thread_count");
@@ -792,6 +829,7 @@ int main(void) {
         tcase_add_test(tests, threads_that_come_and_go_make_no_negative_rates);
         tcase_add_test(tests, a_group_that_no_window_has_did_nothing_in_it);
         tcase_add_test(tests, a_window_in_which_the_ledger_lost_names_tells_nothing_of_the_ended);
+        tcase_add_test(tests, a_ledger_without_cgroups_tells_of_no_cgroup_what_ended);
         tcase_add_test(tests, what_a_group_did_whose_threads_ended_under_other_names_is_not_known);
         tcase_add_test(tests, a_thread_that_was_overlooked_is_not_taken_for_born);
         tcase_add_test(tests, a_counter_that_was_set_back_gives_no_sample);

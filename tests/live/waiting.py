@@ -9,7 +9,7 @@ import tempfile
 import time
 
 import ledgers
-from harness import BUILD, Skip, expect, expect_equal
+from harness import BUILD, Skip, expect, expect_equal, wait_until
 
 FILE_BYTES = 32 << 20
 # Each prints a line when it is about to begin, and goes on until it is ended.
@@ -73,6 +73,12 @@ def program(source, *arguments):
             process.kill()
 
 
+def n_switches(pid):
+    """How often the first thread of a process was switched out."""
+    lines = pathlib.Path(f"/proc/{pid}/task/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    return sum(int(line.split()[1]) for line in lines if "ctxt_switches:" in line)
+
+
 class Witness:
     """It is told every switch of one thread, and adds them up when it is asked."""
 
@@ -124,6 +130,9 @@ def measure(ctl, directory, name, hogs, seconds):
         for _ in range(hogs):
             stack.enter_context(program(HOG))
         witness = stack.enter_context(Witness(load.pid))
+        # Until the first switch it knows nothing of the thread, which hogs may keep from its CPU for long.
+        begun = n_switches(load.pid)
+        wait_until(lambda: n_switches(load.pid) > begun + 4, what="the load")
         time.sleep(0.2)
         said, seen = [], []
         for number in range(2):

@@ -182,9 +182,8 @@ static void learn_id(Scene *scene, CgroupSet *set, Span path, uint64_t id) {
         CgroupEntry *entry;
         int r = cgroup_set_add(set, path, &entry);
 
-        if (r == 0 && entry->id == 0 && has_id(scene->host, path, id)) {
+        if (r == 0 && entry->id == 0 && has_id(scene->host, path, id))
                 r = set_id(set, entry, id);
-        }
         if (r < 0)
                 scene->error = r;
 }

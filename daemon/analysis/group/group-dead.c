@@ -115,6 +115,14 @@ void group_dead_merge(GroupDead *dead, const GroupDead *from) {
                 dead->unknown[word] |= from->unknown[word];
 }
 
+void group_dead_adopt(GroupDead **dead, GroupDead **from) {
+        if (*from && *dead)
+                group_dead_merge(*dead, *from);
+        else if (*from)
+                *dead = TAKE_PTR(*from);
+        *from = group_dead_free(*from);
+}
+
 void group_dead_judge(GroupDead *dead, const Period *period) {
         Amount alive_ns = group_dead_alive_ns(dead, period->tick_ns);
 

@@ -87,6 +87,8 @@ void group_dead_add_row(GroupDead *dead, Side side, const DeadRow *row);
 /* A thread that the earlier snapshot has and the later one lacks. */
 void group_dead_add_gone(GroupDead *dead, const Period *period, const ThreadSample *gone);
 void group_dead_merge(GroupDead *dead, const GroupDead *from);
+/* Moves all of *from, which may be NULL and is NULL afterwards, to *dead, which may be NULL. */
+void group_dead_adopt(GroupDead **dead, GroupDead **from);
 /* Call after all rows and threads were added: holds the sums against the time that there was. */
 void group_dead_judge(GroupDead *dead, const Period *period);
 void gone_peaks_add(GonePeaks *peaks, const ThreadSample *gone);

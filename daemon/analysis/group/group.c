@@ -266,14 +266,7 @@ bool group_is_empty(const Group *group) {
 }
 
 void group_adopt_dead(Group *group, unsigned side, Group *from) {
-        if (!from->dead[side])
-                return;
-        if (!group->dead[side]) {
-                group->dead[side] = TAKE_PTR(from->dead[side]);
-                return;
-        }
-        group_dead_merge(group->dead[side], from->dead[side]);
-        from->dead[side] = group_dead_free(from->dead[side]);
+        group_dead_adopt(&group->dead[side], &from->dead[side]);
 }
 
 int group_adopt(Group *group, unsigned side, Group *from) {

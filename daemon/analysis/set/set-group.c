@@ -210,12 +210,5 @@ int set_group_take_nothing(SetGroup *group, const SetRowList *list, uint64_t sid
 }
 
 void set_group_adopt_dead(SetGroup *group, SetGroup *from) {
-        if (!from->dead)
-                return;
-        if (!group->dead) {
-                group->dead = TAKE_PTR(from->dead);
-                return;
-        }
-        group_dead_merge(group->dead, from->dead);
-        from->dead = group_dead_free(from->dead);
+        group_dead_adopt(&group->dead, &from->dead);
 }

@@ -15,7 +15,7 @@
 
 const volatile __u32 n_cpus = 1; /* that the kernel has places for; set before loading */
 
-/* Its elements lie where the kernel puts objects of each CPU: see find_cpu_offset(). */
+/* Its elements lie where the kernel puts objects of each CPU: see read_common_address(). */
 struct {
         __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
         __uint(max_entries, 1);

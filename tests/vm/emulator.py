@@ -79,24 +79,31 @@ class Boot:
     def said(self, text):
         return self.console.exists() and text.encode() in self.console.read_bytes()
 
-    def run(self, limit_s, begin_limit_s, stop):
-        """Boots and waits for the end, or for the event @stop; returns what went wrong, or None."""
+    def run(self, limit_s, silence_limit_s, begin_limit_s, stop):
+        """Boots and waits for the end, or for the event @stop; returns what went wrong, or None. How long all checks
+        take depends on what else the machine does; a guest that hangs is known by its silence."""
         self.disk.unlink(missing_ok=True)
         with open(self.disk, "wb") as disk:
             disk.truncate(256 << 20)
         self.console.write_bytes(b"")
-        start = time.monotonic()
+        start = heard = time.monotonic()
+        length = 0
         complaint = None
         with open(self.log, "wb") as log:
             process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                        env={**os.environ, "TMPDIR": str(self.work)})
         try:
             while process.poll() is None and not complaint:
-                passed = time.monotonic() - start
+                now = time.monotonic()
+                passed = now - start
+                if self.console.stat().st_size != length:
+                    length, heard = self.console.stat().st_size, now
                 if stop.is_set():
                     complaint = "the run was stopped"
                 elif passed > limit_s:
                     complaint = f"the checks did not end in {limit_s} s"
+                elif now - heard > silence_limit_s:
+                    complaint = f"the guest said nothing for {silence_limit_s} s"
                 elif passed > begin_limit_s and not self.begun():
                     complaint = f"the checks did not begin in {begin_limit_s} s"
                 time.sleep(0.1)

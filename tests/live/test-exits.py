@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import heaps
 import ledgers
 from harness import Daemon, Skip, end, expect, expect_equal, main, need_root, temporary, test, wait_until
 
@@ -197,7 +198,7 @@ def settled_cpu(pid, seconds):
 
 
 def voluntary(pid):
-    return int(re.search(r"^voluntary_ctxt_switches:\t(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M)[1])
+    return heaps.switches(pid, [pid])[pid][0]
 
 
 @test

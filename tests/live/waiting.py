@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 
+import heaps
 import ledgers
 from harness import BUILD, Skip, expect, expect_equal, wait_until
 
@@ -73,12 +74,6 @@ def program(source, *arguments):
             process.kill()
 
 
-def n_switches(pid):
-    """How often the first thread of a process was switched out."""
-    lines = pathlib.Path(f"/proc/{pid}/task/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
-    return sum(int(line.split()[1]) for line in lines if "ctxt_switches:" in line)
-
-
 class Witness:
     """It is told every switch of one thread, and adds them up when it is asked."""
 
@@ -130,9 +125,13 @@ def measure(ctl, directory, name, hogs, seconds):
         for _ in range(hogs):
             stack.enter_context(program(HOG))
         witness = stack.enter_context(Witness(load.pid))
+
+        def switches():
+            return sum(heaps.switches(load.pid, [load.pid])[load.pid])
+
         # Until the first switch it knows nothing of the thread, which hogs may keep from its CPU for long.
-        begun = n_switches(load.pid)
-        wait_until(lambda: n_switches(load.pid) > begun + 4, what="the load")
+        begun = switches()
+        wait_until(lambda: switches() > begun + 4, what="the load")
         time.sleep(0.2)
         said, seen = [], []
         for number in range(2):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The account of waits agrees with a witness of each switch, alone and beside hogs, where the kernel's own does not."""
 import waiting
-from harness import Daemon, main, need_root, sysctl, temporary, test
+from harness import main, need_root, sysctl, test
 
 SECONDS = 4
 
@@ -10,8 +10,8 @@ SECONDS = 4
 def check(name, hogs):
     need_root()
     # The kernel accounts only for tasks that start afterwards.
-    with sysctl("kernel.task_delayacct", 1), temporary() as directory, Daemon(directory) as ctl:
-        ours, exact = waiting.measure(ctl, directory, name, hogs, SECONDS)
+    with sysctl("kernel.task_delayacct", 1):
+        ours, exact = waiting.measure(name, hogs, SECONDS)
     print(f"# {waiting.describe(name, hogs, ours, exact)}")
     waiting.agree(ours, exact)
 

@@ -2,7 +2,12 @@
 
 /*
  * Tells every switch and wake-up of chosen threads, one event each. It adds nothing up and keeps no
- * state, so that it cannot be wrong in the way that an account kept in the kernel could be.
+ * state of a thread, so that it cannot be wrong in the way that an account kept in the kernel could
+ * be.
+ *
+ * The kernel runs the programs of a tracepoint in the order in which they were attached. note_*()
+ * are attached before the account is, tell_*() after it, so that the account reads the clock
+ * between them.
  */
 
 #include "wait-witness.h"
@@ -36,14 +41,34 @@ struct {
         __type(value, __u64);
 } n_lost SEC(".maps");
 
+/* When note_*() was told of the event that tell_*() is told next on this CPU; 0 once it was. */
+struct {
+        __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+        __uint(max_entries, 1);
+        __type(key, __u32);
+        __type(value, __u64);
+} noted_ns SEC(".maps");
+
+static __always_inline int note(__u64 ns) {
+        __u32 zero = 0;
+        __u64 *noted = bpf_map_lookup_elem(&noted_ns, &zero);
+
+        if (noted)
+                *noted = ns;
+        return 0;
+}
+
 static __always_inline void tell(struct task_struct *task, WitnessKind kind, __u32 state) {
         __u32 tid = task->pid, zero = 0;
-        WitnessEvent *event;
-        __u64 *lost;
+        WitnessEvent *event = NULL;
+        __u64 *noted, *lost, at_ns;
 
         if (!bpf_map_lookup_elem(&chosen, &tid))
                 return;
-        event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+        at_ns = bpf_ktime_get_ns();
+        noted = bpf_map_lookup_elem(&noted_ns, &zero);
+        if (noted && *noted != 0)
+                event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
         if (!event) {
                 lost = bpf_map_lookup_elem(&n_lost, &zero);
                 if (lost)
@@ -51,7 +76,8 @@ static __always_inline void tell(struct task_struct *task, WitnessKind kind, __u
                 return;
         }
         *event = (WitnessEvent){
-                .at_ns = bpf_ktime_get_ns(),
+                .at_ns = at_ns,
+                .apart_ns = at_ns - *noted,
                 .start_ns = task->start_time,
                 .run_ns = task->se.sum_exec_runtime,
                 .run_delay_ns = task->sched_info.run_delay,
@@ -65,23 +91,38 @@ static __always_inline void tell(struct task_struct *task, WitnessKind kind, __u
 }
 
 SEC("tp_btf/sched_switch")
+int BPF_PROG(note_switch) {
+        return note(bpf_ktime_get_ns());
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(note_waking) {
+        return note(bpf_ktime_get_ns());
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(note_wakeup) {
+        return note(bpf_ktime_get_ns());
+}
+
+SEC("tp_btf/sched_switch")
 int BPF_PROG(tell_switch, _Bool is_preempted, struct task_struct *previous,
              struct task_struct *next, unsigned int state) {
         tell(previous, WITNESS_SWITCHED_OUT, is_preempted ? 0 : state);
         tell(next, WITNESS_SWITCHED_IN, 0);
-        return 0;
+        return note(0);
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(tell_waking, struct task_struct *woken) {
         tell(woken, WITNESS_WAKING, 0);
-        return 0;
+        return note(0);
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(tell_wakeup, struct task_struct *woken) {
         tell(woken, WITNESS_WOKEN, 0);
-        return 0;
+        return note(0);
 }
 
 char LICENSE[] SEC("license") = "GPL";

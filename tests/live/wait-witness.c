@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * Where the time of threads goes, from each of their switches: wait-witness OBJECT TID...
+ * Where the time of threads goes, from each of their switches: wait-witness OBJECT
  *
- * OBJECT is the program that tells them. Prints "ready" once it does; then, for each line "TID NS"
- * that it reads, what the thread had done when it was NS old, in nanoseconds since the first event
- * of it: how long it ran, waited on a run queue, was blocked on storage, was blocked otherwise,
- * slept; how much of the two blocked times passed between a waker's beginning and the run queue;
+ * OBJECT has the programs that tell them. Prints "ready" when those are attached that have to be
+ * before the account that is to be checked, and reads lines:
+ *
+ * "watch TID": attaches the others, which come after the account, and prints "ready" again.
+ *
+ * "TID NS": prints what the thread had done when it was NS old, in nanoseconds since the first
+ * event of it: how long it ran, waited on a run queue, was blocked on storage, was blocked
+ * otherwise, slept; how much of the two blocked times passed between a waker's beginning and the
+ * run queue; by how much an account whose programs run between ours may differ in each of the two;
  * how often it was blocked on storage, and otherwise; how often it was not told how a wait ended,
  * so that the kernel's counts had to; and how many events were lost of all threads.
  */
@@ -20,6 +25,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -36,7 +42,7 @@
 typedef enum Part { RUNNING, QUEUED, STORAGE, BLOCKED, ASLEEP, _PART_MAX } Part;
 
 typedef struct Account {
-        uint64_t ns[_PART_MAX], n[_PART_MAX], waking_ns[_PART_MAX];
+        uint64_t ns[_PART_MAX], n[_PART_MAX], waking_ns[_PART_MAX], apart_ns[_PART_MAX];
         uint64_t n_torn;
 } Account;
 
@@ -90,9 +96,9 @@ static Part next_part(const WitnessEvent *event, Part part) {
 /* From one time that a thread is switched out to the next. */
 typedef struct Turn {
         const WitnessEvent *begin;
-        Part part; /* that began then */
-        Account before;
-        bool is_torn; /* an event between them was not told */
+        Part part;      /* that began then */
+        Account before; /* with this part begun */
+        bool is_torn;   /* an event between them was not told */
 } Turn;
 
 /*
@@ -112,7 +118,7 @@ static void mend(const Turn *turn, const WitnessEvent *end, Account *account) {
         account->ns[RUNNING] += run_ns;
         account->ns[QUEUED] += queued_ns;
         account->ns[turn->part] += ns - run_ns - queued_ns;
-        account->n[turn->part]++;
+        account->apart_ns[turn->part] += end->apart_ns;
 }
 
 static void add_event(const WitnessEvent *event, Part *part, uint64_t *last_ns, uint64_t *waking_ns,
@@ -125,16 +131,20 @@ static void add_event(const WitnessEvent *event, Part *part, uint64_t *last_ns, 
                 *waking_ns = event->at_ns;
                 return;
         }
-        if (event->kind == WITNESS_WOKEN && is_wait(*part) && *waking_ns != 0)
-                account->waking_ns[*part] += event->at_ns - *waking_ns;
+        if (event->kind == WITNESS_WOKEN && is_wait(*part)) {
+                account->apart_ns[*part] += event->apart_ns;
+                if (*waking_ns != 0)
+                        account->waking_ns[*part] += event->at_ns - *waking_ns;
+        }
         *waking_ns = 0;
         if (event->kind == WITNESS_SWITCHED_IN && is_wait(*part))
                 turn->is_torn = true;
         if (event->kind == WITNESS_SWITCHED_OUT) {
                 if (turn->begin && (turn->is_torn || *part != RUNNING))
                         mend(turn, event, account);
-                *turn = (Turn){ .begin = event, .part = next, .before = *account };
                 account->n[next]++;
+                account->apart_ns[next] += event->apart_ns;
+                *turn = (Turn){ .begin = event, .part = next, .before = *account };
         }
         *part = next;
 }
@@ -171,9 +181,11 @@ static void answer(uint32_t tid, uint64_t age_ns, uint64_t n_lost) {
                 errx(1, "nothing is known of thread %" PRIu32 " at that age", tid);
         for (unsigned i = 0; i < _PART_MAX; i++)
                 printf("%" PRIu64 " ", account.ns[i]);
-        printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-               account.waking_ns[STORAGE], account.waking_ns[BLOCKED], account.n[STORAGE],
-               account.n[BLOCKED], account.n_torn, n_lost);
+        printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+               " %" PRIu64 "\n",
+               account.waking_ns[STORAGE], account.waking_ns[BLOCKED], account.apart_ns[STORAGE],
+               account.apart_ns[BLOCKED], account.n[STORAGE], account.n[BLOCKED], account.n_torn,
+               n_lost);
         (void) fflush(stdout);
 }
 
@@ -185,38 +197,42 @@ static int map_of(const struct bpf_object *object, const char *name) {
         return fd;
 }
 
-static void choose(const struct bpf_object *object, char **tids) {
-        int map = map_of(object, "chosen");
-
-        for (; *tids; tids++) {
-                uint32_t tid = (uint32_t) atoi(*tids), one = 1;
-
-                if (bpf_map_update_elem(map, &tid, &one, BPF_ANY) < 0)
-                        err(1, "thread %s", *tids);
-        }
-}
-
-static void attach(const struct bpf_object *object) {
+/* Attaches the programs whose names begin with @prefix, for as long as this process lives. */
+static void attach(const struct bpf_object *object, const char *prefix) {
         struct bpf_program *program;
 
         bpf_object__for_each_program(program, object) {
-                /* It ends with this process. */
-                if (!bpf_program__attach(program))
+                if (strncmp(bpf_program__name(program), prefix, strlen(prefix)) == 0 &&
+                    !bpf_program__attach(program))
                         err(1, "%s", bpf_program__name(program));
         }
+        printf("ready\n");
+        (void) fflush(stdout);
+}
+
+static void watch(const struct bpf_object *object, uint32_t tid) {
+        uint32_t one = 1;
+
+        if (bpf_map_update_elem(map_of(object, "chosen"), &tid, &one, BPF_ANY) < 0)
+                err(1, "thread %" PRIu32, tid);
+        attach(object, "tell_");
 }
 
 /* Lines in whole: whoever asks sends one and reads the answer. */
-static bool serve(int n_lost_map) {
+static bool serve(const struct bpf_object *object) {
         uint64_t age_ns, n_lost = 0;
         uint32_t tid, zero = 0;
         char line[64];
 
         if (!fgets(line, sizeof(line), stdin))
                 return false;
+        if (sscanf(line, "watch %" SCNu32, &tid) == 1) {
+                watch(object, tid);
+                return true;
+        }
         if (sscanf(line, "%" SCNu32 " %" SCNu64, &tid, &age_ns) != 2)
                 errx(1, "not a thread and its age: %s", line);
-        if (bpf_map_lookup_elem(n_lost_map, &zero, &n_lost) < 0)
+        if (bpf_map_lookup_elem(map_of(object, "n_lost"), &zero, &n_lost) < 0)
                 err(1, "bpf");
         answer(tid, age_ns, n_lost);
         return true;
@@ -228,25 +244,22 @@ int main(int argc, char **argv) {
         struct ring_buffer *ring;
         bool goes_on = true;
 
-        if (argc < 3)
-                errx(2, "usage: wait-witness OBJECT TID...");
+        if (argc != 2)
+                errx(2, "usage: wait-witness OBJECT");
         object = bpf_object__open_file(argv[1], NULL);
         if (!object || bpf_object__load(object) < 0)
                 err(1, "%s", argv[1]);
-        choose(object, argv + 2);
         ring = ring_buffer__new(map_of(object, "events"), keep_event, NULL, NULL);
         if (!ring)
                 err(1, "ring buffer");
-        attach(object);
-        printf("ready\n");
-        (void) fflush(stdout);
+        attach(object, "note_");
         while (goes_on) {
                 int n = poll(&input, 1, LOOK_MS);
 
                 if (ring_buffer__consume(ring) < 0)
                         errx(1, "the ring cannot be read");
                 if (n > 0)
-                        goes_on = serve(map_of(object, "n_lost"));
+                        goes_on = serve(object);
         }
         ring_buffer__free(ring);
         bpf_object__close(object);

@@ -23,4 +23,5 @@ typedef struct WitnessEvent {
         __u32 kind;  /* WitnessKind */
         __u32 state; /* why the thread was switched out; 0: it was preempted */
         __u32 is_io_wait;
+        __u64 apart_ns; /* since the program that is attached first was told of the event */
 } WitnessEvent;

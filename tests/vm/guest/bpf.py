@@ -64,18 +64,11 @@ def partition():
 
 def wait_beside_witness(name):
     """A load alone and beside two hogs; the kernel's own account of each is only printed."""
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(sysctl("kernel.task_delayacct", 1))
-        stack.enter_context(sysctl("kernel.sched_schedstats", 1))
-        directory = stack.enter_context(temporary())
-        ctl = stack.enter_context(Daemon(directory))
+    with sysctl("kernel.task_delayacct", 1), sysctl("kernel.sched_schedstats", 1):
         for hogs in (0, 2):
-            ours, exact = waiting.measure(ctl, directory, name, hogs, 4)
+            ours, exact = waiting.measure(name, hogs, 4)
             machine.comment(waiting.describe(name, hogs, ours, exact))
-            # An emulated processor needs up to 20 us from one program to the next, and ten times as much where hogs keep
-            # it from what it had translated; a host that has other work stops it in between. The counts have to agree,
-            # and on a real one the times as well (live/test-waits).
-            waiting.agree(ours, exact, 1_000_000 if hogs else 50_000)
+            waiting.agree(ours, exact, is_emulated=True)
 
 
 @test

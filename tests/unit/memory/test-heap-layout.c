@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include <errno.h>
 #include <stddef.h>
 
-#include "byte-span.h"
 #include "made-elf.h"
-#include "kernel/memory/elf-file.h"
-#include "kernel/memory/heap-layout.h"
-
-#define TSD_5_3 2632
-#define TSD_5_2 6216
-
-static int find(Span bytes, HeapLayout *ret) {
-        ByteSpan file = { .bytes = bytes };
-        ByteSource source = byte_span_source(&file);
-
-        return heap_layout_find(&source, ret);
-}
-
-static void expect(Span bytes, HeapVerdict verdict, const char *what, HeapLayout *ret) {
-        ck_assert_int_eq(find(bytes, ret), 0);
-        ck_assert_msg(ret->verdict == verdict, "%s: %s and not %s", what,
-                      heap_verdict_name(ret->verdict), heap_verdict_name(verdict));
-        ck_assert_msg(heap_layout_is_valid(ret, (uint16_t) ret->machine), "%s", what);
-}
+#include "made-heap.h"
 
 /* files without headers */
 
@@ -50,19 +30,6 @@ START_TEST(a_file_that_is_cut_before_its_headers_is_told) {
 END_TEST
 
 /* made files */
-
-/* What stands in most rows. */
-#define LIBRARY .type = ET_DYN, .machine = EM_X86_64
-#define PROGRAM .type = ET_EXEC, .machine = EM_X86_64, .pointers = MADE_IN_PLACE
-#define ARM_LIBRARY .type = ET_DYN, .machine = EM_AARCH64
-#define OFFSETS_5_3 .allocated = 824, .deallocated = 840, .image = MADE_CACHE
-#define OFFSETS_5_3_64K .allocated = 888, .deallocated = 904, .image = MADE_CACHE
-#define OFFSETS_5_2 .allocated = 16, .deallocated = 24, .image = MADE_OLD
-#define OFFSETS_5_0 .allocated = 8, .deallocated = 16, .image = MADE_OLD
-#define OFFSETS_2020 .allocated = 760, .deallocated = 776, .image = MADE_STATE
-#define ONE_SLOT(kind_, addend_) \
-        .n_slots = 1, .slots = { { .kind = HEAP_SLOT_##kind_, .addend = (addend_) } }
-#define RELEASE_5_2 "5.2.1-0-gea6b3e973b477b8061e0076bb257dbd7f3faa756"
 
 typedef struct Row {
         const char *what;
@@ -476,8 +443,6 @@ typedef struct Change {
 
 #define RECORD(number) (MADE_TABLES_AT + (number) *40)
 #define FUNCTION(number) (MADE_CODE_AT + (number) *MADE_FUNCTION_BYTES)
-#define HEADER(number, member) \
-        (sizeof(Elf64_Ehdr) + (number) * sizeof(Elf64_Phdr) + offsetof(Elf64_Phdr, member))
 #define RELOCATION(number, member) \
         (MADE_RELOCATIONS_AT + (number) * sizeof(Elf64_Rela) + offsetof(Elf64_Rela, member))
 
@@ -621,269 +586,6 @@ START_TEST(program_headers_may_be_anywhere) {
 }
 END_TEST
 
-/* hostile files */
-
-static const MadeOptions victims[] = {
-        { LIBRARY, OFFSETS_5_3, .n_block = TSD_5_3, ONE_SLOT(TPOFF, 0) },
-        { LIBRARY, OFFSETS_2020, .n_block = 2048, ONE_SLOT(TPOFF, 0) },
-        { PROGRAM, OFFSETS_5_3, .n_block = TSD_5_3, .symbols = { "je_tsd_tls" } },
-        { ARM_LIBRARY, OFFSETS_5_3_64K, .n_block = 2696, ONE_SLOT(TLSDESC, 0) },
-        { PROGRAM, OFFSETS_5_2, .code = MADE_OPAQUE, .version = RELEASE_5_2, .n_block = 4096 },
-};
-
-/* To the next byte that is tried: all are, but where each takes long. */
-static size_t stride(void) {
-        return getenv("CTPROF_FEW_ROUNDS") ? 13 : 1;
-}
-
-/* What is left of a file is read as in the whole of it, or not at all. */
-static void expect_same_or_none(const HeapLayout *part, const HeapLayout *whole, size_t cut) {
-        ck_assert(heap_layout_is_valid(part, (uint16_t) part->machine));
-        if (part->verdict != HEAP_READY)
-                return;
-        ck_assert_msg(part->allocated == whole->allocated &&
-                              part->deallocated == whole->deallocated &&
-                              part->slot_vaddr == whole->slot_vaddr &&
-                              part->slot_addend == whole->slot_addend &&
-                              part->first_vaddr == whole->first_vaddr &&
-                              part->tls_memsz == whole->tls_memsz,
-                      "cut at %zu", cut);
-}
-
-START_TEST(a_file_that_is_cut_anywhere_is_never_misread) {
-        static const int errors[] = { BYTES_E_SHORT, -EIO };
-        static MadeElf made;
-        HeapLayout whole, part;
-
-        made_elf_make(&victims[_i], &made);
-        expect(made_elf_span(&made), HEAP_READY, "a whole file", &whole);
-        for (size_t cut = 0; cut < made.n; cut += stride()) {
-                ck_assert_int_eq(find((Span){ made.bytes, cut }, &part), 0);
-                expect_same_or_none(&part, &whole, cut);
-                ck_assert(cut >= MADE_BLOCK_AT + victims[_i].n_block || part.verdict != HEAP_READY);
-                /* It shrinks while it is read, or its medium fails. */
-                for (size_t i = 0; i < ELEMENTSOF(errors); i++) {
-                        ByteSpan file = { .bytes = made_elf_span(&made),
-                                          .error = errors[i],
-                                          .fails_from = cut };
-                        ByteSource source = byte_span_source(&file);
-
-                        ck_assert_int_eq(heap_layout_find(&source, &part), 0);
-                        expect_same_or_none(&part, &whole, cut);
-                }
-        }
-}
-END_TEST
-
-START_TEST(a_byte_that_is_another_is_no_danger) {
-        static const char masks[] = { 1, 0x10, 0x7f, '\xff' };
-        static MadeElf made;
-
-        made_elf_make(&victims[_i], &made);
-        for (size_t at = 0; at < made.n; at += stride())
-                for (size_t i = 0; i < ELEMENTSOF(masks); i++) {
-                        HeapLayout layout;
-
-                        made.bytes[at] ^= masks[i];
-                        ck_assert_int_eq(find(made_elf_span(&made), &layout), 0);
-                        ck_assert(heap_layout_is_valid(&layout, (uint16_t) layout.machine));
-                        made.bytes[at] ^= masks[i];
-                }
-}
-END_TEST
-
-START_TEST(an_error_of_ours_is_passed_up) {
-        static MadeElf made;
-        ByteSpan file = { .error = -EACCES };
-        ByteSource source;
-        HeapLayout layout = { .verdict = 4711 };
-
-        made_elf_make(&base, &made);
-        file.bytes = made_elf_span(&made);
-        source = byte_span_source(&file);
-        for (; file.fails_from < made.n; file.fails_from += 64) {
-                ck_assert_int_eq(heap_layout_find(&source, &layout), -EACCES);
-                ck_assert_uint_eq(layout.verdict, 4711);
-        }
-        file.fails_from = made.n;
-        ck_assert_int_eq(heap_layout_find(&source, &layout), 0);
-        ck_assert_uint_eq(layout.verdict, HEAP_READY);
-}
-END_TEST
-
-START_TEST(a_file_of_another_kind_costs_one_read) {
-        MadeOptions options = { LIBRARY, .allocated = 16, .deallocated = 24, .n_block = 504 };
-        static MadeElf made;
-        ByteSpan file = {};
-        ByteSource source;
-        HeapLayout layout;
-
-        made_elf_make(&options, &made);
-        file.bytes = made_elf_span(&made);
-        source = byte_span_source(&file);
-        ck_assert_int_eq(heap_layout_find(&source, &layout), 0);
-        ck_assert_uint_eq(layout.verdict, HEAP_NOT_JEMALLOC);
-        ck_assert_uint_eq(file.n_reads, 1);
-}
-END_TEST
-
-/* A file whose segments are endless: the made one, and then the same bytes again and again. */
-typedef struct Endless {
-        const MadeElf *made;
-        char filler[2 * ELF_WINDOW_BYTES];
-        size_t n_filler; /* of one of the same */
-        uint64_t n_bytes_read;
-        uint64_t n_reads;
-} Endless;
-
-static void endless_init(Endless *endless, const MadeElf *made, Span filler) {
-        *endless = (Endless){ .made = made, .n_filler = filler.n };
-        for (size_t i = 0; i < sizeof(endless->filler); i++)
-                endless->filler[i] = filler.bytes[i % filler.n];
-}
-
-static int read_endless(void *userdata, uint64_t offset, void *ret, size_t n) {
-        Endless *endless = userdata;
-        char *bytes = ret;
-        size_t done = 0;
-
-        ck_assert_uint_le(n, ELF_WINDOW_BYTES);
-        endless->n_reads++;
-        endless->n_bytes_read += n;
-        if (offset < endless->made->n) {
-                done = MIN_OF(n, (size_t) (endless->made->n - offset));
-                memcpy(bytes, endless->made->bytes + offset, done);
-        }
-        memcpy(bytes + done, endless->filler + (offset + done) % endless->n_filler, n - done);
-        return 0;
-}
-
-static const struct {
-        unsigned header; /* which segment has no end */
-        Span filler;
-} endless_rows[] = {
-        { 1, { "\0", 1 } },
-        { 2, { "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16 } }, /* an empty cache */
-        { 1, { "\x21\2\x40\0\0\0\0\0", 8 } },              /* addresses of the name */
-        { 0, { "5.2.1-0-g0123456 5.2.1 ", 23 } },
-};
-
-START_TEST(work_is_bounded) {
-        MadeOptions options = { PROGRAM, OFFSETS_5_2, .code = MADE_OPAQUE, .n_block = TSD_5_2 };
-        static MadeElf made;
-        static Endless endless;
-        ByteSource source = { .size = UINT64_C(1) << 40,
-                              .read = read_endless,
-                              .userdata = &endless };
-        uint64_t n = UINT64_C(1) << 36;
-        HeapLayout layout;
-
-        if (getenv("CTPROF_FEW_ROUNDS"))
-                return;
-        made_elf_make(&options, &made);
-        endless_init(&endless, &made, endless_rows[_i].filler);
-        made_elf_put_word(&made, HEADER(endless_rows[_i].header, p_filesz), n);
-        made_elf_put_word(&made, HEADER(endless_rows[_i].header, p_memsz), n);
-        if (endless_rows[_i].header == 0) { /* room for the names */
-                made_elf_put_word(&made, HEADER(1, p_vaddr), MADE_FIXED_VADDR + n);
-                made_elf_put_word(&made, HEADER(2, p_vaddr), MADE_FIXED_VADDR + n);
-        }
-        ck_assert_int_eq(heap_layout_find(&source, &layout), 0);
-        ck_assert_str_eq(heap_verdict_name(layout.verdict), "layout-unknown");
-        ck_assert_uint_le(endless.n_bytes_read, ELF_READ_BYTES_MAX);
-        ck_assert_uint_le(endless.n_reads, ELF_READ_BYTES_MAX / ELF_READ_CHARGE_BYTES);
-}
-END_TEST
-
-/* validity */
-
-static const HeapLayout valid = {
-        .verdict = HEAP_READY,
-        .machine = EM_X86_64,
-        .slot_kind = HEAP_SLOT_TPOFF,
-        .tls_vaddr = 0xc7520,
-        .tls_memsz = TSD_5_3,
-        .tls_align = 8,
-        .slot_vaddr = 0xccf78,
-        .allocated = 824,
-        .deallocated = 840,
-};
-
-START_TEST(a_number_out_of_bounds_is_seen) {
-        static const struct {
-                size_t at;
-                size_t n;
-                uint64_t number;
-                bool is_valid;
-        } numbers[] = {
-#define NUMBER(member, number, is_valid) \
-        { offsetof(HeapLayout, member), sizeof(valid.member), (number), (is_valid) }
-                NUMBER(verdict, _HEAP_VERDICT_MAX, false),
-                NUMBER(verdict, HEAP_NOT_JEMALLOC, true),
-                NUMBER(machine, EM_AARCH64, false),
-                NUMBER(is_fixed, 1, true),
-                NUMBER(is_fixed, 2, false),
-                NUMBER(slot_kind, HEAP_SLOT_NONE, false),
-                NUMBER(slot_kind, HEAP_SLOT_TLSDESC, true),
-                NUMBER(slot_kind, _HEAP_SLOT_MAX, false),
-                NUMBER(first_vaddr, 0x400000, true),
-                NUMBER(first_vaddr, 1, false),
-                NUMBER(first_vaddr, ELF_ADDRESS_MAX, false),
-                NUMBER(first_offset, 0x1000, true),
-                NUMBER(first_offset, 8, false),
-                NUMBER(first_offset, UINT64_C(1) << 63, false),
-                NUMBER(tls_vaddr, ELF_ADDRESS_MAX - 1, true),
-                NUMBER(tls_vaddr, ELF_ADDRESS_MAX, false),
-                NUMBER(tls_memsz, 848, true),
-                NUMBER(tls_memsz, 847, false),
-                NUMBER(tls_memsz, 0, false),
-                NUMBER(tls_memsz, HEAP_TLS_BYTES_MAX, true),
-                NUMBER(tls_memsz, HEAP_TLS_BYTES_MAX + 1, false),
-                NUMBER(tls_align, 1, true),
-                NUMBER(tls_align, 0, false),
-                NUMBER(tls_align, 12, false),
-                NUMBER(tls_align, HEAP_TLS_ALIGN_MAX, true),
-                NUMBER(tls_align, HEAP_TLS_ALIGN_MAX * 2, false),
-                NUMBER(slot_vaddr, 0, false),
-                NUMBER(slot_vaddr, 0xccf7c, false),
-                NUMBER(slot_vaddr, ELF_ADDRESS_MAX, false),
-                NUMBER(slot_addend, TSD_5_3, true),
-                NUMBER(slot_addend, TSD_5_3 + 1, false),
-                NUMBER(slot_addend, UINT64_MAX, false),
-                NUMBER(tsd, HEAP_TSD_UNKNOWN, true),
-                NUMBER(tsd, 816, true),
-                NUMBER(tsd, 824, false),
-                NUMBER(allocated, 832, true),
-                NUMBER(allocated, 816, false),
-                NUMBER(allocated, 828, false),
-                NUMBER(allocated, 840, false),
-                NUMBER(allocated, UINT64_MAX - 7, false),
-                NUMBER(deallocated, 832, true),
-                NUMBER(deallocated, 848, false),
-                NUMBER(deallocated, UINT64_MAX - 7, false),
-#undef NUMBER
-        };
-
-        ck_assert(heap_layout_is_valid(&valid, EM_X86_64));
-        ck_assert(!heap_layout_is_valid(&valid, EM_RISCV));
-        for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
-                HeapLayout layout = valid;
-
-                memcpy((char *) &layout + numbers[i].at, &numbers[i].number, numbers[i].n);
-                ck_assert_msg(heap_layout_is_valid(&layout, EM_X86_64) == numbers[i].is_valid,
-                              "number %zu", i);
-        }
-}
-END_TEST
-
-START_TEST(every_verdict_has_a_name) {
-        for (unsigned i = 0; i < _HEAP_VERDICT_MAX; i++)
-                for (unsigned j = 0; j < i; j++)
-                        ck_assert_str_ne(heap_verdict_name(i), heap_verdict_name(j));
-        ck_assert_str_eq(heap_verdict_name(_HEAP_VERDICT_MAX), "unknown");
-}
-END_TEST
-
 static Suite *heap_layout_suite(void) {
         Suite *suite = suite_create("heap-layout");
         TCase *tcase = tcase_create("file");
@@ -898,19 +600,6 @@ static Suite *heap_layout_suite(void) {
         tcase_add_test(tcase, program_headers_may_be_anywhere);
         suite_add_tcase(suite, tcase);
 
-        tcase = tcase_create("hostile");
-        tcase_add_loop_test(tcase, a_file_that_is_cut_anywhere_is_never_misread, 0,
-                            ELEMENTSOF(victims));
-        tcase_add_loop_test(tcase, a_byte_that_is_another_is_no_danger, 0, ELEMENTSOF(victims));
-        tcase_add_test(tcase, an_error_of_ours_is_passed_up);
-        tcase_add_test(tcase, a_file_of_another_kind_costs_one_read);
-        tcase_add_loop_test(tcase, work_is_bounded, 0, ELEMENTSOF(endless_rows));
-        suite_add_tcase(suite, tcase);
-
-        tcase = tcase_create("validity");
-        tcase_add_test(tcase, a_number_out_of_bounds_is_seen);
-        tcase_add_test(tcase, every_verdict_has_a_name);
-        suite_add_tcase(suite, tcase);
         return suite;
 }
 

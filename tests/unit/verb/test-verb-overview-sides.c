@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check-main.h"
+#include "overview-answers.h"
+
+START_TEST(two_intervals_stand_side_by_side) {
+        begin(intervals, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        expect(0,
+               "A         a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads: 200 "
+               "lived "
+               "on, 13 born, 9 ended\n"
+               "B         c..d: 20.000s from 2026-11-20 15:35:01 UTC, 213 threads: 200 lived on, "
+               "13 "
+               "born, 9 ended\n"
+               "host      1.62 \u2192 0.81 of 2 CPUs (interrupts 4 % \u2192 2 %), 0.84 \u2192 0.42 "
+               "waiting, pressure cpu 12 % \u2192 6 %, 98 \u2192 49 new threads/s; ctprof saw 41 "
+               "% of it\n"
+               "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 vda busy 22 %, "
+               "5.0MiB/s, 170 requests/s of 1.2ms, memory 3.2GiB of 7.6GiB, network out 50MiB "
+               "\u2192 25MiB/s, 12 \u2192 6 TCP retransmits/s\n"
+               "limited B /web.slice: CPU throttled 3.20s in 80 periods\n"
+               "limited B /db: memory.max reached 1.2K times, 1 process killed for lack of memory\n"
+               "limited B the host: 2 processes killed for lack of memory; 1 more (--verbose)\n"
+               "\n"
+               "GROUP         THREADS       CPU   WAIT      IO SWITCH/S   READ/S       WRITE/S "
+               "MAJFLT/S PEAK-RSS\n"
+               "nginx              12 1.06\u21920.59   0.20       0 12K\u21921.2K        0 "
+               "7.0MiB\u21923.5MiB        0        -\n"
+               "stress-ng-cpu   4 new    -\u21920.99 -\u21921.02       0      -\u21922        0    "
+               "         0        0        -\n"
+               "sysbench          3\u21922 1.98\u21920.64 0\u21920.20 0\u2192~1.47  0.9\u21920.5 "
+               "0\u2192218MiB 7.0MiB\u21923.5MiB        0        -\n"
+               "cron           1 gone    0.00\u2192-      0       0        0        0             "
+               "0        0        -\n"
+               "\n"
+               "~ approximate: IO by delay accounting since Linux 6.12\n"
+               "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, --sections\n",
+               "");
+        CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b");
+        expect_lines(
+                0,
+                "A         a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads:\n"
+                "          200 lived on, 13 born, 9 ended\n"
+                "B         c..d: 20.000s from 2026-11-20 15:35:01 UTC, 213 threads: 200 lived on,\n"
+                "          13 born, 9 ended\n"
+                "host      1.62 \u2192 0.81 of 2 CPUs (interrupts 4 % \u2192 2 %), 0.84 \u2192 "
+                "0.42 "
+                "waiting,\n"
+                "          pressure cpu 12 % \u2192 6 %, 98 \u2192 49 new threads/s; ctprof saw "
+                "41 % of it\n"
+                "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 vda busy 22 %,\n"
+                "          5.0MiB/s, 170 requests/s of 1.2ms, memory 3.2GiB of 7.6GiB, network\n"
+                "          out 50MiB \u2192 25MiB/s, 12 \u2192 6 TCP retransmits/s\n"
+                "limited B /web.slice: CPU throttled 3.20s in 80 periods; /db: memory.max reached\n"
+                "          1.2K times, 1 process killed for lack of memory; 2 more (--verbose)\n"
+                "\n"
+                "GROUP         THREADS       CPU   WAIT      IO SWITCH/S   READ/S       WRITE/S\n"
+                "nginx              12 1.06\u21920.59   0.20       0 12K\u21921.2K        0 "
+                "7.0MiB\u21923.5MiB\n"
+                "stress-ng-cpu   4 new    -\u21920.99 -\u21921.02       0      -\u21922        0   "
+                " "
+                "         0\n"
+                "sysbench          3\u21922 1.98\u21920.64 0\u21920.20 0\u2192~1.47  0.9\u21920.5 "
+                "0\u2192218MiB 7.0MiB\u21923.5MiB\n"
+                "cron           1 gone    0.00\u2192-      0       0        0        0             "
+                "0\n"
+                "\n"
+                "~ approximate: IO by delay accounting since Linux 6.12\n"
+                "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, "
+                "--sections\n",
+                "");
+        CTL_RUN_TERMINAL(&ctl, 120, "compare", "a", "b");
+        expect_lines(
+                0,
+                "A         a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads: 200 "
+                "lived "
+                "on, 13 born, 9 ended\n"
+                "B         c..d: 20.000s from 2026-11-20 15:35:01 UTC, 213 threads: 200 lived on, "
+                "13 "
+                "born, 9 ended\n"
+                "host      1.62 \u2192 0.81 of 2 CPUs (interrupts 4 % \u2192 2 %), 0.84 \u2192 "
+                "0.42 "
+                "waiting, pressure cpu 12 % \u2192 6 %, 98 \u2192 49 new\n"
+                "          threads/s; ctprof saw 41 % of it\n"
+                "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 vda busy 22 %, "
+                "5.0MiB/s, 170 requests/s of 1.2ms, memory\n"
+                "          3.2GiB of 7.6GiB, network out 50MiB \u2192 25MiB/s, 12 \u2192 6 TCP "
+                "retransmits/s\n"
+                "limited B /web.slice: CPU throttled 3.20s in 80 periods; /db: memory.max "
+                "reached 1.2K times, 1 process killed for lack\n"
+                "          of memory; the host: 2 processes killed for lack of memory; /x: "
+                "pids.max reached 1 time\n"
+                "\n"
+                "GROUP         THREADS       CPU   WAIT      IO SWITCH/S   READ/S       WRITE/S "
+                "MAJFLT/S PEAK-RSS\n"
+                "nginx              12 1.06\u21920.59   0.20       0 12K\u21921.2K        0 "
+                "7.0MiB\u21923.5MiB        0        -\n"
+                "stress-ng-cpu   4 new    -\u21920.99 -\u21921.02       0      -\u21922        0   "
+                " "
+                "         0        0        -\n"
+                "sysbench          3\u21922 1.98\u21920.64 0\u21920.20 0\u2192~1.47  0.9\u21920.5 "
+                "0\u2192218MiB 7.0MiB\u21923.5MiB        0        -\n"
+                "cron           1 gone    0.00\u2192-      0       0        0        0             "
+                "0        0        -\n"
+                "\n"
+                "~ approximate: IO by delay accounting since Linux 6.12\n"
+                "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, "
+                "--sections\n",
+                "");
+        end();
+}
+END_TEST
+
+// clang-format off
+static const Exchange totals[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"totals\",\"before\":" HEAD("a") ",\"after\":" HEAD("b")
+                ",\"sameBoot\":false,\"elapsedNs\":null,\"hostChanges\":[],\"sourcesBefore\":[],"
+                "\"sourcesAfter\":[],\"coverage\":null},\"continues\":true}\0"
+                OVERVIEW(ROW("nginx", "", NGINX_A "," NGINX_LATER) ","
+                         ROW("new", ",\"only\":\"after\"", "null," STRESS_B)) LAST),
+} };
+static const Exchange state[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"state\",\"snapshot\":" HEAD("a")
+                ",\"sources\":[],\"coverage\":null},\"continues\":true}\0"
+                OVERVIEW(ROW("nginx", "", NGINX_A)) LAST),
+} };
+// clang-format on
+
+// clang-format off
+#define DATABASE_A                                            \
+        THREADS("3", "3", "1")                                \
+        TIMES("19800000000", "9000000000", "0", "true")       \
+        WORK_DONE("9", "20480", "73400320", "true")
+#define DATABASE_B                                            \
+        THREADS("3", "3", "1")                                \
+        TIMES("12800000000", "4000000000", "29400000000", "false") \
+        WORK_DONE("10", "81920", "4571791360", "false")
+static const Exchange writers[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", "10000000000")
+                ",\"b\":" SIDE("c", "d", "20000000000") ",\"sameBoot\":true,\"hostChanges\":[],"
+                "\"coverage\":{\"a\":" COVERAGE ",\"b\":" COVERAGE "},\"host\":{\"a\":" HOST
+                ",\"b\":" HOST "},\"limited\":{\"a\":[],\"b\":[]}},\"continues\":true}\0"
+                OVERVIEW(ROW("postgres", "", DATABASE_A "," DATABASE_B)) LAST),
+} };
+// clang-format on
+
+// clang-format off
+static const Exchange late[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", "10000000000")
+                ",\"b\":" SIDE("c", "d", "20000000000") ",\"sameBoot\":true,\"hostChanges\":[],"
+                "\"coverage\":{\"a\":" COVERAGE ",\"b\":" COVERAGE "},\"host\":{\"a\":" HOST
+                ",\"b\":" HOST "},\"limited\":{\"a\":[],\"b\":[]}},\"continues\":true}\0"
+                OVERVIEW(ROW("late", ",\"only\":\"b\"", "null,"
+                             THREADS("0", "0", "3") TIMES("1000000", "0", "0", "true")
+                             WORK_DONE("1", "0", "0", "true"))) LAST),
+} };
+// clang-format on
+
+/* They were there when the second interval began. */
+START_TEST(threads_of_a_group_that_ended_are_not_new) {
+        begin(late, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nlate  3 ended "));
+        end();
+}
+END_TEST
+
+// clang-format off
+/* @storage, and how many threads were left and ended. */
+#define PART(storage, threads, ended) \
+        THREADS(threads, "0", ended) TIMES("10000000000", "0", storage, "true") \
+        WORK_DONE("0", "0", "0", "true")
+static const Exchange two_parts[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", "10000000000")
+                ",\"b\":" SIDE("c", "d", "10000000000") ",\"sameBoot\":true},\"continues\":true}\0"
+                OVERVIEW(ROW("told", "", PART("null", "1", "0") "," PART("0", "1", "0")) ","
+                         ROW("lost", "", PART("0", "1", "0") "," PART("null", "1", "0")) ","
+                         ROW("dark", "", PART("null", "1", "0") "," PART("null", "1", "0")) ","
+                         ROW("there", ",\"only\":\"a\"", PART("0", "1", "0") ",null") ","
+                         ROW("fewer", "", PART("0", "0", "2310") "," PART("0", "0", "500")) ","
+                         ROW("same", "", PART("0", "0", "7") "," PART("0", "0", "7")) ","
+                         ROW("left", "", PART("0", "0", "7") "," PART("0", "2", "0"))) LAST),
+} };
+// clang-format on
+
+START_TEST(a_cell_of_two_intervals_tells_ended_and_unmeasured_from_nothing) {
+        static const char *const rows[] = {
+                "\ntold               1   1.00    0 -\u21920 ",
+                "\nlost               1   1.00    0 0\u2192- ",
+                "\ndark               1   1.00    0   - ",
+                "\nthere         1 gone 1.00\u2192-    0   0 ",
+                "\nfewer 2310\u2192500 ended   1.00    0   0 ",
+                "\nsame         7 ended   1.00    0   0 ",
+                "\nleft             0\u21922   1.00    0   0 ",
+        };
+
+        begin(two_parts, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                ck_assert_msg(strstr(ctl.out, rows[i]), "%s in\n%s", rows[i], ctl.out);
+        end();
+}
+END_TEST
+
+// clang-format off
+/* Of the host nothing but the time of its CPUs was read. */
+#define HOST_UNREAD \
+        "{\"cpus\":2,\"cpuUsedNs\":16200000000,\"irqNs\":null,\"softirqNs\":null," \
+        "\"stealNs\":null,\"perCpu\":[{\"cpu\":0,\"usedNs\":16200000000}," \
+        "{\"cpu\":1,\"usedNs\":null}],\"waitingNs\":null,\"processesCreated\":null," \
+        "\"pressure\":{\"cpu\":null,\"memory\":null,\"io\":null}," \
+        "\"disks\":null,\"memory\":null,\"network\":null}"
+#define HOST_IDLE \
+        "{\"cpus\":2,\"cpuUsedNs\":16200000000,\"disks\":[{\"name\":\"vda\",\"busyNs\":0}]}"
+#define HOSTS(a, b) \
+        { { \
+                REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", \
+                        "10000000000") ",\"b\":" SIDE("c", "d", "10000000000") \
+                        ",\"sameBoot\":true,\"host\":{\"a\":" a ",\"b\":" b \
+                        "}},\"continues\":true}\0" LAST), \
+        } }
+static const Exchange hosts[][1] = { HOSTS(HOST_UNREAD, HOST), HOSTS("null", HOST),
+                                     HOSTS(HOST, HOST_UNREAD), HOSTS(HOST_IDLE, HOST) };
+static const Exchange unread[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"interval\",\"before\":" HEAD("a")
+                ",\"after\":" HEAD("b") ",\"sameBoot\":true,\"elapsedNs\":10000000000,"
+                "\"host\":" HOST_UNREAD
+                "},\"continues\":true}\0" LAST),
+} };
+// clang-format on
+
+static const struct {
+        const Exchange *exchange;
+        const char *lines;
+} host_rows[] = {
+        { hosts[0],
+          "host      1.62 of 2 CPUs (interrupts - \u2192 4 %), - \u2192 0.84 "
+          "waiting, pressure cpu - \u2192 12 %, - \u2192 98 new threads/s\n"
+          "          disks - \u2192 vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory - "
+          "\u2192 3.2GiB of 7.6GiB, network out - \u2192 50MiB/s, - \u2192 12 TCP "
+          "retransmits/s\n" },
+        { hosts[1],
+          "host      - \u2192 0.84 waiting, pressure cpu - \u2192 12 %, - \u2192 98 new "
+          "threads/s\n"
+          "          disks - \u2192 vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory - "
+          "\u2192 3.2GiB of 7.6GiB, network out - \u2192 50MiB/s, - \u2192 12 TCP "
+          "retransmits/s\n" },
+        { hosts[2],
+          "host      1.62 of 2 CPUs (interrupts 4 % \u2192 -), 0.84 \u2192 - "
+          "waiting, pressure cpu 12 % \u2192 -, 98 \u2192 - new threads/s\n"
+          "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 disks -, memory 3.2GiB "
+          "\u2192 -, network out 50MiB \u2192 -/s, 12 \u2192 - TCP retransmits/s\n" },
+        { hosts[3], "          disks idle \u2192 vda busy 45 %, " },
+        { unread, "host      1.62 of 2 CPUs\n\n" },
+};
+
+/* What was not measured is not 0. */
+START_TEST(what_no_source_of_a_host_told_is_a_dash) {
+        begin(host_rows[_i].exchange, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_msg(strstr(ctl.out, host_rows[_i].lines), "%s", ctl.out);
+        end();
+}
+END_TEST
+
+// clang-format off
+/* Everything that can stand above the groups, and thirty of them. */
+#define LONG "a-name-of-sixty-four-characters-is-the-longest-that-there-can-b"
+#define LONG_HEAD(name) \
+        "{\"name\":\"" LONG name "\",\"hostName\":\"" LONG "\",\"kernelRelease\":\"6.1.0-" LONG \
+        "\",\"threads\":213,\"startRealtimeNs\":1795188901123456789}"
+#define REFUSED \
+        "[{\"name\":\"io\",\"state\":\"partial\",\"reason\":\"why\",\"ok\":1,\"denied\":12}]"
+#define FULL_SIDE(before, after) \
+        "{\"before\":" LONG_HEAD(before) ",\"sourcesBefore\":" REFUSED ",\"after\":" \
+        LONG_HEAD(after) ",\"sourcesAfter\":[],\"elapsedNs\":10000000000," \
+        "\"lives\":" LIVES("200", "13", "9") "}"
+#define FULL_HOST(n) \
+        "{\"cpus\":" n ",\"cpuUsedNs\":1" n "200000000,\"softirqNs\":8" n "0000000," \
+        "\"stealNs\":9" n "0000000,\"perCpu\":[{\"cpu\":0,\"usedNs\":9900000000}," \
+        "{\"cpu\":1,\"usedNs\":1}],\"waitingNs\":8" n "00000000,\"processesCreated\":98" n "," \
+        "\"pressure\":{\"cpu\":{\"someNs\":1" n "00000000}," \
+        "\"memory\":{\"someNs\":2" n "00000000}," \
+        "\"io\":{\"someNs\":3" n "00000000}},\"disks\":[{\"name\":\"vda\"," \
+        "\"busyNs\":4" n "00000000," \
+        "\"readBytes\":" n "000,\"writeBytes\":104857600,\"requests\":34" n "," \
+        "\"requestNs\":4080000000}]," \
+        "\"memory\":{\"usedBytes\":3" n "35973837,\"totalBytes\":8160437862," \
+        "\"swapUsedBytes\":3" n "0," \
+        "\"swapTotalBytes\":1000,\"swapInBytes\":" n "000,\"swapOutBytes\":" n "00000}," \
+        "\"network\":" \
+        "{\"receivedBytes\":1" n "000000,\"sentBytes\":5" n "4288000," \
+        "\"tcpRetransmits\":1" n "0," \
+        "\"listenDrops\":" n "0}}"
+#define FULL_LIMITED \
+        "[{\"cgroup\":\"/system.slice/" LONG "\",\"what\":\"cpu.max\",\"count\":80," \
+        "\"ns\":3200000000}," \
+        "{\"cgroup\":\"/db\",\"what\":\"memory.max\",\"count\":1204,\"ns\":null}," \
+        "{\"cgroup\":\"/db\",\"what\":\"oom_kill\",\"count\":1,\"ns\":null}," \
+        "{\"cgroup\":\"\",\"what\":\"oom_kill\",\"count\":2,\"ns\":null}]"
+#define CHANGES \
+        "\"hostChanges\":[{\"key\":\"kernel.x\",\"before\":\"" LONG "\",\"after\":\"1\"}," \
+        "{\"key\":\"kernel.y\",\"before\":\"0\",\"after\":\"" LONG "\"}]"
+#define SIX(a, accounts) \
+        OVERVIEW(ROW(LONG a "1", "", accounts) "," ROW(LONG a "2", "", accounts) "," \
+                 ROW(LONG a "3", "", accounts) "," ROW(LONG a "4", "", accounts) "," \
+                 ROW(LONG a "5", "", accounts) "," ROW(LONG a "0", "", accounts))
+#define THIRTY(accounts) \
+        SIX("a", accounts) SIX("b", accounts) SIX("c", accounts) SIX("d", accounts) \
+        SIX("e", accounts)
+#define FULL_LAST \
+        "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":1234," \
+        "\"pairings\":[{\"before\":\"/a\",\"after\":\"/b\"}]}}"
+
+static const Exchange full_interval[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"interval\",\"before\":" LONG_HEAD("a")
+                ",\"after\":" LONG_HEAD("b") ",\"sameBoot\":true,\"elapsedNs\":10000000000,"
+                "\"lives\":" LIVES("200", "13", "9") "," CHANGES ",\"sourcesBefore\":" REFUSED
+                ",\"sourcesAfter\":[],\"coverage\":" COVERAGE ",\"host\":" FULL_HOST("2")
+                ",\"limited\":" FULL_LIMITED "},\"continues\":true}\0"
+                THIRTY(POSTGRES) FULL_LAST),
+} };
+static const Exchange full_intervals[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" FULL_SIDE("a", "b")
+                ",\"b\":" FULL_SIDE("c", "d") ",\"sameBoot\":true," CHANGES ","
+                "\"coverage\":{\"a\":" COVERAGE ",\"b\":" COVERAGE "},\"host\":{\"a\":"
+                FULL_HOST("2") ",\"b\":" FULL_HOST("3") "},\"limited\":{\"a\":" FULL_LIMITED
+                ",\"b\":" FULL_LIMITED "}},\"continues\":true}\0"
+                THIRTY(POSTGRES "," SYSBENCH_B) FULL_LAST),
+} };
+static const Exchange full_totals[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"totals\",\"before\":" LONG_HEAD("a")
+                ",\"after\":" LONG_HEAD("b") ",\"sameBoot\":true,\"elapsedNs\":10000000000,"
+                CHANGES ",\"sourcesBefore\":" REFUSED ",\"sourcesAfter\":[]},\"continues\":true}\0"
+                THIRTY(POSTGRES "," SYSBENCH_B) FULL_LAST),
+} };
+// clang-format on
+
+static const struct {
+        const Exchange *exchange;
+        size_t columns, least_groups;
+} screen_rows[] = {
+        { full_interval, 80, 4 },  { full_interval, 120, 7 },  { full_interval, 200, 6 },
+        { full_intervals, 80, 3 }, { full_intervals, 120, 4 }, { full_intervals, 200, 5 },
+        { full_totals, 80, 8 },    { full_totals, 120, 8 },    { full_totals, 200, 8 },
+};
+
+static size_t count(const char *text, const char *what) {
+        size_t n = 0;
+
+        while ((text = strstr(text, what))) {
+                n++;
+                text++;
+        }
+        return n;
+}
+
+/* The terminal has 24 lines, the last of them for the next prompt. */
+START_TEST(whatever_there_is_to_say_is_one_screen_with_some_groups) {
+        size_t n_groups;
+
+        begin(screen_rows[_i].exchange, 1);
+        CTL_RUN_TERMINAL(&ctl, (unsigned short) screen_rows[_i].columns, "compare", "a", "b");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_uint_le(count(ctl.out, "\n"), 23);
+        n_groups = count(ctl.out, "\na-name-of-") + count(ctl.out, "\n\u2026");
+        ck_assert_msg(n_groups >= screen_rows[_i].least_groups, "%zu groups in\n%s", n_groups,
+                      ctl.out);
+        end();
+}
+END_TEST
+
+START_TEST(of_reads_and_writes_those_of_more_bytes_stay) {
+        begin(writers, 1);
+        CTL_RUN_TERMINAL(&ctl, 66, "compare", "a", "b");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "no room for SWITCH/S, READ/S:"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "WRITE in"));
+        end();
+        begin(intervals, 1);
+        CTL_RUN_TERMINAL(&ctl, 66, "compare", "a", "b");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "no room for SWITCH/S, WRITE/S:"));
+        end();
+}
+END_TEST
+
+START_TEST(lives_have_durations) {
+        begin(totals, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        expect(0,
+               "before    a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+               "after     b, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+               "totals    of whole lives, which differ in length; one of the snapshots has no boot "
+               "id\n"
+               "\n"
+               "GROUP THREADS      CPU        WAIT IO SWITCHES READ WRITE MAJFLT PEAK-RSS\n"
+               "nginx   12\u219214 10.6s\u21921h 2.00s\u21924.00s  0 123K\u219223K    0 70MiB      "
+               "0        -\n"
+               "new     4 new  -\u219219.8s     -\u219220.4s  0     -\u219240    0     0      0    "
+               "    -\n"
+               "\n"
+               "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, --sections\n",
+               "");
+        CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b");
+        expect_lines(
+                0,
+                "before    a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+                "after     b, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+                "totals    of whole lives, which differ in length; one of the snapshots has no\n"
+                "          boot id\n"
+                "\n"
+                "GROUP THREADS      CPU        WAIT IO SWITCHES READ WRITE MAJFLT PEAK-RSS\n"
+                "nginx   12\u219214 10.6s\u21921h 2.00s\u21924.00s  0 123K\u219223K    0 70MiB     "
+                " "
+                "0        -\n"
+                "new     4 new  -\u219219.8s     -\u219220.4s  0     -\u219240    0     0      0   "
+                " "
+                "    -\n"
+                "\n"
+                "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, "
+                "--sections\n",
+                "");
+        end();
+        begin(state, 1);
+        CTL_RUN(&ctl, "show", "a");
+        expect(0,
+               "snapshot  a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+               "\n"
+               "GROUP THREADS   CPU  WAIT IO SWITCHES READ WRITE MAJFLT PEAK-RSS\n"
+               "nginx      12 10.6s 2.00s  0     123K    0 70MiB      0        -\n"
+               "\n"
+               "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, --sections\n",
+               "");
+        CTL_RUN_TERMINAL(&ctl, 80, "show", "a");
+        expect_lines(0,
+                     "snapshot  a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+                     "\n"
+                     "GROUP THREADS   CPU  WAIT IO SWITCHES READ WRITE MAJFLT PEAK-RSS\n"
+                     "nginx      12 10.6s 2.00s  0     123K    0 70MiB      0        -\n"
+                     "\n"
+                     "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, "
+                     "--sections\n",
+                     "");
+        CTL_RUN(&ctl, "show", "a", "--raw");
+        expect(0,
+               "snapshot  a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+               "\n"
+               "GROUP THREADS         CPU       WAIT IO SWITCHES READ    WRITE MAJFLT PEAK-RSS\n"
+               "nginx      12 10600000000 2000000000  0   123456    0 73400320      0        -\n"
+               "\n"
+               "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, --sections\n",
+               "");
+        end();
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("verb-overview-sides");
+        TCase *kinds = tcase_create("kinds");
+
+        (void) setenv("LC_ALL", "C.UTF-8", 1); /* so that the bar has block characters */
+
+        tcase_add_test(kinds, two_intervals_stand_side_by_side);
+        tcase_add_loop_test(kinds, what_no_source_of_a_host_told_is_a_dash, 0,
+                            ELEMENTSOF(host_rows));
+        tcase_add_test(kinds, threads_of_a_group_that_ended_are_not_new);
+        tcase_add_test(kinds, a_cell_of_two_intervals_tells_ended_and_unmeasured_from_nothing);
+        tcase_add_loop_test(kinds, whatever_there_is_to_say_is_one_screen_with_some_groups, 0,
+                            ELEMENTSOF(screen_rows));
+        tcase_add_test(kinds, of_reads_and_writes_those_of_more_bytes_stay);
+        tcase_add_test(kinds, lives_have_durations);
+        suite_add_tcase(suite, kinds);
+        return check_main(suite);
+}

@@ -212,21 +212,21 @@ def untagged():
         yield "Capture", {}, [], {None: ANYTHING}
 
 
-def tagged(names):
+def adding(names, prefix, method, parameters, descriptors):
+    """Under ever new names, of which the oldest is removed once there are some: a round may be long."""
+    added = []
     while True:
-        name = names.next("tag")
-        yield "Capture", {"tag": name}, [], {name: ANYTHING}
+        name = names.next(prefix)
+        yield method, {**parameters, "tag": name}, descriptors, {name: ANYTHING}
+        added.append(name)
+        if len(added) > BUDGET // 10:
+            oldest = added.pop(0)
+            yield "Remove", {"names": [oldest]}, [], {oldest: None}
 
 
 def replacing():
     while True:
         yield "Capture", {"tag": "fixed", "replace": True}, [], {"fixed": ANYTHING}
-
-
-def importing(names, descriptor):
-    while True:
-        name = names.next("import")
-        yield "Import", {"fileDescriptor": 0, "tag": name}, [descriptor], {name: ANYTHING}
 
 
 def changing(names, spare):
@@ -301,7 +301,8 @@ class Theatre:
     def play(self, chance):
         """Load, one kill, the next daemon, and the checks."""
         stop = threading.Event()
-        turns = [untagged(), tagged(self.names), replacing(), importing(self.names, self.file.fileno()),
+        turns = [untagged(), replacing(), adding(self.names, "tag", "Capture", {}, []),
+                 adding(self.names, "import", "Import", {"fileDescriptor": 0}, [self.file.fileno()]),
                  changing(self.names, self.spare), comparing(), converting(), verifying()]
         clients = [Client(self.daemon, self.knowledge, stop, turn) for turn in turns]
         for client in clients:

@@ -31,9 +31,9 @@ struct Connection {
         bool stopped;     /* that caller closed its writing side, and on_stop told so */
         bool input_ended; /* the peer will send nothing more */
         bool peer_gone;   /* the peer will read nothing more */
-        bool was_full;
-        bool begun;  /* the idle timer runs for a call that has begun */
-        bool hungry; /* no complete frame waits, so more may be read */
+        bool was_full;    /* on_drained is owed */
+        bool begun;       /* the idle timer runs for a call that has begun */
+        bool hungry;      /* no complete frame waits, so more may be read */
 
         sd_event_source *io;
         sd_event_source *next; /* continues outside the current call stack */
@@ -102,15 +102,24 @@ static bool takes_reply(const Connection *connection, size_t n_bytes) {
 }
 
 /* With nothing queued there would be no drain event, and the call would never resume. */
-bool connection_is_full(const Connection *connection) {
+static bool is_full(const Connection *connection) {
         size_t n_queued = connection_queued_bytes(connection);
 
         return n_queued >= connection->setup->limits.pause_bytes ||
                (n_queued > 0 && user_is_near(connection));
 }
 
+/*
+ * It may also become full without a reply of its own, by what other connections of the user keep.
+ * So on_drained is owed from here on, and not only from the reply on that filled it.
+ */
+bool connection_is_full(Connection *connection) {
+        connection->was_full |= is_full(connection);
+        return is_full(connection);
+}
+
 bool connection_has_room(const Connection *connection, size_t n_bytes) {
-        return !connection_is_full(connection) && takes_reply(connection, n_bytes);
+        return !is_full(connection) && takes_reply(connection, n_bytes);
 }
 
 void *connection_call_data(const Connection *connection) {
@@ -235,7 +244,7 @@ static void queue_frame(Connection *connection, Span frame, const int *fds, size
         }
         if (was_empty)
                 timer_start(connection->stalled_timer, connection->setup->limits.stalled_ns);
-        connection->was_full |= connection_is_full(connection);
+        connection->was_full |= is_full(connection);
         arm(connection);
         tell_grown(connection);
 }
@@ -435,7 +444,7 @@ static void take_call(Connection *connection) {
         Span frame;
         int r;
 
-        if (connection_is_full(connection) && !connection->peer_gone)
+        if (is_full(connection) && !connection->peer_gone)
                 return; /* send its answers first; on_io() comes back here */
 
         r = frame_stream_next(connection->stream, &frame);
@@ -483,7 +492,7 @@ static void write_output(Connection *connection) {
         else if (connection_queued_bytes(connection) < before)
                 timer_start(connection->stalled_timer, connection->setup->limits.stalled_ns);
 
-        if (connection->was_full && !connection_is_full(connection)) {
+        if (connection->was_full && !is_full(connection)) {
                 connection->was_full = false;
                 if (connection->in_flight)
                         connection->setup->events->on_drained(connection,

@@ -124,7 +124,8 @@ DEFINE_CLEANUP(Connection *, connection_free);
 ConnectionState connection_state(const Connection *connection);
 const char *connection_state_name(ConnectionState state);
 const Peer *connection_peer(const Connection *connection);
-bool connection_is_full(const Connection *connection);
+/* Whether a sender has to pause. If so, on_drained tells it when there is room again. */
+bool connection_is_full(Connection *connection);
 size_t connection_queued_bytes(const Connection *connection);
 /* What is kept for this peer, in bytes; 0 when the connection is about to be freed. */
 size_t connection_memory(const Connection *connection);

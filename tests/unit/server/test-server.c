@@ -219,6 +219,38 @@ START_TEST(a_reply_past_the_bound_is_busy_when_others_are_unread) {
 }
 END_TEST
 
+START_TEST(a_connection_that_another_one_filled_goes_on_too) {
+        static char reply[30000];
+        ServerLimits little = limits;
+        Connection *first;
+        Desk small;
+        int a, b;
+
+        memset(reply, 'x', sizeof(reply));
+        little.max_bytes_per_uid = 2 * sizeof(reply);
+        desk_init(&small, &little);
+        a = desk_connect(&small);
+        b = desk_connect(&small);
+        DESK_SEND(a, "{\"method\":\"x.Hold\",\"more\":true}");
+        desk_turn(&small);
+        first = small.held;
+        DESK_SEND(b, "{\"method\":\"x.Hold\",\"more\":true}");
+        desk_turn(&small);
+        connection_forward(first, SPAN_LITERAL("{\"parameters\":{}}"), REPLY_PART, NULL, 0);
+        ck_assert(!connection_is_full(first));
+        connection_forward(small.held, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
+        ck_assert(connection_is_full(first));
+        /* It keeps nothing any more when the first is written to. */
+        connection_drop(small.held, "dropped");
+        ck_assert_uint_eq(small.n_drained, 0);
+        desk_turn(&small);
+        ck_assert_uint_eq(small.n_drained, 1);
+        fd_close(a);
+        fd_close(b);
+        desk_done(&small);
+}
+END_TEST
+
 START_TEST(the_answer_to_a_change_is_sent_past_the_bound) {
         static char reply[300000];
         ServerLimits little = limits;
@@ -379,6 +411,7 @@ int main(void) {
 
         tcase_add_checked_fixture(server, setup, teardown);
         tcase_add_test(server, one_user_gets_so_many_connections_and_then_an_error);
+        tcase_add_test(server, a_connection_that_another_one_filled_goes_on_too);
         tcase_add_test(server, the_answer_to_a_change_is_sent_past_the_bound);
         tcase_add_test(server, all_users_together_get_so_many_connections);
         tcase_add_test(server, one_user_has_so_many_bytes_under_way_over_all_connections);

@@ -88,7 +88,7 @@ class Interface:
                  "float": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
                  "string": lambda v: isinstance(v, str),
                  # Untyped: the kind of the answer decides, which the comment beside it tells.
-                 "object": lambda v: isinstance(v, (dict, list, int)) and not isinstance(v, bool)}
+                 "object": lambda v: isinstance(v, (dict, list, int, float, str)) and not isinstance(v, bool)}
         if kind in plain:
             if not plain[kind](value):
                 raise Mismatch(f"{where} is no {kind}: {value!r:.60}")

@@ -101,10 +101,15 @@ static bool takes_reply(const Connection *connection, size_t n_bytes) {
                (share.n_bytes <= share.max_bytes && n_bytes <= share.max_bytes - share.n_bytes);
 }
 
-/* With nothing queued there would be no drain event, and the call would never resume. */
+/*
+ * With nothing queued there would be no drain event, and the call would never resume. Nor would a
+ * oneway call whose peer left without reading what is queued; it adds nothing to that.
+ */
 static bool is_full(const Connection *connection) {
         size_t n_queued = connection_queued_bytes(connection);
 
+        if (connection->oneway)
+                return false;
         return n_queued >= connection->setup->limits.pause_bytes ||
                (n_queued > 0 && user_is_near(connection));
 }
@@ -444,8 +449,12 @@ static void take_call(Connection *connection) {
         Span frame;
         int r;
 
-        if (is_full(connection) && !connection->peer_gone)
-                return; /* send its answers first; on_io() comes back here */
+        if (is_full(connection) && !connection->peer_gone) {
+                /* Its answers are sent first; on_io() comes back here. */
+                connection->hungry = connection->begun = false;
+                timer_stop(connection->idle_timer);
+                return;
+        }
 
         r = frame_stream_next(connection->stream, &frame);
         connection->hungry = r == FRAME_E_AGAIN;

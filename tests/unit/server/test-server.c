@@ -251,6 +251,82 @@ START_TEST(a_connection_that_another_one_filled_goes_on_too) {
 }
 END_TEST
 
+/* Its peer may leave without reading what is queued: then there would never be room. */
+START_TEST(a_call_that_wants_no_answer_need_not_pause) {
+        static char reply[400000];
+        ServerLimits little = limits;
+        Connection *first;
+        Desk small;
+        int a, b;
+
+        memset(reply, 'x', sizeof(reply));
+        little.max_bytes_per_uid = 1000000;
+        desk_init(&small, &little);
+        a = desk_connect(&small);
+        b = desk_connect(&small);
+        DESK_SEND(a, "{\"method\":\"x.Hold\"}");
+        desk_turn(&small);
+        first = small.held;
+        connection_forward(first, (Span){ reply, sizeof(reply) }, REPLY_LAST, NULL, 0);
+        DESK_SEND(a, "{\"method\":\"x.Hold\",\"oneway\":true}");
+        desk_turn(&small);
+        ck_assert_uint_eq(small.n_calls, 2);
+        DESK_SEND(b, "{\"method\":\"x.Hold\",\"more\":true}");
+        desk_turn(&small);
+        connection_forward(small.held, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
+        ck_assert(connection_is_full(small.held));
+        ck_assert_uint_gt(connection_queued_bytes(first), 0);
+        ck_assert(!connection_is_full(first));
+        fd_close(a);
+        fd_close(b);
+        desk_done(&small);
+}
+END_TEST
+
+/* It has arrived: that it is taken later is not its peer's fault. */
+START_TEST(a_call_that_waits_for_room_is_not_late) {
+        static char reply[400000];
+        ServerLimits little = limits;
+        Connection *first;
+        size_t n_read = 0;
+        Desk small;
+        int a, b;
+
+        memset(reply, 'x', sizeof(reply));
+        little.max_bytes_per_uid = 1000000;
+        little.connection.idle_ns = 20 * NSEC_PER_MSEC;
+        desk_init(&small, &little);
+        a = desk_connect(&small);
+        b = desk_connect(&small);
+        DESK_SEND(a, "{\"method\":\"x.Hold\"}");
+        desk_turn(&small);
+        first = small.held;
+        DESK_SEND(b, "{\"method\":\"x.Hold\",\"more\":true}");
+        desk_turn(&small);
+        connection_forward(first, (Span){ reply, sizeof(reply) }, REPLY_LAST, NULL, 0);
+        desk_send(a, "{\"method\":", 10);
+        desk_turn(&small);
+        connection_forward(small.held, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
+        DESK_SEND(a, "\"x.Echo\",\"parameters\":{\"n\":1}}");
+        desk_turn(&small);
+        (void) usleep(40000);
+        desk_turn(&small);
+        ck_assert_uint_eq(small.n_calls, 2);
+        while (n_read < sizeof(reply) + 1) {
+                ssize_t n = recv(a, text, MIN_OF(sizeof(text), sizeof(reply) + 1 - n_read), 0);
+
+                ck_assert_int_gt(n, 0);
+                n_read += (size_t) n;
+                desk_turn(&small);
+        }
+        ck_assert_uint_eq(small.n_calls, 3);
+        ck_assert_str_eq(desk_receive(a, text, sizeof(text)), "{\"parameters\":{\"n\":1}}|");
+        fd_close(a);
+        fd_close(b);
+        desk_done(&small);
+}
+END_TEST
+
 START_TEST(the_answer_to_a_change_is_sent_past_the_bound) {
         static char reply[300000];
         ServerLimits little = limits;
@@ -412,6 +488,8 @@ int main(void) {
         tcase_add_checked_fixture(server, setup, teardown);
         tcase_add_test(server, one_user_gets_so_many_connections_and_then_an_error);
         tcase_add_test(server, a_connection_that_another_one_filled_goes_on_too);
+        tcase_add_test(server, a_call_that_wants_no_answer_need_not_pause);
+        tcase_add_test(server, a_call_that_waits_for_room_is_not_late);
         tcase_add_test(server, the_answer_to_a_change_is_sent_past_the_bound);
         tcase_add_test(server, all_users_together_get_so_many_connections);
         tcase_add_test(server, one_user_has_so_many_bytes_under_way_over_all_connections);

@@ -294,7 +294,7 @@ START_TEST(a_call_that_waits_for_room_is_not_late) {
 
         memset(reply, 'x', sizeof(reply));
         little.max_bytes_per_uid = 1000000;
-        little.connection.idle_ns = 20 * NSEC_PER_MSEC;
+        little.connection.idle_ns = 500 * NSEC_PER_MSEC;
         desk_init(&small, &little);
         a = desk_connect(&small);
         b = desk_connect(&small);
@@ -309,7 +309,7 @@ START_TEST(a_call_that_waits_for_room_is_not_late) {
         connection_forward(small.held, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
         DESK_SEND(a, "\"x.Echo\",\"parameters\":{\"n\":1}}");
         desk_turn(&small);
-        (void) usleep(40000);
+        (void) usleep(600000);
         desk_turn(&small);
         ck_assert_uint_eq(small.n_calls, 2);
         while (n_read < sizeof(reply) + 1) {

@@ -31,7 +31,7 @@ struct Connection {
         bool stopped;     /* that caller closed its writing side, and on_stop told so */
         bool input_ended; /* the peer will send nothing more */
         bool peer_gone;   /* the peer will read nothing more */
-        bool was_full;    /* on_drained is owed */
+        bool told_full;   /* a sender pauses: on_drained is owed */
         bool begun;       /* the idle timer runs for a call that has begun */
         bool hungry;      /* no complete frame waits, so more may be read */
 
@@ -115,12 +115,14 @@ static bool is_full(const Connection *connection) {
 }
 
 /*
- * It may also become full without a reply of its own, by what other connections of the user keep.
- * So on_drained is owed from here on, and not only from the reply on that filled it.
+ * A sender pauses only after it has asked, so on_drained is owed from here on. It is not enough to
+ * look when a reply is queued: what other connections of the user keep may fill this one, too.
  */
 bool connection_is_full(Connection *connection) {
-        connection->was_full |= is_full(connection);
-        return is_full(connection);
+        bool full = is_full(connection);
+
+        connection->told_full |= full;
+        return full;
 }
 
 bool connection_has_room(const Connection *connection, size_t n_bytes) {
@@ -249,7 +251,6 @@ static void queue_frame(Connection *connection, Span frame, const int *fds, size
         }
         if (was_empty)
                 timer_start(connection->stalled_timer, connection->setup->limits.stalled_ns);
-        connection->was_full |= is_full(connection);
         arm(connection);
         tell_grown(connection);
 }
@@ -428,6 +429,11 @@ static void read_input(Connection *connection) {
                 connection->state = CONNECTION_BROKEN;
 }
 
+static void end_watch(Connection *connection) {
+        connection->begun = false;
+        timer_stop(connection->idle_timer);
+}
+
 /*
  * The idle limit runs from the first byte of a call to its last; bytes in between do not extend it.
  */
@@ -451,8 +457,8 @@ static void take_call(Connection *connection) {
 
         if (is_full(connection) && !connection->peer_gone) {
                 /* Its answers are sent first; on_io() comes back here. */
-                connection->hungry = connection->begun = false;
-                timer_stop(connection->idle_timer);
+                connection->hungry = false;
+                end_watch(connection);
                 return;
         }
 
@@ -468,8 +474,7 @@ static void take_call(Connection *connection) {
                 connection->state = CONNECTION_BROKEN;
                 return;
         }
-        connection->begun = false;
-        timer_stop(connection->idle_timer);
+        end_watch(connection);
         take_frame(connection, frame);
         if (connection->state == CONNECTION_READING)
                 run_next(connection);
@@ -501,8 +506,8 @@ static void write_output(Connection *connection) {
         else if (connection_queued_bytes(connection) < before)
                 timer_start(connection->stalled_timer, connection->setup->limits.stalled_ns);
 
-        if (connection->was_full && !is_full(connection)) {
-                connection->was_full = false;
+        if (connection->told_full && !is_full(connection)) {
+                connection->told_full = false;
                 if (connection->in_flight)
                         connection->setup->events->on_drained(connection,
                                                               connection->setup->userdata);

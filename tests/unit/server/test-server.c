@@ -219,10 +219,17 @@ START_TEST(a_reply_past_the_bound_is_busy_when_others_are_unread) {
 }
 END_TEST
 
+/* Makes a call that is not answered before the test does it; returns its connection. */
+static Connection *hold(Desk *small, int fd) {
+        DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
+        desk_turn(small);
+        return small->held;
+}
+
 START_TEST(a_connection_that_another_one_filled_goes_on_too) {
         static char reply[30000];
         ServerLimits little = limits;
-        Connection *first;
+        Connection *first, *second;
         Desk small;
         int a, b;
 
@@ -231,17 +238,14 @@ START_TEST(a_connection_that_another_one_filled_goes_on_too) {
         desk_init(&small, &little);
         a = desk_connect(&small);
         b = desk_connect(&small);
-        DESK_SEND(a, "{\"method\":\"x.Hold\",\"more\":true}");
-        desk_turn(&small);
-        first = small.held;
-        DESK_SEND(b, "{\"method\":\"x.Hold\",\"more\":true}");
-        desk_turn(&small);
+        first = hold(&small, a);
+        second = hold(&small, b);
         connection_forward(first, SPAN_LITERAL("{\"parameters\":{}}"), REPLY_PART, NULL, 0);
         ck_assert(!connection_is_full(first));
-        connection_forward(small.held, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
+        connection_forward(second, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
         ck_assert(connection_is_full(first));
         /* It keeps nothing any more when the first is written to. */
-        connection_drop(small.held, "dropped");
+        connection_drop(second, "dropped");
         ck_assert_uint_eq(small.n_drained, 0);
         desk_turn(&small);
         ck_assert_uint_eq(small.n_drained, 1);
@@ -255,7 +259,7 @@ END_TEST
 START_TEST(a_call_that_wants_no_answer_need_not_pause) {
         static char reply[400000];
         ServerLimits little = limits;
-        Connection *first;
+        Connection *first, *second;
         Desk small;
         int a, b;
 
@@ -264,17 +268,14 @@ START_TEST(a_call_that_wants_no_answer_need_not_pause) {
         desk_init(&small, &little);
         a = desk_connect(&small);
         b = desk_connect(&small);
-        DESK_SEND(a, "{\"method\":\"x.Hold\"}");
-        desk_turn(&small);
-        first = small.held;
+        first = hold(&small, a);
         connection_forward(first, (Span){ reply, sizeof(reply) }, REPLY_LAST, NULL, 0);
         DESK_SEND(a, "{\"method\":\"x.Hold\",\"oneway\":true}");
         desk_turn(&small);
         ck_assert_uint_eq(small.n_calls, 2);
-        DESK_SEND(b, "{\"method\":\"x.Hold\",\"more\":true}");
-        desk_turn(&small);
-        connection_forward(small.held, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
-        ck_assert(connection_is_full(small.held));
+        second = hold(&small, b);
+        connection_forward(second, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
+        ck_assert(connection_is_full(second));
         ck_assert_uint_gt(connection_queued_bytes(first), 0);
         ck_assert(!connection_is_full(first));
         fd_close(a);
@@ -287,7 +288,7 @@ END_TEST
 START_TEST(a_call_that_waits_for_room_is_not_late) {
         static char reply[400000];
         ServerLimits little = limits;
-        Connection *first;
+        Connection *first, *second;
         size_t n_read = 0;
         Desk small;
         int a, b;
@@ -298,15 +299,12 @@ START_TEST(a_call_that_waits_for_room_is_not_late) {
         desk_init(&small, &little);
         a = desk_connect(&small);
         b = desk_connect(&small);
-        DESK_SEND(a, "{\"method\":\"x.Hold\"}");
-        desk_turn(&small);
-        first = small.held;
-        DESK_SEND(b, "{\"method\":\"x.Hold\",\"more\":true}");
-        desk_turn(&small);
+        first = hold(&small, a);
+        second = hold(&small, b);
         connection_forward(first, (Span){ reply, sizeof(reply) }, REPLY_LAST, NULL, 0);
         desk_send(a, "{\"method\":", 10);
         desk_turn(&small);
-        connection_forward(small.held, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
+        connection_forward(second, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
         DESK_SEND(a, "\"x.Echo\",\"parameters\":{\"n\":1}}");
         desk_turn(&small);
         (void) usleep(600000);

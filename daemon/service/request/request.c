@@ -269,7 +269,7 @@ static void free_job(Request *request, Job *job) {
 static int take_last(Request *request, Span frame, bool is_error) {
         const Stage *stage = request->stage;
 
-        if (is_error || !stage->keeps_place)
+        if (!stage->keeps_place)
                 leave_queue(request);
         if (is_error) {
                 if (stage->on_failure)

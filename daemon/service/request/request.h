@@ -61,8 +61,8 @@ typedef struct Stage {
         /* Replies of the method may have a progress member, which tells when it has to wait. */
         bool tells_progress;
         /*
-         * The request has its place in the queue until its last job ends: on_result goes on with
-         * request_continue().
+         * The request has its place in the queue until its last job ends: on_result, or on_failure,
+         * goes on with request_continue().
          */
         bool keeps_place;
         /*

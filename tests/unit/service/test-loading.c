@@ -252,6 +252,29 @@ START_TEST(a_private_service_loads_when_asked) {
 }
 END_TEST
 
+/* What loads and what captures are two jobs of one call, and another call waits for both. */
+START_TEST(a_capture_keeps_its_turn_when_loading_fails) {
+        FrameStream *second;
+
+        start("failed", BACKEND_CHOICE_AUTO, true);
+        service_desk(bench.service)->settings.loading_threads = EXISTING;
+        second = bench_connect(&bench);
+        bench_send(caller, CALL("Capture", "{\"tag\":\"hang\",\"heap\":false}"), NULL, 0);
+        bench_await(&bench, 1, 0);
+        bench_send(second, CALL_MORE("Capture", "{\"tag\":\"x\",\"heap\":false}"), NULL, 0);
+        ck_assert_has(bench_receive(&bench, second), "\"phase\":\"waiting\"");
+        for (unsigned i = 0; i < 20; i++)
+                ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
+        ck_assert_uint_eq(bench.n_running, 1);
+        ck_assert_uint_eq(bench.n_waiting, 1);
+        caller = frame_stream_free(caller);
+        ck_assert_has(bench_receive(&bench, second), "\"phase\":\"threads\"");
+        ck_assert_has(bench_receive(&bench, second), "\"fds\":2");
+        frame_stream_free(second);
+        teardown();
+}
+END_TEST
+
 START_TEST(the_status_of_a_private_service_says_when_it_loads) {
         bool may = sandbox_has_capabilities(JOB_LOADING_CAPABILITIES);
 
@@ -274,6 +297,7 @@ int main(void) {
         tcase_add_test(own, the_status_of_a_private_service_says_when_it_loads);
         tcase_add_loop_test(own, a_private_service_loads_when_it_pays, 0, ELEMENTSOF(private_rows));
         tcase_add_test(own, a_private_service_loads_when_asked);
+        tcase_add_test(own, a_capture_keeps_its_turn_when_loading_fails);
         tcase_add_loop_test(system, programs_are_loaded_once_at_the_start, 0, ELEMENTSOF(rows));
         tcase_add_test(system, captures_and_the_status_wait_for_programs_and_others_do_not);
         tcase_add_test(system, a_service_that_stops_does_not_wait_for_programs);

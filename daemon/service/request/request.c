@@ -320,12 +320,11 @@ static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *
 
         if (continues && (take_change(request, frame) || take_note(request, frame)))
                 return;
-        if (continues && request->more) {
-                if (request->stage->on_part)
-                        r = request->stage->on_part(request, frame);
-                else
-                        connection_forward(request->connection, frame, REPLY_PART, NULL, 0);
-                if (request->connection && connection_is_full(request->connection))
+        if (continues && request->more && request->stage->on_part) {
+                r = request->stage->on_part(request, frame);
+        } else if (continues && request->more) {
+                connection_forward(request->connection, frame, REPLY_PART, NULL, 0);
+                if (connection_is_full(request->connection))
                         pause_job(request);
         } else if (!continues) {
                 r = take_last(request, frame, is_error);

@@ -52,7 +52,7 @@ typedef struct Stage {
          * get it.
          */
         bool (*on_note)(Request *request, Span frame);
-        /* A reply with more to follow. */
+        /* A reply with more to follow; the job does not pause for a caller that does not read. */
         int (*on_part)(Request *request, Span frame);
         /* The last reply, a success: answer, or submit the next job. */
         int (*on_result)(Request *request, Span frame);

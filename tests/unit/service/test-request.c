@@ -13,8 +13,8 @@
 static Bench bench;
 static FrameStream *caller;
 static const char *job_method;
-static bool outlives_caller, reserves;
-static unsigned n_results;
+static bool outlives_caller, reserves, drops_parts;
+static unsigned n_results, n_parts, n_drained;
 
 static const JobTerms record_terms = {
         .word = "record",
@@ -28,7 +28,14 @@ static int on_result(Request *request, Span frame) {
         return request_forward(request, frame);
 }
 
+static int on_part(Request *request, Span frame) {
+        n_parts++;
+        connection_forward(request->connection, frame, REPLY_PART, NULL, 0);
+        return 0;
+}
+
 static const Stage stage = { .on_result = on_result };
+static const Stage dropping_stage = { .on_part = on_part, .on_result = on_result };
 static const Stage kept_stage = { .on_result = on_result, .outlives_caller = true };
 
 /* Uses the queue that runs one job at a time. */
@@ -46,7 +53,10 @@ static int record(Request *request) {
                 if (r != 0)
                         return r;
         }
-        return request_enqueue(request, QUEUE_CHANGING, outlives_caller ? &kept_stage : &stage);
+        return request_enqueue(request, QUEUE_CHANGING,
+                               drops_parts       ? &dropping_stage
+                               : outlives_caller ? &kept_stage
+                                                 : &stage);
 }
 
 static const Method record_method = { "x.Record", record, RECORD_NOTHING, false };
@@ -61,15 +71,23 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
         request_settle(request, record_method.handle(request));
 }
 
+static void on_drained(Connection *connection, void *userdata) {
+        n_drained++;
+        service_events.on_drained(connection, userdata);
+}
+
 static ConnectionEvents events;
 
 static void setup(void) {
-        const ServerLimits limits = server_default_limits();
+        ServerLimits limits = server_default_limits();
 
-        outlives_caller = reserves = false;
-        n_results = 0;
+        /* The first reply fills a connection, until it is written. */
+        limits.connection.pause_bytes = 1;
+        outlives_caller = reserves = drops_parts = false;
+        n_results = n_parts = n_drained = 0;
         events = service_events;
         events.on_call = on_call;
+        events.on_drained = on_drained;
         bench_init(&bench);
         server_free(bench.server);
         ck_assert_int_eq(server_new(bench.event, bench.disposal, &limits, &events, bench.service,
@@ -118,6 +136,22 @@ START_TEST(a_caller_that_closes_its_writing_side_gets_what_there_is) {
         stop(caller);
         ck_assert_str_eq(receive_last(caller), "{\"parameters\":{\"stopped\":true}}");
         bench_await(&bench, 0, 0);
+}
+END_TEST
+
+/* Unless its stage drops what the caller has no room for. */
+START_TEST(a_job_pauses_until_its_caller_has_room) {
+        drops_parts = _i > 0;
+        bench_send(caller, RECORD, NULL, 0);
+        for (unsigned i = 0; i < 3; i++)
+                (void) bench_receive(&bench, caller);
+        stop(caller);
+        ck_assert_str_eq(receive_last(caller), "{\"parameters\":{\"stopped\":true}}");
+        if (drops_parts)
+                ck_assert_uint_eq(n_drained, 0);
+        else
+                ck_assert_uint_ge(n_drained, 3);
+        ck_assert(drops_parts == (n_parts >= 3));
 }
 END_TEST
 
@@ -233,6 +267,7 @@ int main(void) {
 
         tcase_add_checked_fixture(stops, setup, teardown);
         tcase_add_test(stops, a_caller_that_closes_its_writing_side_gets_what_there_is);
+        tcase_add_loop_test(stops, a_job_pauses_until_its_caller_has_room, 0, 2);
         tcase_add_test(stops, stopped_while_it_waits_it_ends_when_it_starts);
         tcase_add_loop_test(stops, hanging_up_cancels_also_what_was_asked_to_end, 0, 3);
         tcase_add_test(stops, what_outlives_its_caller_is_asked_to_end_and_kept);

@@ -314,19 +314,24 @@ static bool take_note(Request *request, Span frame) {
         return request->stage->on_note && request->stage->on_note(request, frame);
 }
 
+static int take_part(Request *request, Span frame) {
+        if (take_change(request, frame) || take_note(request, frame) || !request->more)
+                return 0;
+        if (request->stage->on_part)
+                return request->stage->on_part(request, frame);
+        connection_forward(request->connection, frame, REPLY_PART, NULL, 0);
+        if (connection_is_full(request->connection))
+                pause_job(request);
+        return 0;
+}
+
 static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
         Request *request = userdata;
-        int r = 0;
+        int r;
 
-        if (continues && (take_change(request, frame) || take_note(request, frame)))
-                return;
-        if (continues && request->more && request->stage->on_part) {
-                r = request->stage->on_part(request, frame);
-        } else if (continues && request->more) {
-                connection_forward(request->connection, frame, REPLY_PART, NULL, 0);
-                if (connection_is_full(request->connection))
-                        pause_job(request);
-        } else if (!continues) {
+        if (continues) {
+                r = take_part(request, frame);
+        } else {
                 r = take_last(request, frame, is_error);
                 free_job(request, job);
         }

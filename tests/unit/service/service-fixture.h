@@ -38,3 +38,24 @@ static inline const char *call(const char *text) {
         ck_assert_msg(strstr((text), (part)) != NULL, "no %s in %s", (part), (text))
 #define ck_assert_has_not(text, part) \
         ck_assert_msg(strstr((text), (part)) == NULL, "%s in %s", (part), (text))
+
+/*
+ * Makes the call @next, a capture, from another connection: it waits as long as the capture of
+ * @caller hangs, and begins when @caller hangs up. Returns its answer.
+ */
+static inline const char *capture_behind(const char *next) {
+        FrameStream *second = bench_connect(&bench);
+        const char *answer;
+
+        bench_send(second, next, NULL, 0);
+        ck_assert_has(bench_receive(&bench, second), "\"phase\":\"waiting\"");
+        for (unsigned i = 0; i < 20; i++)
+                ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
+        ck_assert_uint_eq(bench.n_running, 1);
+        ck_assert_uint_eq(bench.n_waiting, 1);
+        caller = frame_stream_free(caller);
+        ck_assert_has(bench_receive(&bench, second), "\"phase\":\"threads\"");
+        answer = bench_receive(&bench, second);
+        frame_stream_free(second);
+        return answer;
+}

@@ -28,6 +28,7 @@ static void take_identity(ThreadSlot *slot, const TaskRecord *record) {
         sample->kthread = (record->flags & PROC_STAT_PF_KTHREAD) != 0;
         sample->uid = record->uid;
         sample->gid = record->gid;
+        slot->owner = record->owner;
 
         slot->state = task_state(record);
         slot->policy = record->policy;

@@ -289,4 +289,5 @@ void task_reader_read_status(TaskReader *reader, ThreadSlot *slot) {
         sample->has_owner = status.has_uid && status.has_gid;
         sample->uid = status.uid;
         sample->gid = status.gid;
+        slot->owner = sample->uid;
 }

@@ -149,6 +149,11 @@ typedef struct ThreadSlot {
         bool has_space; /* it has an address space, as far as is known */
         /* It works for the process within the kernel (io_uring, vhost) and runs no code of it. */
         bool is_kernel_worker;
+        /*
+         * The uid of who answers for it (owner.bpf.h), where the sample has an owner. Without BPF
+         * that is its own uid, also within a user namespace.
+         */
+        uint32_t owner;
         char state;
         int64_t policy;
         uint64_t num_threads; /* of the process; 0 unknown */

@@ -172,9 +172,14 @@ typedef struct {
 typedef struct {
         __u32 val;
 } kgid_t;
+struct user_namespace {
+        struct user_namespace *parent; /* NULL: it is the initial one */
+        kuid_t owner;                  /* the effective uid that created it */
+};
 struct cred {
         kuid_t uid;
         kgid_t gid;
+        struct user_namespace *user_ns;
 };
 
 struct pid {

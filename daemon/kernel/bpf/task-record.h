@@ -56,6 +56,7 @@ typedef struct TaskRecord {
         __u32 parts, has;
         __u32 tid, tgid, ppid; /* in the initial pid namespace */
         __u32 uid, gid;        /* real, in the initial user namespace */
+        __u32 owner, unused;   /* uid: who answers for it, see owner.bpf.h */
         char comm[TASK_COMM_BYTES];
         __u64 start_boottime_ns, start_ns; /* CLOCK_BOOTTIME, CLOCK_MONOTONIC */
         __u64 seen_ns;                     /* CLOCK_MONOTONIC, when the record was made */

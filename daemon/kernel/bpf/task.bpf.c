@@ -13,6 +13,7 @@
  */
 #include "kernel/bpf/ledger.bpf.h"
 #include "kernel/bpf/memory.bpf.h"
+#include "kernel/bpf/owner.bpf.h"
 #include "kernel/bpf/task-record.h"
 #include "kernel/bpf/wait.bpf.h"
 
@@ -126,6 +127,7 @@ static __noinline int write_record(struct bpf_iter__task *context, __u32 parts) 
         record.ppid = task->real_parent->tgid;
         record.uid = task->real_cred->uid.val;
         record.gid = task->real_cred->gid.val;
+        record.owner = read_owner(task);
         __builtin_memcpy(record.comm, task->comm, sizeof(record.comm));
         record.start_boottime_ns = task->start_boottime;
         record.start_ns = task->start_time;

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -185,10 +186,92 @@ START_TEST(switches_and_owner_are_those_of_status) {
         ck_assert(read_file(tid, "status", &file));
         ck_assert_int_eq(proc_status_parse(file, &status), 0);
         EQUAL(record->uid, status.uid);
+        EQUAL(record->owner, status.uid);
         EQUAL(record->gid, status.gid);
         EQUAL(record->n_voluntary, status.voluntary_switches);
         EQUAL(record->n_involuntary, status.nonvoluntary_switches);
         EQUAL(record->level + 1, status.n_namespaces);
+}
+END_TEST
+
+/* owners */
+
+#define STRANGER 60001
+#define SUBORDINATES 700000 /* the first of 65,536 uids that are lent to the stranger */
+
+static int write_map(pid_t pid, const char *name, const char *map) {
+        char path[64];
+        FILE *file;
+
+        (void) snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+        file = fopen(path, "w");
+        return file && fputs(map, file) >= 0 && fclose(file) == 0 ? 0 : -errno;
+}
+
+/* Without ids that mean something in it a namespace can have none below. */
+static int map_own(void) {
+        int r = write_map(getpid(), "uid_map", "5 5 1\n");
+
+        if (r == 0)
+                r = write_map(getpid(), "setgroups", "deny");
+        return r == 0 ? write_map(getpid(), "gid_map", "0 0 1\n") : r;
+}
+
+/* A process of the stranger's that goes through each of @n_spaces user namespaces. */
+static pid_t start_stranger(unsigned n_spaces, int ready, int go_on) {
+        pid_t pid = fork();
+        char byte = 0;
+
+        if (pid != 0)
+                return pid;
+        if (setresgid(STRANGER, STRANGER, STRANGER) < 0 ||
+            setresuid(STRANGER, STRANGER, STRANGER) < 0)
+                _exit(1);
+        for (unsigned i = 0; i < n_spaces; i++) {
+                if (prctl(PR_SET_DUMPABLE, 1) < 0 || unshare(CLONE_NEWUSER) < 0)
+                        _exit(1);
+                if (i > 0 && map_own() == 0)
+                        continue;
+                /* The maps of the first one are written by somebody who may: root. */
+                if (i > 0 || write(ready, &byte, 1) != 1 || read(go_on, &byte, 1) != 1 ||
+                    setresuid(5, 5, 5) < 0)
+                        _exit(1);
+        }
+        (void) !write(ready, &byte, 1);
+        for (;;)
+                (void) pause();
+}
+
+START_TEST(who_created_the_outermost_user_namespace_answers) {
+        static const unsigned levels[] = { 0, 1, 3 };
+        const unsigned n_spaces = levels[_i];
+        _cleanup_(task_table_freep) TaskTable *own = NULL;
+        const TaskRecord *record;
+        int ready[2], go_on[2];
+        char byte = 0;
+        pid_t pid;
+
+        ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
+        ck_assert_int_eq(pipe2(go_on, O_CLOEXEC), 0);
+        pid = start_stranger(n_spaces, ready[1], go_on[0]);
+        (void) close(ready[1]);
+        if (n_spaces > 0) {
+                ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+                ck_assert_int_eq(write_map(pid, "uid_map", "0 60001 1\n1 700000 65536\n"), 0);
+                ck_assert_int_eq(write_map(pid, "gid_map", "0 60001 1\n"), 0);
+                ck_assert_int_eq(write(go_on[1], &byte, 1), 1);
+        }
+        ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+        ck_assert_int_eq(task_table_read(objects.fds[TASK_OBJECT_TASKS], &own), 0);
+        (void) kill(pid, SIGKILL);
+        (void) waitpid(pid, NULL, 0);
+        (void) close(ready[0]);
+        (void) close(go_on[0]);
+        (void) close(go_on[1]);
+
+        record = find_task(own, pid).record;
+        EQUAL(record->uid, n_spaces == 0 ? STRANGER : SUBORDINATES + 4);
+        EQUAL(record->owner, STRANGER);
 }
 END_TEST
 
@@ -555,6 +638,8 @@ static Suite *make_suite(bool is_loaded) {
         tcase_add_unchecked_fixture(tcase, setup, teardown);
         tcase_add_loop_test(tcase, identity_and_cpu_times_are_those_of_stat, 0, N_SLEEPERS);
         tcase_add_loop_test(tcase, switches_and_owner_are_those_of_status, 0, N_SLEEPERS);
+        if (geteuid() == 0)
+                tcase_add_loop_test(tcase, who_created_the_outermost_user_namespace_answers, 0, 3);
         tcase_add_loop_test(tcase, run_and_wait_times_are_those_of_schedstat, 0, N_SLEEPERS);
         tcase_add_loop_test(tcase, calls_and_bytes_are_those_of_io, 0, N_SLEEPERS);
         tcase_add_loop_test(tcase, scheduling_is_that_of_sched, 0, N_SLEEPERS);

@@ -110,6 +110,27 @@ def coverage(lives, before, after):
             "storageAttributedBytes": None if stored is None else stored + (ended["stored"] or 0)}
 
 
+FIGURES = {"runningNs": ["run_time_ns"], "waitingNs": ["wait_time_ns"],
+           "storageNs": ["storage_wait_ns", "iowait_sum", "blkio_delay_total_ns"],
+           "blockedNs": ["uninterruptible_ns", "block_sum"], "switches": ["voluntary_csw", "nonvoluntary_csw"],
+           "readBytes": ["read_bytes"], "writeBytes": ["write_bytes"], "majorFaults": ["majflt"]}
+
+
+def cuts(window):
+    """The figures that are less than the work of the group."""
+    if not window.excess:
+        return []
+    found = []
+    for figure, names in FIGURES.items():
+        of = [name for name in names if window.work.get(name) is not None]
+        of = of if figure == "switches" else of[:1]  # else of the first that is known
+        if figure == "blockedNs" and of == ["block_sum"]:
+            of = ["block_sum", "iowait_sum"]
+        if any(name in window.excess for name in of):
+            found.append(figure)
+    return found
+
+
 def account(time, work, host, threads):
     """The object Account of the interface but for the numbers of lives and the peak of memory."""
     switches = [work.get(name) for name in ("voluntary_csw", "nonvoluntary_csw")]

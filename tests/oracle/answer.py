@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What ctprofctl has to answer, computed from the files alone: the members of its JSON that follow from them."""
-from account import NO_PART, account, ages, alive_in, counts_storage, coverage, shares, time_parts, weight
+from account import NO_PART, account, ages, alive_in, counts_storage, coverage, cuts, shares, time_parts, weight
 from ended import Ended, share_ledger
 from host import Host, host_of, limited
 from lives import SEPARATOR, WAITS, Window, follow, states, windows
@@ -241,7 +241,7 @@ def account_of_lives(threads, snapshot):
     values = reduce(threads)[0]
     time, host = time_of_lives(threads, values, snapshot), Host(None, snapshot)
     told = account(time, values, host, len(threads)) | {"born": None, "ended": None,
-                                                       "peakRssBytes": values["hiwater_rss_bytes"]}
+                                                       "peakRssBytes": values["hiwater_rss_bytes"], "cut": []}
     return told, shares(time, values, host)
 
 
@@ -256,12 +256,12 @@ def risen(window, name="hiwater_rss_bytes"):
 
 
 def account_between(window, pair):
-    """The same of a group in an interval."""
-    work, host = window.work, Host(*pair)
+    """The same of a group in an interval, without what cannot be of it."""
+    work, host = window.cut_work, Host(*pair)
     time = time_between(window, work, *pair)
     told = account(time, work, host, len(window.sides[1])) | {
         "born": len(window.born), "ended": len(window.ended), "peakRssBytes": risen(window),
-        "bornAndEnded": window.dead.fleeting if window.dead else None,
+        "bornAndEnded": window.dead.fleeting if window.dead else None, "cut": cuts(window),
         "leftOut": window.dead.left_out("run_time_ns") + window.dead.elsewhere if window.dead else None}
     return told, shares(time, work, host)
 

@@ -28,6 +28,8 @@ class Ended:
         self.bound = Bound(after.end_ns - before.start_ns, after.tick_ns)  # of what a thread can have done
         self.rows = [], []
         self.gone = []  # lives
+        self.all = None  # Ended of all groups together
+        self.n_cpus = None
 
     def _difference(self, of):
         return sum(map(of, self.rows[1])) - sum(map(of, self.rows[0]))
@@ -57,6 +59,14 @@ class Ended:
             return None
         done = self._difference(lambda row: row.values.get(name, 0)) - sum(had)
         return done if done >= 0 and self._had_time(name, done) else None
+
+    def excess(self, name):
+        """What is more than all did that ended, or than there were CPUs: it was brought along under other names."""
+        done, most = self.work(name), [self.all.work(name)]
+        if name == "run_time_ns" and self.n_cpus is not None:
+            most.append(self.n_cpus * self.bound.bare_ns)
+        most = [one for one in most if one is not None]
+        return done - min(most) if done is not None and most and done > min(most) + min(most) // 100 else 0
 
     def _age_ns(self, life):
         return self.before.start_ns - life.before.start * self.before.tick_ns

@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 
 from ended import total_of_ended
-from lives import known_sum
+from lives import known_sum, n_cpus
 
 SECTOR_BYTES = 512
 USED = ("user", "nice", "system", "irq", "softirq")
@@ -22,10 +22,7 @@ class Host:
         return self.after.start_ns - (self.before.start_ns if self.before else 0)
 
     def cpus(self):
-        rows = self.after.host_rows("host_cpu", "cpu")
-        if rows:
-            return len([name for name in rows if name != "all"])
-        return (self.after.document.get("host") or {}).get("online_cpus")
+        return n_cpus(self.after)
 
     def grown(self, part, item, name, columns):
         """Of the columns of one item; None where that is not known."""

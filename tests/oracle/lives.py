@@ -25,6 +25,14 @@ AXES = {
 }
 
 
+def n_cpus(snapshot):
+    """Those online."""
+    rows = snapshot.host_rows("host_cpu", "cpu")
+    if rows:
+        return len([name for name in rows if name != "all"])
+    return (snapshot.document.get("host") or {}).get("online_cpus")
+
+
 def known_sum(values):
     """The sum of what is known; None where nothing is."""
     known = [value for value in values if value is not None]
@@ -190,6 +198,16 @@ class Window:
         return {name: known_sum([*(life.work(name) for life in self.lives), self.work_of_ended(name)])
                 for name in COUNTERS}
 
+    @functools.cached_property
+    def excess(self):
+        """{counter: what the overview leaves out of the work}."""
+        excess = {name: self.dead.excess(name) if self.dead else 0 for name in COUNTERS}
+        return {name: value for name, value in excess.items() if value}
+
+    @property
+    def cut_work(self):
+        return {name: value if value is None else value - self.excess.get(name, 0) for name, value in self.work.items()}
+
     def moved(self, name):
         """Whether a peak rose or a minimum fell inside for any thread; those who were born had none before."""
         return any(life.moved(name) for life in self.lives) or self.peak_of_ended(name) is not None
@@ -222,6 +240,22 @@ class Window:
         return found
 
 
+def shared_waits(row, before, after):
+    """A row of the dead without the waits that no one account counted."""
+    values = {name: value for name, value in row.values.items() if name not in WAITS or share_waits(before, after)}
+    return dataclasses.replace(row, values=values)
+
+
+@functools.lru_cache(maxsize=4)
+def all_ended(before, after):
+    """Who ended, as one group, ctprof's own threads too."""
+    ended = Ended(before, after)
+    ended.gone = [life for life in follow(before, after) if life.after is None]
+    for side, snapshot in enumerate((before, after)):
+        ended.rows[side].extend(shared_waits(row, before, after) for row in snapshot.dead)
+    return ended
+
+
 def windows(before, after, axis):
     """{key: Window} of all groups of the axis, those of ended threads included."""
     is_known = share_ledger(before, after)
@@ -245,15 +279,15 @@ def windows(before, after, axis):
     for side, snapshot in enumerate((before, after) if is_known else ()):
         for row in snapshot.dead:
             if not row.own:
-                values = {name: value for name, value in row.values.items()
-                          if name not in WAITS or share_waits(before, after)}
-                row = dataclasses.replace(row, values=values)
+                row = shared_waits(row, before, after)
                 ended.setdefault(key_of_ended(row, axis), Ended(before, after)).rows[side].append(row)
     found = {}
     for key in {**groups, **ended}:
         is_placed = axis in ("cgroup", "thread") and key.startswith("/")
         told = is_known and not (is_unplaced and is_placed)
         dead = ended.get(key, Ended(before, after)) if told else None
+        if dead:
+            dead.all, dead.n_cpus = all_ended(before, after), n_cpus(after)
         found[key] = Window(groups.get(key, []), dead, gone, axis == "pcomm")
     return {key: window for key, window in found.items() if window.lives or (window.dead and window.dead.exits)}
 

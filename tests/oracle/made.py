@@ -232,6 +232,8 @@ class Host:
             self.spawn_process(rng.randrange(begin_ns, self.boottime_ns))
         for _ in range(rng.choice([0, 3, 30])):
             self._flash(begin_ns)
+        if rng.random() < 0.4:
+            self._pose(begin_ns)
         if rng.random() < 0.1:
             self.ledger = Ledger(rng, self.boottime_ns)
             self.waits_since_ns = self.boottime_ns
@@ -262,12 +264,20 @@ class Host:
         if self.ledger:
             self.ledger.enter(worker, max(0, end_ns - start_ns - self.rng.randrange(TICK_NS)), start_ns > self.captured_ns)
 
-    def _flash(self, begin_ns):
+    def _pose(self, begin_ns):
+        """One that has done much ends under the names of others that do little."""
+        worker = self.workers.pop(self.rng.choice(sorted(self.workers)))
+        worker.pcomm, worker.comm = "victim", "victim"
+        for _ in range(20):
+            self._flash(begin_ns, ("victim", "victim", worker.cgroup))
+        self._enter(worker, self.boottime_ns)
+
+    def _flash(self, begin_ns, names=None):
         """A process that is born and ends between two captures."""
         rng, end_ns = self.rng, self.rng.randrange(begin_ns + 1, self.boottime_ns)
         pcomm = rng.choice([*PROCESSES, "cc1"])
         start = -(-rng.randrange(begin_ns, end_ns) // TICK_NS)
-        worker = Worker(rng, 0, 0, start, (pcomm, rng.choice([pcomm, *THREADS]), rng.choice(CGROUPS)))
+        worker = Worker(rng, 0, 0, start, names or (pcomm, rng.choice([pcomm, *THREADS]), rng.choice(CGROUPS)))
         worker.own = rng.random() < 0.05
         worker.advance(max(0, end_ns - start * TICK_NS))
         self._enter(worker, max(end_ns, start * TICK_NS))

@@ -44,7 +44,7 @@ class Bench:
     def __init__(self, directory):
         self.directory = directory
         self.daemon = Daemon(directory)
-        self.n_compared = 0
+        self.n_compared = self.n_cut = 0
         self.differences = []
 
     def __enter__(self):
@@ -77,6 +77,9 @@ class Bench:
             replies = call(connection, f"io.ctprof.Profiler.{method}", {**subjects, "view": view}, more=True)
         rows = [row for reply in replies for row in reply["parameters"].get("overview") or []]
         got = {row["key"]: row for row in rows}
+        for told in (told for row in rows for told in row["accounts"] if told):
+            told.setdefault("cut", [])
+            self.n_cut += bool(told["cut"])
         expect_equal(len(got), len(rows), "keys are unique")
         self.n_compared += 1
         words = f"overview of {method} {subjects}"
@@ -174,6 +177,7 @@ def overviews_agree():
                                      before=ref(*first), after=ref(*second))
             others = pairs
         bench.report()
+        expect(bench.n_cut or HOSTS < 10, "no figure was cut")
 
 
 def spoiled_pair(bench, name, spoil, state):

@@ -250,6 +250,15 @@ static void append_figure(Buffer *cell, AccountColumn column, json_object *accou
                 compact_append_span(cell, figure);
 }
 
+static bool is_cut(json_object *account, AccountColumn column) {
+        json_object *cut = cell_member(account, "cut");
+
+        for (size_t i = 0; i < cell_length(cut) && columns[column].key; i++)
+                if (span_is(cell_string(cell_element(cut, i)), columns[column].key))
+                        return true;
+        return false;
+}
+
 /* A figure with "~" in front if it is one, and is approximate. */
 static void append_side(Buffer *cell, AccountColumn column, json_object *account, size_t side,
                         const AccountStyle *style, AccountSigns *signs) {
@@ -257,15 +266,16 @@ static void append_side(Buffer *cell, AccountColumn column, json_object *account
         json_object *is_exact = exact ? cell_member(account, exact) : NULL;
         bool moved = column == ACCOUNT_COLUMN_CPU && count_of(account, "leftOut") > 0 &&
                      cell_member(account, columns[column].key);
-        bool approximate =
-                moved || (json_object_is_type(is_exact, json_type_boolean) &&
-                          !json_object_get_boolean(is_exact) &&
-                          json_object_get_double(cell_member(account, columns[column].key)) > 0);
+        bool inexact = json_object_is_type(is_exact, json_type_boolean) &&
+                       !json_object_get_boolean(is_exact) &&
+                       json_object_get_double(cell_member(account, columns[column].key)) > 0;
+        bool cut = is_cut(account, column);
 
-        if (approximate) {
+        if (moved || inexact || cut) {
                 signs->moved = signs->moved || moved;
-                signs->storage = signs->storage || column == ACCOUNT_COLUMN_STORAGE;
-                signs->writes = signs->writes || column == ACCOUNT_COLUMN_WRITE;
+                signs->cut = signs->cut || cut;
+                signs->storage = signs->storage || (inexact && column == ACCOUNT_COLUMN_STORAGE);
+                signs->writes = signs->writes || (inexact && column == ACCOUNT_COLUMN_WRITE);
                 if (!style->raw)
                         buffer_append_byte(cell, '~');
         }

@@ -42,6 +42,7 @@ typedef struct AccountSigns {
         bool storage; /* an approximate time blocked on storage */
         bool writes;  /* more written than the disks say */
         bool moved;   /* CPU time without that of threads that ended under other names */
+        bool cut;     /* any figure without what such threads brought along */
         bool bar;
 } AccountSigns;
 

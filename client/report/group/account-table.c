@@ -173,18 +173,25 @@ int account_table_print_signs(const AccountTable *table, const Lines *lines) {
         const AccountSigns *signs = &table->signs;
         bool storage = signs->storage && !table_omits(table->table, ACCOUNT_COLUMN_STORAGE);
         bool writes = signs->writes && !table_omits(table->table, ACCOUNT_COLUMN_WRITE);
-        _cleanup_(buffer_done) Buffer bar = {};
+        const struct {
+                bool is_there;
+                const char *text;
+        } reasons[] = {
+                { storage, "IO by delay accounting since Linux 6.12" },
+                { writes, "WRITE in whole pages" },
+                { signs->moved, "CPU without threads that ended as others" },
+                { signs->cut, "cut to what all that ended did, as some had other names before" },
+        };
+        _cleanup_(buffer_done) Buffer bar = {}, line = {};
         int r = 0;
 
         if (signs->bar && !table_omits(table->table, ACCOUNT_COLUMN_BAR)) {
                 account_bar_legend(&bar, &table->style);
                 r = lines_print_buffer(lines, "", &bar);
         }
-        if (storage || writes || signs->moved)
-                lines_format(lines, "", "~ approximate:%s%s%s%s%s",
-                             storage ? " IO by delay accounting since Linux 6.12" : "",
-                             storage && writes ? "," : "", writes ? " WRITE in whole pages" : "",
-                             (storage || writes) && signs->moved ? "," : "",
-                             signs->moved ? " CPU without threads that ended as others" : "");
-        return r;
+        for (size_t i = 0; i < ELEMENTSOF(reasons); i++)
+                if (reasons[i].is_there)
+                        buffer_append_format(&line, "%s%s", line.n > 0 ? ", " : "~ approximate: ",
+                                             reasons[i].text);
+        return r == 0 && line.n > 0 ? lines_print_buffer(lines, "", &line) : r;
 }

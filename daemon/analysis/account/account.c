@@ -6,7 +6,7 @@
 
 static const Amount unknown = { .known = false };
 
-static Amount sum_of(const AccountBasis *basis, MetricId id) {
+static Amount whole_sum_of(const AccountBasis *basis, MetricId id) {
         const Aggregate *work = basis->work;
 
         if (work && basis->window) {
@@ -17,6 +17,20 @@ static Amount sum_of(const AccountBasis *basis, MetricId id) {
         if (!work || !aggregate_has(work, id) || aggregate_is_saturated(work, id))
                 return unknown;
         return amount_of(aggregate_sum(work, id));
+}
+
+/* @figure: what becomes of the sum. */
+static Amount sum_of(Account *account, const AccountBasis *basis, MetricId id,
+                     AccountFigure figure) {
+        Amount sum = whole_sum_of(basis, id);
+        uint64_t excess = basis->dead && basis->figures == FIGURES_CUT
+                                  ? group_dead_excess(basis->dead, id)
+                                  : 0;
+
+        if (!sum.known || excess == 0)
+                return sum;
+        account->is_cut[figure] = true;
+        return amount_subtract(sum, amount_of(excess));
 }
 
 /* time */
@@ -30,24 +44,25 @@ static uint64_t without(uint64_t whole, Amount part) {
  * The account of waits misses what older lives did before it began. An interval has it only if the
  * account began before.
  */
-static Amount wait_of(const AccountBasis *basis, MetricId id) {
+static Amount wait_of(Account *account, const AccountBasis *basis, MetricId id,
+                      AccountFigure figure) {
         const Amount *since = &basis->waits_since_ns, *first = &basis->tally->first_start_ns;
 
         if (!basis->lives && (!since->known || !first->known || first->n < since->n))
                 return unknown;
-        return sum_of(basis, id);
+        return sum_of(account, basis, id, figure);
 }
 
 static void account_for_storage(Account *account, const AccountBasis *basis) {
         const MetricId delay = METRIC_blkio_delay_total_ns;
 
-        account->storage_ns = wait_of(basis, METRIC_storage_wait_ns);
+        account->storage_ns = wait_of(account, basis, METRIC_storage_wait_ns, ACCOUNT_STORAGE);
         if (!account->storage_ns.known)
-                account->storage_ns = sum_of(basis, METRIC_iowait_sum);
+                account->storage_ns = sum_of(account, basis, METRIC_iowait_sum, ACCOUNT_STORAGE);
         account->storage_exact = account->storage_ns.known;
         if (account->storage_ns.known)
                 return;
-        account->storage_ns = sum_of(basis, delay);
+        account->storage_ns = sum_of(account, basis, delay, ACCOUNT_STORAGE);
         if (!account->storage_ns.known)
                 return;
         account->storage_exact = !kernel_defects_of_metric(basis->defects, delay) &&
@@ -74,13 +89,14 @@ static void account_for_rest(Account *account) {
 static void account_for_time(Account *account, const AccountBasis *basis) {
         if (basis->work && basis->period->known && !basis->tally->lacks_alive)
                 account->alive_ns = amount_of(basis->tally->alive_ns);
-        account->running_ns = sum_of(basis, METRIC_run_time_ns);
-        account->waiting_ns = sum_of(basis, METRIC_wait_time_ns);
+        account->running_ns = sum_of(account, basis, METRIC_run_time_ns, ACCOUNT_RUNNING);
+        account->waiting_ns = sum_of(account, basis, METRIC_wait_time_ns, ACCOUNT_WAITING);
         account_for_storage(account, basis);
-        account->blocked_ns = wait_of(basis, METRIC_uninterruptible_ns);
+        account->blocked_ns = wait_of(account, basis, METRIC_uninterruptible_ns, ACCOUNT_BLOCKED);
         if (!account->blocked_ns.known)
-                account->blocked_ns = amount_subtract(sum_of(basis, METRIC_block_sum),
-                                                      sum_of(basis, METRIC_iowait_sum));
+                account->blocked_ns =
+                        amount_subtract(sum_of(account, basis, METRIC_block_sum, ACCOUNT_BLOCKED),
+                                        sum_of(account, basis, METRIC_iowait_sum, ACCOUNT_BLOCKED));
         account_for_rest(account);
 }
 
@@ -112,16 +128,15 @@ static void account_for_lives(Account *account, const LifeCounts *lives, const G
 /* all of it */
 
 Account account_of(const AccountBasis *basis) {
-        Account account = {
-                .threads = basis->n_threads,
-                .switches = amount_add(sum_of(basis, METRIC_voluntary_csw),
-                                       sum_of(basis, METRIC_nonvoluntary_csw)),
-                .read_bytes = sum_of(basis, METRIC_read_bytes),
-                .write_bytes = sum_of(basis, METRIC_write_bytes),
-                .major_faults = sum_of(basis, METRIC_majflt),
-                .peak_rss_bytes = basis->tally->risen_rss_bytes,
-        };
+        Account account = { .threads = basis->n_threads,
+                            .peak_rss_bytes = basis->tally->risen_rss_bytes };
 
+        account.switches =
+                amount_add(sum_of(&account, basis, METRIC_voluntary_csw, ACCOUNT_SWITCHES),
+                           sum_of(&account, basis, METRIC_nonvoluntary_csw, ACCOUNT_SWITCHES));
+        account.read_bytes = sum_of(&account, basis, METRIC_read_bytes, ACCOUNT_READ);
+        account.write_bytes = sum_of(&account, basis, METRIC_write_bytes, ACCOUNT_WRITE);
+        account.major_faults = sum_of(&account, basis, METRIC_majflt, ACCOUNT_MAJOR_FAULTS);
         if (basis->lives)
                 account_for_lives(&account, basis->lives, basis->dead);
         account.write_exact = writes_are_plausible(account.write_bytes, basis->host);
@@ -157,6 +172,27 @@ static void write_times(JsonWriter *writer, const Account *account) {
         write_bool_of(writer, "exact", account->storage_ns, account->storage_exact);
 }
 
+#define FIGURE_KEY(id, key) key,
+static const char *const figure_keys[] = { ACCOUNT_FIGURES(FIGURE_KEY) };
+
+/* The member is there only where something was cut. */
+static void write_cuts(JsonWriter *writer, const Account *account) {
+        bool any = false;
+
+        for (unsigned figure = 0; figure < _ACCOUNT_FIGURE_MAX; figure++) {
+                if (!account->is_cut[figure])
+                        continue;
+                if (!any) {
+                        json_write_key(writer, "cut");
+                        json_write_array(writer);
+                }
+                any = true;
+                json_write_text(writer, figure_keys[figure]);
+        }
+        if (any)
+                json_write_end(writer);
+}
+
 void account_write_json(JsonWriter *writer, const Account *account) {
         json_write_object(writer);
         json_write_member_u64(writer, "threads", account->threads);
@@ -171,6 +207,7 @@ void account_write_json(JsonWriter *writer, const Account *account) {
         write_bool_of(writer, "writeExact", account->write_bytes, account->write_exact);
         amount_write_json(writer, "majorFaults", account->major_faults);
         amount_write_json(writer, "peakRssBytes", account->peak_rss_bytes);
+        write_cuts(writer, account);
         json_write_end(writer);
 }
 

@@ -52,6 +52,7 @@ typedef struct AccountBasis {
          * Of an interval: threads that ended; NULL: none did, or no ledger tells.
          */
         const GroupDead *dead;
+        Figures figures;
         const LifeCounts *lives; /* of an interval; NULL: whole lives */
         const LifeTally *tally;
         const Period *period;
@@ -59,6 +60,16 @@ typedef struct AccountBasis {
         KernelDefects defects; /* of the kernel that counted */
         const HostUse *host;
 } AccountBasis;
+
+// clang-format off
+/* Figures that may be cut, and their members in JSON. */
+#define ACCOUNT_FIGURES(F)                                                                         \
+        F(RUNNING, "runningNs") F(WAITING, "waitingNs") F(STORAGE, "storageNs")                    \
+        F(BLOCKED, "blockedNs") F(SWITCHES, "switches") F(READ, "readBytes")                       \
+        F(WRITE, "writeBytes") F(MAJOR_FAULTS, "majorFaults")
+// clang-format on
+#define ACCOUNT_FIGURE_ID(id, key) ACCOUNT_##id,
+typedef enum AccountFigure { ACCOUNT_FIGURES(ACCOUNT_FIGURE_ID) _ACCOUNT_FIGURE_MAX } AccountFigure;
 
 typedef struct Account {
         uint64_t threads;   /* at the end */
@@ -79,7 +90,8 @@ typedef struct Account {
          */
         bool write_exact;
         Amount major_faults;
-        Amount peak_rss_bytes; /* of an interval: where it was reached inside */
+        Amount peak_rss_bytes;            /* of an interval: where it was reached inside */
+        bool is_cut[_ACCOUNT_FIGURE_MAX]; /* without excess (group-dead.h), if there was any */
 } Account;
 
 Account account_of(const AccountBasis *basis);

@@ -37,6 +37,7 @@ struct Comparison {
         LifeCounts lives[SIDES];
         uint64_t n_exits[SIDES];     /* by the ledger; modulo 2^64 */
         GonePeaks gone_peaks[SIDES]; /* of threads that ended */
+        GroupDead dead[SIDES];       /* all of them, whatever their groups */
         bool lost_names[SIDES];      /* comparison_lose_names() */
         LedgerPlaces places[SIDES];
         uint64_t n_matched;
@@ -224,6 +225,14 @@ static const ThreadSample *earlier_of(const Comparison *comparison, Side side,
         return room;
 }
 
+/* Also one that the view leaves out. */
+static void note_gone(Comparison *comparison, Side side, const ThreadSample *before,
+                      const ThreadSample *after) {
+        if (!after && comparison->setup.has_ledger[side])
+                group_dead_add_gone(&comparison->dead[side], &comparison->accounts.periods[side],
+                                    before);
+}
+
 int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
                          const ThreadSample *after) {
         ThreadSample room;
@@ -233,6 +242,7 @@ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
         assert(comparison_wants_lives(comparison));
         before = earlier_of(comparison, SIDE_AFTER, before, after, &room);
         coverage_add(&comparison->coverages[SIDE_AFTER], before, after);
+        note_gone(comparison, SIDE_AFTER, before, after);
         /* A thread that was ctprof's own in one snapshot is left out of both. */
         if ((before && thread_is_left_out(&comparison->view, before)) ||
             (after && thread_is_left_out(&comparison->view, after)))
@@ -261,6 +271,7 @@ int comparison_fold_dead(Comparison *comparison, Side side, Side end, const Dead
 
         assert(comparison->setup.has_ledger[side]);
         coverage_add_dead(&comparison->coverages[side], end, row);
+        group_dead_add_row(&comparison->dead[side], end, row);
         ledger_places_note(&comparison->places[side], row);
         if (thread_is_left_out(&comparison->view, &row->sample))
                 return 0;
@@ -278,6 +289,7 @@ int comparison_fold_work(Comparison *comparison, Side side, const ThreadSample *
         assert(of_intervals(comparison));
         before = earlier_of(comparison, side, before, after, &room);
         coverage_add(&comparison->coverages[side], before, after);
+        note_gone(comparison, side, before, after);
         if ((before && thread_is_left_out(&comparison->view, before)) ||
             (after && thread_is_left_out(&comparison->view, after)))
                 return 0;
@@ -382,6 +394,8 @@ static int settle_group(Comparison *comparison, Group *group) {
                 const LedgerSight sight = {
                         .period = &comparison->accounts.periods[side],
                         .peaks = &comparison->gone_peaks[side],
+                        .all = &comparison->dead[side],
+                        .n_cpus = comparison->accounts.hosts[side].n_cpus,
                         .by_process = comparison->view.axis == VIEW_AXIS_PCOMM,
                 };
 
@@ -553,6 +567,7 @@ static int order_overview(Comparison *comparison) {
 
         if (!comparison->view.overview)
                 return 0;
+        order.figures = FIGURES_CUT;
         collect_overview(comparison);
         if (orders_one_sided(order.sort->order))
                 return order_groups(&order, overview->groups, overview->n_groups);

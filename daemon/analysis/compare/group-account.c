@@ -12,7 +12,8 @@ void group_accounts_scale(GroupAccounts *accounts) {
                         &accounts->hosts[side], period_elapsed_ns(&accounts->periods[side]));
 }
 
-bool group_account(const GroupAccounts *accounts, const Group *group, unsigned side, Account *ret) {
+bool group_account(const GroupAccounts *accounts, const Group *group, unsigned side,
+                   Figures figures, Account *ret) {
         const Aggregate *aggregate = group->sides[side];
         AccountBasis basis = {
                 .work = aggregate,
@@ -20,6 +21,7 @@ bool group_account(const GroupAccounts *accounts, const Group *group, unsigned s
                 .tally = &group->tallies[side],
                 .period = &accounts->periods[side],
                 .dead = group->dead[side],
+                .figures = figures,
                 .waits_since_ns = accounts->waits_since_ns[side],
                 .defects = accounts->defects[side],
                 .host = &accounts->hosts[side],
@@ -38,26 +40,33 @@ bool group_account(const GroupAccounts *accounts, const Group *group, unsigned s
         return true;
 }
 
-static Shares shares_on(const GroupAccounts *accounts, const Group *group, unsigned side) {
+static Shares shares_on(const GroupAccounts *accounts, const Group *group, unsigned side,
+                        Figures figures) {
         Account account;
-        bool has = group_account(accounts, group, side, &account);
+        bool has = group_account(accounts, group, side, figures, &account);
 
         return shares_of(&accounts->scales[side], has ? &account : NULL);
 }
 
-void group_weigh(const GroupAccounts *accounts, Group *group) {
+static bool weigh(const GroupAccounts *accounts, const Group *group, Figures figures, double *ret) {
         Shares shares[SIDES] = {};
         unsigned first, n = group_accounts_sides(accounts, &first);
 
         for (unsigned i = 0; i < n; i++)
-                shares[i] = shares_on(accounts, group, first + i);
-        group->has_weight = n == 1 ? weight_of(&shares[0], &group->weight)
-                                   : weight_between(&shares[0], &shares[1], &group->weight);
+                shares[i] = shares_on(accounts, group, first + i, figures);
+        return n == 1 ? weight_of(&shares[0], ret) : weight_between(&shares[0], &shares[1], ret);
+}
+
+void group_weigh(const GroupAccounts *accounts, Group *group) {
+        for (unsigned figures = 0; figures < _FIGURES_MAX; figures++)
+                group->has_weight =
+                        weigh(accounts, group, (Figures) figures, &group->weights[figures]);
 }
 
 /* JSON */
 
-void group_write_weight(JsonWriter *writer, const GroupAccounts *accounts, const Group *group) {
+void group_write_weight(JsonWriter *writer, const GroupAccounts *accounts, const Group *group,
+                        Figures figures) {
         unsigned first, n = group_accounts_sides(accounts, &first);
         bool known = group->has_weight;
 
@@ -65,7 +74,7 @@ void group_write_weight(JsonWriter *writer, const GroupAccounts *accounts, const
                 known = known && accounts->scales[first + i].known;
         json_write_key(writer, "weight");
         if (known)
-                json_write_double(writer, group->weight);
+                json_write_double(writer, group->weights[figures]);
         else
                 json_write_null(writer);
 }
@@ -74,7 +83,7 @@ static void write_time(JsonWriter *writer, const GroupAccounts *accounts, const 
                        unsigned side) {
         Account account;
 
-        if (group_account(accounts, group, side, &account))
+        if (group_account(accounts, group, side, FIGURES_WHOLE, &account))
                 account_write_time_json(writer, &account);
         else
                 json_write_null(writer);
@@ -105,7 +114,7 @@ void group_write_accounts(JsonWriter *writer, const GroupAccounts *accounts, con
         for (unsigned i = 0; i < n; i++) {
                 Account account;
 
-                if (group_account(accounts, group, first + i, &account))
+                if (group_account(accounts, group, first + i, FIGURES_CUT, &account))
                         account_write_json(writer, &account);
                 else
                         json_write_null(writer);

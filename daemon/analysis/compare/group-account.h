@@ -45,17 +45,19 @@ void group_accounts_scale(GroupAccounts *accounts);
  * The account of @group on @side; false if there is none, because it has no thread there. A group
  * whose threads all ended in an interval has one that says nothing but how many.
  */
-bool group_account(const GroupAccounts *accounts, const Group *group, unsigned side, Account *ret);
-/* Sets the weight by which the group is ordered. */
+bool group_account(const GroupAccounts *accounts, const Group *group, unsigned side,
+                   Figures figures, Account *ret);
+/* Sets the weights by which the group is ordered. */
 void group_weigh(const GroupAccounts *accounts, Group *group);
 
 /* Writes the member "weight"; null if it is not known in numbers. */
-void group_write_weight(JsonWriter *writer, const GroupAccounts *accounts, const Group *group);
+void group_write_weight(JsonWriter *writer, const GroupAccounts *accounts, const Group *group,
+                        Figures figures);
 /*
- * Writes the member "time": of @side, or if that is BOTH_SIDES of the interval, or of both sides as
+ * Writes the member "time", which is whole: of @side, or if that is BOTH_SIDES of the interval, or of both sides as
  * {before, after}.
  */
 void group_write_time(JsonWriter *writer, const GroupAccounts *accounts, const Group *group,
                       unsigned side);
-/* Writes the member "accounts": of each side that can have one, null if it has none. */
+/* Writes the member "accounts", which are cut: of each side that can have one, else null. */
 void group_write_accounts(JsonWriter *writer, const GroupAccounts *accounts, const Group *group);

@@ -466,7 +466,7 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
         json_write_object(writer);
         group_write_key(writer, group, lens->view->axis);
         write_threads(writer, lens, group, side);
-        group_write_weight(writer, lens->accounts, group);
+        group_write_weight(writer, lens->accounts, group, FIGURES_WHOLE);
         group_write_time(writer, lens->accounts, group, side);
         write_uptime(writer, lens, group, side);
         json_write_key(writer, "metrics");
@@ -509,7 +509,7 @@ void group_write_overview_json(JsonWriter *writer, const GroupLens *lens, const 
 
         json_write_object(writer);
         group_write_key(writer, group, lens->view->axis);
-        group_write_weight(writer, lens->accounts, group);
+        group_write_weight(writer, lens->accounts, group, FIGURES_CUT);
         if (only)
                 json_write_member_text(writer, "only", only);
         group_write_accounts(writer, lens->accounts, group);

@@ -156,20 +156,16 @@ static int sort_by_keys(const Order *order, Group **groups, size_t n_groups) {
         return 0;
 }
 
-static bool weigh_the_same(const Group *left, const Group *right) {
-        return left->has_weight == right->has_weight &&
-               (!left->has_weight || !(fabs(left->weight) > fabs(right->weight) ||
-                                       fabs(left->weight) < fabs(right->weight)));
-}
+static int compare_weights(const Order *order, const Group *left, const Group *right) {
+        double a = fabs(left->weights[order->figures]), b = fabs(right->weights[order->figures]);
 
-static int by_weight(const void *a, const void *b) {
-        const Group *left = *(Group *const *) a, *right = *(Group *const *) b;
-
-        if (weigh_the_same(left, right))
-                return 0;
         if (left->has_weight != right->has_weight)
                 return left->has_weight ? -1 : 1;
-        return fabs(left->weight) > fabs(right->weight) ? -1 : 1;
+        return left->has_weight ? (a < b) - (a > b) : 0;
+}
+
+static int by_weight(const void *a, const void *b, void *userdata) {
+        return compare_weights(userdata, *(Group *const *) a, *(Group *const *) b);
 }
 
 static void sort_by_impact(const Order *order, Group **groups, size_t n_groups) {
@@ -180,13 +176,14 @@ static void sort_by_impact(const Order *order, Group **groups, size_t n_groups) 
 
 /* Only groups that weigh the same are ranked by impact, which looks at all of their sums. */
 static void sort_by_weight(const Order *order, Group **groups, size_t n_groups) {
+        Order context = *order;
         size_t end;
 
         if (n_groups > 1)
-                qsort(groups, n_groups, sizeof(*groups), by_weight);
+                qsort_r(groups, n_groups, sizeof(*groups), by_weight, &context);
         for (size_t begin = 0; begin < n_groups; begin = end) {
                 end = begin + 1;
-                while (end < n_groups && weigh_the_same(groups[begin], groups[end]))
+                while (end < n_groups && compare_weights(order, groups[begin], groups[end]) == 0)
                         end++;
                 if (end - begin > 1)
                         sort_by_impact(order, groups + begin, end - begin);

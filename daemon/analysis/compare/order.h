@@ -35,6 +35,7 @@ typedef struct Order {
         const ImpactScale *scale; /* borrowed */
         unsigned n_sides;
         bool in_order;
+        Figures figures; /* of which the weights are */
 } Order;
 
 /* The rank of a unit in the order by delta. */

@@ -140,6 +140,34 @@ void group_dead_judge(GroupDead *dead, const Period *period) {
                          judge_most_ns(group_dead_exits(dead), period->most_ns, period->tick_ns);
 }
 
+/* The most that can have been done by all threads together that ended. */
+static Amount most_of(const Period *period, const GroupDead *all, Amount n_cpus, MetricId id) {
+        DeadSum sum = group_dead_sum(all, id);
+        Amount most = { .known = sum.known, .n = sum.value };
+        uint64_t cpus_ns = number_multiply_saturating(n_cpus.n, period->most_ns);
+
+        if (id != METRIC_run_time_ns || !n_cpus.known || period->most_ns == 0)
+                return most;
+        return amount_of(most.known ? MIN_OF(most.n, cpus_ns) : cpus_ns);
+}
+
+/* A trifle is let pass: threads change their names all the time that have hardly done anything. */
+#define TRIFLE_PART 100
+
+void group_dead_find_excess(GroupDead *dead, const Period *period, const GroupDead *all,
+                            Amount n_cpus) {
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                DeadSum sum = group_dead_sum(dead, (MetricId) i);
+                Amount most;
+
+                if (!metric_is_work((MetricId) i) || !sum.known)
+                        continue;
+                most = most_of(period, all, n_cpus, (MetricId) i);
+                if (most.known && sum.value > number_add_saturating(most.n, most.n / TRIFLE_PART))
+                        dead->excess[i] = sum.value - most.n;
+        }
+}
+
 void gone_peaks_add(GonePeaks *peaks, const ThreadSample *gone) {
         for (unsigned i = 0; i < _METRIC_MAX; i++) {
                 uint64_t value;
@@ -187,7 +215,8 @@ bool group_dead_moved(const GroupDead *dead) {
                 if (dead->refuted[word] != 0)
                         return true;
         for (unsigned i = 0; i < _METRIC_MAX; i++)
-                if (metric_is_work((MetricId) i) && dead->threads[i] > 0 && is_negative(dead, i))
+                if (dead->excess[i] > 0 ||
+                    (metric_is_work((MetricId) i) && dead->threads[i] > 0 && is_negative(dead, i)))
                         return true;
         return false;
 }

@@ -19,6 +19,11 @@
  * are exact, but one group has too much, and one too little, which shows when fewer threads ended
  * under its names than are gone, or when a sum is negative. A negative sum is left out as a whole,
  * and so is a total of times that is more than as many threads can have lived in the interval.
+ *
+ * Since the sums over all groups are exact, no group can have more than these, and none can have
+ * run for longer than there were CPUs. What a sum has beyond that is its excess: it was brought
+ * along from before the interval, under other names. Sums keep it, and whoever shows them can leave
+ * it out.
  */
 
 #include <stdbool.h>
@@ -31,6 +36,9 @@
 #include "metric/metric.h"
 #include "snapshot/dead-row.h"
 #include "snapshot/thread-sample.h"
+
+/* What is shown of a group: all that was counted under its names, or without excess. */
+typedef enum Figures { FIGURES_WHOLE, FIGURES_CUT, _FIGURES_MAX } Figures;
 
 #define GROUP_DEAD_WORDS ((_METRIC_MAX + 63) / 64)
 
@@ -47,7 +55,8 @@ typedef struct GroupDead {
         uint64_t early_ns[JUDGE_N_TOTALS]; /* judge_add_early() of the gone */
         /* After group_dead_judge(). */
         uint64_t refuted[GROUP_DEAD_WORDS]; /* totals of times that are too much */
-        bool outlived; /* together they were alive for longer than there was time */
+        bool outlived;                /* together they were alive for longer than there was time */
+        uint64_t excess[_METRIC_MAX]; /* after group_dead_find_excess(): of sums */
         uint64_t unknown
                 [GROUP_DEAD_WORDS]; /* sums that a gone thread lacks, or that are too large */
 } GroupDead;
@@ -91,6 +100,9 @@ void group_dead_merge(GroupDead *dead, const GroupDead *from);
 void group_dead_adopt(GroupDead **dead, GroupDead **from);
 /* Call after all rows and threads were added: holds the sums against the time that there was. */
 void group_dead_judge(GroupDead *dead, const Period *period);
+/* Call after that: finds what is excess, by @all, what the ended of all groups did together. */
+void group_dead_find_excess(GroupDead *dead, const Period *period, const GroupDead *all,
+                            Amount n_cpus);
 void gone_peaks_add(GonePeaks *peaks, const ThreadSample *gone);
 
 /* Threads that ended under the names of the group. */
@@ -112,6 +124,10 @@ typedef struct DeadSum {
 DeadSum group_dead_sum(const GroupDead *dead, MetricId id);
 /* The sum is left out because it is more than there was time for. */
 bool group_dead_is_refuted(const GroupDead *dead, MetricId id);
+/* By how much the sum is more than it can be; 0: it is not, or it is left out. */
+static inline uint64_t group_dead_excess(const GroupDead *dead, MetricId id) {
+        return dead->excess[id];
+}
 /* Threads that have the sum and ended under these names, if it is left out because of them. */
 uint64_t group_dead_left_out(const GroupDead *dead, MetricId id);
 /* For how long the ended were alive in the interval, added up; @tick_ns: the grain of starts. */

@@ -236,6 +236,7 @@ int group_settle_dead(Group *group, unsigned side, const LedgerSight *sight) {
 
         if (dead && group_dead_exits(dead) > 0) {
                 group_dead_judge(dead, sight->period);
+                group_dead_find_excess(dead, sight->period, sight->all, sight->n_cpus);
                 r = make_room_for_dead(group, side);
                 if (r != 0)
                         return r;

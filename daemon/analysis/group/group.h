@@ -62,7 +62,7 @@ typedef struct Group {
 
         /* The place in the order of display, set at the end. */
         bool has_weight;
-        double weight;
+        double weights[_FIGURES_MAX];
         double rank;
         unsigned rank_row;
 } Group;
@@ -111,6 +111,8 @@ _must_check_ int group_fold_gone(Group *group, unsigned side, const Period *peri
 typedef struct LedgerSight {
         const Period *period;
         const GonePeaks *peaks;
+        const GroupDead *all; /* who ended, of all groups */
+        Amount n_cpus;
         bool by_process; /* a group has all threads of its processes */
 } LedgerSight;
 /*

@@ -457,6 +457,45 @@ START_TEST(a_negative_sum_of_the_ended_is_left_out) {
 }
 END_TEST
 
+/*
+ * Nine threads ended as p, and one that is gone as q had run for long before. What all that ended
+ * did is known if that of q is; else there were 4 CPUs for 11 s.
+ */
+static const struct {
+        uint64_t gone, run;
+        const char *whole, *shown, *cut; /* of p, with 1 s of one that lived on */
+} posing_rows[] = {
+        { S(40), S(42), "43000000000", "3000000000", "[\"runningNs\"]" },
+        { NONE, S(60), "61000000000", "45000000000", "[\"runningNs\"]" },
+        { NONE, S(44), "45000000000", "45000000000", "" },
+        /* A hundredth is a trifle. */
+        { 20 * NSEC_PER_MSEC, S(42), "43000000000", "43000000000", "" },
+};
+
+START_TEST(what_cannot_be_is_cut_where_groups_are_shown) {
+        const Life lives[] = { { "p", S(10), S(11), 0 }, { "q", posing_rows[_i].gone, GONE, 0 } };
+        const Dead rows[] = { { "p", SIDE_AFTER, 9, S(20), posing_rows[_i].run, 8, 0, false } };
+        bool is_cut = posing_rows[_i].cut[0] != '\0';
+        Scene scene = SCENE(lives, rows);
+        Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
+        json_object *group = compared_group(&compared, COMPARISON_GROUPS, "p");
+
+        ck_assert_str_eq(metric_at(&compared, "p", "run_time_ns", "work"), posing_rows[_i].whole);
+        ck_assert_str_eq(json_at(group, "time", "runningNs", END), posing_rows[_i].whole);
+        ck_assert_int_eq(metric_at(&compared, "p", "run_time_ns", "approximate")[0] != '\0',
+                         is_cut);
+        ck_assert_str_eq(json_at(first_account(&compared, "p"), "runningNs", END),
+                         posing_rows[_i].shown);
+        ck_assert_str_eq(json_at(first_account(&compared, "p"), "cut", END), posing_rows[_i].cut);
+        ck_assert_int_eq(
+                json_object_get_double(json_object_object_get(group, "weight")) >
+                        json_object_get_double(json_object_object_get(
+                                compared_group(&compared, COMPARISON_OVERVIEW, "p"), "weight")),
+                is_cut);
+        compared_done(&compared);
+}
+END_TEST
+
 /* What is not known of one thread or row spoils the sum of the ended, and no other. */
 static const struct {
         uint64_t gone, dead;
@@ -718,6 +757,8 @@ int main(void) {
         tcase_add_test(tcase, a_ledger_that_lost_names_tells_of_all_threads_alone);
         tcase_add_test(tcase, a_ledger_without_cgroups_tells_nothing_of_one_cgroup);
         tcase_add_test(tcase, a_negative_sum_of_the_ended_is_left_out);
+        tcase_add_loop_test(tcase, what_cannot_be_is_cut_where_groups_are_shown, 0,
+                            ELEMENTSOF(posing_rows));
         tcase_add_test(tcase, by_thread_the_ended_are_groups_of_their_names);
         tcase_add_test(tcase, patterns_count_who_ended);
         suite_add_tcase(suite, tcase);

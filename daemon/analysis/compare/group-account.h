@@ -59,5 +59,5 @@ void group_write_weight(JsonWriter *writer, const GroupAccounts *accounts, const
  */
 void group_write_time(JsonWriter *writer, const GroupAccounts *accounts, const Group *group,
                       unsigned side);
-/* Writes the member "accounts", which are cut: of each side that can have one, else null. */
+/* Writes the member "accounts", which are cut: of each side, null where it has none. */
 void group_write_accounts(JsonWriter *writer, const GroupAccounts *accounts, const Group *group);

@@ -54,8 +54,8 @@ void group_weigh(const GroupAccounts *accounts, Group *group);
 void group_write_weight(JsonWriter *writer, const GroupAccounts *accounts, const Group *group,
                         Figures figures);
 /*
- * Writes the member "time", which is whole: of @side, or if that is BOTH_SIDES of the interval, or of both sides as
- * {before, after}.
+ * Writes the member "time", which is whole: of @side, or if that is BOTH_SIDES of the interval, or
+ * of both sides as {before, after}.
  */
 void group_write_time(JsonWriter *writer, const GroupAccounts *accounts, const Group *group,
                       unsigned side);

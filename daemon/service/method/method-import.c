@@ -102,7 +102,8 @@ int method_import(Request *request) {
         transfer->from = request_take_fd(request, (size_t) fields.index.value);
         if (transfer->from < 0)
                 return request_refuse_parameter(request, "fileDescriptor",
-                                                "The call has no descriptor with this number.");
+                                                "The call has no descriptor of a file with this "
+                                                "number.");
         if (!name)
                 return request_refuse_parameter(
                         request, "tag", "Give a tag or a label: the snapshot needs a name.");

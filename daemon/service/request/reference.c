@@ -50,8 +50,8 @@ static int open_descriptor(Request *request, const ReferenceFields *fields, Refe
 
         if (fd < 0)
                 return request_refuse_parameter(request, "fileDescriptor",
-                                                "The call has no descriptor with this number, or "
-                                                "names it twice.");
+                                                "The call has no descriptor of a file with this "
+                                                "number, or names it twice.");
         *ret = (Reference){ .fd = fd, .label = fields->label };
         return 0;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/err.h"
 #include "interface/job-interface.h"
@@ -63,10 +64,22 @@ void request_keep_fds(Request *request) {
         request->n_call_fds = n;
 }
 
+/*
+ * A job reads what its caller sends, and a filter cannot see the address of a message: with a
+ * socket of the caller's it could send in the name of the daemon.
+ */
 int request_take_fd(Request *request, size_t index) {
+        socklen_t n_type = sizeof(int);
+        int fd = -EBADF, type;
+
         if (request->n_call_fds == 0)
-                return connection_take_fd(request->connection, index);
-        return index < request->n_call_fds ? TAKE_FD(request->call_fds[index]) : -EBADF;
+                fd = connection_take_fd(request->connection, index);
+        else if (index < request->n_call_fds)
+                fd = TAKE_FD(request->call_fds[index]);
+        if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n_type) != 0)
+                return fd;
+        (void) request_close_fd(request, fd);
+        return -EBADF;
 }
 
 SpoolView *request_view(const Request *request) {

@@ -125,7 +125,7 @@ struct Request {
 /* Decodes the parameters, or refuses them: REQUEST_ANSWERED. */
 _must_check_ int request_decode(Request *request, const Parameter *table, size_t n_table,
                                 void *ret);
-/* Takes a descriptor of the call; -EBADF when it has none with this number. */
+/* Takes a descriptor of the call; -EBADF when it has none with this number, or a socket. */
 _must_check_ int request_take_fd(Request *request, size_t index);
 /*
  * The snapshots in the spool. In a handler always the same ones, later the present ones. Borrowed

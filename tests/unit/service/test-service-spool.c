@@ -72,6 +72,24 @@ START_TEST(a_file_of_the_caller_is_passed_on) {
 }
 END_TEST
 
+START_TEST(no_socket_of_the_caller_reaches_a_job) {
+        static const char *const calls[] = {
+                CALL("Info", "{\"snapshot\":{\"fileDescriptor\":0,\"label\":\"mine\"}}"),
+                CALL("Import", "{\"fileDescriptor\":0,\"label\":\"mine\"}"),
+        };
+        static const int types[] = { SOCK_STREAM, SOCK_DGRAM };
+
+        for (size_t i = 0; i < 2 * ELEMENTSOF(calls); i++) {
+                int fd = socket(AF_UNIX, types[i % 2] | SOCK_CLOEXEC, 0);
+
+                bench_send(caller, calls[i / 2], &fd, 1);
+                ck_assert_has(bench_receive(&bench, caller),
+                              "InvalidParameter\",\"parameters\":{\"parameter\":"
+                              "\"fileDescriptor\"");
+        }
+}
+END_TEST
+
 START_TEST(a_name_near_one_that_is_there_is_suggested) {
         bench_add(&bench, "before", 1);
         ck_assert_str_eq(call(CALL("Info", "{\"snapshot\":{\"name\":\"befroe\"}}")),
@@ -417,6 +435,7 @@ int main(void) {
         tcase_add_test(reading, both_ends_of_an_interval_are_resolved);
         tcase_add_test(reading, an_interval_has_snapshots_at_its_ends);
         tcase_add_test(reading, a_file_of_the_caller_is_passed_on);
+        tcase_add_test(reading, no_socket_of_the_caller_reaches_a_job);
         tcase_add_test(reading, a_name_near_one_that_is_there_is_suggested);
         tcase_add_test(reading, a_slow_reader_holds_up_its_own_job_only);
         tcase_add_loop_test(reading, what_was_changed_is_told_past_the_bound, 0,

@@ -5,8 +5,10 @@
 // clang-format off
 const SandboxCall sandbox_calls_instrumented[] = {
         { .name = "sigaltstack" }, { .name = "rt_sigaction" }, { .name = "prctl" },
-        { .name = "readlink" }, { .name = "readlinkat" }, { .name = "prlimit64" },
-        { .name = "getrlimit" }, { .name = "sched_getaffinity" }, { .name = "tgkill" },
+        { .name = "readlink" }, { .name = "readlinkat" }, { .name = "getrlimit" },
+        /* of itself */
+        { .name = "prlimit64", .n_conditions = 1, .conditions = { SCMP_A0(SCMP_CMP_EQ, 0) } },
+        { .name = "sched_getaffinity" }, { .name = "tgkill" },
         {},
 };
 // clang-format on

@@ -10,18 +10,31 @@
 
 #define ANY(call) \
         { .name = (call) }
+/* The bits @mask of an argument are @bits. */
+#define IS(argument, mask, bits) \
+        { .arg = (argument), .op = SCMP_CMP_MASKED_EQ, .datum_a = (mask), .datum_b = (bits), }
+/* All bits of an int are compared; those above them the kernel does not look at. */
+#define IS_INT(argument, value) IS(argument, ~UINT64_C(0) >> 32, value)
 /* Allowed where the bits @mask of an argument are @bits. */
-#define WHERE(call, argument, mask, bits)                         \
-        {                                                         \
-                .name = (call), .n_conditions = 1, .condition = { \
-                        .arg = (argument),                        \
-                        .op = SCMP_CMP_MASKED_EQ,                 \
-                        .datum_a = (mask),                        \
-                        .datum_b = (bits)                         \
-                }                                                 \
+#define WHERE(call, argument, mask, bits)                                                     \
+        {                                                                                     \
+                .name = (call), .n_conditions = 1, .conditions = { IS(argument, mask, bits) } \
         }
 #define WITHOUT(call, argument, bits) WHERE(call, argument, bits, 0)
-#define WITH(call, argument, value) WHERE(call, argument, ~UINT64_C(0) >> 32, value)
+#define WITH(call, argument, value)                                                          \
+        {                                                                                    \
+                .name = (call), .n_conditions = 1, .conditions = { IS_INT(argument, value) } \
+        }
+/*
+ * Both ends are connected from the start, for ever, and to nobody else. One of SOCK_DGRAM, which
+ * SOCK_RAW becomes, sends to whatever address a message names.
+ */
+#define PAIR_OF(type)                                                                 \
+        {                                                                             \
+                .name = "socketpair", .n_conditions = 3,                              \
+                .conditions = { IS_INT(0, AF_UNIX), IS_INT(1, (type) | SOCK_CLOEXEC), \
+                                IS_INT(2, 0) },                                       \
+        }
 
 /* O_TMPFILE contains the bits of O_DIRECTORY. O_ACCMODE: reading only is 0. */
 #define OPEN_TO_CHANGE (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
@@ -40,7 +53,12 @@
 
 // clang-format off
 
-/* None of these gives access to anything that the process did not have open when it entered. */
+/*
+ * None of these gives access to anything that the process did not have open when it entered. A
+ * message goes where its socket is connected: sendto(2) may name no address. Where sendmsg(2) has
+ * one it is in memory, so that no job may have a socket that would heed it; only netlink sockets
+ * do, which reach as far as their network namespace does.
+ */
 static const SandboxCall calls_always[] = {
         /* open files and sockets */
         ANY("read"), ANY("readv"), ANY("pread64"), ANY("preadv"),
@@ -48,7 +66,7 @@ static const SandboxCall calls_always[] = {
         ANY("lseek"), ANY("_llseek"), ANY("fstat"), ANY("fstat64"),
         ANY("fsync"), ANY("fdatasync"), ANY("ftruncate"), ANY("ftruncate64"),
         ANY("copy_file_range"), ANY("close"),
-        ANY("sendmsg"), ANY("recvmsg"), ANY("sendto"), ANY("recvfrom"),
+        ANY("sendmsg"), ANY("recvmsg"), ANY("recvfrom"), WHERE("sendto", 4, UINT64_MAX, 0),
         ANY("poll"), ANY("ppoll"), ANY("ppoll_time64"),
 
         /* memory, none of it executable */
@@ -93,13 +111,15 @@ static const SandboxCall calls_observe[] = {
  */
 static const SandboxCall calls_read_memory[] = {
         ANY("process_vm_readv"), ANY("get_robust_list"),
-        WITH("socketpair", 0, AF_UNIX),
+        PAIR_OF(SOCK_STREAM), PAIR_OF(SOCK_SEQPACKET),
         {},
 };
 
 /*
  * Maps that programs fill are read, and one page of them is shared memory. Rows that have been
- * folded are removed.
+ * folded are removed. So who has these descriptors can write all of that page, and remove any row:
+ * the account of exits is then wrong or stands still until the programs are loaded anew. The
+ * programs look up every number that they take from there, so it gets no farther.
  */
 static const SandboxCall calls_iterate[] = {
         WITH("bpf", 0, BPF_ITER_CREATE), WITH("bpf", 0, BPF_MAP_LOOKUP_ELEM),
@@ -108,7 +128,7 @@ static const SandboxCall calls_iterate[] = {
         {},
 };
 
-/* Rows of such a map are moved into a file in memory, which is sealed. */
+/* Rows of such a map are moved into a file in memory, which is sealed. With the same page. */
 static const SandboxCall calls_fold_rows[] = {
         WITH("bpf", 0, BPF_MAP_LOOKUP_ELEM), WITH("bpf", 0, BPF_MAP_LOOKUP_BATCH),
         WITH("bpf", 0, BPF_MAP_DELETE_ELEM),
@@ -134,7 +154,8 @@ static const SandboxCall calls_load_programs[] = {
         WITH("bpf", 0, BPF_LINK_CREATE), WITH("bpf", 0, BPF_RAW_TRACEPOINT_OPEN),
         WITH("bpf", 0, BPF_ITER_CREATE),
         WITH("bpf", 0, BPF_OBJ_GET_INFO_BY_FD),
-        ANY("uname"), ANY("prlimit64"), ANY("setrlimit"), ANY("ugetrlimit"), ANY("getrlimit"),
+        ANY("uname"),
+        WITH("prlimit64", 0, 0), ANY("setrlimit"), ANY("ugetrlimit"), ANY("getrlimit"),
         /* since libbpf 1.4 a map has a number before it is made */
         ANY("memfd_create"), ANY("dup3"),
         {},

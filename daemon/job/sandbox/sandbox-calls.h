@@ -12,11 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define SANDBOX_CALL_MAX_CONDITIONS 3
+
 typedef struct SandboxCall {
         const char *name;
         unsigned n_conditions;
-        struct scmp_arg_cmp
-                condition; /* on one argument; the call is refused where it does not hold */
+        /* On an argument each; the call is refused where one of them does not hold. */
+        struct scmp_arg_cmp conditions[SANDBOX_CALL_MAX_CONDITIONS];
 } SandboxCall;
 
 typedef struct SandboxCallGroup {

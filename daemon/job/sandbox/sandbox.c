@@ -20,7 +20,7 @@
  * A quarter more than the memory that building the largest filter needed when it was last measured,
  * and below the 128 KiB from which on a piece is a mapping of its own.
  */
-#define SANDBOX_FILTER_BYTES (120u * 1024u)
+#define SANDBOX_FILTER_BYTES (122u * 1024u)
 
 /* The number of descriptors of a process that receives some. */
 #define SANDBOX_RECEIVED_MAX 32
@@ -174,7 +174,7 @@ static int sandbox_allow(scmp_filter_ctx filter, const SandboxCall *calls) {
                 if (number < 0)
                         continue;
                 r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, calls->n_conditions,
-                                           &calls->condition);
+                                           calls->conditions);
                 if (r != 0)
                         return r;
         }

@@ -82,13 +82,12 @@ TaskstatsSocket *taskstats_free(TaskstatsSocket *socket) {
 
 static int send_requests(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids) {
         size_t n_bytes = n_tids * TASKSTATS_REQUEST_BYTES;
-        int r;
 
         for (size_t i = 0; i < n_tids; i++)
                 taskstats_request_encode(&socket->message, socket->sequence + (uint32_t) i, tids[i],
                                          socket->requests + i * TASKSTATS_REQUEST_BYTES);
-        r = nl_sendto(socket->netlink, socket->requests, n_bytes);
-        return r < 0 ? taskstats_errno(r) : 0;
+        /* Not nl_sendto(), which names the kernel's address: a job may name none. */
+        return send(socket->fd, socket->requests, n_bytes, 0) < 0 ? -errno : 0;
 }
 
 /*

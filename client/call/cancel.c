@@ -11,11 +11,24 @@ static volatile sig_atomic_t n_signals;
 /* 1 if the first signal only asked the call to end, else 0. */
 static volatile sig_atomic_t n_spared;
 static bool stop_told;
+static volatile sig_atomic_t command;       /* which gets each SIGTERM; 0: there is none */
+static volatile uint64_t passed_on_mono_ns; /* when it last got one; 0: never */
+
+/* How much later the rest of a signal to a whole process group may come. */
+#define SAME_SIGNAL_NS NSEC_PER_SEC
 
 static void on_signal(int number) {
-        n_signals = n_signals + 1;
-        if (n_signals > n_spared)
-                (void) signal(number, SIG_DFL);
+        int error = errno;
+
+        if (command > 0) {
+                (void) kill(command, number);
+                passed_on_mono_ns = mono_now_ns();
+        } else if (passed_on_mono_ns == 0 || mono_now_ns() - passed_on_mono_ns > SAME_SIGNAL_NS) {
+                n_signals = n_signals + 1;
+                if (n_signals > n_spared)
+                        (void) signal(number, SIG_DFL);
+        }
+        errno = error;
 }
 
 void cancel_open(void) {
@@ -38,6 +51,46 @@ void cancel_begin_stoppable(void) {
 /* The caller has been told of this signal; the next one cancels. */
 void cancel_end_stoppable(void) {
         n_spared = stop_told;
+}
+
+static void set_all(void (*handler)(int)) {
+        (void) signal(SIGINT, handler);
+        (void) signal(SIGQUIT, handler);
+        (void) signal(SIGTERM, handler);
+}
+
+/*
+ * A SIGTERM waits until it is known whom to pass it on to. A SIGINT from the terminal must not: it
+ * comes either before the fork, and is counted in both processes, or reaches the child as well.
+ */
+int cancel_fork_command(pid_t *ret) {
+        sigset_t blocked, before;
+        int r = 0;
+
+        (void) sigemptyset(&blocked);
+        (void) sigaddset(&blocked, SIGTERM);
+        if (sigprocmask(SIG_BLOCK, &blocked, &before) < 0)
+                return -errno;
+        *ret = cancel_requested() ? -1 : fork();
+        if (*ret == 0) {
+                set_all(SIG_DFL);
+        } else if (*ret > 0) {
+                (void) signal(SIGINT, SIG_IGN);
+                (void) signal(SIGQUIT, SIG_IGN);
+                command = *ret;
+        } else {
+                r = cancel_requested() ? -ECANCELED : -errno;
+        }
+        (void) sigprocmask(SIG_SETMASK, &before, NULL);
+        return r;
+}
+
+void cancel_end_command(void) {
+        command = 0;
+        n_signals = n_spared = 0;
+        stop_told = false;
+        (void) signal(SIGQUIT, SIG_DFL);
+        cancel_open();
 }
 
 static uint64_t now_ns(clockid_t clock) {

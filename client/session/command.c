@@ -71,68 +71,60 @@ int command_check(const char *name) {
 }
 
 static _noreturn_ void become(char *const words[], CommandStdout to, int error_fd) {
-        int error;
+        int error = ECANCELED;
 
-        (void) signal(SIGINT, SIG_DFL);
-        (void) signal(SIGQUIT, SIG_DFL);
-        (void) signal(SIGTERM, SIG_DFL);
-        if (to == COMMAND_STDOUT_OURS || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
-                (void) execvp(words[0], words);
-        error = errno;
+        if (!cancel_requested()) {
+                if (to == COMMAND_STDOUT_OURS || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+                        (void) execvp(words[0], words);
+                error = errno;
+        }
         (void) !write(error_fd, &error, sizeof(error));
         _exit(COMMAND_STATUS_CANNOT_RUN);
 }
 
-/* SIGTERM is passed on to the program once; we still wait for it. */
-static void wait_for(pid_t pid, int *ret_status, struct rusage *ret_usage) {
-        bool told = false;
+static void wait_for(pid_t pid, CommandResult *ret) {
+        siginfo_t end;
+        int status = 0;
 
-        while (wait4(pid, ret_status, 0, ret_usage) < 0 && errno == EINTR)
-                if (cancel_requested() && !told) {
-                        (void) kill(pid, SIGTERM);
-                        told = true;
-                }
+        while (waitid(P_PID, (id_t) pid, &end, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+                ;
+        cancel_end_command();
+        while (wait4(pid, &status, 0, &ret->usage) < 0 && errno == EINTR)
+                ;
+        ret->signalled = WIFSIGNALED(status);
+        ret->code = ret->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 int command_run(char *const words[], CommandStdout to, CommandResult *ret) {
         _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
-        int fds[2], status = 0, error = 0;
         CommandResult result = {};
         uint64_t begin_mono_ns;
+        int fds[2], error = 0;
         ssize_t n;
         pid_t pid;
+        int r;
 
         if (pipe2(fds, O_CLOEXEC) < 0)
                 return complain_exec(words[0], errno);
         read_fd = fds[0];
         write_fd = fds[1];
 
-        /*
-         * The terminal sends these to the whole process group: the program decides, and we report.
-         */
-        (void) signal(SIGINT, SIG_IGN);
-        (void) signal(SIGQUIT, SIG_IGN);
         begin_mono_ns = mono_now_ns();
-        pid = fork();
-        if (pid == 0)
+        r = cancel_fork_command(&pid);
+        if (r == 0 && pid == 0)
                 become(words, to, write_fd);
-        if (pid < 0)
-                error = errno;
         write_fd = fd_close(write_fd);
-        if (pid > 0) {
+        if (r == 0) {
                 do
                         n = read(read_fd, &error, sizeof(error));
                 while (n < 0 && errno == EINTR);
-                wait_for(pid, &status, &result.usage);
+                wait_for(pid, &result);
         }
         result.elapsed_ns = mono_now_ns() - begin_mono_ns;
-        (void) signal(SIGQUIT, SIG_DFL);
-        cancel_open();
-        if (error > 0)
-                return complain_exec(words[0], error);
-
-        result.signalled = WIFSIGNALED(status);
-        result.code = result.signalled ? WTERMSIG(status) : WEXITSTATUS(status);
+        if (r == -ECANCELED || error == ECANCELED)
+                return complain(STATUS_FAILED, "Cancelled.");
+        if (r < 0 || error > 0)
+                return complain_exec(words[0], r < 0 ? -r : error);
         *ret = result;
         return 0;
 }

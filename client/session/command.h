@@ -5,7 +5,8 @@
  * Command
  *
  * Runs a program to its end with our stdin, stdout and stderr. wait4(2) gives the resource usage of
- * the program and its children. While the program runs, Ctrl-C is for the program.
+ * the program and its children. While the program runs, Ctrl-C is for the program, and so is each
+ * SIGTERM that comes to us: however it ends, we report it.
  */
 
 #include <stdbool.h>
@@ -34,7 +35,10 @@ typedef enum CommandStdout {
 
 /* 0 if @name can be run; else prints a sentence and returns one of the two statuses above. */
 int command_check(const char *name);
-/* Runs @words (ended by NULL). 0, or one of the two statuses above after a sentence. */
+/*
+ * Runs @words (ended by NULL). 0, or after a sentence one of the two statuses above, or
+ * STATUS_FAILED when a signal came before they ran.
+ */
 int command_run(char *const words[], CommandStdout to, CommandResult *ret);
 /* The status that a shell would exit with. */
 int command_status(const CommandResult *result);

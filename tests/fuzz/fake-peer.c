@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fake-peer.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <poll.h>
 #include <stdio.h>
@@ -101,6 +102,14 @@ void cancel_end_stoppable(void) {
 
 bool cancel_requested(void) {
         return false;
+}
+
+int cancel_fork_command(pid_t *ret) {
+        *ret = -1;
+        return -EPERM;
+}
+
+void cancel_end_command(void) {
 }
 
 uint64_t mono_now_ns(void) {

@@ -6,8 +6,12 @@ import json
 import os
 import pathlib
 import re
+import signal
+import subprocess
+import time
 
-from harness import CTPROFCTL, CTPROFD, Daemon, Idle, Local, expect, expect_equal, main, run, temporary, test
+from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, Local, expect, expect_equal, main, run, temporary, test,
+                     wait_until)
 
 SOURCES = ("stat schedstat sched schedstats status io cgroup affinity smaps_rollup taskstats taskstats-delay "
            "taskstats-irq jemalloc cgroup-stats host-pressure cgroup-pressure sched-ext host host-cpu "
@@ -249,6 +253,47 @@ def run_measures_a_command():
         missing = ctl("run", "--tag", "m", "--", "/nonexistent/command")
         expect_equal(missing.status, 127, missing.err)
         expect("/nonexistent/command" in missing.err, missing.err)
+
+
+@test
+def run_survives_signals():
+    """however a signal ends the command, run captures, prints and exits as the command did"""
+    def to_us(process):
+        process.send_signal(signal.SIGTERM)
+
+    def as_timeout_does(process):
+        process.send_signal(signal.SIGTERM)
+        os.killpg(process.pid, signal.SIGTERM)
+
+    def as_timeout_does_slowly(process):
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        os.killpg(process.pid, signal.SIGTERM)
+
+    def as_a_terminal_does(process):
+        os.killpg(process.pid, signal.SIGINT)
+
+    with temporary() as directory:
+        ways = ((to_us, (), 15), (to_us, ("--json",), 15), (as_timeout_does, (), 15),
+                (as_timeout_does_slowly, (), 15), (as_a_terminal_does, (), 2), (as_a_terminal_does, ("--json",), 2))
+        for i, (way, options, number) in enumerate(ways):
+            runs = directory / f"runs-{i}"
+            command = ("sh", "-c", f"touch {runs}; exec sleep 60")
+            with subprocess.Popen([CTPROFCTL, "--local", "--spool", directory / "spool", "run", "--tag", f"r{i}",
+                                   *options, "--", *command], start_new_session=True, text=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                wait_until(runs.exists, what="the command to run")
+                begin = time.monotonic()
+                way(process)
+                out, err = process.communicate(timeout=120)
+            expect_equal(process.returncode, 128 + number, way.__name__, out, err)
+            expect(time.monotonic() - begin < 50, "the command ran its full time")
+            if options:
+                expect_equal(json.loads(out)["command"]["signal"], number, out[:300])
+            else:
+                expect(f"signal {number}" in out.splitlines()[0], out, err)
+        names = {head["name"] for head in Local(directory / "spool")("list", "--json").json()["snapshots"]}
+        expect_equal(names, {f"r{i}-{side}" for i in range(len(ways)) for side in ("before", "after")}, "snapshots")
 
 
 @test

@@ -2,6 +2,7 @@
 #include "call/cancel.h"
 
 #include <check.h>
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,6 +116,64 @@ START_TEST(a_first_signal_can_be_a_wish_to_end) {
 }
 END_TEST
 
+static int end_of(pid_t pid) {
+        siginfo_t end = {};
+
+        while (waitid(P_PID, (id_t) pid, &end, WEXITED | WNOWAIT) < 0)
+                ;
+        cancel_end_command();
+        (void) waitpid(pid, NULL, 0);
+        return end.si_status;
+}
+
+/* Both come before the child could have said that it is there. */
+static int signal_a_command_twice(int fd) {
+        pid_t pid;
+
+        cancel_open();
+        if (cancel_fork_command(&pid) != 0)
+                return 100;
+        if (pid == 0)
+                (void) pause();
+        (void) raise(SIGTERM);
+        (void) raise(SIGTERM);
+        if (end_of(pid) != SIGTERM || cancel_requested())
+                return 101;
+        (void) raise(SIGTERM); /* the rest of what the whole group got */
+        return cancel_requested() ? 102 : cancel_wait(fd, POLLIN, 0);
+}
+
+static int interrupt_a_command(int fd) {
+        pid_t pid;
+
+        cancel_open();
+        if (cancel_fork_command(&pid) != 0)
+                return 100;
+        if (pid == 0)
+                _exit(raise(SIGINT));
+        (void) raise(SIGINT);
+        (void) raise(SIGQUIT);
+        if (end_of(pid) != SIGINT || cancel_requested())
+                return 101;
+        (void) raise(SIGINT); /* a new one */
+        return cancel_wait(fd, POLLIN, 0);
+}
+
+static int signal_before_a_command(int fd) {
+        pid_t pid = 0;
+
+        cancel_open();
+        (void) raise(SIGINT);
+        return cancel_fork_command(&pid) == -ECANCELED && pid < 0 ? CANCEL_E_CANCELLED : 100;
+}
+
+START_TEST(signals_are_for_the_command_while_it_runs) {
+        ck_assert_int_eq(in_child(signal_a_command_twice, -1), CANCEL_E_TIMEOUT);
+        ck_assert_int_eq(in_child(interrupt_a_command, -1), CANCEL_E_CANCELLED);
+        ck_assert_int_eq(in_child(signal_before_a_command, -1), CANCEL_E_CANCELLED);
+}
+END_TEST
+
 START_TEST(waits_end_with_bytes_or_with_time) {
         _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
         int fds[2];
@@ -145,6 +204,7 @@ int main(void) {
         tcase_add_test(signals, a_signal_is_never_missed);
         tcase_add_test(signals, a_second_signal_kills);
         tcase_add_test(signals, a_first_signal_can_be_a_wish_to_end);
+        tcase_add_test(signals, signals_are_for_the_command_while_it_runs);
         tcase_add_test(time, waits_end_with_bytes_or_with_time);
         tcase_add_test(time, deadlines_do_not_wrap);
         suite_add_tcase(suite, signals);

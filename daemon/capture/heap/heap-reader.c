@@ -107,7 +107,8 @@ static const ThreadSlot *find_status(HeapReader *reader, const HeapTarget *targe
                 return target->leader;
         if (target->speaker->has_library_code)
                 return target->speaker;
-        if (procfs_read(target->speaker->fd, "status", scene->file, sizeof(scene->file), &n) != 0)
+        if (scene_open_thread(scene, target->process, target->speaker) != 0 ||
+            procfs_read(target->speaker->fd, "status", scene->file, sizeof(scene->file), &n) != 0)
                 return NULL;
         (void) !proc_status_parse((Span){ scene->file, n }, &status);
         room->has_library_code = status.has_library_code;
@@ -432,6 +433,7 @@ void heap_reader_read(HeapReader *reader, const BatchProcess *process) {
                 .leader = scene_find_leader(scene, process),
         };
         HeapExamination known;
+        bool is_trial, is_known;
 
         if (heap_state(reader->bench.heap) != HEAP_STATE_READING)
                 return;
@@ -442,23 +444,25 @@ void heap_reader_read(HeapReader *reader, const BatchProcess *process) {
         reader->summary.n_walked += target.leader != NULL;
         if (!target.speaker)
                 return;
-        if (scene_open_thread(scene, process, target.speaker) != 0) {
-                fail_process(reader, &target, HEAP_FAILURE_PID_MISSING);
-                return;
-        }
         /* The kernel shows its stack only to those who may read its map. */
         if (target.speaker->start_stack == 0) {
                 fail_process(reader, &target, HEAP_FAILURE_PERMISSION);
                 return;
         }
-        if (heap_is_trial(reader->bench.heap)) {
-                try_process(reader, &target);
+        is_trial = heap_is_trial(reader->bench.heap);
+        if (!is_trial)
+                make_key(reader, &target);
+        is_known = !is_trial && recall(reader, &target, &known);
+        /* Of most processes nothing is to be read, and the backend has told what it takes. */
+        if (is_known && known.n_plans == 0) {
+                if (known.failure != HEAP_FAILURE_NONE)
+                        fail_process(reader, &target, known.failure);
                 return;
         }
-        make_key(reader, &target);
-        if (!recall(reader, &target, &known) ||
-            (known.n_plans > 0 && !read_threads(reader, &target, &known, true)))
+        if (scene_open_thread(scene, process, target.speaker) != 0)
+                fail_process(reader, &target, HEAP_FAILURE_PID_MISSING);
+        else if (is_trial)
+                try_process(reader, &target);
+        else if (!is_known || !read_threads(reader, &target, &known, true))
                 examine_and_read(reader, &target);
-        else if (known.failure != HEAP_FAILURE_NONE)
-                fail_process(reader, &target, known.failure);
 }

@@ -54,7 +54,7 @@ static void put_status(size_t i, const char *namespaces) {
         tree_write_text(&tree, path, "Name:\tx\nUmask:\t0022\n%sThreads:\t2\n", namespaces);
 }
 
-static void know_process(void) {
+static void know_process(HeapVerdict verdict) {
         HeapProcess process = {
                 .key = {
                         .start_ticks = 1000 + TGID,
@@ -62,8 +62,8 @@ static void know_process(void) {
                         .library_code = LIBRARY_CODE,
                         .tgid = TGID,
                 },
-                .verdict = HEAP_READY,
-                .n_plans = 1,
+                .verdict = verdict,
+                .n_plans = verdict == HEAP_READY,
                 .plans = { plan },
         };
 
@@ -86,7 +86,7 @@ static void setup(void) {
         ck_assert_int_eq(heap_new(&options, &host, &heap), 0);
         ck_assert_int_eq(scene_new(&host, &scene), 0);
         ck_assert_int_eq(heap_reader_new(heap, scene, &reader), 0);
-        know_process();
+        know_process(HEAP_READY);
 
         batch.n_tids = batch.processes[0].n = ELEMENTSOF(tids);
         batch.n_processes = 1;
@@ -256,8 +256,27 @@ START_TEST(a_thread_of_musl_has_the_number_that_we_know) {
 }
 END_TEST
 
+/* What a backend tells of most processes is enough to know that there is nothing to read. */
+START_TEST(a_process_that_is_known_to_have_none_costs_no_call) {
+        know_process(HEAP_NOT_JEMALLOC);
+        begin();
+        read_process();
+        for (size_t i = 0; i < ELEMENTSOF(tids); i++)
+                ck_assert_int_eq(scene->slots[i].fd, -EBADF);
+        ck_assert_uint_eq(memory.n_reads, 0);
+        ck_assert_uint_eq(heap_reader_summary(reader)->n_walked, 1);
+        /* It maps more code: what was known does not hold. */
+        for (size_t i = 0; i < ELEMENTSOF(tids); i++)
+                scene->slots[i].library_code++;
+        read_process();
+        ck_assert_int_ge(scene->slots[0].fd, 0);
+        scene_end(scene);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("heap-reader");
+        TCase *known = tcase_create("known");
         TCase *pointers = tcase_create("pointers");
 
         if (thread_machine != EM_NONE) {
@@ -270,7 +289,10 @@ int main(void) {
                 tcase_add_test(pointers, threads_of_glibc_in_a_namespace_need_no_number);
                 tcase_add_test(pointers, a_pointer_that_is_not_known_is_not_looked_for);
                 tcase_add_test(pointers, a_thread_of_musl_has_the_number_that_we_know);
+                tcase_add_checked_fixture(known, setup, teardown);
+                tcase_add_test(known, a_process_that_is_known_to_have_none_costs_no_call);
         }
+        suite_add_tcase(suite, known);
         suite_add_tcase(suite, pointers);
         return check_main(suite);
 }

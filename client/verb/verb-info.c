@@ -48,6 +48,7 @@ static const struct {
         { "backend", "backend", NULL, FACT_TEXT },
         { "smaps of", "smapsMode", NULL, FACT_TEXT },
         { "small up to", "smapsMaxRssBytes", NULL, FACT_BYTES },
+        { "the largest", "smapsMaxProcesses", NULL, FACT_NUMBER },
         { "heap wanted", "heapRequested", NULL, FACT_BOOL },
         { "size", "sizeBytes", NULL, FACT_BYTES },
         { "took", "cost", "wallNs", FACT_NS },

@@ -57,6 +57,7 @@ typedef struct Capture {
 static void capture_done(Capture *capture) {
         capture->writer = snapshot_writer_free(capture->writer);
         capture->heap = heap_free(capture->heap);
+        largest_done(&capture->smaps.largest);
         capture->host.cgroupfs = cgroupfs_free(capture->host.cgroupfs);
         capture->host.ledger = ledger_free(capture->host.ledger);
         cgroup_set_done(&capture->cgroups);
@@ -201,6 +202,8 @@ static int look_around(Capture *capture, Head *head) {
                         smaps_mode_name(options->smaps));
         head->has_smaps_max_rss = options->smaps == SMAPS_MODE_SMALL;
         head->smaps_max_rss_bytes = options->smaps_max_rss_bytes;
+        head->has_smaps_max_processes = options->smaps == SMAPS_MODE_SMALL;
+        head->smaps_max_processes = options->smaps_max_processes;
         head->heap_requested = options->heap;
         head->has_heap_requested = true;
         head->has_taskstats_version = capture->host.gates.taskstats_version != 0;
@@ -332,7 +335,8 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
                           .self_pids = options->self_pids,
                           .n_self_pids = options->n_self_pids },
                 .smaps = { .mode = options->smaps,
-                           .max_rss_bytes = options->smaps_max_rss_bytes,
+                           .largest = { .n_max = options->smaps_max_processes,
+                                        .max_bytes = options->smaps_max_rss_bytes },
                            .limit_ns = options->smaps_limit_ns },
                 .pace = options->pace,
         };

@@ -48,11 +48,12 @@ typedef struct CaptureOptions {
         /* Worker threads; 0: everything is read by the calling thread. */
         unsigned n_workers;
         SmapsMode smaps;              /* of which processes smaps_rollup is read */
-        uint64_t smaps_max_rss_bytes; /* the bound of SMAPS_MODE_SMALL */
-        uint64_t smaps_limit_ns;      /* time for that, of all workers together */
-        bool heap;                    /* read the counters of allocators */
-        uint64_t heap_limit_ns;       /* time for that, of all workers together */
-        int heap_cache_fd;            /* borrowed; negative: there is none */
+        uint64_t smaps_max_rss_bytes; /* the bounds of SMAPS_MODE_SMALL */
+        uint64_t smaps_max_processes;
+        uint64_t smaps_limit_ns; /* time for that, of all workers together */
+        bool heap;               /* read the counters of allocators */
+        uint64_t heap_limit_ns;  /* time for that, of all workers together */
+        int heap_cache_fd;       /* borrowed; negative: there is none */
         /*
          * Gets the other end of a pair to a job that parses files of others; called once, when
          * there is the first file to parse. Consumes @peer_fd in any case. -errno when there will

@@ -93,7 +93,7 @@ static bool is_too_large(const Rollup *rollup, Scene *scene, const BatchProcess 
 
         if (budget->mode != SMAPS_MODE_SMALL ||
             !thread_sample_memory(&scene_find_leader(scene, process)->sample, &bytes) ||
-            bytes <= budget->max_rss_bytes)
+            bytes <= budget->largest.max_bytes)
                 return false;
         scene->tally.n_smaps_large++;
         scene->tally.smaps_largest_bytes = MAX_OF(scene->tally.smaps_largest_bytes, bytes);
@@ -112,7 +112,11 @@ TextPlace rollup_read(Rollup *rollup, Scene *scene, const BatchProcess *process)
                 outcome = SOURCE_OUTCOME_unsupported;
         else if (is_too_large(rollup, scene, process))
                 outcome = SOURCE_OUTCOME_other;
-        else {
+        else if (rollup->budget->mode == SMAPS_MODE_SMALL &&
+                 !largest_has(&rollup->budget->largest, process->tgid)) {
+                scene_find_leader(scene, process)->sample.smaps_unasked = true;
+                return (TextPlace){};
+        } else {
                 r = scene_open_thread(scene, process, slot);
                 if (r == 0)
                         r = ask(rollup, scene->host->system, slot->fd, &text);

@@ -5,14 +5,16 @@
  * Rollup
  *
  * The memory of each process by kind, from smaps_rollup. While the kernel walks a process's page
- * tables for it, it holds the mmap lock of the process, milliseconds for a large one. So it is read
- * only of processes that have memory, by default only of small ones, and only until the capture's
- * time for it is used up.
+ * tables for it, it holds the mmap lock of the process, milliseconds for a large one; and to open
+ * and read the file of a tiny one takes longer than all else that is read of it. So it is read only
+ * of processes that have memory, by default only of the largest of the small ones, and only until
+ * the capture's time for it is used up.
  */
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "capture/scene/largest.h"
 #include "capture/scene/patient-thread.h"
 #include "capture/scene/scene.h"
 #include "metric/smaps-mode.h"
@@ -20,7 +22,7 @@
 /* Of which processes it is read, and the time spent on it by all workers together. */
 typedef struct RollupBudget {
         SmapsMode mode;
-        uint64_t max_rss_bytes; /* of a process, with SMAPS_MODE_SMALL */
+        Largest largest; /* with SMAPS_MODE_SMALL: the processes, settled, and their bound */
         uint64_t limit_ns;
         _Atomic uint64_t spent_ns;
 } RollupBudget;
@@ -33,5 +35,8 @@ typedef struct Rollup {
 void rollup_init(Rollup *rollup, RollupBudget *budget);
 void rollup_done(Rollup *rollup);
 
-/* The rollup of @process as one JSON object in the scene's texts; not set when there is none. */
+/*
+ * The rollup of @process as one JSON object in the scene's texts; not set when there is none. The
+ * leader's sample tells when it was not asked for.
+ */
 TextPlace rollup_read(Rollup *rollup, Scene *scene, const BatchProcess *process);

@@ -133,7 +133,7 @@ static void judge_large_processes(const SourceReport *report, Source *source) {
                         " MiB, the largest of %" PRIu64
                         " MiB, left out, as reading stalls large ones: --smaps=all reads all",
                         tally->n_smaps_large, tally->n_smaps_large == 1 ? "" : "es",
-                        report->smaps->max_rss_bytes >> 20, tally->smaps_largest_bytes >> 20);
+                        report->smaps->largest.max_bytes >> 20, tally->smaps_largest_bytes >> 20);
         if (find_cause(source) != SOURCE_OUTCOME_other)
                 (void) snprintf(before, sizeof(before), "%s", source->reason);
         if (before[0] == '\0')

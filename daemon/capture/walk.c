@@ -95,6 +95,22 @@ static bool is_worth_threads(const WalkOptions *options, size_t n_batches) {
                 heap_state(options->heap) == HEAP_STATE_READING);
 }
 
+/*
+ * Which processes smaps_rollup is read of, where there is a choice. A probe reads two processes.
+ */
+static int choose_rollups(const Walk *walk) {
+        const WalkOptions *options = walk->options;
+        Largest *largest = &options->smaps->largest;
+        int r;
+
+        if (options->only != 0 || options->smaps->mode != SMAPS_MODE_SMALL ||
+            !options->host->gates.has_file[SOURCE_SMAPS_ROLLUP])
+                return 0;
+        r = options->backend->offer_memory(walk->listing, largest);
+        largest_settle(largest);
+        return r;
+}
+
 /* From here on the batches are read: by threads of their own where these are worth it. */
 static int start_reading(Walk *walk, size_t n_batches) {
         const WalkOptions *options = walk->options;
@@ -206,6 +222,8 @@ int walk_run(const WalkOptions *options, SnapshotWriter *writer, Tally *tally, C
         int r;
 
         r = options->backend->walk_new(options->host, options->only, tally, &walk.listing);
+        if (r == 0)
+                r = choose_rollups(&walk);
         if (r < 0)
                 return r;
         r = batch_ring_new(N_BATCHES, &walk.ring);

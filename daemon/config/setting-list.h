@@ -21,6 +21,7 @@
 #define SETTING_MIB (UINT64_C(1) << 20)
 #define SETTING_TIB (UINT64_C(1) << 40)
 #define SETTING_DAY_NS (86400 * NSEC_PER_SEC)
+#define SETTING_PROCESSES (UINT64_C(1) << 22) /* no kernel has more: PID_MAX_LIMIT */
 
 /* Decided by the file system of the spool; see spool_default_limits(). */
 #define SETTING_AUTOMATIC QUANTITY_INFINITY
@@ -48,6 +49,8 @@
           SMAPS_MODE_NONE, SMAPS_MODE_ALL, SMAPS_MODE_SMALL)                                       \
         S(SMAPS_MAX_RSS, "Capture", "SmapsMaxRss", SIZE,                                           \
           0, QUANTITY_INFINITY, LIMIT_SMAPS_MAX_RSS_BYTES)                                         \
+        S(SMAPS_MAX_PROCESSES, "Capture", "SmapsMaxProcesses", COUNT,                              \
+          1, SETTING_PROCESSES, LIMIT_SMAPS_PROCESSES)                                             \
         S(SMAPS_TIME, "Capture", "SmapsTime", TIME,                                                \
           NSEC_PER_MSEC, SETTING_DAY_NS, LIMIT_SMAPS_NS)                                           \
         S(HEAP, "Capture", "Heap", BOOL,                                                           \

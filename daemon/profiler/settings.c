@@ -112,6 +112,7 @@ DeskSettings settings_of_service(const Config *config, int spool_fd) {
         settings.counts_waits = config_get(config, SETTING_WAIT_ACCOUNTING) != 0;
         settings.smaps = (SmapsMode) config_get(config, SETTING_SMAPS);
         settings.smaps_max_rss_bytes = config_get(config, SETTING_SMAPS_MAX_RSS);
+        settings.smaps_max_processes = config_get(config, SETTING_SMAPS_MAX_PROCESSES);
         settings.smaps_ns = config_get(config, SETTING_SMAPS_TIME);
         settings.heap = config_get(config, SETTING_HEAP) != 0;
         settings.heap_ns = config_get(config, SETTING_HEAP_TIME);

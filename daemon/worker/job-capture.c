@@ -31,7 +31,7 @@ typedef struct CaptureParameters {
         const char *name; /* NULL: named by the time it begins at */
         bool tagged, replace, anonymous;
         const char *smaps_mode; /* a name of smaps-mode.h */
-        uint64_t smaps_max_rss_bytes, smaps_limit_ns;
+        uint64_t smaps_max_rss_bytes, smaps_max_processes, smaps_limit_ns;
         bool heap;
         uint64_t heap_limit_ns;
         int heap_cache;       /* owned; negative: none */
@@ -50,6 +50,7 @@ typedef struct CaptureParameters {
                               .output = -EBADF,                                 \
                               .smaps_mode = "small",                            \
                               .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES, \
+                              .smaps_max_processes = LIMIT_SMAPS_PROCESSES,     \
                               .smaps_limit_ns = LIMIT_SMAPS_NS,                 \
                               .heap_limit_ns = LIMIT_HEAP_NS,                   \
                               .heap_cache = -EBADF,                             \
@@ -289,6 +290,7 @@ static CaptureOptions recording_options(Recording *recording) {
                 .n_workers = CAPTURE_DEFAULT_WORKERS,
                 .smaps = smaps_mode_find(span_of(recording->parameters->smaps_mode)),
                 .smaps_max_rss_bytes = recording->parameters->smaps_max_rss_bytes,
+                .smaps_max_processes = recording->parameters->smaps_max_processes,
                 .smaps_limit_ns = recording->parameters->smaps_limit_ns,
                 .heap = recording->parameters->heap,
                 .heap_limit_ns = recording->parameters->heap_limit_ns,
@@ -447,6 +449,8 @@ static int work_capture(Work *work) {
                   offsetof(CaptureParameters, smaps_mode) },
                 { JOB_KEY_SMAPS_MAX_RSS, PARAMETER_U64, false,
                   offsetof(CaptureParameters, smaps_max_rss_bytes) },
+                { JOB_KEY_SMAPS_MAX_PROCESSES, PARAMETER_U64, false,
+                  offsetof(CaptureParameters, smaps_max_processes) },
                 { JOB_KEY_SMAPS_LIMIT_NS, PARAMETER_U64, false,
                   offsetof(CaptureParameters, smaps_limit_ns) },
                 { JOB_KEY_HEAP, PARAMETER_BOOL, false, offsetof(CaptureParameters, heap) },

@@ -87,6 +87,7 @@
 #define JOB_KEY_ANONYMOUS "anonymous"
 #define JOB_KEY_SMAPS_MODE "smapsMode"
 #define JOB_KEY_SMAPS_MAX_RSS "smapsMaxRssBytes"
+#define JOB_KEY_SMAPS_MAX_PROCESSES "smapsMaxProcesses"
 #define JOB_KEY_SMAPS_LIMIT_NS "smapsLimitNs"
 #define JOB_KEY_HEAP "heap"
 #define JOB_KEY_HEAP_LIMIT_NS "heapLimitNs"

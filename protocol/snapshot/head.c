@@ -74,6 +74,7 @@ static const HeadMember members[] = {
         MEMBER("taskstatsVersion", U32,  END,   taskstats_version, IF(has_taskstats_version)),
         MEMBER("smapsMode",        TEXT, START, smaps_mode,        ALWAYS),
         MEMBER("smapsMaxRssBytes", U64,  START, smaps_max_rss_bytes, IF(has_smaps_max_rss)),
+        MEMBER("smapsMaxProcesses", U64, START, smaps_max_processes, IF(has_smaps_max_processes)),
         MEMBER("heapRequested",    BOOL, START, heap_requested,    IF(has_heap_requested)),
         MEMBER("ledgerId",         ID,   END,   ledger_id,         ALWAYS),
         MEMBER("ledgerSinceBoottimeNs", U64, END, ledger_since_boottime_ns, IF(has_ledger_since)),

@@ -56,7 +56,9 @@ typedef struct Head {
         bool has_smaps_requested, smaps_requested;
         char smaps_mode[32]; /* a name of smaps-mode.h, or that of a later version */
         bool has_smaps_max_rss;
-        uint64_t smaps_max_rss_bytes; /* the bound of the mode "small" */
+        uint64_t smaps_max_rss_bytes; /* the bounds of the mode "small" */
+        bool has_smaps_max_processes;
+        uint64_t smaps_max_processes;
         bool has_heap_requested, heap_requested;
 
         /*

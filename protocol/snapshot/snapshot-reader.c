@@ -352,23 +352,15 @@ static int read_end(void *userdata, DocumentReader *document) {
 }
 
 static const DocumentMember members[] = {
-        { "formatVersion", read_version },
-        { "captured_at_unix_ns", read_captured },
-        { "toolVersion", check_text },
-        { "hostName", check_text },
-        { "machineId", check_text },
-        { "bootId", check_text },
-        { "kernelRelease", check_text },
-        { "startRealtimeNs", check_number },
-        { "startBoottimeNs", check_number },
-        { "user_hz", check_number },
-        { "page_size", check_number },
-        { "smapsRequested", check_bool },
-        { "smapsMode", check_text },
-        { "smapsMaxRssBytes", check_number },
-        { "heapRequested", check_bool },
-        { "sources", read_sources },
-        { "end", read_end },
+        { "formatVersion", read_version },     { "captured_at_unix_ns", read_captured },
+        { "toolVersion", check_text },         { "hostName", check_text },
+        { "machineId", check_text },           { "bootId", check_text },
+        { "kernelRelease", check_text },       { "startRealtimeNs", check_number },
+        { "startBoottimeNs", check_number },   { "user_hz", check_number },
+        { "page_size", check_number },         { "smapsRequested", check_bool },
+        { "smapsMode", check_text },           { "smapsMaxRssBytes", check_number },
+        { "smapsMaxProcesses", check_number }, { "heapRequested", check_bool },
+        { "sources", read_sources },           { "end", read_end },
 };
 
 static int end_document(void *userdata, DocumentReader *document) {

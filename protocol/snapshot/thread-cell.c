@@ -92,9 +92,13 @@ static bool is_plain(Span text) {
         return true;
 }
 
-/* Reads {"Rss": kB, ...} and writes it again, so that only checked text is handed out. */
+/*
+ * Reads {"Rss": kB, ...} and writes it again, so that only checked text is handed out. Without
+ * members, it was not asked for.
+ */
 static int read_smaps(ThreadReader *reader, JsonToken token) {
         Buffer *smaps = &reader->smaps;
+        bool is_empty = true;
         uint64_t value;
         Span key;
         int r;
@@ -108,8 +112,11 @@ static int read_smaps(ThreadReader *reader, JsonToken token) {
                 r = json_scanner_member(reader->scanner, &key);
                 if (r != 0)
                         return r;
-                if (!key.bytes)
+                if (!key.bytes) {
+                        reader->sample.smaps_unasked = is_empty;
                         return smaps->n > 0 ? buffer_append_byte(smaps, '}') : 0;
+                }
+                is_empty = false;
                 plain = is_plain(key);
                 buffer_append_text(smaps, n_before == 0 ? "{\"" : ",\"");
                 buffer_append(smaps, key.bytes, key.n);

@@ -119,7 +119,8 @@ static void write_identity(JsonWriter *writer, const ThreadSample *sample, Threa
                 write_if(writer, sample->has_exe, sample->exe_inode);
                 break;
         case COLUMN_smaps_rollup_kb:
-                json_write_null(writer);
+                json_write_raw(writer,
+                               sample->smaps_unasked ? SPAN_LITERAL("{}") : SPAN_LITERAL("null"));
                 break;
         }
 }

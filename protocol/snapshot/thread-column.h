@@ -55,12 +55,12 @@ const char *thread_column_name(ThreadColumn column);
 ThreadColumn thread_column_find(Span name);
 /*
  * Writes the cell of that column, null where the sample has no value for it. The cell of
- * smaps_rollup_kb is null, as its value is not in the sample.
+ * smaps_rollup_kb is null, as its value is not in the sample, or {}: it was not asked for.
  */
 void thread_cell_write(JsonWriter *writer, const ThreadSample *sample, ThreadColumn column);
 /*
  * Writes an array of all cells that are stored: the same as thread_cell_write() of each, but fast.
- * The cell of smaps_rollup_kb is @smaps, a JSON object, or null when that is empty.
+ * The cell of smaps_rollup_kb is @smaps, a JSON object, unless that is empty.
  */
 void thread_row_write(JsonWriter *writer, const ThreadSample *sample, Span smaps);
 /* The names of all columns that are stored, in the order of a row's cells. */

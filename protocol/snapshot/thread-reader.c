@@ -176,6 +176,8 @@ static void drop_unmeasured(ThreadReader *reader) {
                 thread_sample_drop(sample, METRIC_nr_threads);
         if (reader->cgroup.n == 0)
                 reader->cgroup.is_known = false;
+        /* All threads but the leaders have {}. */
+        sample->smaps_unasked = false;
 }
 
 /* The members of one object, to its end; *ret_member is the one being read, for the complaint. */

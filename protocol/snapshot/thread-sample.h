@@ -31,6 +31,8 @@ typedef struct ThreadSample {
         bool has_ppid, has_owner, has_kthread, has_exe;
         bool kthread;
         bool self; /* a thread of ctprofd, its jobs or the client that asked */
+        /* The capture did not ask for the rollup of the process: others have more memory. */
+        bool smaps_unasked;
         pid_t ppid;
         uid_t uid;        /* real */
         gid_t gid;        /* real */

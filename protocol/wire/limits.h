@@ -47,6 +47,7 @@
 #define LIMIT_HELD_OBJECTS 32u /* of the kernel; FileDescriptorStoreMax= of the unit is the same */
 #define LIMIT_SMAPS_NS (5 * NSEC_PER_SEC)                  /* for smaps_rollup in one capture */
 #define LIMIT_SMAPS_MAX_RSS_BYTES (256ull * 1024u * 1024u) /* of a process of which it is read */
+#define LIMIT_SMAPS_PROCESSES 64u                          /* of which it is read */
 #define LIMIT_LOADING_THREADS 3000u /* from which on it pays to load programs for one capture */
 #define LIMIT_LOAD_NS (30 * NSEC_PER_SEC) /* of a job that loads programs into the kernel */
 #define LIMIT_FOLD_NS (30 * NSEC_PER_SEC) /* of one that folds rows of their tables */

@@ -294,11 +294,15 @@ static void check_sched(Span text, const Reading *reading) {
 
 static void read_schedstat(Span text, Reading *ret) {
         ProcSchedstat schedstat;
+        uint64_t resident = 0;
+        bool has_resident;
 
         ret->r = proc_schedstat_parse(text, &schedstat);
         put_number(ret, SPAN_LITERAL("1"), schedstat.has_run_time, schedstat.run_time_ns);
         put_number(ret, SPAN_LITERAL("2"), schedstat.has_wait_time, schedstat.wait_time_ns);
         put_number(ret, SPAN_LITERAL("3"), schedstat.has_timeslices, schedstat.timeslices);
+        has_resident = proc_statm_parse(text, &resident) == 0;
+        put_number(ret, SPAN_LITERAL("statm"), has_resident, resident);
 }
 
 static void check_schedstat(Span text, const Reading *reading) {
@@ -306,13 +310,17 @@ static void check_schedstat(Span text, const Reading *reading) {
         Span line = {}, word;
         uint64_t number = 0;
         size_t offset = 0;
+        bool has;
 
         (void) oracle_line(text, &offset, &line);
         for (unsigned i = 0; i < ELEMENTSOF(names); i++) {
-                bool has = word_at(line, i + 1, &word) && oracle_u64(word, &number);
-
+                has = word_at(line, i + 1, &word) && oracle_u64(word, &number);
                 expect_number(reading, names[i], has, number);
         }
+        /* statm is a line of numbers, too, and tells the second one where both are there. */
+        has = word_at(line, 1, &word) && oracle_u64(word, &number) && word_at(line, 2, &word) &&
+              oracle_u64(word, &number);
+        expect_number(reading, "statm", has, number);
 }
 
 /* io */

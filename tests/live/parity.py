@@ -88,7 +88,8 @@ def read_all(pids, taskstats):
 def document(ctl, directory):
     file = directory / "parity.ctprof.zst"
     file.unlink(missing_ok=True)
-    expect_equal(ctl("capture", "--tag", "parity", "--replace", "--backend", "procfs").status, 0, "capture")
+    expect_equal(ctl("capture", "--tag", "parity", "--replace", "--backend", "procfs", "--smaps=all").status, 0,
+                 "capture")
     expect_equal(ctl("export", "parity", file).status, 0, "export")
     plain = subprocess.run(["zstd", "-dcq", str(file)], capture_output=True, check=True).stdout
     return json.loads(plain)

@@ -268,7 +268,7 @@ def frozen_and_removed():
         actor = subprocess.Popen(gone.enter(["true"]))
         os.waitid(os.P_PID, actor.pid, os.WEXITED | os.WNOWAIT)
         wait_until(gone.is_removed, what="the cgroup of a zombie to be removed")
-        answer, document = capture(ctl, directory)
+        answer, document = capture(ctl, directory, "--smaps=all")
         rows = {row["tid"]: row for row in document["rows"]}
         for pid in pids:
             expect_equal((rows[pid]["cgroup"], rows[pid]["state"]), (f"/{frozen.path.name}", state_of(pid)), "frozen")

@@ -153,7 +153,7 @@ def a_lock_that_is_never_let_go_costs_the_memory_only():
     need_root()
     with temporary() as directory, Fuse(directory / "fuse", {"page": STUCK_PAGE}) as fuse:
         config = directory / "config"
-        config.write_text("[Capture]\nSmapsTime=500ms\n", encoding="ascii")
+        config.write_text("[Capture]\nSmapsTime=500ms\nSmapsMaxProcesses=4194304\n", encoding="ascii")
         with Daemon(directory, options=["--config", str(config)]) as daemon, held_memory(fuse) as pid:
             daemon("capture", "--tag", "now", "--json").json()
             source = source_of(daemon, "smaps_rollup")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""smaps_rollup is read of small processes unless all are asked for; the kernel's counts are read of every process."""
+"""smaps_rollup is read of some small processes unless all are asked for; the kernel's counts are of every process."""
+import contextlib
 import json
 import subprocess
 import sys
@@ -38,8 +39,10 @@ class Holder:
 
 
 def daemon_with(directory, text):
+    """Of as many processes as are small, unless @text bounds their number."""
     config = directory / "ctprofd.conf"
-    config.write_text("[Capture]\n" + text, encoding="ascii")
+    bound = "" if "SmapsMaxProcesses" in text else "SmapsMaxProcesses=4194304\n"
+    config.write_text("[Capture]\n" + bound + text, encoding="ascii")
     return Daemon(directory, options=["--config", str(config)])
 
 
@@ -49,6 +52,11 @@ def leaders(daemon, name):
     expect_equal(result.status, 0, "export")
     rows = [json.loads(line) for line in result.out.splitlines()]
     return {row["tid"]: row for row in rows if row["kind"] == "thread" and row["tid"] == row["tgid"]}
+
+
+def resident(row):
+    """0 where the process was ending."""
+    return sum(row[name] or 0 for name in COUNTS[:3])
 
 
 def section(daemon, *arguments):
@@ -100,6 +108,63 @@ def a_large_process_is_left_out():
         expect_equal((row["value"]["before"], row["value"]["delta"]), (None, None), row)
         expect(row["value"]["after"] > LARGE * MIB, row)
         expect(row["reason"].startswith("before: 1 of 1 process left out"), row)
+
+
+BACKENDS = ("procfs", "bpf")
+PLACES = 3
+
+
+@test
+def the_largest_small_ones_are_read():
+    """SmapsMaxProcesses= of those within SmapsMaxRss=; the others are not asked for, which is no failure"""
+    with temporary() as directory, \
+            daemon_with(directory, f"SmapsMaxRss={BOUND}M\nSmapsMaxProcesses={PLACES}\n") as daemon, \
+            contextlib.ExitStack() as stack:
+        held = [stack.enter_context(Holder(BOUND - 16 - i, "is-chosen")) for i in range(PLACES)]
+        large = stack.enter_context(Holder(LARGE, "is-large"))
+        small = [stack.enter_context(Holder(1, "is-small")) for _ in range(2)]
+        for backend in BACKENDS:
+            answer = daemon("capture", "--backend", backend, "--tag", backend, "--json")
+            if backend == "bpf" and answer.status != 0:
+                continue  # no programs can be loaded here
+            answer = answer.json()
+            head = answer["snapshot"]
+            expect_equal((head["smapsMode"], head["smapsMaxRssBytes"], head["smapsMaxProcesses"]),
+                         ("small", BOUND * MIB, PLACES), backend)
+            source = next(source for source in answer["sources"] if source["name"] == "smaps_rollup")
+            rows = leaders(daemon, backend)
+            # Others of this host may be as large as ours.
+            read = [row for row in rows.values() if row["smaps_rollup_kb"]]
+            ours = [rows[process.pid] for process in (*held, *small, large)]
+            expect(0 < len(read) <= PLACES and len(read) == source["ok"], backend, source, read)
+            expect_equal({source[name] for name in ("denied", "unsupported", "malformed")}, {0}, backend, source)
+            expect(all(rows[process.pid]["smaps_rollup_kb"] == {} for process in small), backend, "of 1 MiB")
+            expect_equal(rows[large.pid]["smaps_rollup_kb"], None, "too large, as ever")
+            expect(all(row[name] is not None for row in ours for name in COUNTS), backend, "counts of every process")
+            # What was not asked for is not larger than what was, but for what it grew meanwhile.
+            least = min(filter(None, map(resident, read)))
+            expect(all(resident(row) <= least + 8 * MIB for row in ours if row["smaps_rollup_kb"] == {}), backend, least)
+            pss = section(daemon, "show", backend)["is-small", "Pss"]
+            expect_equal((pss["value"], pss["reason"]), (None, "2 of 2 processes not asked for: SmapsMaxProcesses="
+                                                         f"{PLACES} reads the largest"), backend)
+            everything = daemon("capture", "--backend", backend, "--smaps=all", "--tag", "all", "--replace", "--json")
+            head = everything.json()["snapshot"]
+            expect("smapsMaxProcesses" not in head, head)
+            rows = leaders(daemon, "all")
+            expect(all(rows[process.pid]["smaps_rollup_kb"]["Rss"] > 0 for process in [*held, *small, large]), "all")
+
+
+@test
+def a_bound_alone_is_no_failure():
+    """where nothing is too large, the source is ok and the capture does not list it as missing"""
+    with temporary() as directory, daemon_with(directory, "SmapsMaxRss=infinity\nSmapsMaxProcesses=1\n") as daemon:
+        source = next(source for source in daemon("capture", "--tag", "a", "--json").json()["sources"]
+                      if source["name"] == "smaps_rollup")
+        if source["denied"] == 0:
+            expect_equal((source["state"], "reason" in source, source["other"]), ("ok", False, 0), source)
+        expect(source["ok"] + source["denied"] + source["vanished"] <= 1, source)
+        text = daemon("info", "a").out
+        expect("the largest   1\n" in text, text)
 
 
 @test

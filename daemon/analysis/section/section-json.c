@@ -248,7 +248,28 @@ static const struct {
         [SECTION_MEMORY_EVENTS] = { has_cgroup, events_of, unit_count, "cgroup", "event", "count" },
 };
 
-#define LEFT_OUT_BYTES 192
+#define LEFT_OUT_BYTES 256
+
+/* "1 of 2 processes left out for size, 300 MiB: ...; 1 of 2 processes not asked for: ..." */
+static void explain_gaps(const Sections *sections, unsigned side, const SmapsCount *count,
+                         char ret_text[static LEFT_OUT_BYTES]) {
+        const char *plural = count->n_counted == 1 ? "" : "es";
+        int n = 0;
+
+        if (count->n_left_out > 0)
+                n = snprintf(ret_text, LEFT_OUT_BYTES,
+                             "%" PRIu64 " of %" PRIu64 " process%s left out for size, %" PRIu64
+                             " MiB: the bound was SmapsMaxRss=%" PRIu64 "M",
+                             count->n_left_out, count->n_counted, plural,
+                             count->left_out_bytes >> 20,
+                             sections->smaps_max_rss_bytes[side] >> 20);
+        if (count->n_unasked > 0)
+                (void) snprintf(ret_text + n, LEFT_OUT_BYTES - (size_t) n,
+                                "%s%" PRIu64 " of %" PRIu64 " process%s not asked for: "
+                                "SmapsMaxProcesses=%" PRIu64 " reads the largest",
+                                n > 0 ? "; " : "", count->n_unasked, count->n_counted, plural,
+                                sections->smaps_max_processes[side]);
+}
 
 /* Why a value of a process's memory is absent, where that does not follow from the source. */
 static void explain_memory(const Sections *sections, const SmapsEntry *entry, Span key,
@@ -260,14 +281,8 @@ static void explain_memory(const Sections *sections, const SmapsEntry *entry, Sp
                 if (smaps_is_counted(key)) {
                         gaps[side].words = "no such process has memory, or the snapshot is of an "
                                            "earlier version";
-                } else if (count->n_left_out > 0) {
-                        (void) snprintf(ret_texts[side], LEFT_OUT_BYTES,
-                                        "%" PRIu64 " of %" PRIu64 " process%s left out for size, "
-                                        "%" PRIu64 " MiB: the bound was SmapsMaxRss=%" PRIu64 "M",
-                                        count->n_left_out, count->n_counted,
-                                        count->n_counted == 1 ? "" : "es",
-                                        count->left_out_bytes >> 20,
-                                        sections->smaps_max_rss_bytes[side] >> 20);
+                } else if (count->n_left_out + count->n_unasked > 0) {
+                        explain_gaps(sections, side, count, ret_texts[side]);
                         gaps[side].words = ret_texts[side];
                 }
         }

@@ -31,6 +31,8 @@ typedef struct Sections {
         Smaps smaps;
         /* Processes with more memory were left out of that side's capture; UINT64_MAX: none. */
         uint64_t smaps_max_rss_bytes[SECTION_SIDES];
+        /* Of more processes it was not read; 0: there was no such bound. */
+        uint64_t smaps_max_processes[SECTION_SIDES];
         PressureRecord host[SECTION_SIDES];
         SchedExtRecord sched_ext[SECTION_SIDES];
         HostTotals totals[SECTION_SIDES];

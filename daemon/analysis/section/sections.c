@@ -132,15 +132,17 @@ int sections_add_smaps(Sections *sections, unsigned side, Span process, Span jso
 
 int sections_add_memory(Sections *sections, unsigned side, const ThreadSample *sample,
                         bool has_smaps) {
+        SmapsGap gap = SMAPS_GAP_NONE;
         uint64_t bytes;
-        bool left_out;
 
         if (!sections_want_smaps(sections))
                 return 0;
-        left_out = !has_smaps && thread_sample_memory(sample, &bytes) &&
-                   bytes > sections->smaps_max_rss_bytes[side];
-        return err_fold(
-                smaps_add_counts(&sections->smaps, side, sample, left_out, &sections->names));
+        if (!has_smaps && thread_sample_memory(sample, &bytes) &&
+            bytes > sections->smaps_max_rss_bytes[side])
+                gap = SMAPS_GAP_SIZE;
+        else if (sample->smaps_unasked && sections->smaps_max_processes[side] > 0)
+                gap = SMAPS_GAP_UNASKED;
+        return err_fold(smaps_add_counts(&sections->smaps, side, sample, gap, &sections->names));
 }
 
 int sections_add_host_pressure(Sections *sections, unsigned side, Span json) {

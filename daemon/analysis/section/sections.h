@@ -8,7 +8,7 @@
  * rows come out. Memory grows with the number of keys. The calls in their only order:
  *
  *     sections_new()
- *     sections_set_sources(), sections_set_smaps_bound() where the side's file records them
+ *     sections_set_sources(), sections_set_smaps_bounds() where the side's file records them
  *     sections_add_*()      whatever the sides have, sides in any order; what no section of the
  *                           view needs is taken and forgotten
  *     sections_rename()     where cgroups may have been renamed
@@ -68,9 +68,14 @@ static inline void sections_set_sources(Sections *sections, unsigned side,
                                         const SourceTable *sources) {
         sections->sources[side] = sources;
 }
-/* The capture of @side left out smaps_rollup of processes with more memory than that. */
-static inline void sections_set_smaps_bound(Sections *sections, unsigned side, uint64_t bytes) {
+/*
+ * The capture of @side left out smaps_rollup of processes with more memory than that, and read it
+ * of at most @n_processes; 0: of all others.
+ */
+static inline void sections_set_smaps_bounds(Sections *sections, unsigned side, uint64_t bytes,
+                                             uint64_t n_processes) {
         sections->smaps_max_rss_bytes[side] = bytes;
+        sections->smaps_max_processes[side] = n_processes;
 }
 /* A sentence fragment without the name of the snapshot. */
 const char *sections_complaint(const Sections *sections);

@@ -46,6 +46,7 @@ bool smaps_is_counted(Span key) {
 static void add_up_counts(SmapsCount *count, const SmapsCount *from) {
         count->n_counted += from->n_counted;
         count->n_rolled_up += from->n_rolled_up;
+        count->n_unasked += from->n_unasked;
         count->n_left_out += from->n_left_out;
         count->left_out_bytes = number_add_saturating(count->left_out_bytes, from->left_out_bytes);
 }
@@ -79,9 +80,11 @@ static int put_count(CountMap *map, Span key, KeyTree *names, Count **ret) {
         return r == 0 ? count_map_put(map, name, ret) : r;
 }
 
-int smaps_add_counts(Smaps *smaps, unsigned side, const ThreadSample *sample, bool left_out,
+int smaps_add_counts(Smaps *smaps, unsigned side, const ThreadSample *sample, SmapsGap gap,
                      KeyTree *names) {
-        SmapsCount one = { .n_counted = 1, .n_left_out = left_out };
+        SmapsCount one = { .n_counted = 1,
+                           .n_left_out = gap == SMAPS_GAP_SIZE,
+                           .n_unasked = gap == SMAPS_GAP_UNASKED };
         _cleanup_(count_map_done) CountMap map = {};
 
         for (size_t i = 0; i < ELEMENTSOF(counted); i++) {
@@ -97,7 +100,7 @@ int smaps_add_counts(Smaps *smaps, unsigned side, const ThreadSample *sample, bo
         }
         if (map.n == 0)
                 return 0;
-        if (left_out)
+        if (gap == SMAPS_GAP_SIZE)
                 (void) thread_sample_memory(sample, &one.left_out_bytes);
         return add_map(&smaps->processes, side, sample->pcomm, &map, &one);
 }
@@ -129,7 +132,7 @@ static int settle_side(CountMap *map, const SmapsCount *count, KeyTree *names) {
         Count *pss;
         int r;
 
-        for (size_t i = 0; count->n_left_out > 0 && i < map->n; i++)
+        for (size_t i = 0; count->n_left_out + count->n_unasked > 0 && i < map->n; i++)
                 if (!smaps_is_counted(map->counts[i].name->key)) {
                         map->counts[i].absent = true;
                         map->counts[i].value = 0;

@@ -8,18 +8,26 @@
  * beside them what the kernel counts of every process, under the names of the metrics. Values are
  * bytes: the kernel's numbers are kB of 1024 bytes.
  *
- * A capture leaves out the rollup of large processes. A sum that lacks one is no sum: all lines of
- * that key and side are absent then.
+ * A capture leaves out the rollup of large processes, and of the least of many. A sum that lacks
+ * one is no sum: all lines of that key and side are absent then.
  */
 
 #include "analysis/section/count-map.h"
 #include "snapshot/thread-sample.h"
 
+/* Why a capture did not read the rollup of a process; a failure is told by the source. */
+typedef enum SmapsGap {
+        SMAPS_GAP_NONE,
+        SMAPS_GAP_SIZE,    /* it was too large */
+        SMAPS_GAP_UNASKED, /* others had more memory, and there was a bound to how many are read */
+} SmapsGap;
+
 /* Processes of one key and side, by what is known of them. */
 typedef struct SmapsCount {
         uint64_t n_counted;      /* the kernel's counts are recorded */
         uint64_t n_rolled_up;    /* smaps_rollup was readable */
-        uint64_t n_left_out;     /* for their size */
+        uint64_t n_unasked;      /* SMAPS_GAP_UNASKED */
+        uint64_t n_left_out;     /* SMAPS_GAP_SIZE */
         uint64_t left_out_bytes; /* their memory, resident and in swap */
 } SmapsCount;
 
@@ -49,11 +57,11 @@ bool smaps_is_counted(Span key);
 _must_check_ int smaps_add(Smaps *smaps, unsigned side, Span process, Span json, KeyTree *names,
                            char ret_complaint[static MEMBER_COMPLAINT_BYTES]);
 /*
- * Adds the kernel's counts of the process whose leader @sample is, if there are any.
- * @left_out: the capture did not read its rollup because of its size.
+ * Adds the kernel's counts of the process whose leader @sample is, if there are any, and why there
+ * is no rollup of it.
  */
 _must_check_ int smaps_add_counts(Smaps *smaps, unsigned side, const ThreadSample *sample,
-                                  bool left_out, KeyTree *names);
+                                  SmapsGap gap, KeyTree *names);
 /* Puts the processes under the keys of their names. */
 _must_check_ int smaps_regroup(Smaps *smaps, KeyOfName key_of, void *userdata);
 /*

@@ -50,7 +50,8 @@ void section_feed_head(SectionFeed *feed, unsigned side, const Head *head) {
                                                        strcmp(feed->boots[0], feed->boots[1]) == 0);
         if (head->has_smaps_max_rss &&
             smaps_mode_find(span_of(head->smaps_mode)) == SMAPS_MODE_SMALL)
-                sections_set_smaps_bound(feed->sections, side, head->smaps_max_rss_bytes);
+                sections_set_smaps_bounds(feed->sections, side, head->smaps_max_rss_bytes,
+                                          head->smaps_max_processes);
 }
 
 int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sample,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "capture/bpf/task-sample.h"
@@ -187,6 +188,47 @@ static int bpf_walk_new(const CaptureHost *host, pid_t only, Tally *tally, void 
         }
         *ret = walk;
         return 0;
+}
+
+static uint64_t to_bytes(uint64_t n_pages) {
+        return number_multiply_saturating(n_pages, (uint64_t) sysconf(_SC_PAGESIZE));
+}
+
+/* Kernels that count pages in a way that the program does not know tell them in files. */
+static int offer_process(const BpfWalk *walk, pid_t tgid, const TaskMemory *memory,
+                         Largest *largest) {
+        int64_t n_swapped = memory->resident[TASK_MEMORY_SWAP];
+
+        if (!(memory->has & TASK_MEMORY_HAS_RESIDENT))
+                return procfs_offer_process(walk->host, tgid, largest);
+        return largest_offer(
+                largest, (LargestProcess){
+                                 .tgid = tgid,
+                                 .resident_bytes = to_bytes(task_resident(memory)),
+                                 .swap_bytes = to_bytes(n_swapped > 0 ? (uint64_t) n_swapped : 0),
+                         });
+}
+
+/* The threads of a process have one memory: that of the first one that still has it is offered. */
+static int bpf_offer_memory(void *userdata, Largest *largest) {
+        const BpfWalk *walk = userdata;
+        size_t n_all = task_table_count(walk->tasks);
+        pid_t offered = 0;
+        int r = 0;
+
+        for (size_t at = 0; r == 0 && at < n_all; at++) {
+                pid_t tgid = process_at(walk, at);
+                const TaskMemory *memory =
+                        tgid != offered ? task_of(walk->records[at]).memory : NULL;
+
+                if (!memory)
+                        continue;
+                r = offer_process(walk, tgid, memory, largest);
+                offered = tgid;
+        }
+        for (size_t i = 0; r == 0 && i < walk->missing.n_ids; i++)
+                r = procfs_offer_process(walk->host, walk->missing.ids[i], largest);
+        return r;
 }
 
 /* Of a sample of the host, the process that was asked for and the first one are read. */
@@ -474,6 +516,7 @@ const Backend bpf_backend = {
         .reads_in_walk = true,
         .probe = bpf_probe,
         .walk_new = bpf_walk_new,
+        .offer_memory = bpf_offer_memory,
         .walk_next = bpf_walk_next,
         .walk_free = bpf_walk_free,
         .reader_new = bpf_reader_new,

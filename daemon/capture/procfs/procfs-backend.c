@@ -15,7 +15,8 @@
 #include "kernel/procfs/proc-task.h"
 #include "kernel/procfs/proc-walk.h"
 
-#define PATH_BYTES 64 /* "TGID/task/TID" */
+#define PATH_BYTES 64   /* "TGID/task/TID" */
+#define STATM_BYTES 192 /* seven numbers */
 
 /* Writes "PID" and @suffix, ended by a NUL; returns the number of bytes before it. */
 static size_t format_path(pid_t pid, const char *suffix, char *ret_path) {
@@ -102,6 +103,40 @@ int procfs_walk_one(const CaptureHost *host, pid_t pid, Tally *tally, void **ret
         walk->tally = tally;
         *ret = walk;
         return 0;
+}
+
+/*
+ * statm is the cheapest file that tells how much of a process is resident; it tells nothing of
+ * swap. Who cannot read the memory of other users should not spend the places of those it can.
+ */
+int procfs_offer_process(const CaptureHost *host, pid_t pid, Largest *largest) {
+        LargestProcess process = { .tgid = pid };
+        char path[PATH_BYTES], text[STATM_BYTES];
+        uint64_t n_pages;
+        struct stat file;
+        size_t n;
+
+        (void) format_path(pid, "/statm", path);
+        if (procfs_read(host->proc_fd, path, text, sizeof(text), &n) != 0 ||
+            proc_statm_parse((Span){ text, n }, &n_pages) != 0)
+                return 0;
+        process.resident_bytes =
+                number_multiply_saturating(n_pages, (uint64_t) sysconf(_SC_PAGESIZE));
+        if (!host->gates.has_sys_ptrace || host->gates.in_user_namespace)
+                process.is_closed =
+                        fstatat(host->proc_fd, path, &file, 0) < 0 || file.st_uid != geteuid();
+        return largest_offer(largest, process);
+}
+
+static int procfs_offer_memory(void *userdata, Largest *largest) {
+        const ProcfsWalk *walk = userdata;
+        int r = 0;
+
+        if (walk->processes.n_ids <= largest->n_max)
+                return 0;
+        for (size_t i = 0; r == 0 && i < walk->processes.n_ids; i++)
+                r = procfs_offer_process(walk->host, walk->processes.ids[i], largest);
+        return r;
 }
 
 /* Name and start time of a process that is read in several batches. */
@@ -400,6 +435,7 @@ const Backend procfs_backend = {
         },
         .probe = procfs_probe,
         .walk_new = procfs_walk_new,
+        .offer_memory = procfs_offer_memory,
         .walk_next = procfs_walk_next,
         .walk_free = procfs_walk_free,
         .reader_new = procfs_reader_new,

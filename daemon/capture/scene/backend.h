@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 #include "base/macro.h"
+#include "capture/scene/largest.h"
 #include "capture/scene/scene.h"
 #include "snapshot/source.h"
 
@@ -33,6 +34,11 @@ typedef struct Backend {
          * uses it. @tally, borrowed, counts processes that cannot be listed. -errno: none can.
          */
         _must_check_ int (*walk_new)(const CaptureHost *host, pid_t only, Tally *tally, void **ret);
+        /*
+         * Before the first batch: offers the processes with their memory, as far as it is known or
+         * quickly read. Where all of them fit, none needs to be offered. -ENOMEM.
+         */
+        _must_check_ int (*offer_memory)(void *walk, Largest *largest);
         /* Fills an empty batch; at the end of the walk it stays empty. -ENOMEM. */
         _must_check_ int (*walk_next)(void *walk, Batch *batch);
         void (*walk_free)(void *walk);

@@ -296,6 +296,21 @@ int proc_schedstat_parse(Span text, ProcSchedstat *ret) {
         return 0;
 }
 
+/* statm */
+
+int proc_statm_parse(Span text, uint64_t *ret_resident_pages) {
+        Cursor lines = cursor_over(text), words;
+        uint64_t size;
+        Span line;
+
+        if (!cursor_line(&lines, &line))
+                return PROCFS_E_MALFORMED;
+        words = cursor_over(line);
+        return parse_next(&words, &size) && parse_next(&words, ret_resident_pages)
+                       ? 0
+                       : PROCFS_E_MALFORMED;
+}
+
 /* io */
 
 #define PROC_IO_KEY(key) SPAN_LITERAL(#key),

@@ -138,6 +138,9 @@ typedef struct ProcSchedstat {
 
 _must_check_ int proc_schedstat_parse(Span text, ProcSchedstat *ret);
 
+/* Of /proc/PID/statm, the second number: resident pages of all kinds. None without a space: 0. */
+_must_check_ int proc_statm_parse(Span text, uint64_t *ret_resident_pages);
+
 /*
  * ProcIo
  *

@@ -20,6 +20,7 @@ DeskSettings desk_default_settings(void) {
                 .counts_waits = true,
                 .smaps = SMAPS_MODE_SMALL,
                 .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,
+                .smaps_max_processes = LIMIT_SMAPS_PROCESSES,
                 .smaps_ns = LIMIT_SMAPS_NS,
                 .heap = true,
                 .heap_ns = LIMIT_HEAP_NS,

@@ -43,12 +43,13 @@ typedef enum QueueKind {
 /* What an administrator may choose, and change while calls are served. */
 typedef struct DeskSettings {
         SpoolLimits spool;
-        BackendChoice backend;            /* for a capture that does not say */
-        unsigned loading_threads;         /* for so many a private service loads BPF programs */
-        ExitChoice exits;                 /* who counts what threads have done that end */
-        bool counts_waits;                /* by programs, where those are loaded */
-        SmapsMode smaps;                  /* for a capture that does not say */
-        uint64_t smaps_max_rss_bytes;     /* the bound of SMAPS_MODE_SMALL */
+        BackendChoice backend;        /* for a capture that does not say */
+        unsigned loading_threads;     /* for so many a private service loads BPF programs */
+        ExitChoice exits;             /* who counts what threads have done that end */
+        bool counts_waits;            /* by programs, where those are loaded */
+        SmapsMode smaps;              /* for a capture that does not say */
+        uint64_t smaps_max_rss_bytes; /* the bounds of SMAPS_MODE_SMALL */
+        uint64_t smaps_max_processes;
         uint64_t smaps_ns;                /* budget of smaps_rollup in one capture */
         bool heap;                        /* counters of allocators, likewise */
         uint64_t heap_ns;                 /* budget of these */

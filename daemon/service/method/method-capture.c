@@ -251,6 +251,8 @@ static int write_order(Request *request, JsonWriter *writer) {
         write_own_pids(request, writer);
         json_write_member_u64(writer, JOB_KEY_SMAPS_MAX_RSS,
                               request->desk->settings.smaps_max_rss_bytes);
+        json_write_member_u64(writer, JOB_KEY_SMAPS_MAX_PROCESSES,
+                              request->desk->settings.smaps_max_processes);
         json_write_member_u64(writer, JOB_KEY_SMAPS_LIMIT_NS, request->desk->settings.smaps_ns);
         r = state->fields.anonymous ? 0 : request_add_spool(request, writer);
         if (r == 0)

@@ -130,6 +130,7 @@ void captured_init(Captured *captured, const Tree *tree, FakeSystem *fake) {
                         .system = &fake->system,
                         .smaps = SMAPS_MODE_SMALL,
                         .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,
+                        .smaps_max_processes = LIMIT_SMAPS_PROCESSES,
                         .smaps_limit_ns = LIMIT_SMAPS_NS,
                         .heap_limit_ns = LIMIT_HEAP_NS,
                         .heap_cache_fd = -EBADF,

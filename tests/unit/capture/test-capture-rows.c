@@ -204,6 +204,59 @@ START_TEST(the_rollup_of_a_large_process_is_read_only_when_all_are) {
 }
 END_TEST
 
+/* Processes 10, 20 and 30 of these kB, and process 1 of next to nothing. */
+static const struct {
+        SmapsMode mode;
+        uint64_t kib[3], max_kib, max_processes;
+        const char *chosen; /* a digit for each that is read */
+} chosen_rows[] = {
+        { SMAPS_MODE_SMALL, { 400, 800, 600 }, 4096, 2, "23" },
+        { SMAPS_MODE_SMALL, { 400, 800, 600 }, 4096, 1, "2" },
+        { SMAPS_MODE_SMALL, { 400, 800, 600 }, 4096, 3, "123" },
+        { SMAPS_MODE_SMALL,
+          { 400, 800, 600 },
+          700,
+          1,
+          "3" }, /* one that is too large takes no place */
+        { SMAPS_MODE_SMALL, { 400, 400, 400 }, 4096, 1, "3" },
+        { SMAPS_MODE_SMALL, { 400, 800, 600 }, 4096, 1 << 22, "123" },
+        { SMAPS_MODE_ALL, { 400, 800, 600 }, 4096, 1, "123" },
+};
+
+START_TEST(the_rollups_of_the_largest_are_read_and_the_others_not_asked_for) {
+        const Source *source = &captured.sources.sources[SOURCE_SMAPS_ROLLUP];
+        bool is_small = chosen_rows[_i].mode == SMAPS_MODE_SMALL;
+        uint64_t n_chosen = 0, n_large = 0;
+
+        for (int i = 0; i < 3; i++)
+                tree_add_thread(&tree, &(TreeThread){ .tgid = 10 * (i + 1),
+                                                      .tid = 10 * (i + 1),
+                                                      .anon_kib = chosen_rows[_i].kib[i] });
+        captured.options.smaps = chosen_rows[_i].mode;
+        captured.options.smaps_max_rss_bytes = chosen_rows[_i].max_kib * 1024;
+        captured.options.smaps_max_processes = chosen_rows[_i].max_processes;
+        capture();
+        for (int i = 0; i < 3; i++) {
+                const CapturedThread *leader = captured_find(&captured, 10 * (i + 1));
+                bool is_large = is_small && chosen_rows[_i].kib[i] > chosen_rows[_i].max_kib;
+
+                ck_assert((leader->smaps.n > 0) == !!strchr(chosen_rows[_i].chosen, '1' + i));
+                ck_assert(leader->sample.smaps_unasked == (leader->smaps.n == 0 && !is_large));
+                check_memory(10 * (i + 1), chosen_rows[_i].kib[i]);
+                n_chosen += leader->smaps.n > 0;
+                n_large += is_large;
+        }
+        n_chosen += captured_find(&captured, 1)->smaps.n > 0;
+        ck_assert_uint_eq(source->counts[SOURCE_OUTCOME_ok], n_chosen);
+        ck_assert_uint_eq(source->counts[SOURCE_OUTCOME_other], n_large);
+        ck_assert(source->state == (n_large > 0 ? SOURCE_STATE_PARTIAL : SOURCE_STATE_OK));
+        ck_assert_int_eq(source->reason[0] == '\0', n_large == 0);
+        ck_assert(captured.head.has_smaps_max_processes == is_small);
+        if (is_small)
+                ck_assert_uint_eq(captured.head.smaps_max_processes, chosen_rows[_i].max_processes);
+}
+END_TEST
+
 START_TEST(the_memory_of_an_exited_leader_is_asked_of_a_living_sibling) {
         tree_add_thread(&tree,
                         &(TreeThread){ .tgid = 10, .tid = 10, .state = 'Z', .no_space = true });
@@ -317,6 +370,8 @@ int main(void) {
         tcase_add_test(kinds, the_memory_of_an_exited_leader_is_asked_of_a_living_sibling);
         tcase_add_loop_test(kinds, the_rollup_of_a_large_process_is_read_only_when_all_are, 0,
                             ELEMENTSOF(mode_rows));
+        tcase_add_loop_test(kinds, the_rollups_of_the_largest_are_read_and_the_others_not_asked_for,
+                            0, ELEMENTSOF(chosen_rows));
         tcase_add_test(kinds, a_process_that_is_only_a_zombie_is_kept_without_memory);
         tcase_add_test(kinds, our_own_processes_are_marked);
         tcase_add_loop_test(kinds, waits_that_the_kernel_gets_wrong_are_absent, 0,

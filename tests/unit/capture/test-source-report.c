@@ -51,7 +51,7 @@ static void setup(void) {
         };
         record = (HostRecord){};
         smaps.mode = SMAPS_MODE_SMALL;
-        smaps.max_rss_bytes = 256 << 20;
+        smaps.largest.max_bytes = 256 << 20;
         smaps.limit_ns = NSEC_PER_SEC;
         make_heap(true);
 }
@@ -147,7 +147,7 @@ START_TEST(every_reason_is_one_sentence_that_fits) {
                         tally = (Tally){ .n_smaps_skipped = skipped ? UINT64_MAX : 0,
                                          .n_smaps_large = UINT64_MAX,
                                          .smaps_largest_bytes = UINT64_MAX };
-                        smaps.limit_ns = smaps.max_rss_bytes = UINT64_MAX;
+                        smaps.limit_ns = smaps.largest.max_bytes = UINT64_MAX;
                         tally_add(&tally, (SourceId) id, (SourceOutcome) outcome);
                         source = judge((SourceId) id);
                         ck_assert_uint_lt(strlen(source->reason), SOURCE_REASON_BYTES - 1);

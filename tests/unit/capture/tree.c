@@ -210,4 +210,10 @@ void tree_add_thread(const Tree *tree, const TreeThread *thread) {
                 thread->tid);
         strcpy(leaf, "exe");
         tree_write_text(tree, path, "x");
+        if (thread->tid != thread->tgid)
+                return;
+        (void) snprintf(path, sizeof(path), "proc/%d/statm", thread->tgid);
+        tree_write_text(tree, path, "1000 %llu 5 1 0 80 0\n",
+                        thread->anon_kib / 4 ? thread->anon_kib / 4
+                                             : (unsigned long long) thread->tid);
 }

@@ -60,5 +60,8 @@ typedef struct TreeThread {
         unsigned long long anon_kib;
 } TreeThread;
 
-/* Its directory with stat, sched, io, schedstat, status, cgroup, smaps_rollup, exe. */
+/*
+ * Its directory with stat, sched, io, schedstat, status, cgroup, smaps_rollup, exe; and statm of a
+ * process, with a page for each 4 of anon_kib.
+ */
 void tree_add_thread(const Tree *tree, const TreeThread *thread);

@@ -62,6 +62,8 @@ static const struct {
         { "[Capture]\nSmapsMaxRss=0\n", SETTING_SMAPS_MAX_RSS, 0 },
         { "[Capture]\nSmapsMaxRss=32M\n", SETTING_SMAPS_MAX_RSS, 32 * SETTING_MIB },
         { "[Capture]\nSmapsMaxRss=infinity\n", SETTING_SMAPS_MAX_RSS, QUANTITY_INFINITY },
+        { "[Capture]\nSmapsMaxProcesses=1\n", SETTING_SMAPS_MAX_PROCESSES, 1 },
+        { "[Capture]\nSmapsMaxProcesses=4194304\n", SETTING_SMAPS_MAX_PROCESSES, 1 << 22 },
         { "[Capture]\nHeap=no\n", SETTING_HEAP, 0 },
         { "[Capture]\nHeap=off\nHeap=1\n", SETTING_HEAP, 1 },
         { "[Capture]\nHeap=no\nHeap=\n", SETTING_HEAP, 1 },

@@ -68,6 +68,30 @@ START_TEST(each_number_fails_alone) {
 }
 END_TEST
 
+static const struct {
+        const char *text;
+        int r;
+        uint64_t resident;
+} statm_rows[] = {
+        { "5474 3257 2247 1 0 979 0\n", 0, 3257 },
+        { "0 0 0 0 0 0 0\n", 0, 0 },
+        { "1 18446744073709551615 2\n", 0, UINT64_MAX },
+        { "1 2", PROCFS_E_MALFORMED, 0 }, /* a line that was cut */
+        { "1\n", PROCFS_E_MALFORMED, 0 },
+        { "1 -2 3\n", PROCFS_E_MALFORMED, 0 },
+        { "x 2 3\n", PROCFS_E_MALFORMED, 0 },
+        { "", PROCFS_E_MALFORMED, 0 },
+};
+
+START_TEST(statm_tells_resident_pages) {
+        uint64_t resident = 0;
+
+        ck_assert_int_eq(proc_statm_parse(span_of(statm_rows[_i].text), &resident),
+                         statm_rows[_i].r);
+        ck_assert_uint_eq(resident, statm_rows[_i].resident);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("proc-schedstat");
         TCase *parse = tcase_create("parse");
@@ -75,6 +99,7 @@ int main(void) {
         tcase_add_loop_test(parse, kernels_lines_are_read_exactly, 0, ELEMENTSOF(fixture_rows));
         tcase_add_loop_test(parse, a_cut_line_is_no_line, 0, ELEMENTSOF(fixture_rows));
         tcase_add_loop_test(parse, each_number_fails_alone, 0, ELEMENTSOF(rows));
+        tcase_add_loop_test(parse, statm_tells_resident_pages, 0, ELEMENTSOF(statm_rows));
         suite_add_tcase(suite, parse);
         return check_main(suite);
 }

@@ -166,8 +166,8 @@ START_TEST(unchanged_rows_can_be_left_out) {
 }
 END_TEST
 
-/* A process of 1 KiB and one of 300 MiB, by the same name. */
-static void add_memory(Sections *sections, unsigned side, bool with_large) {
+/* By the same name: a process of 1 KiB, one of 300 MiB, and one of nothing, not asked for. */
+static void add_memory(Sections *sections, unsigned side, bool with_large, bool with_unasked) {
         ThreadSample sample;
 
         thread_sample_clear(&sample);
@@ -182,6 +182,10 @@ static void add_memory(Sections *sections, unsigned side, bool with_large) {
                          0);
         thread_sample_put(&sample, METRIC_rss_anon_bytes, UINT64_C(300) << 20);
         if (with_large)
+                ck_assert_int_eq(sections_add_memory(sections, side, &sample, false), 0);
+        thread_sample_put(&sample, METRIC_rss_anon_bytes, 0);
+        sample.smaps_unasked = true;
+        if (with_unasked)
                 ck_assert_int_eq(sections_add_memory(sections, side, &sample, false), 0);
 }
 
@@ -217,11 +221,44 @@ START_TEST(processes_that_were_left_out_are_told_with_their_size) {
                 sectioned_new(VIEW_AXIS_PCOMM, NULL, left_out_rows[_i].n_sides);
 
         sections->view.changed_only = left_out_rows[_i].changed_only;
-        sections_set_smaps_bound(sections, 0, 256 << 20);
-        add_memory(sections, 0, true);
+        sections_set_smaps_bounds(sections, 0, 256 << 20, 0);
+        add_memory(sections, 0, true, false);
         if (left_out_rows[_i].n_sides > 1)
-                add_memory(sections, 1, false);
+                add_memory(sections, 1, false, false);
         ck_assert_str_eq(sectioned_text(sections), left_out_rows[_i].rows);
+}
+END_TEST
+
+// clang-format off
+#define LEFT_OUT_OF(n) \
+        "1 of " n " processes left out for size, 300 MiB: the bound was SmapsMaxRss=256M"
+#define UNASKED_OF(n) \
+        "1 of " n " processes not asked for: SmapsMaxProcesses=64 reads the largest"
+#define OF_ONE(anon, reason)                                                                       \
+        "{\"smaps-rollup\":["                                                                      \
+        MEMORY("Pss", "null") REASON(reason) ","                                                   \
+        MEMORY("Rss", "null") REASON(reason) ","                                                   \
+        MEMORY("rss_anon_bytes", anon) "},"                                                        \
+        MEMORY("rss_file_bytes", "0") "}," MEMORY("rss_shmem_bytes", "0") "},"                     \
+        MEMORY("swap_bytes", "0") "}]}"
+
+static const struct {
+        uint64_t max_processes; /* 0: a file of an earlier version, where {} says nothing */
+        bool with_large;
+        const char *rows;
+} unasked_rows[] = {
+        { 64, false, OF_ONE("1024", UNASKED_OF("2")) },
+        { 64, true, OF_ONE("314573824", LEFT_OUT_OF("3") "; " UNASKED_OF("3")) },
+        { 0, true, OF_ONE("314573824", LEFT_OUT_OF("3")) },
+};
+// clang-format on
+
+START_TEST(processes_that_were_not_asked_for_are_told) {
+        _cleanup_(sections_freep) Sections *sections = sectioned_new(VIEW_AXIS_PCOMM, NULL, 1);
+
+        sections_set_smaps_bounds(sections, 0, 256 << 20, unasked_rows[_i].max_processes);
+        add_memory(sections, 0, unasked_rows[_i].with_large, true);
+        ck_assert_str_eq(sectioned_text(sections), unasked_rows[_i].rows);
 }
 END_TEST
 
@@ -430,6 +467,8 @@ int main(void) {
         tcase_add_test(rows, the_host_has_rows_on_every_axis);
         tcase_add_loop_test(rows, processes_that_were_left_out_are_told_with_their_size, 0,
                             ELEMENTSOF(left_out_rows));
+        tcase_add_loop_test(rows, processes_that_were_not_asked_for_are_told, 0,
+                            ELEMENTSOF(unasked_rows));
         tcase_add_test(rows, counts_without_a_bound_say_that_nothing_was_readable);
         tcase_add_loop_test(rows, parts_make_up_the_whole, 0, ELEMENTSOF(part_rows));
         suite_add_tcase(suite, rows);

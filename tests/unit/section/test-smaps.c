@@ -39,7 +39,7 @@ END_TEST
 
 /* @kib of anonymous memory; nothing else. */
 static void add_counts(Smaps *smaps, KeyTree *names, unsigned side, const char *process,
-                       uint64_t kib, bool left_out) {
+                       uint64_t kib, SmapsGap gap) {
         ThreadSample sample;
 
         thread_sample_clear(&sample);
@@ -48,26 +48,33 @@ static void add_counts(Smaps *smaps, KeyTree *names, unsigned side, const char *
         thread_sample_put(&sample, METRIC_rss_file_bytes, 0);
         thread_sample_put(&sample, METRIC_rss_shmem_bytes, 0);
         thread_sample_put(&sample, METRIC_swap_bytes, 0);
-        ck_assert_int_eq(smaps_add_counts(smaps, side, &sample, left_out, names), 0);
+        ck_assert_int_eq(smaps_add_counts(smaps, side, &sample, gap, names), 0);
 }
 
-START_TEST(a_rollup_that_lacks_a_large_process_is_absent) {
-        static const SmapsCount expected = {
-                .n_counted = 2, .n_rolled_up = 1, .n_left_out = 1, .left_out_bytes = 9 * 1024
-        };
+/* Of the larger one, which the sum lacks. */
+static const struct {
+        SmapsGap gap;
+        SmapsCount expected;
+} gap_rows[] = {
+        { SMAPS_GAP_SIZE,
+          { .n_counted = 2, .n_rolled_up = 1, .n_left_out = 1, .left_out_bytes = 9 * 1024 } },
+        { SMAPS_GAP_UNASKED, { .n_counted = 2, .n_rolled_up = 1, .n_unasked = 1 } },
+};
+
+START_TEST(a_rollup_that_lacks_a_process_is_absent) {
         KeyTree names;
         Smaps smaps;
 
         key_tree_init(&names, 0);
         smaps_init(&smaps);
         add(&smaps, &names, 0, "a", "{\"Pss\":1,\"Rss\":1}");
-        add_counts(&smaps, &names, 0, "a", 1, false);
-        add_counts(&smaps, &names, 0, "a", 9, true);
+        add_counts(&smaps, &names, 0, "a", 1, SMAPS_GAP_NONE);
+        add_counts(&smaps, &names, 0, "a", 9, gap_rows[_i].gap);
         add(&smaps, &names, 1, "a", "{\"Pss\":1,\"Rss\":1}");
-        add_counts(&smaps, &names, 1, "a", 1, false);
+        add_counts(&smaps, &names, 1, "a", 1, SMAPS_GAP_NONE);
         ck_assert_int_eq(smaps_settle(&smaps, &names), 0);
-        ck_assert_mem_eq(&smaps_entry(smaps.processes.first)->counts[0], &expected,
-                         sizeof(expected));
+        ck_assert_mem_eq(&smaps_entry(smaps.processes.first)->counts[0], &gap_rows[_i].expected,
+                         sizeof(SmapsCount));
         ck_assert(reading_equal(get(&smaps, "a", 0, "Pss"), (Reading){}));
         ck_assert(reading_equal(get(&smaps, "a", 0, "Rss"), (Reading){}));
         ck_assert(reading_equal(get(&smaps, "a", 0, "rss_anon_bytes"), READING(10240)));
@@ -87,7 +94,7 @@ START_TEST(a_thread_without_counts_is_no_process) {
         smaps_init(&smaps);
         thread_sample_clear(&sample);
         sample.pcomm = SPAN_LITERAL("a");
-        ck_assert_int_eq(smaps_add_counts(&smaps, 0, &sample, false, &names), 0);
+        ck_assert_int_eq(smaps_add_counts(&smaps, 0, &sample, SMAPS_GAP_NONE, &names), 0);
         ck_assert_uint_eq(smaps.processes.n, 0);
         smaps_done(&smaps);
         key_tree_done(&names, NULL);
@@ -101,8 +108,8 @@ START_TEST(a_large_process_keeps_its_place_without_a_rollup) {
         key_tree_init(&names, 0);
         smaps_init(&smaps);
         add(&smaps, &names, 0, "small", "{\"Pss\":1,\"Rss\":1}");
-        add_counts(&smaps, &names, 0, "small", 1, false);
-        add_counts(&smaps, &names, 0, "large", 9, true);
+        add_counts(&smaps, &names, 0, "small", 1, SMAPS_GAP_NONE);
+        add_counts(&smaps, &names, 0, "large", 9, SMAPS_GAP_SIZE);
         ck_assert_int_eq(smaps_settle(&smaps, &names), 0);
         ck_assert_int_eq(smaps_order(&smaps, 1), 0);
         ck_assert(span_is(smaps.list[0]->key, "large"));
@@ -181,7 +188,8 @@ int main(void) {
         TCase *processes = tcase_create("processes");
 
         tcase_add_test(processes, processes_of_one_name_add_up_in_bytes);
-        tcase_add_test(processes, a_rollup_that_lacks_a_large_process_is_absent);
+        tcase_add_loop_test(processes, a_rollup_that_lacks_a_process_is_absent, 0,
+                            ELEMENTSOF(gap_rows));
         tcase_add_test(processes, a_thread_without_counts_is_no_process);
         tcase_add_test(processes, a_large_process_keeps_its_place_without_a_rollup);
         tcase_add_test(processes, names_are_put_under_their_keys);

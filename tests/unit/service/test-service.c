@@ -168,7 +168,7 @@ START_TEST(the_boolean_and_the_mode_of_smaps_become_one) {
 
         (void) snprintf(expected, sizeof(expected), "\"smapsMode\":\"%s\"", smaps_rows[_i].mode);
         ck_assert_has(answer, expected);
-        ck_assert_has(answer, "\"smapsMaxRssBytes\":268435456");
+        ck_assert_has(answer, "\"smapsMaxRssBytes\":268435456,\"smapsMaxProcesses\":64");
 }
 END_TEST
 

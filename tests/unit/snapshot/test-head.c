@@ -75,6 +75,8 @@ static Head full_head(void) {
                 .smaps_mode = "small",
                 .has_smaps_max_rss = true,
                 .smaps_max_rss_bytes = 0,
+                .has_smaps_max_processes = true,
+                .smaps_max_processes = 64,
                 .has_heap_requested = true,
                 .heap_requested = false,
                 .ledger_id = "00112233445566778899aabbccddeeff",
@@ -106,7 +108,8 @@ START_TEST(a_full_head_is_written_as_the_contract_says) {
                 "\"publishedRealtimeNs\":9,\"uid\":4294967295,"
                 "\"backend\":\"procfs\",\"complete\":false,\"userHz\":100,\"pageSize\":4096,"
                 "\"documentBytes\":18446744073709551615,\"taskstatsVersion\":16,"
-                "\"smapsMode\":\"small\",\"smapsMaxRssBytes\":0,\"heapRequested\":false,"
+                "\"smapsMode\":\"small\",\"smapsMaxRssBytes\":0,\"smapsMaxProcesses\":64,"
+                "\"heapRequested\":false,"
                 "\"ledgerId\":\"00112233445566778899aabbccddeeff\",\"ledgerSinceBoottimeNs\":0,"
                 "\"waitsSinceBoottimeNs\":18446744073709551615,"
                 "\"smapsRequested\":true,"

@@ -409,6 +409,7 @@ static const struct {
         { "{\"formatVersion\":1,\"heapRequested\":\"no\"}", "heapRequested: " },
         { "{\"formatVersion\":1,\"smapsMode\":1}", "smapsMode: " },
         { "{\"formatVersion\":1,\"smapsMaxRssBytes\":\"1\"}", "smapsMaxRssBytes: " },
+        { "{\"formatVersion\":1,\"smapsMaxProcesses\":\"1\"}", "smapsMaxProcesses: " },
         { "{\"formatVersion\":1,\"end\":{\"ledgerId\":1}}", "end: " },
         { "{\"formatVersion\":1,\"end\":{\"ledgerSinceBoottimeNs\":null}}", "end: " },
         { "{\"formatVersion\":1,\"end\":{\"waitsSinceBoottimeNs\":-1}}", "end: " },
@@ -560,6 +561,24 @@ START_TEST(strange_keys_of_a_rollup_are_left_out) {
         visited_free(visited);
         visited = read_well(CELL("smaps_rollup_kb", "{\"a b\":1}"));
         ck_assert_uint_eq(visited->smaps[0].n, 0);
+        ck_assert(!visited->samples[0].smaps_unasked);
+        visited_free(visited);
+}
+END_TEST
+
+START_TEST(a_rollup_without_lines_was_not_asked_for) {
+        Visited *visited = read_well(CELL("smaps_rollup_kb", "{}"));
+        ThreadSample sample;
+
+        ck_assert_uint_eq(visited->smaps[0].n, 0);
+        ck_assert(visited->samples[0].smaps_unasked);
+        sample = visited->samples[0];
+        visited_free(visited);
+        visited = pass_through(&sample, (Span){});
+        ck_assert(visited->samples[0].smaps_unasked);
+        visited_free(visited);
+        visited = read_well(CELL("smaps_rollup_kb", "null"));
+        ck_assert(!visited->samples[0].smaps_unasked);
         visited_free(visited);
 }
 END_TEST
@@ -782,6 +801,7 @@ int main(void) {
         tcase_add_test(document, processes_are_counted_once);
         tcase_add_test(document, cpu_lists_reach_to_the_bound);
         tcase_add_test(document, strange_keys_of_a_rollup_are_left_out);
+        tcase_add_test(document, a_rollup_without_lines_was_not_asked_for);
         tcase_add_test(document, a_newer_format_is_too_new);
         suite_add_tcase(suite, document);
         tcase_add_loop_test(malformed, malformed_documents_are_refused_with_a_complaint, 0,

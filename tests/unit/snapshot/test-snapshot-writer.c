@@ -184,6 +184,7 @@ static const char *const members[] = {
         "documentBytes",
         "smapsMode",
         "smapsMaxRssBytes",
+        "smapsMaxProcesses",
         "heapRequested",
         "ledgerId",
         "ledgerSinceBoottimeNs",

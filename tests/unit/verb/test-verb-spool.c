@@ -340,13 +340,15 @@ END_TEST
 static const Exchange of_small[] = { { REPLIES(
         "{\"parameters\":{\"snapshot\":{\"name\":\"a\","
         "\"smapsMode\":\"small\",\"smapsMaxRssBytes\":"
-        "268435456,\"heapRequested\":true},\"host\":null,\"sources\":" SOURCES "}}") } };
+        "268435456,\"smapsMaxProcesses\":64,\"heapRequested\":true},\"host\":null,"
+        "\"sources\":" SOURCES "}}") } };
 
 START_TEST(info_tells_what_the_capture_was_asked_to_read) {
         begin(of_small, 1);
         CTL_RUN(&ctl, "info", "a");
         ck_assert_int_eq(ctl.status, 0);
         ck_assert_ptr_nonnull(strstr(ctl.out, "smaps of      small\nsmall up to   256.000MiB\n"
+                                              "the largest   64\n"
                                               "heap wanted   yes\n"));
         end();
 }

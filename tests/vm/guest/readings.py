@@ -91,7 +91,7 @@ def every_field():
 
     def capture():
         # The backends are held against each other in bpf.py.
-        machine.take("parity", "--replace", "--backend", "procfs")
+        machine.take("parity", "--replace", "--backend", "procfs", "--smaps=all")
         return machine.document("parity")
 
     with Idle(THREADS, PROCESSES, "worker-1", "worker-2", r"odd\x20\x29name") as idle:

@@ -3,7 +3,8 @@
 
     accounts.py ROUNDS
 
-A context switch and an exit, with a daemon that has loaded its programs and one that keeps neither account, in turn.
+A context switch, with a daemon that has loaded its programs and one that keeps neither account, in turn. An exit, with
+an empty ledger, with one whose table is full, and beside a storm of new names, which is measured without a ledger, too.
 What a storm of exits loses while captures follow each other; what a daemon does while nobody asks it anything; and the
 memory of the kernel's tables.
 """
@@ -27,6 +28,10 @@ SWITCHES = 200_000
 THREADS = 10_000
 PROCESSES = 5_000
 STORM_EXITS, STORM_RATE = 100_000, 20_000
+NAMES = 60_000  # more than the table of the ledger has rows
+NAMES_RATE = 10_000
+# No owner has all of the table. Strangers are who nobody is.
+OWNERS = (0, 61_001, 61_002, 61_003, 61_004)
 REST_SECONDS = 10
 
 
@@ -42,9 +47,18 @@ def daemon(waits, exits):
             yield ctl, directory
 
 
-def churn(*arguments):
+def start_churn(*arguments, cpu=None, **options):
+    cpus = sorted(os.sched_getaffinity(0))
+    return subprocess.Popen([CHURN, *map(str, arguments)], stdout=subprocess.PIPE, text=True,
+                            preexec_fn=lambda: os.sched_setaffinity(0, cpus if cpu is None else {cpus[cpu]}), **options)
+
+
+def churn(*arguments, **options):
     """(CPU ns, wall ns)"""
-    line = subprocess.run([CHURN, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+    with start_churn(*arguments, **options) as process:
+        line = process.stdout.read()
+    if process.returncode != 0:
+        sys.exit(f"churn failed: {arguments}")
     return tuple(map(int, line.split()))
 
 
@@ -61,12 +75,77 @@ def with_and_without(title, kept, rounds, *arguments):
 
 
 def bench_events(rounds):
-    print(f"accounts of waits and exits, CPU ns a switch or a life on one CPU, medians of {rounds} rounds")
+    print(f"account of waits, CPU ns a switch on one CPU, medians of {rounds} rounds")
     print(f"  {'':<28}{'without':>10}{'with':>10}{'more':>8}{'ratio':>8}")
-    waits, exits = {"waits": "auto", "exits": "off"}, {"waits": "off", "exits": "auto"}
-    with_and_without("waits: switch, pipes", waits, rounds, "switches", SWITCHES)
-    with_and_without("exits: thread", exits, rounds, "threads", THREADS)
-    with_and_without("exits: process, vfork", exits, rounds, "processes", PROCESSES)
+    with_and_without("switch, pipes", {"waits": "auto", "exits": "off"}, rounds, "switches", SWITCHES)
+
+
+@contextlib.contextmanager
+def quiet():
+    yield
+
+
+@contextlib.contextmanager
+def full_table():
+    """The ledger has no row left; how long that lasts is up to the daemon."""
+    owners = OWNERS if os.geteuid() == 0 else OWNERS[:1]
+    fillers = [start_churn("names", NAMES // len(owners), cpu=-1, user=uid if uid else None) for uid in owners]
+    for filler in fillers:
+        filler.communicate()
+    yield
+
+
+@contextlib.contextmanager
+def storm_of_names():
+    """New names all the time, on another CPU where there is one."""
+    process = start_churn("names", 1 << 40, NAMES_RATE, cpu=-1)
+    time.sleep(0.5)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+# How an exit is measured: whether there is a ledger, beside what, and the name of that to whose cost it is compared.
+CONDITIONS = {
+    "without": ("off", quiet, None),
+    "empty table": ("auto", quiet, "without"),
+    "full table": ("auto", full_table, "without"),
+    "storm, without": ("off", storm_of_names, None),
+    "storm of names": ("auto", storm_of_names, "storm, without"),
+}
+LIVES = {"threads": ("thread: create, exit, join", THREADS), "processes": ("process: vfork, exit, wait", PROCESSES)}
+
+
+def bench_exits(rounds):
+    """The kinds of lives take turns within one daemon, each under a name that is new to it, and then the conditions."""
+    print(f"ledger of the dead, CPU ns a life on one CPU, medians of {rounds} rounds; beside the same without a ledger")
+    samples = {(kind, name): [] for kind in LIVES for name in CONDITIONS}
+    shares = {name: [] for name, (exits, _, _) in CONDITIONS.items() if exits == "auto"}
+    for _ in range(rounds):
+        for name, (exits, condition, _) in CONDITIONS.items():
+            with daemon("off", exits) as (ctl, directory):
+                for kind, (_, n) in LIVES.items():
+                    called = directory / f"new-{kind}"
+                    called.symlink_to(CHURN)
+                    with condition():
+                        samples[kind, name].append(churn(kind, n, cpu=0, executable=called)[0] / n)
+                    if name in shares:
+                        dead = ledgers.capture(ctl, directory)[2]
+                        shares[name].append(ledgers.total(dead, "exits", pcomm=called.name) / n)
+    print(f"  {'':<28}{'':<16}{'ns':>8}{'more':>8}{'ratio':>8}")
+    for kind, (title, _) in LIVES.items():
+        for name, (_, _, base) in CONDITIONS.items():
+            taken = samples[kind, name]
+            line = f"  {title:<28}{name:<16}{statistics.median(taken):>8.0f}"
+            if base:
+                usual, median = (statistics.median(samples[kind, which]) for which in (base, name))
+                line += f"{median - usual:>+8.0f}{median / usual:>8.3f}"
+            print(f"{line:<70}({min(taken):.0f}-{max(taken):.0f})", flush=True)
+    for name, taken in shares.items():
+        share = 100 * min(1, statistics.mean(taken))
+        print(f"  {name}: {share:.1f} % of the lives are in the ledger by name", flush=True)
 
 
 def bench_storm():
@@ -135,6 +214,7 @@ def main():
     rounds = int(sys.argv[1])
     try:
         bench_events(rounds)
+        bench_exits(rounds)
         bench_storm()
         bench_rest()
         bench_tables()

@@ -5,6 +5,7 @@
  *
  *     churn switches N         two threads wake each other through pipes, N times in all
  *     churn threads N [RATE]   N threads that do nothing begin and end, at most RATE a second
+ *     churn names N [RATE]     the same, each under a name of its own
  *     churn processes N        as many processes, by vfork
  *
  * Prints the CPU time that it took, and the time that passed, in nanoseconds.
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -100,6 +102,16 @@ static void *do_nothing(void *unused) {
         return NULL;
 }
 
+/* The number of the thread and of the process: no two have the same while both are running. */
+static void *take_a_name(void *number) {
+        char name[16];
+
+        (void) snprintf(name, sizeof(name), "%lx-%x", (unsigned long) (uintptr_t) number,
+                        (unsigned) getpid());
+        (void) prctl(PR_SET_NAME, name);
+        return NULL;
+}
+
 static void wait_until(long long moment_ns) {
         struct timespec moment = { .tv_sec = moment_ns / NSEC_PER_SEC,
                                    .tv_nsec = moment_ns % NSEC_PER_SEC };
@@ -107,13 +119,13 @@ static void wait_until(long long moment_ns) {
         (void) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &moment, NULL);
 }
 
-static void live_as_threads(unsigned long n, unsigned long rate) {
+static void live_as_threads(void *(*run)(void *), unsigned long n, unsigned long rate) {
         long long begin_ns = now_ns();
 
         for (unsigned long i = 0; i < n; i++) {
                 pthread_t thread;
 
-                start(&thread, do_nothing, NULL);
+                start(&thread, run, (void *) (uintptr_t) i);
                 (void) pthread_join(thread, NULL);
                 if (rate != 0 && i % 64 == 0)
                         wait_until(begin_ns + (long long) (i * NSEC_PER_SEC / rate));
@@ -141,16 +153,18 @@ int main(int argc, char **argv) {
         long long begin_ns = now_ns();
 
         if (n == 0)
-                errx(2, "usage: churn switches|threads|processes N [RATE]");
+                errx(2, "usage: churn switches|threads|names|processes N [RATE]");
         stay_on_one_cpu();
         if (strcmp(argv[1], "switches") == 0)
                 switch_threads(n);
         else if (strcmp(argv[1], "threads") == 0)
-                live_as_threads(n, rate);
+                live_as_threads(do_nothing, n, rate);
+        else if (strcmp(argv[1], "names") == 0)
+                live_as_threads(take_a_name, n, rate);
         else if (strcmp(argv[1], "processes") == 0)
                 live_as_processes(n);
         else
-                errx(2, "%s: neither switches, nor threads, nor processes", argv[1]);
+                errx(2, "%s: neither switches, nor threads, nor names, nor processes", argv[1]);
         printf("%lld %lld\n", used_ns(RUSAGE_SELF) + used_ns(RUSAGE_CHILDREN), now_ns() - begin_ns);
         return 0;
 }

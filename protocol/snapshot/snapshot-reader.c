@@ -8,6 +8,7 @@
 #include "document/document-reader.h"
 #include "snapshot/dead-reader.h"
 #include "snapshot/head.h"
+#include "snapshot/moved-row.h"
 #include "snapshot/thread-reader.h"
 
 /* Process ids seen, a bit each, in pages that are allocated with the first id in them. */
@@ -20,6 +21,8 @@ struct SnapshotReader {
         ThreadReader thread;
         TableReader dead_table;
         DeadReader dead;
+        TableReader moved_table;
+        ThreadReader moved;
         const SnapshotVisitor *visitor;
         void *userdata;
 
@@ -48,6 +51,7 @@ int snapshot_reader_new(JsonRefill refill, void *userdata, uint64_t max_bytes,
                 return r;
         thread_reader_init(&reader->thread, reader->document.scanner);
         dead_reader_init(&reader->dead, reader->document.scanner);
+        thread_reader_init(&reader->moved, reader->document.scanner);
         *ret = TAKE_PTR(reader);
         return 0;
 }
@@ -59,6 +63,8 @@ SnapshotReader *snapshot_reader_free(SnapshotReader *reader) {
         table_reader_done(&reader->table);
         dead_reader_done(&reader->dead);
         table_reader_done(&reader->dead_table);
+        thread_reader_done(&reader->moved);
+        table_reader_done(&reader->moved_table);
         document_reader_done(&reader->document);
         for (uint32_t i = 0; i < N_PAGES; i++)
                 free(reader->pages[i]);
@@ -182,6 +188,25 @@ static int next_dead(void *userdata, DocumentReader *document, bool *ret_more) {
         return err_fold(reader->visitor->on_dead(reader->userdata, &reader->dead.row));
 }
 
+static int begin_moved(void *userdata, DocumentReader *document) {
+        SnapshotReader *reader = userdata;
+        JsonToken token;
+
+        json_scanner_next(document->scanner, &token);
+        return table_reader_begin(&reader->moved_table, document, token, &moved_rows,
+                                  &reader->moved);
+}
+
+static int next_moved(void *userdata, DocumentReader *document, bool *ret_more) {
+        SnapshotReader *reader = userdata;
+        int r;
+
+        r = table_reader_next(&reader->moved_table, document, ret_more);
+        if (r != 0 || !*ret_more || !reader->visitor->on_moved)
+                return r;
+        return err_fold(reader->visitor->on_moved(reader->userdata, &reader->moved.sample));
+}
+
 /* other sections */
 
 static int read_object(SnapshotReader *reader, int (*on_object)(void *userdata, Span json)) {
@@ -274,6 +299,8 @@ const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX] = {
         [SNAPSHOT_SECTION_LEDGER] = { "ledger", DOCUMENT_OBJECT, .read = read_ledger },
         [SNAPSHOT_SECTION_DEAD] = { "dead", DOCUMENT_TABLE, .write_columns = dead_columns_write,
                                     .read = begin_dead, .next = next_dead },
+        [SNAPSHOT_SECTION_MOVED] = { "moved", DOCUMENT_TABLE, .write_columns = moved_columns_write,
+                                     .read = begin_moved, .next = next_moved },
         [SNAPSHOT_SECTION_CGROUPS] = { "cgroup_stats", DOCUMENT_MAP, .read = begin_cgroups,
                                        .next = next_cgroup },
         [SNAPSHOT_SECTION_PRESSURE] = { "psi", DOCUMENT_OBJECT, .read = read_psi },

@@ -37,6 +37,7 @@ typedef struct SnapshotVisitor {
         int (*on_ledger)(void *userdata, const LedgerSummary *ledger);
         /* The sample has no numbers (tid, tgid, ...) and no start. */
         int (*on_dead)(void *userdata, const DeadRow *row);
+        int (*on_moved)(void *userdata, const ThreadSample *ended);
         /* Raw path bytes; the CgroupStats object. */
         int (*on_cgroup)(void *userdata, Span path, Span stats_json);
         int (*on_host)(void *userdata, Span json);

@@ -19,6 +19,7 @@ typedef enum SnapshotSection {
         SNAPSHOT_SECTION_THREADS,
         SNAPSHOT_SECTION_LEDGER, /* null where no ledger of the dead was kept */
         SNAPSHOT_SECTION_DEAD,
+        SNAPSHOT_SECTION_MOVED,
         SNAPSHOT_SECTION_CGROUPS,
         SNAPSHOT_SECTION_PRESSURE,
         SNAPSHOT_SECTION_SCHED_EXT,

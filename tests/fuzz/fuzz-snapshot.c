@@ -34,6 +34,7 @@ static void check_cuts(const SnapshotRecord *whole, FuzzPieces pieces) {
         fuzz_expect(record_rest_equal(whole, cut) && record_sources_equal(whole, cut),
                     "cutting changes nothing else");
         fuzz_expect(record_dead_equal(whole, cut), "cutting changes none of the dead");
+        fuzz_expect(record_moved_equal(whole, cut), "nor of the moved");
         snapshot_record_free(cut);
 }
 
@@ -50,6 +51,7 @@ static void check_written(const SnapshotRecord *record) {
         fuzz_expect(record_threads_equal(record, again), "every thread is as it was read");
         fuzz_expect(record_rest_equal(record, again), "all else is as it was read");
         fuzz_expect(record_dead_equal(record, again), "the dead are as they were read");
+        fuzz_expect(record_moved_equal(record, again), "and so are the moved");
         fuzz_expect(!record->has_sources || record_sources_equal(record, again),
                     "the sources are as they were read");
         snapshot_record_write(again, &twice);
@@ -142,7 +144,7 @@ static void check_ktstr(const SnapshotRecord *record) {
 
 static bool are_rows_kept(const SnapshotRecord *record) {
         return record->n_threads == record->n_all_threads && record->n_dead == record->n_all_dead &&
-               record->n_cgroups < RECORD_MAX_CGROUPS;
+               record->n_moved == record->n_all_moved && record->n_cgroups < RECORD_MAX_CGROUPS;
 }
 
 static void check_document(Span text, FuzzCuts cuts) {

@@ -16,12 +16,14 @@
 #include "fuzz-cuts.h"
 #include "fuzz.h"
 #include "snapshot/snapshot-reader.h"
+#include "snapshot/moved-row.h"
 #include "snapshot/snapshot-writer.h"
 
 #define RECORD_MAX_THREADS 64
 #define RECORD_MAX_CGROUPS 64
 #define RECORD_MAX_DEAD 64
-#define RECORD_MAX_COPIES (8 * (RECORD_MAX_THREADS + RECORD_MAX_DEAD))
+#define RECORD_MAX_MOVED 64
+#define RECORD_MAX_COPIES (8 * (RECORD_MAX_THREADS + RECORD_MAX_DEAD + RECORD_MAX_MOVED))
 
 typedef struct RecordCgroup {
         Span path, stats;
@@ -35,6 +37,8 @@ typedef struct SnapshotRecord {
         LedgerSummary ledger;
         DeadRow dead[RECORD_MAX_DEAD];
         size_t n_dead, n_all_dead; /* kept, and told */
+        ThreadSample moved[RECORD_MAX_MOVED];
+        size_t n_moved, n_all_moved; /* likewise */
         RecordCgroup cgroups[RECORD_MAX_CGROUPS];
         size_t n_cgroups;
         Span host, host_parts[_HOST_PART_MAX], psi, sched_ext, probe_summary;
@@ -117,6 +121,18 @@ static inline int record_on_dead(void *userdata, const DeadRow *row) {
         return 0;
 }
 
+static inline int record_on_moved(void *userdata, const ThreadSample *ended) {
+        SnapshotRecord *record = userdata;
+
+        fuzz_expect(ended->tid > 0 && ended->tgid > 0, "each that ended has a number");
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                fuzz_expect(!thread_sample_has(ended, (MetricId) id), "and no metric");
+        record->n_all_moved++;
+        if (record->n_moved < RECORD_MAX_MOVED)
+                record_keep(record, ended, &record->moved[record->n_moved++]);
+        return 0;
+}
+
 static inline int record_on_cgroup(void *userdata, Span path, Span stats) {
         SnapshotRecord *record = userdata;
 
@@ -178,6 +194,7 @@ static inline SnapshotRecord *snapshot_record_read(FuzzPieces pieces) {
                 .on_thread = record_on_thread,
                 .on_ledger = record_on_ledger,
                 .on_dead = record_on_dead,
+                .on_moved = record_on_moved,
                 .on_cgroup = record_on_cgroup,
                 .on_host = record_on_host,
                 .on_host_part = record_on_host_part,
@@ -263,6 +280,15 @@ static inline bool record_dead_equal(const SnapshotRecord *a, const SnapshotReco
         return true;
 }
 
+static inline bool record_moved_equal(const SnapshotRecord *a, const SnapshotRecord *b) {
+        if (a->n_moved != b->n_moved)
+                return false;
+        for (size_t i = 0; i < a->n_moved; i++)
+                if (!record_sample_equal(&a->moved[i], &b->moved[i]))
+                        return false;
+        return true;
+}
+
 static inline bool record_rest_equal(const SnapshotRecord *a, const SnapshotRecord *b) {
         if (a->n_cgroups != b->n_cgroups || !record_name_equal(a->host, b->host) ||
             !record_name_equal(a->psi, b->psi) || !record_name_equal(a->sched_ext, b->sched_ext) ||
@@ -326,6 +352,13 @@ static inline void record_write_dead(const SnapshotRecord *record, SnapshotWrite
                             "every row of the dead that was read can be written");
         fuzz_expect(snapshot_writer_rows(writer, SNAPSHOT_SECTION_DEAD, buffer_span(&text)) == 0,
                     "every row of the dead that was read can be written");
+        buffer_clear(&text);
+        for (size_t i = 0; i < record->n_moved; i++)
+                fuzz_expect((i == 0 || buffer_append_byte(&text, ',') == 0) &&
+                                    moved_row_encode(&text, &record->moved[i]) == 0,
+                            "every row of the moved that was read can be written");
+        fuzz_expect(snapshot_writer_rows(writer, SNAPSHOT_SECTION_MOVED, buffer_span(&text)) == 0,
+                    "every row of the moved that was read can be written");
         buffer_done(&text);
 }
 

@@ -46,6 +46,8 @@ typedef struct Visited {
         size_t n_threads;
         DeadRow dead[MAX_VISITS]; /* the same */
         size_t n_dead;
+        ThreadSample moved[MAX_VISITS]; /* the same */
+        size_t n_moved;
         LedgerSummary ledger;
         unsigned n_ledgers;
         Span paths[MAX_VISITS], stats[MAX_VISITS];
@@ -121,6 +123,15 @@ static inline int visited_dead(void *userdata, const DeadRow *row) {
         return 0;
 }
 
+static inline int visited_moved(void *userdata, const ThreadSample *ended) {
+        Visited *visited = userdata;
+
+        ck_assert_uint_lt(visited->n_moved, MAX_VISITS);
+        visited_keep(visited, ended, &visited->moved[visited->n_moved++]);
+        visited_note(visited, 'm');
+        return 0;
+}
+
 static inline int visited_cgroup(void *userdata, Span path, Span stats) {
         Visited *visited = userdata;
 
@@ -187,6 +198,7 @@ static const SnapshotVisitor visited_all = {
         .on_thread = visited_thread,
         .on_ledger = visited_ledger,
         .on_dead = visited_dead,
+        .on_moved = visited_moved,
         .on_cgroup = visited_cgroup,
         .on_host = visited_host,
         .on_host_part = visited_host_part,

@@ -150,6 +150,7 @@ static const char *const members[] = {
         "lost_marks",
         "lost_records",
         "dead",
+        "moved",
         "cgroup_stats",
         "psi",
         "sched_ext",
@@ -210,7 +211,9 @@ START_TEST(an_empty_document_has_all_its_members) {
                 "\"uninterruptible_count\"],\"rows\":[]},\"ledger\":null,"
                 "\"dead\":{\"columns\":[\"pcomm\",\"comm\",\"cgroup\",\"kthread\",\"self\",";
         static const char rest[] =
-                "\"uninterruptible_count\"],\"rows\":[]},\"cgroup_stats\":{},\"psi\":null,"
+                "\"uninterruptible_count\"],\"rows\":[]},\"moved\":{\"columns\":[\"tid\",\"tgid\","
+                "\"start_time_clock_ticks\",\"pcomm\",\"comm\",\"cgroup\",\"kthread\",\"self\"],"
+                "\"rows\":[]},\"cgroup_stats\":{},\"psi\":null,"
                 "\"sched_ext\":null,\"probe_summary\":null,\"sources\":[{\"name\":\"stat\",";
         static const char end[] = "],\"end\":{\"endRealtimeNs\":12,\"threads\":0,\"processes\":0}}";
         Buffer document;

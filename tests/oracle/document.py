@@ -58,6 +58,11 @@ class DeadRow:
     values: dict
 
 
+def rows_of(table):
+    for cells in table["rows"]:
+        yield {name: cell for name, cell in zip(table["columns"], cells) if cell is not None}
+
+
 class Snapshot:
     def __init__(self, path):
         self.path = pathlib.Path(path)
@@ -73,11 +78,10 @@ class Snapshot:
         self.ledger_id = self.head.get("ledgerId")
         self.ledger = self.document.get("ledger")
         self.dead = list(self._dead())
+        self.moved = dict(self._moved())
 
     def _threads(self):
-        table = self.document["threads"]
-        for cells in table["rows"]:
-            row = {name: cell for name, cell in zip(table["columns"], cells) if cell is not None}
+        for row in rows_of(self.document["threads"]):
             values = {name: row[name] for name in METRICS if name in row}
             values["thread_count"] = 1
             yield Thread(row["tid"], row["tgid"], row["start_time_clock_ticks"], row.get("pcomm", ""),
@@ -85,12 +89,17 @@ class Snapshot:
                          row.get("self", False), values)
 
     def _dead(self):
-        table = self.document.get("dead") or {"rows": []}
-        for cells in table["rows"]:
-            row = {name: cell for name, cell in zip(table["columns"], cells) if cell is not None}
+        for row in rows_of(self.document.get("dead") or {"rows": []}):
             counts = [row[name] for name in "exits lives_ns accounted young young_run_ns".split()]
             yield DeadRow(row.get("pcomm", ""), row.get("comm", ""), row.get("cgroup", ""), row.get("kthread", False),
                           row.get("self", False), *counts, {name: row[name] for name in METRICS if name in row})
+
+    def _moved(self):
+        """(life, names) of threads that ended under others than a capture saw them with."""
+        for row in rows_of(self.document.get("moved") or {"rows": []}):
+            names = {"pcomm": row.get("pcomm", ""), "comm": row.get("comm", ""), "cgroup": row.get("cgroup", ""),
+                     "kthread": row.get("kthread", False), "own": row.get("self", False)}
+            yield (row["tid"], row["start_time_clock_ticks"]), names
 
     def host_rows(self, part, item):
         """{name of an item: {column: number}} of host_cpu, host_disk or host_network; None without that part."""

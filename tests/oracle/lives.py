@@ -126,6 +126,9 @@ def follow(before, after):
     there, here = ({thread.life: thread for thread in copy.deepcopy(snapshot.threads)} for snapshot in (before, after))
     lives = [Life(there.get(life), here.get(life)) for life in dict.fromkeys([*there, *here])]
     for life in lives:
+        if life.after is None and share_ledger(before, after):
+            # It is called by the names under which the ledger has it.
+            life.before = dataclasses.replace(life.before, **after.moved.get(life.before.life, {}))
         for thread in (life.before, life.after) if ignored else ():
             for name in ignored if thread else ():
                 thread.values.pop(name, None)

@@ -22,6 +22,7 @@ SCHEDSTATS = [name for name in METRICS if name.startswith((
     "nr_wakeups", "nr_failed", "nr_forced", "wait_sum", "wait_count", "wait_max", "voluntary_sleep", "sleep_max", "block_",
     "iowait_", "exec_max", "slice_max", "core_forceidle"))]
 DELAYS = [name for name in METRICS if "_delay_" in name and not name.startswith(("cpu_", "irq_"))]
+MOVED = "tid tgid start_time_clock_ticks pcomm comm cgroup kthread self".split()
 GROUPS_OF_COLUMNS = {
     "schedstats": SCHEDSTATS,
     "delays": DELAYS,
@@ -53,10 +54,15 @@ class Worker:
         self.pace = rng.choice([0, 0.1, 0.5, 1])
         self.values = {name: 0 for name in COUNTERS}
         self.lacks = set()  # metrics that were not measured
+        self.seen = set()  # names that captures saw it with
         for name, metric in METRICS.items():
             if metric.rule.startswith(("Max", "Min")):
                 self.values[name] = 0
         self.find()
+
+    @property
+    def names(self):
+        return self.pcomm, self.comm, self.cgroup
 
     def find(self):
         """What holds at a moment."""
@@ -121,10 +127,17 @@ class Ledger:
         self.has_cgroups = rng.random() < 0.75  # messages of taskstats have none
         self.generation = 0
         self.rows = {}
+        self.moved = []  # rows of threads that ended under other names than captures saw
+
+    def note(self, worker):
+        """Only programs can tell, and their list has room for so many."""
+        if self.has_cgroups and worker.seen - {worker.names} and self.rng.random() < 0.8:
+            self.moved.append([worker.tid, worker.tgid, worker.start, *worker.names, worker.kthread, worker.own])
 
     def enter(self, worker, lived_ns, is_young):
         cgroup = worker.cgroup if self.has_cgroups else None
         key = worker.pcomm, worker.comm, cgroup, worker.kthread, worker.own
+        self.note(worker)
         row = self.rows.setdefault(key, dict.fromkeys("exits lives_ns accounted young young_run_ns".split(), 0))
         row["exits"] += 1
         row["accounted"] += 1
@@ -154,7 +167,8 @@ class Ledger:
         self.n_folded += self.rng.random() < 0.15
         exits = sum(row["exits"] for row in self.rows.values())
         return ({"ledger": {"generation": self.generation, "exits": exits, "folded_rows": self.n_folded, **none},
-                 "dead": {"columns": columns, "rows": rows}},
+                 "dead": {"columns": columns, "rows": rows},
+                 "moved": {"columns": MOVED, "rows": self.moved.copy()}},
                 {"ledgerId": self.id, "ledgerSinceBoottimeNs": self.since_ns})
 
 
@@ -380,6 +394,8 @@ class Host:
             ledger, ledger_head = self.ledger.document(self.without)
         if self.waits_since_ns is not None:
             ledger_head["waitsSinceBoottimeNs"] = self.waits_since_ns
+        for worker in self.workers.values():
+            worker.seen.add(worker.names)
         rows = self.rows()
         columns = IDENTITY + [name for name in METRICS if name != "thread_count"]
         took = self.rng.randrange(10**6, 10**8)

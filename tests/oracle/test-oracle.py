@@ -44,7 +44,7 @@ class Bench:
     def __init__(self, directory):
         self.directory = directory
         self.daemon = Daemon(directory)
-        self.n_compared = self.n_cut = 0
+        self.n_compared = self.n_cut = self.n_moved = 0
         self.differences = []
 
     def __enter__(self):
@@ -89,7 +89,8 @@ class Bench:
             self.differences.append(f"{words} by {axis}: is not in the order of weights")
 
     def report(self):
-        print(f"# seed {SEED}: {self.n_compared} answers, {len(self.differences)} differences", flush=True)
+        print(f"# seed {SEED}: {self.n_compared} answers, {len(self.differences)} differences, {self.n_moved} threads of other "
+              f"names in the end, {self.n_cut} accounts cut", flush=True)
         expect(not self.differences, f"{len(self.differences)} differences",
                *(f"\n{text}" for text in self.differences[:SHOWN]))
 
@@ -123,6 +124,7 @@ def make_pairs(bench, number):
         elif host.rng.random() < 0.3:
             host.change_sources()
         pairs.append((before, bench.add(host.capture(), f"h{number}-{pair}b")))
+        bench.n_moved += sum(life.after is None and life.before.life in pairs[-1][1].moved for life in follow(*pairs[-1]))
         host.live(host.rng.randrange(1, 100) * made.SECOND_NS)
     return pairs
 
@@ -140,6 +142,7 @@ def pairs_agree():
                 bench.check(answer.totals(*pair, axis), axis, "compare", *map(name_of, pair), "--totals")
                 bench.check(answer.state(pair[1], axis), axis, "show", name_of(pair[1]))
         bench.report()
+        expect(bench.n_moved or HOSTS < 10, "nobody ended under another name")
 
 
 @test

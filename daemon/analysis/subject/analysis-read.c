@@ -118,6 +118,7 @@ typedef struct ReadSide {
         Side side;
         JudgeTime time;
         bool lacks_waits;                  /* those of the two snapshots cannot be subtracted */
+        const MovedList *moved;            /* of a window whose ledger takes part; else NULL */
         uint64_t implausible[_SOURCE_MAX]; /* values, by source */
 } ReadSide;
 
@@ -208,6 +209,9 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
                 if (at->lacks_waits)
                         drop_waits(&judged[i]);
         }
+        /* What it had done by then is in the ledger under the names that it ended with. */
+        if (!after && at->moved)
+                moved_list_rename(at->moved, &judged[SIDE_BEFORE]);
         if (before && after)
                 judge_life(times, &judged[SIDE_BEFORE], &judged[SIDE_AFTER]);
         else
@@ -264,12 +268,21 @@ int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
         return r;
 }
 
+/* What a first pass finds has to be known before the two are read side by side. */
+static int look_ahead(AnalysisRead *read, Subject *subject) {
+        static const SubjectVisitor nothing;
+
+        if (subject->passed)
+                return 0;
+        read->culprit = subject;
+        return subject_pass(subject, &nothing, NULL);
+}
+
 int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
+        bool has_ledger = read->visitor->on_dead && subjects_share_ledger(before, after);
         const SubjectVisitor visitor = {
                 .on_thread = read_part,
-                .on_dead = read->visitor->on_dead && subjects_share_ledger(before, after)
-                                   ? read_dead
-                                   : NULL,
+                .on_dead = has_ledger ? read_dead : NULL,
                 .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
         };
         Subject *const subjects[SIDES] = { before, after };
@@ -278,8 +291,12 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
         unsigned culprit = 0;
         int r;
 
+        r = has_ledger ? look_ahead(read, after) : 0;
+        if (r != 0)
+                return r;
         for (unsigned i = 0; i < SIDES; i++) {
                 at[i] = read_side_of(read, (Side) i, subjects[i]);
+                at[i].moved = has_ledger ? &after->moved : NULL;
                 at[i].lacks_waits = !subjects_share_waits(before, after);
                 sides[i] = (MergeSide){ subjects[i], &visitor, &at[i] };
         }

@@ -38,6 +38,7 @@ void subject_done(Subject *subject) {
                 buffer_done(&subject->host_parts[i]);
         buffer_done(&subject->sched_ext);
         buffer_done(&subject->probe_summary);
+        moved_list_done(&subject->moved);
 }
 
 void fault_of_errno(SnapshotFault *fault, int error) {
@@ -214,6 +215,12 @@ static int pass_on_dead(void *userdata, const DeadRow *row) {
         return pass->visitor->on_dead(pass->userdata, row);
 }
 
+static int pass_on_moved(void *userdata, const ThreadSample *ended) {
+        Subject *subject = ((SubjectPass *) userdata)->subject;
+
+        return subject->passed ? 0 : moved_list_add(&subject->moved, ended);
+}
+
 static int pass_on_cgroup(void *userdata, Span path, Span stats_json) {
         SubjectPass *pass = userdata;
 
@@ -321,6 +328,7 @@ int subject_pass_new(Subject *subject, const SubjectVisitor *visitor, void *user
                 .userdata = userdata,
                 .document = { .on_ledger = pass_on_ledger,
                               .on_dead = visitor->on_dead ? pass_on_dead : NULL,
+                              .on_moved = pass_on_moved,
                               .on_cgroup = visitor->on_cgroup ? pass_on_cgroup : NULL,
                               .on_host = pass_on_host,
                               .on_host_part = pass_on_host_part,

@@ -25,6 +25,7 @@
 #include "spool/snapshot-file.h"
 #include "analysis/host/host-totals.h"
 #include "analysis/group/side.h"
+#include "analysis/subject/moved-list.h"
 
 enum {
         SUBJECT_OK,
@@ -49,6 +50,7 @@ typedef struct Subject {
         bool has_sources; /* otherwise the table says that none are recorded */
         SourceTable sources;
         LedgerSummary ledger; /* zeroed: there is none */
+        MovedList moved;
 
         /* Set when reading failed, to distinguish it from an error of the visitor. */
         int read_error;

@@ -14,11 +14,12 @@ _Static_assert(ENOENT == 2, "the code below returns it");
 #define SPAN_BYTES(text) \
         { (text), sizeof(text) - 1 }
 
+/* The first of a kind of instruction in @code that uses the first argument: its number. */
+typedef bool (*HeapFind)(Span code, uint64_t *ret);
+
 typedef struct HeapDecoder {
         uint16_t machine;
-        size_t step;                                    /* instructions begin at its multiples */
-        bool (*load)(Span code, uint64_t *ret);         /* whether @code begins with a load */
-        bool (*make_address)(Span code, uint64_t *ret); /* likewise */
+        HeapFind load, address;
 } HeapDecoder;
 
 static uint32_t word_at(Span code, size_t at) {
@@ -83,37 +84,75 @@ static bool x86_make_address(Span code, uint64_t *ret) {
                (byte_at(code, 1) == 0x81 && x86_take_number(code, 3, 4, ret));
 }
 
-/* aarch64, whose first argument is in x0 */
-
-/* ldr register, [x0, #number * 8] */
-static bool arm_load(Span code, uint64_t *ret) {
-        uint32_t word;
-
-        if (code.n < 4)
-                return false;
-        word = word_at(code, 0);
-        if ((word & UINT32_C(0xffc003e0)) != UINT32_C(0xf9400000))
-                return false;
-        *ret = (uint64_t) (word >> 10 & 0xfff) * 8;
-        return *ret > 0;
+/* An instruction may begin at any byte. */
+static bool x86_find(Span code, HeapFind take, uint64_t *ret) {
+        for (; code.n > 0; code = (Span){ code.bytes + 1, code.n - 1 })
+                if (take(code, ret))
+                        return true;
+        return false;
 }
 
-/* add register, x0, #number, perhaps shifted left by 12 */
-static bool arm_make_address(Span code, uint64_t *ret) {
-        uint32_t word;
+static bool x86_find_load(Span code, uint64_t *ret) {
+        return x86_find(code, x86_load, ret);
+}
 
-        if (code.n < 4)
-                return false;
-        word = word_at(code, 0);
-        if ((word & UINT32_C(0xff8003e0)) != UINT32_C(0x91000000))
-                return false;
+static bool x86_find_address(Span code, uint64_t *ret) {
+        return x86_find(code, x86_make_address, ret);
+}
+
+/* aarch64, whose first argument is in x0, from where it may be moved: the result belongs there */
+
+/* ldr register, [@base, #number * 8] */
+static bool arm_load(uint32_t word, unsigned *base, uint64_t *ret) {
+        *base = word >> 5 & 31;
+        *ret = (uint64_t) (word >> 10 & 0xfff) * 8;
+        return (word & UINT32_C(0xffc00000)) == UINT32_C(0xf9400000) && *ret > 0;
+}
+
+/* add register, @base, #number, perhaps shifted left by 12 */
+static bool arm_make_address(uint32_t word, unsigned *base, uint64_t *ret) {
+        *base = word >> 5 & 31;
         *ret = (uint64_t) (word >> 10 & 0xfff) << (word >> 22 & 1 ? 12 : 0);
-        return *ret > 0;
+        return (word & UINT32_C(0xff800000)) == UINT32_C(0x91000000) && *ret > 0;
+}
+
+/* mov @to, @from */
+static bool arm_move(uint32_t word, unsigned *to, unsigned *from) {
+        *to = word & 31;
+        *from = word >> 16 & 31;
+        return (word & UINT32_C(0xffe0ffe0)) == UINT32_C(0xaa0003e0);
+}
+
+static bool arm_find(Span code, bool (*take)(uint32_t word, unsigned *base, uint64_t *ret),
+                     uint64_t *ret) {
+        uint32_t holders = 1u << 0; /* the registers that had the argument */
+
+        for (; code.n >= 4; code = (Span){ code.bytes + 4, code.n - 4 }) {
+                uint32_t word = word_at(code, 0);
+                unsigned base, to, from;
+                uint64_t number;
+
+                if (take(word, &base, &number) && holders >> base & 1) {
+                        *ret = number;
+                        return true;
+                }
+                if (arm_move(word, &to, &from) && holders >> from & 1)
+                        holders |= 1u << to;
+        }
+        return false;
+}
+
+static bool arm_find_load(Span code, uint64_t *ret) {
+        return arm_find(code, arm_load, ret);
+}
+
+static bool arm_find_address(Span code, uint64_t *ret) {
+        return arm_find(code, arm_make_address, ret);
 }
 
 static const HeapDecoder decoders[] = {
-        { EM_X86_64, 1, x86_load, x86_make_address },
-        { EM_AARCH64, 4, arm_load, arm_make_address },
+        { EM_X86_64, x86_find_load, x86_find_address },
+        { EM_AARCH64, arm_find_load, arm_find_address },
 };
 
 /* What compilers make of "if (!config_stats) return ENOENT;", optimizing or not. */
@@ -143,24 +182,16 @@ static const HeapDecoder *find_decoder(uint16_t machine) {
         return NULL;
 }
 
-static bool find_first(Span code, size_t step, bool (*take)(Span code, uint64_t *ret),
-                       uint64_t *ret) {
-        for (; code.n >= step; code = (Span){ code.bytes + step, code.n - step })
-                if (take(code, ret))
-                        return true;
-        return false;
-}
-
 bool heap_code_find_load(uint16_t machine, Span code, uint64_t *ret) {
         const HeapDecoder *decoder = find_decoder(machine);
 
-        return decoder && find_first(code, decoder->step, decoder->load, ret);
+        return decoder && decoder->load(code, ret);
 }
 
 bool heap_code_find_address(uint16_t machine, Span code, uint64_t *ret) {
         const HeapDecoder *decoder = find_decoder(machine);
 
-        return decoder && find_first(code, decoder->step, decoder->make_address, ret);
+        return decoder && decoder->address(code, ret);
 }
 
 bool heap_code_is_refusal(uint16_t machine, Span code) {

@@ -54,7 +54,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef ARCH_SET_FS
+#if defined(__x86_64__) && !defined(ARCH_SET_FS)
 #define ARCH_SET_FS 0x1002 /* asm/prctl.h, which musl has not got */
 #endif
 

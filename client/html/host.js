@@ -7,6 +7,7 @@
 const DISKS_SHOWN = 8;
 const CPUS_SHOWN = 256;
 const LIMITS_SHOWN = 12;
+const LEAST_OWN = 0.005;
 const COVERED = [
   ["survivedNs", "threads that lived on"],
   ["bornNs", "threads born in it"],
@@ -51,6 +52,8 @@ function coverageNodes({name, value, elapsedNs}) {
   const head = share === null
     ? `Threads ran on ${formatCpus(value.attributedNs, elapsedNs)} CPUs; how much the host used was not read.`
     : `Threads of the snapshots account for ${formatShare(share)} of the ${formatCpus(value.cpuUsedNs, elapsedNs)} CPUs that the host used.`;
+  const own = isNumber(value.ownNs) && Number(value.ownNs) / elapsedNs >= LEAST_OWN &&
+    `${formatCpus(value.ownNs, elapsedNs)} of that was ctprof itself, with its callers, which groups leave out.`;
   const unseen = COVERED.filter(([key]) => !isNumber(value[key]) && key !== "notAttributedNs").map(([, text]) => text);
   const storage = isNumber(value.storageUsedBytes) && isNumber(value.storageAttributedBytes) &&
     `Of ${formatQuantity(value.storageUsedBytes, "bytes")} that disks moved, threads claim ` +
@@ -61,6 +64,7 @@ function coverageNodes({name, value, elapsedNs}) {
     make("p", {class: "legend"}, said.map(([key, text]) =>
       make("span", {}, make("i", {class: "swatch cover" + COVERED.findIndex(([other]) => other === key)}), text))),
     unseen.length > 0 && note(`Not observed, and so not attributed: ${unseen.join(", ")}.`),
+    own && make("p", {}, own),
     storage && make("p", {}, storage),
   ];
 }

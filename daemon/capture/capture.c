@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -125,17 +123,6 @@ static void describe_host(Head *head, const HostContext *host) {
         head->has_page_size = host->page_size != 0;
 }
 
-/* The executable of this job, in the form in which taskstats and statx(2) tell it of others. */
-static void find_own_executable(CaptureHost *host) {
-        struct statx file;
-
-        if (statx(host->proc_fd, "self/exe", AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
-                return;
-        host->has_self_exe = true;
-        host->self_exe_dev = makedev(file.stx_dev_major, file.stx_dev_minor);
-        host->self_exe_inode = file.stx_ino;
-}
-
 static void choose_backend(Capture *capture) {
         for (size_t i = 0; !capture->backend; i++) {
                 assert(i < ELEMENTSOF(backends)); /* the last one works everywhere */
@@ -190,7 +177,6 @@ static int look_around(Capture *capture, Head *head) {
                 return -ENOMEM;
         cgroup_v1_read(options->proc_fd, capture->cgroup_v1);
         gates_read(options->proc_fd, system, &host, capture->host.cgroupfs, &capture->host.gates);
-        find_own_executable(&capture->host);
         choose_backend(capture);
         (void) snprintf(head->backend, sizeof(head->backend), "%s", capture->backend->name);
         r = open_ledger(capture);

@@ -33,7 +33,11 @@ int exit_ledger_new(const ExitLedgerSetup *setup, ExitLedger **ret) {
                 return -EIO;
         process_names_init(&ledger->names, setup->proc_fd);
         ledger->since_ns = setup->now_ns;
-        ledger->context = (ExitContext){ .begun_ns = setup->now_ns, .self = setup->self };
+        ledger->context = (ExitContext){
+                .begun_ns = setup->now_ns,
+                .self = setup->self,
+                .own = setup->own,
+        };
         *ret = TAKE_PTR(ledger);
         return 0;
 }
@@ -51,8 +55,6 @@ ExitLedger *exit_ledger_free(ExitLedger *ledger) {
 static void add(ExitLedger *ledger, ExitRecord *record, const char *process, size_t n) {
         memset(record->key.process, 0, sizeof(record->key.process));
         memcpy(record->key.process, process, MIN_OF(n, sizeof(record->key.process)));
-        if (ledger_is_of_client(&record->key))
-                record->key.flags |= LEDGER_OF_SELF;
         exit_table_add(&ledger->table, &record->key, &record->values);
 }
 

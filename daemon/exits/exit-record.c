@@ -153,6 +153,18 @@ static bool is_of_kernel(const Taskstats *stats, pid_t tid) {
                (!taskstats_get(stats, TASKSTATS_HIWATER_VM_KIB, &vm_kib) || vm_kib == 0);
 }
 
+/* A message does not tell when the process began, so its number alone counts. */
+static bool is_of_caller(const ExitContext *context, pid_t tgid) {
+        return context->own && tgid > 0 &&
+               ledger_own_has(context->own, (unsigned) tgid, LEDGER_OWN_ANY_START,
+                              context->now_ns) != 0;
+}
+
+static bool is_own(const ExitContext *context, pid_t tgid, pid_t parent) {
+        return context->self > 0 &&
+               (tgid == context->self || parent == context->self || is_of_caller(context, tgid));
+}
+
 ExitRecord exit_record_of(const TaskstatsExit *exit, const ExitContext *context) {
         const Taskstats *stats = &exit->stats;
         ExitRecord record = {
@@ -169,7 +181,8 @@ ExitRecord exit_record_of(const TaskstatsExit *exit, const ExitContext *context)
                 memcpy(record.key.thread, name, strnlen(name, sizeof(name)));
         if (is_of_kernel(stats, exit->tid))
                 record.key.flags |= LEDGER_OF_KERNEL;
-        if (context->self > 0 && (record.tgid == context->self || parent == context->self))
+        /* Where the kernel does not tell it, at least the first thread has the number. */
+        if (is_own(context, record.tgid > 0 ? record.tgid : record.tid, parent))
                 record.key.flags |= LEDGER_OF_SELF;
         return record;
 }

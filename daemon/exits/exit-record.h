@@ -19,9 +19,10 @@
 
 /* When the listener took it, and whose threads are ctprof's own. */
 typedef struct ExitContext {
-        uint64_t now_ns;   /* CLOCK_BOOTTIME */
-        uint64_t begun_ns; /* likewise: when the rows were last told */
-        pid_t self;        /* the main process; 0: it is not known */
+        uint64_t now_ns;      /* CLOCK_BOOTTIME */
+        uint64_t begun_ns;    /* likewise: when the rows were last told */
+        pid_t self;           /* the main process; 0: it is not known */
+        const LedgerOwn *own; /* borrowed: who calls; NULL: nobody tells */
 } ExitContext;
 
 typedef struct ExitRecord {

@@ -33,7 +33,7 @@
 
 #define PROFILER_SOCKET_NAME "varlink"
 /* Of what the vault holds (service/method); that of another version is closed. */
-#define PROFILER_LAYOUT "heap-1-tasks-2"
+#define PROFILER_LAYOUT "heap-1-tasks-3"
 
 /* What a step of the start returns besides a negative errno. */
 enum {
@@ -63,6 +63,7 @@ typedef struct Profiler {
         Disposal *disposal;
         Vault *vault;
         Workshop *workshop;
+        OwnProcesses *own;
         Service *service;
         Server *server;
         Listener *listener;
@@ -411,6 +412,7 @@ static int open_service(Profiler *profiler) {
                 .workshop = profiler->workshop,
                 .vault = profiler->vault,
                 .spool = profiler->spool,
+                .own = profiler->own,
                 .settings = settings_of_service(profiler->config, spool_dir_fd(profiler->spool)),
                 .is_private = profiler->connected,
                 .on_activity = on_activity,
@@ -438,6 +440,7 @@ static int open_server(Profiler *profiler) {
         if (r < 0)
                 return r;
         server_watch_empty(profiler->server, on_last_connection, profiler);
+        server_note_peers(profiler->server, profiler->own);
         if (profiler->connected)
                 return err_fold(server_adopt(profiler->server, TAKE_FD(profiler->socket_fd)));
         r = listener_new(profiler->event, profiler->socket_fd, profiler->server,
@@ -465,7 +468,8 @@ static int open_helpers(Profiler *profiler) {
         r = status_line_new(profiler->event, &profiler->status_line);
         if (r < 0)
                 return r;
-        return disposal_new(profiler->event, &profiler->disposal);
+        r = own_processes_new(&profiler->own);
+        return r < 0 ? r : disposal_new(profiler->event, &profiler->disposal);
 }
 
 static int open_all(Profiler *profiler) {
@@ -503,6 +507,7 @@ static void profiler_done(Profiler *profiler) {
                 service_stop(profiler->service);
         profiler->server = server_free(profiler->server);
         profiler->service = service_free(profiler->service);
+        profiler->own = own_processes_free(profiler->own);
         profiler->workshop = workshop_free(profiler->workshop);
         profiler->vault = vault_free(profiler->vault);
         profiler->disposal = disposal_free(profiler->disposal);

@@ -614,7 +614,7 @@ static int add_sources(Connection *connection) {
                          &connection->stalled_timer);
 }
 
-int connection_new(const ConnectionSetup *setup, int fd, Peer *peer, Connection **ret) {
+int connection_new(const ConnectionSetup *setup, int fd, const Peer *peer, Connection **ret) {
         _cleanup_(connection_freep) Connection *connection = NULL;
         _cleanup_(fd_closep) int owned_fd = fd;
         int r;
@@ -637,7 +637,7 @@ int connection_new(const ConnectionSetup *setup, int fd, Peer *peer, Connection 
         if (r < 0)
                 return r;
 
-        connection->peer = TAKE(*peer, ((Peer){ .pid = 0 }));
+        connection->peer = *peer;
         *ret = TAKE_PTR(connection);
         return 0;
 }
@@ -653,7 +653,6 @@ Connection *connection_free(Connection *connection) {
         if (connection->stream && connection_queued_bytes(connection) > 0)
                 (void) !frame_stream_write(connection->stream);
         frame_stream_free(connection->stream);
-        peer_done(&connection->peer);
         free(connection);
         return NULL;
 }

@@ -110,11 +110,9 @@ typedef struct ConnectionSetup {
 
 /* life */
 
-/*
- * Takes over @fd in any case, and the groups of @peer on success. @setup is borrowed for the
- * connection's life.
- */
-_must_check_ int connection_new(const ConnectionSetup *setup, int fd, Peer *peer, Connection **ret);
+/* Takes over @fd in any case. @setup is borrowed for the connection's life. */
+_must_check_ int connection_new(const ConnectionSetup *setup, int fd, const Peer *peer,
+                                Connection **ret);
 /* Sends what the socket takes at once, then closes; does not call on_hangup or on_closed. */
 Connection *connection_free(Connection *connection);
 DEFINE_CLEANUP(Connection *, connection_free);

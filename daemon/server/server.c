@@ -26,6 +26,7 @@ struct Server {
         LogLimit log_limit; /* for lines that a peer can cause */
         void (*on_empty)(void *userdata);
         void *on_empty_userdata;
+        OwnProcesses *own; /* borrowed; NULL: nobody asks who calls */
 };
 
 ServerLimits server_default_limits(void) {
@@ -141,6 +142,8 @@ static void on_closed(Connection *connection, void *owner) {
         while (server->connections[i] != connection)
                 i++;
         server->connections[i] = server->connections[--server->n_connections];
+        if (server->own)
+                own_processes_leave(server->own, connection_peer(connection));
         if (server->n_connections == 0 && server->on_empty)
                 server->on_empty(server->on_empty_userdata);
 }
@@ -208,6 +211,10 @@ void server_watch_empty(Server *server, void (*on_empty)(void *userdata), void *
         server->on_empty_userdata = userdata;
 }
 
+void server_note_peers(Server *server, OwnProcesses *own) {
+        server->own = own;
+}
+
 /* admission */
 
 static const char *admission_complaint(const Server *server, uid_t uid) {
@@ -234,7 +241,7 @@ static void send_busy(int fd, const char *reason) {
 
 int server_adopt(Server *server, int fd) {
         _cleanup_(fd_closep) int owned_fd = fd;
-        _cleanup_(peer_done) Peer peer = { .pid = 0 };
+        Peer peer;
         Connection *connection;
         const char *complaint;
         int r;
@@ -258,5 +265,7 @@ int server_adopt(Server *server, int fd) {
         if (r < 0)
                 return err_fold(r);
         server->connections[server->n_connections++] = connection;
+        if (server->own)
+                own_processes_enter(server->own, &peer);
         return 0;
 }

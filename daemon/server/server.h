@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "server/connection.h"
+#include "server/own-processes.h"
 
 typedef struct Server Server;
 
@@ -52,3 +53,5 @@ _must_check_ int server_adopt(Server *server, int fd);
 unsigned server_n_connections(const Server *server);
 /* Calls @on_empty each time the last connection has ended. */
 void server_watch_empty(Server *server, void (*on_empty)(void *userdata), void *userdata);
+/* Who connects from now on is in @own, which is borrowed, until the connection ends. */
+void server_note_peers(Server *server, OwnProcesses *own);

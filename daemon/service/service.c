@@ -228,6 +228,7 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                         .workshop = setup->workshop,
                         .vault = setup->vault,
                         .spool = setup->spool,
+                        .own = setup->own,
                         .settings = setup->settings,
                         .is_private = setup->is_private,
                 },

@@ -23,6 +23,7 @@ typedef struct ServiceSetup {
         Workshop *workshop; /* borrowed */
         Vault *vault;       /* borrowed */
         Spool *spool;       /* borrowed */
+        OwnProcesses *own;  /* borrowed: who calls; NULL: nobody keeps that */
         DeskSettings settings;
         bool is_private; /* serves one caller, with the privileges of that caller */
         /* Called after jobs started or ended; may be NULL. */

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,6 +42,8 @@ typedef struct Listener {
         ExitSocket *socket;
         ExitLedger *ledger;
         int proc_fd;
+        int own_fd;           /* owned; negative: nobody tells who calls */
+        const LedgerOwn *own; /* of @own_fd, mapped */
         ExitBatch batch;
 } Listener;
 
@@ -48,6 +51,9 @@ static void listener_done(Listener *listener) {
         listener->socket = exit_socket_free(listener->socket);
         listener->ledger = exit_ledger_free(listener->ledger);
         listener->proc_fd = fd_close(listener->proc_fd);
+        if (listener->own)
+                (void) munmap((void *) (uintptr_t) listener->own, sizeof(LedgerOwn));
+        listener->own_fd = fd_close(listener->own_fd);
 }
 
 static uint64_t now_ns(void) {
@@ -83,11 +89,27 @@ static const char *find_refusal(int r) {
         }
 }
 
+static int map_own(Listener *listener) {
+        void *memory;
+
+        if (listener->own_fd < 0)
+                return 0;
+        memory = mmap(NULL, sizeof(LedgerOwn), PROT_READ, MAP_SHARED, listener->own_fd, 0);
+        if (memory == MAP_FAILED)
+                return -errno;
+        listener->own = memory;
+        return 0;
+}
+
 static int listener_open(Listener *listener) {
         ExitLedgerSetup setup = { .self = getppid(), .max_rows = EXIT_TABLE_MAX_ROWS };
         char cpus[CPUS_BYTES];
         int r;
 
+        r = map_own(listener);
+        if (r < 0)
+                return r;
+        setup.own = listener->own;
         r = read_possible_cpus(cpus);
         if (r == 0)
                 r = exit_socket_open(cpus, &listener->socket);
@@ -185,10 +207,14 @@ static int listen_on(Listener *listener) {
 }
 
 static int work_listen(Work *work) {
-        _cleanup_(listener_done) Listener listener = { .work = work, .proc_fd = -EBADF };
+        static const Parameter table[] = {
+                { JOB_KEY_OWN_PROCESSES, PARAMETER_DESCRIPTOR, false, offsetof(Listener, own_fd) },
+        };
+        _cleanup_(listener_done)
+                Listener listener = { .work = work, .proc_fd = -EBADF, .own_fd = -EBADF };
         int r;
 
-        r = work_decode(work, NULL, 0, NULL);
+        r = work_decode(work, table, ELEMENTSOF(table), &listener);
         if (r == 0)
                 r = listener_open(&listener);
         if (r != 0)

@@ -104,6 +104,7 @@
 #define JOB_KEY_NO_EXITS "noExits"   /* why there is no such line, where there should be one */
 #define JOB_KEY_WAITS "waits"        /* load what counts waits */
 #define JOB_KEY_SELF_PIDS "selfPids"
+#define JOB_KEY_OWN_PROCESSES "ownProcesses"
 #define JOB_KEY_ROTATED "rotated" /* names that had to make room */
 #define JOB_KEY_SOURCES "sources" /* what the capture said of them; part of the answer */
 #define JOB_KEY_SAMPLE "sample"   /* what a probe looked at; part of the answer */

@@ -218,6 +218,58 @@ def described():
         expect_equal((states["exits"]["state"], states["waits"]["state"]), ("not-requested", "not-requested"))
 
 
+# It does some work, once connected, hangs up or not, does more, and ends.
+CALLER = """
+import socket, sys, time
+with open("/proc/self/comm", "w") as comm:
+    comm.write(sys.argv[1])
+sys.stdin.readline()
+line = socket.socket(socket.AF_UNIX)
+if sys.argv[2] != "stranger":
+    line.connect(sys.argv[3])
+print(flush=True)
+sys.stdin.readline()
+if sys.argv[2] == "left":
+    line.close()
+end = time.thread_time() + 0.5
+while time.thread_time() < end:
+    pass
+"""
+CALLERS = {"ctprofctl": "stranger", "ctprof-left": "left", "ctprof-caller": "connected"}
+
+
+@test
+def whose_name_hides_nothing():
+    """who is called as our client is in a row as everybody, also who called before it worked; who is connected is not, and that is said"""
+    with daemon() as (ctl, directory):
+        processes = {}
+        try:
+            for name, what in CALLERS.items():
+                processes[name] = subprocess.Popen([sys.executable, "-c", CALLER, name, what, str(ctl.socket)],
+                                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+            expect_equal(ctl("capture", "--backend", "bpf", "--tag", "a").status, 0)
+            for process in processes.values():
+                process.stdin.write("\n")
+                process.stdout.readline()
+            _, living, _ = ledgers.capture(ctl, directory)
+            marks = {row["pcomm"]: row["self"] for row in living if row["tgid"] in {process.pid for process in processes.values()}}
+            expect_equal(marks, {"ctprofctl": False, "ctprof-left": True, "ctprof-caller": True}, "among the living")
+            for process in processes.values():
+                process.communicate("\n", timeout=60)
+        finally:
+            for process in processes.values():
+                end(process.pid)
+                process.wait()
+        _, _, dead = ledgers.capture(ctl, directory)
+        burnt = {name: {row["self"] for row in dead if row["pcomm"] == name and row["run_time_ns"] >= 500e6} for name in CALLERS}
+        expect_equal(burnt, {"ctprofctl": {False}, "ctprof-left": {False}, "ctprof-caller": {True}}, "in the ledger")
+        expect_equal(ctl("capture", "--backend", "bpf", "--tag", "b").status, 0)
+        document = ctl("compare", "a", "b", "--group-by", "comm", "--json").json()
+        expect(5e8 <= document["coverage"]["ownNs"] < 9e8, document["coverage"])
+        text = ctl("compare", "a", "b").out
+        expect(" its own)" in " ".join(text.split()), text)
+
+
 READER = """
 import mmap, os, random, sys
 file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)

@@ -13,6 +13,7 @@
 
 /* Below these, things are too small to stand in the first lines. */
 #define LEAST_SHARE 0.01     /* of the CPUs, of the time, of swap space in use */
+#define LEAST_OWN 0.005      /* CPUs */
 #define LEAST_SPREAD 30      /* percent between the busiest and the idlest CPU */
 #define LEAST_NETWORK 1024.0 /* bytes a second */
 #define FULL_COVERAGE 95     /* percent: the rest needs no words */
@@ -255,6 +256,23 @@ static bool lacks_run_times(const HostSide sides[], size_t n_sides) {
         return false;
 }
 
+/*
+ * " (0.02 its own)": what ctprof and its callers did is in no group unless --self is given, so that
+ * it is said. Nobody misses less than what rounds to 0.01.
+ */
+static void append_own(Buffer *line, const HostSide sides[], size_t n_sides) {
+        double own[2] = {};
+
+        for (size_t i = 0; i < n_sides; i++)
+                if (sides[i].elapsed_ns > 0 && number_of(sides[i].coverage, "ownNs", &own[i]))
+                        own[i] /= (double) sides[i].elapsed_ns;
+        if (own[0] < LEAST_OWN && own[n_sides - 1] < LEAST_OWN)
+                return;
+        buffer_append_text(line, " (");
+        append_change(line, compact_append_cpus, own[0], own[n_sides - 1]);
+        buffer_append_text(line, " its own)");
+}
+
 /* "; ctprof saw 41 % of it: 0.96 went to …", after the CPUs that were used */
 static void append_coverage(Buffer *line, const HostSide sides[], size_t n_sides) {
         const HostSide *last = &sides[n_sides - 1];
@@ -270,6 +288,7 @@ static void append_coverage(Buffer *line, const HostSide sides[], size_t n_sides
         buffer_append_text(line, is_first ? "ctprof saw " : "; ctprof saw ");
         append_change(line, compact_append_percent, from, to);
         buffer_append_text(line, is_first ? " of the CPU time" : " of it");
+        append_own(line, sides, n_sides);
         if (n_sides == 2 || to >= FULL_COVERAGE ||
             !number_of(last->coverage, "notAttributedNs", &missed_ns))
                 return;

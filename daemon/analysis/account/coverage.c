@@ -34,6 +34,8 @@ static void add_all_dead(Coverage *coverage, const ThreadSample *sample, uint64_
 
         add_dead(kernel ? &coverage->dead_kernel_ns : &coverage->dead_ns, sample,
                  METRIC_run_time_ns, sign);
+        if (sample->self)
+                add_dead(&coverage->dead_own_ns, sample, METRIC_run_time_ns, sign);
         add_dead(&coverage->dead_waiting_ns, sample, METRIC_wait_time_ns, sign);
         add_dead(&coverage->dead_read_bytes, sample, METRIC_read_bytes, sign);
         add_dead(&coverage->dead_write_bytes, sample, METRIC_write_bytes, sign);
@@ -70,6 +72,8 @@ void coverage_add(Coverage *coverage, const ThreadSample *before, const ThreadSa
         else
                 run_time = before ? &coverage->survived_ns : &coverage->born_ns;
         add(run_time, before, after, METRIC_run_time_ns);
+        if (after->self || (before && before->self))
+                add(&coverage->own_ns, before, after, METRIC_run_time_ns);
         add(&coverage->waiting_ns, before, after, METRIC_wait_time_ns);
         add(&coverage->read_bytes, before, after, METRIC_read_bytes);
         add(&coverage->write_bytes, before, after, METRIC_write_bytes);
@@ -147,6 +151,17 @@ static Amount attributed_ns(const Coverage *coverage) {
         return coverage_amount(&all);
 }
 
+/*
+ * What views leave out as ctprof's own. What a process had done before it called, and what nobody
+ * saw end, may leave the ended less than nothing: then they add nothing.
+ */
+static Amount own_ns(const Coverage *coverage, const CoverageLedger *ledger) {
+        Amount living = coverage_amount(&coverage->own_ns);
+
+        return living.known ? amount_add_known(living, dead_amount(&coverage->dead_own_ns, ledger))
+                            : living;
+}
+
 static Amount storage_bytes(const Coverage *coverage, const CoverageLedger *ledger) {
         Amount living = amount_add_known(coverage_amount(&coverage->read_bytes),
                                          coverage_amount(&coverage->write_bytes));
@@ -187,6 +202,7 @@ void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const Cov
                                                        "run time of all of them"
                                                      : ledger->absence);
         amount_write_json(writer, "kernelThreadsNs", kernel);
+        amount_write_json(writer, "ownNs", own_ns(coverage, ledger));
         amount_write_json(writer, "notAttributedNs",
                           amount_subtract(host->cpu_used_ns, attributed));
         amount_write_json(writer, "boundNs", bound_ns);

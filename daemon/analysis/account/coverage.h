@@ -48,12 +48,14 @@ typedef struct CoverageLedger {
 typedef struct Coverage {
         CoverageSum survived_ns, born_ns; /* run time of user threads */
         CoverageSum kernel_ns;            /* run time of kernel threads, survivors and born */
-        CoverageSum waiting_ns;           /* waiting for a CPU, of all threads */
+        CoverageSum own_ns;     /* of ctprof's own among the user threads: views leave these out */
+        CoverageSum waiting_ns; /* waiting for a CPU, of all threads */
         CoverageSum read_bytes, write_bytes;
 
         /* Of threads that ended; used only if the ledger is known. */
         CoverageDead dead_ns, dead_kernel_ns; /* run time of user and of kernel threads */
         CoverageDead young_ns;                /* of user threads that were born inside, too */
+        CoverageDead dead_own_ns;             /* of ctprof's own */
         CoverageDead dead_waiting_ns, dead_read_bytes, dead_write_bytes;
 } Coverage;
 

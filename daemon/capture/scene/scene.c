@@ -98,13 +98,15 @@ void scene_drop_broken_waits(const Scene *scene, ThreadSlot *slot) {
         thread_sample_drop(&slot->sample, METRIC_wait_sum);
 }
 
-/* A ctprof that another user runs is not on the list; its executable tells. */
+/*
+ * The list is as old as the capture, and jobs may have begun since. Neither the name nor the
+ * executable tells: everybody can give a process the one and run code of their own in the other.
+ */
 bool capture_host_owns(const CaptureHost *host, pid_t tgid, const ThreadSample *sample) {
         for (size_t i = 0; i < host->n_self_pids; i++)
                 if (host->self_pids[i] == tgid)
                         return true;
-        return host->has_self_exe && sample->has_exe && sample->exe_dev == host->self_exe_dev &&
-               sample->exe_inode == host->self_exe_inode;
+        return host->main_pid > 0 && sample->has_ppid && sample->ppid == host->main_pid;
 }
 
 TextPlace scene_add_text(Scene *scene, Span text) {

@@ -115,7 +115,7 @@ typedef struct CaptureHost {
         const CaptureSystem *system; /* borrowed */
         Cgroupfs *cgroupfs;          /* owned; NULL: no hierarchy is mounted */
         Gates gates;
-        /* Processes that belong to ctprof, and the executable that other instances of it run. */
+        /* Processes that belong to ctprof. */
         const pid_t *self_pids; /* borrowed */
         size_t n_self_pids;
         int sys_fd;          /* borrowed; may be negative */
@@ -123,8 +123,6 @@ typedef struct CaptureHost {
         Ledger *ledger;      /* owned; NULL: programs count neither exits nor waits */
         bool counts_zombies; /* the ledger has all zombies, which are not among the living then */
         pid_t main_pid;      /* of ctprof: its children are its jobs; 0: not known */
-        bool has_self_exe;
-        uint64_t self_exe_dev, self_exe_inode;
 } CaptureHost;
 
 /* Bytes in scene->texts, by offset because that buffer may move until all texts are in it. */

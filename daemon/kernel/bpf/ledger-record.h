@@ -101,7 +101,7 @@ enum {
 
 enum {
         LEDGER_OF_KERNEL = 1 << 0, /* threads of the kernel */
-        LEDGER_OF_SELF = 1 << 1,   /* of ctprofd, its jobs and its client */
+        LEDGER_OF_SELF = 1 << 1,   /* of ctprofd, its jobs and its callers (LedgerOwn) */
         LEDGER_OVERFLOW = 1 << 2,  /* threads that found no room for a row of their own */
         LEDGER_NAMELESS = 1 << 3,  /* rows of one cgroup that were put together, only in files */
 };
@@ -112,20 +112,6 @@ typedef struct LedgerKey {
         __u32 flags;     /* LEDGER_OF_KERNEL, ... */
         __u32 is_of_odd; /* the lowest bit of the generation in which the row grows */
 } LedgerKey;
-
-#define LEDGER_CLIENT_NAME "ctprofctl"
-
-/*
- * Our client is part of the measurement, and ends right after it. A name can be faked, but that
- * only hides the process from views. Without branches, as programs need it.
- */
-static inline int ledger_is_of_client(const LedgerKey *key) {
-        int difference = 0;
-
-        for (unsigned i = 0; i < sizeof(LEDGER_CLIENT_NAME); i++)
-                difference |= key->process[i] ^ LEDGER_CLIENT_NAME[i];
-        return difference == 0;
-}
 
 typedef struct LedgerValues {
         __u64 has;      /* what the kernel has: the same in all rows */
@@ -185,3 +171,52 @@ typedef struct LedgerControl {
         __u64 n_cgroups; /* noted paths, likewise */
         __u64 n_records; /* of this capture; those above LEDGER_MAX_RECORDS are lost */
 } LedgerControl;
+
+/* own */
+
+#define LEDGER_OWN_HOMES 1024 /* a power of two */
+#define LEDGER_OWN_TRIES 8
+#define LEDGER_OWN_PLACES (LEDGER_OWN_HOMES + LEDGER_OWN_TRIES - 1)
+/* A caller that hangs up and ends needs so long for that at most. */
+#define LEDGER_FAREWELL_NS 200000000ull
+
+typedef struct LedgerOwnPlace {
+        __u64 pid;
+        __u64 start_ticks;
+        __u64 until_ns; /* CLOCK_BOOTTIME; LEDGER_OWN_FOR_EVER while it is connected */
+} LedgerOwnPlace;
+
+#define LEDGER_OWN_FOR_EVER (1ull << 62)
+#define LEDGER_OWN_ANY_START (~0ull)
+
+/*
+ * The callers, which are part of the measurement for as long as they are connected, and with what
+ * is left of them right after it. The main process alone writes here. What a process is called does
+ * not matter: everybody can take any name. A process is in one of a few places that its number
+ * tells, for each thread that ends looks for its process.
+ */
+typedef struct LedgerOwn {
+        LedgerOwnPlace places[LEDGER_OWN_PLACES];
+} LedgerOwn;
+
+static inline __u32 ledger_own_home(__u32 pid) {
+        return pid & (LEDGER_OWN_HOMES - 1);
+}
+
+/*
+ * @start_ticks: of the process, as in its stat file, or LEDGER_OWN_ANY_START. Without comparisons,
+ * for each would make the verifier walk twice as far: the topmost bit is that of "less than".
+ */
+static inline __u32 ledger_own_has(const LedgerOwn *own, __u32 pid, __u64 start_ticks,
+                                   __u64 now_ns) {
+        const LedgerOwnPlace *place = &own->places[ledger_own_home(pid)];
+        __u64 any_start = 0 - (start_ticks >> 63), found = 0;
+
+        for (__u32 i = 0; i < LEDGER_OWN_TRIES; i++, place++) {
+                __u64 difference =
+                        (place->pid ^ pid) | ((place->start_ticks ^ start_ticks) & ~any_start);
+
+                found |= (difference - 1) & (now_ns - place->until_ns);
+        }
+        return (__u32) (found >> 63);
+}

@@ -71,6 +71,14 @@ struct {
         __type(value, LedgerCgroup);
 } cgroup_scratch SEC(".maps");
 
+struct {
+        __uint(type, BPF_MAP_TYPE_ARRAY);
+        __uint(max_entries, 1);
+        __uint(map_flags, BPF_F_MMAPABLE);
+        __type(key, __u32);
+        __type(value, LedgerOwn);
+} ledger_own SEC(".maps");
+
 /* What has been added. */
 typedef struct Mark {
         __u64 is_added, generation, is_young, is_finished;
@@ -420,9 +428,27 @@ static __noinline int note_cgroup(struct task_struct *task) {
         return 0;
 }
 
+/* our own */
+
+static __noinline int is_of_caller(__u32 pid, __u64 start_ticks, __u64 now) {
+        __u32 zero = 0;
+        const LedgerOwn *own = bpf_map_lookup_elem(&ledger_own, &zero);
+
+        return own ? (int) ledger_own_has(own, pid, start_ticks, now) : 0;
+}
+
+static __always_inline __u32 is_own(struct task_struct *task, __u64 now) {
+        if (control.self == 0)
+                return 0;
+        if (task->tgid == control.self || task->real_parent->tgid == control.self)
+                return 1;
+        return (__u32) is_of_caller(task->tgid, task->group_leader->start_boottime / TASK_TICK_NS,
+                                    now);
+}
+
 /* the exit */
 
-static __always_inline void read_key(LedgerKey *key, struct task_struct *task) {
+static __always_inline void read_key(LedgerKey *key, struct task_struct *task, __u64 now) {
         struct task_struct *leader = task->group_leader;
 
         __builtin_memset(key, 0, sizeof(*key));
@@ -432,9 +458,7 @@ static __always_inline void read_key(LedgerKey *key, struct task_struct *task) {
                 key->cgroup = task->cgroups->dfl_cgrp->kn->id;
         if (task->flags & PF_KTHREAD)
                 key->flags |= LEDGER_OF_KERNEL;
-        if (control.self != 0 &&
-            (task->tgid == control.self || task->real_parent->tgid == control.self ||
-             ledger_is_of_client(key)))
+        if (is_own(task, now))
                 key->flags |= LEDGER_OF_SELF;
 }
 
@@ -490,7 +514,7 @@ int BPF_PROG(add_exit, struct task_struct *task) {
         generation = enter_generation();
 
         values = &scratch->values;
-        read_key(&scratch->key, task);
+        read_key(&scratch->key, task, now);
         read_values(values, task);
         if (mark) {
                 mark->key = scratch->key;

@@ -22,7 +22,8 @@
         O(EXIT,          "exit")           /* link: threads that exit */                           \
         O(FREE,          "free")           /* link: tasks that are freed */                        \
         O(SWITCH,        "switch")         /* link: threads that leave their CPU */                \
-        O(END_WAIT,      "endwait")        /* link: threads that are on a run queue again */
+        O(END_WAIT,      "endwait")        /* link: threads that are on a run queue again */       \
+        O(OWN,           "own")            /* map: LedgerOwn, which captures do not get */
 // clang-format on
 
 #define TASK_OBJECT_ID(id, name) TASK_OBJECT_##id,

@@ -266,6 +266,7 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
                 { TASK_OBJECT_FREE, link_fd(skeleton->links.free_task) },
                 { TASK_OBJECT_SWITCH, link_fd(skeleton->links.leave_cpu) },
                 { TASK_OBJECT_END_WAIT, link_fd(skeleton->links.end_wait) },
+                { TASK_OBJECT_OWN, bpf_map__fd(skeleton->maps.ledger_own) },
         };
         int r = 0;
 

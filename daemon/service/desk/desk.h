@@ -24,6 +24,7 @@
 
 typedef struct Disposal Disposal;
 typedef struct Listening Listening;
+typedef struct OwnProcesses OwnProcesses;
 typedef struct Request Request;
 typedef struct Vault Vault;
 typedef struct Workshop Workshop;
@@ -62,6 +63,7 @@ typedef struct Desk {
         Workshop *workshop;   /* borrowed */
         Vault *vault;         /* borrowed */
         Spool *spool;         /* borrowed */
+        OwnProcesses *own;    /* borrowed: who calls; NULL: nobody keeps that */
         Listening *listening; /* to exits; owned by the service, NULL in one that never does */
         SpoolIndex *index;    /* of @spool */
         DeskSettings settings;

@@ -12,6 +12,7 @@
 #include "job/sandbox/sandbox.h"
 #include "job/workshop.h"
 #include "log/log.h"
+#include "server/own-processes.h"
 #include "service/method/task-aid.h"
 #include "service/request/order.h"
 #include "wire/message.h"
@@ -20,6 +21,9 @@
 #define SHORT_LIFE_NS (5 * NSEC_PER_SEC)
 
 #define LISTEN_CALL "{\"method\":\"" JOB_METHOD_LISTEN "\",\"more\":true}"
+#define LISTEN_CALL_WITH_OWN                                                                      \
+        "{\"method\":\"" JOB_METHOD_LISTEN "\",\"parameters\":{\"" JOB_KEY_OWN_PROCESSES "\":0}," \
+        "\"more\":true}"
 #define TELL_CALL "{\"method\":\"" JOB_METHOD_TELL "\",\"oneway\":true}"
 
 struct Listening {
@@ -125,14 +129,19 @@ static void on_end(Job *job, const char *reason, void *userdata) {
 
 static void start(Listening *listening) {
         static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
+        Desk *desk = listening->desk;
+        int own = desk->own ? own_processes_lend(desk->own) : -EBADF, r;
         const JobOrder order = {
                 .terms = job_terms(JOB_LISTEN),
-                .call = SPAN_LITERAL(LISTEN_CALL),
+                .call = own >= 0 ? SPAN_LITERAL(LISTEN_CALL_WITH_OWN) : SPAN_LITERAL(LISTEN_CALL),
+                .fds = &own,
+                .n_fds = own >= 0,
         };
-        int r;
 
         listening->started_ns = desk_now_ns();
-        r = workshop_start(listening->desk->workshop, &order, &events, listening, &listening->job);
+        r = workshop_start(desk->workshop, &order, &events, listening, &listening->job);
+        if (r < 0)
+                (void) fd_close(own);
         if (r < 0)
                 log_warning(r, "The job that hears of exits could not be started");
 }

@@ -153,6 +153,7 @@ void loading_start(Desk *desk) {
                 vault_drop(desk->vault, SINCE_NAME);
                 explain_none(desk);
         }
+        task_aid_share_own(desk);
         if (!task_aid_must_load(desk, desk->settings.backend)) {
                 renounce();
                 return;

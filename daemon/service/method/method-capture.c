@@ -9,6 +9,7 @@
 
 #include "base/name.h"
 #include "job/workshop.h"
+#include "server/own-processes.h"
 #include "service/method/clean.h"
 #include "service/method/heap-aid.h"
 #include "service/method/listening.h"
@@ -19,7 +20,7 @@
 #include "service/request/transfer.h"
 
 #define CAPTURE_MAX_PIDS 64
-#define COMM_BYTES 16 /* TASK_COMM_LEN, the end of line instead of the NUL */
+#define CAPTURE_MAX_CALLERS 512
 
 /*
  * Two jobs: one reads the host and writes a file that has no name, one gives it its name in the
@@ -56,34 +57,19 @@ static void state_free(void *pointer) {
 }
 
 /*
- * Our client is part of the measurement; another program that calls is part of the host. A comm can
- * be faked, but that only hides the process from views.
+ * The daemon, its jobs, and whoever calls: for as long as they are connected, callers are part of
+ * the measurement.
  */
-static bool is_our_client(pid_t pid) {
-        static const char expected[] = "ctprofctl\n";
-        char path[64], comm[COMM_BYTES];
-        _cleanup_(fd_closep) int fd = -EBADF;
-        ssize_t n;
-
-        if (pid <= 0)
-                return false;
-        (void) snprintf(path, sizeof(path), "/proc/%d/comm", (int) pid);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-                return false;
-        n = read(fd, comm, sizeof(comm));
-        return n == (ssize_t) sizeof(expected) - 1 && memcmp(comm, expected, (size_t) n) == 0;
-}
-
 static void write_own_pids(const Request *request, JsonWriter *writer) {
-        pid_t pids[CAPTURE_MAX_PIDS], client = connection_peer(request->connection)->pid;
-        size_t n = workshop_get_pids(request->desk->workshop, pids, ELEMENTSOF(pids));
+        pid_t pids[CAPTURE_MAX_PIDS + CAPTURE_MAX_CALLERS];
+        const Desk *desk = request->desk;
+        size_t n = workshop_get_pids(desk->workshop, pids, CAPTURE_MAX_PIDS);
 
+        if (desk->own)
+                n += own_processes_get_pids(desk->own, pids + n, CAPTURE_MAX_CALLERS);
         json_write_key(writer, JOB_KEY_SELF_PIDS);
         json_write_array(writer);
         json_write_i64(writer, getpid());
-        if (is_our_client(client))
-                json_write_i64(writer, client);
         for (size_t i = 0; i < n; i++)
                 json_write_i64(writer, pids[i]);
         json_write_end(writer);

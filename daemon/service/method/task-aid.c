@@ -9,6 +9,7 @@
 #include "job/vault.h"
 #include "kernel/bpf/task-object.h"
 #include "log/log.h"
+#include "server/own-processes.h"
 #include "service/method/folding.h"
 #include "service/request/transfer.h"
 
@@ -75,6 +76,14 @@ static void keep_objects(Request *request, json_object *list) {
         }
 }
 
+void task_aid_share_own(const Desk *desk) {
+        _cleanup_(fd_closep) int fd = vault_lend(desk->vault, names[TASK_OBJECT_OWN]);
+        int r = fd >= 0 && desk->own ? own_processes_share(desk->own, fd) : 0;
+
+        if (r < 0)
+                log_warning(r, "Programs cannot be told which processes are callers of ctprofd");
+}
+
 void task_aid_take(Request *request, Span frame) {
         json_object *reply, *list, *reason;
         Desk *desk = request->desk;
@@ -82,6 +91,7 @@ void task_aid_take(Request *request, Span frame) {
         if (transfer_decode(frame, JOB_KEY_TASKS, json_type_array, &reply, &list) == 0) {
                 folding_drop(desk); /* of a ledger that was lost */
                 keep_objects(request, list);
+                task_aid_share_own(desk);
                 reason = json_object_object_get(reply, JOB_KEY_REASON);
                 if (json_object_is_type(reason, json_type_string))
                         (void) snprintf(desk->programs_refusal, sizeof(desk->programs_refusal),

@@ -24,6 +24,8 @@ bool task_aid_must_load(const Desk *desk, BackendChoice choice);
 void task_aid_write_load(const Desk *desk, JsonWriter *writer);
 /* @frame: what that job answers, with a descriptor or with a reason. */
 void task_aid_take(Request *request, Span frame);
+/* Tells what was loaded, also by an earlier process, which processes are callers. */
+void task_aid_share_own(const Desk *desk);
 /* Files are read from now on. */
 void task_aid_refuse(Desk *desk, const char *reason);
 

@@ -56,7 +56,7 @@ START_TEST(each_thread_counts_in_one_part) {
                          "{\"cpuUsedNs\":1000,\"attributedNs\":290,\"survivedNs\":57,"
                          "\"bornNs\":200,\"endedNs\":null,\"bornAndEndedNs\":null,"
                          "\"endedReason\":\"nobody counts\","
-                         "\"kernelThreadsNs\":33,\"notAttributedNs\":710,\"boundNs\":9,"
+                         "\"kernelThreadsNs\":33,\"ownNs\":0,\"notAttributedNs\":710,\"boundNs\":9,"
                          "\"storageUsedBytes\":700,\"storageAttributedBytes\":290}");
 }
 END_TEST
@@ -65,22 +65,24 @@ START_TEST(what_nobody_measured_is_not_zero) {
         const HostUse nothing = {};
         Coverage coverage = {};
 
-        ck_assert_str_eq(text_of(&coverage, &nothing, (Amount){ .known = false }),
-                         "{\"cpuUsedNs\":null,\"attributedNs\":0,\"survivedNs\":0,"
-                         "\"bornNs\":0,\"endedNs\":null,\"bornAndEndedNs\":null,"
-                         "\"endedReason\":\"nobody counts\","
-                         "\"kernelThreadsNs\":0,\"notAttributedNs\":null,\"boundNs\":null,"
-                         "\"storageUsedBytes\":null,\"storageAttributedBytes\":0}");
+        ck_assert_str_eq(
+                text_of(&coverage, &nothing, (Amount){ .known = false }),
+                "{\"cpuUsedNs\":null,\"attributedNs\":0,\"survivedNs\":0,"
+                "\"bornNs\":0,\"endedNs\":null,\"bornAndEndedNs\":null,"
+                "\"endedReason\":\"nobody counts\","
+                "\"kernelThreadsNs\":0,\"ownNs\":0,\"notAttributedNs\":null,\"boundNs\":null,"
+                "\"storageUsedBytes\":null,\"storageAttributedBytes\":0}");
         add(&coverage, 'u', NONE, NONE);
         add(&coverage, 'u', GONE, NONE);
         add(&coverage, 'k', GONE, NONE);
-        ck_assert_str_eq(text_of(&coverage, &nothing, (Amount){ .known = false }),
-                         "{\"cpuUsedNs\":null,\"attributedNs\":null,\"survivedNs\":null,"
-                         "\"bornNs\":null,\"endedNs\":null,\"bornAndEndedNs\":null,"
-                         "\"endedReason\":\"nobody counts\","
-                         "\"kernelThreadsNs\":null,\"notAttributedNs\":null,\"boundNs\":null,"
-                         "\"storageUsedBytes\":null,\"storageAttributedBytes\":null,"
-                         "\"reason\":\"why\"}");
+        ck_assert_str_eq(
+                text_of(&coverage, &nothing, (Amount){ .known = false }),
+                "{\"cpuUsedNs\":null,\"attributedNs\":null,\"survivedNs\":null,"
+                "\"bornNs\":null,\"endedNs\":null,\"bornAndEndedNs\":null,"
+                "\"endedReason\":\"nobody counts\","
+                "\"kernelThreadsNs\":null,\"ownNs\":0,\"notAttributedNs\":null,\"boundNs\":null,"
+                "\"storageUsedBytes\":null,\"storageAttributedBytes\":null,"
+                "\"reason\":\"why\"}");
 }
 END_TEST
 
@@ -91,13 +93,14 @@ START_TEST(parts_without_threads_are_no_account_of_the_others) {
 
         add(&coverage, 'u', NONE, NONE);
         add(&coverage, 'k', NONE, NONE);
-        ck_assert_str_eq(text_of(&coverage, &host, amount_of(9)),
-                         "{\"cpuUsedNs\":1000,\"attributedNs\":null,\"survivedNs\":null,"
-                         "\"bornNs\":0,\"endedNs\":null,\"bornAndEndedNs\":null,"
-                         "\"endedReason\":\"nobody counts\","
-                         "\"kernelThreadsNs\":null,\"notAttributedNs\":null,\"boundNs\":9,"
-                         "\"storageUsedBytes\":null,\"storageAttributedBytes\":null,"
-                         "\"reason\":\"why\"}");
+        ck_assert_str_eq(
+                text_of(&coverage, &host, amount_of(9)),
+                "{\"cpuUsedNs\":1000,\"attributedNs\":null,\"survivedNs\":null,"
+                "\"bornNs\":0,\"endedNs\":null,\"bornAndEndedNs\":null,"
+                "\"endedReason\":\"nobody counts\","
+                "\"kernelThreadsNs\":null,\"ownNs\":0,\"notAttributedNs\":null,\"boundNs\":9,"
+                "\"storageUsedBytes\":null,\"storageAttributedBytes\":null,"
+                "\"reason\":\"why\"}");
 }
 END_TEST
 
@@ -193,6 +196,36 @@ START_TEST(a_ledger_tells_of_the_ended) {
 }
 END_TEST
 
+/* A process is ctprof's own from when it calls until it has ended. */
+START_TEST(what_ctprof_did_itself_is_told_apart) {
+        ThreadSample before = ran(100, 0, 'u'), after = ran(150, 0, 'u');
+        DeadRow row = { .exits = 1, .sample = ran(30, 0, 'u') };
+        Coverage coverage = {};
+        json_object *json;
+
+        add(&coverage, 'u', 0, 1000);
+        before.self = true;
+        coverage_add(&coverage, &before, &after);
+        row.sample.self = true;
+        coverage_add_dead(&coverage, SIDE_AFTER, &row);
+        json = json_of(&coverage, &in_a_row);
+        ck_assert_str_eq(at(json, "ownNs"), "80");
+        ck_assert_str_eq(at(json, "attributedNs"), "1080");
+        json_object_put(json);
+
+        json = json_of(&coverage, &no_ledger);
+        ck_assert_str_eq(at(json, "ownNs"), "50");
+        json_object_put(json);
+        before = ran(UINT64_MAX, 0, 'u');
+        before.self = true;
+        coverage = (Coverage){};
+        coverage_add(&coverage, &before, &after);
+        json = json_of(&coverage, &no_ledger);
+        ck_assert_str_eq(at(json, "ownNs"), "null");
+        json_object_put(json);
+}
+END_TEST
+
 /*
  * The gone was born while the earlier capture was made, which saw 5 of its 7. The ledger has all of
  * it as work of one that was born inside, and takes nothing else away.
@@ -263,6 +296,7 @@ int main(void) {
         tcase_add_test(parts, threads_may_account_for_more_than_the_host_counted);
         tcase_add_test(parts, a_ledger_tells_of_the_ended);
         tcase_add_test(parts, one_that_was_born_during_the_capture_hides_no_other);
+        tcase_add_test(parts, what_ctprof_did_itself_is_told_apart);
         tcase_add_test(parts, storage_of_the_ended_counts_if_it_is_complete);
         tcase_add_test(parts, a_ledger_that_contradicts_the_threads_tells_nothing);
         tcase_add_test(parts, the_bound_is_two_ticks_and_the_captures_on_each_cpu);

@@ -279,31 +279,128 @@ START_TEST(own_children_are_marked) {
 }
 END_TEST
 
-/* The client is a child of somebody's shell, and known by its name. */
-START_TEST(the_client_is_marked) {
-        static const char *const names[] = { "ctprofctl", "ctprofctl2" };
-        size_t n_found = 0;
+static uint64_t start_ticks_of(pid_t pid) {
+        char path[64], text[1024];
+        unsigned long long ticks = 0;
+        const char *rest;
+        size_t n;
+        FILE *file;
 
-        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
-                pid_t pid = fork();
+        (void) snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
+        file = fopen(path, "re");
+        ck_assert_ptr_nonnull(file);
+        n = fread(text, 1, sizeof(text) - 1, file);
+        (void) fclose(file);
+        text[n] = '\0';
+        rest = strrchr(text, ')');
+        ck_assert_ptr_nonnull(rest);
+        /* The name is the second field, the start the twenty-second. */
+        for (unsigned field = 2; field < 22; field++) {
+                rest = strchr(rest + 1, ' ');
+                ck_assert_ptr_nonnull(rest);
+        }
+        ticks = strtoull(rest, NULL, 10);
+        return ticks;
+}
 
+typedef struct Caller {
+        const char *name;
+        bool is_noted;        /* in the list of callers */
+        uint64_t start_error; /* the one in the list began at another time */
+        uint64_t until_ns;    /* from now on */
+        __u32 flags;
+} Caller;
+
+static const Caller callers[] = {
+        { "ledger-caller", true, 0, LEDGER_OWN_FOR_EVER, LEDGER_OF_SELF },
+        { "ledger-leaving", true, 0, 60 * NSEC_PER_SEC, LEDGER_OF_SELF },
+        { "ledger-left", true, 0, 0, 0 },
+        { "ledger-later", true, 1, LEDGER_OWN_FOR_EVER, 0 },
+        { "ctprofctl", false, 0, 0, 0 },
+};
+
+/* A child of somebody else, as a client is one of a shell; it ends when its line does. */
+static pid_t start_caller(const char *name, int *ret_line) {
+        int lines[2], told[2];
+        pid_t pid;
+
+        ck_assert_int_eq(pipe2(lines, O_CLOEXEC), 0);
+        ck_assert_int_eq(pipe2(told, O_CLOEXEC), 0);
+        pid = fork();
+        if (pid == 0) {
+                pid = fork();
                 if (pid == 0) {
-                        (void) run_processes(names[i], 1);
-                        _exit(0);
-                }
-                ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-        }
-        task_table_free(capture());
-        for (size_t i = 0; i < ledger_n_rows(ledger); i++) {
-                const LedgerKey *key = &ledger_row(ledger, i)->key;
+                        char byte;
 
-                if (strncmp(key->thread, names[0], strlen(names[0])) != 0)
-                        continue;
-                ck_assert_uint_eq(key->flags,
-                                  is_called(key->thread, names[0]) ? LEDGER_OF_SELF : 0);
-                n_found++;
+                        (void) close(lines[1]);
+                        (void) prctl(PR_SET_NAME, name);
+                        pid = getpid();
+                        (void) !write(told[1], &pid, sizeof(pid));
+                        (void) !read(lines[0], &byte, 1);
+                }
+                _exit(0);
         }
-        ck_assert_uint_eq(n_found, ELEMENTSOF(names));
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+        ck_assert_int_eq(read(told[0], &pid, sizeof(pid)), sizeof(pid));
+        (void) close(lines[0]);
+        (void) close(told[0]);
+        (void) close(told[1]);
+        *ret_line = lines[1];
+        return pid;
+}
+
+/* The last one of the places that are free, so that all of them are looked at. */
+static size_t place_of(const LedgerOwn *own, pid_t pid) {
+        size_t home = ledger_own_home((unsigned) pid), i = home + LEDGER_OWN_TRIES - 1;
+
+        while (i > home && own->places[i].until_ns != 0)
+                i--;
+        return i;
+}
+
+/* Not by their names: everybody can take any. */
+START_TEST(callers_are_marked_by_their_lives) {
+        LedgerOwn *own = mmap(NULL, sizeof(*own), PROT_READ | PROT_WRITE, MAP_SHARED,
+                              objects.fds[TASK_OBJECT_OWN], 0);
+        pid_t pids[ELEMENTSOF(callers)];
+        int lines[ELEMENTSOF(callers)];
+        struct timespec now;
+        size_t n_found = 0;
+        uint64_t now_ns;
+
+        ck_assert_ptr_ne(own, MAP_FAILED);
+        for (size_t i = 0; i < ELEMENTSOF(callers); i++)
+                pids[i] = start_caller(callers[i].name, &lines[i]);
+        (void) clock_gettime(CLOCK_BOOTTIME, &now);
+        now_ns = (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+        for (size_t i = 0; i < ELEMENTSOF(callers); i++)
+                if (callers[i].is_noted)
+                        own->places[place_of(own, pids[i])] = (LedgerOwnPlace){
+                                .pid = (__u64) (unsigned) pids[i],
+                                .start_ticks = start_ticks_of(pids[i]) + callers[i].start_error,
+                                .until_ns = callers[i].until_ns == LEDGER_OWN_FOR_EVER
+                                                    ? LEDGER_OWN_FOR_EVER
+                                                    : now_ns + callers[i].until_ns,
+                        };
+        for (size_t i = 0; i < ELEMENTSOF(callers); i++)
+                (void) close(lines[i]);
+        for (size_t i = 0; i < ELEMENTSOF(callers); i++)
+                for (int j = 0; j < 500 && kill(pids[i], 0) == 0; j++)
+                        (void) usleep(10000);
+        task_table_free(capture());
+        for (size_t i = 0; i < ledger_n_rows(ledger); i++)
+                for (size_t j = 0; j < ELEMENTSOF(callers); j++) {
+                        const LedgerKey *key = &ledger_row(ledger, i)->key;
+
+                        if (!is_called(key->thread, callers[j].name))
+                                continue;
+                        ck_assert_msg(key->flags == callers[j].flags, "%s: %u", callers[j].name,
+                                      key->flags);
+                        n_found++;
+                }
+        ck_assert_uint_eq(n_found, ELEMENTSOF(callers));
+        memset(own, 0, sizeof(*own));
+        (void) munmap(own, sizeof(*own));
 }
 END_TEST
 
@@ -587,7 +684,7 @@ int main(void) {
                 tcase_add_test(tcase, a_fold_keeps_every_row_and_empties_the_table);
                 tcase_add_test(tcase, rows_that_a_file_has_no_room_for_lose_their_numbers);
                 tcase_add_test(tcase, own_children_are_marked);
-                tcase_add_test(tcase, the_client_is_marked);
+                tcase_add_test(tcase, callers_are_marked_by_their_lives);
                 tcase_add_test(tcase, each_process_of_a_storm_is_there_once);
                 tcase_add_test(tcase, each_thread_of_a_storm_is_there_once);
                 tcase_add_test(tcase, a_capture_that_died_does_no_harm);

@@ -295,6 +295,22 @@ START_TEST(our_own_processes_are_marked) {
 }
 END_TEST
 
+/* Others run the same program, and can run it with code of their own; jobs are children. */
+START_TEST(neither_name_nor_executable_makes_a_process_ours) {
+        tree_add_thread(&tree, &(TreeThread){ .tgid = 10, .tid = 10 });
+        tree_add_thread(&tree, &(TreeThread){ .tgid = 20, .tid = 20 });
+        tree_write_text(&tree, "proc/10/task/10/comm", "ctprofctl\n");
+        captured.options.main_pid = 77;
+        capture();
+        ck_assert(!captured_find(&captured, 10)->sample.self);
+        ck_assert(!captured_find(&captured, 20)->sample.self);
+        ck_assert(captured_find(&captured, 10)->sample.has_ppid);
+        captured.options.main_pid = captured_find(&captured, 10)->sample.ppid;
+        capture();
+        ck_assert(captured_find(&captured, 10)->sample.self);
+}
+END_TEST
+
 START_TEST(entries_that_are_no_processes_are_passed_over) {
         tree_write_text(&tree, "proc/self/x", "x");
         tree_write_text(&tree, "proc/12abc/task/12/stat", "x");
@@ -374,6 +390,7 @@ int main(void) {
                             0, ELEMENTSOF(chosen_rows));
         tcase_add_test(kinds, a_process_that_is_only_a_zombie_is_kept_without_memory);
         tcase_add_test(kinds, our_own_processes_are_marked);
+        tcase_add_test(kinds, neither_name_nor_executable_makes_a_process_ours);
         tcase_add_loop_test(kinds, waits_that_the_kernel_gets_wrong_are_absent, 0,
                             ELEMENTSOF(realtime_rows));
         suite_add_tcase(suite, rows);

@@ -270,6 +270,41 @@ START_TEST(threads_of_the_kernel_and_of_ctprof_are_known) {
 }
 END_TEST
 
+/* Whoever calls is ctprof's own while connected and for a moment, whatever others are called. */
+START_TEST(a_caller_is_known_by_its_number) {
+        static LedgerOwn own;
+        const LedgerOwn none = {};
+        LedgerOwnPlace *place = &own.places[LEADER + LEDGER_OWN_TRIES - 1];
+        TaskstatsExit told = read_message("exit-process");
+        ExitContext context = { .now_ns = BEGAN, .self = 1, .own = &own };
+
+        own = none;
+        ck_assert_uint_eq(exit_record_of(&told, &context).key.flags, 0);
+        *place = (LedgerOwnPlace){ LEADER, 1, LEDGER_OWN_FOR_EVER };
+        ck_assert_uint_eq(exit_record_of(&told, &context).key.flags, LEDGER_OF_SELF);
+        place->until_ns = BEGAN + 1;
+        ck_assert_uint_eq(exit_record_of(&told, &context).key.flags, LEDGER_OF_SELF);
+        place->until_ns = BEGAN;
+        ck_assert_uint_eq(exit_record_of(&told, &context).key.flags, 0);
+        *place = (LedgerOwnPlace){ LEADER + LEDGER_OWN_HOMES, 1, LEDGER_OWN_FOR_EVER };
+        ck_assert_uint_eq(exit_record_of(&told, &context).key.flags, 0);
+}
+END_TEST
+
+/* Everybody can take the name of the client. */
+START_TEST(a_name_makes_nobody_ours) {
+        TaskstatsExit message = read_message("exit-process");
+        TaskstatsExit told = thread_of(&message, LEADER, LEADER, "ctprofctl");
+        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 8);
+        const LedgerRow *row;
+
+        take(ledger, &told, true);
+        row = find(ledger, "ctprofctl", "ctprofctl");
+        ck_assert_ptr_nonnull(row);
+        ck_assert_uint_eq(row->key.flags, 0);
+}
+END_TEST
+
 START_TEST(who_was_born_before_the_last_telling_is_not_young) {
         TaskstatsExit told = read_message("exit-process");
         uint64_t life_ns = UINT64_C(372185000);
@@ -378,6 +413,8 @@ int main(void) {
         tcase_add_test(rows, a_kernel_that_counts_little_has_little);
         tcase_add_loop_test(rows, threads_of_the_kernel_and_of_ctprof_are_known, 0,
                             ELEMENTSOF(owner_rows));
+        tcase_add_test(rows, a_caller_is_known_by_its_number);
+        tcase_add_test(rows, a_name_makes_nobody_ours);
         tcase_add_test(rows, who_was_born_before_the_last_telling_is_not_young);
         tcase_add_test(names, a_thread_gets_the_name_of_its_process_from_a_later_message);
         tcase_add_test(names, a_thread_gets_the_name_of_its_process_from_an_earlier_message);

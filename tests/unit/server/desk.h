@@ -25,6 +25,7 @@
 typedef struct Desk {
         sd_event *event;
         Disposal *disposal;
+        OwnProcesses *own; /* who calls */
         Server *server;
         /* The methods in order of arrival, with their parameter "n". */
         char methods[DESK_MAX_CALLS][64];
@@ -105,11 +106,14 @@ static inline void desk_init(Desk *desk, const ServerLimits *limits) {
         ck_assert_int_eq(
                 server_new(desk->event, desk->disposal, limits, &desk_events, desk, &desk->server),
                 0);
+        ck_assert_int_eq(own_processes_new(&desk->own), 0);
+        server_note_peers(desk->server, desk->own);
 }
 
 static inline void desk_done(Desk *desk) {
         (void) fd_close(desk->taken_fd);
         server_free(desk->server);
+        own_processes_free(desk->own);
         disposal_free(desk->disposal);
         sd_event_unref(desk->event);
 }

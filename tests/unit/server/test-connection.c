@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
 #include "desk.h"
+#include "kernel/bpf/ledger-record.h"
 #include "wire/frame-queue.h"
 
 static Desk desk;
@@ -562,9 +569,109 @@ START_TEST(the_peer_is_known) {
         desk_turn(&desk);
         ck_assert_uint_eq(connection_peer(desk.held)->uid, getuid());
         ck_assert_int_eq(connection_peer(desk.held)->pid, getpid());
-        ck_assert(peer_has_group(connection_peer(desk.held), getgid()));
-        ck_assert(!peer_has_group(connection_peer(desk.held), (gid_t) -2));
         fd_close(fd);
+}
+END_TEST
+
+/* What the list says, as whoever judges threads that end reads it. */
+static const LedgerOwn *map_own(void) {
+        _cleanup_(fd_closep) int fd = own_processes_lend(desk.own);
+        const LedgerOwn *list = mmap(NULL, sizeof(LedgerOwn), PROT_READ, MAP_SHARED, fd, 0);
+
+        ck_assert_ptr_ne(list, MAP_FAILED);
+        return list;
+}
+
+static bool is_listed(const LedgerOwn *list, pid_t pid, uint64_t start_ticks, uint64_t later_ns) {
+        struct timespec now;
+        uint64_t now_ns;
+
+        (void) clock_gettime(CLOCK_BOOTTIME, &now);
+        now_ns = (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec + later_ns;
+        return ledger_own_has(list, (unsigned) pid, start_ticks, now_ns) != 0;
+}
+
+START_TEST(a_process_is_our_own_while_it_is_connected) {
+        const LedgerOwn *list = map_own();
+        int fds[2] = { desk_connect(&desk), desk_connect(&desk) };
+        uint64_t start_ticks;
+        pid_t pid = 0;
+
+        ck_assert(peer_start_of(getpid(), &start_ticks));
+        ck_assert(is_listed(list, getpid(), start_ticks, 0));
+        ck_assert(!is_listed(list, getpid(), start_ticks + 1, 0));
+        ck_assert(!is_listed(list, getppid(), LEDGER_OWN_ANY_START, 0));
+        ck_assert_uint_eq(own_processes_get_pids(desk.own, &pid, 1), 1);
+        ck_assert_int_eq(pid, getpid());
+
+        (void) fd_close(fds[0]);
+        desk_turn(&desk);
+        ck_assert(is_listed(list, getpid(), start_ticks, LEDGER_FAREWELL_NS));
+        (void) fd_close(fds[1]);
+        desk_turn(&desk);
+        ck_assert_uint_eq(own_processes_get_pids(desk.own, &pid, 1), 0);
+        ck_assert(is_listed(list, getpid(), start_ticks, 0));
+        ck_assert(!is_listed(list, getpid(), start_ticks, LEDGER_FAREWELL_NS));
+
+        /* Whoever calls again is one of them again. */
+        fds[0] = desk_connect(&desk);
+        ck_assert(is_listed(list, getpid(), start_ticks, LEDGER_FAREWELL_NS));
+        (void) fd_close(fds[0]);
+        (void) munmap((void *) (uintptr_t) list, sizeof(LedgerOwn));
+}
+END_TEST
+
+/* Its connection is held by another process: the number may be anybody's. */
+START_TEST(a_process_that_ended_is_our_own_no_more) {
+        const LedgerOwn *list = map_own();
+        int status;
+        pid_t child = fork(), pid = 0;
+        Peer peer = { .uid = getuid(), .has_start = true };
+
+        if (child == 0) {
+                (void) pause();
+                _exit(0);
+        }
+        peer.pid = child;
+        ck_assert(peer_start_of(child, &peer.start_ticks));
+        own_processes_enter(desk.own, &peer);
+        ck_assert_uint_eq(own_processes_get_pids(desk.own, &pid, 1), 1);
+        ck_assert_int_eq(kill(child, SIGKILL), 0);
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert(is_listed(list, child, peer.start_ticks, LEDGER_FAREWELL_NS));
+        ck_assert_uint_eq(own_processes_get_pids(desk.own, &pid, 1), 0);
+        ck_assert(!is_listed(list, child, peer.start_ticks, LEDGER_FAREWELL_NS));
+        own_processes_leave(desk.own, &peer);
+        (void) munmap((void *) (uintptr_t) list, sizeof(LedgerOwn));
+}
+END_TEST
+
+/* Of one home. */
+static Peer neighbour(unsigned i) {
+        return (Peer){ .has_start = true,
+                       .pid = (pid_t) (5 + i * LEDGER_OWN_HOMES),
+                       .start_ticks = i + 1 };
+}
+
+START_TEST(a_full_list_takes_what_was_left_first) {
+        const LedgerOwn *list = map_own();
+        Peer last = neighbour(LEDGER_OWN_TRIES), first = neighbour(2), second = neighbour(1);
+
+        for (unsigned i = 0; i <= LEDGER_OWN_TRIES; i++) {
+                Peer one = neighbour(i);
+
+                own_processes_enter(desk.own, &one);
+                ck_assert(is_listed(list, one.pid, LEDGER_OWN_ANY_START, 0) ==
+                          (i < LEDGER_OWN_TRIES));
+        }
+        own_processes_leave(desk.own, &last); /* it is as any other process */
+        own_processes_leave(desk.own, &first);
+        own_processes_leave(desk.own, &second);
+        own_processes_enter(desk.own, &last);
+        ck_assert(is_listed(list, last.pid, LEDGER_OWN_ANY_START, 0));
+        ck_assert(!is_listed(list, first.pid, LEDGER_OWN_ANY_START, 0));
+        ck_assert(is_listed(list, second.pid, LEDGER_OWN_ANY_START, 0));
+        (void) munmap((void *) (uintptr_t) list, sizeof(LedgerOwn));
 }
 END_TEST
 
@@ -589,6 +696,9 @@ int main(void) {
         tcase_add_test(calls, whose_descriptors_are_still_being_closed_brings_no_more);
         tcase_add_test(calls, descriptors_of_an_answer_that_cannot_go_out_are_closed);
         tcase_add_test(calls, the_peer_is_known);
+        tcase_add_test(calls, a_process_is_our_own_while_it_is_connected);
+        tcase_add_test(calls, a_process_that_ended_is_our_own_no_more);
+        tcase_add_test(calls, a_full_list_takes_what_was_left_first);
         tcase_add_checked_fixture(ends, setup, teardown);
         tcase_add_test(ends, hanging_up_cancels_the_call_in_flight);
         tcase_add_test(ends, hanging_up_between_calls_is_no_cancellation);

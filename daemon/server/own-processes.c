@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "server/own-processes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "kernel/bpf/ledger-record.h"
+
+struct OwnProcesses {
+        int fd;
+        LedgerOwn *list;                           /* of @fd */
+        LedgerOwn *copy;                           /* shared with programs; NULL: there are none */
+        unsigned n_connections[LEDGER_OWN_PLACES]; /* of the process in each place */
+};
+
+static LedgerOwn *map_list(int fd) {
+        void *memory = mmap(NULL, sizeof(LedgerOwn), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+        return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void unmap_list(LedgerOwn *list) {
+        if (list)
+                (void) munmap(list, sizeof(*list));
+}
+
+int own_processes_new(OwnProcesses **ret) {
+        _cleanup_(own_processes_freep) OwnProcesses *own = calloc(1, sizeof(*own));
+
+        if (!own)
+                return -ENOMEM;
+        own->fd = memfd_create("ctprof-own", MFD_CLOEXEC);
+        if (own->fd < 0 || ftruncate(own->fd, sizeof(LedgerOwn)) < 0)
+                return -errno;
+        own->list = map_list(own->fd);
+        if (!own->list)
+                return -errno;
+        *ret = TAKE_PTR(own);
+        return 0;
+}
+
+OwnProcesses *own_processes_free(OwnProcesses *own) {
+        if (!own)
+                return NULL;
+        unmap_list(own->list);
+        unmap_list(own->copy);
+        (void) fd_close(own->fd);
+        free(own);
+        return NULL;
+}
+
+static uint64_t now_ns(void) {
+        struct timespec now;
+
+        (void) clock_gettime(CLOCK_BOOTTIME, &now);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
+
+static void store(__u64 *word, uint64_t value) {
+        __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+}
+
+/* Whoever reads meanwhile finds a place that is free rather than one of two processes. */
+static void write_place(LedgerOwnPlace *place, const LedgerOwnPlace *value) {
+        store(&place->until_ns, 0);
+        store(&place->pid, value->pid);
+        store(&place->start_ticks, value->start_ticks);
+        store(&place->until_ns, value->until_ns);
+}
+
+static void set_place(OwnProcesses *own, size_t i, const LedgerOwnPlace *value) {
+        write_place(&own->list->places[i], value);
+        if (own->copy)
+                write_place(&own->copy->places[i], value);
+}
+
+#define NO_PLACE LEDGER_OWN_PLACES
+
+static size_t find(const OwnProcesses *own, const Peer *peer) {
+        size_t home = ledger_own_home((unsigned) peer->pid);
+
+        for (size_t i = home; i < home + LEDGER_OWN_TRIES; i++) {
+                const LedgerOwnPlace *place = &own->list->places[i];
+
+                if (own->n_connections[i] > 0 && place->pid == (unsigned) peer->pid &&
+                    place->start_ticks == peer->start_ticks)
+                        return i;
+        }
+        return NO_PLACE;
+}
+
+/* That which was left first, or never used. */
+static size_t find_free(const OwnProcesses *own, const Peer *peer) {
+        size_t home = ledger_own_home((unsigned) peer->pid), found = NO_PLACE;
+
+        for (size_t i = home; i < home + LEDGER_OWN_TRIES; i++)
+                if (own->n_connections[i] == 0 &&
+                    (found == NO_PLACE ||
+                     own->list->places[i].until_ns < own->list->places[found].until_ns))
+                        found = i;
+        return found;
+}
+
+void own_processes_enter(OwnProcesses *own, const Peer *peer) {
+        const LedgerOwnPlace place = {
+                .pid = (unsigned) peer->pid,
+                .start_ticks = peer->start_ticks,
+                .until_ns = LEDGER_OWN_FOR_EVER,
+        };
+        size_t i = find(own, peer);
+
+        if (!peer->has_start)
+                return;
+        if (i == NO_PLACE)
+                i = find_free(own, peer);
+        if (i == NO_PLACE)
+                return;
+        if (own->n_connections[i]++ == 0)
+                set_place(own, i, &place);
+}
+
+static void leave_place(OwnProcesses *own, size_t i) {
+        LedgerOwnPlace place = own->list->places[i];
+
+        place.until_ns = now_ns() + LEDGER_FAREWELL_NS;
+        own->n_connections[i] = 0;
+        set_place(own, i, &place);
+}
+
+void own_processes_leave(OwnProcesses *own, const Peer *peer) {
+        size_t i = find(own, peer);
+
+        if (i == NO_PLACE)
+                return;
+        if (own->n_connections[i] > 1)
+                own->n_connections[i]--;
+        else
+                leave_place(own, i);
+}
+
+size_t own_processes_get_pids(OwnProcesses *own, pid_t *ret, size_t n) {
+        size_t n_pids = 0;
+
+        for (size_t i = 0; i < LEDGER_OWN_PLACES && n_pids < n; i++) {
+                const LedgerOwnPlace *place = &own->list->places[i];
+                uint64_t start_ticks;
+
+                if (own->n_connections[i] == 0)
+                        continue;
+                if (peer_start_of((pid_t) place->pid, &start_ticks) &&
+                    start_ticks == place->start_ticks)
+                        ret[n_pids++] = (pid_t) place->pid;
+                else
+                        leave_place(own, i);
+        }
+        return n_pids;
+}
+
+int own_processes_lend(const OwnProcesses *own) {
+        int fd = fcntl(own->fd, F_DUPFD_CLOEXEC, 0);
+
+        return fd < 0 ? -errno : fd;
+}
+
+int own_processes_share(OwnProcesses *own, int fd) {
+        LedgerOwn *copy = map_list(fd);
+
+        if (!copy)
+                return -errno;
+        unmap_list(own->copy);
+        own->copy = copy;
+        for (size_t i = 0; i < LEDGER_OWN_PLACES; i++)
+                write_place(&copy->places[i], &own->list->places[i]);
+        return 0;
+}

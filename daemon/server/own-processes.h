@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * OwnProcesses
+ *
+ * The processes beside ctprofd and its jobs that are part of the measurement: callers, for as long
+ * as they are connected. A process is known by its number and the time it began at, so that another
+ * one that gets the number later is none of them, and never by its name.
+ *
+ * The list is in memory that is shared with whoever judges threads that end (LedgerOwn): the job
+ * that hears of exits, and programs in the kernel.
+ */
+
+#include <stddef.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "server/peer.h"
+
+typedef struct OwnProcesses OwnProcesses;
+
+/* -ENOMEM, -errno. */
+_must_check_ int own_processes_new(OwnProcesses **ret);
+OwnProcesses *own_processes_free(OwnProcesses *own);
+DEFINE_CLEANUP(OwnProcesses *, own_processes_free);
+
+/*
+ * A connection begins, and ends. One that finds no place, or whose process is not known, is a
+ * process as any other.
+ */
+void own_processes_enter(OwnProcesses *own, const Peer *peer);
+void own_processes_leave(OwnProcesses *own, const Peer *peer);
+
+/*
+ * Writes up to @n process ids of those that are connected and live, and returns their number. One
+ * whose process has ended, while somebody else holds its connection, has left.
+ */
+size_t own_processes_get_pids(OwnProcesses *own, pid_t *ret, size_t n);
+
+/* A duplicate of the memory's descriptor; the caller owns it. -errno. */
+_must_check_ int own_processes_lend(const OwnProcesses *own);
+/*
+ * The list is in the memory of @fd, too, in place of an earlier one, from now on; @fd is borrowed.
+ * -errno.
+ */
+_must_check_ int own_processes_share(OwnProcesses *own, int fd);

@@ -23,8 +23,9 @@ struct Output {
         const char *path;
         OutputMode mode;
         int fd;
-        char *final_path;     /* symbolic links resolved; NULL: written in place */
-        char *temporary_path; /* NULL: there is none */
+        int directory_fd;
+        const char *name;     /* in that directory, which is looked up only once */
+        char *temporary_name; /* likewise; NULL: there is none */
 };
 
 static int complain_path(const Output *output, int error, const char *what) {
@@ -40,7 +41,7 @@ static int complain_exists(const Output *output) {
         char quoted[QUOTE_BYTES];
         struct stat st;
 
-        if (stat(output->path, &st) == 0 && S_ISDIR(st.st_mode))
+        if (fstatat(output->directory_fd, output->name, &st, 0) == 0 && S_ISDIR(st.st_mode))
                 return complain(STATUS_FAILED, "%s is a directory: name a file in it.",
                                 quote(output->path, quoted));
         return complain(
@@ -54,45 +55,88 @@ Output *output_free(Output *output) {
                 return NULL;
         if (output->fd != STDOUT_FILENO)
                 (void) fd_close(output->fd);
-        if (output->temporary_path)
-                (void) unlink(output->temporary_path);
-        free(output->temporary_path);
-        free(output->final_path);
+        if (output->temporary_name)
+                (void) unlinkat(output->directory_fd, output->temporary_name, 0);
+        (void) fd_close(output->directory_fd);
+        free(output->temporary_name);
         free(output);
         return NULL;
 }
 
+/* What is made, renamed and opened from here on is in this directory, wherever the path leads. */
+static int open_directory(Output *output) {
+        const char *slash = strrchr(output->path, '/');
+        _cleanup_(freep) char *path =
+                slash ? strndup(output->path, (size_t) (slash - output->path) + 1) : strdup(".");
+
+        if (!path)
+                return -ENOMEM;
+        output->directory_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (output->directory_fd < 0)
+                return -errno;
+        output->name = slash ? slash + 1 : output->path;
+        return output->name[0] == '\0' ? -EISDIR : 0;
+}
+
 /* ".NAME.XXXX" in the directory of the target, so that the rename never crosses a file system. */
 static int open_temporary(Output *output) {
-        const char *slash = strrchr(output->final_path, '/');
-        int directory = slash ? (int) (slash - output->final_path) + 1 : 0;
         int error = EEXIST;
 
         for (unsigned i = 0; i < NAME_TRIES; i++) {
-                free(output->temporary_path);
-                if (asprintf(&output->temporary_path, "%.*s.%s.%d-%u", directory,
-                             output->final_path, output->final_path + directory, (int) getpid(),
+                free(output->temporary_name);
+                if (asprintf(&output->temporary_name, ".%s.%d-%u", output->name, (int) getpid(),
                              i) < 0) {
-                        output->temporary_path = NULL;
+                        output->temporary_name = NULL;
                         return -ENOMEM;
                 }
-                output->fd =
-                        open(output->temporary_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+                output->fd = openat(output->directory_fd, output->temporary_name,
+                                    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
                 if (output->fd >= 0)
                         return 0;
                 error = errno;
                 if (error != EEXIST)
                         break;
         }
-        free(output->temporary_path);
-        output->temporary_path = NULL;
+        free(output->temporary_name);
+        output->temporary_name = NULL;
         return -error;
 }
 
-static int open_in_place(Output *output) {
-        output->fd = open(output->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+/*
+ * In a directory where everybody puts names, as /tmp, one that was put there by somebody else than
+ * us or the owner of the directory may wait for what we write. (For files and links the kernel
+ * checks the same, if fs.protected_* are set.)
+ */
+static bool is_planted(const Output *output, const struct stat *target) {
+        struct stat directory;
+
+        if (fstat(output->directory_fd, &directory) < 0)
+                return true;
+        return (directory.st_mode & S_ISVTX) && (directory.st_mode & (S_IWGRP | S_IWOTH)) &&
+               target->st_uid != geteuid() && target->st_uid != directory.st_uid;
+}
+
+static int open_in_place(Output *output, const struct stat *target) {
+        char quoted[QUOTE_BYTES];
+        struct stat opened;
+
+        if (S_ISLNK(target->st_mode))
+                return complain(STATUS_FAILED,
+                                "%s is a symbolic link, and none is followed: name what it points "
+                                "to, or - for stdout.",
+                                quote(output->path, quoted));
+        if (is_planted(output, target))
+                return complain(STATUS_FAILED,
+                                "%s is no file, and was put there by another user: name a file.",
+                                quote(output->path, quoted));
+        output->fd = openat(output->directory_fd, output->name,
+                            O_WRONLY | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
         if (output->fd < 0)
                 return complain_path(output, errno, "opened for writing");
+        /* Not what somebody has put in its place meanwhile. */
+        if (fstat(output->fd, &opened) < 0 || opened.st_dev != target->st_dev ||
+            opened.st_ino != target->st_ino)
+                return complain_path(output, ESTALE, "opened for writing");
         if (terminal_is(output->fd))
                 return complain(STATUS_FAILED,
                                 "A snapshot is not written to a terminal: name a file.");
@@ -108,38 +152,37 @@ static int open_stdout(Output *output) {
         return 0;
 }
 
+static int open_target(Output *output) {
+        struct stat target;
+        bool there;
+        int r;
+
+        r = open_directory(output);
+        if (r < 0)
+                return complain_path(output, -r, "written");
+        there = fstatat(output->directory_fd, output->name, &target, AT_SYMLINK_NOFOLLOW) == 0;
+        if (there && output->mode == OUTPUT_EXCLUSIVE)
+                return complain_exists(output);
+        if (there && S_ISDIR(target.st_mode))
+                return complain_path(output, EISDIR, "written");
+        if (there && !S_ISREG(target.st_mode))
+                return open_in_place(output, &target);
+        r = open_temporary(output);
+        return r < 0 ? complain_path(output, -r, "written") : 0;
+}
+
 int output_open(const char *path, OutputMode mode, Output **ret) {
         _cleanup_(output_freep) Output *output = NULL;
-        struct stat st;
-        bool there;
         int r;
 
         output = malloc(sizeof(*output));
         if (!output)
                 return complain_errno(-ENOMEM, "open the output");
-        *output = (Output){ .path = path, .mode = mode, .fd = -EBADF };
+        *output = (Output){ .path = path, .mode = mode, .fd = -EBADF, .directory_fd = -EBADF };
 
         if (path[0] == '\0')
                 return complain_path(output, ENOENT, "written");
-        if (strcmp(path, "-") == 0) {
-                r = open_stdout(output);
-        } else {
-                there = stat(path, &st) == 0;
-                if (there && mode == OUTPUT_EXCLUSIVE)
-                        return complain_exists(output);
-                if (there && S_ISDIR(st.st_mode))
-                        return complain_path(output, EISDIR, "written");
-                if (there && !S_ISREG(st.st_mode)) {
-                        r = open_in_place(output);
-                } else {
-                        output->final_path = there ? realpath(path, NULL) : strdup(path);
-                        if (!output->final_path)
-                                return complain_path(output, errno, "written");
-                        r = open_temporary(output);
-                        if (r < 0)
-                                return complain_path(output, -r, "written");
-                }
-        }
+        r = strcmp(path, "-") == 0 ? open_stdout(output) : open_target(output);
         if (r != 0)
                 return r;
         *ret = TAKE_PTR(output);
@@ -203,36 +246,40 @@ int output_copy(Output *output, int fd) {
 
 /* Renames the temporary file unless the target exists. */
 static int move_exclusively(const Output *output) {
-        if (renameat2(AT_FDCWD, output->temporary_path, AT_FDCWD, output->final_path,
-                      RENAME_NOREPLACE) == 0)
+        int fd = output->directory_fd;
+
+        if (renameat2(fd, output->temporary_name, fd, output->name, RENAME_NOREPLACE) == 0)
                 return 0;
         if (errno != EINVAL && errno != ENOSYS)
                 return -errno;
         /*
          * This file system (NFS, say) cannot do that: add the second name, then remove the first.
          */
-        if (link(output->temporary_path, output->final_path) < 0)
+        if (linkat(fd, output->temporary_name, fd, output->name, 0) < 0)
                 return -errno;
-        (void) unlink(output->temporary_path);
+        (void) unlinkat(fd, output->temporary_name, 0);
         return 0;
 }
 
 int output_publish(Output *output) {
         int r;
 
-        if (!output->temporary_path)
+        if (!output->temporary_name)
                 return 0;
         if (fsync(output->fd) < 0)
                 return complain_path(output, errno, "written");
         if (output->mode == OUTPUT_EXCLUSIVE)
                 r = move_exclusively(output);
         else
-                r = rename(output->temporary_path, output->final_path) < 0 ? -errno : 0;
+                r = renameat(output->directory_fd, output->temporary_name, output->directory_fd,
+                             output->name) < 0
+                            ? -errno
+                            : 0;
         if (r == -EEXIST)
                 return complain_exists(output);
         if (r < 0)
                 return complain_path(output, -r, "written");
-        free(output->temporary_path);
-        output->temporary_path = NULL;
+        free(output->temporary_name);
+        output->temporary_name = NULL;
         return 0;
 }

@@ -6,8 +6,9 @@
  *
  * A file that the user asked for. It appears under its name when it is complete, or not at all: it
  * is written under a dot-name in the same directory, synced and renamed. A target that is no
- * regular file (a pipe, /dev/null) is written in place. Only the user may read the file, because it
- * describes every process of the host.
+ * regular file (a pipe, /dev/null) is written in place. A symbolic link is not followed: in /tmp
+ * anybody may have put it there. Only the user may read the file, because it describes every
+ * process of the host.
  */
 
 #include "base/cleanup.h"

@@ -89,20 +89,84 @@ END_TEST
 START_TEST(replacing_replaces) {
         _cleanup_(fd_closep) int source = source_of("new");
         _cleanup_(temporary_done) Temporary temporary;
-        char path[TEMPORARY_PATH_BYTES], link_path[TEMPORARY_PATH_BYTES];
+        char path[TEMPORARY_PATH_BYTES];
         _cleanup_(output_freep) Output *output = NULL;
-        struct stat st;
 
-        /* Through a symbolic link: the link stays, what it points to is replaced. */
         temporary_init(&temporary);
         put_file(temporary_path(&temporary, "f", path), "old");
-        ck_assert_int_eq(symlink(path, temporary_path(&temporary, "l", link_path)), 0);
-        ck_assert_int_eq(output_open(link_path, OUTPUT_REPLACE, &output), 0);
+        ck_assert_int_eq(output_open(path, OUTPUT_REPLACE, &output), 0);
         ck_assert_int_eq(output_copy(output, source), 0);
         ck_assert_int_eq(output_publish(output), 0);
         assert_file(path, "new");
+}
+END_TEST
+
+static const char *const targets[] = { "f", "nowhere", "/dev/null", "." };
+
+START_TEST(links_are_not_followed) {
+        _cleanup_(temporary_done) Temporary temporary;
+        char path[TEMPORARY_PATH_BYTES], link_path[TEMPORARY_PATH_BYTES];
+        Output *output = NULL;
+        struct stat st;
+
+        temporary_init(&temporary);
+        put_file(temporary_path(&temporary, "f", path), "old");
+        ck_assert_int_eq(symlink(targets[_i], temporary_path(&temporary, "l", link_path)), 0);
+        ck_assert_int_eq(output_open(link_path, OUTPUT_REPLACE, &output), STATUS_FAILED);
+        ck_assert_int_eq(output_open(link_path, OUTPUT_EXCLUSIVE, &output), STATUS_FAILED);
+        ck_assert_ptr_null(output);
         ck_assert_int_eq(lstat(link_path, &st), 0);
         ck_assert(S_ISLNK(st.st_mode));
+        assert_file(path, "old");
+        ck_assert_uint_eq(n_entries(temporary.path), 2);
+}
+END_TEST
+
+/* The link comes when the file is being written, or the whole directory is put elsewhere. */
+START_TEST(what_comes_meanwhile_is_replaced_and_not_followed) {
+        _cleanup_(fd_closep) int source = source_of("new");
+        _cleanup_(temporary_done) Temporary temporary;
+        char in[TEMPORARY_PATH_BYTES], moved[TEMPORARY_PATH_BYTES], path[TEMPORARY_PATH_BYTES];
+        char aim[TEMPORARY_PATH_BYTES];
+        _cleanup_(output_freep) Output *output = NULL;
+
+        temporary_init(&temporary);
+        put_file(temporary_path(&temporary, "aim", aim), "old");
+        ck_assert_int_eq(mkdir(temporary_path(&temporary, "in", in), 0700), 0);
+        ck_assert_int_eq(
+                output_open(temporary_path(&temporary, "in/f", path), OUTPUT_REPLACE, &output), 0);
+        ck_assert_int_eq(symlink(aim, path), 0);
+        ck_assert_int_eq(rename(in, temporary_path(&temporary, "moved", moved)), 0);
+        ck_assert_int_eq(symlink("/", in), 0);
+        ck_assert_int_eq(output_copy(output, source), 0);
+        ck_assert_int_eq(output_publish(output), 0);
+        assert_file(aim, "old");
+        assert_file(temporary_path(&temporary, "moved/f", path), "new");
+        ck_assert_uint_eq(n_entries(moved), 1);
+}
+END_TEST
+
+/* Who put it there would read what we write. */
+START_TEST(what_others_put_into_a_directory_for_all_is_not_written) {
+        _cleanup_(temporary_done) Temporary temporary;
+        char path[TEMPORARY_PATH_BYTES];
+        Output *output = NULL;
+        int reader;
+
+        if (geteuid() != 0)
+                return; /* only root can make what is another user's */
+        temporary_init(&temporary);
+        ck_assert_int_eq(mkfifo(temporary_path(&temporary, "f", path), 0666), 0);
+        ck_assert_int_eq(chown(path, 12345, 12345), 0);
+        reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        ck_assert_int_eq(output_open(path, OUTPUT_REPLACE, &output), 0);
+        output = output_free(output);
+        ck_assert_int_eq(chmod(temporary.path, 01777), 0);
+        ck_assert_int_eq(output_open(path, OUTPUT_REPLACE, &output), STATUS_FAILED);
+        ck_assert_int_eq(chown(path, 0, 0), 0);
+        ck_assert_int_eq(output_open(path, OUTPUT_REPLACE, &output), 0);
+        output = output_free(output);
+        (void) close(reader);
 }
 END_TEST
 
@@ -169,7 +233,7 @@ START_TEST(only_files_are_copied) {
 }
 END_TEST
 
-static const char *const unwritable[] = { "/nonexistent/f", "/tmp", "/proc/f", "" };
+static const char *const unwritable[] = { "/nonexistent/f", "/tmp", "/proc/f", "/tmp/", "" };
 
 START_TEST(what_cannot_be_written_is_refused_at_once) {
         Output *output = NULL;
@@ -189,6 +253,9 @@ int main(void) {
         tcase_add_test(file, replacing_replaces);
         tcase_add_test(file, exclusive_never_overwrites);
         tcase_add_test(file, devices_are_written_into);
+        tcase_add_test(file, what_comes_meanwhile_is_replaced_and_not_followed);
+        tcase_add_loop_test(refuse, links_are_not_followed, 0, ELEMENTSOF(targets));
+        tcase_add_test(refuse, what_others_put_into_a_directory_for_all_is_not_written);
         tcase_add_test(refuse, a_full_disk_is_one_sentence);
         tcase_add_test(refuse, only_files_are_copied);
         tcase_add_loop_test(refuse, what_cannot_be_written_is_refused_at_once, 0,

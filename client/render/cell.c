@@ -226,6 +226,8 @@ int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style
 
         if (json_object_get_boolean(cell_member(entry, "reset")))
                 return buffer_append_text(cell, "reset");
+        if (json_object_get_boolean(cell_member(entry, "atLimit")))
+                return buffer_append_text(cell, "limit");
         if (!cell_quantity(value, &percent))
                 return buffer_append_text(cell, "-");
         if (style->raw)

@@ -48,7 +48,7 @@ int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style);
 int cell_append_delta(Buffer *cell, json_object *entry, const CellStyle *style);
 /* Whether the member @side of @entry ("before", "after", "a", "b", else both) is approximate. */
 bool cell_is_approximate(json_object *entry, const char *side);
-/* "reset" if a counter went back. */
+/* "reset" if a counter went back, "limit" if a sum is at its limit. */
 int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style);
 /* A rate with a sign: of times it is CPUs, seconds per second. */
 int cell_append_rate(Buffer *cell, json_object *rate, const CellStyle *style);

@@ -265,7 +265,10 @@ static bool join_sides(const GroupLens *lens, const char *before, const char *af
         return before || after;
 }
 
-/* Writes why values of the row are only approximate, and how many were not believed at all. */
+/*
+ * Writes why values of the row are only approximate, that one is at its limit, and how many were
+ * not believed at all.
+ */
 static void write_doubts(JsonWriter *writer, const GroupLens *lens, const Row *row, unsigned side) {
         char texts[SIDES][ABSENCE_BYTES], text[JOINED_BYTES];
         const char *found[SIDES] = { NULL, NULL };
@@ -281,6 +284,8 @@ static void write_doubts(JsonWriter *writer, const GroupLens *lens, const Row *r
         } else if (join_sides(lens, found[0], found[1], text)) {
                 json_write_member_text(writer, "approximate", text);
         }
+        if (row_is_at_limit(row))
+                json_write_member_bool(writer, "atLimit", true);
         if (n_implausible > 0)
                 json_write_member_u64(writer, "implausible", n_implausible);
 }
@@ -366,6 +371,8 @@ static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const R
                         (void) snprintf(text, sizeof(text),
                                         "implausible: these threads cannot have done that much in "
                                         "the time between");
+                else if (row_is_at_limit(row))
+                        (void) snprintf(text, sizeof(text), "delta: " ROW_AT_ITS_LIMIT);
                 else if (row->delta.kind == DELTA_TOO_LARGE)
                         (void) snprintf(text, sizeof(text), "delta: it is beyond 2^64-1");
         }

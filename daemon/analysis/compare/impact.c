@@ -76,6 +76,10 @@ static bool movement(const Group *group, unsigned n_sides, MetricId id, uint64_t
         before = group_sum(group, 0, id);
         if (!group_has_sum(group, 1, id) || group_refutes_growth(group, id))
                 return false;
+        /* By how much a sum moved that is at its limit is not known. */
+        if (aggregate_is_saturated(group->sides[0], id) ||
+            aggregate_is_saturated(group->sides[1], id))
+                return false;
         after = group_sum(group, 1, id);
         *ret = after > before ? after - before : before - after;
         return true;

@@ -98,6 +98,10 @@ bool row_has_inside(const Row *row) {
                 metric_table[row->id].kind == METRIC_KIND_FLOOR);
 }
 
+bool row_is_at_limit(const Row *row) {
+        return row->limited[0] || row->limited[1];
+}
+
 /* Derives delta, number and change from the values. */
 static void init_number(Row *row, unsigned side) {
         if (!row->is_derived && metric_is_momentary((MetricId) row->id))
@@ -106,11 +110,12 @@ static void init_number(Row *row, unsigned side) {
                 row->has_number = value_has_number(&row->values[0]);
                 return;
         }
-        if (!row->refuted)
+        if (!row->refuted && !row_is_at_limit(row))
                 row->delta = delta_between(&row->values[0], &row->values[1]);
         row->has_number = row->delta.kind != DELTA_NONE;
-        row->changed =
-                row_has_inside(row) ? row->inside : !value_equal(&row->values[0], &row->values[1]);
+        row->changed = row_has_inside(row) ? row->inside
+                                           : row_is_at_limit(row) ||
+                                                     !value_equal(&row->values[0], &row->values[1]);
 }
 
 /*
@@ -170,6 +175,7 @@ static void set_metric(Row *row, unsigned i, const Group *group, unsigned side) 
         MetricId id = (MetricId) row->id;
 
         row->values[i] = aggregate_value(group->sides[side], id);
+        row->limited[i] = aggregate_is_saturated(group->sides[side], id);
         if (row->inside) {
                 row->values[i] = record_of(row->window, side, id);
                 return;
@@ -209,6 +215,9 @@ static void set_derived(Row *row, unsigned i, const Group *group, unsigned side)
         }
         row->outcomes[i] =
                 derived_value(sums, (DerivedId) row->id, &row->values[i], &row->inputs[i]);
+        for (unsigned j = 0; j < derived->n_inputs && row->outcomes[i] == DERIVED_COMPUTED; j++)
+                row->limited[i] =
+                        row->limited[i] || aggregate_is_saturated(sums, derived->inputs[j]);
         row->is_rate = work && row_has_rate(row_index(true, row->id));
         if (row->is_rate)
                 row->values[i] = per_second(row->values[i], group->elapsed_ns[side]);
@@ -445,6 +454,10 @@ const char *approximation_of_value(const Row *row, unsigned index, KernelDefects
         uint64_t n = n_corrected(row, index);
         int n_text = 0;
 
+        if (row->limited[index]) {
+                (void) snprintf(ret_text, ABSENCE_BYTES, ROW_AT_ITS_LIMIT);
+                return ret_text;
+        }
         if (!defect && has_moved(row, index))
                 defect = "threads changed their names before they ended: what they did is counted "
                          "under the last ones";

@@ -73,10 +73,13 @@ typedef struct Row {
         /*
          * The values differ; of a mode, the winners. A peak or minimum in a window has changed if
          * it moved inside: the values also differ because threads ended. Then the values are those
-         * of the threads whose peak or minimum moved, and of no other.
+         * of the threads whose peak or minimum moved, and of no other. What is at its limit is
+         * not known to be unchanged.
          */
         bool changed;
-        bool inside;   /* of row_has_inside(): group_window_moved() */
+        bool inside; /* of row_has_inside(): group_window_moved() */
+        /* The sum, or one that the value is derived from, is at its limit: 2^64-1 or more. */
+        bool limited[SIDES];
         bool refuted;  /* the values contradict each other (group_refutes_growth()): no delta */
         bool reset;    /* a counter fell although its threads live: it was reset */
         double impact; /* IMPACT_NONE for rows without impact */
@@ -94,6 +97,8 @@ void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, b
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id);
 void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order);
 
+/* The sum of a side is, so that by how much it moved is not known. */
+bool row_is_at_limit(const Row *row);
 /* The row is a peak or a minimum in a window: it moved inside or it did not. */
 bool row_has_inside(const Row *row);
 /* The change in percent. There is none without a delta, from 0, for ratios and after a reset. */
@@ -126,11 +131,14 @@ const char *absence_of_value(const Row *row, unsigned index, const SourceTable *
                              char ret_text[static ABSENCE_BYTES]);
 
 /*
- * Says why values[@index], which is present, is only approximate: because of what is wrong with the
- * kernel, because a total was corrected (judge.h), or because threads ended under other names than
- * they had before (group-dead.h). Returns @ret_text, or NULL if it is exact.
+ * Says why values[@index], which is present, is only approximate: because its sum is at its limit,
+ * because of what is wrong with the kernel, because a total was corrected (judge.h), or because
+ * threads ended under other names than they had before (group-dead.h). Returns @ret_text, or NULL
+ * if it is exact.
  */
 const char *approximation_of_value(const Row *row, unsigned index, KernelDefects defects,
                                    char ret_text[static ABSENCE_BYTES]);
+/* What that says of a sum at its limit, which also is why there is no delta. */
+#define ROW_AT_ITS_LIMIT "at its limit: 2^64-1 or more"
 /* Threads whose value was left out because it contradicts arithmetic, of both sides together. */
 uint64_t row_n_implausible(const Row *row);

@@ -386,7 +386,7 @@ WindowSum group_window_sum(const GroupWindow *window, Aggregate *const sides[sta
 
         /* What is left of a sum that stopped at 2^64-1 is not known. */
         if (!metric_is_work(id) || after->present[id] <= n_fell ||
-            aggregate_is_saturated(after, id))
+            aggregate_is_saturated(before, id) || aggregate_is_saturated(after, id))
                 return (WindowSum){ .present = 0 };
         /* Between the steps this may wrap; in the end it is a sum of growths. */
         return (WindowSum){

@@ -10,6 +10,7 @@
 
 #define END (const char *) NULL
 #define ABSENT UINT64_MAX /* no value */
+#define HALF (UINT64_C(1) << 63)
 
 static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 static const ComparisonSetup one_boot = { .n_sides = 2,
@@ -128,6 +129,14 @@ static const struct {
           { { 1, "p", UINT64_C(9007199254740993), "p", UINT64_C(9007199254740996) } },
           "1 0 0 1 1",
           "9007199254740993 9007199254740996 3 3 * false 0" },
+        { "what was done below a sum at its limit is not known",
+          { { 1, "p", HALF, "p", HALF + 5 }, { 2, "p", HALF, "p", HALF + 7 } },
+          "2 0 0 2 2",
+          "18446744073709551615 18446744073709551615 null null null false 0" },
+        { "nor when the sum has left it",
+          { { 1, "p", HALF, "p", 10 }, { 2, "p", HALF, "p", HALF + 5 } },
+          "2 0 0 2 2",
+          "18446744073709551615 9223372036854775823 null null null true 0" },
 };
 
 static void append(char *text, const char *part) {

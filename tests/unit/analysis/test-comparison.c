@@ -73,6 +73,26 @@ START_TEST(a_compared_row_has_every_member) {
 }
 END_TEST
 
+/* Nobody knows whether it moved: it is shown, and said to be at its limit. */
+START_TEST(a_sum_at_its_limit_says_so) {
+        const ThreadSample threads[] = {
+                thread_named("p", 1, METRIC_wchar, UINT64_C(1) << 63),
+                thread_named("p", 2, METRIC_wchar, UINT64_C(1) << 63),
+        };
+        View view = view_on(VIEW_AXIS_PCOMM);
+        Compared compared = compare(&view, threads, 2, threads, 2);
+        json_object *group = compared_group(&compared, COMPARISON_GROUPS, "p");
+
+        ck_assert_str_eq(json_at(group, "metrics", "wchar", END),
+                         "{\"before\":18446744073709551615,\"after\":18446744073709551615,"
+                         "\"delta\":null,\"percent\":null,\"perSecond\":null,\"changed\":true,"
+                         "\"reset\":false,\"reason\":\"delta: at its limit: 2^64-1 or more\","
+                         "\"approximate\":\"before and after: at its limit: 2^64-1 or more\","
+                         "\"atLimit\":true}");
+        compared_done(&compared);
+}
+END_TEST
+
 START_TEST(a_reason_names_its_side) {
         SourceTable sources = { .sources = { { .state = SOURCE_STATE_OK } } };
         const SourceTable *const tables[] = { &sources, NULL };
@@ -462,6 +482,7 @@ int main(void) {
         TCase *boots = tcase_create("boots");
 
         tcase_add_test(rows, a_compared_row_has_every_member);
+        tcase_add_test(rows, a_sum_at_its_limit_says_so);
         tcase_add_test(rows, a_reason_names_its_side);
         tcase_add_test(rows, a_shown_row_has_value_and_presence);
         tcase_add_test(rows, every_kind_of_value_is_written);

@@ -192,11 +192,76 @@ START_TEST(one_side_has_a_value_and_no_delta) {
 }
 END_TEST
 
+/* Of two threads each, of which no one is at any limit. */
+static const struct {
+        uint64_t before, after;
+        bool limited[SIDES];
+} limited_rows[] = {
+        { UINT64_C(1) << 63, UINT64_C(1) << 63, { true, true } },
+        { 1, UINT64_C(1) << 63, { false, true } },
+        { UINT64_C(1) << 63, 1, { true, false } },
+        { UINT64_MAX / 2, UINT64_MAX / 2, { false, false } },
+};
+
+static void fold_both(MetricId id, uint64_t before, uint64_t after) {
+        for (pid_t tid = 1; tid <= 2; tid++) {
+                fold(0, tid, id, before);
+                fold(1, tid, id, after);
+        }
+}
+
+START_TEST(a_sum_at_its_limit_is_not_unchanged) {
+        bool any = limited_rows[_i].limited[0] || limited_rows[_i].limited[1];
+        char text[ABSENCE_BYTES];
+        double number;
+        Row row;
+
+        fold_both(METRIC_wchar, limited_rows[_i].before, limited_rows[_i].after);
+        row_init_metric(&row, group, BOTH_SIDES, METRIC_wchar, true);
+        ck_assert(row.changed == any);
+        ck_assert(row.has_number == !any);
+        ck_assert(row_percent(&row, &number) == !any);
+        ck_assert(row_per_second(&row, NSEC_PER_SEC, &number) == !any);
+        ck_assert(!row.reset);
+        for (unsigned side = 0; side < SIDES; side++) {
+                bool limited = limited_rows[_i].limited[side];
+                const char *said;
+                Row one;
+
+                said = approximation_of_value(&row, side, 0, text);
+                ck_assert((said && strstr(said, "at its limit")) == limited);
+                row_init_metric(&one, group, side, METRIC_wchar, true);
+                ck_assert((one.values[0].integer.magnitude == UINT64_MAX) == limited);
+                ck_assert((approximation_of_value(&one, 0, 0, text) != NULL) == limited);
+        }
+}
+END_TEST
+
+START_TEST(what_is_derived_from_it_is_not_unchanged) {
+        char text[ABSENCE_BYTES];
+        Row row;
+
+        for (unsigned i = 0; i < 2 * SIDES; i++) {
+                ThreadSample sample = thread_of("p", "t", (pid_t) i / SIDES);
+
+                thread_sample_put(&sample, METRIC_wait_sum, UINT64_C(1) << 63);
+                thread_sample_put(&sample, METRIC_wait_count, 1);
+                ck_assert_int_eq(group_fold(group, i % SIDES, &sample), 0);
+        }
+        row_init_derived(&row, group, BOTH_SIDES, DERIVED_avg_wait_ns);
+        ck_assert(row.changed);
+        ck_assert_int_eq(row.delta.kind, DELTA_NONE);
+        ck_assert_ptr_nonnull(approximation_of_value(&row, 0, 0, text));
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("row");
         TCase *rows = tcase_create("rows");
 
         tcase_add_checked_fixture(rows, setup, teardown);
+        tcase_add_loop_test(rows, a_sum_at_its_limit_is_not_unchanged, 0, ELEMENTSOF(limited_rows));
+        tcase_add_test(rows, what_is_derived_from_it_is_not_unchanged);
         tcase_add_loop_test(rows, a_counter_that_fell_without_a_loss_was_reset, 0,
                             ELEMENTSOF(reset_rows));
         tcase_add_test(rows, a_value_that_was_lost_is_no_reset);

@@ -74,6 +74,8 @@ static const struct {
         { cell_append_percent, &ns, "{\"before\":0,\"delta\":7,\"percent\":null}", "-" },
         { cell_append_percent, &ns, "{\"before\":9,\"delta\":-7,\"percent\":null,\"reset\":true}",
           "reset" },
+        { cell_append_percent, &ns,
+          "{\"before\":9,\"after\":9,\"delta\":null,\"percent\":null,\"atLimit\":true}", "limit" },
         { cell_append_percent, &raw_ns, "{\"before\":2000,\"delta\":1,\"percent\":0.05}", "0.05" },
         { cell_append_rate, &ns, "1500000.5", "+0.002 CPUs" },
         { cell_append_rate, &bytes, "0.25", "+0.25B/s" },

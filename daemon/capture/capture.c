@@ -301,11 +301,15 @@ static Span find_living(const void *cgroups, uint64_t id) {
 static int write_dead(Capture *capture, Head *head) {
         Ledger *ledger = capture->host.ledger;
 
+        LivingCgroup *living = capture->host.cgroupfs ? find_living : NULL;
+        int r;
+
         dead_rows_describe(ledger, head);
-        return ledger_is_read(ledger) ? dead_rows_write(ledger, &capture->host.gates,
-                                                        capture->host.cgroupfs ? find_living : NULL,
-                                                        &capture->cgroups, capture->writer)
-                                      : 0;
+        if (!ledger_is_read(ledger))
+                return 0;
+        r = dead_rows_write(ledger, &capture->host.gates, living, &capture->cgroups,
+                            capture->writer);
+        return r == 0 ? moved_rows_write(ledger, living, &capture->cgroups, capture->writer) : r;
 }
 
 static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, void *sink_userdata,

@@ -4,8 +4,9 @@
 #include "snapshot/thread-column.h"
 
 static const ThreadColumn columns[] = {
-        COLUMN_tid,  COLUMN_tgid,   COLUMN_start_time_clock_ticks, COLUMN_pcomm,
-        COLUMN_comm, COLUMN_cgroup, COLUMN_kthread,                COLUMN_self,
+        COLUMN_tid,     COLUMN_tgid, COLUMN_start_time_clock_ticks,
+        COLUMN_pcomm,   COLUMN_comm, COLUMN_cgroup,
+        COLUMN_kthread, COLUMN_self,
 };
 
 /* writing */

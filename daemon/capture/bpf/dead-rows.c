@@ -10,6 +10,7 @@
 
 #include "base/number.h"
 #include "kernel/bpf/task-value.h"
+#include "snapshot/moved-row.h"
 
 #define OVERFLOW_NAME "[ended without a row]"
 #define NAMELESS_NAME "[ended, names folded]"
@@ -351,4 +352,44 @@ int dead_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *livi
                 }
         }
         return r;
+}
+
+/* Called as the row of the ledger that has its work. */
+static int write_moved(const DeadWriter *dead, const MovedThread *thread, Buffer *path,
+                       Buffer *rows) {
+        bool has_cgroup = dead->living && thread->end.cgroup != 0;
+        ThreadSample ended = {
+                .tid = (pid_t) thread->life.tid,
+                .tgid = (pid_t) thread->life.tgid,
+                .start_ticks = thread->life.start_boottime_ns / TASK_TICK_NS,
+                .pcomm = name_of(thread->end.process),
+                .comm = name_of(thread->end.thread),
+                .has_kthread = true,
+                .kthread = (thread->end.flags & LEDGER_OF_KERNEL) != 0,
+                .self = (thread->end.flags & LEDGER_OF_SELF) != 0,
+        };
+        int r = has_cgroup ? find_path(dead, thread->end.cgroup, path) : 0;
+
+        if (r < 0)
+                return r;
+        if (has_cgroup)
+                ended.cgroup = buffer_span(path);
+        if (rows->n > 0)
+                (void) buffer_append(rows, ",", 1);
+        return moved_row_encode(rows, &ended); /* also returns a failure of the comma */
+}
+
+int moved_rows_write(Ledger *ledger, LivingCgroup *living, const void *userdata,
+                     SnapshotWriter *writer) {
+        const DeadWriter dead = { ledger, NULL, living, userdata };
+        _cleanup_(buffer_done) Buffer path = {}, rows = {};
+        _cleanup_(freep) MovedThread *threads = NULL;
+        size_t n;
+        int r;
+
+        r = ledger_take_moved(ledger, &threads, &n);
+        for (size_t i = 0; i < n && r == 0; i++)
+                r = write_moved(&dead, &threads[i], &path, &rows);
+        return r == 0 ? snapshot_writer_rows(writer, SNAPSHOT_SECTION_MOVED, buffer_span(&rows))
+                      : r;
 }

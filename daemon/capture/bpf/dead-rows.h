@@ -29,3 +29,6 @@ typedef Span LivingCgroup(const void *userdata, uint64_t id);
  */
 _must_check_ int dead_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *living,
                                  const void *userdata, SnapshotWriter *writer);
+/* After that: the section "moved". -errno. */
+_must_check_ int moved_rows_write(Ledger *ledger, LivingCgroup *living, const void *userdata,
+                                  SnapshotWriter *writer);

@@ -146,6 +146,50 @@ typedef struct LedgerCgroup {
         char levels[LEDGER_PATH_LEVELS][LEDGER_LEVEL_BYTES];
 } LedgerCgroup;
 
+/*
+ * Threads that ended under other names, or in another cgroup, than some capture saw them with
+ * (moved.bpf.h).
+ */
+
+/* Which thread it was. */
+typedef struct MovedLife {
+        __u32 tid, tgid;
+        __u64 start_boottime_ns;
+} MovedLife;
+
+/* What it was called in the end; the row of the ledger that has its work is called the same. */
+typedef struct MovedEnd {
+        char process[TASK_COMM_BYTES], thread[TASK_COMM_BYTES];
+        __u64 cgroup;   /* id; 0: none */
+        __u32 flags;    /* LEDGER_OF_KERNEL, LEDGER_OF_SELF */
+        __u32 owner;    /* uid, see owner.bpf.h */
+        __u64 ended_ns; /* CLOCK_BOOTTIME */
+} MovedEnd;
+
+#define MOVED_MAX_THREADS 2048
+
+/*
+ * Whoever calls itself anew as often as it can must not take the room of all others. Users are
+ * counted in so many places, root in one of its own; a place has at most half of the room, and the
+ * last quarter is for those that have less than a sixteenth.
+ */
+#define MOVED_PLACES 256
+
+static inline __u32 moved_place_of(__u32 owner) {
+        return owner == 0 ? 0 : 1 + owner * 2654435761u % (MOVED_PLACES - 1);
+}
+
+static inline int moved_has_room(__u64 of_place, __u64 of_all) {
+        return of_place <= MOVED_MAX_THREADS / 2 && of_all <= MOVED_MAX_THREADS &&
+               (of_all <= MOVED_MAX_THREADS / 4 * 3 || of_place <= MOVED_MAX_THREADS / 16);
+}
+
+/* In the memory that programs and captures share. */
+typedef struct MovedCounts {
+        __u64 n_all, n_of_place[MOVED_PLACES]; /* threads in the table */
+        __u64 n_lost; /* threads that are not, or no longer, for want of room */
+} MovedCounts;
+
 /* The upper half of a generation counts captures: they begin one, and so do folds in between. */
 #define LEDGER_CAPTURES(generation) ((generation) >> 32)
 
@@ -170,6 +214,7 @@ typedef struct LedgerControl {
         __u64 n_rows;    /* less those that folds removed */
         __u64 n_cgroups; /* noted paths, likewise */
         __u64 n_records; /* of this capture; those above LEDGER_MAX_RECORDS are lost */
+        MovedCounts moved;
 } LedgerControl;
 
 /* own */

@@ -21,6 +21,8 @@
 
 #include "kernel/bpf/ledger-record.h"
 #include "kernel/bpf/memory.bpf.h"
+#include "kernel/bpf/moved.bpf.h"
+#include "kernel/bpf/owner.bpf.h"
 #include "kernel/bpf/wait.bpf.h"
 
 LedgerControl control;
@@ -94,6 +96,12 @@ struct {
         __type(value, Mark);
 } marks SEC(".maps");
 
+static __always_inline int is_marked(struct task_struct *task) {
+        const Mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
+
+        return mark && mark->is_added;
+}
+
 /* Sets what a record of the iterator says of that. */
 static __always_inline __u32 read_mark(TaskRecord *record, struct task_struct *task) {
         const Mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
@@ -105,13 +113,6 @@ static __always_inline __u32 read_mark(TaskRecord *record, struct task_struct *t
 }
 
 /* generations */
-
-/* With a barrier before and after, which an addition has only where its result is used. */
-static __always_inline void add_ordered(__u64 *place, __u64 n) {
-        __u64 old = __sync_fetch_and_add(place, n);
-
-        asm volatile("" : : "r"(old));
-}
 
 static __always_inline __u64 current_generation(void) {
         return *(volatile __u64 *) &control.generation;
@@ -497,6 +498,45 @@ static __always_inline void read_peaks(LedgerValues *values, struct task_struct 
                 values->maxima[LEDGER_RSS_PEAK] = task->signal->maxrss;
 }
 
+/*
+ * Notes the thread that runs, which exits, with the names in the scratch of the exit. Verified by
+ * itself, as it is not static: the exit is long enough without it.
+ */
+__noinline int note_moved(void) {
+        __u32 index = SCRATCH_OF_EXIT;
+        const Scratch *scratch = bpf_map_lookup_elem(&scratches, &index);
+        struct task_struct *task = bpf_get_current_task_btf();
+        MovedCounts *counts = &control.moved;
+        __u64 of_place, of_all, *place;
+        MovedLife life = {};
+        MovedEnd end = {};
+
+        if (!scratch)
+                return 0;
+        life.tid = task->pid;
+        life.tgid = task->tgid;
+        life.start_boottime_ns = task->start_boottime;
+        __builtin_memcpy(end.process, scratch->key.process, sizeof(end.process));
+        __builtin_memcpy(end.thread, scratch->key.thread, sizeof(end.thread));
+        end.cgroup = scratch->key.cgroup;
+        end.flags = scratch->key.flags;
+        end.owner = read_owner(task);
+        end.ended_ns = bpf_ktime_get_boot_ns();
+
+        index = moved_place_of(end.owner);
+        asm volatile("" : "+r"(index)); /* the verifier does not know what the compiler does */
+        place = &counts->n_of_place[index < MOVED_PLACES ? index : 0];
+        of_place = __sync_fetch_and_add(place, 1) + 1;
+        of_all = __sync_fetch_and_add(&counts->n_all, 1) + 1;
+        if (moved_has_room(of_place, of_all) &&
+            bpf_map_update_elem(&ledger_moved, &life, &end, BPF_NOEXIST) == 0)
+                return 0;
+        __sync_fetch_and_add(place, (__u64) -1);
+        __sync_fetch_and_add(&counts->n_all, (__u64) -1);
+        __sync_fetch_and_add(&counts->n_lost, 1);
+        return 0;
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(add_exit, struct task_struct *task) {
         __u32 index = SCRATCH_OF_EXIT;
@@ -516,6 +556,8 @@ int BPF_PROG(add_exit, struct task_struct *task) {
         values = &scratch->values;
         read_key(&scratch->key, task, now);
         read_values(values, task);
+        if (was_seen_otherwise(task, scratch->key.cgroup))
+                (void) note_moved();
         if (mark) {
                 mark->key = scratch->key;
                 mark->accounted = values->accounted;

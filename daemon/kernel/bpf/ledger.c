@@ -458,6 +458,129 @@ int ledger_cgroup_path(const Ledger *ledger, uint64_t id, Buffer *path) {
         return cgroup.is_cut ? -ENOENT : append_levels(&cgroup, path);
 }
 
+/* threads of other names */
+
+#define BATCH_MOVED 512u /* more than any bucket of a full table holds */
+
+typedef struct MovedBatch {
+        MovedLife lives[BATCH_MOVED];
+        MovedEnd ends[BATCH_MOVED];
+} MovedBatch;
+
+static int compare_lives(const void *a, const void *b) {
+        return memcmp(&((const MovedThread *) a)->life, &((const MovedThread *) b)->life,
+                      sizeof(MovedLife));
+}
+
+static int read_moved(int fd, MovedThread **ret, size_t *ret_n) {
+        _cleanup_(freep) MovedBatch *batch = calloc(1, sizeof(*batch));
+        _cleanup_(freep) MovedThread *threads = NULL;
+        size_t n = 0, n_allocated = 0;
+        uint32_t cursor = 0;
+        bool more = true;
+
+        if (!batch)
+                return -ENOMEM;
+        for (bool is_first = true; more; is_first = false) {
+                union bpf_attr call = bpf_call_nothing();
+                int r;
+
+                call.batch.in_batch = is_first ? 0 : (uintptr_t) &cursor;
+                call.batch.out_batch = (uintptr_t) &cursor;
+                call.batch.keys = (uintptr_t) batch->lives;
+                call.batch.values = (uintptr_t) batch->ends;
+                call.batch.count = BATCH_MOVED;
+                call.batch.map_fd = (uint32_t) fd;
+                more = bpf_call(BPF_MAP_LOOKUP_BATCH, &call) == 0;
+                if (!more && errno != ENOENT)
+                        return -errno;
+                if (call.batch.count > BATCH_MOVED)
+                        return -EBADMSG;
+                r = ARRAY_RESERVE(threads, n_allocated, n + call.batch.count + 1);
+                if (r < 0)
+                        return r;
+                for (uint32_t i = 0; i < call.batch.count; i++)
+                        threads[n++] = (MovedThread){ batch->lives[i], batch->ends[i] };
+        }
+        if (n > 1)
+                qsort(threads, n, sizeof(*threads), compare_lives);
+        *ret = TAKE_PTR(threads);
+        *ret_n = n;
+        return 0;
+}
+
+static int compare_ages(const void *a, const void *b) {
+        const MovedThread *x = a, *y = b;
+
+        return (x->end.ended_ns > y->end.ended_ns) - (x->end.ended_ns < y->end.ended_ns);
+}
+
+/* As many as a place may keep: half of what it may have, where it or the table comes near that. */
+static uint64_t most_to_keep(const MovedCounts *counts, uint32_t place) {
+        uint64_t n_all = __atomic_load_n(&counts->n_all, __ATOMIC_SEQ_CST);
+        uint64_t n = __atomic_load_n(&counts->n_of_place[place], __ATOMIC_SEQ_CST);
+        uint64_t most = MOVED_MAX_THREADS / 2;
+
+        if (n_all >= MOVED_MAX_THREADS / 8 * 5)
+                most = MOVED_MAX_THREADS / 8;
+        return n > most / 4 * 3 ? most / 2 : n;
+}
+
+/* @threads are those of the table; their order changes. */
+static int make_room(int fd, MovedCounts *counts, MovedThread *threads, size_t n) {
+        uint64_t n_left[MOVED_PLACES] = {}, n_kept[MOVED_PLACES];
+
+        for (size_t i = 0; i < n; i++)
+                n_left[moved_place_of(threads[i].end.owner)]++;
+        for (uint32_t place = 0; place < MOVED_PLACES; place++)
+                n_kept[place] = most_to_keep(counts, place);
+        if (n > 1)
+                qsort(threads, n, sizeof(*threads), compare_ages);
+        for (size_t i = 0; i < n; i++) {
+                uint32_t place = moved_place_of(threads[i].end.owner);
+                union bpf_attr call = bpf_call_nothing();
+
+                if (n_left[place]-- <= n_kept[place])
+                        continue;
+                call.map_fd = (uint32_t) fd;
+                call.key = (uintptr_t) &threads[i].life;
+                if (bpf_call(BPF_MAP_DELETE_ELEM, &call) < 0) {
+                        if (errno == ENOENT)
+                                continue;
+                        return -errno;
+                }
+                (void) __atomic_sub_fetch(&counts->n_of_place[place], 1, __ATOMIC_SEQ_CST);
+                (void) __atomic_sub_fetch(&counts->n_all, 1, __ATOMIC_SEQ_CST);
+                (void) __atomic_add_fetch(&counts->n_lost, 1, __ATOMIC_SEQ_CST);
+        }
+        return 0;
+}
+
+int ledger_take_moved(Ledger *ledger, MovedThread **ret, size_t *ret_n) {
+        int fd = has_programs(ledger) ? ledger->objects->fds[TASK_OBJECT_MOVED] : -EBADF;
+        _cleanup_(freep) MovedThread *threads = NULL, *copy = NULL;
+        size_t n;
+        int r;
+
+        *ret = NULL;
+        *ret_n = 0;
+        if (fd < 0)
+                return 0;
+        r = read_moved(fd, &threads, &n);
+        if (r < 0)
+                return r;
+        copy = calloc(n + 1, sizeof(*copy));
+        if (!copy)
+                return -ENOMEM;
+        memcpy(copy, threads, n * sizeof(*copy));
+        r = make_room(fd, &ledger->control->moved, copy, n);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(threads);
+        *ret_n = n;
+        return 0;
+}
+
 /* counts */
 
 static LedgerFileHead head_of_file(const Ledger *ledger) {

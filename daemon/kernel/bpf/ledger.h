@@ -69,6 +69,20 @@ uint64_t ledger_n_exits(const Ledger *ledger);
  */
 _must_check_ int ledger_cgroup_path(const Ledger *ledger, uint64_t id, Buffer *path);
 
+/* A thread that ended under other names than captures saw it with. */
+typedef struct MovedThread {
+        MovedLife life;
+        MovedEnd end;
+} MovedThread;
+
+/*
+ * All of these, in the order of lives. *ret is the caller's. Then there is room for more of them,
+ * while the programs go on adding: users that come close to their bound lose what is oldest, which
+ * is needed least, as it only helps to compare snapshots from before those threads ended. -EBADMSG,
+ * -errno.
+ */
+_must_check_ int ledger_take_moved(Ledger *ledger, MovedThread **ret, size_t *ret_n);
+
 /* Rows that were put together with others to make room, since the ledger began. */
 uint64_t ledger_n_folded(const Ledger *ledger);
 /* How often exits were lost without a number, since the ledger began. */

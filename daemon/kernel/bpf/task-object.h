@@ -18,6 +18,7 @@
         O(ROWS,          "rows")           /* map: LedgerKey to LedgerValues */                    \
         O(RECORDS,       "records")        /* map: LedgerRecord */                                 \
         O(CGROUPS,       "cgroups")        /* map: id to LedgerCgroup */                           \
+        O(MOVED,         "moved")          /* map: MovedLife to MovedEnd */                        \
         O(FOLDED,        "folded")         /* file: rows that were folded, see ledger-file.h */    \
         O(EXIT,          "exit")           /* link: threads that exit */                           \
         O(FREE,          "free")           /* link: tasks that are freed */                        \

@@ -262,6 +262,7 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
                 { TASK_OBJECT_ROWS, bpf_map__fd(skeleton->maps.ledger_rows) },
                 { TASK_OBJECT_RECORDS, bpf_map__fd(skeleton->maps.ledger_records) },
                 { TASK_OBJECT_CGROUPS, bpf_map__fd(skeleton->maps.ledger_cgroups) },
+                { TASK_OBJECT_MOVED, bpf_map__fd(skeleton->maps.ledger_moved) },
                 { TASK_OBJECT_EXIT, link_fd(skeleton->links.add_exit) },
                 { TASK_OBJECT_FREE, link_fd(skeleton->links.free_task) },
                 { TASK_OBJECT_SWITCH, link_fd(skeleton->links.leave_cpu) },

@@ -9,7 +9,7 @@
  * (wait.bpf.h) and the ledger of the dead (ledger.bpf.h).
  *
  * When the reader's buffer is full, the kernel takes back what a run has written and runs it again
- * for the same task; so this one changes nothing.
+ * for the same task; so this one changes nothing but what it notes of a thread's names.
  */
 #include "kernel/bpf/ledger.bpf.h"
 #include "kernel/bpf/memory.bpf.h"
@@ -145,7 +145,7 @@ static __noinline int write_record(struct bpf_iter__task *context, __u32 parts) 
         record.level = task->thread_pid->level;
 
         has = read_scheduling(&record, task) | read_io(&record, task) |
-              read_thread_pointer(&record, task) | read_mark(&record, task);
+              read_thread_pointer(&record, task);
         record.n_voluntary = task->nvcsw;
         record.n_involuntary = task->nivcsw;
         record.n_minor_faults = task->min_flt;
@@ -168,7 +168,9 @@ static __noinline int write_record(struct bpf_iter__task *context, __u32 parts) 
         }
         if (task->mm)
                 has |= TASK_HAS_SPACE;
-        record.has = has;
+        if (*(volatile __u64 *) &control.is_recording && !is_marked(task))
+                note_sight(&record, task);
+        record.has = has | read_mark(&record, task);
         return bpf_seq_write(context->meta->seq, &record, sizeof(record));
 }
 

@@ -75,7 +75,7 @@ int folding_write(Request *request, JsonWriter *writer) {
         const char *file = newest(request->desk);
         int r = 0;
 
-        for (unsigned i = TASK_OBJECT_CONTROL; i <= TASK_OBJECT_CGROUPS && r == 0; i++)
+        for (unsigned i = TASK_OBJECT_CONTROL; i <= TASK_OBJECT_MOVED && r == 0; i++)
                 r = lend(request, writer, object_names[i], object_names[i]);
         return r == 0 && file ? lend(request, writer, object_names[TASK_OBJECT_FOLDED], file) : r;
 }

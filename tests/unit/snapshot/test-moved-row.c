@@ -94,8 +94,7 @@ START_TEST(a_row_without_a_thread_is_refused) {
 
         ck_assert_int_eq(read_rows(bad_rows[_i].columns, span_of(bad_rows[_i].rows), &visited),
                          SNAPSHOT_E_MALFORMED);
-        ck_assert_msg(strstr(visited->complaint, bad_rows[_i].complaint), "%s",
-                      visited->complaint);
+        ck_assert_msg(strstr(visited->complaint, bad_rows[_i].complaint), "%s", visited->complaint);
         visited_free(visited);
 }
 END_TEST

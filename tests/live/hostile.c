@@ -47,7 +47,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STACK_BYTES (64 * 1024)
+#define STACK_BYTES 65536 /* or what the machine wants at least: arm64 twice as much */
 #define MAX_CHILDREN 1024
 #define WRITTEN_BYTES 1000
 #define MARK_BYTES (1 << 20)
@@ -394,9 +394,11 @@ static void be_namesakes(unsigned life_us) {
 
 int main(int argc, char **argv) {
         const char *mode = argc > 1 ? argv[1] : "";
+        long least = sysconf(_SC_THREAD_STACK_MIN);
 
         if (pthread_attr_init(&small_stack) != 0 ||
-            pthread_attr_setstacksize(&small_stack, STACK_BYTES) != 0)
+            pthread_attr_setstacksize(&small_stack,
+                                      least > STACK_BYTES ? (size_t) least : STACK_BYTES) != 0)
                 fail("attributes");
         if (strcmp(mode, "storm") == 0 && argc == 5)
                 storm(argv[2], number(argv[3]), number(argv[4]));

@@ -59,6 +59,13 @@ static void read_name(const char *text) {
         n_names++;
 }
 
+/* As little as the machine allows, for there are many: arm64 wants twice as much as x86. */
+static size_t stack_bytes(void) {
+        long least = sysconf(_SC_THREAD_STACK_MIN);
+
+        return least > 64 * 1024 ? (size_t) least : 64 * 1024;
+}
+
 static void take_page(void) {
         unsigned page = __atomic_fetch_add(&n_pages_taken, 1, __ATOMIC_RELAXED);
 
@@ -82,7 +89,7 @@ static void run_process(unsigned n_threads, int fd) {
         pthread_attr_t attributes;
 
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || pthread_attr_init(&attributes) != 0 ||
-            pthread_attr_setstacksize(&attributes, 64 * 1024) != 0 ||
+            pthread_attr_setstacksize(&attributes, stack_bytes()) != 0 ||
             pthread_barrier_init(&ready, NULL, n_threads) != 0)
                 fail("set-up");
         for (unsigned i = 1; i < n_threads; i++) {
@@ -135,6 +142,7 @@ int main(int argc, char **argv) {
                         run_process(share, fds[1]);
                 n_named += share - 1;
         }
+        (void) close(fds[1]); /* so that the end of a process that could not start is seen */
         for (unsigned i = 0; i < n_processes; i++)
                 if (read(fds[0], &byte, 1) != 1)
                         fail("read");

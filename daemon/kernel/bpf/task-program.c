@@ -91,6 +91,12 @@ static int refuse(int r, char *ret_reason) {
                                 "program may read its memory");
                 return TASK_PROGRAM_E_DENIED;
         }
+        if (r == -ENOSYS) {
+                (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,
+                                "there is no bpf(2) here: BPF programs take a kernel with "
+                                "CONFIG_BPF_SYSCALL");
+                return TASK_PROGRAM_E_NO_CALL;
+        }
         if (faccessat(AT_FDCWD, TYPES_FILE, R_OK, 0) != 0) {
                 (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,
                                 "%s cannot be read (%s): BPF programs take a kernel with "

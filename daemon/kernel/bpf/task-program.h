@@ -20,6 +20,7 @@
 enum {
         TASK_PROGRAM_OK,
         TASK_PROGRAM_E_NOT_BUILT,
+        TASK_PROGRAM_E_NO_CALL,   /* CONFIG_BPF_SYSCALL */
         TASK_PROGRAM_E_NO_TYPES,  /* CONFIG_DEBUG_INFO_BTF */
         TASK_PROGRAM_E_DENIED,    /* capabilities, lockdown, a sandbox */
         TASK_PROGRAM_E_NAMESPACE, /* in a pid, time or cgroup namespace */

@@ -45,6 +45,7 @@
 #include <sys/socket.h>
 
 #include "base/buffer.h"
+#include "check-lack.h"
 #include "fake-jobs.h"
 #include "fuzz-cuts.h"
 #include "fuzz.h"
@@ -487,6 +488,10 @@ static void check_next_caller(Scene *scene) {
         send_frame(scene, SPAN_LITERAL("{\"method\":\"org.varlink.service.GetInfo\"}"));
         finish(scene);
         check_caller(caller);
+}
+
+const char *fuzz_lack(void) {
+        return check_lacks_shared_tables();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

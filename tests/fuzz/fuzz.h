@@ -16,6 +16,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Only of a target that needs more than memory: why it cannot run here, or NULL. */
+const char *fuzz_lack(void) __attribute__((__weak__));
+
 /* Says on stderr what did not hold, with the text that showed it, and aborts. */
 _noreturn_ void fuzz_fail(const char *file, int line, const char *format, ...) _printf_(3, 4);
 

@@ -159,6 +159,10 @@ int main(int argc, char **argv) {
                 fprintf(stderr, "usage: %s CORPUS\n", argv[0]);
                 return 2;
         }
+        if (fuzz_lack && fuzz_lack()) {
+                printf("1..0 # SKIP %s\n", fuzz_lack());
+                return 0;
+        }
         (void) snprintf(directory, sizeof(directory), "%s/ctprof-replay-XXXXXX",
                         below ? below : "/tmp");
         if (!mkdtemp(directory)) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-lack.h"
 #include "check-main.h"
 
 #include <errno.h>
@@ -234,5 +235,5 @@ int main(void) {
         tcase_add_test(closing, the_end_closes_what_is_left);
         tcase_add_test(closing, a_table_of_its_own_has_only_the_lowest);
         suite_add_tcase(suite, closing);
-        return check_main(suite);
+        return check_main_unless(check_lacks_shared_tables(), suite);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-lack.h"
 #include "check-main.h"
 
 #include <elf.h>
@@ -224,6 +225,8 @@ START_TEST(the_kernel_tells_of_a_thread_of_ours) {
         uint64_t head = 0, pointer;
         ThreadGeometry geometry;
 
+        if (check_skips(check_lacks_robust_lists()))
+                return;
         ck_assert_int_eq(thread_robust_list(0, &head), 0);
         ck_assert_int_lt(thread_robust_list(INT32_MAX, &head), 0);
         if (!thread_geometry_usual(thread_machine, &geometry) || head == 0)

@@ -7,6 +7,7 @@
  * One service on a bench with one caller, for each test, and calls as text.
  */
 
+#include "check-lack.h"
 #include "check-main.h"
 #include "bench.h"
 #include "interface/interface.h"

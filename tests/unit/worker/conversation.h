@@ -9,7 +9,9 @@
  * cannot be left.
  */
 
-#include <check.h>
+#include "check-lack.h"
+#include "check-main.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
@@ -178,9 +180,7 @@ static inline const char *json_string_at(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key));
 }
 
-/* valgrind runs in the process it observes and would enter the sandbox with it. */
-static inline bool under_valgrind(void) {
-        const char *preloaded = getenv("LD_PRELOAD");
-
-        return preloaded && strstr(preloaded, "vgpreload");
+/* In a case: whether a job of this confinement cannot run here. */
+static inline bool cannot_be_tried(WorkerConfinement confinement) {
+        return check_skips(confinement == WORKER_CONFINED ? check_lacks_filters() : NULL);
 }

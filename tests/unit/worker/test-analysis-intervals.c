@@ -165,7 +165,7 @@ START_TEST(it_works_in_the_sandbox) {
         Conversation answer;
         char text[128];
 
-        if (under_valgrind())
+        if (cannot_be_tried(WORKER_CONFINED))
                 return;
         make_sides(sides);
         analyse(sides, CALL(""), WORKER_CONFINED, &answer);

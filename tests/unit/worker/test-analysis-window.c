@@ -81,7 +81,7 @@ START_TEST(it_works_in_the_sandbox) {
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
         Conversation answer;
 
-        if (under_valgrind())
+        if (cannot_be_tried(WORKER_CONFINED))
                 return;
         analyse(COMPARE, WINDOW(",\"groupBy\":\"all\""), fixture_snapshot(&snapshot),
                 fixture_snapshot(&snapshot), WORKER_CONFINED, &answer);

@@ -23,7 +23,7 @@
 static const WorkerConfinement confinements[] = { WORKER_FREE, WORKER_CONFINED };
 
 static bool skips(int loop) {
-        return confinements[loop] == WORKER_CONFINED && under_valgrind();
+        return cannot_be_tried(confinements[loop]);
 }
 
 static void analyse(const char *method, const char *parameters, bool more, const int *fds,

@@ -60,7 +60,7 @@ START_TEST(ktstr_has_all_members_in_order) {
         json_object *document;
         size_t i = 0;
 
-        if (confinements[_i] == WORKER_CONFINED && under_valgrind())
+        if (cannot_be_tried(confinements[_i]))
                 return;
         document = convert_to_ktstr(fd, confinements[_i]);
         json_object_object_foreach(document, key, value) {
@@ -270,7 +270,7 @@ START_TEST(ndjson_is_one_thread_a_line) {
         json_object *object, *value;
         size_t n, n_lines = 0;
 
-        if (confinements[_i] == WORKER_CONFINED && under_valgrind())
+        if (cannot_be_tried(confinements[_i]))
                 return;
         convert(fd, "ndjson", confinements[_i], &output);
         text = fixture_bytes(output, &n);
@@ -418,7 +418,7 @@ START_TEST(import_keeps_the_body_under_a_new_head) {
         SnapshotFault fault;
         size_t n;
 
-        if (confinements[_i] == WORKER_CONFINED && under_valgrind())
+        if (cannot_be_tried(confinements[_i]))
                 return;
         import(fd, confinements[_i], &output, &answer);
         ck_assert_ptr_null(answer.error);
@@ -453,7 +453,7 @@ START_TEST(import_rewrites_the_prior_format) {
         Head written = {};
         SnapshotFault fault;
 
-        if (confinements[_i] == WORKER_CONFINED && under_valgrind())
+        if (cannot_be_tried(confinements[_i]))
                 return;
         convert(fd, "ktstr", WORKER_FREE, &old);
         import(old, confinements[_i], &output, &answer);

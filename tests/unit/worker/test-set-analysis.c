@@ -148,7 +148,7 @@ END_TEST
 START_TEST(heads_come_in_the_order_of_captures) {
         json_object *heads, *group, *row;
 
-        if (confinements[_i] == WORKER_CONFINED && under_valgrind())
+        if (cannot_be_tried(confinements[_i]))
                 return;
         add_sets();
         ask(N_SIDE, "", true, confinements[_i]);

@@ -285,7 +285,7 @@ START_TEST(what_only_root_can_read_is_removed_for_root) {
                 "{\"directory\":0,\"names\":[\"a\"],\"uid\":0}",
         };
 
-        if (getuid() != 0 || under_valgrind())
+        if (check_skips(getuid() != 0 ? "only for root" : check_lacks_filters()))
                 return;
         publish("a");
         ck_assert_int_eq(chown(spool_path_text, 65534, 65534), 0);
@@ -449,7 +449,7 @@ START_TEST(a_capture_reads_as_much_inside_its_sandbox) {
         char inside[4096] = "", outside[4096] = "";
         json_object *sources;
 
-        if (under_valgrind())
+        if (cannot_be_tried(WORKER_CONFINED))
                 return;
         (void) close(capture(WORKER_FREE, &sources));
         states_of(sources, outside, sizeof(outside));
@@ -488,7 +488,7 @@ START_TEST(what_was_captured_is_kept) {
 
         converse("spool", "io.ctprof.Job.Keep",
                  KEEP ",\"rotated\":[\"old\"],\"name\":\"x\"," ME ",\"tagged\":true}", false, fds,
-                 2, under_valgrind() ? WORKER_FREE : WORKER_CONFINED, &answer);
+                 2, check_lacks_filters() ? WORKER_FREE : WORKER_CONFINED, &answer);
         ck_assert_msg(!answer.error, "%s: %s", answer.error,
                       json_object_to_json_string(answer.replies[0]));
         ck_assert_str_eq(json_string_at(json_path(answer.replies[0], "snapshot", NULL), "name"),
@@ -563,7 +563,7 @@ START_TEST(in_its_own_spool_a_job_has_no_capability) {
         int status;
         pid_t pid;
 
-        if (getuid() != 0 || under_valgrind())
+        if (check_skips(getuid() != 0 ? "only for root" : check_lacks_filters()))
                 return;
         pid = fork();
         if (pid == 0)

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * CheckLack
+ *
+ * What a kernel has, and what stands between it and a test has not: valgrind, or an emulator of
+ * another processor (qemu-user). Each function tries, and returns NULL or why not, as a reason for
+ * check_skips().
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static inline bool check_is_valgrind(void) {
+        const char *preloaded = getenv("LD_PRELOAD");
+
+        return preloaded && strstr(preloaded, "vgpreload");
+}
+
+/* Whether a process can be confined: seccomp filters. */
+static inline const char *check_lacks_filters(void) {
+        if (check_is_valgrind())
+                return "valgrind lives in the process that it runs, and would be confined with it";
+        /* A kernel with filters gets as far as reading the one at address 0. */
+        if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != 0 && errno == EFAULT)
+                return NULL;
+        return "there are no seccomp filters here";
+}
+
+/* Whether a child may begin with the descriptor table of its parent. */
+static inline const char *check_lacks_shared_tables(void) {
+        pid_t pid = (pid_t) syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
+
+        if (pid == 0)
+                _exit(EXIT_SUCCESS);
+        if (pid < 0)
+                return "no child can share the table of descriptors here";
+        (void) waitpid(pid, NULL, 0);
+        return NULL;
+}
+
+/* Whether the kernel tells where a thread has its list of robust futexes. */
+static inline const char *check_lacks_robust_lists(void) {
+        void *head;
+        size_t n;
+
+        return syscall(SYS_get_robust_list, 0, &head, &n) == 0
+                       ? NULL
+                       : "no thread has a list of robust futexes here";
+}
+
+/* Whether descriptors that arrive, and for which the receiver has no room, are closed. */
+static inline const char *check_lacks_truncation(void) {
+        union {
+                char bytes[CMSG_SPACE(2 * sizeof(int))];
+                struct cmsghdr head;
+        } control = { .head = { CMSG_LEN(2 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+        char byte = 0;
+        struct iovec part = { &byte, 1 };
+        struct msghdr message = { .msg_iov = &part,
+                                  .msg_iovlen = 1,
+                                  .msg_control = &control,
+                                  .msg_controllen = sizeof(control) };
+        int pair[2], ends[2], both[2], got = -1;
+        bool is_closed = true;
+
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+                return NULL;
+        if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) {
+                both[0] = both[1] = ends[1];
+                memcpy(CMSG_DATA(&control.head), both, sizeof(both));
+                (void) sendmsg(pair[0], &message, 0);
+                (void) close(ends[1]);
+                message.msg_controllen = CMSG_LEN(sizeof(int));
+                if (recvmsg(pair[1], &message, MSG_DONTWAIT) == 1 && CMSG_FIRSTHDR(&message)) {
+                        memcpy(&got, CMSG_DATA(&control.head), sizeof(got));
+                        (void) close(got);
+                }
+                is_closed = read(ends[0], &byte, 1) == 0;
+                (void) close(ends[0]);
+        }
+        (void) close(pair[0]);
+        (void) close(pair[1]);
+        return is_closed ? NULL : "descriptors without room for them stay open here";
+}

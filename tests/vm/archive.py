@@ -42,12 +42,14 @@ def address(ending):
 
 
 class Archive:
-    """One suite with its security updates, and perhaps one more suite beside it."""
+    """One suite with its security updates, for one architecture, and perhaps one more suite beside it."""
 
-    def __init__(self, cache, suite, beside=None):
+    def __init__(self, cache, suite, beside=None, architecture="amd64"):
         self.downloaded_bytes = 0
+        self.architecture = architecture
         self.debs = cache / "debs"
-        self.state = cache / f"apt-{suite}{'-' + beside if beside else ''}"
+        self.state = cache / "-".join(["apt", suite, *filter(None, [beside]),
+                                       *([] if architecture == "amd64" else [architecture])])
         for directory in (self.debs / "partial", self.state / "lists" / "partial", self.state / "empty"):
             directory.mkdir(parents=True, exist_ok=True)
         (self.state / "status").touch()
@@ -58,7 +60,8 @@ class Archive:
             f"Dir::Etc::parts={state}/empty", "Dir::Etc::main=/dev/null", "Dir::Etc::preferences=/dev/null",
             f"Dir::Etc::preferencesparts={state}/empty", f"Dir::State={state}",
             f"Dir::State::Lists={state}/lists", f"Dir::State::status={state}/status", f"Dir::Cache={state}",
-            f"Dir::Cache::archives={self.debs}", "APT::Sandbox::User=root", "APT::Architecture=amd64",
+            f"Dir::Cache::archives={self.debs}", "APT::Sandbox::User=root",
+            f"APT::Architecture={architecture}", f"APT::Architectures::={architecture}",
             "Acquire::Languages=none", "Acquire::Retries=2", "Acquire::http::Timeout=30",
             "APT::Get::Assume-Yes=true", "APT::Install-Recommends=false",
             "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false") for word in ("-o", option)]
@@ -103,7 +106,8 @@ class Archive:
         return self.resolve(dependencies, command="satisfy")
 
     def _find(self, name, version):
-        return next(self.debs.glob(f"{name}_{version.replace(':', '%3a')}_*.deb"), None)
+        names = (f"{name}_{version.replace(':', '%3a')}_{which}.deb" for which in (self.architecture, "all"))
+        return next((self.debs / name for name in names if (self.debs / name).exists()), None)
 
     def fetch(self, packages):
         """The files of @packages, downloaded where they are not in the cache."""
@@ -144,18 +148,25 @@ def unpack(debs, directory):
     return brought
 
 
+def instance(deb):
+    """Under which name dpkg's database has a package, and what tells it from that of another architecture."""
+    control = output("dpkg-deb", "--field", deb, "Package", "Architecture", "Multi-Arch")
+    field = dict(re.findall(r"^(\S+): *(.*)$", control, re.M))
+    return field["Package"], f":{field['Architecture']}" if field.get("Multi-Arch") == "same" else ""
+
+
 def register(brought, directory):
     """Writes a dpkg database that says what unpack() did, so that dpkg can install on top of it."""
     info = pathlib.Path(directory) / "var/lib/dpkg/info"
     info.mkdir(parents=True, exist_ok=True)
     (info.parent / "updates").mkdir(exist_ok=True)
+    # The names of files tell the architecture.
+    (info / "format").write_text("1\n", encoding="ascii")
     status = []
     for deb, names in brought.items():
         control = output("dpkg-deb", "--field", deb)
-        field = dict(re.findall(r"^(Package|Architecture|Multi-Arch): *(.*)$", control, re.M))
-        same = f":{field['Architecture']}" if field.get("Multi-Arch") == "same" else ""
-        (info / f"{field['Package']}{same}.list").write_text("".join(f"{name}\n" for name in names),
-                                                               encoding="utf-8")
+        package, same = instance(deb)
+        (info / f"{package}{same}.list").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
         status.append(re.sub(r"\A(Package: .*\n)", r"\1Status: install ok installed\n", control))
     (info.parent / "status").write_text("\n".join(status), encoding="utf-8")
     (info.parent / "available").touch()

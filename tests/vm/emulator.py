@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A qemu that can be trusted with software emulation, and one boot in it.
+"""A qemu that can be trusted with software emulation, of a machine or of one program, and one boot in it.
 
 qemu before 8.1 crashes guests under TCG (cmpxchg16b spoils the flags, patched breakpoints are seen late),
 so an older one is passed over for a newer suite's, unpacked in the cache and run from there.
 Hardware acceleration is not tried: nested, it is often there and broken.
 """
 import contextlib
+import dataclasses
 import os
 import re
 import shutil
@@ -23,9 +24,24 @@ SUITE = "trixie"
 WRAPPER = """#!/bin/sh
 tree={tree} libraries=$tree/usr/lib/x86_64-linux-gnu
 QEMU_MODULE_DIR=$libraries/qemu exec "$tree/usr/lib64/ld-linux-x86-64.so.2" --library-path "$libraries" \\
-        "$tree/usr/bin/qemu-system-x86_64" -L "$tree/usr/share/seabios" -L "$tree/usr/share/qemu" \\
+        "$tree/usr/bin/{program}" -L "$tree/usr/share/seabios" -L "$tree/usr/share/qemu" \\
         -L "$tree/usr/lib/ipxe/qemu" "$@"
 """
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What is emulated of an architecture: a processor as servers have it, without what is slow to emulate."""
+    program: str
+    package: str
+    words: tuple
+    console: str
+
+
+MACHINES = {
+    "amd64": Machine("qemu-system-x86_64", "qemu-system-x86", ("-machine", "pc", "-cpu", "Nehalem,rdrand=on"), "ttyS0"),
+    "arm64": Machine("qemu-system-aarch64", "qemu-system-arm", ("-machine", "virt", "-cpu", "neoverse-n1"), "ttyAMA0"),
+}
 
 
 def version(program):
@@ -37,30 +53,46 @@ def version(program):
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
-def find(cache, archives):
-    """The program to run."""
-    if version("qemu-system-x86_64") >= GOOD_VERSION:
-        return "qemu-system-x86_64"
+def unpacked(cache, archives, package, only=""):
+    """The directory with the newer suite's @package, and with the others that match @only or that it needs."""
     source = archives(SUITE)
-    packages = source.resolve("qemu-system-x86")
-    tree = image.keep(cache, f"qemu-{image.digest(packages)}",
+    packages = source.resolve(package, only=only)
+    return image.keep(cache, f"qemu-{image.digest(packages)}",
                       lambda directory: archive.unpack(source.fetch(packages), directory))
+
+
+def find(cache, archives, architecture="amd64"):
+    """The program that emulates a machine."""
+    machine = MACHINES[architecture]
+    if version(machine.program) >= GOOD_VERSION:
+        return machine.program
+    tree = unpacked(cache, archives, machine.package)
     program = tree / "run"
     if not program.exists():
-        program.write_text(WRAPPER.format(tree=tree), encoding="utf-8")
+        program.write_text(WRAPPER.format(tree=tree, program=machine.program), encoding="utf-8")
         program.chmod(0o755)
     if version(program) < GOOD_VERSION:
         raise Failure(f"the qemu in {tree} does not start")
     return str(program)
 
 
+def find_user(cache, archives, processor):
+    """The program that runs one program of another processor; it is linked statically."""
+    program = shutil.which(f"qemu-{processor}")
+    if not program or version(program) < GOOD_VERSION:
+        program = str(unpacked(cache, archives, "qemu-user", only="^qemu-user$") / "usr/bin" / f"qemu-{processor}")
+    if version(program) < GOOD_VERSION:
+        raise Failure(f"{program} does not start")
+    return program
+
+
 class Boot:
     """One boot: what it left, and how long it took."""
 
-    APPEND = ("console=ttyS0,115200 quiet panic=-1 mitigations=off random.trust_cpu=on delayacct psi=1 "
+    APPEND = ("console={console},115200 quiet panic=-1 mitigations=off random.trust_cpu=on delayacct psi=1 "
               "schedstats=enable systemd.show_status=0 systemd.log_target=journal systemd.log_color=0")
 
-    def __init__(self, qemu, kernel, root, payload, results, work):
+    def __init__(self, qemu, machine, kernel, root, payload, results, work):
         self.results = results
         self.console = work / "console"
         self.disk = work / "results.img"
@@ -68,13 +100,14 @@ class Boot:
         self.work = work
         self.seconds = 0.0
         self.command = [
-            qemu, "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "Nehalem,rdrand=on", "-smp", "2",
+            qemu, *machine.words, "-accel", "tcg,thread=multi", "-smp", "2",
             "-m", "1024", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
             "-monitor", "none", "-nic", "none", "-serial", f"file:{self.console}",
             "-drive", f"file={root},format=raw,if=virtio,cache=unsafe",
             "-drive", f"file={payload},format=raw,if=virtio,readonly=on",
             "-drive", f"file={self.disk},format=raw,if=virtio,cache=unsafe",
-            "-kernel", str(kernel / "vmlinuz"), "-initrd", str(kernel / "initrd"), "-append", self.APPEND]
+            "-kernel", str(kernel / "vmlinuz"), "-initrd", str(kernel / "initrd"),
+            "-append", self.APPEND.format(console=machine.console)]
 
     def said(self, text):
         return self.console.exists() and text.encode() in self.console.read_bytes()

@@ -3,6 +3,8 @@
 
 The name of each carries a digest of the packages and of the code that made it, so a kept one is never stale.
 """
+import contextlib
+import fcntl
 import gzip
 import hashlib
 import lzma
@@ -55,7 +57,7 @@ ExecStart=/usr/local/sbin/guest-run
 StandardInput=null
 StandardOutput=tty
 StandardError=tty
-TTYPath=/dev/ttyS0
+TTYPath=/dev/@CONSOLE@
 Environment=TERM=dumb SYSTEMD_COLORS=0 SYSTEMD_PAGER=cat LC_ALL=C HOME=/root
 OOMPolicy=continue
 TasksMax=infinity
@@ -88,6 +90,23 @@ def digest(*parts):
     return hashlib.sha256(b"\0".join(repr(part).encode() for part in parts) + THIS).hexdigest()[:16]
 
 
+def cache_directory():
+    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(os.environ.get("CTPROF_VM_CACHE") or pathlib.Path(base) / "ctprof-vm")
+
+
+@contextlib.contextmanager
+def alone(cache):
+    """One run at a time: they share images and results."""
+    with open(cache / "lock", "wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("# waiting for another run to end", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def keep(cache, name, make):
     """The directory @name of the cache, made by make(directory) if it is not there."""
     kept = cache / name
@@ -106,7 +125,7 @@ def keep(cache, name, make):
 def prune(cache, days=14):
     """Forgets what no run of the last days used."""
     for path in cache.iterdir():
-        if re.match(r"(kernel|root|qemu|package|work)[-.]", path.name):
+        if re.match(r"(kernel|root|qemu|cross|package|work)[-.]", path.name):
             if time.time() - path.stat().st_mtime > days * 86400:
                 shutil.rmtree(path, ignore_errors=True)
 
@@ -191,10 +210,11 @@ def make_kernel(source, packages, busybox):
 
 def kernel(cache, source, release=None):
     """The directory with vmlinuz, initrd and version of the suite's kernel for virtual machines."""
-    packages = source.resolve("linux-image-cloud-amd64", release=release,
+    packages = source.resolve(f"linux-image-cloud-{source.architecture}", release=release,
                               only=r"^linux-(image|binary|modules|base)-[0-9]")
     busybox = source.resolve("busybox-static", only=r"^busybox-static$")
-    return keep(cache, f"kernel-{digest(packages, busybox)}", make_kernel(source, packages, busybox))
+    return keep(cache, f"kernel-{digest(source.architecture, packages, busybox)}",
+                make_kernel(source, packages, busybox))
 
 
 # --- root --------------------------------------------------------------------------------------------------------
@@ -213,7 +233,7 @@ def link(path, target):
         path.symlink_to(target)
 
 
-def configure(root):
+def configure(root, console):
     """Does what maintainer scripts and an installer would have done, as far as this guest needs it."""
     for name in ("payload", "results", "root", "run", "proc", "sys", "dev", "tmp", "var/log", "var/lib",
                  "usr/local/sbin", "etc/systemd/system", "etc/systemd/journald.conf.d"):
@@ -243,25 +263,26 @@ def configure(root):
     link(units / "default.target", "/usr/lib/systemd/system/multi-user.target")
     (root / "etc/systemd/journald.conf.d/guest.conf").write_text(
         "[Journal]\nStorage=volatile\nForwardToConsole=no\nRateLimitIntervalSec=0\n", encoding="ascii")
-    (units / "guest-run.service").write_text(UNIT, encoding="ascii")
+    (units / "guest-run.service").write_text(UNIT.replace("@CONSOLE@", console), encoding="ascii")
     link(units / "multi-user.target.wants/guest-run.service", "../guest-run.service")
     program = root / "usr/local/sbin/guest-run"
     program.write_text(RUN, encoding="ascii")
     os.chmod(program, 0o755)
 
 
-def make_root(source, packages):
+def make_root(source, packages, console):
     def make(directory):
         tree = directory / "tree"
         brought = archive.unpack(source.fetch(packages), tree)
         archive.register(brought, tree)
-        configure(tree)
+        configure(tree, console)
         disk(tree, directory / "root.img", 1 << 20)
         shutil.rmtree(tree)
     return make
 
 
-def root(cache, source, suite, more, dependencies):
+def root(cache, source, suite, more, dependencies, console):
     """The directory with root.img: @suite with what a package that has these @dependencies needs."""
     packages = source.satisfy(", ".join([*BASE, *more, dependencies]))
-    return keep(cache, f"root-{suite}-{digest(packages)}", make_root(source, packages))
+    return keep(cache, f"root-{suite}-{digest(source.architecture, packages, console)}",
+                make_root(source, packages, console))

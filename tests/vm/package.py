@@ -24,10 +24,12 @@ def sources():
     return sorted(name for name in names if not name.startswith("tests/") and (SOURCE / name).is_file())
 
 
-def build(cache):
-    """The .deb of this tree; built once for each content."""
+def build(cache, toolchain=None):
+    """The .deb of this tree, for the architecture of @toolchain; built once for each content."""
     names = sources()
     content = hashlib.sha256()
+    if toolchain:
+        content.update(str(toolchain.directory).encode())
     for name in names:
         content.update(name.encode() + b"\0" + hashlib.sha256((SOURCE / name).read_bytes()).digest())
 
@@ -36,11 +38,14 @@ def build(cache):
         for name in names:
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(SOURCE / name, tree / name)
-        options = f"nocheck noautodbgsym parallel={os.cpu_count()}"
+        options = {"DEB_BUILD_OPTIONS": f"nocheck noautodbgsym parallel={os.cpu_count()}"}
+        # What its libraries come from is known to the database of the toolchain, not to that of this machine.
+        other = ["--host-arch", toolchain.architecture, "--no-check-builddeps"] if toolchain else []
         with open(directory / "log", "wb") as log:
-            status = subprocess.run(["dpkg-buildpackage", "-b", "-us", "-uc"], cwd=tree, check=False, stdout=log,
-                                    stderr=log, stdin=subprocess.DEVNULL,
-                                    env={**os.environ, "DEB_BUILD_OPTIONS": options}).returncode
+            environment = toolchain.package_environment if toolchain else os.environ
+            status = subprocess.run(["dpkg-buildpackage", "-b", "-us", "-uc", *other], cwd=tree, check=False,
+                                    stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                    env={**environment, **options}).returncode
         if status != 0:
             raise Failure("dpkg-buildpackage failed:\n" + (directory / "log").read_text(errors="replace")[-3000:])
         shutil.rmtree(tree)

@@ -24,41 +24,40 @@ static bool has_files_of_others(int directory, uid_t own) {
         int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         DIR *walk = fd < 0 ? NULL : fdopendir(fd);
         const struct dirent *entry;
-        bool found = !walk;
         struct stat status;
+        bool found = false;
 
         if (!walk) {
                 (void) fd_close(fd);
                 return true;
         }
-        while (!found && (entry = readdir(walk)))
-                if (strcmp(entry->d_name, "..") != 0)
+        do {
+                errno = 0;
+                entry = readdir(walk);
+                if (!entry)
+                        found = errno != 0;
+                else if (strcmp(entry->d_name, "..") != 0)
                         found = fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) ==
                                         0 &&
                                 status.st_uid != own;
+        } while (entry && !found);
         (void) closedir(walk);
         return found;
 }
 
-/*
- * In a directory of its own a job may change everything, and reads everything unless another user,
- * which can only be root, has put a file there.
- */
-static uint64_t capabilities_for(const SpoolParameters *parameters) {
+uint64_t work_spool_capabilities(int directory) {
         struct stat status;
 
-        if (fstat(parameters->directory, &status) < 0 || status.st_uid != geteuid())
+        if (fstat(directory, &status) < 0 || status.st_uid != geteuid())
                 return UINT64_MAX;
-        return has_files_of_others(parameters->directory, geteuid())
-                       ? SANDBOX_CAPABILITY(DAC_READ_SEARCH)
-                       : 0;
+        return has_files_of_others(directory, geteuid()) ? SANDBOX_CAPABILITY(DAC_READ_SEARCH) : 0;
 }
 
 int work_adopt_spool(Work *work, SpoolParameters *parameters, Spool **ret) {
         _cleanup_(spool_freep) Spool *spool = NULL;
         int r;
 
-        r = work_confine(work, capabilities_for(parameters));
+        r = work_confine(work, work_spool_capabilities(parameters->directory));
         if (r != 0)
                 return r;
         r = spool_adopt(parameters->directory, parameters->path ? parameters->path : "", &spool);

@@ -38,6 +38,12 @@ void spool_parameters_done(SpoolParameters *parameters);
  * and all files in it belong to us. An unusable spool is refused with SpoolUnavailable.
  */
 _must_check_ int work_adopt_spool(Work *work, SpoolParameters *parameters, Spool **ret);
+/*
+ * Which capabilities a job needs in that directory: in one of its own it may change everything, and
+ * reads everything unless another user, which can only be root, has put a file there. What cannot
+ * be found out counts as such a file.
+ */
+uint64_t work_spool_capabilities(int directory);
 /* Decodes the limits. Without them there are none; within them all members are required. */
 _must_check_ int work_decode_limits(Work *work, const SpoolParameters *parameters,
                                     SpoolLimits *ret);

@@ -2,6 +2,7 @@
 #include "worker/worker.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include "check-main.h"
 #include "conversation.h"
@@ -582,6 +583,34 @@ static TCase *tcase_with_spool(Suite *suite, const char *name) {
         return tcase;
 }
 
+/* In place of the C library's function in this program, which is found before any sandbox. */
+static struct dirent *(*readdir_of_library)(DIR *);
+static int readdir_error;
+
+__attribute__((constructor)) static void find_readdir(void) {
+        void *found = dlsym(RTLD_NEXT, "readdir64");
+
+        memcpy(&readdir_of_library, &found, sizeof(readdir_of_library));
+}
+
+struct dirent *readdir(DIR *directory) {
+        if (readdir_error == 0)
+                return readdir_of_library(directory);
+        errno = readdir_error;
+        return NULL;
+}
+
+START_TEST(a_spool_that_cannot_be_listed_may_hold_files_of_others) {
+        _cleanup_(fd_closep) int fd = open(spool_path_text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        ck_assert_int_ge(fd, 0);
+        ck_assert_uint_eq(work_spool_capabilities(fd), 0);
+        readdir_error = EIO;
+        ck_assert_uint_eq(work_spool_capabilities(fd), SANDBOX_CAPABILITY(DAC_READ_SEARCH));
+        readdir_error = 0;
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("spool-job");
         TCase *publishing = tcase_with_spool(suite, "publish");
@@ -590,6 +619,7 @@ int main(void) {
         TCase *cleaning = tcase_with_spool(suite, "clean");
         TCase *capturing = tcase_with_spool(suite, "capture");
 
+        tcase_add_test(publishing, a_spool_that_cannot_be_listed_may_hold_files_of_others);
         tcase_add_test(publishing, a_file_is_published_under_its_name);
         tcase_add_loop_test(publishing, what_may_not_be_published_changes_nothing, 0,
                             ELEMENTSOF(publish_rows));

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "job/job.h"
+#include "wire/limits.h"
 
 typedef struct Disposal Disposal;
 typedef struct Workshop Workshop;
@@ -69,6 +70,24 @@ typedef struct WorkshopCounts {
 } WorkshopCounts;
 
 WorkshopCounts workshop_count(const Workshop *workshop, uid_t uid);
+/*
+ * Whether a user gets a further job. Jobs hang in files of their user, so they count for that one:
+ * of all users together so many are borne that a few cannot lock out the others, who are refused
+ * only when the memory that hanging jobs keep is too much for the host.
+ */
+typedef enum WorkshopVerdict {
+        WORKSHOP_SERVES,
+        WORKSHOP_REFUSES_USER, /* it has hanging jobs, too many or among too many */
+        WORKSHOP_REFUSES_ALL,
+} WorkshopVerdict;
+
+static inline WorkshopVerdict workshop_judge(const WorkshopCounts *counts) {
+        if (counts->n_stuck_of_user >= LIMIT_STUCK_JOBS_PER_UID ||
+            (counts->n_stuck >= LIMIT_STUCK_JOBS && counts->n_stuck_of_user > 0))
+                return WORKSHOP_REFUSES_USER;
+        return counts->n_stuck >= LIMIT_STUCK_JOBS_OF_ALL ? WORKSHOP_REFUSES_ALL : WORKSHOP_SERVES;
+}
+
 /* Tells, in events of the children, when these numbers may have changed. NULL stops that. */
 typedef void (*WorkshopChanged)(void *userdata);
 void workshop_watch_changed(Workshop *workshop, WorkshopChanged on_changed, void *userdata);

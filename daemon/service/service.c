@@ -41,18 +41,19 @@ void service_tell_activity(const Service *service) {
 /*
  * A job that has ended its call may still hang, when it was killed or closes its files, and holds
  * its memory until it is gone. So it goes on to count, and the bounds hold for all jobs that may
- * come to hang, not only for those that are known to. Whose jobs are known to hang passes, to be
- * refused. As many requests may rest as may run, hence twice as many.
+ * come to hang, not only for those that are known to: these have a bound of their own. Whose jobs
+ * are known to hang passes, to be refused. As many requests may rest as may run, hence twice as
+ * many.
  */
 static bool may_read(uid_t uid, void *userdata) {
         const Service *service = userdata;
         const QueueLimits *limits = &service->desk.settings.analyses;
         WorkshopCounts counts = workshop_count(service->desk.workshop, uid);
 
-        if (counts.n_stuck >= LIMIT_STUCK_JOBS ||
-            counts.n_stuck_of_user >= LIMIT_STUCK_JOBS_PER_UID)
+        if (workshop_judge(&counts) != WORKSHOP_SERVES)
                 return true;
-        return counts.n_hangable < MAX_OF(LIMIT_STUCK_JOBS, 2 * limits->max_running) &&
+        return counts.n_hangable - counts.n_stuck <
+                       MAX_OF(LIMIT_STUCK_JOBS, 2 * limits->max_running) &&
                counts.n_hangable_of_user <
                        MAX_OF(LIMIT_STUCK_JOBS_PER_UID, limits->max_running_per_uid);
 }

@@ -41,8 +41,9 @@
 #define LIMIT_ANALYSES 4u
 #define LIMIT_ANALYSES_WAITING 64u
 #define LIMIT_ANALYSES_WAITING_PER_UID 16u
-#define LIMIT_STUCK_JOBS 8u         /* killed in vain, or that could become so */
+#define LIMIT_STUCK_JOBS 8u /* killed in vain, or that could become so: whose did is refused */
 #define LIMIT_STUCK_JOBS_PER_UID 3u /* the same for those of one user */
+#define LIMIT_STUCK_JOBS_OF_ALL 64u /* from which on nobody is served: they keep their memory */
 #define LIMIT_JOB_MEMORY_BYTES (1024ull * 1024u * 1024u) /* RLIMIT_DATA of a job */
 #define LIMIT_HELD_OBJECTS 32u /* of the kernel; FileDescriptorStoreMax= of the unit is the same */
 #define LIMIT_SMAPS_NS (5 * NSEC_PER_SEC)                  /* for smaps_rollup in one capture */

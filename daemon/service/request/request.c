@@ -384,17 +384,19 @@ int request_start_job(Request *request) {
         JobOrder order;
         int r;
 
-        /* Each stuck job keeps its memory, and the next one would probably hang too. */
-        if (counts.n_stuck >= LIMIT_STUCK_JOBS)
-                return request_fail(request, WIRE_ERROR_JOB_FAILED,
-                                    &(WireErrorDetail){ .reason = STUCK_REASON });
-        /* They may hang in a file that the caller sent, which must not affect other users. */
-        if (counts.n_stuck_of_user >= LIMIT_STUCK_JOBS_PER_UID)
+        switch (workshop_judge(&counts)) {
+        case WORKSHOP_SERVES:
+                break;
+        case WORKSHOP_REFUSES_USER:
                 return request_fail(request, WIRE_ERROR_BUSY,
                                     &(WireErrorDetail){
                                             .reason = "Jobs of your earlier calls hang and cannot "
                                                       "be stopped.",
                                     });
+        case WORKSHOP_REFUSES_ALL:
+                return request_fail(request, WIRE_ERROR_JOB_FAILED,
+                                    &(WireErrorDetail){ .reason = STUCK_REASON });
+        }
         r = request->stage->prepare ? request->stage->prepare(request) : 0;
         if (r != 0)
                 return r;

@@ -487,6 +487,27 @@ START_TEST(jobs_that_parse_files_count_by_themselves) {
 }
 END_TEST
 
+static const struct {
+        size_t n_stuck, n_stuck_of_user;
+        WorkshopVerdict verdict;
+} stuck_rows[] = {
+        { 0, 0, WORKSHOP_SERVES },       { 2, 2, WORKSHOP_SERVES },
+        { 3, 3, WORKSHOP_REFUSES_USER }, { 7, 1, WORKSHOP_SERVES },
+        { 9, 3, WORKSHOP_REFUSES_USER },                            /* of three users */
+        { 9, 1, WORKSHOP_REFUSES_USER }, { 9, 0, WORKSHOP_SERVES }, /* anybody else */
+        { 63, 0, WORKSHOP_SERVES },      { 64, 0, WORKSHOP_REFUSES_ALL },
+};
+
+START_TEST(jobs_that_hang_count_for_whose_they_are) {
+        const WorkshopCounts counts = {
+                .n_stuck = stuck_rows[_i].n_stuck,
+                .n_stuck_of_user = stuck_rows[_i].n_stuck_of_user,
+        };
+
+        ck_assert_int_eq(workshop_judge(&counts), stuck_rows[_i].verdict);
+}
+END_TEST
+
 START_TEST(an_executable_that_is_none_is_a_job_that_could_not_be_started) {
         Story story = {};
 
@@ -561,6 +582,8 @@ int main(void) {
         tcase_add_test(job, a_paused_job_is_not_silent);
         tcase_add_test(job, jobs_are_counted_and_known_by_their_pids);
         tcase_add_test(job, jobs_that_parse_files_count_by_themselves);
+        tcase_add_loop_test(job, jobs_that_hang_count_for_whose_they_are, 0,
+                            ELEMENTSOF(stuck_rows));
         tcase_add_test(job, an_executable_that_is_none_is_a_job_that_could_not_be_started);
         tcase_add_loop_test(text, every_end_has_a_sentence, 0, ELEMENTSOF(exit_rows));
         suite_add_tcase(suite, job);

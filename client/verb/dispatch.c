@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/buffer.h"
 #include "call/cancel.h"
 #include "config.h"
 #include "render/lines.h"
@@ -93,15 +94,19 @@ int verb_help(Session *session) {
 
 /* Explains that the format belongs to another verb. */
 static int complain_format(const Options *options, const Verb *verb) {
-        char list[64] = "";
-        size_t n = 0;
+        _cleanup_(buffer_done) Buffer list = {};
+        const char *text;
+        int r;
 
         for (unsigned id = 0; id < _FORMAT_MAX; id++)
                 if (verb->formats >> id & 1)
-                        n += (size_t) snprintf(list + n, sizeof(list) - n, "%s%s",
-                                               n > 0 ? ", " : "", format_name((Format) id));
+                        buffer_append_format(&list, "%s%s", list.n > 0 ? ", " : "",
+                                             format_name((Format) id));
+        r = buffer_terminate(&list, &text);
+        if (r < 0)
+                return complain_errno(r, "explain the format");
         return complain(STATUS_USAGE, "\"%s\" has no --format %s: there are %s.", verb->name,
-                        format_name(options->format), list);
+                        format_name(options->format), text);
 }
 
 #define REFUSAL_ROW(name_, option_, why_) { verb_##name_, OPTION_##option_, (why_) },

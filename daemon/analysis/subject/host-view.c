@@ -198,7 +198,10 @@ static void write_pressure(const HostView *view, JsonWriter *writer) {
 
 /*
  * Requests are those that read and write, and so is the time that they took: flushes and discards
- * would make an average of unlike things.
+ * would make an average of unlike things. iostat(1) has the same as r_await and w_await; its await
+ * counts discards, too, and so is lower by some percent on a disk that is trimmed all the time.
+ * The kernel counts a flush that a file system asked for as a write once its data, if any, and the
+ * flush are done, and the flushes that it made of several of these by themselves.
  */
 static void write_disk(const HostView *view, const HostItem *disk, JsonWriter *writer) {
         const HostCount *counts = disk->counts;

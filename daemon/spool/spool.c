@@ -89,7 +89,9 @@ static int explain_open(Spool *spool, int error) {
         struct stat st;
 
         if (error == ENOENT)
-                return spool_complain(spool, SPOOL_E_UNAVAILABLE, "does not exist");
+                return spool_complain(spool, SPOOL_E_UNAVAILABLE,
+                                      "does not exist: make that directory, with mode 0700, or "
+                                      "start ctprofd with another one (--spool DIR)");
         if ((error == ENOTDIR || error == ELOOP) && lstat(spool->path, &st) == 0) {
                 if (S_ISLNK(st.st_mode))
                         return spool_complain(spool, SPOOL_E_UNAVAILABLE,

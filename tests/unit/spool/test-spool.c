@@ -190,6 +190,8 @@ START_TEST(a_spool_that_is_no_directory_says_so) {
 
         (void) snprintf(path, sizeof(path), "%s/missing", dir.path);
         check_unavailable(path, "does not exist");
+        check_unavailable(path, "make that directory");
+        check_unavailable(path, "--spool DIR");
         (void) snprintf(path, sizeof(path), "%s/file", dir.path);
         put_garbage("file");
         check_unavailable(path, "is not a directory");

@@ -2,6 +2,7 @@
 """One thread under each scheduling policy that this kernel has, in processes of their own."""
 import ctypes
 import os
+import platform
 import signal
 import struct
 
@@ -10,7 +11,8 @@ from harness import end
 # (name, number); SCHED_EXT only where the kernel has it.
 POLICIES = [("SCHED_OTHER", 0), ("SCHED_FIFO", 1), ("SCHED_RR", 2), ("SCHED_BATCH", 3), ("SCHED_IDLE", 5),
             ("SCHED_DEADLINE", 6), ("SCHED_EXT", 7)]
-SCHED_SETATTR = 314
+# sched_setattr(2), for which Python has no name.
+SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}[platform.machine()]
 
 
 def has_sched_ext():

@@ -140,6 +140,23 @@ static int print_spool(const Lines *lines, json_object *spool) {
         return lines_print_buffer(lines, "", &space);
 }
 
+/* "as the last capture found them, before (2026-11-20 15:35:01 UTC)" */
+static int print_capture(const Lines *lines, json_object *capture) {
+        uint64_t start_ns = json_object_get_uint64(cell_member(capture, "startRealtimeNs"));
+        _cleanup_(buffer_done) Buffer line = {};
+        char when[WHEN_CHARS];
+
+        if (!capture)
+                return 0;
+        buffer_append_text(&line, "as the last capture found them, ");
+        cell_append_text(&line, cell_member(capture, "name"));
+        if (start_ns > 0) {
+                when_format(start_ns, when);
+                buffer_append_format(&line, " (%s)", when);
+        }
+        return lines_print_buffer(lines, "sources", &line);
+}
+
 /* A sample cannot tell what is refused elsewhere, so it is said that it is one. */
 static void print_sample(const Lines *lines, json_object *sample) {
         unsigned long long n_threads = json_object_get_uint64(cell_member(sample, "threads"));
@@ -173,6 +190,9 @@ static int print_status(Session *session, json_object *reply) {
         lines_format(&lines, "jobs", "%llu running, %llu waiting",
                      (unsigned long long) json_object_get_uint64(cell_member(jobs, "running")),
                      (unsigned long long) json_object_get_uint64(cell_member(jobs, "waiting")));
+        r = print_capture(&lines, cell_member(reply, "capture"));
+        if (r < 0)
+                return complain_errno(r, "print the result");
         print_sample(&lines, cell_member(reply, "sample"));
         (void) putchar('\n');
         r = source_report_print(session, cell_member(reply, "sources"));

@@ -359,13 +359,20 @@ def status_tells():
     """status has version, capabilities, sources, spool and jobs"""
     with temporary() as directory, Daemon(directory) as daemon:
         answer = daemon("status", "--json").json()
-        expect_equal(set(answer), {"daemon", "backend", "sources", "sample", "spool", "jobs"}, "members")
+        expect_equal(set(answer), {"daemon", "backend", "sources", "capture", "sample", "spool", "jobs"}, "members")
         expect_equal(set(answer["daemon"]), {"version", "uptimeNs", "uid", "capabilities"}, "daemon")
         expect_equal(set(answer["spool"]), {"path", "snapshots", "bytes", "maxBytes", "keepFreeBytes", "freeBytes", "keepFreeFiles", "freeFiles"},
                      "spool")
         expect_equal(set(answer["jobs"]), {"running", "waiting"}, "jobs")
         expect_equal([source["name"] for source in answer["sources"]], SOURCES, "sources")
         expect_equal(answer["spool"]["path"], str(daemon.spool), "path")
+        expect_equal((answer["capture"], type(answer["sample"])), (None, dict), "before the first capture")
+        expect_equal(daemon("capture", "--tag", "first").status, 0)
+        told = daemon("status", "--json").json()
+        info = daemon("info", "first", "--json").json()
+        expect_equal((told["capture"], told["sample"], told["sources"]),
+                     ({"name": "first", "startRealtimeNs": info["snapshot"]["startRealtimeNs"]}, None, info["sources"]), "after a capture")
+        expect("as the last capture found them, first (" in " ".join(daemon("status").out.split()), "text")
         expect("ctprofd" in daemon("status").out or answer["daemon"]["version"] in daemon("status").out, "text")
 
 

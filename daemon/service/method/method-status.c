@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <systemd/sd-id128.h>
 
 #include "config.h"
 #include "job/vault.h"
@@ -12,6 +13,7 @@
 #include "service/method/loading.h"
 #include "service/method/task-aid.h"
 #include "service/request/order.h"
+#include "service/request/reference.h"
 #include "service/request/transfer.h"
 #include "snapshot/source.h"
 #include "wire/message-object.h"
@@ -119,6 +121,28 @@ static void write_jobs(const Request *request, JsonWriter *writer) {
         json_write_end(writer);
 }
 
+/* The capture that tells how sources can be read; without a name there is none. */
+typedef struct LastCapture {
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        bool has_start;
+        uint64_t start_realtime_ns;
+} LastCapture;
+
+static void write_capture(const Request *request, JsonWriter *writer) {
+        const LastCapture *capture = request->state;
+
+        json_write_key(writer, "capture");
+        if (capture->name[0] == '\0') {
+                json_write_null(writer);
+                return;
+        }
+        json_write_object(writer);
+        json_write_member_text(writer, "name", capture->name);
+        if (capture->has_start)
+                json_write_member_u64(writer, "startRealtimeNs", capture->start_realtime_ns);
+        json_write_end(writer);
+}
+
 /* @sample: {threads, processes}, or empty when nothing was probed. */
 static int answer(Request *request, Span sources, Span sample) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
@@ -130,6 +154,7 @@ static int answer(Request *request, Span sources, Span sample) {
         write_backend(request, &writer);
         json_write_key(&writer, "sources");
         json_write_raw(&writer, sources);
+        write_capture(request, &writer);
         json_write_key(&writer, "sample");
         if (sample.n > 0)
                 json_write_raw(&writer, sample);
@@ -141,7 +166,8 @@ static int answer(Request *request, Span sources, Span sample) {
         return request_answer_written(request, &writer);
 }
 
-static int on_probed(Request *request, Span frame) {
+/* What a probe answers, or what reading a snapshot does, which has no sample. */
+static int on_told(Request *request, Span frame) {
         _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         _cleanup_(buffer_done) Buffer sample = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         json_object *reply, *array, *looked_at;
@@ -187,15 +213,79 @@ static int prepare(Request *request) {
         return r == 0 ? request_end_order(request, &writer, JOB_METHOD_PROBE, JOB_CAPTURE) : r;
 }
 
-int method_status(Request *request) {
+static int probe(Request *request) {
         static const Stage stage = {
                 .prepare = prepare,
-                .on_result = on_probed,
+                .on_result = on_told,
                 .on_failure = on_not_probed,
         };
         /* Behind the job that loads programs: until then there is nothing to say of them. */
         QueueKind queue = request->desk->is_loading ? QUEUE_LOADING : QUEUE_READING;
-        int r = request_decode(request, NULL, 0, NULL);
 
-        return r == 0 ? request_enqueue(request, queue, &stage) : r;
+        return request_enqueue(request, queue, &stage);
+}
+
+/* the last capture */
+
+static bool is_of_this_boot(const IndexEntry *entry) {
+        _cleanup_(message_object_freep) json_object *head = json_tokener_parse(entry->text);
+        const char *boot_id = json_object_get_string(json_object_object_get(head, "bootId"));
+        char now[SD_ID128_STRING_MAX];
+        sd_id128_t boot;
+
+        return boot_id && sd_id128_get_boot(&boot) == 0 &&
+               strcmp(boot_id, sd_id128_to_string(boot, now)) == 0;
+}
+
+static int on_not_read(Request *request, Span frame) {
+        LastCapture *capture = request->state;
+
+        *capture = (LastCapture){};
+        return probe(request);
+}
+
+/*
+ * A capture has tried every thread of the host, and a probe tries a few: where there has been a
+ * capture since the boot, it tells. REQUEST_ANSWERED, 0 with *ret_is_asked set, -errno.
+ */
+static int ask_last_capture(Request *request, bool *ret_is_asked) {
+        static const Stage stage = { .on_result = on_told, .on_failure = on_not_read };
+        const IndexEntry *entry = spool_view_resolve(request_view(request), SPAN_LITERAL("latest"));
+        LastCapture *capture = request->state;
+        Reference reference = REFERENCE_NONE;
+        JsonWriter writer;
+        int r;
+
+        *ret_is_asked = false;
+        if (!entry || !is_of_this_boot(entry) ||
+            spool_open_snapshot(request->desk->spool, entry->name, &reference.fd, NULL) != 0)
+                return 0;
+        *capture = (LastCapture){
+                .has_start = entry->has_start,
+                .start_realtime_ns = entry->start_realtime_ns,
+        };
+        memcpy(capture->name, entry->name, sizeof(capture->name));
+        reference.label = capture->name;
+        request_begin_order(request, &writer);
+        json_write_key(&writer, "snapshot");
+        r = reference_write(request, &writer, &reference);
+        if (r == 0)
+                r = request_submit(request, &writer, PROFILER_INTERFACE ".Info", QUEUE_READING,
+                                   JOB_ANALYSIS, &stage);
+        *ret_is_asked = true;
+        return r;
+}
+
+int method_status(Request *request) {
+        LastCapture *capture = calloc(1, sizeof(*capture));
+        bool is_asked;
+        int r;
+
+        if (!capture)
+                return -ENOMEM;
+        request_keep(request, capture, free);
+        r = request_decode(request, NULL, 0, NULL);
+        if (r == 0)
+                r = ask_last_capture(request, &is_asked);
+        return r == 0 && !is_asked ? probe(request) : r;
 }

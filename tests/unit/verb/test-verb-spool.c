@@ -425,6 +425,25 @@ START_TEST(status_tells_how_the_daemon_is) {
 }
 END_TEST
 
+static const Exchange status_after_capture[] = { { REPLIES(
+        "{\"parameters\":{\"daemon\":{\"version\":\"0.1.0\",\"uptimeNs\":1,\"uid\":0,"
+        "\"capabilities\":[]},\"sources\":" SOURCES
+        ",\"capture\":{\"name\":\"before\",\"startRealtimeNs\":1763652901000000000},"
+        "\"sample\":null,\"spool\":{\"path\":\"/s\",\"snapshots\":2,\"bytes\":2048,"
+        "\"maxBytes\":0,\"keepFreeBytes\":0,\"freeBytes\":4096,\"freeFiles\":70,"
+        "\"keepFreeFiles\":7},\"jobs\":{\"running\":0,\"waiting\":0}}}") } };
+
+START_TEST(status_names_the_capture_that_tells_of_sources) {
+        begin(status_after_capture, 1);
+        CTL_RUN(&ctl, "status");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "sources       as the last capture found them, before (20"));
+        ck_assert_ptr_null(strstr(ctl.out, "sample"));
+        end();
+}
+END_TEST
+
 static const Exchange status_without_inodes[] = { { REPLIES(
         "{\"parameters\":{\"daemon\":{\"version\":\"0.1.0\",\"uptimeNs\":1,\"uid\":0,"
         "\"capabilities\":[]},\"sources\":[],\"spool\":{\"path\":\"/s\",\"snapshots\":0,"
@@ -623,6 +642,7 @@ int main(void) {
         tcase_add_test(keep, info_tells_what_the_capture_was_asked_to_read);
         tcase_add_loop_test(keep, info_tells_of_the_ledger, 0, ELEMENTSOF(ledger_rows));
         tcase_add_test(keep, status_tells_how_the_daemon_is);
+        tcase_add_test(keep, status_names_the_capture_that_tells_of_sources);
         tcase_add_test(keep, status_does_not_call_uncounted_inodes_none);
         tcase_add_test(keep, status_names_the_capabilities_that_matter);
         tcase_add_loop_test(keep, status_tells_how_threads_are_read, 0, ELEMENTSOF(backend_rows));

@@ -170,9 +170,60 @@ static void print_sample(const Lines *lines, json_object *sample) {
                              n_processes == 1 ? "" : "es");
 }
 
+static void append_user(Buffer *text, json_object *uid) {
+        buffer_append_format(text, "user %llu", (unsigned long long) json_object_get_uint64(uid));
+}
+
+static int print_hanging(const Lines *lines, json_object *job) {
+        json_object *processes = cell_member(job, "processes");
+        size_t n = processes ? json_object_array_length(processes) : 0;
+        _cleanup_(buffer_done) Buffer text = {};
+        char when[WHEN_CHARS];
+
+        when_format(json_object_get_uint64(cell_member(job, "sinceRealtimeNs")), when);
+        cell_append_text(&text, cell_member(job, "kind"));
+        buffer_append_format(&text, " job %llu hangs since %s",
+                             (unsigned long long) json_object_get_uint64(cell_member(job, "pid")),
+                             when);
+        for (size_t i = 0; i < n; i++) {
+                json_object *process = json_object_array_get_idx(processes, i);
+
+                buffer_append_format(
+                        &text, "%s %llu of ", i == 0 ? ", in the memory of process" : ", and of",
+                        (unsigned long long) json_object_get_uint64(cell_member(process, "pid")));
+                append_user(&text, cell_member(process, "owner"));
+        }
+        return lines_print_buffer(lines, "", &text);
+}
+
+/* Jobs that nothing can stop, and who is left alone because of them. */
+static int print_jobs(const Lines *lines, json_object *jobs) {
+        json_object *hanging = cell_member(jobs, "hanging"),
+                    *owners = cell_member(jobs, "barredOwners");
+        size_t n_hanging = hanging ? json_object_array_length(hanging) : 0;
+        size_t n_owners = owners ? json_object_array_length(owners) : 0;
+        _cleanup_(buffer_done) Buffer text = {};
+        int r = 0;
+
+        lines_format(lines, "jobs", "%llu running, %llu waiting",
+                     (unsigned long long) json_object_get_uint64(cell_member(jobs, "running")),
+                     (unsigned long long) json_object_get_uint64(cell_member(jobs, "waiting")));
+        for (size_t i = 0; i < n_hanging && r >= 0; i++)
+                r = print_hanging(lines, json_object_array_get_idx(hanging, i));
+        if (r < 0 || n_owners == 0)
+                return r;
+        buffer_append_text(&text, "no memory is read of processes of ");
+        for (size_t i = 0; i < n_owners; i++) {
+                if (i > 0)
+                        buffer_append_text(&text, ", ");
+                append_user(&text, json_object_array_get_idx(owners, i));
+        }
+        buffer_append_text(&text, ": jobs hung in two of them");
+        return lines_print_buffer(lines, "", &text);
+}
+
 static int print_status(Session *session, json_object *reply) {
         const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS, 0 };
-        json_object *jobs = cell_member(reply, "jobs");
         int r;
 
         r = session_page(session);
@@ -187,9 +238,9 @@ static int print_status(Session *session, json_object *reply) {
         r = print_spool(&lines, cell_member(reply, "spool"));
         if (r < 0)
                 return complain_errno(r, "print the result");
-        lines_format(&lines, "jobs", "%llu running, %llu waiting",
-                     (unsigned long long) json_object_get_uint64(cell_member(jobs, "running")),
-                     (unsigned long long) json_object_get_uint64(cell_member(jobs, "waiting")));
+        r = print_jobs(&lines, cell_member(reply, "jobs"));
+        if (r < 0)
+                return complain_errno(r, "print the result");
         r = print_capture(&lines, cell_member(reply, "capture"));
         if (r < 0)
                 return complain_errno(r, "print the result");

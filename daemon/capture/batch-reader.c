@@ -15,7 +15,8 @@ struct BatchReader {
         Scene *scene;           /* owned */
         CgroupSet cgroups;
         Rollup rollup;
-        HeapReader *heap; /* owned */
+        HeapReader *heap;                   /* owned */
+        TextPlace smaps[BATCH_MAX_THREADS]; /* of the batch's processes */
 };
 
 int batch_reader_new(const Backend *backend, const CaptureHost *host, RollupBudget *smaps,
@@ -41,8 +42,6 @@ int batch_reader_new(const Backend *backend, const CaptureHost *host, RollupBudg
 void batch_reader_close(BatchReader *reader) {
         reader->backend->reader_free(TAKE_PTR(reader->threads));
         rollup_done(&reader->rollup);
-        if (reader->heap)
-                heap_reader_close(reader->heap);
 }
 
 BatchReader *batch_reader_free(BatchReader *reader) {
@@ -99,19 +98,25 @@ static void count_outcomes(const ThreadSlot *slot, Tally *tally) {
 
 /*
  * The steps that read more of a process than the backend did. The ones that can disturb the process
- * come last.
+ * come last, and what is asked of another job is asked of the whole batch then.
  */
-static void finish_process(BatchReader *reader, BatchProcess *process) {
+static TextPlace read_process(BatchReader *reader, const BatchProcess *process) {
         Scene *scene = reader->scene;
-        ThreadSlot *slots = scene_threads(scene, process);
-        const ThreadSlot *leader = scene_find_leader(scene, process);
         TextPlace smaps;
-        Span pcomm = { NULL, 0 };
 
         cgroups_read_membership(scene, process, &reader->cgroups);
         process_memory_read(scene, process);
         smaps = rollup_read(&reader->rollup, scene, process);
-        heap_reader_read(reader->heap, process);
+        heap_reader_add(reader->heap, process);
+        return smaps;
+}
+
+static void finish_process(BatchReader *reader, BatchProcess *process, TextPlace smaps) {
+        Scene *scene = reader->scene;
+        ThreadSlot *slots = scene_threads(scene, process);
+        const ThreadSlot *leader = scene_find_leader(scene, process);
+        Span pcomm = { NULL, 0 };
+
         reader->backend->confirm(reader->threads, process);
         if (scene->host->counts_zombies)
                 scene_leave_zombies_out(scene, process);
@@ -143,7 +148,10 @@ void batch_reader_read(BatchReader *reader, Batch *batch) {
         scene_begin(scene, batch);
         reader->backend->read(reader->threads);
         for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++)
-                finish_process(reader, &batch->processes[i]);
+                reader->smaps[i] = read_process(reader, &batch->processes[i]);
+        heap_reader_read(reader->heap);
+        for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++)
+                finish_process(reader, &batch->processes[i], reader->smaps[i]);
         scene_end(scene);
 }
 

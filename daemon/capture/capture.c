@@ -230,7 +230,8 @@ static int open_heap(Capture *capture, bool is_trial) {
                 .wanted = options->heap || is_trial,
                 .limit_ns = options->heap_limit_ns,
                 .cache_fd = options->heap_cache_fd,
-                .open_files = options->open_files,
+                .open_memory = options->open_memory,
+                .no_memory = options->no_memory,
                 .userdata = options->pace.userdata,
                 .is_trial = is_trial,
         };

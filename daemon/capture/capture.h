@@ -55,11 +55,12 @@ typedef struct CaptureOptions {
         uint64_t heap_limit_ns;  /* time for that, of all workers together */
         int heap_cache_fd;       /* borrowed; negative: there is none */
         /*
-         * Gets the other end of a pair to a job that parses files of others; called once, when
-         * there is the first file to parse. Consumes @peer_fd in any case. -errno when there will
+         * Gets the other end of a pair to a job that reads memory of others; called once, when
+         * there is the first process to read. Consumes @peer_fd in any case. -errno when there will
          * be no such job. NULL: there is none. Called with the userdata of @pace.
          */
-        int (*open_files)(void *userdata, int peer_fd);
+        int (*open_memory)(void *userdata, int peer_fd);
+        const char *no_memory;  /* why there will be no such job; or NULL */
         const pid_t *self_pids; /* processes that belong to ctprof */
         size_t n_self_pids;
 

@@ -5,15 +5,15 @@
  * FileQuestion
  *
  * What a process with privileges asks about a file that belongs to somebody else, and lets a file
- * job answer, which has none. A question is a FileAsked with the descriptor of the file; the answer
- * is a FileAnswered and, where its result is 0, the bytes that the question is for. Each is one
- * message of a SOCK_SEQPACKET pair, and they take turns. To ask something else, add a row.
+ * job answer, which has none. A question goes through a room (room/room.h) with the descriptor of
+ * the file and no more. To ask something else, add a row.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 #include "kernel/memory/heap-layout.h"
 #include "kernel/memory/thread-layout.h"
+#include "room/room.h"
 
 /* id, type of the answer, and what finds it: int (const ByteSource *, TYPE *) */
 #define FILE_QUESTIONS(Q)                            \
@@ -29,19 +29,21 @@ typedef union FileAnswer {
         FILE_QUESTIONS(FILE_ANSWER_MEMBER)
 } FileAnswer;
 
-typedef struct FileAsked {
-        uint32_t id; /* comes back with the answer */
-        uint32_t question;
-} FileAsked;
+/*
+ * The result of an answer: -EINVAL when not exactly one descriptor came, -EOPNOTSUPP for an unknown
+ * question, -EBADF for what is not a regular file, and what reading the file failed with.
+ */
+typedef RoomAsked FileAsked;
+typedef RoomAnswered FileAnswered;
 
 /*
- * 0, or why there is no answer: -EINVAL when not exactly one descriptor came, -EOPNOTSUPP for an
- * unknown question, -EBADF for what is not a regular file, and what reading the file failed with.
+ * A file's content has not changed while none of these has. Plain data: lies in the cache of
+ * captures.
  */
-typedef struct FileAnswered {
-        uint32_t id;
-        int32_t result;
-} FileAnswered;
+typedef struct FileIdentity {
+        uint64_t dev, inode, size;
+        int64_t modified_ns, changed_ns;
+} FileIdentity;
 
 /* The length of the type of an answer; 0 for an unknown question. */
 size_t file_answer_bytes(uint32_t question);

@@ -5,7 +5,7 @@
 
 static const JobTerms rows[_JOB_KIND_MAX] = {
 #define JOB_KIND_ROW(id, word_, clock_, time_ns_, max_data_bytes_, capabilities_, entry_, grants_, \
-                     kept_inside_, reads_foreign_, writes_spool_)                                  \
+                     kept_inside_, reads_foreign_, writes_spool_, counts_alone_)                   \
         [JOB_##id] = { .word = (word_),                                                            \
                        .clock = JOB_CLOCK_##clock_,                                                \
                        .time_ns = (time_ns_),                                                      \
@@ -15,7 +15,8 @@ static const JobTerms rows[_JOB_KIND_MAX] = {
                        .grants = (grants_),                                                        \
                        .kept_inside = (kept_inside_),                                              \
                        .reads_foreign = (reads_foreign_),                                          \
-                       .writes_spool = (writes_spool_) },
+                       .writes_spool = (writes_spool_),                                            \
+                       .counts_alone = (counts_alone_) },
         JOB_KINDS(JOB_KIND_ROW)
 #undef JOB_KIND_ROW
 };

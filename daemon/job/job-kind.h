@@ -21,14 +21,17 @@
 #define JOB_ANY_MEMORY UINT64_MAX
 
 /*
- * A capture needs these for other users' processes and for taskstats, and the last one to open the
- * very files that a process has mapped. Before, under sudo, DAC_OVERRIDE opens a spool that does
- * not belong to root.
+ * A capture needs these for other users' processes and for taskstats. Before, under sudo,
+ * DAC_OVERRIDE opens a spool that does not belong to root.
  */
 #define JOB_READING_CAPABILITIES                                          \
         (SANDBOX_CAPABILITY(NET_ADMIN) | SANDBOX_CAPABILITY(SYS_PTRACE) | \
-         SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(CHECKPOINT_RESTORE))
+         SANDBOX_CAPABILITY(DAC_READ_SEARCH))
 #define JOB_CAPTURE_CAPABILITIES (JOB_READING_CAPABILITIES | SANDBOX_CAPABILITY(DAC_OVERRIDE))
+/* For memory of other users' processes, and to open the very files that a process has mapped. */
+#define JOB_MEMORY_CAPABILITIES                                                 \
+        (SANDBOX_CAPABILITY(SYS_PTRACE) | SANDBOX_CAPABILITY(DAC_READ_SEARCH) | \
+         SANDBOX_CAPABILITY(CHECKPOINT_RESTORE))
 #define JOB_LOADING_CAPABILITIES (SANDBOX_CAPABILITY(BPF) | SANDBOX_CAPABILITY(PERFMON))
 /* To register for exits; to receive them takes none. */
 #define JOB_LISTENING_CAPABILITIES SANDBOX_CAPABILITY(NET_ADMIN)
@@ -41,26 +44,30 @@
 #define JOB_KINDS(K)                                                                               \
         K(CAPTURE,  "capture",  WHOLE, LIMIT_CAPTURE_NS,  JOB_ANY_MEMORY,                          \
           JOB_CAPTURE_CAPABILITIES, WHEN_READY,                                                    \
-          SANDBOX_READ_FILES | SANDBOX_OBSERVE | SANDBOX_READ_MEMORY | SANDBOX_ITERATE,            \
-          JOB_READING_CAPABILITIES, false, false)                                                  \
+          SANDBOX_READ_FILES | SANDBOX_OBSERVE | SANDBOX_ASK | SANDBOX_ITERATE,                    \
+          JOB_READING_CAPABILITIES, false, false, false)                                           \
+        K(MEMORY,   "memory",   WHOLE, LIMIT_CAPTURE_NS,  LIMIT_MEMORY_JOB_BYTES,                  \
+          JOB_MEMORY_CAPABILITIES,  AT_ONCE,                                                       \
+          SANDBOX_READ_FILES | SANDBOX_OBSERVE | SANDBOX_ASK | SANDBOX_READ_MEMORY,                \
+          JOB_MEMORY_CAPABILITIES,  false, false, true)                                            \
         K(LOAD,     "load",     WHOLE, LIMIT_LOAD_NS,     JOB_ANY_MEMORY,                          \
           JOB_LOADING_CAPABILITIES, AT_ONCE,    SANDBOX_READ_FILES | SANDBOX_LOAD_PROGRAMS,        \
-          JOB_LOADING_CAPABILITIES, false, false)                                                  \
+          JOB_LOADING_CAPABILITIES, false, false, false)                                           \
         K(FOLD,     "fold",     WHOLE, LIMIT_FOLD_NS,     LIMIT_FOLD_JOB_BYTES,                    \
           0,                        AT_ONCE,    SANDBOX_FOLD_ROWS,                                 \
-          0,                        false, false)                                                  \
+          0,                        false, false, false)                                           \
         K(LISTEN,   "listen",   NONE,  0,                 LIMIT_LISTEN_JOB_BYTES,                  \
           JOB_LISTENING_CAPABILITIES, WHEN_READY, SANDBOX_READ_FILES | SANDBOX_LISTEN,             \
-          0,                        false, false)                                                  \
+          0,                        false, false, false)                                           \
         K(FILES,    "files",    WHOLE, LIMIT_CAPTURE_NS,  LIMIT_FILE_JOB_BYTES,                    \
           0,                        AT_ONCE,    SANDBOX_RECEIVE_FILES,                             \
-          0,                        true,  false)                                                  \
+          0,                        true,  false, true)                                            \
         K(ANALYSIS, "analysis", WHOLE, LIMIT_ANALYSIS_NS, JOB_ANY_MEMORY,                          \
           0,                        AT_ONCE,    0,                                                 \
-          0,                        true,  false)                                                  \
+          0,                        true,  false, false)                                           \
         K(SPOOL,    "spool",    WHOLE, LIMIT_ANALYSIS_NS, JOB_ANY_MEMORY,                          \
           JOB_SPOOL_CAPABILITIES,   WHEN_READY, SANDBOX_READ_FILES | SANDBOX_CHANGE_NAMES,         \
-          JOB_SPOOL_CAPABILITIES,   false, true)
+          JOB_SPOOL_CAPABILITIES,   false, true,  false)
 // clang-format on
 
 #define JOB_KIND_ID(id, ...) JOB_##id,
@@ -90,6 +97,11 @@ typedef struct JobTerms {
         uint64_t kept_inside; /* of the capabilities */
         bool reads_foreign;   /* reads bytes of others: never both privileged and unfiltered */
         bool writes_spool;    /* may leave temporary files in the spool when it is killed */
+        /*
+         * It reads what belongs to nobody who called: one that hangs counts for no user and for no
+         * other kind.
+         */
+        bool counts_alone;
 } JobTerms;
 
 const JobTerms *job_terms(JobKind kind);

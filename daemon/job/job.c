@@ -48,6 +48,7 @@ struct Job {
         bool garbled;     /* a reply is missing, so later ones are of no use */
         bool exited;      /* the child has ended */
         bool killed;
+        uint64_t killed_realtime_ns;
         JobKill kill;
         siginfo_t status;
 
@@ -140,6 +141,10 @@ bool job_is_stuck(const Job *job) {
         return job->kill == JOB_KILL_STUCK;
 }
 
+uint64_t job_killed_realtime_ns(const Job *job) {
+        return job->killed_realtime_ns;
+}
+
 /* A child that is not reaped keeps its process id, so no other process can be hit. */
 void job_kill(Job *job) {
         if (job->pid > 0 && !job->exited)
@@ -151,6 +156,13 @@ static void start_deadline(Job *job, uint64_t ns) {
         (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
 }
 
+static uint64_t now_realtime_ns(void) {
+        struct timespec now;
+
+        (void) clock_gettime(CLOCK_REALTIME, &now);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
+
 /* The first reason stays. The child should be gone in a moment. */
 static void kill_child(Job *job, JobKill why) {
         if (job->kill == JOB_KILL_NONE)
@@ -158,6 +170,8 @@ static void kill_child(Job *job, JobKill why) {
         job_kill(job);
         if (!job->killed && !job->exited)
                 start_deadline(job, JOB_FAREWELL_NS);
+        if (!job->killed)
+                job->killed_realtime_ns = now_realtime_ns();
         job->killed = true;
 }
 
@@ -271,8 +285,12 @@ static int on_exit_child(sd_event_source *source, const siginfo_t *status, void 
         Job *job = userdata;
 
         job->status = *status;
-        job->exited = true; /* sd-event reaps it when this returns */
-        (void) sd_event_source_set_enabled(job->exit, SD_EVENT_OFF);
+        job->exited = true;
+        /*
+         * sd-event reaps it when this returns. The next child may get its number then, which one
+         * source can watch at a time.
+         */
+        job->exit = sd_event_source_disable_unref(job->exit);
         (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
         job->setup->on_exit(job, status, job->setup->owner);
         settle(job);

@@ -102,6 +102,8 @@ pid_t job_pid(const Job *job);
 uid_t job_uid(const Job *job);
 /* SIGKILL did not end its child: it hangs in the kernel. */
 bool job_is_stuck(const Job *job);
+/* CLOCK_REALTIME of that SIGKILL. */
+uint64_t job_killed_realtime_ns(const Job *job);
 void job_kill(Job *job);
 /* Releases a job at once. Its child must have been reaped, or is given up. */
 Job *job_destroy(Job *job);

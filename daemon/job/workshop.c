@@ -140,16 +140,41 @@ WorkshopCounts workshop_count(const Workshop *workshop, uid_t uid) {
                 bool is_stuck = job_is_stuck(job), is_of_user = job_uid(job) == uid;
                 bool is_hangable = is_stuck || job_terms_of(job)->reads_foreign;
 
-                if (job_terms_of(job) == job_terms(JOB_FILES)) {
-                        counts.n_files++;
+                if (job_terms_of(job)->counts_alone)
                         continue;
-                }
                 counts.n_stuck += is_stuck;
                 counts.n_stuck_of_user += is_stuck && is_of_user;
                 counts.n_hangable += is_hangable;
                 counts.n_hangable_of_user += is_hangable && is_of_user;
         }
         return counts;
+}
+
+size_t workshop_count_kind(const Workshop *workshop, JobKind kind) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < workshop->n_jobs; i++)
+                n += job_terms_of(workshop->jobs[i]) == job_terms(kind);
+        return n;
+}
+
+bool workshop_look(const Workshop *workshop, pid_t pid, bool *ret_is_stuck) {
+        for (size_t i = 0; i < workshop->n_jobs; i++)
+                if (job_pid(workshop->jobs[i]) == pid) {
+                        *ret_is_stuck = job_is_stuck(workshop->jobs[i]);
+                        return true;
+                }
+        return false;
+}
+
+const Job *workshop_next_stuck(const Workshop *workshop, size_t *at) {
+        while (*at < workshop->n_jobs) {
+                const Job *job = workshop->jobs[(*at)++];
+
+                if (job_is_stuck(job))
+                        return job;
+        }
+        return NULL;
 }
 
 size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n) {

@@ -8,6 +8,7 @@
  * more. No child outlives the workshop.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -62,14 +63,16 @@ typedef struct WorkshopCounts {
          * files: also those that were killed or have answered and are not gone yet.
          */
         size_t n_hangable, n_hangable_of_user;
-        /*
-         * They parse files for captures, also those that were killed and are not gone yet. They
-         * count here and nowhere else: what one hangs in is not a file of the caller.
-         */
-        size_t n_files;
 } WorkshopCounts;
 
+/* Without those that count by themselves. */
 WorkshopCounts workshop_count(const Workshop *workshop, uid_t uid);
+/* Those of a kind, also those that were killed and are not gone yet. */
+size_t workshop_count_kind(const Workshop *workshop, JobKind kind);
+/* Whether there is a child @pid, and then whether it was killed in vain. */
+bool workshop_look(const Workshop *workshop, pid_t pid, bool *ret_is_stuck);
+/* The next child that was killed in vain, from *@at on, 0 at first; NULL: there is none. */
+const Job *workshop_next_stuck(const Workshop *workshop, size_t *at);
 /*
  * Whether a user gets a further job. Jobs hang in files of their user, so they count for that one:
  * of all users together so many are borne that a few cannot lock out the others, who are refused

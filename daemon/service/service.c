@@ -9,9 +9,9 @@
 #include "log/log.h"
 #include "service/method/clean.h"
 #include "service/method/folding.h"
-#include "service/method/heap-aid.h"
 #include "service/method/listening.h"
 #include "service/method/loading.h"
+#include "service/method/memory-aid.h"
 #include "service/method/method.h"
 #include "service/method/survey.h"
 
@@ -66,7 +66,10 @@ static bool may_add(uid_t uid, void *userdata) {
 }
 
 static void on_jobs_changed(void *userdata) {
-        desk_turn(userdata);
+        Desk *desk = userdata;
+
+        hung_follow(desk->hung, desk->workshop);
+        desk_turn(desk);
 }
 
 static int on_turn(sd_event_source *source, void *userdata) {
@@ -259,7 +262,7 @@ int service_new(const ServiceSetup *setup, Service **ret) {
         workshop_watch_changed(setup->workshop, on_jobs_changed, &service->desk);
         queue_set_gate(service->desk.queues[QUEUE_READING], may_read, service);
         queue_set_gate(service->desk.queues[QUEUE_ADDING], may_add, service);
-        heap_aid_prepare(setup->vault);
+        memory_aid_prepare(setup->vault);
 
         *ret = TAKE_PTR(service);
         return 0;

@@ -34,13 +34,14 @@ typedef struct CaptureParameters {
         uint64_t smaps_max_rss_bytes, smaps_max_processes, smaps_limit_ns;
         bool heap;
         uint64_t heap_limit_ns;
-        int heap_cache;       /* owned; negative: none */
-        TaskObjects tasks;    /* owned */
-        const char *no_tasks; /* why not all of them are there; NULL: nobody asked for more */
-        int exit_line;        /* owned; negative: nobody tells of exits */
-        int exits;            /* owned: the file that came from there, or negative */
-        bool hears_exits;     /* of a probe */
-        const char *no_exits; /* why there is no such file; NULL: nobody was to tell */
+        int heap_cache;        /* owned; negative: none */
+        const char *no_memory; /* why nobody reads memory of processes; NULL: somebody may */
+        TaskObjects tasks;     /* owned */
+        const char *no_tasks;  /* why not all of them are there; NULL: nobody asked for more */
+        int exit_line;         /* owned; negative: nobody tells of exits */
+        int exits;             /* owned: the file that came from there, or negative */
+        bool hears_exits;      /* of a probe */
+        const char *no_exits;  /* why there is no such file; NULL: nobody was to tell */
         uid_t uid;
         json_object *self_pids;
 } CaptureParameters;
@@ -64,7 +65,7 @@ typedef struct CaptureParameters {
  */
 typedef struct Recording {
         Work *work; /* borrowed */
-        /* Of the answer, while threads of the capture may ask for a job that parses files. */
+        /* Of the answer, while threads of the capture may ask for a job that reads memory. */
         pthread_mutex_t lock;
         const CaptureParameters *parameters;
         SpoolLimits limits;
@@ -220,11 +221,6 @@ static void recording_hear_exits(CaptureParameters *parameters) {
                 parameters->no_exits = "the job that hears of exits could not tell of them";
 }
 
-/* One of them is for the files that processes have mapped, and for nothing else. */
-static uint64_t recording_capabilities(const Recording *recording) {
-        return recording->parameters->heap ? UINT64_MAX : ~SANDBOX_CAPABILITY(CHECKPOINT_RESTORE);
-}
-
 /* What cannot be opened any more in the sandbox, and then enters it. */
 static int recording_open_kernel(Recording *recording) {
         int r;
@@ -235,7 +231,7 @@ static int recording_open_kernel(Recording *recording) {
         /* Without /sys its readings are absent. */
         recording->sys_fd = open("/sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         r = ready_system_new(CAPTURE_DEFAULT_WORKERS, &recording->system);
-        return r == 0 ? work_confine(recording->work, recording_capabilities(recording)) : r;
+        return r == 0 ? work_confine(recording->work, UINT64_MAX) : r;
 }
 
 /* capture */
@@ -270,13 +266,13 @@ static bool recording_cancelled(void *userdata) {
 }
 
 /* The main process starts the job, or closes @peer_fd, which ends the room that asks. */
-static int recording_open_files(void *userdata, int peer_fd) {
+static int recording_open_memory(void *userdata, int peer_fd) {
         Recording *recording = userdata;
         Answer *answer = &recording->work->answer;
         int r;
 
         (void) pthread_mutex_lock(&recording->lock);
-        json_write_member_bool(answer_begin(answer), JOB_KEY_FILES, true);
+        json_write_member_bool(answer_begin(answer), JOB_KEY_MEMORY, true);
         r = answer_note_descriptor(answer, peer_fd);
         (void) pthread_mutex_unlock(&recording->lock);
         return r;
@@ -301,7 +297,8 @@ static CaptureOptions recording_options(Recording *recording) {
                 .no_exits = recording->parameters->no_exits,
                 .main_pid = recording->main_pid,
                 .heap_cache_fd = recording->parameters->heap_cache,
-                .open_files = recording_open_files,
+                .open_memory = recording_open_memory,
+                .no_memory = recording->parameters->no_memory,
                 .self_pids = recording->self_pids,
                 .n_self_pids = recording->n_self_pids,
                 .pace = { .progress = recording_progress,
@@ -458,6 +455,8 @@ static int work_capture(Work *work) {
                   offsetof(CaptureParameters, heap_limit_ns) },
                 { JOB_KEY_HEAP_CACHE, PARAMETER_DESCRIPTOR, false,
                   offsetof(CaptureParameters, heap_cache) },
+                { JOB_KEY_NO_MEMORY, PARAMETER_TEXT, false,
+                  offsetof(CaptureParameters, no_memory) },
                 TASK_OBJECTS(TASK_OBJECT_PARAMETER){ JOB_KEY_NO_TASKS, PARAMETER_TEXT, false,
                                                      offsetof(CaptureParameters, no_tasks) },
                 { JOB_KEY_EXIT_LINE, PARAMETER_DESCRIPTOR, false,
@@ -519,6 +518,8 @@ static int work_probe(Work *work) {
                                                      offsetof(CaptureParameters, no_tasks) },
                 { JOB_KEY_LISTENING, PARAMETER_BOOL, false,
                   offsetof(CaptureParameters, hears_exits) },
+                { JOB_KEY_NO_MEMORY, PARAMETER_TEXT, false,
+                  offsetof(CaptureParameters, no_memory) },
                 { JOB_KEY_NO_EXITS, PARAMETER_TEXT, false, offsetof(CaptureParameters, no_exits) },
         };
         CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;

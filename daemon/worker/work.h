@@ -64,6 +64,7 @@ extern const WorkMethod work_load_methods[];     /* job-load.c */
 extern const WorkMethod work_fold_methods[];     /* job-fold.c */
 extern const WorkMethod work_listen_methods[];   /* job-listen.c */
 extern const WorkMethod work_files_methods[];    /* job-files.c */
+extern const WorkMethod work_memory_methods[];   /* job-memory.c */
 extern const WorkMethod work_spool_methods[];    /* job-spool.c */
 extern const WorkMethod work_survey_methods[];   /* job-survey.c */
 

@@ -23,6 +23,7 @@
 
 /* The tables of each kind, ended by NULL. A kind without its list does not compile. */
 static const WorkMethod *const methods_of_CAPTURE[] = { work_capture_methods, NULL };
+static const WorkMethod *const methods_of_MEMORY[] = { work_memory_methods, NULL };
 static const WorkMethod *const methods_of_LOAD[] = { work_load_methods, NULL };
 static const WorkMethod *const methods_of_FOLD[] = { work_fold_methods, NULL };
 static const WorkMethod *const methods_of_LISTEN[] = { work_listen_methods, NULL };

@@ -19,6 +19,7 @@
 #define JOB_METHOD_FOLD JOB_INTERFACE ".Fold"       /* rows of the ledger into a file */
 #define JOB_METHOD_LISTEN JOB_INTERFACE ".Listen"   /* to exits, for as long as the daemon runs */
 #define JOB_METHOD_FILES JOB_INTERFACE ".Files"     /* answer questions about files of others */
+#define JOB_METHOD_MEMORY JOB_INTERFACE ".Memory"   /* likewise, about memory of others */
 #define JOB_METHOD_CONVERT JOB_INTERFACE ".Convert" /* a snapshot in another format */
 #define JOB_METHOD_IMPORT JOB_INTERFACE ".Import"   /* a verified copy of a file from outside */
 #define JOB_METHOD_PUBLISH JOB_INTERFACE ".Publish" /* give such a copy its name in the spool */
@@ -37,11 +38,24 @@
 #define JOB_KEY_SPOOL_CHANGE "spoolChange"
 
 /*
- * A reply of a capture job with a descriptor, before its last one, has this as true. It is for the
- * main process alone, which starts a job of JOB_METHOD_FILES with the descriptor as its "socket".
+ * A reply of a capture job or a probe with a descriptor, before its last one, has this as true. It
+ * is for the main process alone, which starts a job of JOB_METHOD_MEMORY with the descriptor as its
+ * "socket". A memory job gets one of JOB_METHOD_FILES in the same way.
  */
+#define JOB_KEY_MEMORY "memory"
 #define JOB_KEY_FILES "files"
 #define JOB_KEY_SOCKET "socket"
+/*
+ * The only member of a reply of a memory job, before its last one: the process that it has left a
+ * call for behind, which may never return.
+ */
+#define JOB_KEY_LEFT "left"
+/* Members of a process that is left alone, there and in the order of a memory job. */
+#define JOB_KEY_TGID "tgid"
+#define JOB_KEY_START_TICKS "startTicks"
+#define JOB_KEY_OWNER "owner"
+#define JOB_KEY_HUNG "hung"            /* of an order: array of such processes */
+#define JOB_KEY_BARRED_OWNERS "barred" /* of an order: array of uids */
 
 /* A oneway call that may follow the call a job serves: come to an end and answer. */
 #define JOB_METHOD_STOP JOB_INTERFACE ".Stop"
@@ -92,6 +106,8 @@
 #define JOB_KEY_HEAP "heap"
 #define JOB_KEY_HEAP_LIMIT_NS "heapLimitNs"
 #define JOB_KEY_HEAP_CACHE "heapCache" /* descriptor: what captures keep for each other */
+#define JOB_KEY_HEAP_FILES "heapFiles" /* descriptor: what memory jobs keep for each other */
+#define JOB_KEY_NO_MEMORY "noMemory"   /* why there is no memory job, where there should be one */
 /*
  * What a job of JOB_METHOD_LOAD or JOB_METHOD_FOLD made: the answer names the objects in the order
  * of its descriptors; an order has a descriptor under each name (kernel/bpf/task-object.h).

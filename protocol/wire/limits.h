@@ -59,8 +59,12 @@
 #define LIMIT_LISTEN_FILE_BYTES (32u << 20)        /* what it hands over */
 #define LIMIT_LISTEN_NS (2 * NSEC_PER_SEC)         /* how long a capture waits for that */
 #define LIMIT_FILE_JOBS 4u /* that parse files for captures: one, and those killed in vain */
-#define LIMIT_FILE_JOB_BYTES (32ull * 1024u * 1024u)  /* RLIMIT_DATA of one */
-#define LIMIT_HEAP_CACHE_BYTES (4ull * 1024u * 1024u) /* what captures keep for each other */
+#define LIMIT_FILE_JOB_BYTES (32ull * 1024u * 1024u) /* RLIMIT_DATA of one */
+#define LIMIT_MEMORY_JOBS 8u /* that read memory for captures: one, and those killed in vain */
+#define LIMIT_MEMORY_JOB_BYTES (64ull * 1024u * 1024u) /* RLIMIT_DATA of one */
+#define LIMIT_HEAP_CACHE_BYTES (4ull * 1024u * 1024u)  /* what captures keep of processes */
+#define LIMIT_HEAP_FILES_BYTES (2ull * 1024u * 1024u)  /* and memory jobs of files */
+#define LIMIT_HUNG_PROCESSES 64u            /* in whose memory a job hung, to be left alone */
 #define LIMIT_HEAP_NS (100 * NSEC_PER_MSEC) /* for counters of allocators in one capture */
 #define LIMIT_CAPTURE_NS (600 * NSEC_PER_SEC)
 #define LIMIT_LENT_BYTES (1536ull * 1024u * 1024u) /* files in memory that callers have open */

@@ -227,6 +227,34 @@ WorkshopCounts workshop_count(const Workshop *workshop, uid_t uid) {
         return (WorkshopCounts){};
 }
 
+size_t workshop_count_kind(const Workshop *workshop, JobKind kind) {
+        return 0;
+}
+
+bool workshop_look(const Workshop *workshop, pid_t pid, bool *ret_is_stuck) {
+        return false;
+}
+
+const Job *workshop_next_stuck(const Workshop *workshop, size_t *at) {
+        return NULL;
+}
+
+pid_t job_pid(const Job *job) {
+        return 0;
+}
+
+uid_t job_uid(const Job *job) {
+        return 0;
+}
+
+const JobTerms *job_terms_of(const Job *job) {
+        return job_terms(JOB_MEMORY);
+}
+
+uint64_t job_killed_realtime_ns(const Job *job) {
+        return 0;
+}
+
 void workshop_watch_changed(Workshop *workshop, WorkshopChanged on_changed, void *userdata) {
 }
 

@@ -26,7 +26,7 @@
  *          daemon/service/desk/record.c, daemon/service/request/request.c,
  *          daemon/service/request/order.c, daemon/service/request/reference.c,
  *          daemon/service/request/transfer.c, protocol/interface/parameters.c,
- *          daemon/service/method/clean.c, daemon/service/method/heap-aid.c,
+ *          daemon/service/method/clean.c, daemon/service/method/memory-aid.c,
  *          daemon/service/method/method.c,
  *          daemon/service/method/method-analysis.c, daemon/service/method/method-capture.c,
  *          daemon/service/method/method-change.c, daemon/service/method/method-export.c,

@@ -363,7 +363,7 @@ def status_tells():
         expect_equal(set(answer["daemon"]), {"version", "uptimeNs", "uid", "capabilities"}, "daemon")
         expect_equal(set(answer["spool"]), {"path", "snapshots", "bytes", "maxBytes", "keepFreeBytes", "freeBytes", "keepFreeFiles", "freeFiles"},
                      "spool")
-        expect_equal(set(answer["jobs"]), {"running", "waiting"}, "jobs")
+        expect_equal(set(answer["jobs"]), {"running", "waiting", "hanging", "barredOwners"}, "jobs")
         expect_equal([source["name"] for source in answer["sources"]], SOURCES, "sources")
         expect_equal(answer["spool"]["path"], str(daemon.spool), "path")
         expect_equal((answer["capture"], type(answer["sample"])), (None, dict), "before the first capture")

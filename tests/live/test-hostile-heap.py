@@ -13,10 +13,12 @@ import time
 
 import jemallocs
 from fuse import STUCK_OPEN, STUCK_PAGE, Fuse
-from harness import Daemon, expect, expect_equal, main, need_root, private_host, temporary, test, wait_until
+from harness import BUILD, Daemon, expect, expect_equal, main, need_root, private_host, temporary, test, wait_until
 from heaps import NAMES, TARGET, Target, counters, expect_absent, expect_exact, failures, preload, reasons, source
 from hostile import SLOW, Actor, Execs, Storm, capture
 
+HANGER = BUILD / "tests" / "live" / "heap-hanger"
+STRANGER, OTHER_STRANGER, MEMBER, SECOND_MEMBER = 65041, 65042, 65043, 65044
 LIAR = pathlib.Path(__file__).resolve().parent / "heap-liar.c"
 MARK = 1 << 20
 # Maps files to be read and executed, as the loader does, and does nothing else.
@@ -288,6 +290,124 @@ def files_that_never_answer():
                    what="a reading")
         known.round()
         expect_exact(capture(daemon, directory, "--no-smaps")[1], known, "afterwards")
+
+
+# --- memory -------------------------------------------------------------------------------------------------------
+
+
+def hanger(stack, fuse, name, uid):
+    """A process of a stranger whose counters lead into a page of a file of his that never answers."""
+    process = subprocess.Popen([str(HANGER), str(fuse.path(name))], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               user=uid, group=uid, extra_groups=[],
+                               env={**os.environ, **preload(jemallocs.distribution().shared)})
+
+    def close():
+        fuse.release()  # at its end the kernel reads the page, too
+        process.kill()
+        process.stdin.close()
+        process.stdout.close()
+        process.wait(60)
+    stack.callback(close)
+    expect_equal(process.stdout.readline(), b"ready\n", "a process that hangs who reads it")
+    return process.pid
+
+
+def hanging(daemon):
+    """Jobs that the daemon knows to hang, by the process."""
+    jobs = daemon("status", "--json").json()["jobs"]
+    return {process["pid"]: job for job in jobs["hanging"] for process in job["processes"]}, jobs["barredOwners"]
+
+
+def ask_everything(daemon, directory, user, when):
+    """Every verb serves a caller as ever; returns how long the slowest took."""
+    who = {} if user == 0 else {"user": user, "group": user, "groups": []}
+    name, file = f"of-{user}", directory / f"of-{user}-{when}.ctprof.zst"
+    slowest = 0
+    for words in (["capture", "--replace", "--tag", name, "--no-smaps"], ["show", name], ["compare", "first", name],
+                  ["info", name], ["verify", name], ["list"], ["export", name, file] if user == 0 else ["list"],
+                  ["status"], ["remove", name]):
+        begin = time.monotonic()
+        result = daemon(*words, **who)
+        expect_equal(result.status, 0, when, user, words, result.err)
+        slowest = max(slowest, time.monotonic() - begin)
+    return slowest
+
+
+@test
+def memory_that_never_answers():
+    """pages that never answer a read cost the counters of their owners, and nobody else anything"""
+    need_root()
+    library = jemallocs.distribution().shared
+    with temporary() as directory, contextlib.ExitStack() as stack:
+        directory.chmod(0o755)
+        fuse = stack.enter_context(Fuse(directory / "fuse", {f"page-{n}": STUCK_PAGE for n in range(20)}))
+        daemon = stack.enter_context(daemon_with(directory, ""))
+        daemon.socket.chmod(0o666)
+        honest = stack.enter_context(Target(TARGET, env=preload(library)))
+        honest.round()
+
+        def settle():
+            """On a slow host it takes some captures until everything is known."""
+            wait_until(lambda: counters(capture(daemon, directory, "--no-smaps")[1], honest.pid)[honest.pid]
+                       != (None, None), 60, what="a reading")
+        settle()
+        expect_equal(daemon("capture", "--tag", "first", "--no-smaps").status, 0)
+        callers = ({}, *({"user": uid, "group": uid, "groups": []} for uid in (MEMBER, SECOND_MEMBER)))
+        pids, times, most = [], [], 0
+        # Each capture meets a new page; one that was read before would only be waited for.
+        for number in range(14):
+            pids.append(hanger(stack, fuse, f"page-{number}", STRANGER))
+            begin = time.monotonic()
+            result = daemon("capture", "--tag", f"b{number}", "--no-smaps", **callers[number % len(callers)])
+            times.append(time.monotonic() - begin)
+            expect_equal(result.status, 0, number, result.err)
+            most = max(most, len(daemon.children()))
+        # Until all that are left count as stuck.
+        wait_until(lambda: daemon("status", "--json").json()["jobs"]["hanging"] and
+                   {job["pid"] for job in daemon("status", "--json").json()["jobs"]["hanging"]} == set(daemon.children()),
+                   30, what="jobs that are known to hang")
+        jobs, barred = hanging(daemon)
+        n_hanging = len({job["pid"] for job in jobs.values()})
+        print(f"# {len(times)} captures took {max(times):.2f} s at most; {n_hanging} jobs hang, in {len(jobs)} processes")
+        expect(1 <= n_hanging <= 2, "jobs that hang", n_hanging)
+        expect_equal(barred, [STRANGER], "who is left alone")
+        expect(set(jobs) <= set(pids), "hang in others", jobs, pids)
+        for pid, job in jobs.items():
+            expect_equal((job["kind"], [process["owner"] for process in job["processes"] if process["pid"] == pid]),
+                         ("memory", [STRANGER]), job)
+            expect(0 < time.time() - job["sinceRealtimeNs"] / 1e9 < 300, job)
+            expect(f"process {pid} of user {STRANGER}" in daemon("status").out, pid)
+        # Everybody is served, and what belongs to others is read.
+        slowest = {user: ask_everything(daemon, directory, user, "during")
+                   for user in (0, MEMBER, SECOND_MEMBER, STRANGER)}
+        print(f"# during: {', '.join(f'{user}: {took:.2f} s' for user, took in slowest.items())}")
+        honest.round()
+        answer, document = capture(daemon, directory, "--no-smaps")
+        expect_exact(document, honest, "beside them")
+        tags = failures(document)
+        print(f"# {tags}; {source(answer)['reason']}")
+        expect(tags.get("owner-hung-before", 0) + tags.get("hung-before", 0) >= 12, tags)
+        expect("ctprofctl status" in source(answer)["reason"] or "time budget" in source(answer)["reason"] or
+               "security policy" in source(answer)["reason"], source(answer))
+        # Another stranger pays for himself, too.
+        hanger(stack, fuse, "page-18", OTHER_STRANGER)
+        for _ in range(3):
+            capture(daemon, directory, "--no-smaps")
+        wait_until(lambda: 1 <= len(daemon("status", "--json").json()["jobs"]["hanging"]) == len(daemon.children()) <= 4,
+                   30, what="few jobs that hang")
+        honest.round()
+        expect_exact(capture(daemon, directory, "--no-smaps")[1], honest, "beside both")
+        fuse.release()
+        wait_until(lambda: not daemon.children(), 60, what="the end of the jobs")
+        for user in (0, MEMBER, STRANGER):
+            ask_everything(daemon, directory, user, "after")
+        # Whoever hung a job once is not touched again.
+        document = capture(daemon, directory, "--no-smaps")[1]
+        for pid in pids:
+            expect_absent(document, pid, "a process that hung a job")
+        expect_equal(hanging(daemon), ({}, [STRANGER]), "afterwards")
+        honest.round()
+        expect_exact(capture(daemon, directory, "--no-smaps")[1], honest, "afterwards")
 
 
 # --- processes ---------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@
 /* Files of one capture that are kept until it is written. */
 #define MAX_FILES_IN_MEMORY (2 * HEAP_CACHE_MAX_FILES)
 
-#define CACHE_VERSION 1
+#define CACHE_VERSION 2
 static const char cache_magic[8] = "ctpheap";
 
 /* the file: a header, the records of files, the records of processes */
@@ -329,6 +329,13 @@ int heap_cache_put_file(HeapCache *cache, const FileIdentity *identity, FileQues
         r = add_file(cache, &record);
         (void) pthread_mutex_unlock(&cache->lock);
         return r;
+}
+
+bool heap_cache_expects_plans(const HeapCache *cache) {
+        for (size_t i = 0; i < cache->known.n; i++)
+                if (cache->known.items[i].n_plans > 0)
+                        return true;
+        return cache->known.n == 0;
 }
 
 bool heap_cache_find_process(HeapCache *cache, const HeapProcessKey *key, HeapProcess *ret) {

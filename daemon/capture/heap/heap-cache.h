@@ -20,7 +20,6 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "capture/heap/heap-plan.h"
-#include "capture/heap/module-file.h"
 #include "file/file-question.h"
 #include "kernel/memory/thread-pointer.h"
 
@@ -38,8 +37,11 @@ typedef struct HeapProcessKey {
 
 typedef struct HeapProcess {
         HeapProcessKey key;
-        uint32_t verdict; /* HeapVerdict; the plans are there for HEAP_READY */
+        /* HeapVerdict; the plans are there for HEAP_READY; _HEAP_VERDICT_MAX: none that lasts */
+        uint32_t verdict;
         uint32_t n_plans;
+        uint32_t was_slow; /* to answer: others come first */
+        uint32_t unused;
         ThreadGeometry geometry;
         HeapPlan plans[HEAP_CACHE_MAX_PLANS];
 } HeapProcess;
@@ -69,6 +71,8 @@ bool heap_cache_find_file(HeapCache *cache, const FileIdentity *identity, FileQu
 _must_check_ int heap_cache_put_file(HeapCache *cache, const FileIdentity *identity,
                                      FileQuestion question, const void *answer);
 
+/* Whether one of the processes of earlier captures has plans, or none is known. */
+bool heap_cache_expects_plans(const HeapCache *cache);
 bool heap_cache_find_process(HeapCache *cache, const HeapProcessKey *key, HeapProcess *ret);
 /*
  * Replaces what is known of this process: plans that led nowhere have been made anew. Of further

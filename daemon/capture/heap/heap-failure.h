@@ -33,6 +33,9 @@
         F(COUNTERS_DISABLED,     "counters-disabled",     unsupported, false)                      \
         F(IDENTITY_CHANGED,      "identity-changed",      vanished,    false)                      \
         F(TIMED_OUT,             "timed-out",             other,       false)                      \
+        F(HUNG,                  "hung-before",           other,       false)                      \
+        F(OWNER_HUNG,            "owner-hung-before",     other,       false)                      \
+        F(MEMORY_JOB,            "memory-job-failure",    other,       false)                      \
         F(TIME_BUDGET,           "time-budget",           other,       false)                      \
         /* of a thread */                                                                          \
         F(NO_THREAD_POINTER,     "no-thread-pointer",     unsupported, false)                      \

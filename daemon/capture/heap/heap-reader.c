@@ -4,49 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
-#include "base/number.h"
-#include "capture/heap/heap-examination.h"
 #include "capture/scene/process-memory.h"
 #include "kernel/procfs/proc-task.h"
 #include "kernel/procfs/procfs.h"
-#include "kernel/text/cursor.h"
-
-struct HeapReader {
-        HeapBench bench;
-        ModuleTable table;
-        ModuleTable own; /* of the process that is examined */
-        HeapSummary summary;
-};
-
-int heap_reader_new(Heap *heap, Scene *scene, HeapReader **ret) {
-        HeapReader *reader = calloc(1, sizeof(*reader));
-
-        if (!reader)
-                return -ENOMEM;
-        reader->bench = (HeapBench){ .heap = heap, .scene = scene };
-        *ret = reader;
-        return 0;
-}
-
-void heap_reader_close(HeapReader *reader) {
-        heap_bench_done(&reader->bench);
-}
-
-HeapReader *heap_reader_free(HeapReader *reader) {
-        if (!reader)
-                return NULL;
-        heap_reader_close(reader);
-        module_table_done(&reader->table);
-        module_table_done(&reader->own);
-        free(reader);
-        return NULL;
-}
-
-const HeapSummary *heap_reader_summary(const HeapReader *reader) {
-        return &reader->summary;
-}
 
 /* One process, as far as it is in this batch. */
 typedef struct HeapTarget {
@@ -55,9 +18,40 @@ typedef struct HeapTarget {
         ThreadSlot *leader;  /* NULL: in another batch, which counts the process */
         ThreadSlot *speaker; /* a living thread, to reach the process by */
         bool is_nested;
-        bool has_key;
+        bool has_key, is_recalled;
         HeapProcessKey key;
+        HeapProcess known; /* when it is recalled */
 } HeapTarget;
+
+struct HeapReader {
+        Heap *heap;
+        Scene *scene;
+        HeapSummary summary;
+        /* Process number i of the question is target number i. */
+        HeapTarget targets[BATCH_MAX_THREADS];
+        HeapAsked asked;
+        MemoryAnswered answer;
+};
+
+int heap_reader_new(Heap *heap, Scene *scene, HeapReader **ret) {
+        HeapReader *reader = calloc(1, sizeof(*reader));
+
+        if (!reader)
+                return -ENOMEM;
+        reader->heap = heap;
+        reader->scene = scene;
+        *ret = reader;
+        return 0;
+}
+
+HeapReader *heap_reader_free(HeapReader *reader) {
+        free(reader);
+        return NULL;
+}
+
+const HeapSummary *heap_reader_summary(const HeapReader *reader) {
+        return &reader->summary;
+}
 
 static bool is_living(const ThreadSlot *slot) {
         return slot->kept && slot->has_space && !thread_slot_is_zombie(slot);
@@ -99,7 +93,7 @@ static void fail_process(HeapReader *reader, const HeapTarget *target, HeapFailu
 /* What status says of the process, from whichever of its threads it was read. */
 static const ThreadSlot *find_status(HeapReader *reader, const HeapTarget *target,
                                      ThreadSlot *room) {
-        Scene *scene = reader->bench.scene;
+        Scene *scene = reader->scene;
         ProcStatus status;
         size_t n;
 
@@ -148,7 +142,7 @@ static void make_key(HeapReader *reader, HeapTarget *target) {
  * still there, in the same address space. NONE, PID_MISSING, IDENTITY_CHANGED.
  */
 static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
-        Scene *scene = reader->bench.scene;
+        Scene *scene = reader->scene;
         ProcStat now;
         size_t n;
 
@@ -168,130 +162,49 @@ static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
         return HEAP_FAILURE_PID_MISSING;
 }
 
-/* plans */
+/* what is known */
 
-static bool recall(HeapReader *reader, const HeapTarget *target, HeapExamination *ret) {
-        HeapProcess known;
+static bool recall(HeapReader *reader, HeapTarget *target) {
+        HeapProcess *known = &target->known;
 
-        if (!target->has_key ||
-            !heap_cache_find_process(heap_cache(reader->bench.heap), &target->key, &known) ||
-            known.verdict >= _HEAP_VERDICT_MAX || known.n_plans > HEAP_CACHE_MAX_PLANS)
-                return false;
-        *ret = (HeapExamination){
-                .failure = heap_failure_of_verdict((HeapVerdict) known.verdict),
-                .verdict = (HeapVerdict) known.verdict,
-                .n_plans = known.verdict == HEAP_READY ? known.n_plans : 0,
-                .geometry = known.geometry,
-        };
-        for (size_t i = 0; i < ret->n_plans; i++) {
-                if (!heap_plan_is_valid(&known.plans[i]))
-                        return false;
-                ret->plans[i] = known.plans[i];
-        }
-        return true;
+        target->is_recalled =
+                target->has_key &&
+                heap_cache_find_process(heap_cache(reader->heap), &target->key, known) &&
+                known->verdict <= _HEAP_VERDICT_MAX && known->n_plans <= HEAP_CACHE_MAX_PLANS;
+        return target->is_recalled;
 }
 
-static void keep(HeapReader *reader, const HeapTarget *target, const HeapExamination *examination) {
+/* Whether that is all there is to know of the process for as long as it stays what it is. */
+static bool is_settled(const HeapTarget *target) {
+        return target->is_recalled && target->known.verdict != HEAP_READY &&
+               target->known.verdict != _HEAP_VERDICT_MAX;
+}
+
+static void keep(HeapReader *reader, const HeapTarget *target, const HeapAnsweredProcess *answer) {
+        const HeapFindings *found = &answer->found;
         HeapProcess process = {
                 .key = target->key,
-                .verdict = examination->verdict,
-                .n_plans = (uint32_t) examination->n_plans,
-                .geometry = examination->geometry,
+                .verdict = _HEAP_VERDICT_MAX,
         };
         int r;
 
-        if (!target->has_key || !examination->is_lasting ||
-            examination->n_plans > HEAP_CACHE_MAX_PLANS)
+        if (target->is_recalled)
+                process = target->known;
+        if (!target->has_key || (!answer->is_lasting && process.was_slow == answer->is_slow))
                 return;
-        for (size_t i = 0; i < examination->n_plans; i++)
-                process.plans[i] = examination->plans[i];
-        r = heap_cache_put_process(heap_cache(reader->bench.heap), &process);
+        process.was_slow = answer->is_slow;
+        if (answer->is_lasting) {
+                process.verdict = found->verdict;
+                process.n_plans = found->n_plans;
+                process.geometry = found->geometry;
+                memcpy(process.plans, found->plans, sizeof(process.plans));
+        }
+        r = heap_cache_put_process(heap_cache(reader->heap), &process);
         if (r < 0)
-                reader->bench.scene->error = r;
+                reader->scene->error = r;
 }
 
 /* threads */
-
-static void put_requests(CounterRequest *request, const HeapTarget *target,
-                         const HeapExamination *examination) {
-        request->geometry = examination->geometry;
-        request->n_plans = examination->n_plans;
-        for (size_t i = 0; i < examination->n_plans; i++)
-                request->plans[i] = examination->plans[i];
-        request->n = 0;
-        for (size_t i = 0; i < target->process->n; i++) {
-                const ThreadSlot *slot = &target->slots[i];
-
-                if (is_living(slot))
-                        request->threads[request->n++] = (ThreadCounters){
-                                .tid = slot->tid,
-                                .number = target->is_nested ? 0 : slot->tid,
-                                .pointer = slot->thread_pointer,
-                        };
-        }
-}
-
-/* The number that a thread has in its own pid namespace; 0 when that cannot be told. */
-static pid_t find_number(HeapReader *reader, const HeapTarget *target, ThreadSlot *slot) {
-        Scene *scene = reader->bench.scene;
-        Span key, value, word;
-        uint32_t number = 0;
-        Cursor lines, words;
-        size_t n;
-
-        if (scene_open_thread(scene, target->process, slot) != 0 ||
-            procfs_read(slot->fd, "status", scene->file, sizeof(scene->file), &n) != 0)
-                return 0;
-        lines = cursor_over((Span){ scene->file, n });
-        while (cursor_colon_pair(&lines, &key, &value)) {
-                if (!span_equal(key, SPAN_LITERAL("NSpid")))
-                        continue;
-                words = cursor_over(value);
-                while (cursor_word(&words, &word))
-                        if (!number_parse_u32(word, &number) || number > INT32_MAX)
-                                return 0;
-                break;
-        }
-        return (pid_t) number;
-}
-
-/*
- * In a nested pid namespace a saved pointer is of use only with a number that takes a file a thread
- * to find out. That is for those only who could not be found without. True when there are such.
- */
-static bool add_numbers(HeapReader *reader, const HeapTarget *target, CounterRequest *request) {
-        bool has_more = false;
-        size_t at = 0;
-
-        for (size_t i = 0; i < target->process->n && target->is_nested; i++) {
-                ThreadSlot *slot = &target->slots[i];
-                ThreadCounters *thread;
-
-                if (!is_living(slot))
-                        continue;
-                thread = &request->threads[at++];
-                if (thread->failure != HEAP_FAILURE_NO_THREAD_POINTER || thread->pointer == 0 ||
-                    slot->is_kernel_worker)
-                        continue;
-                thread->number = find_number(reader, target, slot);
-                has_more |= thread->number != 0;
-        }
-        return has_more;
-}
-
-static HeapFailure run_counters(HeapReader *reader) {
-        return heap_bench_run(&reader->bench, HEAP_WORK_COUNTERS,
-                              heap_patience_ns(reader->bench.heap, true));
-}
-
-static HeapFailure read_counters(HeapReader *reader, const HeapTarget *target,
-                                 CounterRequest *request) {
-        HeapFailure failure = run_counters(reader);
-
-        if (failure == HEAP_FAILURE_NONE && add_numbers(reader, target, request))
-                failure = run_counters(reader);
-        return failure;
-}
 
 /*
  * Counters are found by a thread's number, which another thread of its process may have by now. Its
@@ -305,119 +218,49 @@ static bool is_still_there(Scene *scene, const BatchProcess *process, ThreadSlot
 }
 
 static void take_counters(HeapReader *reader, const HeapTarget *target,
-                          const CounterRequest *request) {
+                          const HeapAnsweredThread *answers) {
         size_t at = 0;
 
-        for (size_t i = 0; i < target->process->n && at < request->n; i++) {
+        for (size_t i = 0; i < target->process->n; i++) {
                 ThreadSlot *slot = &target->slots[i];
-                const ThreadCounters *counters = &request->threads[at];
                 HeapFailure failure;
 
                 if (!is_living(slot))
                         continue;
-                at++;
-                if (counters->failure == HEAP_FAILURE_NO_THREAD_POINTER && slot->is_kernel_worker)
+                failure = (HeapFailure) answers[at].failure;
+                if (failure == HEAP_FAILURE_NO_THREAD_POINTER && slot->is_kernel_worker) {
+                        at++;
                         continue; /* it has no counters */
-                failure = counters->failure;
+                }
                 if (failure == HEAP_FAILURE_NONE &&
-                    !is_still_there(reader->bench.scene, target->process, slot))
+                    !is_still_there(reader->scene, target->process, slot))
                         failure = HEAP_FAILURE_THREAD_EXITED;
                 if (failure != HEAP_FAILURE_NONE) {
                         note_failure(slot, failure);
                         count_failure(reader, failure);
-                        continue;
+                } else {
+                        thread_sample_put(&slot->sample, METRIC_allocated_bytes,
+                                          answers[at].allocated);
+                        thread_sample_put(&slot->sample, METRIC_deallocated_bytes,
+                                          answers[at].deallocated);
+                        thread_slot_note(slot, SOURCE_JEMALLOC, SOURCE_OUTCOME_ok);
+                        reader->summary.n_ok++;
                 }
-                thread_sample_put(&slot->sample, METRIC_allocated_bytes, counters->allocated);
-                thread_sample_put(&slot->sample, METRIC_deallocated_bytes, counters->deallocated);
-                thread_slot_note(slot, SOURCE_JEMALLOC, SOURCE_OUTCOME_ok);
-                reader->summary.n_ok++;
+                at++;
         }
 }
 
-/*
- * Plans may not be good any more when none of the threads could be read and with some of them that
- * may be why: that a thread has ended, may not be read or has no pointer says nothing of plans.
- */
-static bool is_in_vain(const CounterRequest *request) {
-        bool has_doubt = false;
+static void try_process(HeapReader *reader, const HeapTarget *target, const MemoryLife *life) {
+        MemoryAnswered *answer = &reader->answer;
 
-        for (size_t i = 0; i < request->n; i++) {
-                HeapFailure failure = request->threads[i].failure;
-
-                if (failure == HEAP_FAILURE_NONE)
-                        return false;
-                has_doubt |= failure != HEAP_FAILURE_PERMISSION &&
-                             failure != HEAP_FAILURE_NO_THREAD_POINTER &&
-                             !heap_failure_is_benign(failure);
+        if (!heap_ask(reader->heap, MEMORY_QUESTION_TRIAL, life, sizeof(*life), answer,
+                      sizeof(answer->TRIAL)) ||
+            answer->TRIAL.failure > HEAP_FAILURE_NONE) {
+                fail_process(reader, target, HEAP_FAILURE_MEMORY_JOB);
+                return;
         }
-        return has_doubt;
-}
-
-/* Reads the threads by plans. False when plans from an earlier capture were of no use. */
-static bool read_threads(HeapReader *reader, const HeapTarget *target, HeapExamination *examination,
-                         bool is_recalled) {
-        HeapWork *work = heap_bench_work(&reader->bench);
-        HeapFailure failure = work ? HEAP_FAILURE_NONE : HEAP_FAILURE_MAPS_READ;
-
-        if (work) {
-                put_requests(&work->counters, target, examination);
-                failure = read_counters(reader, target, &work->counters);
-        }
-        if (failure == HEAP_FAILURE_NONE)
-                failure = confirm(reader, target);
-        if (failure != HEAP_FAILURE_NONE) {
-                fail_process(reader, target, failure);
-                return true;
-        }
-        if (is_recalled && is_in_vain(&work->counters))
-                return false;
-        examination->geometry = work->counters.geometry;
-        reader->summary.n_detected += target->leader != NULL;
-        take_counters(reader, target, &work->counters);
-        return true;
-}
-
-static void examine_and_read(HeapReader *reader, const HeapTarget *target) {
-        HeapExamination examination;
-
-        heap_examine(&reader->bench, &reader->table, &reader->own, target->speaker, &examination);
-        if (examination.failure != HEAP_FAILURE_NONE) {
-                /* Something may be missing because the process is no more. */
-                HeapFailure identity = confirm(reader, target);
-
-                fail_process(reader, target,
-                             identity != HEAP_FAILURE_NONE ? identity : examination.failure);
-        } else if (examination.n_plans > 0)
-                (void) read_threads(reader, target, &examination, false);
-        keep(reader, target, &examination);
-}
-
-/* the step */
-
-/* Whether this user may read the process at all, tried on one thread. */
-static void try_process(HeapReader *reader, const HeapTarget *target) {
-        uint64_t patience_ns = heap_patience_ns(reader->bench.heap, true);
-        HeapWork *work = heap_bench_work(&reader->bench);
-        HeapFailure failure = HEAP_FAILURE_MAPS_READ;
-
-        if (work) {
-                work->dir_fd = target->speaker->fd;
-                failure = heap_bench_run(&reader->bench, HEAP_WORK_LIST, patience_ns);
-        }
-        if (failure == HEAP_FAILURE_NONE && work->list_result == TEXT_E_DENIED)
-                failure = HEAP_FAILURE_PERMISSION;
-        if (failure == HEAP_FAILURE_NONE && work->list.n_pieces > 0) {
-                const ModulePiece *piece = &work->list.pieces[0];
-
-                work->tid = target->speaker->tid;
-                work->ranges[0] = (WordRange){ piece->start, work->words[0], 1, false };
-                work->n_ranges = 1;
-                failure = heap_bench_run(&reader->bench, HEAP_WORK_WORDS, patience_ns);
-                if (failure == HEAP_FAILURE_NONE && work->words_result == TEXT_E_DENIED)
-                        failure = HEAP_FAILURE_PERMISSION;
-        }
-        if (failure != HEAP_FAILURE_NONE) {
-                fail_process(reader, target, failure);
+        if (answer->TRIAL.failure != HEAP_FAILURE_NONE) {
+                fail_process(reader, target, (HeapFailure) answer->TRIAL.failure);
                 return;
         }
         for (size_t i = 0; i < target->process->n; i++)
@@ -425,17 +268,58 @@ static void try_process(HeapReader *reader, const HeapTarget *target) {
                         thread_slot_note(&target->slots[i], SOURCE_JEMALLOC, SOURCE_OUTCOME_ok);
 }
 
-void heap_reader_read(HeapReader *reader, const BatchProcess *process) {
-        Scene *scene = reader->bench.scene;
+/* the question */
+
+static MemoryLife find_life(const HeapTarget *target) {
+        return (MemoryLife){
+                .start_ticks = target->key.start_ticks,
+                .tgid = (uint32_t) target->process->tgid,
+                .tid = (uint32_t) target->speaker->tid,
+                .owner = target->speaker->owner,
+        };
+}
+
+static void ask_about(HeapReader *reader, const HeapTarget *target) {
+        HeapAsked *asked = &reader->asked;
+        HeapAskedProcess *process = &asked->processes[asked->n_processes];
+
+        *process = (HeapAskedProcess){
+                .life = find_life(target),
+                .first = asked->n_threads,
+                .is_nested = target->is_nested,
+                .known.verdict = _HEAP_VERDICT_MAX,
+        };
+        if (target->is_recalled) {
+                process->was_slow = target->known.was_slow;
+                process->known.verdict = target->known.verdict;
+                process->known.n_plans = target->known.n_plans;
+                process->known.geometry = target->known.geometry;
+                memcpy(process->known.plans, target->known.plans, sizeof(process->known.plans));
+        }
+        for (size_t i = 0; i < target->process->n; i++) {
+                const ThreadSlot *slot = &target->slots[i];
+
+                if (is_living(slot))
+                        asked->threads[asked->n_threads++] = (HeapAskedThread){
+                                .pointer = slot->thread_pointer,
+                                .tid = (uint32_t) slot->tid,
+                                .is_kernel_worker = slot->is_kernel_worker,
+                        };
+        }
+        process->n = asked->n_threads - process->first;
+        reader->targets[asked->n_processes++] = *target;
+}
+
+void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
+        Scene *scene = reader->scene;
         HeapTarget target = {
                 .process = process,
                 .slots = scene_threads(scene, process),
                 .leader = scene_find_leader(scene, process),
         };
-        HeapExamination known;
-        bool is_trial, is_known;
+        MemoryLife life;
 
-        if (heap_state(reader->bench.heap) != HEAP_STATE_READING)
+        if (heap_state(reader->heap) != HEAP_STATE_READING)
                 return;
         target.speaker = find_speaker(&target);
         if (target.speaker &&
@@ -449,20 +333,88 @@ void heap_reader_read(HeapReader *reader, const BatchProcess *process) {
                 fail_process(reader, &target, HEAP_FAILURE_PERMISSION);
                 return;
         }
-        is_trial = heap_is_trial(reader->bench.heap);
-        if (!is_trial)
-                make_key(reader, &target);
-        is_known = !is_trial && recall(reader, &target, &known);
-        /* Of most processes nothing is to be read, and the backend has told what it takes. */
-        if (is_known && known.n_plans == 0) {
-                if (known.failure != HEAP_FAILURE_NONE)
-                        fail_process(reader, &target, known.failure);
+        if (heap_options(reader->heap)->is_trial) {
+                life = find_life(&target);
+                try_process(reader, &target, &life);
                 return;
         }
-        if (scene_open_thread(scene, process, target.speaker) != 0)
-                fail_process(reader, &target, HEAP_FAILURE_PID_MISSING);
-        else if (is_trial)
-                try_process(reader, &target);
-        else if (!is_known || !read_threads(reader, &target, &known, true))
-                examine_and_read(reader, &target);
+        make_key(reader, &target);
+        /* Of most processes nothing is to be read, and the backend has told what it takes. */
+        if (recall(reader, &target) && is_settled(&target)) {
+                HeapFailure failure = heap_failure_of_verdict((HeapVerdict) target.known.verdict);
+
+                if (failure != HEAP_FAILURE_NONE)
+                        fail_process(reader, &target, failure);
+        } else {
+                ask_about(reader, &target);
+        }
+}
+
+/* the answer */
+
+/* The memory job reads what everybody can write, and may have been taken over. */
+static bool is_valid(const HeapAnsweredProcess *answer) {
+        const HeapFindings *found = &answer->found;
+
+        if (answer->failure > HEAP_FAILURE_NONE || answer->is_slow > 1 ||
+            found->verdict > _HEAP_VERDICT_MAX || found->n_plans > HEAP_CACHE_MAX_PLANS ||
+            (answer->is_lasting && found->verdict == _HEAP_VERDICT_MAX))
+                return false;
+        for (size_t i = 0; i < found->n_plans; i++)
+                if (!heap_plan_is_valid(&found->plans[i]))
+                        return false;
+        return true;
+}
+
+static bool are_valid(const HeapAnsweredThread *answers, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (answers[i].failure > HEAP_FAILURE_NONE)
+                        return false;
+        return true;
+}
+
+/* Otherwise the process was not looked at. */
+static bool is_tried(HeapFailure failure) {
+        return failure != HEAP_FAILURE_TIME_BUDGET && failure != HEAP_FAILURE_HUNG &&
+               failure != HEAP_FAILURE_OWNER_HUNG;
+}
+
+static void take_answer(HeapReader *reader, const HeapTarget *target,
+                        const HeapAnsweredProcess *answer, const HeapAnsweredThread *answers) {
+        HeapFailure failure = (HeapFailure) answer->failure, identity = HEAP_FAILURE_NONE;
+
+        /* Something may be missing because the process is no more. */
+        if (is_tried(failure) && (failure != HEAP_FAILURE_NONE || answer->was_read))
+                identity = confirm(reader, target);
+        if (identity != HEAP_FAILURE_NONE)
+                failure = identity;
+        if (failure != HEAP_FAILURE_NONE)
+                fail_process(reader, target, failure);
+        else if (answer->was_read) {
+                reader->summary.n_detected += target->leader != NULL;
+                take_counters(reader, target, answers);
+        }
+        if (identity == HEAP_FAILURE_NONE)
+                keep(reader, target, answer);
+}
+
+void heap_reader_read(HeapReader *reader) {
+        HeapAsked *asked = &reader->asked;
+        const HeapAnswered *answer = &reader->answer.HEAP;
+        bool is_answered = asked->n_processes > 0 &&
+                           heap_ask(reader->heap, MEMORY_QUESTION_HEAP, asked,
+                                    heap_asked_bytes(asked->n_processes), &reader->answer,
+                                    heap_answered_bytes(asked->n_processes));
+
+        for (size_t i = 0; i < asked->n_processes; i++) {
+                const HeapAskedProcess *process = &asked->processes[i];
+                const HeapAnsweredThread *answers = &answer->threads[process->first];
+
+                if (is_answered && is_valid(&answer->processes[i]) &&
+                    are_valid(answers, process->n))
+                        take_answer(reader, &reader->targets[i], &answer->processes[i], answers);
+                else
+                        fail_process(reader, &reader->targets[i], HEAP_FAILURE_MEMORY_JOB);
+        }
+        asked->n_processes = asked->n_threads = 0;
 }

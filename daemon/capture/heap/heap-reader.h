@@ -4,10 +4,9 @@
 /*
  * HeapReader
  *
- * The heap step of one worker: finds out which modules of a process have counters, reads those of
- * its threads, and puts them into the samples. What was found out of a process is good until it
- * executes another program or maps more code; of all processes that do not use jemalloc, which are
- * most, that is a look into a table.
+ * The heap step of one worker: asks for the counters of a batch's threads and puts them into the
+ * samples. What was found out of a process is good until it executes another program or maps more
+ * code; of all processes that do not use jemalloc, which are most, that is a look into a table.
  */
 
 #include "base/cleanup.h"
@@ -19,12 +18,14 @@ typedef struct HeapReader HeapReader;
 
 /* Of the worker with @scene, which is borrowed as @heap is. -ENOMEM. */
 _must_check_ int heap_reader_new(Heap *heap, Scene *scene, HeapReader **ret);
-/* Ends its thread; its counts stay. */
-void heap_reader_close(HeapReader *reader);
 HeapReader *heap_reader_free(HeapReader *reader);
 DEFINE_CLEANUP(HeapReader *, heap_reader_free);
 
-/* After all else that is read of @process; the processes behind it in the batch wait for it. */
-void heap_reader_read(HeapReader *reader, const BatchProcess *process);
+/*
+ * After all else that is read of the processes of the scene's batch: first of each of them, then
+ * once of the batch, which waits for it.
+ */
+void heap_reader_add(HeapReader *reader, const BatchProcess *process);
+void heap_reader_read(HeapReader *reader);
 
 const HeapSummary *heap_reader_summary(const HeapReader *reader);

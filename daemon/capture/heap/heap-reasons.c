@@ -32,6 +32,14 @@ static const struct {
         [HEAP_FAILURE_TIMED_OUT] = { false,
                 "they keep the lock of their memory taken, or need more time than HeapTime= of "
                 "ctprofd.conf gives; --no-heap skips all" },
+        [HEAP_FAILURE_HUNG] = { false,
+                "a job that read their memory hung in the kernel, so they are not touched again; "
+                "ctprofctl status lists jobs that hang" },
+        [HEAP_FAILURE_OWNER_HUNG] = { false,
+                "jobs hung in the memory of other processes of their users, so none of these "
+                "are read; ctprofctl status lists jobs that hang" },
+        [HEAP_FAILURE_MEMORY_JOB] = { false,
+                "the job that reads memory failed, or did not answer" },
         [HEAP_FAILURE_NO_THREAD_POINTER] = { true,
                 "the kernel was not told where they keep their data: of musl they are read with "
                 "the bpf backend only, and those of vfork() or a bare clone() never" },
@@ -56,7 +64,7 @@ static void explain_budget(const Heap *heap, Source *source, uint64_t n) {
         source_set(source, source->state,
                    "the time budget of %" PRIu64 " ms did not suffice for %" PRIu64
                    " process%s: HeapTime= of ctprofd.conf sets it, --no-heap skips all",
-                   heap_limit_ns(heap) / NSEC_PER_MSEC, n, n == 1 ? "" : "es");
+                   heap_options(heap)->limit_ns / NSEC_PER_MSEC, n, n == 1 ? "" : "es");
 }
 
 /* One sentence has room for one cause: the most frequent one, but for what a setting changes. */
@@ -106,8 +114,10 @@ void heap_explain(const Heap *heap, Source *source) {
                            "calls know its processes by other numbers");
                 return;
         case HEAP_STATE_NO_MEMORY:
-                source_set(source, SOURCE_STATE_UNAVAILABLE,
-                           "the memory of processes cannot be read here");
+                source_set(source, SOURCE_STATE_UNAVAILABLE, "%s",
+                           heap_options(heap)->no_memory
+                                   ? heap_options(heap)->no_memory
+                                   : "the memory of processes cannot be read here");
                 return;
         case HEAP_STATE_NO_MACHINE:
                 source_set(source, SOURCE_STATE_UNAVAILABLE,
@@ -116,7 +126,7 @@ void heap_explain(const Heap *heap, Source *source) {
         }
         if (source->state != SOURCE_STATE_OK)
                 explain_failure(heap, source);
-        else if (!heap_is_trial(heap) && heap_summary(heap)->n_detected == 0)
+        else if (!heap_options(heap)->is_trial && heap_summary(heap)->n_detected == 0)
                 source_set(source, SOURCE_STATE_NOT_APPLICABLE,
                            "no process of this host uses jemalloc");
 }

@@ -5,28 +5,27 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/number.h"
-#include "file/file-room.h"
+#include "room/room.h"
 
-#define PATIENCE_LEAST_NS (2 * NSEC_PER_MSEC)
 /*
- * At the end there is one answer at most to wait for. The job ends with the capture: a file that
- * takes longer than this would be parsed again and again, and never be known. Whoever waits for the
- * snapshot waits for this, too, so the patience does not grow with a generous limit.
+ * The memory job keeps the time itself, and waits for no process longer than the limit and at the
+ * end for a file as many times that. Only one that fails is given up after more.
  */
-#define LAST_PATIENCE 5 /* times the limit */
-#define LAST_PATIENCE_MAX_NS (10 * NSEC_PER_SEC)
+#define PATIENCE 8 /* times the limit */
+#define PATIENCE_LEAST_NS (5 * NSEC_PER_SEC)
+#define PATIENCE_MOST_NS (60 * NSEC_PER_SEC)
 
 struct Heap {
         HeapOptions options;
         const CaptureHost *host;
         HeapState state;
-        HeapCache *cache; /* owned */
-        FileRoom *room;   /* owned; NULL: no file can be parsed */
-        _Atomic uint64_t spent_ns;
+        HeapCache *cache;       /* owned: of processes */
+        Room *room;             /* owned; NULL: nobody can be asked */
+        _Atomic bool was_asked; /* somebody has been */
+        _Atomic bool is_silent; /* did not answer in time, and is not waited for again */
         HeapSummary summary;
 };
 
@@ -35,13 +34,33 @@ static HeapState find_state(const HeapOptions *options, const CaptureHost *host)
                 return HEAP_STATE_NOT_WANTED;
         if (host->gates.foreign_pids)
                 return HEAP_STATE_FOREIGN_PIDS;
-        if (!host->system->read_memory || !host->system->find_robust_list)
+        if (!options->open_memory || options->no_memory)
                 return HEAP_STATE_NO_MEMORY;
         return thread_machine == EM_NONE ? HEAP_STATE_NO_MACHINE : HEAP_STATE_READING;
 }
 
+static bool fits(uint32_t question, size_t n) {
+        switch ((MemoryQuestion) question) {
+        case MEMORY_QUESTION_HEAP:
+                return n >= heap_answered_bytes(0);
+        case MEMORY_QUESTION_TRIAL:
+                return n == sizeof(MemoryTrial);
+        case MEMORY_QUESTION_END:
+                return n == sizeof(MemoryEnd);
+        case _MEMORY_QUESTION_MAX:
+                break;
+        }
+        return false;
+}
+
 int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret) {
         _cleanup_(heap_freep) Heap *heap = calloc(1, sizeof(*heap));
+        const RoomTerms terms = {
+                .max_answer_bytes = sizeof(MemoryAnswered),
+                .fits = fits,
+                .open = options->open_memory,
+                .userdata = options->userdata,
+        };
         int r;
 
         if (!heap)
@@ -52,10 +71,13 @@ int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret) {
         r = heap_cache_new(&heap->cache);
         if (r == 0 && heap->state == HEAP_STATE_READING && options->cache_fd >= 0)
                 r = heap_cache_load(heap->cache, options->cache_fd);
-        if (r == 0 && heap->state == HEAP_STATE_READING && options->open_files)
-                r = file_room_new(options->open_files, options->userdata, &heap->room);
+        if (r == 0 && heap->state == HEAP_STATE_READING)
+                r = room_new(&terms, &heap->room);
         if (r < 0)
                 return r;
+        /* It takes its time to start, while the threads that it will be asked about may end. */
+        if (heap->room && !options->is_trial && heap_cache_expects_plans(heap->cache))
+                room_begin(heap->room);
         *ret = TAKE_PTR(heap);
         return 0;
 }
@@ -63,7 +85,7 @@ int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret) {
 Heap *heap_free(Heap *heap) {
         if (!heap)
                 return NULL;
-        heap->room = file_room_free(heap->room);
+        heap->room = room_free(heap->room);
         heap->cache = heap_cache_free(heap->cache);
         free(heap);
         return NULL;
@@ -73,108 +95,45 @@ const CaptureHost *heap_host(const Heap *heap) {
         return heap->host;
 }
 
-HeapState heap_state(const Heap *heap) {
-        return heap->state;
+const HeapOptions *heap_options(const Heap *heap) {
+        return &heap->options;
 }
 
-bool heap_is_trial(const Heap *heap) {
-        return heap->options.is_trial;
+HeapState heap_state(const Heap *heap) {
+        return heap->state;
 }
 
 HeapCache *heap_cache(Heap *heap) {
         return heap->cache;
 }
 
-/* time */
-
-uint64_t heap_limit_ns(const Heap *heap) {
-        return heap->options.limit_ns;
-}
-
-void heap_spend(Heap *heap, uint64_t ns) {
-        atomic_fetch_add(&heap->spent_ns, ns);
-}
-
-uint64_t heap_patience_ns(const Heap *heap, bool is_known) {
-        uint64_t limit_ns = heap->options.limit_ns, spent_ns = atomic_load(&heap->spent_ns);
-
-        if (!is_known)
-                limit_ns -= limit_ns / 4;
-        return spent_ns < limit_ns ? MAX_OF((limit_ns - spent_ns) / 2, PATIENCE_LEAST_NS) : 0;
-}
-
-/* files */
-
-static uint64_t now_mono_ns(void) {
+static uint64_t find_deadline(const Heap *heap) {
+        uint64_t patience_ns = number_multiply_saturating(heap->options.limit_ns, PATIENCE);
         struct timespec now;
 
         (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+        patience_ns = MAX_OF(patience_ns, PATIENCE_LEAST_NS);
+        patience_ns = MIN_OF(patience_ns, PATIENCE_MOST_NS);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec + patience_ns;
 }
 
-_Static_assert(sizeof(FileIdentity) == sizeof(FileTag), "a question is known by its file");
-
-static bool is_valid(FileQuestion question, const FileAnswer *answer) {
-        switch (question) {
-        case FILE_QUESTION_HEAP_LAYOUT:
-                return heap_layout_is_valid(&answer->HEAP_LAYOUT,
-                                            (uint16_t) answer->HEAP_LAYOUT.machine);
-        case FILE_QUESTION_THREAD_LAYOUT:
-                return thread_layout_is_valid(&answer->THREAD_LAYOUT);
-        case _FILE_QUESTION_MAX:
-                break;
-        }
-        return false;
-}
-
-/* That a file could not be read may pass. Without memory for an answer it will be asked again. */
-static void keep_answer(Heap *heap, FileQuestion question, const FileIdentity *identity,
-                        const FileAnswer *answer) {
-        if (question != FILE_QUESTION_HEAP_LAYOUT ||
-            answer->HEAP_LAYOUT.verdict != HEAP_FILE_UNREADABLE)
-                (void) !heap_cache_put_file(heap->cache, identity, question, answer);
-}
-
-bool heap_recall(Heap *heap, FileQuestion question, const FileIdentity *identity, FileAnswer *ret) {
-        return heap_cache_find_file(heap->cache, identity, question, ret) &&
-               is_valid(question, ret);
-}
-
-/* An answer that was late is as good as any, and waited for until @deadline_ns. */
-static void collect_late(Heap *heap, uint64_t deadline_ns) {
-        FileIdentity identity;
-        FileQuestion question;
-        FileAnswer answer;
-        FileTag tag;
-
-        if (file_room_take_late(heap->room, deadline_ns, &tag, &question, &answer) != 0 ||
-            !is_valid(question, &answer))
-                return;
-        memcpy(&identity, &tag, sizeof(identity));
-        keep_answer(heap, question, &identity, &answer);
-}
-
-HeapFailure heap_ask(Heap *heap, FileQuestion question, const FileIdentity *identity, int fd,
-                     uint64_t patience_ns, FileAnswer *ret) {
-        const CaptureSystem *system = heap->host->system;
-        uint64_t begin_ns = system->now_ns(system->userdata);
-        FileTag tag;
+bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n_asked,
+              MemoryAnswered *ret, size_t n_answered) {
+        const RoomQuestion order = {
+                .question = question,
+                .body = { asked, n_asked },
+                .fd = -EBADF,
+        };
+        size_t n;
         int r;
 
-        if (!heap->room)
-                return HEAP_FAILURE_FILE_JOB;
-        memcpy(&tag, identity, sizeof(tag));
-        r = file_room_ask(heap->room, question, &tag, fd, now_mono_ns() + patience_ns, ret);
-        heap_spend(heap, system->now_ns(system->userdata) - begin_ns);
-        collect_late(heap, 0);
-        if (r < 0) /* what the job failed to read the file with; a positive result is of the room */
-                return HEAP_FAILURE_FILE_UNREADABLE;
-        if (r == FILE_ROOM_E_LATE)
-                return HEAP_FAILURE_TIME_BUDGET;
-        if (r > 0 || !is_valid(question, ret))
-                return HEAP_FAILURE_FILE_JOB;
-        keep_answer(heap, question, identity, ret);
-        return HEAP_FAILURE_NONE;
+        if (!heap->room || atomic_load(&heap->is_silent))
+                return false;
+        atomic_store(&heap->was_asked, true);
+        r = room_ask(heap->room, &order, find_deadline(heap), ret, &n);
+        if (r == ROOM_E_LATE)
+                atomic_store(&heap->is_silent, true);
+        return r == 0 && n == n_answered;
 }
 
 /* afterwards */
@@ -188,13 +147,15 @@ const HeapSummary *heap_summary(const Heap *heap) {
 }
 
 void heap_keep(Heap *heap) {
-        uint64_t patience_ns = number_multiply_saturating(heap->options.limit_ns, LAST_PATIENCE);
+        const MemoryEnd end = {};
+        MemoryAnswered answer;
 
         heap_summary_finish(&heap->summary);
-        patience_ns = MIN_OF(patience_ns, LAST_PATIENCE_MAX_NS);
-        if (heap->room)
-                collect_late(heap, now_mono_ns() + patience_ns);
-        /* Without it the next capture looks at everything anew. */
+        /* Without an answer the next capture looks at more files. */
+        if (atomic_load(&heap->was_asked))
+                (void) !heap_ask(heap, MEMORY_QUESTION_END, &end, sizeof(end), &answer,
+                                 sizeof(answer.END));
+        /* Without it the next capture looks at every process anew. */
         if (heap->state == HEAP_STATE_READING && heap->options.cache_fd >= 0)
                 (void) !heap_cache_store(heap->cache, heap->options.cache_fd);
 }

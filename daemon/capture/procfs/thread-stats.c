@@ -114,13 +114,15 @@ static unsigned choose_groups(const ThreadStats *stats, ThreadSlot *slot, const 
         return groups;
 }
 
-static void take_identity(ThreadSample *sample, const Taskstats *answer) {
+static void take_identity(ThreadSlot *slot, const Taskstats *answer) {
+        ThreadSample *sample = &slot->sample;
         uint64_t uid, gid, dev, inode;
 
         if (taskstats_get(answer, TASKSTATS_UID, &uid) &&
             taskstats_get(answer, TASKSTATS_GID, &gid)) {
                 sample->has_owner = true;
                 sample->uid = (uid_t) uid;
+                slot->owner = sample->uid;
                 sample->gid = (gid_t) gid;
         }
         /* Encoded as by stat(2); 0 for a task without an executable. */
@@ -137,7 +139,7 @@ static void take_answer(ThreadStats *stats, TaskReader *reader, ThreadSlot *slot
         thread_slot_note(slot, SOURCE_TASKSTATS, SOURCE_OUTCOME_ok);
         thread_slot_note(slot, SOURCE_STATUS, SOURCE_OUTCOME_ok);
         taskstats_put_metrics(answer, choose_groups(stats, slot, answer), &slot->sample);
-        take_identity(&slot->sample, answer);
+        take_identity(slot, answer);
         if (stats->scene->host->gates.has_delay_members)
                 thread_slot_note(slot, SOURCE_SCHEDSTAT, SOURCE_OUTCOME_ok);
         else

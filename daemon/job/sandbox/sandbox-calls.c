@@ -105,12 +105,14 @@ static const SandboxCall calls_observe[] = {
         {},
 };
 
-/*
- * Reading alone: no memory is written, and no process is stopped. A pair of sockets that nobody
- * else can reach is the way to a job that parses files.
- */
+/* Reading alone: no memory is written, and no process is stopped. */
 static const SandboxCall calls_read_memory[] = {
         ANY("process_vm_readv"), ANY("get_robust_list"),
+        {},
+};
+
+/* A pair of sockets that nobody else can reach is the way to another job. */
+static const SandboxCall calls_ask[] = {
         PAIR_OF(SOCK_STREAM), PAIR_OF(SOCK_SEQPACKET),
         {},
 };
@@ -197,6 +199,7 @@ const SandboxCallGroup sandbox_call_groups[] = {
         { SANDBOX_READ_FILES, calls_read_files },
         { SANDBOX_OBSERVE, calls_observe },
         { SANDBOX_READ_MEMORY, calls_read_memory },
+        { SANDBOX_ASK, calls_ask },
         { SANDBOX_ITERATE, calls_iterate },
         { SANDBOX_LOAD_PROGRAMS, calls_load_programs },
         { SANDBOX_FOLD_ROWS, calls_fold_rows },

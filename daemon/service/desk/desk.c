@@ -65,6 +65,8 @@ int desk_init(Desk *desk, sd_event *event, sd_event_handler_t on_turn, void *use
                         return r;
         }
         r = lent_new(event, &desk->lent);
+        if (r == 0)
+                r = hung_new(desk->vault, &desk->hung);
         if (r < 0)
                 return r;
         r = sd_event_add_defer(event, &desk->turn, on_turn, userdata);
@@ -78,6 +80,7 @@ int desk_init(Desk *desk, sd_event *event, sd_event_handler_t on_turn, void *use
 void desk_done(Desk *desk) {
         desk->turn = sd_event_source_disable_unref(desk->turn);
         desk->lent = lent_free(desk->lent);
+        desk->hung = hung_free(desk->hung);
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
                 desk->queues[kind] = queue_free(desk->queues[kind]);
         desk->index = spool_index_free(desk->index);

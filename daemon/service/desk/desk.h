@@ -16,6 +16,7 @@
 #include "metric/backend-choice.h"
 #include "metric/exit-choice.h"
 #include "metric/smaps-mode.h"
+#include "service/desk/hung.h"
 #include "service/desk/lent.h"
 #include "service/desk/queue.h"
 #include "service/desk/record.h"
@@ -73,6 +74,7 @@ typedef struct Desk {
         Recorder recorder;
         sd_event_source *turn;
         Lent *lent;
+        Hung *hung;
         /* Why threads cannot be read through BPF; "" while that was not tried, or works. */
         char bpf_refusal[DESK_REFUSAL_BYTES];
         /* Why exits or waits are not counted; "" likewise. */

@@ -11,9 +11,9 @@
 #include "job/workshop.h"
 #include "server/own-processes.h"
 #include "service/method/clean.h"
-#include "service/method/heap-aid.h"
 #include "service/method/listening.h"
 #include "service/method/loading.h"
+#include "service/method/memory-aid.h"
 #include "service/method/task-aid.h"
 #include "service/request/order.h"
 #include "service/request/reservation.h"
@@ -43,13 +43,13 @@ typedef struct CaptureState {
         CaptureFields fields;
         const Spool *spool; /* borrowed; @file is there, unless the capture is anonymous */
         int file;           /* owned; ours beside those of the jobs */
-        HeapAid heap;       /* until the capture job has ended */
+        MemoryAid memory;   /* until the capture job has ended */
 } CaptureState;
 
 static void state_free(void *pointer) {
         CaptureState *state = pointer;
 
-        heap_aid_done(&state->heap);
+        memory_aid_done(&state->memory);
         if (state->file >= 0 && state->spool)
                 spool_discard(state->spool, state->file);
         (void) fd_close(state->file);
@@ -108,7 +108,7 @@ static int add_file(Request *request, JsonWriter *writer, const CaptureState *st
 static bool on_note(Request *request, Span frame) {
         CaptureState *state = request->state;
 
-        return heap_aid_take(&state->heap, request, frame);
+        return memory_aid_take(&state->memory, request, frame);
 }
 
 /* Drop progress for a caller that does not read it: a capture must not pause and delay others. */
@@ -212,7 +212,7 @@ static int on_captured(Request *request, Span frame) {
         json_object *reply, *sources;
         int r;
 
-        heap_aid_done(&state->heap);
+        memory_aid_done(&state->memory);
         if (state->fields.anonymous) {
                 r = reservation_lend(request, state->file);
                 return r == 0 ? request_forward(request, frame) : r;
@@ -246,7 +246,8 @@ static int write_order(Request *request, JsonWriter *writer) {
         if (r == 0)
                 r = add_file(request, writer, state, JOB_KEY_OUTPUT);
         if (r == 0 && state->fields.heap)
-                r = heap_aid_write(request, writer);
+                r = memory_aid_write_heap(request, writer);
+        memory_aid_write(request, writer);
         if (r == 0)
                 r = task_aid_write(request, writer, state->fields.backend);
         /* Last, so that little time is between what it tells and the walk. */

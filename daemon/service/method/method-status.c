@@ -9,8 +9,10 @@
 
 #include "config.h"
 #include "job/vault.h"
+#include "job/workshop.h"
 #include "service/method/listening.h"
 #include "service/method/loading.h"
+#include "service/method/memory-aid.h"
 #include "service/method/task-aid.h"
 #include "service/request/order.h"
 #include "service/request/reference.h"
@@ -109,6 +111,47 @@ static void write_spool(const Request *request, JsonWriter *writer) {
         json_write_end(writer);
 }
 
+/* The processes in whose memory it hangs, as it said itself. */
+static void write_processes(const Request *request, JsonWriter *writer, const Job *job) {
+        const HungProcess *process;
+        size_t at = 0;
+
+        json_write_key(writer, "processes");
+        json_write_array(writer);
+        while ((process = hung_next_of(request->desk->hung, job_pid(job), &at))) {
+                json_write_object(writer);
+                json_write_member_u64(writer, "pid", process->tgid);
+                json_write_member_u64(writer, "owner", process->owner);
+                json_write_member_u64(writer, "sinceRealtimeNs", process->since_realtime_ns);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+}
+
+static void write_hanging(const Request *request, JsonWriter *writer) {
+        uint32_t owners[LIMIT_HUNG_PROCESSES];
+        size_t n = hung_get_barred(request->desk->hung, owners, ELEMENTSOF(owners)), at = 0;
+        const Job *job;
+
+        json_write_key(writer, "hanging");
+        json_write_array(writer);
+        while ((job = workshop_next_stuck(request->desk->workshop, &at))) {
+                json_write_object(writer);
+                json_write_member_text(writer, "kind", job_terms_of(job)->word);
+                json_write_member_u64(writer, "pid", (uint64_t) job_pid(job));
+                json_write_member_u64(writer, "uid", job_uid(job));
+                json_write_member_u64(writer, "sinceRealtimeNs", job_killed_realtime_ns(job));
+                write_processes(request, writer, job);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+        json_write_key(writer, "barredOwners");
+        json_write_array(writer);
+        for (size_t i = 0; i < n; i++)
+                json_write_u64(writer, owners[i]);
+        json_write_end(writer);
+}
+
 /* The job of this call has left the queue and is not counted. */
 static void write_jobs(const Request *request, JsonWriter *writer) {
         unsigned n_running, n_waiting;
@@ -118,6 +161,7 @@ static void write_jobs(const Request *request, JsonWriter *writer) {
         json_write_object(writer);
         json_write_member_u64(writer, "running", n_running);
         json_write_member_u64(writer, "waiting", n_waiting);
+        write_hanging(request, writer);
         json_write_end(writer);
 }
 
@@ -128,8 +172,14 @@ typedef struct LastCapture {
         uint64_t start_realtime_ns;
 } LastCapture;
 
+typedef struct StatusState {
+        LastCapture capture;
+        MemoryAid memory; /* of the probe */
+} StatusState;
+
 static void write_capture(const Request *request, JsonWriter *writer) {
-        const LastCapture *capture = request->state;
+        const StatusState *state = request->state;
+        const LastCapture *capture = &state->capture;
 
         json_write_key(writer, "capture");
         if (capture->name[0] == '\0') {
@@ -173,6 +223,7 @@ static int on_told(Request *request, Span frame) {
         json_object *reply, *array, *looked_at;
         int r;
 
+        memory_aid_done(&((StatusState *) request->state)->memory);
         r = transfer_decode(frame, JOB_KEY_SOURCES, json_type_array, &reply, &array);
         if (r < 0)
                 return r;
@@ -190,6 +241,7 @@ static int on_not_probed(Request *request, Span frame) {
         JsonWriter writer;
         int r;
 
+        memory_aid_done(&((StatusState *) request->state)->memory);
         for (unsigned id = 0; id < _SOURCE_MAX; id++)
                 sources.sources[id] = (Source){
                         .state = SOURCE_STATE_UNAVAILABLE,
@@ -209,13 +261,21 @@ static int prepare(Request *request) {
 
         request_begin_order(request, &writer);
         listening_write_state(request->desk, &writer);
+        memory_aid_write(request, &writer);
         r = task_aid_write(request, &writer, is_bpf ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS);
         return r == 0 ? request_end_order(request, &writer, JOB_METHOD_PROBE, JOB_CAPTURE) : r;
+}
+
+static bool on_note(Request *request, Span frame) {
+        StatusState *state = request->state;
+
+        return memory_aid_take(&state->memory, request, frame);
 }
 
 static int probe(Request *request) {
         static const Stage stage = {
                 .prepare = prepare,
+                .on_note = on_note,
                 .on_result = on_told,
                 .on_failure = on_not_probed,
         };
@@ -238,9 +298,9 @@ static bool is_of_this_boot(const IndexEntry *entry) {
 }
 
 static int on_not_read(Request *request, Span frame) {
-        LastCapture *capture = request->state;
+        StatusState *state = request->state;
 
-        *capture = (LastCapture){};
+        state->capture = (LastCapture){};
         return probe(request);
 }
 
@@ -251,7 +311,8 @@ static int on_not_read(Request *request, Span frame) {
 static int ask_last_capture(Request *request, bool *ret_is_asked) {
         static const Stage stage = { .on_result = on_told, .on_failure = on_not_read };
         const IndexEntry *entry = spool_view_resolve(request_view(request), SPAN_LITERAL("latest"));
-        LastCapture *capture = request->state;
+        StatusState *state = request->state;
+        LastCapture *capture = &state->capture;
         Reference reference = REFERENCE_NONE;
         JsonWriter writer;
         int r;
@@ -276,14 +337,21 @@ static int ask_last_capture(Request *request, bool *ret_is_asked) {
         return r;
 }
 
+static void free_state(void *pointer) {
+        StatusState *state = pointer;
+
+        memory_aid_done(&state->memory);
+        free(state);
+}
+
 int method_status(Request *request) {
-        LastCapture *capture = calloc(1, sizeof(*capture));
+        StatusState *state = calloc(1, sizeof(*state));
         bool is_asked;
         int r;
 
-        if (!capture)
+        if (!state)
                 return -ENOMEM;
-        request_keep(request, capture, free);
+        request_keep(request, state, free_state);
         r = request_decode(request, NULL, 0, NULL);
         if (r == 0)
                 r = ask_last_capture(request, &is_asked);

@@ -3,7 +3,7 @@
 
 /*
  * A host some of whose processes have jemalloc, for the tests of what captures read of it: a tree
- * of files, the memory of the processes, and a file job that answers.
+ * of files, the memory of the processes, a memory job that reads it, and a file job that answers.
  */
 
 #include <elf.h>
@@ -17,6 +17,7 @@
 #include "fake-memory.h"
 #include "file/file-question.h"
 #include "kernel/memory/heap-layout.h"
+#include "memory-served.h"
 
 /*
  * The processes of the tree: 1 and 30 without jemalloc, 10 and 20 with it; of 10 it is the program
@@ -227,7 +228,15 @@ static inline void setup(void) {
         captured_init(&captured, &tree, &fake);
         captured.options.heap = true;
         captured.options.heap_limit_ns = 100 * NSEC_PER_SEC;
-        captured.options.open_files = open_files;
+        captured.options.open_memory = memory_served_open;
+        memset(&memory_served, 0, sizeof(memory_served));
+        memory_served.options = (HeapBenchOptions){
+                .proc_fd = tree.proc_fd,
+                .system = &fake.system,
+                .cache_fd = memfd_create("files", MFD_CLOEXEC),
+                .open_files = open_files,
+        };
+        ck_assert_int_eq(ftruncate(memory_served.options.cache_fd, 1 << 20), 0);
         captured.options.heap_cache_fd = memfd_create("cache", MFD_CLOEXEC);
         ck_assert_int_eq(ftruncate(captured.options.heap_cache_fd, 1 << 20), 0);
 
@@ -249,14 +258,17 @@ static inline void setup(void) {
 
 static inline void teardown(void) {
         (void) close(captured.options.heap_cache_fd);
+        (void) close(memory_served.options.cache_fd);
         captured_done(&captured);
         tree_remove(&tree);
 }
 
 static inline void capture(void) {
-        unsigned n_before = job.n_started;
+        unsigned n_before = job.n_started, n_served_before = memory_served.n_started;
 
+        memory_served.options.limit_ns = captured.options.heap_limit_ns;
         captured_run(&captured);
+        memory_served_join(n_served_before);
         ck_assert_int_eq(captured.result, 0);
         if (job.n_started > n_before && job.start_error == 0)
                 (void) pthread_join(job.thread, NULL);

@@ -272,7 +272,7 @@ START_TEST(a_job_that_does_not_answer_costs_these_readings_only) {
         job.start_error = job_rows[_i].start_error;
         job.answer_error = job_rows[_i].answer_error;
         if (job_rows[_i].has_none)
-                captured.options.open_files = NULL;
+                memory_served.options.open_files = NULL;
         capture();
         ck_assert_uint_eq(captured.n_threads, 5);
         ck_assert(!has(10));
@@ -281,7 +281,7 @@ START_TEST(a_job_that_does_not_answer_costs_these_readings_only) {
         ck_assert_ptr_nonnull(strstr(summary(), failures));
         /* The next one may do better. */
         job.start_error = job.answer_error = 0;
-        captured.options.open_files = open_files;
+        memory_served.options.open_files = open_files;
         capture();
         check_value(10, 1000, 7);
 }

@@ -141,10 +141,16 @@ START_TEST(numbers_of_another_namespace_are_not_used) {
 END_TEST
 
 START_TEST(a_system_without_memory_says_so) {
-        fake.system.read_memory = NULL;
+        captured.options.open_memory = NULL;
         capture();
         check_source(SOURCE_STATE_UNAVAILABLE, 0, 0, 0, 0, 0);
-        ck_assert_uint_eq(job.n_started, 0);
+        captured.options.open_memory = memory_served_open;
+        captured.options.no_memory = "too many hang";
+        capture();
+        check_source(SOURCE_STATE_UNAVAILABLE, 0, 0, 0, 0, 0);
+        ck_assert_str_eq(reason(), "too many hang");
+        ck_assert_uint_eq(memory_served.n_started, 0);
+        captured.options.no_memory = NULL;
 }
 END_TEST
 
@@ -171,12 +177,15 @@ START_TEST(a_probe_tells_whether_it_could_be_read) {
         fake_word(&memory, 0x400000, 1);
         fake_word(&memory, 0x7f2000000000, 1);
         captured.options.heap = false;
+        memory_served.options.limit_ns = NSEC_PER_SEC;
         ck_assert_int_eq(capture_probe(&captured.options, &sources, &sample), 0);
+        memory_served_join(0);
         ck_assert_int_eq(sources.sources[SOURCE_JEMALLOC].state, SOURCE_STATE_OK);
         ck_assert_uint_eq(sources.sources[SOURCE_JEMALLOC].counts[SOURCE_OUTCOME_ok], 2);
         ck_assert_uint_eq(job.n_started, 0);
         fake_task(&memory, 1)->memory_error = -EPERM;
         ck_assert_int_eq(capture_probe(&captured.options, &sources, &sample), 0);
+        memory_served_join(1);
         ck_assert_int_eq(sources.sources[SOURCE_JEMALLOC].state, SOURCE_STATE_PARTIAL);
         ck_assert_ptr_nonnull(strstr(sources.sources[SOURCE_JEMALLOC].reason, "CAP_SYS_PTRACE"));
 }
@@ -278,12 +287,13 @@ START_TEST(plans_for_threads_without_a_pointer_are_not_made_anew) {
 END_TEST
 
 START_TEST(without_a_cache_everything_is_found_out_anew) {
-        int fd = captured.options.heap_cache_fd;
+        int fd = captured.options.heap_cache_fd, files_fd = memory_served.options.cache_fd;
 
-        captured.options.heap_cache_fd = -EBADF;
+        captured.options.heap_cache_fd = memory_served.options.cache_fd = -EBADF;
         capture();
         capture();
         captured.options.heap_cache_fd = fd;
+        memory_served.options.cache_fd = files_fd;
         check_value(10, 1000, 7);
         ck_assert_uint_eq(job.n_started, 2);
         ck_assert_uint_eq(job.n_asked, 6);

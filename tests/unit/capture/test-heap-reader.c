@@ -7,6 +7,7 @@
 
 #include "capture/heap/heap-reader.h"
 #include "fake-memory.h"
+#include "memory-served.h"
 #include "tree.h"
 
 /*
@@ -74,7 +75,8 @@ static void know_process(HeapVerdict verdict) {
 static void setup(void) {
         const HeapOptions options = { .wanted = true,
                                       .limit_ns = 100 * NSEC_PER_SEC,
-                                      .cache_fd = -EBADF };
+                                      .cache_fd = -EBADF,
+                                      .open_memory = memory_served_open };
 
         memset(&memory, 0, sizeof(memory));
         memset(&batch, 0, sizeof(batch));
@@ -82,6 +84,11 @@ static void setup(void) {
         fake = (CaptureSystem){ .read_memory = read_memory,
                                 .find_robust_list = find_robust_list,
                                 .now_ns = now_ns };
+        memset(&memory_served, 0, sizeof(memory_served));
+        memory_served.options = (HeapBenchOptions){ .proc_fd = tree.proc_fd,
+                                                    .system = &fake,
+                                                    .limit_ns = options.limit_ns,
+                                                    .cache_fd = -EBADF };
         host = (CaptureHost){ .proc_fd = tree.proc_fd, .system = &fake };
         ck_assert_int_eq(heap_new(&options, &host, &heap), 0);
         ck_assert_int_eq(scene_new(&host, &scene), 0);
@@ -111,6 +118,7 @@ static void teardown(void) {
         heap_reader_free(reader);
         scene_free(scene);
         heap_free(heap);
+        memory_served_join(0);
         tree_remove(&tree);
 }
 
@@ -158,7 +166,8 @@ static void check_absent(size_t i, SourceOutcome outcome) {
 }
 
 static void read_process(void) {
-        heap_reader_read(reader, &batch.processes[0]);
+        heap_reader_add(reader, &batch.processes[0]);
+        heap_reader_read(reader);
         ck_assert_int_eq(scene->error, 0);
 }
 

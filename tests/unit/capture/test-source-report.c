@@ -20,11 +20,16 @@ static HostRecord record;
 static CaptureHost host;
 static Heap *heap;
 
+static int open_memory(void *userdata, int peer_fd) {
+        return -EAGAIN;
+}
+
 static void make_heap(bool wanted) {
         const HeapOptions options = {
                 .wanted = wanted,
                 .limit_ns = 100 * NSEC_PER_MSEC,
                 .cache_fd = -EBADF,
+                .open_memory = open_memory,
         };
 
         heap = heap_free(heap);

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "capture/heap/thread-counters.h"
+#include "capture/memory/thread-counters.h"
 #include "fake-memory.h"
 
 #define FIRST UINT64_C(0x7f0000000000)

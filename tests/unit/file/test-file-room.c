@@ -11,7 +11,7 @@
 #include "check-main.h"
 #include "served.h"
 
-static const FileTag no_tag;
+static const RoomTag no_tag;
 
 #define LONG_NS (60 * NSEC_PER_SEC)
 #define SHORT_NS (20 * NSEC_PER_MSEC)
@@ -51,7 +51,7 @@ START_TEST(an_answer_is_what_the_file_says) {
         ThreadLayout threads;
         HeapLayout layout;
         Host host = {};
-        FileRoom *room;
+        Room *room;
 
         ck_assert_int_eq(file_room_new(open_served, &host, &room), 0);
         ck_assert_uint_eq(host.n_opened, 0); /* not before there is a question */
@@ -69,8 +69,8 @@ START_TEST(an_answer_is_what_the_file_says) {
         }
         ck_assert_uint_eq(layout.verdict, HEAP_NOT_JEMALLOC);
         ck_assert_uint_eq(host.n_opened, 1);
-        ck_assert_ptr_null(file_room_free(room));
-        ck_assert_ptr_null(file_room_free(NULL));
+        ck_assert_ptr_null(room_free(room));
+        ck_assert_ptr_null(room_free(NULL));
         ck_assert_int_eq(served_join(&host.served), 0);
         (void) close(program);
 }
@@ -89,7 +89,7 @@ START_TEST(a_library_tells_where_its_threads_are) {
         char path[256] = "";
         ThreadLayout layout, wanted;
         Host host = {};
-        FileRoom *room;
+        Room *room;
         int fd;
 
         (void) dl_iterate_phdr(find_libc, path);
@@ -104,7 +104,7 @@ START_TEST(a_library_tells_where_its_threads_are) {
                          0);
         ck_assert_mem_eq(&layout, &wanted, sizeof(layout));
         ck_assert_uint_eq(layout.is_known, 1);
-        (void) file_room_free(room);
+        (void) room_free(room);
         ck_assert_int_eq(served_join(&host.served), 0);
         (void) close(fd);
 }
@@ -114,7 +114,7 @@ START_TEST(what_cannot_be_read_costs_its_own_question) {
         int program = open_program(), pipe_fds[2];
         HeapLayout layout = {};
         Host host = {};
-        FileRoom *room;
+        Room *room;
 
         ck_assert_int_eq(pipe2(pipe_fds, O_CLOEXEC), 0);
         ck_assert_int_eq(file_room_new(open_served, &host, &room), 0);
@@ -124,12 +124,12 @@ START_TEST(what_cannot_be_read_costs_its_own_question) {
         /* This cannot even be asked, which says nothing of a file. */
         ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, -1, in_ns(LONG_NS),
                                        &layout),
-                         FILE_ROOM_E_UNABLE);
+                         ROOM_E_UNABLE);
         ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
                                        in_ns(LONG_NS), &layout),
                          0);
         ck_assert_uint_eq(layout.verdict, HEAP_NOT_JEMALLOC);
-        (void) file_room_free(room);
+        (void) room_free(room);
         ck_assert_int_eq(served_join(&host.served), 0);
         (void) close(program);
         (void) close(pipe_fds[0]);
@@ -138,7 +138,7 @@ START_TEST(what_cannot_be_read_costs_its_own_question) {
 END_TEST
 
 typedef struct Asking {
-        FileRoom *room;
+        Room *room;
         pthread_barrier_t *start;
         unsigned n_right;
 } Asking;
@@ -170,7 +170,7 @@ START_TEST(several_threads_may_ask) {
         pthread_t threads[4];
         Asking asking[4] = {};
         Host host = {};
-        FileRoom *room;
+        Room *room;
 
         ck_assert_int_eq(file_room_new(open_served, &host, &room), 0);
         for (size_t i = 0; i < 4; i++) {
@@ -182,7 +182,7 @@ START_TEST(several_threads_may_ask) {
                 ck_assert_uint_eq(asking[i].n_right, ASKED_EACH);
         }
         ck_assert_uint_eq(host.n_opened, 1);
-        (void) file_room_free(room);
+        (void) room_free(room);
         ck_assert_int_eq(served_join(&host.served), 0);
 }
 END_TEST
@@ -202,7 +202,7 @@ START_TEST(threads_with_tables_of_their_own_may_ask) {
         Asking asking[4] = {};
         unsigned n = n_descriptors();
         Host host = {};
-        FileRoom *room;
+        Room *room;
 
         ck_assert_int_eq(pthread_barrier_init(&start, NULL, 4), 0);
         ck_assert_int_eq(file_room_new(open_served, &host, &room), 0);
@@ -216,7 +216,7 @@ START_TEST(threads_with_tables_of_their_own_may_ask) {
                 ck_assert_uint_eq(asking[i].n_right, ASKED_EACH);
         }
         ck_assert_uint_eq(host.n_opened, 1);
-        (void) file_room_free(room);
+        (void) room_free(room);
         ck_assert_int_eq(served_join(&host.served), 0);
         (void) pthread_barrier_destroy(&start);
         ck_assert_uint_eq(n_descriptors(), n);
@@ -258,7 +258,7 @@ static void set_answer(Fake *fake, uint32_t id, int32_t result, size_t n_bytes) 
         fake->n_answer = sizeof(head) + n_bytes;
 }
 
-static void expect_gone(FileRoom *room, const Fake *fake) {
+static void expect_gone(Room *room, const Fake *fake) {
         int program = open_program();
         HeapLayout layout;
 
@@ -266,7 +266,7 @@ static void expect_gone(FileRoom *room, const Fake *fake) {
         for (unsigned i = 0; i < 3; i++)
                 ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
                                                in_ns(LONG_NS), &layout),
-                                 FILE_ROOM_E_GONE);
+                                 ROOM_E_GONE);
         ck_assert_uint_eq(fake->n_opened, 1);
         (void) close(program);
 }
@@ -274,22 +274,22 @@ static void expect_gone(FileRoom *room, const Fake *fake) {
 START_TEST(nobody_comes) {
         Fake fake = { .r = -EPIPE, .peer_fd = -EBADF };
         unsigned n = n_descriptors();
-        FileRoom *room;
+        Room *room;
 
         ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
         expect_gone(room, &fake);
-        (void) file_room_free(room);
+        (void) room_free(room);
         ck_assert_uint_eq(n_descriptors(), n);
 }
 END_TEST
 
 START_TEST(who_comes_is_gone_before_the_question) {
         Fake fake = { .peer_fd = -EBADF };
-        FileRoom *room;
+        Room *room;
 
         ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
         expect_gone(room, &fake);
-        (void) file_room_free(room);
+        (void) room_free(room);
 }
 END_TEST
 
@@ -316,16 +316,16 @@ static int open_dying(void *userdata, int peer_fd) {
 
 START_TEST(who_has_the_question_goes_without_an_answer) {
         Fake fake = { .peer_fd = -EBADF };
-        FileRoom *room;
+        Room *room;
 
         ck_assert_int_eq(file_room_new(open_dying, &fake, &room), 0);
         expect_gone(room, &fake);
-        (void) file_room_free(room);
+        (void) room_free(room);
 }
 END_TEST
 
 typedef struct Gone {
-        FileRoom *room;
+        Room *room;
         Fake *fake;
 } Gone;
 
@@ -350,7 +350,7 @@ START_TEST(it_goes_for_threads_with_tables_of_their_own_too) {
                 ck_assert_int_eq(pthread_join(thread, NULL), 0);
         }
         expect_gone(both.room, &fake);
-        (void) file_room_free(both.room);
+        (void) room_free(both.room);
 }
 END_TEST
 
@@ -385,7 +385,7 @@ START_TEST(an_answer_has_its_form_or_ends_the_room) {
         Fake fake = { .stays = true, .peer_fd = -EBADF };
         int program = open_program();
         HeapLayout layout;
-        FileRoom *room;
+        Room *room;
 
         set_answer(&fake, answer_rows[_i].id, answer_rows[_i].result, answer_rows[_i].n_bytes);
         ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
@@ -395,7 +395,7 @@ START_TEST(an_answer_has_its_form_or_ends_the_room) {
                                  answer_rows[_i].result);
         else
                 expect_gone(room, &fake);
-        (void) file_room_free(room);
+        (void) room_free(room);
         (void) close(fake.peer_fd);
         (void) close(program);
 }
@@ -403,11 +403,11 @@ END_TEST
 
 START_TEST(less_than_the_head_of_an_answer_ends_the_room) {
         Fake fake = { .n_answer = sizeof(FileAnswered) - 1, .stays = true };
-        FileRoom *room;
+        Room *room;
 
         ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
         expect_gone(room, &fake);
-        (void) file_room_free(room);
+        (void) room_free(room);
         (void) close(fake.peer_fd);
 }
 END_TEST
@@ -440,7 +440,7 @@ START_TEST(descriptors_that_come_with_an_answer_do_not_stay) {
         int program = open_program();
         unsigned n = n_descriptors();
         HeapLayout layout;
-        FileRoom *room;
+        Room *room;
 
         set_answer(&fake, 1, -EIO, 0);
         ck_assert_int_eq(file_room_new(open_giving, &fake, &room), 0);
@@ -448,7 +448,7 @@ START_TEST(descriptors_that_come_with_an_answer_do_not_stay) {
                                        in_ns(LONG_NS), &layout),
                          -EIO);
         ck_assert_uint_eq(n_descriptors(), n + 3); /* the other side, and two of the room */
-        (void) file_room_free(room);
+        (void) room_free(room);
         (void) close(fake.peer_fd);
         (void) close(program);
 }
@@ -470,13 +470,13 @@ START_TEST(who_is_late_is_asked_no_more_before_it_answered) {
         Fake fake = { .stays = true };
         int program = open_program();
         HeapLayout layout;
-        FileRoom *room;
+        Room *room;
 
         ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
         for (unsigned i = 0; i < 3; i++)
                 ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
                                                in_ns(SHORT_NS), &layout),
-                                 FILE_ROOM_E_LATE);
+                                 ROOM_E_LATE);
         ck_assert_uint_eq(n_waiting(fake.peer_fd), 1);
 
         /* The answer comes at last; it is nobody's. */
@@ -489,7 +489,7 @@ START_TEST(who_is_late_is_asked_no_more_before_it_answered) {
                          -EACCES);
         ck_assert_uint_eq(n_waiting(fake.peer_fd), 1);
         ck_assert_uint_eq(fake.n_opened, 1);
-        (void) file_room_free(room);
+        (void) room_free(room);
         (void) close(fake.peer_fd);
         (void) close(program);
 }
@@ -500,12 +500,12 @@ START_TEST(a_late_answer_of_another_length_is_still_one) {
         int program = open_program();
         ThreadLayout threads;
         HeapLayout layout;
-        FileRoom *room;
+        Room *room;
 
         ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
         ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
                                        in_ns(SHORT_NS), &layout),
-                         FILE_ROOM_E_LATE);
+                         ROOM_E_LATE);
         set_answer(&fake, 1, 0, sizeof(HeapLayout));
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
         set_answer(&fake, 2, 0, sizeof(ThreadLayout));
@@ -513,13 +513,13 @@ START_TEST(a_late_answer_of_another_length_is_still_one) {
         ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_THREAD_LAYOUT, &no_tag, program,
                                        in_ns(LONG_NS), &threads),
                          0);
-        (void) file_room_free(room);
+        (void) room_free(room);
         (void) close(fake.peer_fd);
         (void) close(program);
 }
 END_TEST
 
-static const FileTag tag_1 = { { 1, 2, 3, 4, 5 } }, tag_2 = { { 6 } };
+static const RoomTag tag_1 = { { 1, 2, 3, 4, 5 } }, tag_2 = { { 6 } };
 
 /* Whoever knows by the tag what it was about can use it. */
 START_TEST(a_late_answer_can_be_had_when_it_came) {
@@ -528,18 +528,18 @@ START_TEST(a_late_answer_can_be_had_when_it_came) {
         FileAnswer answer = {};
         FileQuestion question;
         ThreadLayout threads;
-        FileTag tag = {};
+        RoomTag tag = {};
         HeapLayout layout;
-        FileRoom *room;
+        Room *room;
 
         ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
         ck_assert_int_eq(file_room_take_late(room, in_ns(0), &tag, &question, &answer),
-                         FILE_ROOM_E_LATE); /* nothing was asked */
+                         ROOM_E_LATE); /* nothing was asked */
         ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
                                        in_ns(SHORT_NS), &layout),
-                         FILE_ROOM_E_LATE);
+                         ROOM_E_LATE);
         ck_assert_int_eq(file_room_take_late(room, in_ns(SHORT_NS), &tag, &question, &answer),
-                         FILE_ROOM_E_LATE);
+                         ROOM_E_LATE);
         set_answer(&fake, 1, 0, sizeof(HeapLayout));
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
         if (_i == 0) { /* the next question finds it on its way */
@@ -555,8 +555,8 @@ START_TEST(a_late_answer_can_be_had_when_it_came) {
         ck_assert_mem_eq(&answer.HEAP_LAYOUT, fake.answer + sizeof(FileAnswered),
                          sizeof(ThreadLayout));
         ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer),
-                         FILE_ROOM_E_LATE); /* once */
-        (void) file_room_free(room);
+                         ROOM_E_LATE); /* once */
+        (void) room_free(room);
         (void) close(fake.peer_fd);
         (void) close(program);
 }
@@ -569,23 +569,23 @@ START_TEST(a_late_answer_stays_until_it_is_taken) {
         FileAnswer answer;
         FileQuestion question;
         HeapLayout layout;
-        FileRoom *room;
-        FileTag tag;
+        Room *room;
+        RoomTag tag;
 
         ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
         ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
                                        in_ns(SHORT_NS), &layout),
-                         FILE_ROOM_E_LATE);
+                         ROOM_E_LATE);
         set_answer(&fake, 1, 0, sizeof(HeapLayout));
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
         ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &tag_2, program,
                                        in_ns(SHORT_NS), &layout),
-                         FILE_ROOM_E_LATE);
+                         ROOM_E_LATE);
         set_answer(&fake, 2, 0, sizeof(HeapLayout));
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
         ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
                                        in_ns(LONG_NS), &layout),
-                         FILE_ROOM_E_LATE);
+                         ROOM_E_LATE);
         ck_assert_uint_eq(n_waiting(fake.peer_fd), 2);
 
         ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer), 0);
@@ -597,7 +597,7 @@ START_TEST(a_late_answer_stays_until_it_is_taken) {
         ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
                                        in_ns(LONG_NS), &layout),
                          -EIO);
-        (void) file_room_free(room);
+        (void) room_free(room);
         (void) close(fake.peer_fd);
         (void) close(program);
 }
@@ -609,25 +609,25 @@ START_TEST(a_late_answer_may_be_none) {
         FileAnswer answer;
         FileQuestion question;
         HeapLayout layout;
-        FileRoom *room;
-        FileTag tag;
+        Room *room;
+        RoomTag tag;
 
         ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
         ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
                                        in_ns(SHORT_NS), &layout),
-                         FILE_ROOM_E_LATE);
+                         ROOM_E_LATE);
         set_answer(&fake, 1, -EIO, 0);
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
         ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer), -EIO);
         ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
                                        in_ns(SHORT_NS), &layout),
-                         FILE_ROOM_E_LATE);
+                         ROOM_E_LATE);
         (void) close(fake.peer_fd);
         ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer),
-                         FILE_ROOM_E_GONE);
+                         ROOM_E_GONE);
         ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer),
-                         FILE_ROOM_E_GONE);
-        (void) file_room_free(room);
+                         ROOM_E_GONE);
+        (void) room_free(room);
         (void) close(program);
 }
 END_TEST
@@ -635,22 +635,22 @@ END_TEST
 START_TEST(without_time_nobody_is_asked) {
         Fake fake = { .stays = true, .peer_fd = -EBADF };
         HeapLayout layout;
-        FileRoom *room;
+        Room *room;
 
         ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
         ck_assert_int_eq(
                 file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, 0, in_ns(0), &layout),
-                FILE_ROOM_E_LATE);
+                ROOM_E_LATE);
         ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, 0, 0, &layout),
-                         FILE_ROOM_E_LATE);
+                         ROOM_E_LATE);
         ck_assert_uint_eq(fake.n_opened, 0);
-        (void) file_room_free(room);
+        (void) room_free(room);
 }
 END_TEST
 
 /* Two pipes: the room is being opened, and may end that. */
 typedef struct Slow {
-        FileRoom *room;
+        Room *room;
         int inside[2], go[2];
 } Slow;
 
@@ -670,7 +670,7 @@ static void *ask_long(void *userdata) {
 
         ck_assert_int_eq(file_room_ask(slow->room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, 0,
                                        in_ns(LONG_NS), &layout),
-                         FILE_ROOM_E_GONE);
+                         ROOM_E_GONE);
         return NULL;
 }
 
@@ -687,10 +687,10 @@ START_TEST(who_waits_behind_another_has_a_deadline_too) {
         ck_assert_int_eq(read(slow.inside[0], &byte, 1), 1);
         ck_assert_int_eq(file_room_ask(slow.room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, 0,
                                        in_ns(SHORT_NS), &layout),
-                         FILE_ROOM_E_LATE);
+                         ROOM_E_LATE);
         ck_assert_int_eq(write(slow.go[1], &byte, 1), 1);
         ck_assert_int_eq(pthread_join(thread, NULL), 0);
-        slow.room = file_room_free(slow.room);
+        slow.room = room_free(slow.room);
         for (unsigned i = 0; i < 2; i++) {
                 (void) close(slow.inside[i]);
                 (void) close(slow.go[i]);

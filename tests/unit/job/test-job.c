@@ -464,25 +464,27 @@ START_TEST(jobs_are_counted_and_known_by_their_pids) {
 }
 END_TEST
 
-START_TEST(jobs_that_parse_files_count_by_themselves) {
+static const JobKind alone[] = { JOB_FILES, JOB_MEMORY };
+
+START_TEST(jobs_that_read_for_captures_count_by_themselves) {
         Story parsing = {}, reading = {};
         WorkshopCounts counts;
 
-        start_with(&parsing, "x.Hang", &(JobOrder){ .terms = job_terms(JOB_FILES), .uid = 7 });
+        start_with(&parsing, "x.Hang", &(JobOrder){ .terms = job_terms(alone[_i]), .uid = 7 });
         start_with(&reading, "x.Hang", &(JobOrder){ .terms = job_terms(JOB_ANALYSIS), .uid = 7 });
         counts = workshop_count(workshop, 7);
-        ck_assert_uint_eq(counts.n_files, 1);
+        ck_assert_uint_eq(workshop_count_kind(workshop, alone[_i]), 1);
         ck_assert_uint_eq(counts.n_hangable, 1);
         ck_assert_uint_eq(counts.n_hangable_of_user, 1);
         reading.job = job_free(reading.job);
         parsing.job = job_free(parsing.job);
         /* They are killed and not gone. */
         counts = workshop_count(workshop, 7);
-        ck_assert_uint_eq(counts.n_files, 1);
+        ck_assert_uint_eq(workshop_count_kind(workshop, alone[_i]), 1);
         ck_assert_uint_eq(counts.n_hangable, 1);
         await_children(0);
         counts = workshop_count(workshop, 7);
-        ck_assert_uint_eq(counts.n_files, 0);
+        ck_assert_uint_eq(workshop_count_kind(workshop, alone[_i]), 0);
         ck_assert_uint_eq(counts.n_hangable, 0);
 }
 END_TEST
@@ -581,7 +583,8 @@ int main(void) {
         tcase_add_loop_test(job, a_job_may_not_be_silent_for_ever, 0, ELEMENTSOF(silence_rows));
         tcase_add_test(job, a_paused_job_is_not_silent);
         tcase_add_test(job, jobs_are_counted_and_known_by_their_pids);
-        tcase_add_test(job, jobs_that_parse_files_count_by_themselves);
+        tcase_add_loop_test(job, jobs_that_read_for_captures_count_by_themselves, 0,
+                            ELEMENTSOF(alone));
         tcase_add_loop_test(job, jobs_that_hang_count_for_whose_they_are, 0,
                             ELEMENTSOF(stuck_rows));
         tcase_add_test(job, an_executable_that_is_none_is_a_job_that_could_not_be_started);

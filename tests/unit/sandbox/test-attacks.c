@@ -604,9 +604,14 @@ typedef struct Expectation {
 
 static const Expectation expectation_of_CAPTURE = {
         LENT_NETLINK | LENT_MAPS,
+        LEFT_TO_ALL | LEFT(READ_FILE) | LEFT(OPEN_MEMORY) | LEFT(PIPE) | LEFT(THREAD) | LEFT(PAIR) |
+                LEFT(NETLINK) | LEFT(RECEIVE) | LEFT(READ_ROWS) | LEFT(REMOVE_ROWS) |
+                LEFT(WRITE_PAGE),
+};
+static const Expectation expectation_of_MEMORY = {
+        0,
         LEFT_TO_ALL | LEFT(READ_FILE) | LEFT(READ_MEMORY) | LEFT(OPEN_MEMORY) | LEFT(PIPE) |
-                LEFT(THREAD) | LEFT(PAIR) | LEFT(NETLINK) | LEFT(RECEIVE) | LEFT(READ_ROWS) |
-                LEFT(REMOVE_ROWS) | LEFT(WRITE_PAGE),
+                LEFT(THREAD) | LEFT(PAIR) | LEFT(RECEIVE),
 };
 static const Expectation expectation_of_LOAD = {
         0,

@@ -71,13 +71,15 @@ static void reply_given(const Call *call, const char *member) {
         reply_given_in(call, before, "");
 }
 
-/* Asks the main process for a job that parses files. Returns our end of the pair to it. */
-static int ask_for_files(void) {
+/* Asks the main process for a job of @kind. Returns our end of the pair to it. */
+static int ask_for(const char *kind) {
+        char text[32];
         int pair[2];
 
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
                 _exit(9);
-        reply_with("{\"files\":true}", true, &pair[1], 1);
+        (void) snprintf(text, sizeof(text), "{\"%s\":true}", kind);
+        reply_with(text, true, &pair[1], 1);
         return pair[0];
 }
 
@@ -93,31 +95,51 @@ static const char *exchange(int socket, const char *word) {
 }
 
 /*
- * What a capture named "files-WORDS" does, for each word up to a dot: "ask" for a job, "bare": the
+ * What a capture named "memory-WORDS" does, for each word up to a dot: "ask" for a job, "bare": the
  * same without a socket, or tell the job the word and note in brackets what comes back.
  */
-static void ask_files(const char *words, char *ret, size_t n) {
+static void ask_memory(const char *words, char *ret, size_t n) {
         char word[32];
         int socket = -1;
 
         for (; *words; words += strcspn(words, ".") + (words[strcspn(words, ".")] == '.')) {
                 (void) snprintf(word, sizeof(word), "%.*s", (int) strcspn(words, "."), words);
                 if (strcmp(word, "ask") == 0)
-                        socket = ask_for_files();
+                        socket = ask_for("memory");
                 else if (strcmp(word, "bare") == 0)
-                        reply("{\"files\":true}", true);
+                        reply("{\"memory\":true}", true);
                 else
                         (void) snprintf(ret + strlen(ret), n - strlen(ret), "[%s]",
                                         exchange(socket, word));
         }
 }
 
-/* The job: answers with what it is told. */
-static void serve_files(const Call *call) {
+static size_t length_of(json_object *object, const char *key) {
+        return json_object_array_length(json_object_object_get(object, key));
+}
+
+/* The further job that a memory job asks for says @word, too. */
+static void pass_on(char *word, size_t *n) {
+        static int socket = -1;
+
+        if (socket < 0)
+                socket = ask_for("files");
+        (void) send(socket, word, *n, MSG_NOSIGNAL);
+        *n = (size_t) MAX_OF(recv(socket, word, *n, 0), 0);
+        if (*n == 0)
+                word[(*n)++] = '-';
+}
+
+/*
+ * The job: answers with what it is told. Words that begin with "f" a memory job tells a file job;
+ * at "left" it says that it has left process 123 of user 7 behind, at "order" what it was told.
+ */
+static void serve(const Call *call, bool is_memory) {
         json_object *value = json_object_object_get(call->parameters, "socket");
         int socket = frame_stream_take_fd(stream, (size_t) json_object_get_int(value));
         char text[64];
         ssize_t n;
+        size_t k;
 
         while ((n = recv(socket, text, sizeof(text), 0)) > 0) {
                 if (n == 3 && memcmp(text, "die", 3) == 0)
@@ -127,7 +149,16 @@ static void serve_files(const Call *call) {
                         fail("io.ctprof.Profiler.JobFailed", "{\"reason\":\"no\"}");
                         return;
                 }
-                (void) send(socket, text, (size_t) n, MSG_NOSIGNAL);
+                k = (size_t) n;
+                if (is_memory && text[0] == 'f')
+                        pass_on(text, &k);
+                if (is_memory && n == 4 && memcmp(text, "left", 4) == 0)
+                        reply("{\"left\":{\"tgid\":123,\"startTicks\":45,\"owner\":7}}", true);
+                if (is_memory && n == 5 && memcmp(text, "order", 5) == 0)
+                        k = (size_t) snprintf(text, sizeof(text), "%zu hung, %zu barred",
+                                              length_of(call->parameters, "hung"),
+                                              length_of(call->parameters, "barred"));
+                (void) send(socket, text, MIN_OF(k, sizeof(text)), MSG_NOSIGNAL);
                 if (n == 4 && memcmp(text, "hang", 4) == 0)
                         (void) pause();
         }
@@ -175,8 +206,8 @@ static void capture(const Call *call) {
                 reply_with("{\"fileDescriptor\":0}", false, &fd, 1);
                 return;
         }
-        if (strncmp(name, "files-", 6) == 0)
-                ask_files(name + 6, note, sizeof(note));
+        if (strncmp(name, "memory-", 7) == 0)
+                ask_memory(name + 7, note, sizeof(note));
         if (strcmp(name, "cache") == 0)
                 use_cache(call, note, sizeof(note));
         /* The order comes back with that of the second job, as its sources. */
@@ -286,7 +317,9 @@ static void act(const Call *call) {
         if (strcmp(method, "Capture") == 0)
                 capture(call);
         else if (strcmp(method, "Files") == 0)
-                serve_files(call);
+                serve(call, false);
+        else if (strcmp(method, "Memory") == 0)
+                serve(call, true);
         else if (strcmp(method, "Load") == 0)
                 load();
         else if (strcmp(method, "Keep") == 0)

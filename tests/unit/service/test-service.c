@@ -298,7 +298,7 @@ static void await_no_children(void) {
 static const struct {
         const char *words;
         const char *note; /* what the capture heard; "[]" when nobody answers */
-} files_rows[] = {
+} memory_rows[] = {
         { "ask.hello", "[hello]" },
         { "ask.one.two.three", "[one][two][three]" },
         { "ask.die.again", "[][]" },
@@ -308,32 +308,36 @@ static const struct {
         { "bare.ask.late", "[]" },
         { "ask.one.ask.two", "[one][]" }, /* once is enough */
         { "ask", "" },
+        { "ask.one.far", "[one][far]" }, /* what a memory job asks a file job */
+        { "ask.fail.far", "[][]" },
+        { "ask.left.order", "[left][0 hung, 0 barred]" },
 };
 
-START_TEST(a_capture_gets_a_job_that_parses_files) {
+START_TEST(a_capture_gets_jobs_that_read_memory_and_files) {
         char text[256], expected[64];
         const char *answer;
 
         (void) snprintf(text, sizeof(text),
-                        _i % 2 == 0 ? CALL("Capture", "{\"tag\":\"files-%s\"}")
-                                    : CALL_MORE("Capture", "{\"tag\":\"files-%s\"}"),
-                        files_rows[_i / 2].words);
+                        _i % 2 == 0 ? CALL("Capture", "{\"tag\":\"memory-%s\"}")
+                                    : CALL_MORE("Capture", "{\"tag\":\"memory-%s\"}"),
+                        memory_rows[_i / 2].words);
         bench_send(caller, text, NULL, 0);
         /* What is for the main process alone does not come here. */
         if (_i % 2 == 1)
                 ck_assert_has(bench_receive(&bench, caller), "\"phase\":\"threads\"");
         answer = bench_receive(&bench, caller);
-        (void) snprintf(expected, sizeof(expected), "\"note\":\"%s\"", files_rows[_i / 2].note);
+        (void) snprintf(expected, sizeof(expected), "\"note\":\"%s\"", memory_rows[_i / 2].note);
         ck_assert_has(answer, expected);
-        ck_assert_has_not(answer, "\"files\"");
+        ck_assert_has_not(answer, "\"memory\"");
+        ck_assert_has_not(answer, "\"left\"");
         await_no_children();
 }
 END_TEST
 
-START_TEST(a_job_that_parses_files_goes_with_its_caller) {
-        bench_send(caller, CALL("Capture", "{\"tag\":\"files-ask.hang.hang\"}"), NULL, 0);
+START_TEST(a_job_that_reads_memory_goes_with_its_caller) {
+        bench_send(caller, CALL("Capture", "{\"tag\":\"memory-ask.hang.hang\"}"), NULL, 0);
         bench_await(&bench, 1, 0);
-        while (workshop_count(bench.workshop, getuid()).n_files == 0)
+        while (workshop_count_kind(bench.workshop, JOB_MEMORY) == 0)
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
         /* It is no job of its own to those who wait for a turn. */
         ck_assert_uint_eq(bench.n_running, 1);
@@ -349,14 +353,53 @@ static void on_stray_end(Job *job, const char *reason, void *userdata) {
 static void on_stray_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
 }
 
-START_TEST(jobs_that_parse_files_do_not_pile_up) {
-        static const JobEvents events = { .on_reply = on_stray_reply, .on_end = on_stray_end };
-        static const char text[] =
-                "{\"method\":\"io.ctprof.Job.Files\",\"parameters\":{\"socket\":0}}";
-        Job *jobs[LIMIT_FILE_JOBS];
+static bool is_suspect(void) {
+        pid_t pids[8];
+        size_t n = workshop_get_pids(bench.workshop, pids, ELEMENTSOF(pids)), at;
 
-        for (size_t i = 0; i < ELEMENTSOF(jobs); i++) {
-                JobOrder order = { .terms = job_terms(JOB_FILES), .call = span_of(text) };
+        for (size_t i = 0; i < n; i++) {
+                at = 0;
+                if (hung_next_of(service_desk(bench.service)->hung, pids[i], &at))
+                        return true;
+        }
+        return false;
+}
+
+START_TEST(a_process_is_suspect_for_as_long_as_its_job_is_there) {
+        bench_send(caller, CALL("Capture", "{\"tag\":\"memory-ask.left.hang.hang\"}"), NULL, 0);
+        while (!is_suspect())
+                ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
+        caller = frame_stream_free(caller);
+        await_no_children();
+        caller = bench_connect(&bench);
+        /* The job could be killed, so that it only took its time. */
+        ck_assert_has(call(CALL("Capture", "{\"tag\":\"memory-ask.order\"}")),
+                      "\"note\":\"[0 hung, 0 barred]\"");
+}
+END_TEST
+
+static const struct {
+        JobKind kind;
+        const char *method;
+        unsigned limit;
+        const char *without, *with; /* what a capture hears that asks for both */
+        bool is_told;
+} alone[] = {
+        { JOB_FILES, "io.ctprof.Job.Files", LIMIT_FILE_JOBS, "[one][-]", "[one][far]", false },
+        { JOB_MEMORY, "io.ctprof.Job.Memory", LIMIT_MEMORY_JOBS, "[][]", "[one][far]", true },
+};
+
+START_TEST(jobs_that_read_for_captures_do_not_pile_up) {
+        static const JobEvents events = { .on_reply = on_stray_reply, .on_end = on_stray_end };
+        const JobKind kind = alone[_i].kind;
+        Job *jobs[LIMIT_MEMORY_JOBS];
+        const char *answer;
+        char text[256];
+
+        (void) snprintf(text, sizeof(text), "{\"method\":\"%s\",\"parameters\":{\"socket\":0}}",
+                        alone[_i].method);
+        for (size_t i = 0; i < alone[_i].limit; i++) {
+                JobOrder order = { .terms = job_terms(kind), .call = span_of(text) };
                 int pair[2];
 
                 ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
@@ -367,15 +410,21 @@ START_TEST(jobs_that_parse_files_do_not_pile_up) {
                 ck_assert_int_eq(send(pair[0], "hang", 4, 0), 4);
                 (void) close(pair[0]);
         }
-        /* The capture goes on without. */
-        ck_assert_has(call(CALL("Capture", "{\"tag\":\"files-ask.hello\"}")), "\"note\":\"[]\"");
-        ck_assert_uint_eq(workshop_count(bench.workshop, getuid()).n_files, LIMIT_FILE_JOBS);
+        /* The capture goes on without, and knows why. */
+        answer = call(CALL("Capture", "{\"tag\":\"memory-ask.one.far\"}"));
+        (void) snprintf(text, sizeof(text), "\"note\":\"%s\"", alone[_i].without);
+        ck_assert_has(answer, text);
+        ck_assert_int_eq(strstr(answer, "\"noMemory\":\"too many jobs hang") != NULL,
+                         alone[_i].is_told);
+        ck_assert_uint_eq(workshop_count_kind(bench.workshop, kind), alone[_i].limit);
         jobs[0] = job_free(jobs[0]);
-        while (workshop_count(bench.workshop, getuid()).n_files == LIMIT_FILE_JOBS)
+        while (workshop_count_kind(bench.workshop, kind) == alone[_i].limit)
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
-        ck_assert_has(call(CALL("Capture", "{\"tag\":\"files-ask.hello\"}")),
-                      "\"note\":\"[hello]\"");
-        for (size_t i = 1; i < ELEMENTSOF(jobs); i++)
+        answer = call(CALL("Capture", "{\"tag\":\"memory-ask.one.far\"}"));
+        (void) snprintf(text, sizeof(text), "\"note\":\"%s\"", alone[_i].with);
+        ck_assert_has(answer, text);
+        ck_assert_has_not(answer, "\"noMemory\"");
+        for (size_t i = 1; i < alone[_i].limit; i++)
                 jobs[i] = job_free(jobs[i]);
         await_no_children();
 }
@@ -531,7 +580,8 @@ START_TEST(status_counts_everything_but_itself) {
         ck_assert_has(answer, "\"snapshots\":1,\"bytes\":");
         ck_assert_has(answer, "\"maxBytes\":1048576,\"keepFreeBytes\":0,\"freeBytes\":");
         ck_assert_has(answer, "\"freeFiles\":");
-        ck_assert_has(answer, "\"jobs\":{\"running\":1,\"waiting\":0}");
+        ck_assert_has(answer,
+                      "\"jobs\":{\"running\":1,\"waiting\":0,\"hanging\":[],\"barredOwners\":[]}");
         frame_stream_free(second);
 }
 END_TEST
@@ -593,10 +643,12 @@ int main(void) {
                             counters_of_allocators_are_read_as_the_caller_or_the_setting_says, 0,
                             ELEMENTSOF(heap_rows));
         tcase_add_test(capture, captures_keep_a_file_for_each_other);
-        tcase_add_loop_test(capture, a_capture_gets_a_job_that_parses_files, 0,
-                            2 * ELEMENTSOF(files_rows));
-        tcase_add_test(capture, a_job_that_parses_files_goes_with_its_caller);
-        tcase_add_test(capture, jobs_that_parse_files_do_not_pile_up);
+        tcase_add_loop_test(capture, a_capture_gets_jobs_that_read_memory_and_files, 0,
+                            2 * ELEMENTSOF(memory_rows));
+        tcase_add_test(capture, a_job_that_reads_memory_goes_with_its_caller);
+        tcase_add_test(capture, a_process_is_suspect_for_as_long_as_its_job_is_there);
+        tcase_add_loop_test(capture, jobs_that_read_for_captures_do_not_pile_up, 0,
+                            ELEMENTSOF(alone));
         tcase_add_test(capture, captures_run_one_at_a_time);
         tcase_add_test(capture, hanging_up_kills_the_job);
         tcase_add_test(capture, the_spool_is_cleaned_once_for_several_killed_jobs);

@@ -16,8 +16,8 @@
 #include "base/index.h"
 #include "base/macro.h"
 #include "capture/heap/heap-failure.h"
-#include "capture/heap/module-file.h"
-#include "capture/heap/module-list.h"
+#include "capture/memory/module-file.h"
+#include "capture/memory/module-list.h"
 #include "kernel/memory/heap-layout.h"
 
 typedef struct ModuleKey {

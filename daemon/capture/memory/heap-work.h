@@ -9,9 +9,9 @@
  * memory, and the results are found there.
  */
 
-#include "capture/heap/module-file.h"
-#include "capture/heap/module-list.h"
-#include "capture/heap/thread-counters.h"
+#include "capture/memory/module-file.h"
+#include "capture/memory/module-list.h"
+#include "capture/memory/thread-counters.h"
 #include "capture/scene/patient-thread.h"
 
 #define HEAP_WORK_FILES 64 /* at once */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/heap/thread-counters.h"
+#include "capture/memory/thread-counters.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/heap/heap-work.h"
+#include "capture/memory/heap-work.h"
 
 #include "base/cleanup.h"
 

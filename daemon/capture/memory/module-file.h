@@ -11,16 +11,8 @@
 
 #include <stdint.h>
 #include "base/macro.h"
+#include "file/file-question.h"
 #include "kernel/memory/process-map.h"
-
-/*
- * A file's content has not changed while none of these has. Plain data: lies in the cache of
- * captures.
- */
-typedef struct FileIdentity {
-        uint64_t dev, inode, size;
-        int64_t modified_ns, changed_ns;
-} FileIdentity;
 
 enum {
         MODULE_FILE_OK,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/heap/module-table.h"
+#include "capture/memory/module-table.h"
 
 #include <stdlib.h>
 

@@ -1,56 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/heap/heap-examination.h"
+#include "capture/memory/heap-examination.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-
-/* the thread */
-
-void heap_bench_done(HeapBench *bench) {
-        bench->thread = patient_thread_free(bench->thread);
-}
-
-HeapWork *heap_bench_work(HeapBench *bench) {
-        const CaptureSystem *system = bench->scene->host->system;
-        HeapWork *work;
-
-        if (!bench->thread && patient_thread_new(&heap_work, &bench->thread) != 0)
-                return NULL;
-        work = patient_thread_memory(bench->thread);
-        /* Copies: one that is left behind may outlive the system. */
-        work->counters.machine = thread_machine;
-        work->counters.memory = (ProcessMemory){ system->read_memory, system->userdata };
-        work->counters.find_robust_list = system->find_robust_list;
-        work->counters.userdata = system->userdata;
-        return work;
-}
-
-static uint64_t now_ns(const HeapBench *bench) {
-        const CaptureSystem *system = bench->scene->host->system;
-
-        return system->now_ns(system->userdata);
-}
-
-HeapFailure heap_bench_run(HeapBench *bench, HeapWorkKind kind, uint64_t patience_ns) {
-        HeapWork *work = patient_thread_memory(bench->thread);
-        uint64_t begin_ns = now_ns(bench);
-        int r;
-
-        if (patience_ns == 0)
-                return HEAP_FAILURE_TIME_BUDGET;
-        work->kind = kind;
-        r = patient_thread_run(bench->thread, patience_ns);
-        heap_spend(bench->heap, now_ns(bench) - begin_ns);
-        if (r == 0)
-                return HEAP_FAILURE_NONE;
-        bench->thread = patient_thread_free(bench->thread);
-        return HEAP_FAILURE_TIMED_OUT;
-}
-
-/* the examination */
 
 typedef struct Examiner {
         HeapBench *bench;
@@ -59,6 +14,7 @@ typedef struct Examiner {
         HeapExamination *result;
         uint64_t begin_ns, patience_ns; /* for all of it */
         HeapFailure missing;            /* why nothing is known of some modules */
+        int error;                      /* 0 or -ENOMEM */
         /* Libraries whose plans wait for words of the process, number i for words[i]. */
         HeapLayout layouts[HEAP_MODULES_MAX];
         size_t n_layouts;
@@ -80,7 +36,7 @@ static void settle(Examiner *examiner, HeapVerdict verdict) {
 
 /* What is left of the time for this process. */
 static uint64_t left_ns(const Examiner *examiner) {
-        uint64_t spent_ns = now_ns(examiner->bench) - examiner->begin_ns;
+        uint64_t spent_ns = heap_bench_now_ns(examiner->bench) - examiner->begin_ns;
 
         return spent_ns < examiner->patience_ns ? examiner->patience_ns - spent_ns : 0;
 }
@@ -117,7 +73,7 @@ static bool list_modules(Examiner *examiner) {
 
 static bool keep_memory(Examiner *examiner, int r) {
         if (r < 0)
-                examiner->bench->scene->error = r;
+                examiner->error = r;
         return r == 0;
 }
 
@@ -148,10 +104,9 @@ static bool know(Examiner *examiner, const ModuleFile *file, HeapFailure failure
  * said nothing lasting, which is that the file could not be read.
  */
 static bool ask(Examiner *examiner, const ModuleFile *file) {
-        Heap *heap = examiner->bench->heap;
         FileAnswer answer;
-        HeapFailure failure = heap_ask(heap, FILE_QUESTION_HEAP_LAYOUT, &file->identity, file->fd,
-                                       left_ns(examiner), &answer);
+        HeapFailure failure = heap_bench_ask(examiner->bench, FILE_QUESTION_HEAP_LAYOUT,
+                                             &file->identity, file->fd, left_ns(examiner), &answer);
 
         if (failure != HEAP_FAILURE_FILE_JOB && failure != HEAP_FAILURE_TIME_BUDGET)
                 return know(examiner, file, failure, &answer.HEAP_LAYOUT);
@@ -169,8 +124,8 @@ static bool recall_files(Examiner *examiner) {
 
                 if (work->files[i].result != 0)
                         continue; /* it stays unknown */
-                if (!heap_recall(examiner->bench->heap, FILE_QUESTION_HEAP_LAYOUT,
-                                 &work->files[i].identity, &answer))
+                if (!heap_bench_recall(examiner->bench, FILE_QUESTION_HEAP_LAYOUT,
+                                       &work->files[i].identity, &answer))
                         work->files[n_left++] = work->files[i];
                 else if (!know(examiner, &work->files[i], HEAP_FAILURE_NONE, &answer.HEAP_LAYOUT))
                         return false;
@@ -318,10 +273,10 @@ static bool plan_modules(Examiner *examiner) {
 
 /* words of the process */
 
-static bool read_words(Examiner *examiner, const ThreadSlot *speaker) {
+static bool read_words(Examiner *examiner, pid_t tid) {
         HeapWork *work = examiner->work;
 
-        work->tid = speaker->tid;
+        work->tid = tid;
         work->n_ranges = examiner->n_layouts;
         if (!run(examiner, HEAP_WORK_WORDS))
                 return false;
@@ -384,20 +339,19 @@ static bool take_words(Examiner *examiner, bool is_further) {
 
 /* Without an answer the examination is over: one that it does not know is an answer, too. */
 static bool ask_library(Examiner *examiner, const ModuleFile *asked, FileAnswer *ret) {
-        Heap *heap = examiner->bench->heap;
         HeapWork *work = examiner->work;
         ModuleFile *file = &work->files[0];
         HeapFailure failure = HEAP_FAILURE_FILE_OPEN;
 
-        if (heap_recall(heap, FILE_QUESTION_THREAD_LAYOUT, &asked->identity, ret))
+        if (heap_bench_recall(examiner->bench, FILE_QUESTION_THREAD_LAYOUT, &asked->identity, ret))
                 return true;
         *file = *asked;
         work->n_files = 1;
         if (!run(examiner, HEAP_WORK_OPEN))
                 return false;
         if (file->result == 0)
-                failure = heap_ask(heap, FILE_QUESTION_THREAD_LAYOUT, &file->identity, file->fd,
-                                   left_ns(examiner), ret);
+                failure = heap_bench_ask(examiner->bench, FILE_QUESTION_THREAD_LAYOUT,
+                                         &file->identity, file->fd, left_ns(examiner), ret);
         file->fd = fd_close(file->fd);
         work->n_files = 0;
         if (failure != HEAP_FAILURE_NONE)
@@ -439,34 +393,36 @@ static bool find_geometry(Examiner *examiner) {
         return true;
 }
 
-void heap_examine(HeapBench *bench, ModuleTable *table, ModuleTable *own, const ThreadSlot *speaker,
-                  HeapExamination *ret) {
+static void examine(Examiner *examiner, int dir_fd, pid_t tid) {
+        examiner->work->dir_fd = dir_fd;
+        if (!list_modules(examiner) || !learn_modules(examiner) || !plan_modules(examiner))
+                return;
+        if (examiner->n_layouts > 0 && (!read_words(examiner, tid) || !take_words(examiner, false)))
+                return;
+        if (examiner->n_layouts > 0 && (!read_words(examiner, tid) || !take_words(examiner, true)))
+                return;
+        if (find_geometry(examiner))
+                examiner->result->verdict = HEAP_READY;
+}
+
+int heap_examine(HeapBench *bench, ModuleTable *table, ModuleTable *own, int dir_fd, pid_t tid,
+                 HeapExamination *ret) {
         Examiner examiner = {
                 .bench = bench,
                 .table = table,
                 .own = own,
                 .work = heap_bench_work(bench),
                 .result = ret,
-                .begin_ns = now_ns(bench),
-                .patience_ns = heap_patience_ns(bench->heap, false),
+                .begin_ns = heap_bench_now_ns(bench),
+                .patience_ns = heap_bench_patience_ns(bench, false),
                 .missing = HEAP_FAILURE_FILE_OPEN,
         };
 
         *ret = (HeapExamination){ .failure = HEAP_FAILURE_NONE };
         module_table_clear(own);
-        if (!examiner.work) {
+        if (examiner.work)
+                examine(&examiner, dir_fd, tid);
+        else
                 stop(&examiner, HEAP_FAILURE_MAPS_READ);
-                return;
-        }
-        examiner.work->dir_fd = speaker->fd;
-        if (!list_modules(&examiner) || !learn_modules(&examiner) || !plan_modules(&examiner))
-                return;
-        if (examiner.n_layouts > 0 &&
-            (!read_words(&examiner, speaker) || !take_words(&examiner, false)))
-                return;
-        if (examiner.n_layouts > 0 &&
-            (!read_words(&examiner, speaker) || !take_words(&examiner, true)))
-                return;
-        if (find_geometry(&examiner))
-                ret->verdict = HEAP_READY;
+        return examiner.error;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/heap/module-list.h"
+#include "capture/memory/module-list.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/heap/module-file.h"
+#include "capture/memory/module-file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * MemoryQuestion
+ *
+ * What a capture asks about the memory of processes, and lets a memory job answer: whatever makes
+ * who reads it wait for a stranger is called there. The owner of a process can have such a call
+ * wait for ever, deaf even to SIGKILL (a page of a FUSE file will do); then it is that job which
+ * hangs. A question goes through a room (room/room.h); it is about many processes, because the way
+ * there and back takes longer than reading one. To ask something else, add a row.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include "capture/heap/heap-cache.h"
+#include "capture/heap/heap-failure.h"
+#include "capture/scene/scene.h"
+
+/* id, what is asked, what is answered */
+#define MEMORY_QUESTIONS(Q)                                                       \
+        Q(HEAP, HeapAsked, HeapAnswered)  /* the counters of allocators */        \
+        Q(TRIAL, MemoryLife, MemoryTrial) /* whether memory can be read at all */ \
+        Q(END, MemoryEnd, MemoryEnd)      /* nothing more is asked: keeps what was found */
+
+#define MEMORY_QUESTION_ID(id, ...) MEMORY_QUESTION_##id,
+typedef enum MemoryQuestion {
+        MEMORY_QUESTIONS(MEMORY_QUESTION_ID) _MEMORY_QUESTION_MAX
+} MemoryQuestion;
+
+/* A process, by its life. Numbers are those of the host. */
+typedef struct MemoryLife {
+        uint64_t start_ticks; /* of the leader; 0: not known */
+        uint32_t tgid;
+        uint32_t tid;   /* of a living thread, to reach the process by */
+        uint32_t owner; /* uid, as ThreadSlot has it */
+        uint32_t unused;
+} MemoryLife;
+
+/* What is known of a process, or was found. */
+typedef struct HeapFindings {
+        uint32_t verdict; /* HeapVerdict; _HEAP_VERDICT_MAX: nothing that would last */
+        uint32_t n_plans; /* of HEAP_READY */
+        ThreadGeometry geometry;
+        HeapPlan plans[HEAP_CACHE_MAX_PLANS];
+} HeapFindings;
+
+/* In both directions thread and process number i are those of the question. */
+
+typedef struct HeapAskedThread {
+        uint64_t pointer; /* as the kernel saved it; 0: not known */
+        uint32_t tid;
+        uint32_t is_kernel_worker; /* it runs no code of the process */
+} HeapAskedThread;
+
+typedef struct HeapAskedProcess {
+        MemoryLife life;
+        uint32_t first, n;  /* its threads */
+        uint32_t is_nested; /* in a pid namespace below ours */
+        uint32_t was_slow;  /* in an earlier capture */
+        HeapFindings known;
+} HeapAskedProcess;
+
+typedef struct HeapAsked {
+        uint32_t n_threads, n_processes;
+        HeapAskedThread threads[BATCH_MAX_THREADS];
+        HeapAskedProcess processes[BATCH_MAX_THREADS]; /* no more are sent than there are */
+} HeapAsked;
+
+typedef struct HeapAnsweredThread {
+        uint64_t allocated, deallocated;
+        uint32_t failure; /* HeapFailure; NONE: read */
+        uint32_t unused;
+} HeapAnsweredThread;
+
+typedef struct HeapAnsweredProcess {
+        uint32_t failure;  /* HeapFailure: of all its threads */
+        uint32_t was_read; /* what was found of its threads counts: it has plans */
+        uint32_t is_slow;
+        uint32_t is_lasting; /* what was found is to be kept */
+        HeapFindings found;
+} HeapAnsweredProcess;
+
+typedef struct HeapAnswered {
+        HeapAnsweredThread threads[BATCH_MAX_THREADS];
+        HeapAnsweredProcess processes[BATCH_MAX_THREADS];
+} HeapAnswered;
+
+typedef struct MemoryTrial {
+        uint64_t failure; /* HeapFailure */
+} MemoryTrial;
+
+typedef struct MemoryEnd {
+        uint64_t unused;
+} MemoryEnd;
+
+#define MEMORY_ASKED_MEMBER(id, asked, answered) asked id;
+typedef union MemoryAsked {
+        MEMORY_QUESTIONS(MEMORY_ASKED_MEMBER)
+} MemoryAsked;
+
+#define MEMORY_ANSWERED_MEMBER(id, asked, answered) answered id;
+typedef union MemoryAnswered {
+        MEMORY_QUESTIONS(MEMORY_ANSWERED_MEMBER)
+} MemoryAnswered;
+
+/* Both of a question about @n processes. */
+static inline size_t heap_asked_bytes(size_t n) {
+        return offsetof(HeapAsked, processes) + n * sizeof(HeapAskedProcess);
+}
+static inline size_t heap_answered_bytes(size_t n) {
+        return offsetof(HeapAnswered, processes) + n * sizeof(HeapAnsweredProcess);
+}

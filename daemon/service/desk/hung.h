@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Hung
+ *
+ * The processes in whose memory a job hangs, or hung: known by their life, so that no other job
+ * gets into that, also after a restart. A memory job tells of a process when it has left a call for
+ * it behind; what becomes of the job decides: a call of a job that ends when it is killed only took
+ * its time, and is forgotten.
+ *
+ * An owner of two such processes is barred: none of his is touched while jobs hang in two of them,
+ * and for an hour after. What is told here is said by a job that reads what everybody can write.
+ * It can bar owners of its choice, but only by hanging, and nothing else.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "json/json-writer.h"
+
+typedef struct Vault Vault;
+typedef struct Workshop Workshop;
+typedef struct Hung Hung;
+
+#define HUNG_READS_TO_BAR 2
+#define HUNG_BARRED_NS (3600 * NSEC_PER_SEC)
+
+typedef enum HungState {
+        HUNG_SUSPECT, /* its job is not gone, and has not been killed in vain yet */
+        HUNG_NOW,     /* it has */
+        HUNG_OVER,    /* the job is gone, or of an earlier daemon */
+} HungState;
+
+/* Plain data: lies in the file. */
+typedef struct HungProcess {
+        uint64_t start_ticks; /* of its leader; 0: not known */
+        uint64_t since_realtime_ns;
+        uint64_t over_boottime_ns; /* when its job was gone */
+        uint32_t tgid, owner;
+        int32_t job; /* pid */
+        uint32_t state;
+} HungProcess;
+
+/* What the vault has from an earlier daemon is taken over; it gets the file otherwise. -ENOMEM. */
+_must_check_ int hung_new(Vault *vault, Hung **ret);
+Hung *hung_free(Hung *hung);
+DEFINE_CLEANUP(Hung *, hung_free);
+
+/* @job says that it has left a call for this process behind; of one job only a few are kept. */
+void hung_add(Hung *hung, pid_t job, uint32_t tgid, uint64_t start_ticks, uint32_t owner);
+/* Finds out what has become of jobs: call it whenever some have changed. */
+void hung_follow(Hung *hung, const Workshop *workshop);
+
+/* "hung" and "barred" of the order of a memory job. */
+void hung_write_order(const Hung *hung, JsonWriter *writer);
+/* Writes up to @n owners that are barred, each once, and returns their number. */
+size_t hung_get_barred(const Hung *hung, uint32_t *ret_owners, size_t n);
+/* The next process in which @job hangs, from *@at on, 0 at first; NULL: there is none. */
+const HungProcess *hung_next_of(const Hung *hung, pid_t job, size_t *at);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "capture/memory/heap-bench.h"
+
+#define LIMIT_NS (100 * NSEC_PER_MSEC)
+#define LONG_NS (60 * NSEC_PER_SEC)
+#define SHORT_NS (50 * NSEC_PER_MSEC)
+
+static CaptureSystem fake;
+static HeapBenchOptions options;
+static HeapBench *bench;
+static int file;
+
+/* The clock, and by how much it goes on each time that it is looked at. */
+static uint64_t clock_ns, step_ns;
+
+static uint64_t now_ns(void *userdata) {
+        clock_ns += step_ns;
+        return clock_ns;
+}
+
+/* A file job that answers a question when it is let, always the same. */
+static struct {
+        pthread_t thread;
+        sem_t go;
+        int fd;
+        unsigned n_answered;
+        HeapLayout layout;
+} job;
+
+static void *run_job(void *userdata) {
+        FileAsked asked;
+
+        while (recv(job.fd, &asked, sizeof(asked), 0) == sizeof(asked)) {
+                struct {
+                        FileAnswered head;
+                        HeapLayout layout;
+                } answer = { { asked.id, 0 }, job.layout };
+
+                (void) sem_wait(&job.go);
+                job.n_answered++;
+                (void) !send(job.fd, &answer, sizeof(answer), MSG_NOSIGNAL);
+        }
+        (void) close(job.fd);
+        return NULL;
+}
+
+static int open_files(void *userdata, int peer_fd) {
+        job.fd = peer_fd;
+        ck_assert_int_eq(pthread_create(&job.thread, NULL, run_job, NULL), 0);
+        return 0;
+}
+
+static void setup(void) {
+        memset(&job, 0, sizeof(job));
+        (void) sem_init(&job.go, 0, 0);
+        job.layout.verdict = HEAP_LAYOUT_UNKNOWN;
+        clock_ns = step_ns = NSEC_PER_SEC / 1000000;
+        fake = (CaptureSystem){ .now_ns = now_ns };
+        options = (HeapBenchOptions){ .proc_fd = -EBADF,
+                                      .system = &fake,
+                                      .limit_ns = LIMIT_NS,
+                                      .cache_fd = memfd_create("cache", MFD_CLOEXEC),
+                                      .open_files = open_files };
+        ck_assert_int_eq(ftruncate(options.cache_fd, 1 << 20), 0);
+        ck_assert_int_eq(heap_bench_new(&options, &bench), 0);
+        file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+        ck_assert_int_ge(file, 0);
+}
+
+/* Ends the room, and with it the job. */
+static void end_bench(void) {
+        bench = heap_bench_free(bench);
+        if (job.thread)
+                (void) pthread_join(job.thread, NULL);
+        job.thread = 0;
+}
+
+static void teardown(void) {
+        (void) sem_post(&job.go);
+        end_bench();
+        (void) close(file);
+        (void) close(options.cache_fd);
+        (void) sem_destroy(&job.go);
+}
+
+static FileIdentity identity_of(uint64_t inode) {
+        return (FileIdentity){ .dev = 1, .inode = inode, .size = 2 };
+}
+
+static HeapFailure ask(uint64_t inode, uint64_t patience_ns) {
+        const FileIdentity identity = identity_of(inode);
+        FileAnswer answer;
+
+        return heap_bench_ask(bench, FILE_QUESTION_HEAP_LAYOUT, &identity, file, patience_ns,
+                              &answer);
+}
+
+static bool is_known(uint64_t inode) {
+        const FileIdentity identity = identity_of(inode);
+        FileAnswer answer;
+
+        return heap_bench_recall(bench, FILE_QUESTION_HEAP_LAYOUT, &identity, &answer) &&
+               answer.HEAP_LAYOUT.verdict == HEAP_LAYOUT_UNKNOWN;
+}
+
+static HeapFailure begin(uint32_t tgid, uint32_t owner, bool was_slow) {
+        const MemoryLife life = { .start_ticks = 5, .tgid = tgid, .tid = tgid, .owner = owner };
+
+        return heap_bench_begin(bench, &life, was_slow);
+}
+
+/* On a file of the process at hand. */
+static void spend(uint64_t ns) {
+        static uint64_t inode = 1000;
+
+        step_ns = ns;
+        (void) sem_post(&job.go);
+        ck_assert_int_eq(ask(inode++, LONG_NS), HEAP_FAILURE_NONE);
+        step_ns = 1;
+}
+
+static void check_patience(uint64_t unknown_ns, uint64_t known_ns) {
+        ck_assert_uint_eq(heap_bench_patience_ns(bench, false), unknown_ns);
+        ck_assert_uint_eq(heap_bench_patience_ns(bench, true), known_ns);
+}
+
+START_TEST(each_waits_for_half_and_the_known_have_a_quarter_for_themselves) {
+        ck_assert_int_eq(begin(1, 1, false), HEAP_FAILURE_NONE);
+        check_patience(LIMIT_NS * 3 / 8, LIMIT_NS / 2);
+        spend(LIMIT_NS / 2);
+        ck_assert_int_eq(begin(2, 2, false), HEAP_FAILURE_NONE);
+        check_patience(LIMIT_NS / 8, LIMIT_NS / 4);
+        spend(LIMIT_NS / 4 - 1);
+        ck_assert_int_eq(begin(3, 3, false), HEAP_FAILURE_NONE);
+        ck_assert_uint_eq(heap_bench_patience_ns(bench, false), 2 * NSEC_PER_MSEC); /* or none */
+        spend(1);
+        check_patience(0, LIMIT_NS / 8);
+        spend(LIMIT_NS / 4);
+        check_patience(0, 0);
+}
+END_TEST
+
+START_TEST(an_owner_takes_half_from_the_others_at_most) {
+        for (uint32_t tgid = 1; tgid <= 3; tgid++) {
+                ck_assert_int_eq(begin(tgid, 1, false), HEAP_FAILURE_NONE);
+                spend(LIMIT_NS / 6);
+        }
+        ck_assert_int_eq(begin(4, 1, false), HEAP_FAILURE_NONE);
+        ck_assert_uint_le(heap_bench_patience_ns(bench, true), 2 * NSEC_PER_MSEC);
+        spend(2 * NSEC_PER_MSEC);
+        check_patience(0, 0);
+        ck_assert_int_eq(begin(5, 2, false), HEAP_FAILURE_NONE);
+        ck_assert_uint_ge(heap_bench_patience_ns(bench, true), LIMIT_NS / 5);
+}
+END_TEST
+
+START_TEST(who_was_slow_takes_nothing_from_the_others) {
+        for (uint32_t tgid = 1; tgid <= 10; tgid++) {
+                ck_assert_int_eq(begin(tgid, tgid, true), HEAP_FAILURE_NONE);
+                if (tgid == 1)
+                        check_patience(LIMIT_NS / 16, LIMIT_NS / 16);
+                else
+                        check_patience(0, 0);
+                if (tgid == 1)
+                        spend(LIMIT_NS);
+        }
+        ck_assert_int_eq(begin(20, 20, false), HEAP_FAILURE_NONE);
+        check_patience(LIMIT_NS * 3 / 8, LIMIT_NS / 2);
+}
+END_TEST
+
+START_TEST(what_hung_before_is_not_touched) {
+        static const MemoryLife hung[] = { { .tgid = 7, .start_ticks = 5 },
+                                           { .tgid = 8, .start_ticks = 4 },
+                                           { .tgid = 9 } };
+        static const uint32_t barred[] = { 33 };
+
+        end_bench();
+        options.hung = hung;
+        options.n_hung = ELEMENTSOF(hung);
+        options.barred_owners = barred;
+        options.n_barred_owners = ELEMENTSOF(barred);
+        ck_assert_int_eq(heap_bench_new(&options, &bench), 0);
+        ck_assert_int_eq(begin(7, 1, false), HEAP_FAILURE_HUNG);
+        ck_assert_int_eq(begin(8, 1, false), HEAP_FAILURE_NONE); /* another life */
+        ck_assert_int_eq(begin(9, 1, false), HEAP_FAILURE_HUNG);
+        ck_assert_int_eq(begin(10, 33, false), HEAP_FAILURE_OWNER_HUNG);
+}
+END_TEST
+
+START_TEST(an_answer_is_known_from_then_on) {
+        ck_assert(!is_known(1));
+        (void) sem_post(&job.go);
+        ck_assert_int_eq(ask(1, LONG_NS), HEAP_FAILURE_NONE);
+        ck_assert(is_known(1) && !is_known(2));
+        ck_assert_uint_lt(heap_bench_patience_ns(bench, true), LIMIT_NS / 2); /* it took time */
+        heap_bench_keep(bench);
+        end_bench();
+        ck_assert_int_eq(heap_bench_new(&options, &bench), 0);
+        ck_assert(is_known(1));
+}
+END_TEST
+
+START_TEST(a_late_answer_is_for_who_asks_next) {
+        ck_assert_int_eq(ask(1, SHORT_NS), HEAP_FAILURE_TIME_BUDGET);
+        ck_assert(!is_known(1));
+        (void) sem_post(&job.go);
+        (void) sem_post(&job.go);
+        ck_assert_int_eq(ask(2, LONG_NS), HEAP_FAILURE_NONE);
+        ck_assert(is_known(1) && is_known(2));
+}
+END_TEST
+
+/* The first capture of a host with a large program cannot read it, but the second one can. */
+START_TEST(a_late_answer_is_waited_for_at_the_end) {
+        ck_assert_int_eq(ask(1, SHORT_NS), HEAP_FAILURE_TIME_BUDGET);
+        (void) sem_post(&job.go);
+        heap_bench_keep(bench);
+        end_bench();
+        ck_assert_int_eq(heap_bench_new(&options, &bench), 0);
+        ck_assert(is_known(1));
+}
+END_TEST
+
+START_TEST(what_is_not_lasting_is_not_kept) {
+        job.layout.verdict = HEAP_FILE_UNREADABLE;
+        (void) sem_post(&job.go);
+        ck_assert_int_eq(ask(1, LONG_NS), HEAP_FAILURE_NONE);
+        ck_assert(!is_known(1));
+        job.layout.verdict = _HEAP_VERDICT_MAX; /* no verdict at all */
+        (void) sem_post(&job.go);
+        ck_assert_int_eq(ask(2, LONG_NS), HEAP_FAILURE_FILE_JOB);
+        ck_assert_int_eq(ask(3, SHORT_NS), HEAP_FAILURE_TIME_BUDGET);
+        (void) sem_post(&job.go);
+        heap_bench_keep(bench);
+        ck_assert(!is_known(2) && !is_known(3));
+}
+END_TEST
+
+START_TEST(without_a_job_nothing_is_known) {
+        end_bench();
+        options.open_files = NULL;
+        ck_assert_int_eq(heap_bench_new(&options, &bench), 0);
+        ck_assert_int_eq(ask(1, LONG_NS), HEAP_FAILURE_FILE_JOB);
+        heap_bench_keep(bench);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("heap-bench");
+        TCase *shared = tcase_create("shared");
+
+        tcase_add_checked_fixture(shared, setup, teardown);
+        tcase_add_test(shared, each_waits_for_half_and_the_known_have_a_quarter_for_themselves);
+        tcase_add_test(shared, an_owner_takes_half_from_the_others_at_most);
+        tcase_add_test(shared, who_was_slow_takes_nothing_from_the_others);
+        tcase_add_test(shared, what_hung_before_is_not_touched);
+        tcase_add_test(shared, an_answer_is_known_from_then_on);
+        tcase_add_test(shared, a_late_answer_is_for_who_asks_next);
+        tcase_add_test(shared, a_late_answer_is_waited_for_at_the_end);
+        tcase_add_test(shared, what_is_not_lasting_is_not_kept);
+        tcase_add_test(shared, without_a_job_nothing_is_known);
+        suite_add_tcase(suite, shared);
+        return check_main(suite);
+}

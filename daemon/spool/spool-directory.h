@@ -34,6 +34,28 @@ typedef struct SpoolChange {
         Buffer removed, added; /* names, each with its NUL */
 } SpoolChange;
 
+/*
+ * The roll: what has to be known of each snapshot to make room for another one. The main process
+ * writes it from its index for a job, so that the job need not open every file of the spool; it
+ * holds for as long as the directory has the stamp that it had then. Otherwise the files tell.
+ */
+
+typedef struct RollEntry {
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        bool damaged, tagged;
+        bool has_uid, has_start;
+        uid_t uid;
+        uint64_t start_realtime_ns, published_realtime_ns;
+        uint64_t allocated_bytes;
+} RollEntry;
+
+/* Zeroed: there is none. */
+typedef struct SpoolRoll {
+        SpoolStamp stamp;
+        size_t n;
+        RollEntry *entries; /* owned; newest first, damaged ones last */
+} SpoolRoll;
+
 struct Spool {
         int dir_fd;
         char *path;
@@ -41,6 +63,7 @@ struct Spool {
         uint64_t patience_ns; /* for the lock of another process; tests shorten it */
         char complaint[SPOOL_COMPLAINT_BYTES];
         SpoolChange change;
+        SpoolRoll roll; /* of the main process; zeroed: there is none */
 };
 
 /* Sets the complaint and returns @code. The sentence begins 'Spool "PATH" '. */
@@ -68,6 +91,18 @@ _must_check_ int spool_walk_next(SpoolWalk walk, char ret_name[static SPOOL_NAME
  * for too long, SPOOL_E_UNAVAILABLE and a complaint that names it.
  */
 _must_check_ int spool_lock(Spool *spool, int *ret_fd);
+
+/* *ret is a file in memory, which is the caller's. -errno. */
+_must_check_ int spool_roll_write(const SpoolRoll *roll, int *ret);
+/* -ENOMEM, -EBADMSG, -errno. */
+_must_check_ int spool_roll_read(int fd, SpoolRoll *ret);
+/* What the files in the spool say, under the lock; SPOOL_E_UNAVAILABLE, -errno. */
+_must_check_ int spool_roll_collect(Spool *spool, SpoolRoll *ret);
+/* The file that @entry is about still is what it says, as far as that decides what may be done. */
+_must_check_ bool spool_roll_is_right(Spool *spool, const RollEntry *entry);
+void spool_roll_done(SpoolRoll *roll);
+/* The roll of the main process, if it still tells what is in the directory; under the lock. */
+const SpoolRoll *spool_current_roll(const Spool *spool);
 
 /* Under the lock, taken just now. */
 void spool_change_begin(Spool *spool);

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "spool/spool-directory.h"
 #include "wire/limits.h"
 #include "wire/message-object.h"
 
@@ -289,6 +290,40 @@ bool spool_index_is_current(const SpoolIndex *index, int dir_fd) {
 
         return index->is_known && spool_stamp_read(dir_fd, &now) == 0 &&
                spool_stamp_equal(&now, &index->stamp);
+}
+
+static RollEntry roll_entry_of(const IndexEntry *from) {
+        RollEntry entry = {
+                .damaged = from->damaged,
+                .tagged = from->tagged,
+                .has_uid = from->has_uid,
+                .has_start = from->has_start,
+                .uid = from->uid,
+                .start_realtime_ns = from->start_realtime_ns,
+                .published_realtime_ns = from->published_realtime_ns,
+                .allocated_bytes = from->allocated_bytes,
+        };
+
+        memcpy(entry.name, from->name, sizeof(entry.name));
+        return entry;
+}
+
+int spool_index_lend(const SpoolIndex *index, int dir_fd, int *ret) {
+        const SpoolView *view = index->view;
+        SpoolRoll roll = { .stamp = index->stamp, .n = view->n };
+        int r;
+
+        *ret = -EBADF;
+        if (!spool_index_is_current(index, dir_fd))
+                return 0;
+        roll.entries = calloc(view->n + 1, sizeof(*roll.entries));
+        if (!roll.entries)
+                return -ENOMEM;
+        for (size_t i = 0; i < view->n; i++)
+                roll.entries[i] = roll_entry_of(view->entries[i]);
+        r = spool_roll_write(&roll, ret);
+        spool_roll_done(&roll);
+        return r;
 }
 
 void spool_index_forget(SpoolIndex *index) {

@@ -72,6 +72,11 @@ DEFINE_CLEANUP(SpoolIndex *, spool_index_free);
 SpoolView *spool_index_view(const SpoolIndex *index);
 /* Whether the directory is as the index knows it. */
 bool spool_index_is_current(const SpoolIndex *index, int dir_fd);
+/*
+ * The roll of the directory (spool-directory.h), by which a job makes room in it; the caller owns
+ * *ret, which is -EBADF when the index is not current. -ENOMEM, -errno.
+ */
+_must_check_ int spool_index_lend(const SpoolIndex *index, int dir_fd, int *ret);
 /* The index proved wrong: it is not current before the next survey. */
 void spool_index_forget(SpoolIndex *index);
 

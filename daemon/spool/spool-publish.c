@@ -247,26 +247,24 @@ static int publish_over(const Spool *spool, int fd, const char *dot, const char 
 /* The newest time of publishing in the spool; 0 when it is empty. */
 static int find_newest(const Spool *spool, uint64_t *ret_ns) {
         _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
+        const SpoolRoll *roll = spool_current_roll(spool);
         char name[SPOOL_NAME_BYTES];
         uint64_t newest_ns = 0;
         struct stat st;
-        bool more;
+        bool more = true;
         int r;
 
-        r = spool_walk_new(spool, &walk);
-        if (r != 0)
-                return r;
-        for (;;) {
+        for (size_t i = 0; roll && i < roll->n; i++)
+                newest_ns = MAX_OF(newest_ns, roll->entries[i].published_realtime_ns);
+        r = roll ? 0 : spool_walk_new(spool, &walk);
+        while (r == 0 && !roll && more) {
                 r = spool_walk_next(walk, name, &more);
-                if (r != 0)
-                        return r;
-                if (!more)
-                        break;
-                if (spool_stat(spool, name, &st) == 0)
+                if (r == 0 && more && spool_stat(spool, name, &st) == 0)
                         newest_ns = MAX_OF(newest_ns, spool_published_ns(&st));
         }
-        *ret_ns = newest_ns;
-        return 0;
+        if (r == 0)
+                *ret_ns = newest_ns;
+        return r;
 }
 
 static int set_published(int fd, uint64_t ns) {

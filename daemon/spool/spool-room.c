@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #include "base/macro.h"
 #include "base/number.h"
 #include "spool/spool-directory.h"
+#include "wire/limits.h"
 
 #define DEFAULT_MAX_BYTES (UINT64_C(4) << 30)
 #define DEFAULT_KEEP_FREE_BYTES (UINT64_C(4) << 30)
@@ -76,6 +79,138 @@ int spool_allocated_bytes(int fd, uint64_t *ret) {
         return 0;
 }
 
+/* the roll */
+
+/* The file begins with the stamp; the entries follow as they are in memory. */
+
+static int write_all(int fd, const void *bytes, size_t n) {
+        const char *at = bytes;
+
+        while (n > 0) {
+                ssize_t written = write(fd, at, n);
+
+                if (written < 0 && errno != EINTR)
+                        return -errno;
+                at += MAX_OF(written, 0);
+                n -= (size_t) MAX_OF(written, 0);
+        }
+        return 0;
+}
+
+int spool_roll_write(const SpoolRoll *roll, int *ret) {
+        _cleanup_(fd_closep) int fd = memfd_create("ctprof-roll", MFD_CLOEXEC);
+        int r;
+
+        if (fd < 0)
+                return -errno;
+        r = write_all(fd, &roll->stamp, sizeof(roll->stamp));
+        if (r == 0)
+                r = write_all(fd, roll->entries, roll->n * sizeof(*roll->entries));
+        if (r == 0)
+                *ret = TAKE_FD(fd);
+        return r;
+}
+
+static int read_all(int fd, void *bytes, size_t n, off_t at) {
+        char *to = bytes;
+
+        while (n > 0) {
+                ssize_t got = pread(fd, to, n, at);
+
+                if (got == 0 || (got < 0 && errno != EINTR))
+                        return got == 0 ? -EBADMSG : -errno;
+                to += MAX_OF(got, 0);
+                at += MAX_OF(got, 0);
+                n -= (size_t) MAX_OF(got, 0);
+        }
+        return 0;
+}
+
+int spool_roll_read(int fd, SpoolRoll *ret) {
+        SpoolRoll roll = {};
+        struct stat st;
+        size_t n;
+        int r;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (st.st_size < (off_t) sizeof(roll.stamp))
+                return -EBADMSG;
+        n = (size_t) st.st_size - sizeof(roll.stamp);
+        roll.n = n / sizeof(*roll.entries);
+        if (n % sizeof(*roll.entries) != 0 || roll.n > LIMIT_INDEXED_SNAPSHOTS)
+                return -EBADMSG;
+        roll.entries = calloc(roll.n + 1, sizeof(*roll.entries));
+        if (!roll.entries)
+                return -ENOMEM;
+        r = read_all(fd, &roll.stamp, sizeof(roll.stamp), 0);
+        if (r == 0)
+                r = read_all(fd, roll.entries, n, sizeof(roll.stamp));
+        for (size_t i = 0; r == 0 && i < roll.n; i++)
+                if (!memchr(roll.entries[i].name, '\0', sizeof(roll.entries[i].name)))
+                        r = -EBADMSG;
+        if (r == 0)
+                *ret = roll;
+        else
+                spool_roll_done(&roll);
+        return r;
+}
+
+static RollEntry entry_of(const SpoolEntry *from) {
+        const Head *head = &from->head;
+        RollEntry entry = {
+                .damaged = from->damaged,
+                .tagged = head->tagged,
+                .has_uid = head->has_uid,
+                .has_start = head->has_start_realtime,
+                .uid = head->uid,
+                .start_realtime_ns = head->start_realtime_ns,
+                .published_realtime_ns = head->published_realtime_ns,
+                .allocated_bytes = head->allocated_bytes,
+        };
+
+        memcpy(entry.name, head->name, sizeof(entry.name));
+        return entry;
+}
+
+int spool_roll_collect(Spool *spool, SpoolRoll *ret) {
+        SpoolRoll roll = {};
+        SpoolEntry *entries = NULL;
+        int r;
+
+        r = spool_list(spool, &entries, &roll.n);
+        if (r != 0)
+                return r;
+        roll.entries = calloc(roll.n + 1, sizeof(*roll.entries));
+        for (size_t i = 0; roll.entries && i < roll.n; i++)
+                roll.entries[i] = entry_of(&entries[i]);
+        spool_entries_free(entries, roll.n);
+        if (!roll.entries)
+                return -ENOMEM;
+        *ret = roll;
+        return 0;
+}
+
+bool spool_roll_is_right(Spool *spool, const RollEntry *entry) {
+        SpoolEntry now = {};
+        RollEntry found;
+
+        if (spool_read_entry(spool, entry->name, &now) != 0)
+                return false;
+        found = entry_of(&now);
+        head_done(&now.head);
+        return found.damaged == entry->damaged && found.tagged == entry->tagged &&
+               found.has_uid == entry->has_uid && found.uid == entry->uid &&
+               found.published_realtime_ns == entry->published_realtime_ns;
+}
+
+void spool_roll_done(SpoolRoll *roll) {
+        free(roll->entries);
+        *roll = (SpoolRoll){};
+}
+
+/* the plan */
+
 /* What one user has, without what is replaced or to be removed. */
 typedef struct RoomUser {
         uid_t uid;
@@ -85,7 +220,7 @@ typedef struct RoomUser {
 
 /* One snapshot in the plan. */
 typedef struct RoomEntry {
-        const SpoolEntry *entry;
+        const RollEntry *entry;
         RoomUser *user; /* NULL: of a damaged snapshot, and of one without a user in its head */
         uint64_t n_bytes;
         bool is_replaced; /* by the new one */
@@ -170,13 +305,12 @@ static void doom(RoomPlan *plan, RoomEntry *entry) {
 /* Tagged snapshots are kept for their owner; whether a damaged one is tagged is unknown. */
 static bool may_rotate(const RoomEntry *entry) {
         return !entry->is_doomed && !entry->is_replaced && !entry->entry->damaged &&
-               !entry->entry->head.tagged;
+               !entry->entry->tagged;
 }
 
-static bool is_expired(const SpoolEntry *entry, uint64_t max_age_ns, uint64_t now_ns) {
-        return max_age_ns > 0 && entry->head.has_start_realtime &&
-               now_ns > entry->head.start_realtime_ns &&
-               now_ns - entry->head.start_realtime_ns > max_age_ns;
+static bool is_expired(const RollEntry *entry, uint64_t max_age_ns, uint64_t now_ns) {
+        return max_age_ns > 0 && entry->has_start && now_ns > entry->start_realtime_ns &&
+               now_ns - entry->start_realtime_ns > max_age_ns;
 }
 
 /* The oldest of the new snapshot's owner that may be removed; NULL when there is none. */
@@ -297,7 +431,7 @@ static int carry_out(Spool *spool, const RoomPlan *plan, Buffer *rotated) {
         int r;
 
         for (size_t i = plan->n_entries; i-- > 0;) {
-                const char *name = plan->entries[i].entry->head.name;
+                const char *name = plan->entries[i].entry->name;
                 size_t n_before = rotated->n;
 
                 if (!plan->entries[i].is_doomed || !spool_file_name(name, file))
@@ -317,8 +451,22 @@ static int carry_out(Spool *spool, const RoomPlan *plan, Buffer *rotated) {
         return is_changed ? spool_sync_fd(spool->dir_fd) : 0;
 }
 
-static int plan_and_carry_out(Spool *spool, RoomPlan *plan, Buffer *rotated) {
+/* Two changes within one tick may have one stamp: what is to be removed is looked at. */
+static bool is_right(Spool *spool, const RoomPlan *plan) {
+        for (size_t i = 0; i < plan->n_entries; i++)
+                if (plan->entries[i].is_doomed &&
+                    !spool_roll_is_right(spool, plan->entries[i].entry))
+                        return false;
+        return true;
+}
+
+/* What plan_and_carry_out() returns besides its results. */
+enum { ROOM_MISTAKEN = 1000 /* the roll may be wrong; nothing was done */ };
+
+/* @is_lent: the plan was made by the roll of the main process, and the files have not been read. */
+static int plan_and_carry_out(Spool *spool, RoomPlan *plan, bool is_lent, Buffer *rotated) {
         struct timespec now;
+        bool is_full;
         int r;
 
         r = spool_free_space(spool->dir_fd, &plan->free);
@@ -327,9 +475,10 @@ static int plan_and_carry_out(Spool *spool, RoomPlan *plan, Buffer *rotated) {
         (void) clock_gettime(CLOCK_REALTIME, &now);
         plan_rotation(plan, (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec);
         plan->n_expected = 0; /* an estimate is no reason to refuse */
-        if (!fits(plan) || !fits_user(plan))
-                return complain_full(spool, plan);
-        return carry_out(spool, plan, rotated);
+        is_full = !fits(plan) || !fits_user(plan);
+        if (is_lent && (is_full || !is_right(spool, plan)))
+                return ROOM_MISTAKEN;
+        return is_full ? complain_full(spool, plan) : carry_out(spool, plan, rotated);
 }
 
 static RoomUser *find_user(RoomPlan *plan, uid_t uid) {
@@ -340,14 +489,14 @@ static RoomUser *find_user(RoomPlan *plan, uid_t uid) {
         return &plan->users[plan->n_users++];
 }
 
-static void plan_add(RoomPlan *plan, const SpoolEntry *found) {
+static void plan_add(RoomPlan *plan, const RollEntry *found) {
         RoomEntry *entry = &plan->entries[plan->n_entries++];
         const char *replaces = plan->need->replaces;
 
         *entry = (RoomEntry){
                 .entry = found,
-                .n_bytes = found->head.allocated_bytes,
-                .is_replaced = replaces && strcmp(found->head.name, replaces) == 0,
+                .n_bytes = found->allocated_bytes,
+                .is_replaced = replaces && strcmp(found->name, replaces) == 0,
         };
         if (entry->is_replaced) {
                 plan->n_freed += entry->n_bytes;
@@ -355,33 +504,45 @@ static void plan_add(RoomPlan *plan, const SpoolEntry *found) {
         }
         plan->n_used += entry->n_bytes;
         plan->n_kept++;
-        if (found->damaged || !found->head.has_uid)
+        if (found->damaged || !found->has_uid)
                 return;
-        entry->user = find_user(plan, found->head.uid);
+        entry->user = find_user(plan, found->uid);
         entry->user->n_bytes += entry->n_bytes;
         entry->user->n_snapshots++;
 }
 
-static int plan_init(RoomPlan *plan, const SpoolEntry *entries, size_t n_entries) {
-        plan->entries = calloc(n_entries + 1, sizeof(*plan->entries));
-        plan->users = calloc(n_entries + 1, sizeof(*plan->users));
+static int plan_init(RoomPlan *plan, const SpoolRoll *roll) {
+        plan->entries = calloc(roll->n + 1, sizeof(*plan->entries));
+        plan->users = calloc(roll->n + 1, sizeof(*plan->users));
         if (!plan->entries || !plan->users)
                 return -ENOMEM;
         (void) find_user(plan, plan->need->uid);
-        for (size_t i = 0; i < n_entries; i++)
-                plan_add(plan, &entries[i]);
+        for (size_t i = 0; i < roll->n; i++)
+                plan_add(plan, &roll->entries[i]);
         /* Nothing is written yet; estimate the size by that of the newest snapshot. */
-        if (plan->need->n_bytes == 0 && n_entries > 0)
+        if (plan->need->n_bytes == 0 && roll->n > 0)
                 plan->n_expected = plan->entries[0].n_bytes;
         return 0;
+}
+
+static int make_room(Spool *spool, const SpoolRoll *roll, const SpoolLimits *limits,
+                     const SpoolNeed *need, Buffer *rotated) {
+        RoomPlan plan = { .limits = limits, .need = need };
+        int r;
+
+        r = plan_init(&plan, roll);
+        if (r == 0)
+                r = plan_and_carry_out(spool, &plan, roll == &spool->roll, rotated);
+        free(plan.entries);
+        free(plan.users);
+        return r;
 }
 
 int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *need,
                     Buffer *rotated) {
         _cleanup_(fd_closep) int lock = -EBADF;
-        RoomPlan plan = { .limits = limits, .need = need };
-        SpoolEntry *entries = NULL;
-        size_t n_entries;
+        const SpoolRoll *lent;
+        SpoolRoll roll = {};
         int r;
 
         if (spool->is_unavailable)
@@ -389,14 +550,13 @@ int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *ne
         r = spool_lock(spool, &lock);
         if (r != 0)
                 return r;
-        r = spool_list(spool, &entries, &n_entries);
-        if (r != 0)
+        lent = spool_current_roll(spool);
+        r = lent ? make_room(spool, lent, limits, need, rotated) : ROOM_MISTAKEN;
+        if (r != ROOM_MISTAKEN)
                 return r;
-        r = plan_init(&plan, entries, n_entries);
+        r = spool_roll_collect(spool, &roll);
         if (r == 0)
-                r = plan_and_carry_out(spool, &plan, rotated);
-        free(plan.entries);
-        free(plan.users);
-        spool_entries_free(entries, n_entries);
+                r = make_room(spool, &roll, limits, need, rotated);
+        spool_roll_done(&roll);
         return r;
 }

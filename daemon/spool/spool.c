@@ -68,6 +68,7 @@ Spool *spool_free(Spool *spool) {
                 return NULL;
         spool->dir_fd = fd_close(spool->dir_fd);
         spool_change_done(&spool->change);
+        spool_roll_done(&spool->roll);
         free(spool->path);
         free(spool);
         return NULL;
@@ -126,6 +127,21 @@ int spool_open(const char *path, Spool **ret) {
         spool->is_unavailable = r == SPOOL_E_UNAVAILABLE;
         *ret = TAKE_PTR(spool);
         return r;
+}
+
+int spool_take_roll(Spool *spool, int fd) {
+        _cleanup_(fd_closep) int owned_fd = fd;
+
+        return fd < 0 ? 0 : spool_roll_read(owned_fd, &spool->roll);
+}
+
+const SpoolRoll *spool_current_roll(const Spool *spool) {
+        SpoolStamp now;
+
+        return spool->roll.entries && spool_stamp_read(spool->dir_fd, &now) == 0 &&
+                               spool_stamp_equal(&now, &spool->roll.stamp)
+                       ? &spool->roll
+                       : NULL;
 }
 
 int spool_refresh(Spool *spool) {

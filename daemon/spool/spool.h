@@ -87,6 +87,11 @@ typedef struct SpoolEntry {
 _must_check_ int spool_open(const char *path, Spool **ret);
 /* Jobs use this: adopts a directory descriptor. @path is for messages. */
 _must_check_ int spool_adopt(int dir_fd, const char *path, Spool **ret);
+/*
+ * Takes over a roll of the main process (spool-directory.h), so that not every file has to be read
+ * to make room; -EBADF: there is none. -ENOMEM, -EBADMSG, -errno.
+ */
+_must_check_ int spool_take_roll(Spool *spool, int fd);
 Spool *spool_free(Spool *spool);
 DEFINE_CLEANUP(Spool *, spool_free);
 

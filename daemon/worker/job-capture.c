@@ -182,7 +182,9 @@ static int recording_look_at_spool(Recording *recording, SpoolParameters *spool)
                 (void) TAKE_FD(spool->directory);
         if (r != 0)
                 return recording_refuse_spool(recording, r);
-        r = recording_check_name(recording);
+        r = spool_take_roll(recording->spool, TAKE_FD(spool->roll));
+        if (r == 0)
+                r = recording_check_name(recording);
         if (r == 0)
                 r = recording_make_room(recording);
         return r == 0 ? recording_find_room(recording) : r;
@@ -435,6 +437,8 @@ static int work_capture(Work *work) {
         static const Parameter table[] = {
                 { JOB_KEY_DIRECTORY, PARAMETER_DESCRIPTOR, false,
                   offsetof(CaptureParameters, spool.directory) },
+                { JOB_KEY_ROLL, PARAMETER_DESCRIPTOR, false,
+                  offsetof(CaptureParameters, spool.roll) },
                 { JOB_KEY_SPOOL_PATH, PARAMETER_TEXT, false,
                   offsetof(CaptureParameters, spool.path) },
                 SPOOL_LIMITS_PARAMETER(CaptureParameters, spool),

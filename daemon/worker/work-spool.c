@@ -17,6 +17,7 @@
 
 void spool_parameters_done(SpoolParameters *parameters) {
         parameters->directory = fd_close(parameters->directory);
+        parameters->roll = fd_close(parameters->roll);
 }
 
 /* Also true when it cannot be found out. */
@@ -66,8 +67,10 @@ int work_adopt_spool(Work *work, SpoolParameters *parameters, Spool **ret) {
         (void) TAKE_FD(parameters->directory);
         if (r != 0)
                 return work_refuse_spool(work, spool, "", r);
-        *ret = TAKE_PTR(spool);
-        return 0;
+        r = spool_take_roll(spool, TAKE_FD(parameters->roll));
+        if (r == 0)
+                *ret = TAKE_PTR(spool);
+        return r;
 }
 
 int work_decode_limits(Work *work, const SpoolParameters *parameters, SpoolLimits *ret) {

@@ -17,16 +17,18 @@
 
 typedef struct SpoolParameters {
         int directory;       /* owned */
+        int roll;            /* owned: what is in it, spool-directory.h; negative: the files tell */
         const char *path;    /* NULL when the call has none */
         json_object *limits; /* NULL for none */
 } SpoolParameters;
 
-#define SPOOL_PARAMETERS_NONE ((SpoolParameters){ .directory = -EBADF })
+#define SPOOL_PARAMETERS_NONE ((SpoolParameters){ .directory = -EBADF, .roll = -EBADF })
 
 /* Rows of a table of Parameter, for a SpoolParameters that is the member @spool of @type. */
-#define SPOOL_PARAMETERS(type, spool)                                                         \
-        { JOB_KEY_DIRECTORY, PARAMETER_DESCRIPTOR, true, offsetof(type, spool.directory) }, { \
-                JOB_KEY_SPOOL_PATH, PARAMETER_TEXT, false, offsetof(type, spool.path)         \
+#define SPOOL_PARAMETERS(type, spool)                                                        \
+        { JOB_KEY_DIRECTORY, PARAMETER_DESCRIPTOR, true, offsetof(type, spool.directory) },  \
+                { JOB_KEY_SPOOL_PATH, PARAMETER_TEXT, false, offsetof(type, spool.path) }, { \
+                JOB_KEY_ROLL, PARAMETER_DESCRIPTOR, false, offsetof(type, spool.roll)        \
         }
 #define SPOOL_LIMITS_PARAMETER(type, spool) \
         { JOB_KEY_LIMITS, PARAMETER_OBJECT, false, offsetof(type, spool.limits) }

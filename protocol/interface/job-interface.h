@@ -70,6 +70,7 @@
 
 /* the spool */
 #define JOB_KEY_DIRECTORY "directory"  /* descriptor */
+#define JOB_KEY_ROLL "roll"            /* descriptor: see spool-directory.h */
 #define JOB_KEY_SPOOL_PATH "spoolPath" /* for messages only */
 #define JOB_KEY_LIMITS "limits"        /* object of the next members */
 #define JOB_KEY_MAX_BYTES "maxBytes"

@@ -192,6 +192,8 @@ static int keep(Request *request, json_object *reply) {
         r = request_add_spool(request, &writer);
         if (r == 0)
                 r = add_file(request, &writer, request->state, JOB_KEY_FILE);
+        if (r == 0)
+                r = request_add_roll(request, &writer);
         if (r != 0)
                 return r;
         write_identity(request, &writer);
@@ -250,6 +252,8 @@ static int write_order(Request *request, JsonWriter *writer) {
         memory_aid_write(request, writer);
         if (r == 0)
                 r = task_aid_write(request, writer, state->fields.backend);
+        if (r == 0 && !state->fields.anonymous)
+                r = request_add_roll(request, writer);
         /* Last, so that little time is between what it tells and the walk. */
         return r == 0 ? listening_write(request, writer) : r;
 }

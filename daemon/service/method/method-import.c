@@ -29,6 +29,8 @@ static int on_copied(Request *request, Span frame) {
         r = request_add_spool(request, &writer);
         if (r == 0)
                 r = transfer_add_file(request, &writer, transfer, JOB_KEY_FILE);
+        if (r == 0)
+                r = request_add_roll(request, &writer);
         if (r != 0)
                 return r;
         json_write_member_text(&writer, JOB_KEY_NAME, transfer->name);

@@ -40,6 +40,14 @@ int request_add_spool(Request *request, JsonWriter *writer) {
         return request_add_fd(request, writer, JOB_KEY_DIRECTORY, fd);
 }
 
+int request_add_roll(Request *request, JsonWriter *writer) {
+        const Desk *desk = request->desk;
+        int fd, r;
+
+        r = spool_index_lend(desk->index, spool_dir_fd(desk->spool), &fd);
+        return r == 0 && fd >= 0 ? request_add_fd(request, writer, JOB_KEY_ROLL, fd) : r;
+}
+
 void request_write_limits(const Request *request, JsonWriter *writer) {
         const SpoolLimits *limits = &request->desk->settings.spool;
 

@@ -19,6 +19,8 @@ void request_begin_order(Request *request, JsonWriter *writer);
 _must_check_ int request_add_fd(Request *request, JsonWriter *writer, const char *key, int fd);
 /* The spool's directory, and its path for messages: "directory", "spoolPath". */
 _must_check_ int request_add_spool(Request *request, JsonWriter *writer);
+/* What is in it, "roll", for a job that makes room there; nothing while that is not known. */
+_must_check_ int request_add_roll(Request *request, JsonWriter *writer);
 void request_write_limits(const Request *request, JsonWriter *writer);
 /* Ends the parameters. @method: of the job, in full. */
 _must_check_ int request_end_order(Request *request, JsonWriter *writer, const char *method,

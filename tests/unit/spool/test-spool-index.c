@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "spool-fixture.h"
 
+#include <stdarg.h>
+#include <sys/syscall.h>
+
 #include "spool/spool-change.h"
 #include "spool/spool-directory.h"
 #include "spool/spool-index.h"
 #include "wire/message.h"
 
 static SpoolIndex *spool_index;
+
+/* Snapshots that were opened: in place of the C library's function in this program. */
+static unsigned n_opened;
+
+int openat(int directory, const char *path, int flags, ...) {
+        mode_t mode = 0;
+        va_list rest;
+
+        if (flags & (O_CREAT | O_TMPFILE)) {
+                va_start(rest, flags);
+                mode = va_arg(rest, mode_t);
+                va_end(rest);
+        }
+        n_opened += strstr(path, SNAPSHOT_FILE_SUFFIX) != NULL;
+        return (int) syscall(SYS_openat, directory, path, flags, mode);
+}
 
 /* The parameters of a reply with the text in @writer, as the main process decodes them. */
 static json_object *decode(JsonWriter *writer) {
@@ -365,6 +384,119 @@ START_TEST(malformed_entries_are_refused) {
 }
 END_TEST
 
+/* As a job that makes room with what the main process lent it; what it removed. */
+static void make_room(const SpoolLimits *limits, int expected, const char *rotated_names) {
+        _cleanup_(spool_freep) Spool *job = NULL;
+        Buffer rotated = {};
+        int roll;
+
+        ck_assert_int_eq(spool_index_lend(spool_index, dir.fd, &roll), 0);
+        ck_assert_int_ge(roll, 0);
+        ck_assert_int_eq(spool_adopt(fcntl(dir.fd, F_DUPFD_CLOEXEC, 0), dir.path, &job), 0);
+        ck_assert_int_eq(spool_take_roll(job, roll), 0);
+        n_opened = 0;
+        ck_assert_int_eq(spool_make_room(job, limits, &(SpoolNeed){ .uid = 7 }, &rotated),
+                         expected);
+        ck_assert(span_is(buffer_span(&rotated), rotated_names));
+        buffer_done(&rotated);
+}
+
+START_TEST(a_job_makes_room_without_opening_every_snapshot) {
+        const SpoolLimits enough = { .max_snapshots = 21 }, few = { .max_snapshots = 19 };
+        const SpoolLimits none = { .max_snapshots_per_uid = 20 };
+        char name[32];
+        int fd;
+
+        for (unsigned i = 0; i < 20; i++) {
+                (void) snprintf(name, sizeof(name), "s%02u", i);
+                put(name, 10 + i, 7, i >= 2);
+        }
+        survey();
+        make_room(&enough, 0, "");
+        ck_assert_uint_eq(n_opened, 0);
+        /* What cannot be is found out from the files. */
+        make_room(&none, 0, "s00\n");
+        ck_assert_uint_eq(n_opened, 1);
+        survey();
+        /* What goes is looked at first. */
+        make_room(&few, 0, "s01\n");
+        ck_assert_uint_eq(n_opened, 1);
+        survey();
+        make_room(&(SpoolLimits){ .max_snapshots = 1 }, SPOOL_E_FULL, "");
+        ck_assert_uint_eq(n_opened, 18);
+
+        /* The newest time is known, too: it is what a file that is published must be above. */
+        fd = make_snapshot("t", 1, 7, true);
+        n_opened = 0;
+        ck_assert_int_eq(spool_publish(spool, fd, "t", false, 7, NULL), 0);
+        ck_assert_uint_eq(n_opened, 0);
+        (void) close(fd);
+}
+END_TEST
+
+/* Within one tick of the clock the directory may have changed without showing it. */
+START_TEST(a_roll_that_is_wrong_removes_nothing_of_others) {
+        const SpoolLimits one = { .max_snapshots = 2 };
+        SpoolStamp stamp;
+        struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 5 } };
+        int fd;
+
+        put("a", 10, 7, false);
+        put("b", 20, 7, false);
+        survey();
+        /* "a" is another's file by now, and the stamp is what it was. */
+        fd = openat(dir.fd, "a" SNAPSHOT_FILE_SUFFIX, O_RDWR | O_TRUNC | O_CLOEXEC);
+        ck_assert_int_ge(fd, 0);
+        {
+                Head head = test_head("a", 10, 8);
+
+                head.tagged = true;
+                (void) write_snapshot(fd, &head);
+        }
+        (void) close(fd);
+        ck_assert_int_eq(utimensat(dir.fd, "a" SNAPSHOT_FILE_SUFFIX, times, 0), 0);
+        ck_assert_int_eq(spool_stamp_read(dir.fd, &stamp), 0);
+        ck_assert(spool_index_is_current(spool_index, dir.fd));
+        make_room(&one, 0, "b\n");
+        ck_assert(exists("a"));
+}
+END_TEST
+
+START_TEST(a_roll_of_another_state_is_not_used) {
+        const SpoolLimits one = { .max_snapshots = 2 };
+        _cleanup_(spool_freep) Spool *job = NULL;
+        Buffer rotated = {};
+        int roll;
+
+        put("a", 10, 7, false);
+        survey();
+        ck_assert_int_eq(spool_index_lend(spool_index, dir.fd, &roll), 0);
+        (void) usleep(20000); /* more than a tick */
+        put("b", 20, 7, false);
+        ck_assert_int_eq(spool_adopt(fcntl(dir.fd, F_DUPFD_CLOEXEC, 0), dir.path, &job), 0);
+        ck_assert_int_eq(spool_take_roll(job, roll), 0);
+        ck_assert_int_eq(spool_make_room(job, &one, &(SpoolNeed){ .uid = 7 }, &rotated), 0);
+        ck_assert(span_is(buffer_span(&rotated), "a\n"));
+        buffer_done(&rotated);
+        ck_assert_int_eq(spool_index_lend(spool_index, dir.fd, &roll), 0);
+        ck_assert_int_eq(roll, -EBADF);
+}
+END_TEST
+
+static const struct {
+        const char *bytes;
+        size_t n;
+} bad_rolls[] = { { "", 0 }, { "0123456789", 10 }, { "0123456789012345678901234567890", 31 } };
+
+START_TEST(a_roll_that_is_none_is_refused) {
+        int fd = test_dir_file(&dir, "roll");
+
+        ck_assert_int_eq(write(fd, bad_rolls[_i].bytes, bad_rolls[_i].n),
+                         (ssize_t) bad_rolls[_i].n);
+        ck_assert_int_eq(spool_take_roll(spool, fd), -EBADMSG);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("spool-index");
         TCase *tcase = tcase_create("index");
@@ -380,6 +512,10 @@ int main(void) {
         tcase_add_test(tcase, a_change_within_one_tick_is_told);
         tcase_add_test(tcase, what_others_do_meanwhile_is_not_overlooked);
         tcase_add_test(tcase, a_view_stays_as_it_is);
+        tcase_add_test(tcase, a_job_makes_room_without_opening_every_snapshot);
+        tcase_add_test(tcase, a_roll_that_is_wrong_removes_nothing_of_others);
+        tcase_add_test(tcase, a_roll_of_another_state_is_not_used);
+        tcase_add_loop_test(tcase, a_roll_that_is_none_is_refused, 0, ELEMENTSOF(bad_rolls));
         tcase_add_loop_test(tcase, malformed_entries_are_refused, 0, ELEMENTSOF(malformed));
         return check_main(suite);
 }

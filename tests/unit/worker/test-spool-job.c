@@ -529,7 +529,11 @@ END_TEST
 
 /* The capabilities that a spool job has once it has looked at the directory. */
 static int child_in_spool(uid_t owner, uid_t file_owner, uint64_t wanted) {
-        SpoolParameters parameters = { .directory = spool_directory(), .path = "/x" };
+        SpoolParameters parameters = {
+                .directory = spool_directory(),
+                .roll = -EBADF,
+                .path = "/x",
+        };
         Work work = { .terms = job_terms(JOB_SPOOL), .confines = true };
         const char *set;
         char text[8192];

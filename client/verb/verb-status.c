@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "interface/error-list.h"
@@ -222,6 +223,33 @@ static int print_jobs(const Lines *lines, json_object *jobs) {
         return lines_print_buffer(lines, "", &text);
 }
 
+#define MOST_OWNERS 8u
+
+/* Of the rest it is enough to know that they are there: --json has them. */
+static void print_ended(const Lines *lines, json_object *ended) {
+        json_object *owners = cell_member(ended, "owners");
+        size_t n = cell_length(owners);
+
+        for (size_t i = 0; i < n; i++) {
+                json_object *loss = cell_element(owners, i), *owner = cell_member(loss, "owner");
+                const char *label = i == 0 ? "names lost" : "";
+                char user[32] = "others";
+
+                if (i == MOST_OWNERS && n > MOST_OWNERS + 1) {
+                        lines_format(lines, label, "and %zu more", n - i);
+                        return;
+                }
+                if (owner)
+                        (void) snprintf(user, sizeof(user), "uid %" PRIu64,
+                                        json_object_get_uint64(owner));
+                lines_format(lines, label,
+                             "%s: %" PRIu64 " rows of ended threads were put together, %" PRIu64
+                             " threads found none of their own",
+                             user, json_object_get_uint64(cell_member(loss, "folded_rows")),
+                             json_object_get_uint64(cell_member(loss, "overflow_exits")));
+        }
+}
+
 static int print_status(Session *session, json_object *reply) {
         const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS, 0 };
         int r;
@@ -241,6 +269,7 @@ static int print_status(Session *session, json_object *reply) {
         r = print_jobs(&lines, cell_member(reply, "jobs"));
         if (r < 0)
                 return complain_errno(r, "print the result");
+        print_ended(&lines, cell_member(reply, "ended"));
         r = print_capture(&lines, cell_member(reply, "capture"));
         if (r < 0)
                 return complain_errno(r, "print the result");

@@ -261,6 +261,26 @@ static void judge_absent_program(const SourceReport *report, const char *setting
                            "files of /proc tell nothing of it; a capture through BPF does");
 }
 
+/* Whose rows were put together: nobody else's names are missing. */
+static void add_losses(const SourceReport *report, Source *source) {
+        LedgerLoss losses[LEDGER_MAX_LOSSES];
+        uint64_t grew_ns;
+        size_t n = 0;
+
+        if (ledger_find_losses(report->ledger, losses, &n, &grew_ns) < 0 || n == 0)
+                return;
+        source_add(source,
+                   "; %" PRIu64 " rows were put together, and %" PRIu64
+                   " threads found none of their own, ",
+                   ledger_n_folded(report->ledger), ledger_n_overflow_exits(report->ledger));
+        if (losses[0].owner == LEDGER_OTHERS)
+                source_add(source, "of several users");
+        else
+                source_add(source, "of uid %" PRIu32, losses[0].owner);
+        if (n > 1)
+                source_add(source, " and %zu other%s", n - 1, n > 2 ? "s" : "");
+}
+
 /* What no message of taskstats tells, and what was lost of those that do. */
 static void judge_messages(const SourceReport *report, Source *source) {
         uint64_t n_losses = 0, n_overflow = 0;
@@ -280,8 +300,8 @@ static void judge_messages(const SourceReport *report, Source *source) {
                 source_add(source,
                            "; %" PRIu64 " times some exits were lost, their number is unknown",
                            n_losses);
-        if (n_overflow > 0)
-                source_add(source, "; %" PRIu64 " exits found no row of their own", n_overflow);
+        if (n_overflow > 0 || (!report->is_trial && ledger_n_folded(report->ledger) > 0))
+                add_losses(report, source);
 }
 
 static bool has_messages(const SourceReport *report) {
@@ -321,18 +341,11 @@ static void judge_exits(const SourceReport *report, Source *source) {
         n_overflow = ledger_n_overflow_exits(report->ledger);
         source->counts[SOURCE_OUTCOME_ok] = ledger_n_exits(report->ledger);
         source->counts[SOURCE_OUTCOME_other] = n_lost + control->n_lost_marks;
-        if (n_overflow > 0)
+        if (n_overflow > 0 || ledger_n_folded(report->ledger) > 0) {
                 source_set(source, SOURCE_STATE_PARTIAL,
-                           "%" PRIu64 " threads ended under more names than the ledger has rows "
-                           "for, and are in one row together",
-                           n_overflow);
-        else if (ledger_n_folded(report->ledger) > 0)
-                source_set(source, SOURCE_STATE_PARTIAL,
-                           "threads have ended under so many names that %" PRIu64
-                           " rows of the ledger became part of others: their names lost numbers, "
-                           "or all but the cgroup",
-                           ledger_n_folded(report->ledger));
-        else if (source->counts[SOURCE_OUTCOME_other] > 0)
+                           "threads have ended under many names or in many cgroups");
+                add_losses(report, source);
+        } else if (source->counts[SOURCE_OUTCOME_other] > 0)
                 source_set(source, SOURCE_STATE_PARTIAL,
                            "of %" PRIu64 " threads that ended some or all of their work is missing "
                            "here: too many ended at once",

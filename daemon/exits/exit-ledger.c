@@ -37,7 +37,9 @@ int exit_ledger_new(const ExitLedgerSetup *setup, ExitLedger **ret) {
                 .begun_ns = setup->now_ns,
                 .self = setup->self,
                 .own = setup->own,
+                .subordinates = setup->subordinates,
         };
+        ledger->table.tidied_ns = setup->now_ns;
         *ret = TAKE_PTR(ledger);
         return 0;
 }
@@ -110,6 +112,7 @@ void exit_ledger_take(ExitLedger *ledger, const ExitBatch *batch, uint64_t now_n
         look_up_waiting(ledger);
         if (batch->is_empty)
                 give_up_waiting(ledger);
+        exit_table_tidy(&ledger->table, now_ns);
 }
 
 /* telling */
@@ -118,12 +121,12 @@ int exit_ledger_tell(ExitLedger *ledger, uint64_t now_ns, int *ret) {
         LedgerFileHead head = {
                 .origin = LEDGER_FROM_TASKSTATS,
                 .since_ns = ledger->since_ns,
-                .n_overflow_exits = ledger->table.n_overflow_exits,
                 .n_losses = ledger->n_losses,
         };
         int r;
 
         give_up_waiting(ledger);
+        exit_table_tidy(&ledger->table, now_ns);
         /* As with programs, where a capture counts the generations in the upper half. */
         head.generation = (ledger->n_told + 1) << 32;
         memcpy(head.id, ledger->id, sizeof(head.id));

@@ -28,11 +28,12 @@
 typedef struct ExitLedger ExitLedger;
 
 typedef struct ExitLedgerSetup {
-        int proc_fd;          /* borrowed; negative: there is none */
-        pid_t self;           /* the main process; 0: it is not known */
-        const LedgerOwn *own; /* borrowed; NULL: nobody tells who calls */
-        size_t max_rows;      /* EXIT_TABLE_MAX_ROWS; tests take less */
-        uint64_t now_ns;      /* CLOCK_BOOTTIME: it begins now */
+        int proc_fd;                      /* borrowed; negative: there is none */
+        pid_t self;                       /* the main process; 0: it is not known */
+        const LedgerOwn *own;             /* borrowed; NULL: nobody tells who calls */
+        size_t max_rows;                  /* EXIT_TABLE_MAX_ROWS; tests take less */
+        const Subordinates *subordinates; /* borrowed; NULL: none are known */
+        uint64_t now_ns;                  /* CLOCK_BOOTTIME: it begins now */
 } ExitLedgerSetup;
 
 /* -ENOMEM, or -errno: there are no random bytes for an id. */

@@ -165,6 +165,13 @@ static bool is_own(const ExitContext *context, pid_t tgid, pid_t parent) {
                (tgid == context->self || parent == context->self || is_of_caller(context, tgid));
 }
 
+/* As listeners of the initial user namespace see it: the only ones there are. */
+static uint32_t find_owner(const Taskstats *stats, const ExitContext *context) {
+        uint32_t uid = (uint32_t) member_of(stats, TASKSTATS_UID);
+
+        return context->subordinates ? subordinates_find_owner(context->subordinates, uid) : uid;
+}
+
 ExitRecord exit_record_of(const TaskstatsExit *exit, const ExitContext *context) {
         const Taskstats *stats = &exit->stats;
         ExitRecord record = {
@@ -179,6 +186,8 @@ ExitRecord exit_record_of(const TaskstatsExit *exit, const ExitContext *context)
         /* Bytes behind the end of a name would make two keys of one. */
         if (taskstats_get_name(stats, name))
                 memcpy(record.key.thread, name, strnlen(name, sizeof(name)));
+        record.key.owner = find_owner(stats, context);
+        record.values.born_ns = record.values.grew_ns = context->now_ns;
         if (is_of_kernel(stats, exit->tid))
                 record.key.flags |= LEDGER_OF_KERNEL;
         /* Where the kernel does not tell it, at least the first thread has the number. */

@@ -14,15 +14,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "exits/subordinates.h"
 #include "kernel/bpf/ledger-file.h"
 #include "kernel/taskstats/taskstats-message.h"
 
 /* When the listener took it, and whose threads are ctprof's own. */
 typedef struct ExitContext {
-        uint64_t now_ns;      /* CLOCK_BOOTTIME */
-        uint64_t begun_ns;    /* likewise: when the rows were last told */
-        pid_t self;           /* the main process; 0: it is not known */
-        const LedgerOwn *own; /* borrowed: who calls; NULL: nobody tells */
+        uint64_t now_ns;                  /* CLOCK_BOOTTIME */
+        uint64_t begun_ns;                /* likewise: when the rows were last told */
+        pid_t self;                       /* the main process; 0: it is not known */
+        const LedgerOwn *own;             /* borrowed: who calls; NULL: nobody tells */
+        const Subordinates *subordinates; /* borrowed; NULL: none are known */
 } ExitContext;
 
 typedef struct ExitRecord {

@@ -148,10 +148,10 @@ void service_set_heartbeat(Service *service, uint64_t interval_ns) {
 static int on_look(sd_event_source *source, uint64_t usec, void *userdata) {
         Service *service = userdata;
 
-        folding_look(&service->desk);
-        listening_look(&service->desk);
         (void) sd_event_source_set_time_relative(source, LIMIT_FOLD_INTERVAL_NS / NSEC_PER_USEC);
         (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+        folding_look(&service->desk);
+        listening_look(&service->desk);
         return 0;
 }
 
@@ -255,6 +255,7 @@ int service_new(const ServiceSetup *setup, Service **ret) {
         if (r < 0)
                 return r;
         (void) sd_event_source_set_description(service->look, "service-look");
+        service->desk.look = service->look;
         r = listening_new(&service->desk);
         if (r < 0)
                 return r;
@@ -276,6 +277,7 @@ Service *service_free(Service *service) {
         while (service->desk.requests)
                 (void) request_free(service->desk.requests);
         listening_free(&service->desk);
+        folding_unwatch(&service->desk);
         workshop_watch_killed(service->desk.workshop, NULL, NULL);
         workshop_watch_changed(service->desk.workshop, NULL, NULL);
         service->heartbeat = sd_event_source_disable_unref(service->heartbeat);

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/number.h"
+#include "capture/bpf/dead-rows.h"
 #include "capture/capture.h"
 #include "config.h"
 #include "exits/exit-line.h"
@@ -490,6 +491,16 @@ static int work_capture(Work *work) {
         return r;
 }
 
+/* Where that cannot be told, nobody is named. */
+static void tell_losses(const TaskObjects *tasks, JsonWriter *writer) {
+        _cleanup_(ledger_freep) Ledger *ledger = NULL;
+        LedgerSummary summary = {};
+
+        if (ledger_open(tasks, &ledger) == 0 && ledger && ledger_survey(ledger) == 0 &&
+            dead_rows_find_losses(ledger, &summary) == 0)
+                owner_losses_write_json(writer, summary.losses, summary.n_losses);
+}
+
 static int probe(Work *work, const CaptureParameters *parameters) {
         _cleanup_(recording_done) Recording recording;
         CaptureOptions options;
@@ -513,6 +524,7 @@ static int probe(Work *work, const CaptureParameters *parameters) {
         json_write_member_u64(writer, "threads", sample.n_threads);
         json_write_member_u64(writer, "processes", sample.n_processes);
         json_write_end(writer);
+        tell_losses(&parameters->tasks, writer);
         return answer_final(&work->answer);
 }
 

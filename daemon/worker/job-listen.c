@@ -44,12 +44,14 @@ typedef struct Listener {
         int proc_fd;
         int own_fd;           /* owned; negative: nobody tells who calls */
         const LedgerOwn *own; /* of @own_fd, mapped */
+        Subordinates subordinates;
         ExitBatch batch;
 } Listener;
 
 static void listener_done(Listener *listener) {
         listener->socket = exit_socket_free(listener->socket);
         listener->ledger = exit_ledger_free(listener->ledger);
+        subordinates_done(&listener->subordinates);
         listener->proc_fd = fd_close(listener->proc_fd);
         if (listener->own)
                 (void) munmap((void *) (uintptr_t) listener->own, sizeof(LedgerOwn));
@@ -120,6 +122,9 @@ static int listener_open(Listener *listener) {
         listener->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         setup.proc_fd = listener->proc_fd;
         setup.now_ns = now_ns();
+        /* Without them each of these uids answers for itself. */
+        (void) !subordinates_read(&listener->subordinates);
+        setup.subordinates = &listener->subordinates;
         r = exit_ledger_new(&setup, &listener->ledger);
         return r == 0 ? work_confine(listener->work, 0) : r;
 }

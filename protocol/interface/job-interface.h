@@ -117,6 +117,7 @@
 #define JOB_KEY_REASON "reason"      /* why not all of it is there */
 #define JOB_KEY_NO_TASKS "noTasks"   /* the same, in the order of a capture */
 #define JOB_KEY_LEDGER "ledger"      /* load what keeps the ledger of the dead */
+#define JOB_KEY_FORCED "forced"      /* bool: a fold, however empty the tables are */
 #define JOB_KEY_EXIT_LINE "exitLine" /* descriptor: who hears exits tells of them there */
 #define JOB_KEY_NO_EXITS "noExits"   /* why there is no such line, where there should be one */
 #define JOB_KEY_WAITS "waits"        /* load what counts waits */
@@ -124,4 +125,5 @@
 #define JOB_KEY_OWN_PROCESSES "ownProcesses"
 #define JOB_KEY_ROTATED "rotated" /* names that had to make room */
 #define JOB_KEY_SOURCES "sources" /* what the capture said of them; part of the answer */
+#define JOB_KEY_OWNERS "owners"   /* who lost names in the ledger of the dead; likewise */
 #define JOB_KEY_SAMPLE "sample"   /* what a probe looked at; part of the answer */

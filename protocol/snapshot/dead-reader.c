@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "snapshot/dead-reader.h"
 
-#define ALL_COUNTS ((1u << (_DEAD_COLUMN_MAX - _COLUMN_MAX)) - 1)
+#define BIT_OF(column) (1u << ((column) -_COLUMN_MAX))
+#define ALL_COUNTS (BIT_OF(_DEAD_COLUMN_COUNTS_MAX) - 1)
+#define ALL_TIMES                                                            \
+        (BIT_OF(DEAD_COLUMN_folded) | BIT_OF(DEAD_COLUMN_born_boottime_ns) | \
+         BIT_OF(DEAD_COLUMN_grew_boottime_ns))
 
 void dead_reader_init(DeadReader *reader, JsonScanner *scanner) {
         *reader = (DeadReader){};
@@ -25,21 +29,25 @@ static int read_cell(void *row, unsigned column, JsonToken token) {
 
         if (column < _COLUMN_MAX)
                 return thread_reader_cell(&reader->thread, column, token);
+        if (column >= _DEAD_COLUMN_COUNTS_MAX && token == JSON_TOKEN_NULL)
+                return 0;
         if (!json_scanner_has_u64(scanner, dead_column_count(&reader->row, column)))
                 return json_scanner_fail(scanner, "an integer from 0 to 2^64-1 is expected");
-        reader->seen |= 1u << (column - _COLUMN_MAX);
+        reader->seen |= BIT_OF(column);
         return 0;
 }
 
 static int end_row(void *row) {
         DeadReader *reader = row;
 
-        if (reader->seen != ALL_COUNTS)
+        if ((reader->seen & ALL_COUNTS) != ALL_COUNTS)
                 return json_scanner_fail(reader->thread.scanner,
                                          "exits, lives_ns, accounted, young and young_run_ns "
                                          "must have a value");
         thread_reader_end(&reader->thread);
         reader->row.sample = reader->thread.sample;
+        reader->row.has_owner = (reader->seen & BIT_OF(DEAD_COLUMN_owner)) != 0;
+        reader->row.has_times = (reader->seen & ALL_TIMES) == ALL_TIMES;
         return 0;
 }
 

@@ -31,10 +31,12 @@ static const ThreadColumn identity[] = {
 };
 
 #define COUNT_NAME(name) #name,
-static const char *const count_names[] = { DEAD_COUNT_COLUMNS(COUNT_NAME) };
+static const char *const count_names[] = { DEAD_COUNT_COLUMNS(COUNT_NAME)
+                                                   DEAD_LATER_COLUMNS(COUNT_NAME) };
 
 #define COUNT_SLOT(name) offsetof(DeadRow, name),
-static const size_t count_slots[] = { DEAD_COUNT_COLUMNS(COUNT_SLOT) };
+static const size_t count_slots[] = { DEAD_COUNT_COLUMNS(COUNT_SLOT)
+                                              DEAD_LATER_COLUMNS(COUNT_SLOT) };
 
 static bool is_shared(ThreadColumn column) {
         if (column >= _COLUMN_IDENTITY_MAX)
@@ -87,9 +89,17 @@ void dead_columns_write(JsonWriter *writer) {
 
 /* rows */
 
+static bool has_column(const DeadRow *row, DeadColumn column) {
+        if (column < _DEAD_COLUMN_COUNTS_MAX)
+                return true;
+        return column == DEAD_COLUMN_owner ? row->has_owner : row->has_times;
+}
+
 static void write_cell(JsonWriter *writer, const DeadRow *row, DeadColumn column) {
         if (column < _COLUMN_MAX)
                 thread_cell_write(writer, &row->sample, column);
+        else if (!has_column(row, column))
+                json_write_null(writer);
         else
                 json_write_u64(
                         writer,
@@ -113,7 +123,10 @@ int dead_row_encode(Buffer *buffer, const DeadRow *row) {
         return r;
 }
 
+/* What files of earlier versions do not have is left out. */
 static void write_member(JsonWriter *writer, const DeadRow *row, DeadColumn column) {
+        if (!has_column(row, column))
+                return;
         json_write_key(writer, dead_column_name(column));
         write_cell(writer, row, column);
 }
@@ -136,8 +149,41 @@ static const char *const member_names[] = { LEDGER_MEMBERS(MEMBER_NAME) };
 #define MEMBER_SLOT(name) offsetof(LedgerSummary, name),
 static const size_t member_slots[] = { LEDGER_MEMBERS(MEMBER_SLOT) };
 
-_Static_assert(sizeof(LedgerSummary) == ELEMENTSOF(member_slots) * sizeof(uint64_t),
-               "every member of the ledger is written and read");
+_Static_assert(offsetof(LedgerSummary, has_losses) == ELEMENTSOF(member_slots) * sizeof(uint64_t),
+               "every count of the ledger is written and read");
+
+#define GREW_NAME "folded_grew_boottime_ns"
+#define OWNERS_NAME "owners"
+
+// clang-format off
+#define LOSS_MEMBERS(M) M(owner) M(folded_rows) M(overflow_exits) M(folded_grew_boottime_ns)
+// clang-format on
+
+static const char *const loss_names[] = { LOSS_MEMBERS(MEMBER_NAME) };
+
+#define LOSS_SLOT(name) offsetof(OwnerLoss, name),
+static const size_t loss_slots[] = { LOSS_MEMBERS(LOSS_SLOT) };
+
+static void write_loss(JsonWriter *writer, const OwnerLoss *loss) {
+        json_write_object(writer);
+        for (size_t i = 0; i < ELEMENTSOF(loss_names); i++)
+                if (loss_slots[i] == offsetof(OwnerLoss, owner) && !loss->has_owner)
+                        json_write_member_null(writer, loss_names[i]);
+                else
+                        json_write_member_u64(
+                                writer, loss_names[i],
+                                *(const uint64_t *) (const void *) ((const char *) loss +
+                                                                    loss_slots[i]));
+        json_write_end(writer);
+}
+
+void owner_losses_write_json(JsonWriter *writer, const OwnerLoss *losses, size_t n) {
+        json_write_key(writer, OWNERS_NAME);
+        json_write_array(writer);
+        for (size_t i = 0; i < n; i++)
+                write_loss(writer, &losses[i]);
+        json_write_end(writer);
+}
 
 void ledger_summary_write_json(JsonWriter *writer, const LedgerSummary *ledger) {
         json_write_object(writer);
@@ -145,7 +191,57 @@ void ledger_summary_write_json(JsonWriter *writer, const LedgerSummary *ledger) 
                 json_write_member_u64(writer, member_names[i],
                                       *(const uint64_t *) (const void *) ((const char *) ledger +
                                                                           member_slots[i]));
+        if (ledger->has_losses) {
+                json_write_member_u64(writer, GREW_NAME, ledger->folded_grew_boottime_ns);
+                owner_losses_write_json(writer, ledger->losses, ledger->n_losses);
+        }
         json_write_end(writer);
+}
+
+typedef struct LossScan {
+        OwnerLoss loss;
+        unsigned seen; /* bits of members */
+} LossScan;
+
+static int on_loss_member(void *userdata, JsonScanner *scanner, Span key) {
+        LossScan *scan = userdata;
+        unsigned i = name_find(key, loss_names, ELEMENTSOF(loss_names));
+        uint64_t *place;
+        JsonToken token;
+
+        if (i == ELEMENTSOF(loss_names))
+                return json_scanner_skip(scanner);
+        scan->seen |= 1u << i;
+        place = (uint64_t *) (void *) ((char *) &scan->loss + loss_slots[i]);
+        if (place != &scan->loss.owner)
+                return json_scanner_u64(scanner, place);
+        (void) json_scanner_next(scanner, &token);
+        if (token == JSON_TOKEN_NULL)
+                return 0;
+        scan->loss.has_owner = true;
+        return json_scanner_has_u64(scanner, place)
+                       ? 0
+                       : json_scanner_fail(scanner, "an owner is an integer or null");
+}
+
+static int scan_losses(JsonScanner *scanner, LedgerSummary *ledger) {
+        JsonToken token;
+        int r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
+
+        for (;;) {
+                LossScan scan = {};
+
+                if (r == 0)
+                        r = json_scanner_next(scanner, &token);
+                if (r != 0 || token == JSON_TOKEN_ARRAY_END)
+                        return r;
+                if (token != JSON_TOKEN_OBJECT || ledger->n_losses == OWNER_LOSSES_MAX)
+                        return json_scanner_fail(scanner, "at most 64 objects are expected");
+                r = json_scanner_members(scanner, on_loss_member, &scan);
+                if (r == 0 && scan.seen != (1u << ELEMENTSOF(loss_names)) - 1)
+                        r = json_scanner_fail(scanner, "an owner of rows lacks a member");
+                ledger->losses[ledger->n_losses++] = scan.loss;
+        }
 }
 
 typedef struct LedgerScan {
@@ -157,6 +253,12 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         LedgerScan *scan = userdata;
         unsigned i = name_find(key, member_names, ELEMENTSOF(member_names));
 
+        if (span_is(key, OWNERS_NAME) || span_is(key, GREW_NAME)) {
+                scan->ledger.has_losses = true;
+                return span_is(key, OWNERS_NAME)
+                               ? scan_losses(scanner, &scan->ledger)
+                               : json_scanner_u64(scanner, &scan->ledger.folded_grew_boottime_ns);
+        }
         if (i == ELEMENTSOF(member_names))
                 return json_scanner_skip(scanner);
         scan->seen |= 1u << i;

@@ -38,7 +38,30 @@ typedef struct DeadRow {
          * two captures in a row, what was born and ended in between.
          */
         uint64_t young, young_run_ns;
+        /*
+         * The uid of who answers for the threads; without, the row is of several owners. What the
+         * row stands for, when it was made, and when a thread was last added to it: CLOCK_BOOTTIME.
+         * Files of earlier versions have none of these.
+         */
+        bool has_owner, has_times;
+        uint64_t owner, folded, born_boottime_ns, grew_boottime_ns;
 } DeadRow;
+
+/* DeadRow.folded: how far rows were put together to make room. */
+enum {
+        DEAD_OWN,        /* not at all */
+        DEAD_NUMBERLESS, /* those whose names differ in numbers */
+        DEAD_NAMELESS,   /* those of one owner in one cgroup */
+        DEAD_OVERFLOW,   /* those of one owner, with threads that found no row of their own */
+};
+
+/* What one owner has lost of its names; without has_owner, all others. */
+typedef struct OwnerLoss {
+        bool has_owner;
+        uint64_t owner, folded_rows, overflow_exits, folded_grew_boottime_ns;
+} OwnerLoss;
+
+#define OWNER_LOSSES_MAX 64u
 
 /* What is known of the ledger as a whole. */
 typedef struct LedgerSummary {
@@ -49,6 +72,14 @@ typedef struct LedgerSummary {
         uint64_t overflow_exits; /* threads that found no room for a row of their own */
         uint64_t lost_marks;     /* threads whose last moments were lost, for want of memory */
         uint64_t lost_records; /* threads that ended during this capture and are in no row of it */
+        /*
+         * When a thread was last added to any row that is not DEAD_OWN, 0: never; and owners that
+         * have such rows, largest losses first. Files of earlier versions do not say.
+         */
+        bool has_losses;
+        uint64_t folded_grew_boottime_ns;
+        OwnerLoss losses[OWNER_LOSSES_MAX];
+        size_t n_losses;
 } LedgerSummary;
 
 /*
@@ -59,15 +90,18 @@ bool dead_row_carries(MetricId id);
 
 /*
  * Columns of the table "dead": names, cgroup and metrics as in the table of threads, without what
- * only the living have, and members of DeadRow.
+ * only the living have, and members of DeadRow: counts, which all rows have, and what came later.
  */
 #define DEAD_COUNT_COLUMNS(C) C(exits) C(lives_ns) C(accounted) C(young) C(young_run_ns)
+#define DEAD_LATER_COLUMNS(C) C(owner) C(folded) C(born_boottime_ns) C(grew_boottime_ns)
 
-/* A column of threads, or _COLUMN_MAX and more for one of the counts. */
+/* A column of threads, or _COLUMN_MAX and more for a member of the row. */
 #define DEAD_COLUMN_ID(name) DEAD_COLUMN_##name,
 enum {
         _DEAD_COLUMN_BEFORE = _COLUMN_MAX - 1,
-        DEAD_COUNT_COLUMNS(DEAD_COLUMN_ID) _DEAD_COLUMN_MAX,
+        DEAD_COUNT_COLUMNS(DEAD_COLUMN_ID) _DEAD_COLUMN_COUNTS_MAX,
+        _DEAD_COLUMN_COUNTS_LAST = _DEAD_COLUMN_COUNTS_MAX - 1,
+        DEAD_LATER_COLUMNS(DEAD_COLUMN_ID) _DEAD_COLUMN_MAX,
 };
 typedef unsigned DeadColumn;
 
@@ -87,10 +121,12 @@ void dead_row_write_members(JsonWriter *writer, const DeadRow *row);
 /* The names of the table's columns, in the order of a row's cells. */
 void dead_columns_write(JsonWriter *writer);
 
+/* The member "owners" of an object that is open. */
+void owner_losses_write_json(JsonWriter *writer, const OwnerLoss *losses, size_t n);
 /* The object "ledger" of the document. */
 void ledger_summary_write_json(JsonWriter *writer, const LedgerSummary *ledger);
 /*
- * Reads that object, the opening token of which was read. All of its members must be there; others
+ * Reads that object, the opening token of which was read. All counts must be there; other members
  * are skipped. 0, JSON_E_MALFORMED, or a negative errno; *ret only on 0.
  */
 _must_check_ int ledger_summary_scan(JsonScanner *scanner, LedgerSummary *ret);

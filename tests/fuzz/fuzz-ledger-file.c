@@ -49,8 +49,12 @@ static size_t take_rows(FuzzInput *input, LedgerRow rows[static MAX_ROWS]) {
 
                 memset(&rows[n], 0, sizeof(rows[n]));
                 memcpy(&rows[n].key, given.bytes, given.n);
-                rows[n].key.is_of_odd = 0;
+                rows[n].key.is_of_odd = rows[n].key.unused = 0;
+                rows[n].key.owner %= 4;
+                rows[n].key.flags &= LEDGER_OF_KERNEL | LEDGER_OF_SELF;
+                rows[n].key.cgroup %= 4;
                 rows[n].values.exits = 1 + fuzz_take_u8(input);
+                rows[n].values.grew_ns = fuzz_take_u8(input);
         }
         return n;
 }
@@ -73,10 +77,11 @@ static void check_made(FuzzInput *input) {
         _cleanup_(fd_closep) int fd = -EBADF;
         static LedgerRow rows[MAX_ROWS];
         size_t max = 2 + fuzz_take_u8(input) % MAX_ROWS, n = take_rows(input, rows), n_before = n;
-        uint64_t exits = count_exits(rows, n), n_folded = 0;
+        const LedgerCoarsening how = { .max_rows = max, .idle_since_ns = fuzz_take_u8(input) };
+        uint64_t exits = count_exits(rows, n);
 
-        ledger_rows_coarsen(rows, &n, max, &n_folded);
-        fuzz_expect(n <= MAX_OF(max, (size_t) 2) && n + n_folded == n_before, "rows fit");
+        fuzz_expect(ledger_rows_coarsen(rows, &n, &how) == 0, "there is memory");
+        fuzz_expect(n <= max && n <= n_before, "rows fit");
         fuzz_expect(count_exits(rows, n) == exits, "no thread is lost or there twice");
         fuzz_expect(ledger_file_write(&head, rows, n, path_of, NULL, &fd) == 0, "it is written");
         fuzz_expect(ledger_file_open(fd, &file) == 0, "it is read");

@@ -274,6 +274,11 @@ static inline bool record_dead_equal(const SnapshotRecord *a, const SnapshotReco
                 if (one->exits != other->exits || one->lives_ns != other->lives_ns ||
                     one->accounted != other->accounted || one->young != other->young ||
                     one->young_run_ns != other->young_run_ns ||
+                    one->has_owner != other->has_owner || one->has_times != other->has_times ||
+                    (one->has_owner && one->owner != other->owner) ||
+                    (one->has_times && (one->folded != other->folded ||
+                                        one->born_boottime_ns != other->born_boottime_ns ||
+                                        one->grew_boottime_ns != other->grew_boottime_ns)) ||
                     !record_sample_equal(&one->sample, &other->sample))
                         return false;
         }

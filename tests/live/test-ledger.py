@@ -10,7 +10,7 @@ import sys
 import time
 
 import ledgers
-from harness import Daemon, Local, Skip, end, expect, expect_equal, main, memory_files, need_root, temporary, test, wait_until
+from harness import Daemon, Local, Skip, end, expect, expect_equal, main, need_root, temporary, test, wait_until
 
 
 @contextlib.contextmanager
@@ -144,55 +144,6 @@ def interrupted():
         process.communicate()
         _, _, dead = ledgers.capture(ctl, directory)
         expect_equal(ledgers.total(dead, "exits", cgroup=path), 201)
-
-
-NAMES = """
-import sys, threading
-def live(name):
-    with open("/proc/thread-self/comm", "w") as comm:
-        comm.write(name)
-for number in range(int(sys.argv[2])):
-    thread = threading.Thread(target=live, args=(f"{sys.argv[1]}{number}",))
-    thread.start()
-    thread.join()
-"""
-MANY = 25000  # more than the three quarters of the kernel's table that are let fill up
-
-
-def live_under_many_names(ctl, word):
-    """Threads of so many names that the table is crowded, and then what the daemon does about it."""
-    before = files_of_rows(ctl)
-    subprocess.run([sys.executable, "-c", NAMES, word, str(MANY)], check=True)
-    wait_until(lambda: files_of_rows(ctl) not in (set(), before), 30, "a fold")
-    time.sleep(1)  # for the runs after the first
-
-
-def files_of_rows(ctl):
-    """The files of folded rows that the daemon holds, by their inodes."""
-    return set(memory_files(ctl.process.pid, "ctprof-ledger"))
-
-
-@test
-def folded():
-    """a table that fills up is folded into a file, in which each thread is still in one row; then names lose numbers"""
-    with daemon() as (ctl, directory):
-        live_under_many_names(ctl, "fold-")
-        document, _, dead = ledgers.capture(ctl, directory)
-        rows = [row for row in dead if row["comm"].startswith("fold-")]
-        expect_equal((len(rows), sum(row["exits"] for row in rows)), (MANY, MANY))
-        expect_equal((document["ledger"]["folded_rows"], document["ledger"]["overflow_exits"]), (0, 0))
-        live_under_many_names(ctl, "again-")
-        expect_equal(len(files_of_rows(ctl)), 1, "files of rows")
-        document, _, dead = ledgers.capture(ctl, directory)
-        for word in ("fold-", "again-"):
-            rows = [row for row in dead if row["comm"].startswith(word)]
-            expect_equal(sum(row["exits"] for row in rows), MANY, word)
-        expect_equal([row["exits"] for row in dead if row["comm"] == "fold-0"], [MANY])
-        expect(document["ledger"]["folded_rows"] >= MANY - 1, document["ledger"])
-        expect_equal(document["ledger"]["overflow_exits"], 0)
-        expect_equal(ctl("capture", "--tag", "late", "--backend", "bpf").status, 0)
-        source = next(source for source in ctl("info", "late", "--json").json()["sources"] if source["name"] == "exits")
-        expect("their names lost numbers" in source["reason"], source)
 
 
 @test

@@ -18,7 +18,6 @@
 
 /* include/uapi/linux/bpf.h */
 enum {
-        BPF_MAP_TYPE_RINGBUF = 27,
         BPF_RB_NO_WAKEUP = 1 << 0,
 };
 

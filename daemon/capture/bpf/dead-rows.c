@@ -190,6 +190,14 @@ static Span name_of(const char name[static TASK_COMM_BYTES]) {
         return (Span){ name, strnlen(name, TASK_COMM_BYTES) };
 }
 
+static uint64_t find_folding(uint32_t flags) {
+        if (flags & LEDGER_OVERFLOW)
+                return DEAD_OVERFLOW;
+        if (flags & LEDGER_NAMELESS)
+                return DEAD_NAMELESS;
+        return flags & LEDGER_NUMBERLESS ? DEAD_NUMBERLESS : DEAD_OWN;
+}
+
 DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, const Gates *gates) {
         const LedgerValues *values = &from->values;
         const uint32_t flags = from->key.flags;
@@ -199,6 +207,12 @@ DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, co
                 .accounted = count_accounted(values, gates),
                 .young = values->young,
                 .young_run_ns = values->young_run_ns,
+                .has_owner = from->key.owner != LEDGER_OTHERS,
+                .has_times = true,
+                .owner = from->key.owner,
+                .folded = find_folding(flags),
+                .born_boottime_ns = values->born_ns,
+                .grew_boottime_ns = values->grew_ns,
         };
 
         if (flags & LEDGER_OVERFLOW)
@@ -211,8 +225,8 @@ DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, co
                 row.sample.cgroup = cgroup;
                 row.sample.has_kthread = true;
                 row.sample.kthread = (flags & LEDGER_OF_KERNEL) != 0;
-                row.sample.self = (flags & LEDGER_OF_SELF) != 0;
         }
+        row.sample.self = (flags & LEDGER_OF_SELF) != 0;
         take_sums(&row.sample, values, always, ELEMENTSOF(always));
         if (values->has & LEDGER_OF_MESSAGES)
                 take_sums(&row.sample, values, of_messages, ELEMENTSOF(of_messages));
@@ -289,12 +303,33 @@ static int sort_rows(const Ledger *ledger, const LedgerRow ***ret) {
         return 0;
 }
 
+int dead_rows_find_losses(const Ledger *ledger, LedgerSummary *summary) {
+        LedgerLoss losses[LEDGER_MAX_LOSSES];
+        int r;
+
+        _Static_assert(LEDGER_MAX_LOSSES == OWNER_LOSSES_MAX, "each of them is told");
+        r = ledger_find_losses(ledger, losses, &summary->n_losses,
+                               &summary->folded_grew_boottime_ns);
+        if (r < 0)
+                return r;
+        summary->has_losses = true;
+        for (size_t i = 0; i < summary->n_losses; i++)
+                summary->losses[i] = (OwnerLoss){
+                        .has_owner = losses[i].owner != LEDGER_OTHERS,
+                        .owner = losses[i].owner,
+                        .folded_rows = losses[i].n_folded,
+                        .overflow_exits = losses[i].n_overflow,
+                        .folded_grew_boottime_ns = losses[i].grew_ns,
+                };
+        return 0;
+}
+
 static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
         const LedgerControl *control = ledger_control(ledger);
         uint64_t n_finished = control->n_finished; /* first: it is never more than the other */
         uint64_t n_unfinished = control->n_marked - n_finished;
         /* The programs count on: some of those may have ended after the rows were read. */
-        const LedgerSummary summary = {
+        LedgerSummary summary = {
                 .generation = LEDGER_CAPTURES(control->generation),
                 .exits = ledger_n_exits(ledger),
                 .unfinished = MIN_OF(n_unfinished, ledger_n_exits(ledger)),
@@ -307,6 +342,9 @@ static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
         JsonWriter object;
         int r;
 
+        r = dead_rows_find_losses(ledger, &summary);
+        if (r < 0)
+                return r;
         json_writer_init(&object, &json);
         ledger_summary_write_json(&object, &summary);
         r = json_writer_finish(&object);

@@ -251,6 +251,7 @@ enum {
         BPF_MAP_TYPE_HASH = 1,
         BPF_MAP_TYPE_ARRAY = 2,
         BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+        BPF_MAP_TYPE_RINGBUF = 27,
         BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 enum {

@@ -29,23 +29,6 @@ struct LedgerFile {
         const char *paths;
 };
 
-void ledger_values_add(LedgerValues *values, const LedgerValues *from) {
-        values->has |= from->has;
-        values->exits += from->exits;
-        values->lives_ns += from->lives_ns;
-        values->accounted += from->accounted;
-        values->young += from->young;
-        values->young_run_ns += from->young_run_ns;
-        for (size_t i = 0; i < _LEDGER_SUM_MAX; i++)
-                values->sums[i] += from->sums[i];
-        for (size_t i = 0; i < _LEDGER_MAXIMUM_MAX; i++)
-                values->maxima[i] = MAX_OF(values->maxima[i], from->maxima[i]);
-        for (size_t i = 0; i < _LEDGER_MINIMUM_MAX; i++)
-                if (from->minima[i] != 0 &&
-                    (values->minima[i] == 0 || from->minima[i] < values->minima[i]))
-                        values->minima[i] = from->minima[i];
-}
-
 /* reading */
 
 LedgerFile *ledger_file_free(LedgerFile *file) {
@@ -190,72 +173,4 @@ int ledger_file_write(const LedgerFileHead *head, const LedgerRow *rows, size_t 
         if (r == 0)
                 *ret = TAKE_FD(fd);
         return r;
-}
-
-/* putting rows together */
-
-static int compare_keys(const void *a, const void *b) {
-        return memcmp(&((const LedgerRow *) a)->key, &((const LedgerRow *) b)->key,
-                      sizeof(LedgerKey));
-}
-
-/* Afterwards each key is there once. */
-static void merge(LedgerRow *rows, size_t *n) {
-        size_t n_kept = 0;
-
-        qsort(rows, *n, sizeof(*rows), compare_keys);
-        for (size_t i = 0; i < *n; i++)
-                if (n_kept > 0 && compare_keys(&rows[n_kept - 1], &rows[i]) == 0)
-                        ledger_values_add(&rows[n_kept - 1].values, &rows[i].values);
-                else
-                        rows[n_kept++] = rows[i];
-        *n = n_kept;
-}
-
-static bool is_digit(char c) {
-        return c >= '0' && c <= '9';
-}
-
-static void replace_numbers(char name[static TASK_COMM_BYTES]) {
-        bool in_number = false;
-        size_t n = 0;
-
-        for (size_t i = 0; i < TASK_COMM_BYTES && name[i] != '\0'; i++) {
-                bool was_in_number = in_number;
-
-                in_number = is_digit(name[i]);
-                if (!in_number)
-                        name[n++] = name[i];
-                else if (!was_in_number)
-                        name[n++] = '0';
-        }
-        memset(name + n, 0, TASK_COMM_BYTES - n);
-}
-
-static void forget_numbers(LedgerKey *key) {
-        replace_numbers(key->process);
-        replace_numbers(key->thread);
-}
-
-static void forget_names(LedgerKey *key) {
-        memset(key->process, 0, sizeof(key->process));
-        memset(key->thread, 0, sizeof(key->thread));
-        if (!(key->flags & LEDGER_OVERFLOW))
-                key->flags |= LEDGER_NAMELESS;
-}
-
-static void forget_all(LedgerKey *key) {
-        *key = (LedgerKey){ .flags = LEDGER_OVERFLOW };
-}
-
-void ledger_rows_coarsen(LedgerRow *rows, size_t *n, size_t max, uint64_t *n_folded) {
-        static void (*const steps[])(LedgerKey *) = { forget_numbers, forget_names, forget_all };
-        size_t n_before = *n;
-
-        for (size_t step = 0; step < ELEMENTSOF(steps) && *n > max; step++) {
-                for (size_t i = 0; i < *n; i++)
-                        steps[step](&rows[i].key);
-                merge(rows, n);
-        }
-        *n_folded += n_before - *n;
 }

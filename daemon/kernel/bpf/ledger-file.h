@@ -8,9 +8,7 @@
  * kernel's table to make room, or all of them where they are not counted by programs. Whoever makes
  * it hands its descriptor over; it lives as long as somebody holds one, and nobody can change it.
  *
- * It is bounded. Rows that do not fit lose what tells them apart, step by step: numbers in names
- * become 0, so that they stay in the group of their pattern; then all rows of a cgroup become one;
- * then all rows do.
+ * It is bounded: see ledger-rows.h.
  */
 
 #include <stddef.h>
@@ -19,15 +17,9 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
-#include "kernel/bpf/ledger-record.h"
+#include "kernel/bpf/ledger-rows.h"
 
 #define LEDGER_FILE_MAX_ROWS 32768u
-
-/* Of both generations: is_of_odd is 0. */
-typedef struct LedgerRow {
-        LedgerKey key;
-        LedgerValues values;
-} LedgerRow;
 
 typedef enum LedgerOrigin {
         LEDGER_FROM_PROGRAMS = 1,
@@ -45,9 +37,7 @@ typedef struct LedgerFileHead {
          * here.
          */
         uint64_t generation;
-        uint64_t n_folded_rows;    /* that were put together with others to make room, ever */
-        uint64_t n_overflow_exits; /* threads that found no row of their own, beside the table's */
-        uint64_t n_losses;         /* how often exits were lost, it is not known how many */
+        uint64_t n_losses;             /* how often exits were lost, it is not known how many */
         uint64_t n_rows, n_path_bytes; /* set by ledger_file_write() */
 } LedgerFileHead;
 
@@ -75,13 +65,3 @@ typedef int (*LedgerPathOf)(void *userdata, uint64_t cgroup, Buffer *path);
 /* @path_of: NULL when there are none. *ret is the caller's. -errno, -EINVAL for too many rows. */
 _must_check_ int ledger_file_write(const LedgerFileHead *head, const LedgerRow *rows, size_t n,
                                    LedgerPathOf path_of, void *userdata, int *ret);
-
-/*
- * Puts rows together until there are at most @max (at least 2), by the steps above, and no further
- * than that takes. Changes the order of @rows. Adds to *n_folded how many rows became part of
- * others.
- */
-void ledger_rows_coarsen(LedgerRow *rows, size_t *n, size_t max, uint64_t *n_folded);
-
-/* Adds @from; all the rules of rows in one place. */
-void ledger_values_add(LedgerValues *values, const LedgerValues *from);

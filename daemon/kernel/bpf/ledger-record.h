@@ -100,10 +100,11 @@ enum {
 #define LEDGER_HAS_DELAY(kind) (1ull << (32 + (kind)))
 
 enum {
-        LEDGER_OF_KERNEL = 1 << 0, /* threads of the kernel */
-        LEDGER_OF_SELF = 1 << 1,   /* of ctprofd, its jobs and its callers (LedgerOwn) */
-        LEDGER_OVERFLOW = 1 << 2,  /* threads that found no room for a row of their own */
-        LEDGER_NAMELESS = 1 << 3,  /* rows of one cgroup that were put together, only in files */
+        LEDGER_OF_KERNEL = 1 << 0,  /* threads of the kernel */
+        LEDGER_OF_SELF = 1 << 1,    /* of ctprofd, its jobs and its callers (LedgerOwn) */
+        LEDGER_OVERFLOW = 1 << 2,   /* threads that found no room for a row of their own */
+        LEDGER_NAMELESS = 1 << 3,   /* rows of one cgroup that were put together, only in files */
+        LEDGER_NUMBERLESS = 1 << 4, /* those whose names differed in numbers, likewise */
 };
 
 typedef struct LedgerKey {
@@ -111,6 +112,8 @@ typedef struct LedgerKey {
         __u64 cgroup;    /* id; 0: none */
         __u32 flags;     /* LEDGER_OF_KERNEL, ... */
         __u32 is_of_odd; /* the lowest bit of the generation in which the row grows */
+        __u32 owner;     /* uid: who answers for the threads, see owner.bpf.h */
+        __u32 unused;
 } LedgerKey;
 
 typedef struct LedgerValues {
@@ -119,6 +122,9 @@ typedef struct LedgerValues {
         __u64 lives_ns; /* CLOCK_BOOTTIME */
         __u64 accounted;
         __u64 young, young_run_ns; /* of threads that were born in the same generation */
+        __u64 born_ns, grew_ns;    /* CLOCK_BOOTTIME: the first and the last addition of threads */
+        __u64 n_folded;            /* rows that became part of this one, to make room */
+        __u64 n_overflow;          /* threads that found no row of their own */
         __u64 sums[_LEDGER_SUM_MAX];
         __u64 maxima[_LEDGER_MAXIMUM_MAX];
         __u64 minima[_LEDGER_MINIMUM_MAX];
@@ -133,9 +139,10 @@ typedef struct LedgerRecord {
         LedgerValues values;
 } LedgerRecord;
 
-#define LEDGER_MAX_ROWS 32768    /* of both generations */
-#define LEDGER_MAX_RECORDS 2048  /* in one capture */
-#define LEDGER_MAX_CGROUPS 16384 /* whose paths are noted */
+#define LEDGER_MAX_ROWS 16384   /* of both generations, beside those for what finds no row */
+#define LEDGER_MAX_RECORDS 2048 /* in one capture */
+#define LEDGER_MAX_PATHS 8192   /* room for noted paths of cgroups, in units */
+#define LEDGER_PATH_UNIT 64     /* bytes */
 #define LEDGER_PATH_LEVELS 8
 #define LEDGER_LEVEL_BYTES 128
 
@@ -143,6 +150,8 @@ typedef struct LedgerRecord {
 typedef struct LedgerCgroup {
         __u32 n_levels;
         __u32 is_cut; /* it lies deeper, or a name is longer */
+        __u32 owner;  /* of the thread */
+        __u32 room;   /* that it takes of the owner's, in units */
         char levels[LEDGER_PATH_LEVELS][LEDGER_LEVEL_BYTES];
 } LedgerCgroup;
 
@@ -190,10 +199,46 @@ typedef struct MovedCounts {
         __u64 n_lost; /* threads that are not, or no longer, for want of room */
 } MovedCounts;
 
+/*
+ * Room is shared by owners, so that nobody fills a table for all. Root, to whom most of a host
+ * belongs, has at most half of it, another owner at most an eighth, which is what keeps a capture
+ * small; and the last quarter is for those with less than a sixteenth. What is refused is added to
+ * a row of the owner's own, for which there is always room. An owner with half of its share, and a
+ * table that is three quarters full, are reason to move rows into a file.
+ */
+static inline __u64 ledger_share(__u32 owner, __u64 room) {
+        return owner == 0 ? room / 2 : room / 8;
+}
+
+static inline int ledger_has_room(__u32 owner, __u64 of_owner, __u64 of_all, __u64 room) {
+        return of_owner <= ledger_share(owner, room) && of_all <= room &&
+               (of_all <= room / 4 * 3 || of_owner <= room / 16);
+}
+
+static inline int ledger_is_pressed(__u32 owner, __u64 of_owner, __u64 of_all, __u64 room) {
+        return of_owner >= ledger_share(owner, room) / 2 || of_all >= room / 4 * 3;
+}
+
+/* What one owner has in the tables. A place is taken by whom it has been given for ever. */
+typedef struct LedgerOwner {
+        __u64 uid; /* plus one; 0: the place is free */
+        __u64 n_rows, n_paths;
+} LedgerOwner;
+
+#define LEDGER_MAX_OWNERS 1024 /* a power of two; those beyond are one owner together */
+#define LEDGER_OWNER_TRIES 16  /* places that are looked at */
+#define LEDGER_OTHERS ((__u32) -1)
+/* Of both generations, and for ctprof's own. */
+#define LEDGER_OVERFLOW_ROWS (4 * (LEDGER_MAX_OWNERS + 1))
+
+static inline __u32 ledger_owner_place(__u32 uid, __u32 i) {
+        return (uid * 2654435761u + i) & (LEDGER_MAX_OWNERS - 1);
+}
+
 /* The upper half of a generation counts captures: they begin one, and so do folds in between. */
 #define LEDGER_CAPTURES(generation) ((generation) >> 32)
 
-/* One page that programs and captures share. */
+/* Memory that programs and captures share. */
 typedef struct LedgerControl {
         /* written when the programs were attached; 0: they are not */
         __u8 id[16];                           /* random */
@@ -211,9 +256,11 @@ typedef struct LedgerControl {
         __u64 n_marked, n_finished; /* threads whose last moments are to be added, and were */
         __u64 n_lost_marks;         /* threads for whose mark there was no memory */
         __u64 n_overflow_exits;
-        __u64 n_rows;    /* less those that folds removed */
-        __u64 n_cgroups; /* noted paths, likewise */
-        __u64 n_records; /* of this capture; those above LEDGER_MAX_RECORDS are lost */
+        __u64 n_rows;     /* less those that folds removed, and without rows for overflow */
+        __u64 n_paths;    /* units of noted paths, likewise */
+        __u64 n_records;  /* of this capture; those above LEDGER_MAX_RECORDS are lost */
+        __u64 is_calling; /* for a fold, which sets it to 0 */
+        LedgerOwner owners[LEDGER_MAX_OWNERS + 1]; /* the last one: of all others */
         MovedCounts moved;
 } LedgerControl;
 

@@ -31,7 +31,7 @@ LedgerControl control;
 enum { SCRATCH_OF_EXIT, SCRATCH_OF_SWITCH, SCRATCH_OF_FREE, _SCRATCH_MAX };
 
 typedef struct Scratch {
-        LedgerKey key;
+        LedgerKey key, place; /* see find_room() */
         LedgerValues values;
 } Scratch;
 
@@ -44,7 +44,7 @@ struct {
 
 struct {
         __uint(type, BPF_MAP_TYPE_HASH);
-        __uint(max_entries, LEDGER_MAX_ROWS);
+        __uint(max_entries, LEDGER_MAX_ROWS + LEDGER_OVERFLOW_ROWS);
         __uint(map_flags, BPF_F_NO_PREALLOC);
         __type(key, LedgerKey);
         __type(value, LedgerValues);
@@ -60,7 +60,7 @@ struct {
 
 struct {
         __uint(type, BPF_MAP_TYPE_HASH);
-        __uint(max_entries, LEDGER_MAX_CGROUPS);
+        __uint(max_entries, LEDGER_MAX_PATHS);
         __uint(map_flags, BPF_F_NO_PREALLOC);
         __type(key, __u64);
         __type(value, LedgerCgroup);
@@ -80,6 +80,12 @@ struct {
         __type(key, __u32);
         __type(value, LedgerOwn);
 } ledger_own SEC(".maps");
+
+/* Wakes the main process when a table fills. */
+struct {
+        __uint(type, BPF_MAP_TYPE_RINGBUF);
+        __uint(max_entries, 4096); /* or what a page has */
+} ledger_calls SEC(".maps");
 
 /* What has been added. */
 typedef struct Mark {
@@ -336,15 +342,10 @@ static __always_inline void lower_minimum(__u64 *place, __u64 value) {
         }
 }
 
-/* @n_exits: that are added; the rest of a life is none. */
-static __noinline LedgerValues *find_overflow(__u32 is_of_odd, __u64 n_exits) {
-        LedgerKey key = { .flags = LEDGER_OVERFLOW, .is_of_odd = is_of_odd };
-
-        __sync_fetch_and_add(&control.n_overflow_exits, n_exits);
-        return bpf_map_lookup_elem(&ledger_rows, &key);
-}
-
 static __always_inline void add_values(LedgerValues *row, const LedgerValues *values) {
+        raise_maximum(&row->grew_ns, values->grew_ns);
+        if (values->n_overflow)
+                __sync_fetch_and_add(&row->n_overflow, values->n_overflow);
         if (row->has != values->has)
                 row->has |= values->has;
         if (values->exits)
@@ -366,20 +367,107 @@ static __always_inline void add_values(LedgerValues *row, const LedgerValues *va
                 lower_minimum(&row->minima[i], values->minima[i]);
 }
 
+/* owners */
+
+/* The place of @uid among the owners, which is taken now where it is a new one. */
+static __noinline __u32 find_owner(__u32 uid) {
+        for (__u32 i = 0; i < LEDGER_OWNER_TRIES; i++) {
+                __u32 place = ledger_owner_place(uid, i);
+                __u64 id =
+                        __sync_val_compare_and_swap(&control.owners[place].uid, 0, (__u64) uid + 1);
+
+                if (id == 0 || id == (__u64) uid + 1)
+                        return place;
+        }
+        return LEDGER_MAX_OWNERS;
+}
+
+static __always_inline LedgerOwner *owner_at(__u32 place) {
+        asm volatile("" : "+r"(place)); /* the verifier does not know what the compiler does */
+        return &control.owners[place > LEDGER_MAX_OWNERS ? LEDGER_MAX_OWNERS : place];
+}
+
+/* Once: until a fold has begun, another call would say nothing new. */
+static __noinline int call_for_room(void) {
+        __u64 one = 1;
+
+        if (__sync_val_compare_and_swap(&control.is_calling, 0, 1) == 0)
+                (void) bpf_ringbuf_output(&ledger_calls, &one, sizeof(one), 0);
+        return 0;
+}
+
+static __noinline int take_room(__u32 uid, __u64 *of_owner, __u64 *of_all, __u64 n, __u64 room) {
+        __u64 own = __sync_fetch_and_add(of_owner, n) + n;
+        __u64 all = __sync_fetch_and_add(of_all, n) + n;
+
+        if (ledger_is_pressed(uid, own, all, room) && *(volatile __u64 *) &control.is_calling == 0)
+                (void) call_for_room();
+        if (ledger_has_room(uid, own, all, room))
+                return 1;
+        __sync_fetch_and_add(of_owner, -n);
+        __sync_fetch_and_add(of_all, -n);
+        return 0;
+}
+
+enum { ROW_IS_THERE, ROW_IS_NEW, ROW_IS_NEW_OVERFLOW };
+
+/* Whether there is now a row of @scratch's key and values. */
+static __always_inline int make_row(Scratch *scratch, __u32 place) {
+        LedgerOwner *owner = owner_at(place);
+
+        if (!take_room(scratch->key.owner, &owner->n_rows, &control.n_rows, 1, LEDGER_MAX_ROWS))
+                return 0;
+        if (bpf_map_update_elem(&ledger_rows, &scratch->key, &scratch->values, BPF_NOEXIST) == 0)
+                return 1;
+        /* Another CPU was faster, or there is no memory. */
+        __sync_fetch_and_add(&owner->n_rows, (__u64) -1);
+        __sync_fetch_and_add(&control.n_rows, (__u64) -1);
+        return 0;
+}
+
+/*
+ * Makes a row of @scratch's key and values, or leaves in @place the key of the one to which they
+ * are to be added. An owner's row for what finds no other is made when it is needed; that of all
+ * others is there from the start.
+ */
+static __noinline int find_room(Scratch *scratch) {
+        __u32 place = find_owner(scratch->key.owner);
+        LedgerKey *key = &scratch->place;
+
+        if (make_row(scratch, place))
+                return ROW_IS_NEW;
+        *key = scratch->key;
+        if (bpf_map_lookup_elem(&ledger_rows, key))
+                return ROW_IS_THERE;
+        scratch->values.n_overflow = scratch->values.exits;
+        __sync_fetch_and_add(&control.n_overflow_exits, scratch->values.exits);
+        __builtin_memset(key, 0, sizeof(*key));
+        key->flags = LEDGER_OVERFLOW | (scratch->key.flags & LEDGER_OF_SELF);
+        key->is_of_odd = scratch->key.is_of_odd;
+        key->owner = scratch->key.owner;
+        if (bpf_map_lookup_elem(&ledger_rows, key))
+                return ROW_IS_THERE;
+        if (place != LEDGER_MAX_OWNERS &&
+            bpf_map_update_elem(&ledger_rows, key, &scratch->values, BPF_NOEXIST) == 0)
+                return ROW_IS_NEW_OVERFLOW;
+        if (bpf_map_lookup_elem(&ledger_rows, key))
+                return ROW_IS_THERE;
+        key->flags = LEDGER_OVERFLOW;
+        key->owner = LEDGER_OTHERS;
+        return ROW_IS_THERE;
+}
+
 /* Adds to the row of @scratch's key; returns whether the row is new. */
-static __always_inline int add_to_row(Scratch *scratch) {
+static __always_inline int add_to_row(Scratch *scratch, __u64 now_ns) {
         LedgerValues *row = bpf_map_lookup_elem(&ledger_rows, &scratch->key);
 
+        scratch->values.born_ns = scratch->values.grew_ns = now_ns;
         if (!row) {
-                if (bpf_map_update_elem(&ledger_rows, &scratch->key, &scratch->values,
-                                        BPF_NOEXIST) == 0) {
-                        __sync_fetch_and_add(&control.n_rows, 1);
-                        return 1;
-                }
-                /* Another CPU was faster, or there is no room. */
-                row = bpf_map_lookup_elem(&ledger_rows, &scratch->key);
-                if (!row)
-                        row = find_overflow(scratch->key.is_of_odd, scratch->values.exits);
+                int made = find_room(scratch);
+
+                if (made != ROW_IS_THERE)
+                        return made == ROW_IS_NEW;
+                row = bpf_map_lookup_elem(&ledger_rows, &scratch->place);
         }
         if (row)
                 add_values(row, &scratch->values);
@@ -396,11 +484,12 @@ static __always_inline struct kernfs_node *parent_of(struct kernfs_node *node) {
         return bpf_core_field_exists(rcu->__parent) ? rcu->__parent : (void *) 0;
 }
 
-static __noinline int note_cgroup(struct task_struct *task) {
+static __noinline int note_cgroup(struct task_struct *task, __u32 uid) {
         __u32 zero = 0;
         LedgerCgroup *path = bpf_map_lookup_elem(&cgroup_scratch, &zero);
         struct kernfs_node *node, *parent;
-        __u64 id;
+        LedgerOwner *owner;
+        __u64 id, n_bytes = 0;
 
         if (!path || !task)
                 return 0;
@@ -419,13 +508,22 @@ static __noinline int note_cgroup(struct task_struct *task) {
                 n = bpf_probe_read_kernel_str(path->levels[i], LEDGER_LEVEL_BYTES, node->name);
                 if (n < 0 || n == LEDGER_LEVEL_BYTES)
                         path->is_cut = 1;
+                if (n > 0)
+                        n_bytes += n; /* with a NUL, for which there will be a slash */
                 path->n_levels = i + 1;
                 node = parent;
         }
         if (parent_of(node))
                 path->is_cut = 1;
+        path->owner = uid;
+        path->room = 1 + n_bytes / LEDGER_PATH_UNIT;
+        owner = owner_at(find_owner(uid));
+        if (!take_room(uid, &owner->n_paths, &control.n_paths, path->room, LEDGER_MAX_PATHS))
+                return 0;
         if (bpf_map_update_elem(&ledger_cgroups, &id, path, BPF_NOEXIST) == 0)
-                __sync_fetch_and_add(&control.n_cgroups, 1);
+                return 0;
+        __sync_fetch_and_add(&owner->n_paths, -(__u64) path->room);
+        __sync_fetch_and_add(&control.n_paths, -(__u64) path->room);
         return 0;
 }
 
@@ -457,6 +555,7 @@ static __always_inline void read_key(LedgerKey *key, struct task_struct *task, _
         (void) bpf_probe_read_kernel_str(key->process, sizeof(key->process), leader->comm);
         if (bpf_core_field_exists(task->cgroups))
                 key->cgroup = task->cgroups->dfl_cgrp->kn->id;
+        key->owner = read_owner(task);
         if (task->flags & PF_KTHREAD)
                 key->flags |= LEDGER_OF_KERNEL;
         if (is_own(task, now))
@@ -572,8 +671,8 @@ int BPF_PROG(add_exit, struct task_struct *task) {
         values->lives_ns = now - task->start_boottime;
         read_peaks(values, task);
         scratch->key.is_of_odd = generation & 1;
-        if (add_to_row(scratch) && bpf_core_field_exists(task->cgroups))
-                (void) note_cgroup(task);
+        if (add_to_row(scratch, now) && bpf_core_field_exists(task->cgroups))
+                (void) note_cgroup(task, scratch->key.owner);
         __sync_fetch_and_add(&control.n_exits, 1);
         if (*(volatile __u64 *) &control.is_recording)
                 record_exit(scratch, task, generation);
@@ -630,10 +729,11 @@ static __always_inline int add_rest(struct task_struct *task, __u32 scratch_inde
                         if (mark->is_young &&
                             LEDGER_CAPTURES(mark->generation) == LEDGER_CAPTURES(generation))
                                 scratch->values.young_run_ns = scratch->values.sums[LEDGER_RUN_NS];
-                        if (row)
+                        if (row) {
+                                scratch->values.grew_ns = bpf_ktime_get_boot_ns();
                                 add_values(row, &scratch->values);
-                        else
-                                (void) add_to_row(scratch);
+                        } else
+                                (void) add_to_row(scratch, bpf_ktime_get_boot_ns());
                 }
                 if (!mark->is_finished)
                         __sync_fetch_and_add(&control.n_finished, 1);

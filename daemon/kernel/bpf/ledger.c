@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/index.h"
@@ -26,7 +27,12 @@ struct Ledger {
         size_t n_rows, n_rows_allocated;
         Index index; /* of the rows by their keys */
         Index paths; /* of the file's rows that have a path, by their cgroups */
-        uint64_t n_lost, n_exits;
+        /* Of a fold: keys of the rows that go on growing, which have other rows' keys. */
+        LedgerKey *growing; /* owned */
+        size_t n_growing, n_growing_allocated;
+        Index growing_index;
+        Buffer path; /* room for one */
+        uint64_t n_lost, n_exits, n_folded, n_overflow;
         bool is_read;
 };
 
@@ -55,6 +61,9 @@ Ledger *ledger_free(Ledger *ledger) {
         free(ledger->rows);
         index_done(&ledger->index);
         index_done(&ledger->paths);
+        free(ledger->growing);
+        index_done(&ledger->growing_index);
+        buffer_done(&ledger->path);
         free(ledger);
         return NULL;
 }
@@ -102,6 +111,8 @@ static int add_row(Ledger *ledger, const LedgerKey *key, const LedgerValues *val
 
         plain.is_of_odd = 0;
         ledger->n_exits += values->exits;
+        ledger->n_folded += values->n_folded;
+        ledger->n_overflow += values->n_overflow;
         found = index_find(&ledger->index, bytes, key_of, ledger);
         if (found != INDEX_NONE) {
                 ledger_values_add(&ledger->rows[found].values, values);
@@ -129,9 +140,42 @@ static int add_file(Ledger *ledger) {
 
 static void forget_rows(Ledger *ledger) {
         ledger->n_rows = 0;
-        ledger->n_lost = ledger->n_exits = 0;
+        ledger->n_lost = ledger->n_exits = ledger->n_folded = ledger->n_overflow = 0;
         ledger->is_read = false;
         index_clear(&ledger->index);
+        ledger->n_growing = 0;
+        index_clear(&ledger->growing_index);
+}
+
+/* keys of rows that grow */
+
+static Span growing_key_of(const void *owner, size_t element) {
+        const Ledger *ledger = owner;
+
+        return (Span){ (const char *) &ledger->growing[element], sizeof(LedgerKey) };
+}
+
+static int note_growing(Ledger *ledger, const LedgerKey *key) {
+        LedgerKey plain = *key;
+        Span bytes = { (const char *) &plain, sizeof(plain) };
+        int r;
+
+        plain.is_of_odd = 0;
+        if (index_find(&ledger->growing_index, bytes, growing_key_of, ledger) != INDEX_NONE)
+                return 0;
+        r = ARRAY_RESERVE(ledger->growing, ledger->n_growing_allocated, ledger->n_growing + 1);
+        if (r == 0)
+                r = index_add(&ledger->growing_index, bytes, ledger->n_growing);
+        if (r == 0)
+                ledger->growing[ledger->n_growing++] = plain;
+        return r;
+}
+
+static bool is_growing(void *userdata, const LedgerKey *key) {
+        const Ledger *ledger = userdata;
+        Span bytes = { (const char *) key, sizeof(*key) };
+
+        return index_find(&ledger->growing_index, bytes, growing_key_of, ledger) != INDEX_NONE;
 }
 
 typedef struct RowBatch {
@@ -160,16 +204,20 @@ static int read_batch(int fd, RowBatch *batch, uint32_t *cursor, bool is_first, 
 }
 
 /*
- * The rows for what finds no other are never folded, nor removed: a full table would not take them
- * again.
+ * The rows for what finds no other are never removed: an owner has few, and those of all others
+ * must be there.
  */
-typedef enum RowChoice { ALL_ROWS, FOLDED_ROWS } RowChoice;
+typedef enum RowChoice { ALL_ROWS, FOLDED_ROWS, OVERFLOW_ROWS } RowChoice;
 
 static bool is_chosen(const LedgerKey *key, unsigned odd, RowChoice choice) {
-        return key->is_of_odd == odd && (choice == ALL_ROWS || !(key->flags & LEDGER_OVERFLOW));
+        bool is_overflow = (key->flags & LEDGER_OVERFLOW) != 0;
+
+        if (choice == OVERFLOW_ROWS)
+                return is_overflow;
+        return key->is_of_odd == odd && (choice == ALL_ROWS || !is_overflow);
 }
 
-/* Rows that rest: those of the odd or of the even generations. */
+/* Rows that rest: those of the odd or of the even generations. A fold notes what does not. */
 static int read_rows(Ledger *ledger, unsigned odd, RowChoice choice) {
         _cleanup_(freep) RowBatch *batch = calloc(1, sizeof(*batch));
         uint32_t cursor = 0, n = 0;
@@ -185,6 +233,8 @@ static int read_rows(Ledger *ledger, unsigned odd, RowChoice choice) {
                 for (uint32_t i = 0; r == 0 && i < n; i++)
                         if (is_chosen(&batch->keys[i], odd, choice))
                                 r = add_row(ledger, &batch->keys[i], &batch->values[i]);
+                        else if (choice == FOLDED_ROWS)
+                                r = note_growing(ledger, &batch->keys[i]);
         }
         return r;
 }
@@ -200,13 +250,58 @@ static int remove_key(int map_fd, const void *key) {
         return errno == ENOENT ? 0 : -errno;
 }
 
-/* Programs go on adding to the count. */
-static int remove_counted(int map_fd, const void *key, __u64 *count) {
-        int r = remove_key(map_fd, key);
+/* Programs go on adding to the count, and may have counted what they then did not add. */
+static void give_back(__u64 *count, uint64_t n) {
+        uint64_t old = load(count);
 
-        if (r > 0)
-                (void) __atomic_sub_fetch(count, 1, __ATOMIC_SEQ_CST);
+        while (!__atomic_compare_exchange_n(count, &old, old - MIN_OF(old, n), false,
+                                            __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+                ;
+}
+
+static LedgerOwner *find_owner(LedgerControl *control, uint32_t uid) {
+        for (uint32_t i = 0; i < LEDGER_OWNER_TRIES; i++) {
+                LedgerOwner *owner = &control->owners[ledger_owner_place(uid, i)];
+
+                if (load(&owner->uid) == (uint64_t) uid + 1)
+                        return owner;
+        }
+        return &control->owners[LEDGER_MAX_OWNERS];
+}
+
+static int remove_row(Ledger *ledger, const LedgerKey *key) {
+        LedgerControl *control = ledger->control;
+        int r = remove_key(ledger->objects->fds[TASK_OBJECT_ROWS], key);
+
+        if (r > 0) {
+                give_back(&find_owner(control, key->owner)->n_rows, 1);
+                give_back(&control->n_rows, 1);
+        }
         return MIN_OF(r, 0);
+}
+
+/* 0, or -ENOENT: it is not noted by programs; -errno. */
+static int read_cgroup(const Ledger *ledger, uint64_t id, LedgerCgroup *ret) {
+        union bpf_attr call = bpf_call_nothing();
+
+        call.map_fd = (uint32_t) ledger->objects->fds[TASK_OBJECT_CGROUPS];
+        call.key = (uintptr_t) &id;
+        call.value = (uintptr_t) ret;
+        return bpf_call(BPF_MAP_LOOKUP_ELEM, &call) < 0 ? -errno : 0;
+}
+
+static int remove_cgroup(Ledger *ledger, uint64_t id) {
+        LedgerControl *control = ledger->control;
+        LedgerCgroup cgroup;
+        int r = read_cgroup(ledger, id, &cgroup);
+
+        if (r == 0)
+                r = remove_key(ledger->objects->fds[TASK_OBJECT_CGROUPS], &id);
+        if (r > 0) {
+                give_back(&find_owner(control, cgroup.owner)->n_paths, cgroup.room);
+                give_back(&control->n_paths, cgroup.room);
+        }
+        return r == -ENOENT ? 0 : MIN_OF(r, 0);
 }
 
 /*
@@ -214,7 +309,6 @@ static int remove_counted(int map_fd, const void *key, __u64 *count) {
  * noted as a whole, or whose rows it put together under no cgroup.
  */
 static int remove_rows(Ledger *ledger, unsigned odd) {
-        LedgerControl *control = ledger->control;
         int r;
 
         forget_rows(ledger);
@@ -223,18 +317,13 @@ static int remove_rows(Ledger *ledger, unsigned odd) {
                 LedgerKey key = ledger->rows[i].key;
 
                 key.is_of_odd = odd;
-                r = remove_counted(ledger->objects->fds[TASK_OBJECT_ROWS], &key, &control->n_rows);
+                r = remove_row(ledger, &key);
                 if (r == 0 && key.cgroup != 0)
-                        r = remove_counted(ledger->objects->fds[TASK_OBJECT_CGROUPS], &key.cgroup,
-                                           &control->n_cgroups);
+                        r = remove_cgroup(ledger, key.cgroup);
         }
-        for (size_t i = 0; i < ledger_file_head(ledger->file)->n_rows && r == 0; i++) {
-                const __u64 *cgroup = &ledger_file_row(ledger->file, i)->key.cgroup;
-
+        for (size_t i = 0; i < ledger_file_head(ledger->file)->n_rows && r == 0; i++)
                 if (ledger_file_path(ledger->file, i).n > 0)
-                        r = remove_counted(ledger->objects->fds[TASK_OBJECT_CGROUPS], cgroup,
-                                           &control->n_cgroups);
-        }
+                        r = remove_cgroup(ledger, ledger_file_row(ledger->file, i)->key.cgroup);
         forget_rows(ledger);
         return r;
 }
@@ -379,6 +468,16 @@ int ledger_end(Ledger *ledger, const TaskTable *table) {
         return r;
 }
 
+int ledger_survey(Ledger *ledger) {
+        int r;
+
+        if (!has_programs(ledger))
+                return 0; /* all there is was read at the opening */
+        forget_rows(ledger);
+        r = add_file(ledger);
+        return r == 0 && ledger_is_kept(ledger) ? read_rows(ledger, 0, OVERFLOW_ROWS) : r;
+}
+
 bool ledger_is_read(const Ledger *ledger) {
         return ledger->is_read;
 }
@@ -445,16 +544,13 @@ static int path_in_file(const Ledger *ledger, uint64_t id, Buffer *path) {
 }
 
 int ledger_cgroup_path(const Ledger *ledger, uint64_t id, Buffer *path) {
-        union bpf_attr call = bpf_call_nothing();
         LedgerCgroup cgroup = {};
+        int r = has_programs(ledger) ? read_cgroup(ledger, id, &cgroup) : -ENOENT;
 
-        if (!has_programs(ledger))
+        if (r == -ENOENT)
                 return path_in_file(ledger, id, path);
-        call.map_fd = (uint32_t) ledger->objects->fds[TASK_OBJECT_CGROUPS];
-        call.key = (uintptr_t) &id;
-        call.value = (uintptr_t) &cgroup;
-        if (bpf_call(BPF_MAP_LOOKUP_ELEM, &call) < 0)
-                return errno == ENOENT ? path_in_file(ledger, id, path) : -errno;
+        if (r < 0)
+                return r;
         return cgroup.is_cut ? -ENOENT : append_levels(&cgroup, path);
 }
 
@@ -583,28 +679,44 @@ int ledger_take_moved(Ledger *ledger, MovedThread **ret, size_t *ret_n) {
 
 /* counts */
 
-static LedgerFileHead head_of_file(const Ledger *ledger) {
-        return ledger->file ? *ledger_file_head(ledger->file) : (LedgerFileHead){};
+uint64_t ledger_n_folded(const Ledger *ledger) {
+        return ledger->n_folded;
 }
 
-uint64_t ledger_n_folded(const Ledger *ledger) {
-        return head_of_file(ledger).n_folded_rows;
+int ledger_find_losses(const Ledger *ledger, LedgerLoss ret[static LEDGER_MAX_LOSSES],
+                       size_t *ret_n, uint64_t *ret_grew_ns) {
+        int r = ledger_rows_losses(ledger->rows, ledger->n_rows, ret, ret_n);
+
+        *ret_grew_ns = 0;
+        for (size_t i = 0; r == 0 && i < *ret_n; i++)
+                *ret_grew_ns = MAX_OF(*ret_grew_ns, ret[i].grew_ns);
+        return r;
 }
 
 uint64_t ledger_n_losses(const Ledger *ledger) {
-        return head_of_file(ledger).n_losses;
+        return ledger->file ? ledger_file_head(ledger->file)->n_losses : 0;
 }
 
 uint64_t ledger_n_overflow_exits(const Ledger *ledger) {
-        return load(&ledger->control->n_overflow_exits) + head_of_file(ledger).n_overflow_exits;
+        return ledger->n_overflow;
 }
 
 /* to make room */
 
-#define CROWD_CGROUPS (LEDGER_MAX_CGROUPS / 4 * 3)
-
 static bool is_crowded(const LedgerControl *control, uint64_t crowd) {
-        return load(&control->n_rows) >= crowd || load(&control->n_cgroups) >= CROWD_CGROUPS;
+        if (load(&control->n_rows) >= crowd ||
+            ledger_is_pressed(0, 0, load(&control->n_paths), LEDGER_MAX_PATHS))
+                return true;
+        for (size_t i = 0; i < ELEMENTSOF(control->owners); i++) {
+                const LedgerOwner *owner = &control->owners[i];
+                uint32_t uid =
+                        i < LEDGER_MAX_OWNERS ? (uint32_t) (load(&owner->uid) - 1) : LEDGER_OTHERS;
+
+                if (ledger_is_pressed(uid, load(&owner->n_rows), 0, LEDGER_MAX_ROWS) ||
+                    ledger_is_pressed(uid, load(&owner->n_paths), 0, LEDGER_MAX_PATHS))
+                        return true;
+        }
+        return false;
 }
 
 int ledger_is_crowded(int control_fd) {
@@ -613,8 +725,35 @@ int ledger_is_crowded(int control_fd) {
 
         if (!control)
                 return -errno;
-        r = is_crowded(control, LEDGER_FOLD_DEFAULTS.crowd);
+        r = load(&control->is_calling) != 0 || is_crowded(control, LEDGER_FOLD_DEFAULTS.crowd);
         (void) munmap(control, sizeof(*control));
+        return r;
+}
+
+uint64_t ledger_count_rows(int control_fd) {
+        LedgerControl *control = map_shared(control_fd, sizeof(*control), PROT_READ);
+        uint64_t n;
+
+        if (!control)
+                return 0;
+        n = load(&control->n_rows);
+        (void) munmap(control, sizeof(*control));
+        return n;
+}
+
+/* The first page of a ring says how far it was read, the second one how far it was written. */
+int ledger_hear_calls(int calls_fd) {
+        size_t page = (size_t) sysconf(_SC_PAGESIZE);
+        __u64 *read_to = map_shared(calls_fd, page, PROT_READ | PROT_WRITE);
+        __u64 *written_to = mmap(NULL, page, PROT_READ, MAP_SHARED, calls_fd, (off_t) page);
+        int r = read_to && written_to != MAP_FAILED ? 0 : -errno;
+
+        if (r == 0)
+                store(read_to, load(written_to));
+        if (read_to)
+                (void) munmap(read_to, page);
+        if (written_to != MAP_FAILED)
+                (void) munmap(written_to, page);
         return r;
 }
 
@@ -622,17 +761,33 @@ static int path_of(void *userdata, uint64_t cgroup, Buffer *path) {
         return ledger_cgroup_path(userdata, cgroup, path);
 }
 
-static int write_file(Ledger *ledger, size_t max_rows, int *ret_fd) {
+static size_t path_bytes(void *userdata, uint64_t cgroup) {
+        Ledger *ledger = userdata;
+
+        buffer_clear(&ledger->path);
+        return ledger_cgroup_path(ledger, cgroup, &ledger->path) == 0 ? ledger->path.n : 0;
+}
+
+static int write_file(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd) {
+        const LedgerCoarsening how = {
+                .max_rows = options->max_rows,
+                .idle_since_ns = options->idle_since_ns,
+                .path_bytes = path_bytes,
+                .is_elsewhere = is_growing,
+                .userdata = ledger,
+        };
         LedgerFileHead head = {
                 .origin = LEDGER_FROM_PROGRAMS,
                 .since_ns = ledger->control->ledger_since_ns,
                 .generation = load(&ledger->control->generation),
-                .n_folded_rows = ledger_n_folded(ledger),
         };
+        int r;
 
         memcpy(head.id, ledger->control->id, sizeof(head.id));
-        ledger_rows_coarsen(ledger->rows, &ledger->n_rows, max_rows, &head.n_folded_rows);
-        return ledger_file_write(&head, ledger->rows, ledger->n_rows, path_of, ledger, ret_fd);
+        r = ledger_rows_coarsen(ledger->rows, &ledger->n_rows, &how);
+        return r == 0 ? ledger_file_write(&head, ledger->rows, ledger->n_rows, path_of, ledger,
+                                          ret_fd)
+                      : r;
 }
 
 int ledger_fold(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd) {
@@ -641,11 +796,12 @@ int ledger_fold(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd) {
         int r;
 
         *ret_fd = -EBADF;
+        store(&control->is_calling, 0);
         forget_rows(ledger);
         r = wait_until_rest(ledger, (generation + 1) & 1);
         if (r == 0)
                 r = remove_filed(ledger);
-        if (r < 0 || !is_crowded(control, options->crowd))
+        if (r < 0 || !(options->is_forced || is_crowded(control, options->crowd)))
                 return r;
         store(&control->generation, generation + 1);
         r = wait_until_rest(ledger, generation & 1);
@@ -654,7 +810,7 @@ int ledger_fold(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd) {
         if (r == 0)
                 r = read_rows(ledger, generation & 1, FOLDED_ROWS);
         if (r == 0)
-                r = write_file(ledger, options->max_rows, ret_fd);
+                r = write_file(ledger, options, ret_fd);
         forget_rows(ledger);
         return r;
 }

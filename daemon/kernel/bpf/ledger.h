@@ -52,12 +52,16 @@ _must_check_ int ledger_end(Ledger *ledger, const TaskTable *table);
 /* Stops what ledger_begin() began, if ledger_end() will not be called. */
 void ledger_cancel(Ledger *ledger);
 
+/* Instead of both, and without a new generation: rows that tell what owners have lost. -errno. */
+_must_check_ int ledger_survey(Ledger *ledger);
+
 /* ledger_end() has returned 0 since the last ledger_begin(). */
 bool ledger_is_read(const Ledger *ledger);
 
 /* after ledger_end() */
 
 size_t ledger_n_rows(const Ledger *ledger);
+/* Borrowed; the others follow. */
 const LedgerRow *ledger_row(const Ledger *ledger, size_t index);
 /* Threads that ended during the capture, and are neither in the table nor in a row. */
 uint64_t ledger_n_lost(const Ledger *ledger);
@@ -83,8 +87,11 @@ typedef struct MovedThread {
  */
 _must_check_ int ledger_take_moved(Ledger *ledger, MovedThread **ret, size_t *ret_n);
 
-/* Rows that were put together with others to make room, since the ledger began. */
+/* Rows that were put together to make room, since the ledger began. */
 uint64_t ledger_n_folded(const Ledger *ledger);
+/* What owners have lost, largest first, and when any row that is none of a name last grew. */
+_must_check_ int ledger_find_losses(const Ledger *ledger, LedgerLoss ret[static LEDGER_MAX_LOSSES],
+                                    size_t *ret_n, uint64_t *ret_grew_ns);
 /* How often exits were lost without a number, since the ledger began. */
 uint64_t ledger_n_losses(const Ledger *ledger);
 /* Threads that found no row of their own, since the ledger began. */
@@ -94,20 +101,25 @@ uint64_t ledger_n_overflow_exits(const Ledger *ledger);
 
 /* Whether a table of the programs is so full that rows should be folded. -errno. */
 _must_check_ int ledger_is_crowded(int control_fd);
+/* Rows in these tables; 0 where that cannot be told. */
+uint64_t ledger_count_rows(int control_fd);
+/* Takes what programs have put into the ring of TASK_OBJECT_CALLS, so that it rests. -errno. */
+_must_check_ int ledger_hear_calls(int calls_fd);
 
 /*
  * Removes rows from the kernel's table that the file has; then, if the table is still crowded,
  * begins a generation, and returns a file that has the rows of the earlier file and those that rest
  * now. These are removed by the next call, which must borrow that file: so a job may die at any
  * moment, and the file may get lost, without any loss of rows. Calls go on until there is no file.
- * Not while a capture uses the ledger. @max_rows bounds the file (LEDGER_FILE_MAX_ROWS); tests take
- * less, and @crowd for the rows of a table that is crowded.
+ * Not while a capture uses the ledger.
  *
  * *ret_fd is the caller's, or negative. -ETIMEDOUT, -EBADMSG, -errno.
  */
 typedef struct LedgerFoldOptions {
-        uint64_t crowd;
-        size_t max_rows;
+        uint64_t crowd;         /* rows of a table that is crowded; tests take less */
+        size_t max_rows;        /* of the file: LEDGER_FILE_MAX_ROWS; tests take less */
+        uint64_t idle_since_ns; /* see ledger-rows.h */
+        bool is_forced;         /* whether or not it is crowded */
 } LedgerFoldOptions;
 
 #define LEDGER_FOLD_DEFAULTS                                               \

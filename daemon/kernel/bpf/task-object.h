@@ -20,6 +20,7 @@
         O(CGROUPS,       "cgroups")        /* map: id to LedgerCgroup */                           \
         O(MOVED,         "moved")          /* map: MovedLife to MovedEnd */                        \
         O(FOLDED,        "folded")         /* file: rows that were folded, see ledger-file.h */    \
+        O(CALLS,         "calls")          /* map: a ring in which programs call for a fold */     \
         O(EXIT,          "exit")           /* link: threads that exit */                           \
         O(FREE,          "free")           /* link: tasks that are freed */                        \
         O(SWITCH,        "switch")         /* link: threads that leave their CPU */                \

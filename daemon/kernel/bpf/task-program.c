@@ -117,7 +117,7 @@ static int refuse(int r, char *ret_reason) {
         return TASK_PROGRAM_E_REFUSED;
 }
 
-/* A CPU mask of the kernel has a bit for each CPU that can ever be there. */
+/* A CPU mask has a bit for each CPU that may ever be there; a ring has whole pages. */
 static int choose_sizes(struct task_bpf *skeleton) {
         int n = libbpf_num_possible_cpus();
 
@@ -125,7 +125,9 @@ static int choose_sizes(struct task_bpf *skeleton) {
                 return n;
         skeleton->rodata->n_cpus = (uint32_t) n;
         skeleton->rodata->n_affinity_bytes = ((uint32_t) n + 63) / 64 * 8;
-        return 0;
+        /* The smallest that the kernel takes. */
+        return bpf_map__set_max_entries(skeleton->maps.ledger_calls,
+                                        (uint32_t) sysconf(_SC_PAGESIZE));
 }
 
 static bool find_enumerator(const struct btf *types, const char *type_name, const char *name,
@@ -172,13 +174,16 @@ static int choose_ext_state(struct task_bpf *skeleton) {
 }
 
 /*
- * A full table takes no further row. Therefore the rows for what finds no room are made first.
+ * Owners get a row for what finds no room when it is needed; those for owners who are too many for
+ * that, and for want of memory, are made first.
  */
 static int make_overflow_rows(const struct task_bpf *skeleton) {
         static const LedgerValues none;
 
         for (uint32_t odd = 0; odd < 2; odd++) {
-                const LedgerKey key = { .flags = LEDGER_OVERFLOW, .is_of_odd = odd };
+                const LedgerKey key = { .flags = LEDGER_OVERFLOW,
+                                        .is_of_odd = odd,
+                                        .owner = LEDGER_OTHERS };
 
                 if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.ledger_rows), &key, &none,
                                         BPF_NOEXIST) < 0)
@@ -269,6 +274,7 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
                 { TASK_OBJECT_RECORDS, bpf_map__fd(skeleton->maps.ledger_records) },
                 { TASK_OBJECT_CGROUPS, bpf_map__fd(skeleton->maps.ledger_cgroups) },
                 { TASK_OBJECT_MOVED, bpf_map__fd(skeleton->maps.ledger_moved) },
+                { TASK_OBJECT_CALLS, bpf_map__fd(skeleton->maps.ledger_calls) },
                 { TASK_OBJECT_EXIT, link_fd(skeleton->links.add_exit) },
                 { TASK_OBJECT_FREE, link_fd(skeleton->links.free_task) },
                 { TASK_OBJECT_SWITCH, link_fd(skeleton->links.leave_cpu) },

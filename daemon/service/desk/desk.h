@@ -73,20 +73,23 @@ typedef struct Desk {
         Request *requests; /* all of them, linked by request.c */
         Recorder recorder;
         sd_event_source *turn;
+        sd_event_source *look;  /* borrowed: a timer that looks at tables of programs */
+        sd_event_source *calls; /* of programs whose tables fill; NULL: none are loaded */
         Lent *lent;
         Hung *hung;
         /* Why threads cannot be read through BPF; "" while that was not tried, or works. */
         char bpf_refusal[DESK_REFUSAL_BYTES];
         /* Why exits or waits are not counted; "" likewise. */
         char programs_refusal[DESK_REFUSAL_BYTES];
-        bool is_over;     /* the service ends: what becomes of its own requests tells nothing */
-        bool is_private;  /* serves one caller, with the privileges of that caller */
-        bool is_loading;  /* a request that loads programs exists: captures wait for it */
-        bool loads_none;  /* for as long as this process lives, as its settings said at the start */
-        bool is_folding;  /* a request that folds rows of the ledger exists */
-        bool is_cleaned;  /* the spool, or it will be before anything is added */
-        bool is_cleaning; /* a request to do so exists */
-        bool is_surveying; /* a request that fills the index exists */
+        bool is_over;    /* the service ends: what becomes of its own requests tells nothing */
+        bool is_private; /* serves one caller, with the privileges of that caller */
+        bool is_loading; /* a request that loads programs exists: captures wait for it */
+        bool loads_none; /* for as long as this process lives, as its settings said at the start */
+        bool is_folding; /* a request that folds rows of the ledger exists */
+        uint64_t folded_ns, aged_ns; /* when such a request last began; one for what is old */
+        bool is_cleaned;             /* the spool, or it will be before anything is added */
+        bool is_cleaning;            /* a request to do so exists */
+        bool is_surveying;           /* a request that fills the index exists */
 } Desk;
 
 /* The bounds of wire/limits.h, and none for the spool. */

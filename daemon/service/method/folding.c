@@ -2,9 +2,9 @@
 #include "service/method/folding.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -17,6 +17,14 @@
 
 /* One that folds the rows that rest, one for those that rest then, one that finds nothing to do. */
 #define MAX_RUNS 4u
+/*
+ * Who fills the table all the time gets no more than this of the CPU: until the next fold, what
+ * finds no room is added to a row of its owner.
+ */
+#define MIN_INTERVAL_NS NSEC_PER_SEC
+/* Rows that have not grown for an hour need not go at once, and a few of them do no harm. */
+#define AGING_INTERVAL_NS (600 * NSEC_PER_SEC)
+#define MIN_AGING_ROWS 512u
 
 static const char *const object_names[] = TASK_OBJECT_NAMES;
 static const char *const file_names[] = { "folded0", "folded1" }; /* in the vault */
@@ -24,21 +32,24 @@ static const char *const file_names[] = { "folded0", "folded1" }; /* in the vaul
 typedef struct Fold {
         Desk *desk;
         unsigned n_runs;
+        bool is_forced;
 } Fold;
 
 /* files */
 
-/* 0: there is none of that name. A fold begins a generation, so files have different ones. */
-static uint64_t generation_of(const Desk *desk, const char *name) {
+/* Zeroed: there is none of that name. */
+static LedgerFileHead head_of(const Desk *desk, const char *name) {
         _cleanup_(fd_closep) int fd = vault_lend(desk->vault, name);
         LedgerFileHead head;
 
-        return fd >= 0 && pread(fd, &head, sizeof(head), 0) == sizeof(head) ? head.generation : 0;
+        return fd >= 0 && pread(fd, &head, sizeof(head), 0) == sizeof(head) ? head
+                                                                            : (LedgerFileHead){};
 }
 
+/* A fold begins a generation, so files have different ones. */
 static const char *newest(const Desk *desk) {
-        uint64_t even = generation_of(desk, file_names[0]),
-                 odd = generation_of(desk, file_names[1]);
+        uint64_t even = head_of(desk, file_names[0]).generation,
+                 odd = head_of(desk, file_names[1]).generation;
 
         if (even == 0 && odd == 0)
                 return NULL;
@@ -46,6 +57,7 @@ static const char *newest(const Desk *desk) {
 }
 
 void folding_drop(Desk *desk) {
+        folding_unwatch(desk);
         for (size_t i = 0; i < ELEMENTSOF(file_names); i++)
                 vault_drop(desk->vault, file_names[i]);
 }
@@ -83,7 +95,11 @@ int folding_write(Request *request, JsonWriter *writer) {
 /* the request */
 
 static int write_order(Request *request, JsonWriter *writer) {
+        Fold *fold = request->state;
+
         request_begin_order(request, writer);
+        /* Once for rows of each generation. */
+        json_write_member_bool(writer, JOB_KEY_FORCED, fold->is_forced && fold->n_runs < 2);
         return folding_write(request, writer);
 }
 
@@ -130,6 +146,7 @@ static int method_fold(Request *request) {
                       : r;
 }
 
+/* What called meanwhile is heard with the next look. */
 static void fold_free(void *state) {
         Fold *fold = state;
 
@@ -137,26 +154,75 @@ static void fold_free(void *state) {
         free(fold);
 }
 
-static bool is_crowded(const Desk *desk) {
-        _cleanup_(fd_closep) int fd = vault_lend(desk->vault, object_names[TASK_OBJECT_CONTROL]);
+/* calls of programs */
 
-        return fd >= 0 && ledger_is_crowded(fd) > 0;
+/* There may have been several. */
+static int on_call(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Desk *desk = userdata;
+        uint64_t since_ns = desk_now_ns() - desk->folded_ns;
+        uint64_t delay_ns = MIN_INTERVAL_NS - MIN_OF(since_ns, MIN_INTERVAL_NS);
+
+        if (ledger_hear_calls(fd) < 0)
+                folding_unwatch(desk); /* looks go on */
+        (void) sd_event_source_set_time_relative(desk->look, delay_ns / NSEC_PER_USEC);
+        (void) sd_event_source_set_enabled(desk->look, SD_EVENT_ONESHOT);
+        return 0;
+}
+
+void folding_watch(Desk *desk) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+
+        if (desk->calls)
+                return;
+        fd = vault_lend(desk->vault, object_names[TASK_OBJECT_CALLS]);
+        if (fd < 0 || sd_event_add_io(sd_event_source_get_event(desk->turn), &desk->calls, fd,
+                                      EPOLLIN, on_call, desk) < 0)
+                return;
+        if (sd_event_source_set_io_fd_own(desk->calls, 1) < 0) {
+                folding_unwatch(desk);
+                return;
+        }
+        TAKE_FD(fd);
+        (void) sd_event_source_set_description(desk->calls, "folding-calls");
+}
+
+void folding_unwatch(Desk *desk) {
+        desk->calls = sd_event_source_disable_unref(desk->calls);
+}
+
+/* looks */
+
+/* Whether there are so many rows that those should go that are old, and when they last went. */
+static bool is_old(const Desk *desk, int control_fd) {
+        const char *file = newest(desk);
+        uint64_t n_rows = ledger_count_rows(control_fd);
+
+        if (file)
+                n_rows += head_of(desk, file).n_rows;
+        return n_rows >= MIN_AGING_ROWS && desk_now_ns() - desk->aged_ns >= AGING_INTERVAL_NS;
 }
 
 void folding_look(Desk *desk) {
         static const Method method = { JOB_METHOD_FOLD, method_fold, RECORD_NOTHING, false };
+        _cleanup_(fd_closep) int control_fd =
+                vault_lend(desk->vault, object_names[TASK_OBJECT_CONTROL]);
+        bool is_forced = control_fd >= 0 && is_old(desk, control_fd);
         Request *request;
         Fold *fold;
 
-        if (desk->is_folding || !is_crowded(desk))
+        folding_watch(desk);
+        if (desk->is_folding || control_fd < 0 || !(is_forced || ledger_is_crowded(control_fd) > 0))
                 return;
         fold = malloc(sizeof(*fold));
         if (!fold || request_new(desk, &method, NULL, NULL, &request) < 0) {
                 free(fold); /* there is another look soon */
                 return;
         }
-        *fold = (Fold){ .desk = desk };
+        *fold = (Fold){ .desk = desk, .is_forced = is_forced };
         request_keep(request, fold, fold_free);
         desk->is_folding = true;
+        desk->folded_ns = desk_now_ns();
+        if (is_forced)
+                desk->aged_ns = desk->folded_ns;
         request_settle(request, method_fold(request));
 }

@@ -15,6 +15,9 @@
 #include "service/desk/desk.h"
 #include "service/request/order.h"
 
+/* Listens to programs that were loaded: they call when a table fills. */
+void folding_watch(Desk *desk);
+void folding_unwatch(Desk *desk);
 /* Folds if there is need to, and if that is not going on already. */
 void folding_look(Desk *desk);
 /* Members of an order: the maps of the ledger and its file of rows, as far as they are there. */

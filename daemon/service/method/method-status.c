@@ -193,8 +193,8 @@ static void write_capture(const Request *request, JsonWriter *writer) {
         json_write_end(writer);
 }
 
-/* @sample: {threads, processes}, or empty when nothing was probed. */
-static int answer(Request *request, Span sources, Span sample) {
+/* @sample: {threads, processes}; @owners: [...]. Empty when nothing was probed. */
+static int answer(Request *request, Span sources, Span sample, Span owners) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
 
@@ -210,6 +210,13 @@ static int answer(Request *request, Span sources, Span sample) {
                 json_write_raw(&writer, sample);
         else
                 json_write_null(&writer);
+        if (owners.n > 0) {
+                json_write_key(&writer, "ended");
+                json_write_object(&writer);
+                json_write_key(&writer, "owners");
+                json_write_raw(&writer, owners);
+                json_write_end(&writer);
+        }
         write_spool(request, &writer);
         write_jobs(request, &writer);
         json_write_end(&writer);
@@ -220,7 +227,8 @@ static int answer(Request *request, Span sources, Span sample) {
 static int on_told(Request *request, Span frame) {
         _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         _cleanup_(buffer_done) Buffer sample = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
-        json_object *reply, *array, *looked_at;
+        _cleanup_(buffer_done) Buffer owners = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
+        json_object *reply, *array, *looked_at, *losses, *ledger;
         int r;
 
         memory_aid_done(&((StatusState *) request->state)->memory);
@@ -230,8 +238,14 @@ static int on_told(Request *request, Span frame) {
         r = message_append_object(&sources, array);
         if (r == 0 && json_object_object_get_ex(reply, JOB_KEY_SAMPLE, &looked_at))
                 r = message_append_object(&sample, looked_at);
+        if (!json_object_object_get_ex(reply, "ledger", &ledger))
+                ledger = reply; /* of a probe */
+        if (r == 0 && json_object_object_get_ex(ledger, JOB_KEY_OWNERS, &losses))
+                r = message_append_object(&owners, losses);
         json_object_put(reply);
-        return r == 0 ? answer(request, buffer_span(&sources), buffer_span(&sample)) : r;
+        return r == 0 ? answer(request, buffer_span(&sources), buffer_span(&sample),
+                               buffer_span(&owners))
+                      : r;
 }
 
 /* Status is called when something is wrong, so it answers even if the job failed. */
@@ -250,7 +264,7 @@ static int on_not_probed(Request *request, Span frame) {
         json_writer_init(&writer, &text);
         source_table_write_json(&writer, &sources);
         r = json_writer_finish(&writer);
-        return r == 0 ? answer(request, buffer_span(&text), (Span){}) : r;
+        return r == 0 ? answer(request, buffer_span(&text), (Span){}, (Span){}) : r;
 }
 
 /* The job looks in the way in which a capture that leaves the choice would. */

@@ -92,6 +92,7 @@ void task_aid_take(Request *request, Span frame) {
                 folding_drop(desk); /* of a ledger that was lost */
                 keep_objects(request, list);
                 task_aid_share_own(desk);
+                folding_watch(desk);
                 reason = json_object_object_get(reply, JOB_KEY_REASON);
                 if (json_object_is_type(reason, json_type_string))
                         (void) snprintf(desk->programs_refusal, sizeof(desk->programs_refusal),

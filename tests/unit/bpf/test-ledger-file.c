@@ -34,7 +34,7 @@ static const LedgerFileHead head = {
         .id = { 1, 2, 3 },
         .since_ns = 5,
         .generation = UINT64_C(7) << 32 | 1,
-        .n_folded_rows = 2,
+        .n_losses = 2,
 };
 
 START_TEST(what_is_written_is_read) {
@@ -48,7 +48,7 @@ START_TEST(what_is_written_is_read) {
         ck_assert_int_eq(ledger_file_open(fd, &file), 0);
         ck_assert_uint_eq(ledger_file_head(file)->n_rows, 3);
         ck_assert_uint_eq(ledger_file_head(file)->generation, head.generation);
-        ck_assert_uint_eq(ledger_file_head(file)->n_folded_rows, 2);
+        ck_assert_uint_eq(ledger_file_head(file)->n_losses, 2);
         ck_assert_mem_eq(ledger_file_head(file)->id, head.id, sizeof(head.id));
         for (size_t i = 0; i < 3; i++)
                 ck_assert_mem_eq(ledger_file_row(file, i), &rows[i], sizeof(LedgerRow));
@@ -106,52 +106,6 @@ START_TEST(what_is_no_such_file_is_refused) {
 }
 END_TEST
 
-static const char *name_of(const char name[static TASK_COMM_BYTES]) {
-        static char text[TASK_COMM_BYTES + 1];
-
-        (void) snprintf(text, sizeof(text), "%.*s", TASK_COMM_BYTES, name);
-        return text;
-}
-
-START_TEST(rows_that_do_not_fit_lose_what_tells_them_apart_step_by_step) {
-        LedgerRow rows[64];
-        uint64_t n_folded = 0, exits = 0;
-        size_t n = ELEMENTSOF(rows);
-        char name[TASK_COMM_BYTES];
-
-        for (unsigned i = 0; i < ELEMENTSOF(rows); i++) {
-                (void) snprintf(name, sizeof(name), "worker-%u:%u", i / 8u, i % 8u);
-                rows[i] = make_row(i % 2 ? "odd7" : "even77", name, i < 32 ? 1 : 2);
-        }
-        ledger_rows_coarsen(rows, &n, 64, &n_folded);
-        ck_assert_uint_eq(n, 64);
-        ck_assert_uint_eq(n_folded, 0);
-
-        ledger_rows_coarsen(rows, &n, 63, &n_folded);
-        ck_assert_uint_eq(n, 4); /* two processes, two cgroups */
-        ck_assert_uint_eq(n_folded, 60);
-        for (size_t i = 0; i < n; i++) {
-                ck_assert_str_eq(name_of(rows[i].key.thread), "worker-0:0");
-                ck_assert_uint_eq(rows[i].values.exits, 16);
-                ck_assert_uint_eq(rows[i].values.sums[LEDGER_RUN_NS], 16 * 7);
-        }
-        ck_assert_str_eq(name_of(rows[0].key.process), "even0");
-
-        ledger_rows_coarsen(rows, &n, 3, &n_folded);
-        ck_assert_uint_eq(n, 2);
-        ck_assert_uint_eq(rows[0].key.flags, LEDGER_NAMELESS);
-        ck_assert_str_eq(name_of(rows[0].key.thread), "");
-
-        rows[n++] = make_row("a", "a", 3);
-        ledger_rows_coarsen(rows, &n, 2, &n_folded);
-        ck_assert_uint_eq(n, 1);
-        ck_assert_uint_eq(rows[0].key.flags, LEDGER_OVERFLOW);
-        exits = rows[0].values.exits;
-        ck_assert_uint_eq(exits, 65);
-        ck_assert_uint_eq(n_folded, 64);
-}
-END_TEST
-
 START_TEST(a_file_is_bounded) {
         static LedgerRow rows[LEDGER_FILE_MAX_ROWS + 1];
         int fd = -EBADF;
@@ -168,7 +122,6 @@ int main(void) {
 
         tcase_add_test(tcase, what_is_written_is_read);
         tcase_add_test(tcase, what_is_no_such_file_is_refused);
-        tcase_add_test(tcase, rows_that_do_not_fit_lose_what_tells_them_apart_step_by_step);
         tcase_add_test(tcase, a_file_is_bounded);
         suite_add_tcase(suite, tcase);
         return check_main(suite);

@@ -8,6 +8,7 @@
 
 #include "check-main.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -502,7 +503,10 @@ END_TEST
 static int fold(uint64_t crowd, size_t max_rows) {
         int folded;
 
-        ck_assert_int_eq(ledger_fold(ledger, &(LedgerFoldOptions){ crowd, max_rows }, &folded), 0);
+        ck_assert_int_eq(ledger_fold(ledger,
+                                     &(LedgerFoldOptions){ .crowd = crowd, .max_rows = max_rows },
+                                     &folded),
+                         0);
         return folded;
 }
 
@@ -581,17 +585,137 @@ START_TEST(a_fold_keeps_every_row_and_empties_the_table) {
 END_TEST
 
 START_TEST(rows_that_a_file_has_no_room_for_lose_their_numbers) {
+        uint64_t n_exits = 0;
+        LedgerValues sum;
         int folded;
 
         run_named('h', 60);
         wait_until_finished();
         task_table_free(capture());
         expect_named('h', 60);
-        folded = fold_on(-EBADF, 20, 30);
-        ck_assert_uint_gt(ledger_n_folded(ledger), 0);
+        folded = fold_on(-EBADF, 20, 400); /* of which root has 50 */
         ck_assert_uint_lt(ledger_control(ledger)->n_rows, 20);
         task_table_free(capture());
-        ck_assert_uint_eq(find_dead("ledger-h0").exits, 60);
+        ck_assert_uint_gt(ledger_n_folded(ledger), 0);
+        sum = find_dead("ledger-h0");
+        ck_assert_uint_ge(sum.n_folded, 10);
+        for (unsigned i = 0; i < 60; i++) {
+                char name[TASK_COMM_BYTES];
+
+                (void) snprintf(name, sizeof(name), "ledger-h%u", i);
+                n_exits += i == 0 ? sum.exits : find_dead(name).exits;
+        }
+        ck_assert_uint_eq(n_exits, 60);
+        reopen(-EBADF);
+        (void) close(folded);
+}
+END_TEST
+
+/* owners */
+
+#define STRANGER 60001u
+
+static void *live_as_thread(void *name) {
+        (void) prctl(PR_SET_NAME, name);
+        return NULL;
+}
+
+/* Threads of a process of the user's, each of another name without digits. */
+static void run_of_user(uid_t uid, unsigned n_threads) {
+        pid_t pid = fork();
+        int status;
+
+        if (pid == 0) {
+                if (setresuid(uid, uid, uid) < 0)
+                        _exit(1);
+                for (unsigned i = 0; i < n_threads; i++) {
+                        char name[TASK_COMM_BYTES] = "ledger-o-aaa";
+                        pthread_t thread;
+
+                        for (unsigned k = 0, left = i; k < 3; k++, left /= 26)
+                                name[9 + k] = (char) ('a' + left % 26);
+                        if (pthread_create(&thread, NULL, live_as_thread, name) != 0)
+                                _exit(1);
+                        (void) pthread_join(thread, NULL);
+                }
+                _exit(0);
+        }
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert_int_eq(status, 0);
+}
+
+static LedgerValues find_owner(uint32_t uid, size_t *ret_n) {
+        LedgerValues sum = {};
+
+        *ret_n = 0;
+        for (size_t i = 0; i < ledger_n_rows(ledger); i++)
+                if (ledger_row(ledger, i)->key.owner == uid) {
+                        ledger_values_add(&sum, &ledger_row(ledger, i)->values);
+                        (*ret_n)++;
+                }
+        return sum;
+}
+
+/* As it is an hour later: time is what is told. */
+START_TEST(rows_that_are_old_are_folded_whether_or_not_there_is_room) {
+        LedgerFoldOptions options = LEDGER_FOLD_DEFAULTS;
+        LedgerValues sum;
+        size_t n = 0;
+        int folded = -EBADF;
+
+        run_of_user(STRANGER, 900);
+        task_table_free(capture());
+        sum = find_owner(STRANGER, &n);
+        ck_assert_uint_ge(n, 900);
+        ck_assert_uint_eq(sum.exits, 901);
+        options.idle_since_ns = UINT64_MAX;
+        /* Once for rows of each generation, and once to remove those. */
+        for (unsigned run = 0; run < 3; run++) {
+                int next;
+
+                options.is_forced = run < 2;
+                ck_assert_int_eq(ledger_fold(ledger, &options, &next), 0);
+                ck_assert_int_eq(next >= 0, run < 2);
+                if (next < 0)
+                        break;
+                reopen(next);
+                if (folded >= 0)
+                        (void) close(folded);
+                folded = next;
+        }
+        task_table_free(capture());
+        sum = find_owner(STRANGER, &n);
+        ck_assert_uint_eq(sum.exits, 901);
+        ck_assert_uint_le(n, ledger_rows_share(STRANGER, LEDGER_FILE_MAX_ROWS) / 4 + 1);
+        ck_assert_uint_ge(sum.n_folded, 300);
+        reopen(-EBADF);
+        (void) close(folded);
+}
+END_TEST
+
+/* Each has a row by its name; all those who found no place among the owners count as one. */
+START_TEST(owners_beyond_the_bound_are_one_together) {
+        const uint32_t first = 300000, n_uids = LEDGER_MAX_OWNERS + 100;
+        const LedgerControl *control = ledger_control(ledger);
+        uint64_t n_exits = 0;
+        size_t n;
+        int folded;
+
+        for (uint32_t uid = first; uid < first + n_uids; uid++)
+                run_of_user(uid, 0);
+        wait_until_finished();
+        task_table_free(capture());
+        for (uint32_t uid = first; uid < first + n_uids; uid++)
+                n_exits += find_owner(uid, &n).exits;
+        ck_assert_uint_eq(n_exits, n_uids);
+        ck_assert_uint_ge(control->owners[LEDGER_MAX_OWNERS].n_rows, 100);
+        folded = fold_on(-EBADF, 1, LEDGER_FILE_MAX_ROWS);
+        control = ledger_control(ledger);
+        ck_assert_uint_lt(control->owners[LEDGER_MAX_OWNERS].n_rows, 50);
+        task_table_free(capture());
+        for (uint32_t uid = first; uid < first + n_uids; uid++)
+                n_exits -= find_owner(uid, &n).exits;
+        ck_assert_uint_eq(n_exits, 0);
         reopen(-EBADF);
         (void) close(folded);
 }
@@ -683,6 +807,8 @@ int main(void) {
                 tcase_add_test(tcase, a_row_tells_its_cgroup);
                 tcase_add_test(tcase, a_fold_keeps_every_row_and_empties_the_table);
                 tcase_add_test(tcase, rows_that_a_file_has_no_room_for_lose_their_numbers);
+                tcase_add_test(tcase, rows_that_are_old_are_folded_whether_or_not_there_is_room);
+                tcase_add_test(tcase, owners_beyond_the_bound_are_one_together);
                 tcase_add_test(tcase, own_children_are_marked);
                 tcase_add_test(tcase, callers_are_marked_by_their_lives);
                 tcase_add_test(tcase, each_process_of_a_storm_is_there_once);

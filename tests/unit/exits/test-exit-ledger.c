@@ -78,7 +78,7 @@ static const LedgerRow *find(const ExitLedger *ledger, const char *process, cons
 
 START_TEST(a_message_of_a_real_kernel_becomes_a_row) {
         TaskstatsExit told = read_message("exit-process");
-        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 8);
+        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 64);
         uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE);
         const LedgerValues *values;
         const LedgerRow *row;
@@ -122,7 +122,7 @@ END_TEST
 /* What a struct of zeros does not tell is absent, not 0. */
 START_TEST(a_kernel_that_counts_little_has_little) {
         TaskstatsExit told = { .tid = 5, .stats = { .version = 8, .n_bytes = 328 } };
-        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 8);
+        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 64);
 
         take(ledger, &told, true);
         ck_assert_uint_eq(exit_ledger_table(ledger)->n_rows, 2);
@@ -149,7 +149,7 @@ static TaskstatsExit thread_of(const TaskstatsExit *from, pid_t tid, uint32_t tg
 
 START_TEST(a_thread_gets_the_name_of_its_process_from_a_later_message) {
         TaskstatsExit thread = read_message("exit-thread1"), leader = read_message("exit-process");
-        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 8);
+        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 64);
 
         take(ledger, &thread, false);
         ck_assert_uint_eq(exit_ledger_table(ledger)->n_rows, 1); /* it waits */
@@ -161,7 +161,7 @@ END_TEST
 
 START_TEST(a_thread_gets_the_name_of_its_process_from_an_earlier_message) {
         TaskstatsExit thread = read_message("exit-thread2"), leader = read_message("exit-process");
-        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 8);
+        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 64);
 
         take(ledger, &leader, true);
         take(ledger, &thread, true);
@@ -184,7 +184,7 @@ START_TEST(a_thread_gets_the_name_that_proc_has) {
         ck_assert_int_ge(fputs("a\nname\n", file), 0);
         ck_assert_int_eq(fclose(file), 0);
         proc_fd = open(root.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        ledger = make(proc_fd, 8);
+        ledger = make(proc_fd, 64);
         take(ledger, &thread, true);
         ck_assert_ptr_nonnull(find(ledger, "a\nname", "exit-thread"));
         (void) exit_ledger_free(ledger);
@@ -194,7 +194,7 @@ END_TEST
 START_TEST(a_name_that_nobody_knows_is_said_to_be_unknown) {
         TaskstatsExit thread = read_message("exit-thread1");
         TaskstatsExit old = thread_of(&thread, 7, 0, "of-an-old-kernel");
-        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 8);
+        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 64);
 
         take(ledger, &thread, false);
         ck_assert_ptr_null(find(ledger, "[unknown]", "exit-thread"));
@@ -226,7 +226,7 @@ END_TEST
 
 START_TEST(a_thread_that_waits_is_told_all_the_same) {
         TaskstatsExit thread = read_message("exit-thread1");
-        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 8);
+        _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 64);
         _cleanup_(ledger_file_freep) LedgerFile *file = NULL;
         _cleanup_(fd_closep) int fd = -EBADF;
 
@@ -322,55 +322,162 @@ END_TEST
 
 /* the table */
 
-static void add(ExitTable *table, const char *name) {
-        LedgerKey key = {};
+static void add(ExitTable *table, uint32_t owner, const char *name, uint64_t now_ns) {
+        LedgerKey key = { .owner = owner };
 
         memcpy(key.process, name, strlen(name));
-        exit_table_add(table, &key, &(LedgerValues){ .exits = 1, .lives_ns = 10 });
+        exit_table_add(table, &key,
+                       &(LedgerValues){ .exits = 1, .lives_ns = 10, .grew_ns = now_ns });
 }
 
-START_TEST(a_full_table_adds_what_finds_no_row_to_one) {
-        char name[TASK_COMM_BYTES];
+/* As many names as there are numbers, without any digit. */
+static void add_many(ExitTable *table, uint32_t owner, unsigned n, uint64_t now_ns) {
+        for (unsigned i = 0; i < n; i++) {
+                char name[TASK_COMM_BYTES] = "aaaa-";
+
+                for (unsigned k = 0, left = i; k < 4; k++, left /= 26)
+                        name[k] = (char) ('a' + left % 26);
+                add(table, owner, name, now_ns);
+        }
+}
+
+static uint64_t count_exits(const ExitTable *table, uint32_t owner) {
         uint64_t exits = 0;
+
+        for (size_t i = 0; i < table->n_rows; i++)
+                if (table->rows[i].key.owner == owner)
+                        exits += table->rows[i].values.exits;
+        return exits;
+}
+
+static size_t count_named(const ExitTable *table, uint32_t owner) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < table->n_rows; i++)
+                n += table->rows[i].key.owner == owner && table->rows[i].key.flags == 0;
+        return n;
+}
+
+static uint64_t count_overflow(const ExitTable *table, uint32_t owner) {
+        uint64_t n = 0;
+
+        for (size_t i = 0; i < table->n_rows; i++)
+                if (table->rows[i].key.owner == owner)
+                        n += table->rows[i].values.n_overflow;
+        return n;
+}
+
+/* Shares are an eighth, and root's is a half; the last quarter is for who has little. */
+START_TEST(who_fills_the_table_fills_it_for_nobody_else) {
         ExitTable table;
 
-        ck_assert_int_eq(exit_table_init(&table, 4), 0);
-        for (unsigned i = 0; i < 20; i++) {
-                (void) snprintf(name, sizeof(name), "name-%u", i % 10);
-                add(&table, name);
-        }
-        ck_assert_uint_eq(table.n_rows, 4);
-        ck_assert_uint_eq(table.rows[0].key.flags, LEDGER_OVERFLOW);
-        ck_assert_uint_eq(table.rows[0].values.exits, 14);
-        ck_assert_uint_eq(table.n_overflow_exits, 14);
-        for (size_t i = 1; i < table.n_rows; i++)
-                ck_assert_uint_eq(table.rows[i].values.exits, 2);
-        for (size_t i = 0; i < table.n_rows; i++)
-                exits += table.rows[i].values.exits;
-        ck_assert_uint_eq(exits, 20);
+        ck_assert_int_eq(exit_table_init(&table, 512), 0);
+        add_many(&table, 60001, 1000, 1);
+        ck_assert_uint_eq(count_named(&table, 60001), 64);
+        ck_assert_uint_eq(count_exits(&table, 60001), 1000);
+        ck_assert_uint_eq(count_overflow(&table, 60001), 1000 - 64);
+        add_many(&table, 0, 1000, 1);
+        ck_assert_uint_eq(count_named(&table, 0), 256);
+        for (uint32_t uid = 60002; uid < 60005; uid++)
+                add_many(&table, uid, 1000, 1);
+        add_many(&table, 1000, 30, 1);
+        ck_assert_uint_eq(count_named(&table, 1000), 30);
+        ck_assert_uint_eq(count_overflow(&table, 1000), 0);
+        ck_assert_uint_le(table.n_counted, 512);
         exit_table_done(&table);
 }
 END_TEST
 
-START_TEST(the_bound_of_the_table_is_that_of_the_file) {
-        char name[TASK_COMM_BYTES];
+START_TEST(a_table_recovers_from_a_storm) {
+        const uint64_t second = NSEC_PER_SEC, hour = 3600 * second;
         ExitTable table;
 
-        _Static_assert(EXIT_TABLE_MAX_ROWS <= LEDGER_FILE_MAX_ROWS, "a full table can be told");
         ck_assert_int_eq(exit_table_init(&table, EXIT_TABLE_MAX_ROWS), 0);
-        for (unsigned i = 0; i < EXIT_TABLE_MAX_ROWS + 5; i++) {
-                (void) snprintf(name, sizeof(name), "name-%u", i);
-                add(&table, name);
-        }
-        ck_assert_uint_eq(table.n_rows, EXIT_TABLE_MAX_ROWS);
-        ck_assert_uint_eq(table.n_overflow_exits, 6);
+        table.tidied_ns = second;
+        add_many(&table, 1000, 64, second);
+        add_many(&table, 60001, 30000, 2 * second);
+        ck_assert_uint_eq(count_named(&table, 60001), EXIT_TABLE_MAX_ROWS / 8);
+        exit_table_tidy(&table, 3 * second);
+        ck_assert_uint_lt(count_named(&table, 60001), EXIT_TABLE_MAX_ROWS / 16);
+        ck_assert_uint_eq(count_named(&table, 1000), 64);
+        ck_assert_uint_eq(count_exits(&table, 60001), 30000);
+
+        /* New names have rows again, and what has a row is found. */
+        add(&table, 60001, "zzzz", 4 * second);
+        add(&table, 60001, "zzzz", 4 * second);
+        add_many(&table, 1000, 64, 4 * second);
+        ck_assert_uint_eq(count_named(&table, 1000), 64);
+        ck_assert_uint_eq(count_exits(&table, 1000), 128);
+        ck_assert_uint_eq(count_overflow(&table, 60001), 30000 - EXIT_TABLE_MAX_ROWS / 8);
+
+        /* An hour later. */
+        exit_table_tidy(&table, 5 * second + hour);
+        ck_assert_uint_le(count_named(&table, 60001), EXIT_TABLE_MAX_ROWS / 64);
+        ck_assert_uint_eq(count_named(&table, 1000), 64);
+        ck_assert_uint_eq(count_exits(&table, 60001), 30002);
         exit_table_done(&table);
+}
+END_TEST
+
+START_TEST(owners_beyond_the_bound_share_a_row) {
+        uint64_t exits = 0;
+        ExitTable table;
+
+        _Static_assert(EXIT_TABLE_MAX_ROWS + LEDGER_OVERFLOW_ROWS / 2 <= LEDGER_FILE_MAX_ROWS,
+                       "a full table can be told");
+        ck_assert_int_eq(exit_table_init(&table, 64), 0);
+        for (uint32_t uid = 5000; uid < 5000 + LEDGER_MAX_OWNERS + 50; uid++)
+                add(&table, uid, "one", 1);
+        add(&table, 5000 + LEDGER_MAX_OWNERS + 7, "two", 1);
+        ck_assert_uint_gt(count_overflow(&table, LEDGER_OTHERS), 0);
+        ck_assert_uint_le(table.n_rows, 64 + LEDGER_MAX_OWNERS + 1);
+        for (size_t i = 0; i < table.n_rows; i++)
+                exits += table.rows[i].values.exits;
+        ck_assert_uint_eq(exits, LEDGER_MAX_OWNERS + 51);
+        exit_table_done(&table);
+}
+END_TEST
+
+START_TEST(subordinate_uids_belong_to_whom_they_were_lent) {
+        static const char subuid[] = "alice:100000:65536\n1002:165536:65536\nnobody-known:1:2\n"
+                                     "broken\nalice:x:1\nbob:231072:65536",
+                          passwd[] = "root:x:0:0:root:/root:/bin/sh\nalice:x:1001:1001::/:/bin/sh\n"
+                                     "bob:x:1003:1003::/:/bin/sh\n";
+        static const struct {
+                uint32_t uid, owner;
+        } all[] = {
+                { 0, 0 },         { 1, 1 },         { 1001, 1001 },     { 99999, 99999 },
+                { 100000, 1001 }, { 165535, 1001 }, { 165536, 1002 },   { 231071, 1002 },
+                { 231072, 1003 }, { 296607, 1003 }, { 296608, 296608 }, { UINT32_MAX, UINT32_MAX },
+        };
+        Subordinates subordinates = {};
+
+        ck_assert_int_eq(
+                subordinates_parse(&subordinates, SPAN_LITERAL(subuid), SPAN_LITERAL(passwd)), 0);
+        for (size_t i = 0; i < ELEMENTSOF(all); i++)
+                ck_assert_uint_eq(subordinates_find_owner(&subordinates, all[i].uid), all[i].owner);
+        subordinates_done(&subordinates);
+}
+END_TEST
+
+START_TEST(a_message_is_charged_to_its_uid) {
+        TaskstatsExit told = read_message("exit-process");
+        Subordinates lent = {};
+        ExitContext context = { .now_ns = BEGAN, .subordinates = &lent };
+        uint64_t uid;
+
+        ck_assert(taskstats_get(&told.stats, TASKSTATS_UID, &uid));
+        ck_assert_uint_eq(exit_record_of(&told, &context).key.owner, uid);
+        ck_assert_int_eq(subordinates_parse(&lent, SPAN_LITERAL("4321:0:4000000000"), (Span){}), 0);
+        ck_assert_uint_eq(exit_record_of(&told, &context).key.owner, 4321);
+        ck_assert_uint_eq(exit_record_of(&told, &context).values.grew_ns, BEGAN);
+        subordinates_done(&lent);
 }
 END_TEST
 
 START_TEST(what_is_told_is_the_ledger_with_its_losses) {
         TaskstatsExit told = read_message("exit-process");
-        ExitLedger *ledger = make(-EBADF, 8), *other = make(-EBADF, 8);
+        ExitLedger *ledger = make(-EBADF, 64), *other = make(-EBADF, 64);
         ExitBatch *batch = calloc(1, sizeof(*batch));
         LedgerFile *files[3];
         int fd;
@@ -422,8 +529,11 @@ int main(void) {
         tcase_add_test(names, a_name_that_nobody_knows_is_said_to_be_unknown);
         tcase_add_test(names, a_name_is_remembered_for_a_moment);
         tcase_add_test(names, a_thread_that_waits_is_told_all_the_same);
-        tcase_add_test(table, a_full_table_adds_what_finds_no_row_to_one);
-        tcase_add_test(table, the_bound_of_the_table_is_that_of_the_file);
+        tcase_add_test(table, who_fills_the_table_fills_it_for_nobody_else);
+        tcase_add_test(table, a_table_recovers_from_a_storm);
+        tcase_add_test(table, owners_beyond_the_bound_share_a_row);
+        tcase_add_test(table, subordinate_uids_belong_to_whom_they_were_lent);
+        tcase_add_test(table, a_message_is_charged_to_its_uid);
         tcase_add_test(table, what_is_told_is_the_ledger_with_its_losses);
         suite_add_tcase(suite, rows);
         suite_add_tcase(suite, names);

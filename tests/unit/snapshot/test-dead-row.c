@@ -2,12 +2,21 @@
 #include "check-main.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "document.h"
 
 static const Head head = { .format_version = 1 };
 
-static const LedgerSummary some_ledger = { 1, UINT64_MAX, 3, 4, 5, 6, 7 };
+static const LedgerSummary some_ledger = {
+        .generation = 1,
+        .exits = UINT64_MAX,
+        .unfinished = 3,
+        .folded_rows = 4,
+        .overflow_exits = 5,
+        .lost_marks = 6,
+        .lost_records = 7,
+};
 
 /* writing */
 
@@ -56,13 +65,23 @@ static Visited *pass_through(const DeadRow *row) {
         return visited;
 }
 
+#define LEDGER                                                              \
+        "{\"generation\":1,\"exits\":2,\"unfinished\":3,\"folded_rows\":4," \
+        "\"overflow_exits\":5,\"lost_marks\":6,\"lost_records\":7}"
+#define COUNTS "\"exits\",\"lives_ns\",\"accounted\",\"young\",\"young_run_ns\""
+#define DOCUMENT(ledger, dead)                                                                 \
+        "{\"formatVersion\":1,\"threads\":{\"columns\":[],\"rows\":[]},\"ledger\":" ledger "," \
+        "\"dead\":" dead "}"
+#define DEAD(columns, rows) DOCUMENT(LEDGER, "{\"columns\":[" columns "],\"rows\":[" rows "]}")
+
 /* columns */
 
 /* The columns as they are in files. A name that was ever written to disk never changes. */
 START_TEST(columns_are_names_then_counts_then_metrics) {
         static const char start[] =
                 "[\"pcomm\",\"comm\",\"cgroup\",\"kthread\",\"self\",\"exits\",\"lives_ns\","
-                "\"accounted\",\"young\",\"young_run_ns\",\"run_time_ns\",\"wait_time_ns\",";
+                "\"accounted\",\"young\",\"young_run_ns\",\"owner\",\"folded\","
+                "\"born_boottime_ns\",\"grew_boottime_ns\",\"run_time_ns\",\"wait_time_ns\",";
         JsonWriter json;
         Buffer columns;
         size_t n = 1;
@@ -78,7 +97,7 @@ START_TEST(columns_are_names_then_counts_then_metrics) {
         for (size_t i = 0; i < columns.n; i++)
                 n += columns.bytes[i] == ',';
         /* 64 sums that only grow, 2 of them of allocators; 17 maxima; 8 minima. */
-        ck_assert_uint_eq(n, 10 + 64 - 2 + 17 + 8);
+        ck_assert_uint_eq(n, 14 + 64 - 2 + 17 + 8);
         buffer_done(&columns);
 }
 END_TEST
@@ -169,13 +188,53 @@ START_TEST(counts_survive_apart_from_each_other) {
                 Visited *visited;
 
                 row.exits = 0;
+                row.has_owner = row.has_times = true;
                 *dead_column_count(&row, column) = UINT64_MAX;
                 visited = pass_through(&row);
                 for (DeadColumn other = _COLUMN_MAX; other < _DEAD_COLUMN_MAX; other++)
                         ck_assert_uint_eq(*dead_column_count(&visited->dead[0], other),
                                           other == column ? UINT64_MAX : 0);
+                ck_assert(visited->dead[0].has_owner && visited->dead[0].has_times);
                 visited_free(visited);
         }
+}
+END_TEST
+
+/* As in files of earlier versions, in which a row has no owner either. */
+START_TEST(what_came_later_may_be_absent) {
+        static const char *const columns[] = { "", ",\"owner\",\"folded\",\"grew_boottime_ns\"" },
+                                 *const cells[] = { "[1,2,3,4,5]", "[1,2,3,4,5,null,7,null]" };
+
+        for (size_t i = 0; i < ELEMENTSOF(columns); i++) {
+                char document[1024];
+                Visited *visited;
+
+                (void) snprintf(document, sizeof(document), DEAD(COUNTS "%s", "%s"), columns[i],
+                                cells[i]);
+                ck_assert_int_eq(document_read(span_of(document), &visited), SNAPSHOT_OK);
+                ck_assert(!visited->dead[0].has_owner && !visited->dead[0].has_times);
+                ck_assert(!visited->ledger.has_losses);
+                visited_free(visited);
+        }
+}
+END_TEST
+
+START_TEST(losses_of_owners_survive) {
+        LedgerSummary summary = some_ledger;
+        Visited *visited;
+        Buffer document;
+
+        summary.has_losses = true;
+        summary.folded_grew_boottime_ns = UINT64_MAX;
+        summary.n_losses = OWNER_LOSSES_MAX;
+        for (size_t i = 0; i < OWNER_LOSSES_MAX; i++)
+                summary.losses[i] =
+                        (OwnerLoss){ i % 2, i % 2 ? UINT32_MAX - i : 0, i, 2 * i, 3 * i };
+        write_document(&document, &summary, (Span){});
+        ck_assert_int_eq(document_read(buffer_span(&document), &visited), SNAPSHOT_OK);
+        ck_assert_mem_eq(&visited->ledger, &summary, sizeof(summary));
+        visited_free(visited);
+        buffer_done(&document);
 }
 END_TEST
 
@@ -239,15 +298,6 @@ START_TEST(a_ledger_survives) {
 END_TEST
 
 /* documents */
-
-#define LEDGER                                                              \
-        "{\"generation\":1,\"exits\":2,\"unfinished\":3,\"folded_rows\":4," \
-        "\"overflow_exits\":5,\"lost_marks\":6,\"lost_records\":7}"
-#define COUNTS "\"exits\",\"lives_ns\",\"accounted\",\"young\",\"young_run_ns\""
-#define DOCUMENT(ledger, dead)                                                                 \
-        "{\"formatVersion\":1,\"threads\":{\"columns\":[],\"rows\":[]},\"ledger\":" ledger "," \
-        "\"dead\":" dead "}"
-#define DEAD(columns, rows) DOCUMENT(LEDGER, "{\"columns\":[" columns "],\"rows\":[" rows "]}")
 
 START_TEST(columns_stand_in_any_order_and_others_are_skipped) {
         static const char document[] = DEAD(
@@ -362,6 +412,12 @@ static const struct {
         { DEAD(COUNTS, "[1,2,3.0,4,5]"), "dead, number 1, accounted: an integer from 0" },
         { DEAD(COUNTS, "[1,2,3,18446744073709551616,5]"), "dead, number 1, young: an integer" },
         { DEAD(COUNTS, "[1,2,3,4,[]]"), "dead, number 1, young_run_ns: an integer from 0" },
+        { DEAD(COUNTS ",\"owner\"", "[1,2,3,4,5,\"x\"]"), "dead, number 1, owner: an integer" },
+        { DEAD(COUNTS ",\"folded\"", "[1,2,3,4,5,-1]"), "dead, number 1, folded: an integer" },
+        { DOCUMENT("{\"owners\":{}}", "null"), "ledger: " },
+        { DOCUMENT("{\"owners\":[1]}", "null"), "ledger: at most 64 objects" },
+        { DOCUMENT("{\"owners\":[{}]}", "null"), "ledger: an owner of rows lacks a member" },
+        { DOCUMENT("{\"owners\":[{\"owner\":\"x\"}]}", "null"), "ledger: an owner is an integer" },
         { DEAD(COUNTS ",\"comm\"", "[1,2,3,4,5,6]"), "dead, number 1, comm: a string" },
         { DEAD(COUNTS ",\"kthread\"", "[1,2,3,4,5,0]"), "dead, number 1, kthread: true or" },
         { DEAD(COUNTS ",\"run_time_ns\"", "[1,2,3,4,5,-1]"), "dead, number 1, run_time_ns: " },
@@ -393,6 +449,8 @@ int main(void) {
         suite_add_tcase(suite, column);
         tcase_add_loop_test(row, every_metric_survives_at_its_extremes_and_alone, 0, _METRIC_MAX);
         tcase_add_test(row, counts_survive_apart_from_each_other);
+        tcase_add_test(row, what_came_later_may_be_absent);
+        tcase_add_test(document, losses_of_owners_survive);
         tcase_add_test(row, names_survive_whole_and_absent);
         tcase_add_test(row, a_row_that_does_not_fit_leaves_nothing);
         suite_add_tcase(suite, row);

@@ -401,8 +401,11 @@ END_TEST
 static const Exchange status_of[] = { { REPLIES(
         "{\"parameters\":{\"daemon\":{\"version\":\"0.1.0\",\"uptimeNs\":61000000000,\"uid\":0,"
         "\"capabilities\":[\"cap_net_admin\"]},\"sources\":" SOURCES
-        ",\"sample\":{\"threads\":3,\"processes\":1},\"spool\":{\"path\":\"/s\","
-        "\"snapshots\":2,\"bytes\":2048,\"maxBytes\":1073741824,\"keepFreeBytes\":0,"
+        ",\"sample\":{\"threads\":3,\"processes\":1},\"ended\":{\"owners\":[{\"owner\":60001,"
+        "\"folded_rows\":15,\"overflow_exits\":7,\"folded_grew_boottime_ns\":1},{\"owner\":null,"
+        "\"folded_rows\":1,\"overflow_exits\":0,\"folded_grew_boottime_ns\":1}]},"
+        "\"spool\":{\"path\":\"/"
+        "s\",\"snapshots\":2,\"bytes\":2048,\"maxBytes\":1073741824,\"keepFreeBytes\":0,"
         "\"freeBytes\":4096,\"freeFiles\":70,\"keepFreeFiles\":7},"
         "\"jobs\":{\"running\":1,\"waiting\":0}}}") } };
 
@@ -418,6 +421,10 @@ START_TEST(status_tells_how_the_daemon_is) {
         ck_assert_ptr_nonnull(strstr(ctl.out, "4.000KiB and 70 inodes are free there; 7 inodes"));
         ck_assert_ptr_nonnull(strstr(ctl.out,
                                      "jobs          1 running, 0 waiting\n"
+                                     "names lost    uid 60001: 15 rows of ended threads were put "
+                                     "together, 7 threads found none of their own\n"
+                                     "              others: 1 rows of ended threads were put "
+                                     "together, 0 threads found none of their own\n"
                                      "sources       tried on a sample, 3 threads of 1 process "
                                      "(ctprofd itself and process 1); a capture tries every "
                                      "thread\n\n"));

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * LedgerRows
+ *
+ * Rows of the ledger of the dead that somebody keeps in an array, and how they are made fewer. A
+ * ledger may only grow, so that no row is dropped: rows lose what tells them apart and become one.
+ *
+ * An owner has at most its share of rows, and where all of them do not fit, whoever has most gives
+ * way first. Of an owner's rows those go first that have not
+ * grown for longest. Rows become part of one in which numbers in names are 0, so that they stay in
+ * the group of their pattern; then of one for each cgroup; then of one without cgroup. A row is
+ * folded as a whole, with what the kernel's table has of it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "kernel/bpf/ledger-record.h"
+
+#define LEDGER_IDLE_NS UINT64_C(3600000000000)
+
+/* Of both generations: is_of_odd is 0. */
+typedef struct LedgerRow {
+        LedgerKey key;
+        LedgerValues values;
+} LedgerRow;
+
+typedef struct LedgerCoarsening {
+        size_t max_rows; /* of all owners together; shares are of that */
+        /* Rows that have not grown since are folded down to a quarter of their owner's share. */
+        uint64_t idle_since_ns;
+        /* Bytes of a cgroup's path, which count as rows do. NULL: there are no paths. */
+        size_t (*path_bytes)(void *userdata, uint64_t cgroup);
+        /* Parts of the row are elsewhere, where they grow: it stays. NULL: of no row. */
+        bool (*is_elsewhere)(void *userdata, const LedgerKey *key);
+        void *userdata;
+} LedgerCoarsening;
+
+/* Adds @from; all the rules of rows in one place. */
+void ledger_values_add(LedgerValues *values, const LedgerValues *from);
+
+/*
+ * Room that the rows of an owner may take in an array of at most @max_rows, whether or not there is
+ * more: each row makes captures longer. Root's are most of a host's.
+ */
+uint64_t ledger_rows_share(uint32_t owner, size_t max_rows);
+
+/*
+ * Changes the order of @rows. Says by n_folded of a row how many others it stands for. There is at
+ * least one row for each owner, and past that all owners have one together. -ENOMEM, and nothing
+ * has changed.
+ */
+_must_check_ int ledger_rows_coarsen(LedgerRow *rows, size_t *n, const LedgerCoarsening *how);
+
+/* What one owner has lost of its names. */
+typedef struct LedgerLoss {
+        uint32_t owner; /* LEDGER_OTHERS: of several */
+        uint64_t n_folded, n_overflow;
+        uint64_t grew_ns; /* when any of these rows last grew */
+} LedgerLoss;
+
+#define LEDGER_MAX_LOSSES 64u
+
+/* What rows tell of losses, largest first; past a bound, all others are the last. -ENOMEM. */
+_must_check_ int ledger_rows_losses(const LedgerRow *rows, size_t n,
+                                    LedgerLoss ret[static LEDGER_MAX_LOSSES], size_t *ret_n);
+
+/* The row stands for others, or for what found no row. */
+static inline bool ledger_key_is_folded(const LedgerKey *key) {
+        return (key->flags & (LEDGER_OVERFLOW | LEDGER_NAMELESS | LEDGER_NUMBERLESS)) != 0;
+}

@@ -407,13 +407,15 @@ static int analysis_write_host_changes(Analysis *analysis, JsonWriter *writer) {
 static void analysis_write_lives(const Analysis *analysis, JsonWriter *writer) {
         const Subject *subjects = analysis->call->subjects;
         LifeCounts lives = comparison_lives(analysis->comparison);
+        char folded[LOST_ROWS_BYTES];
 
         if (!comparison_wants_lives(analysis->comparison))
                 return;
         json_write_key(writer, "lives");
         life_counts_write_json(
                 writer, &lives,
-                subjects_loss_of_names(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]));
+                subjects_loss_of_names(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]),
+                subjects_lost_rows(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER], folded));
 }
 
 /* Work is known of threads whose run time both snapshots have: the first without says why. */
@@ -502,6 +504,7 @@ static void analysis_write_interval(const Analysis *analysis, Side side, const c
         const Subject *from = view_subjects_begin(analysis->call, side);
         const Subject *to = view_subjects_end(analysis->call, side);
         LifeCounts lives = comparison_lives_of(analysis->comparison, side);
+        char folded[LOST_ROWS_BYTES];
 
         json_write_key(writer, key);
         json_write_object(writer);
@@ -509,7 +512,8 @@ static void analysis_write_interval(const Analysis *analysis, Side side, const c
         analysis_write_side(writer, to, "after", "sourcesAfter");
         json_write_member_u64(writer, "elapsedNs", view_subjects_elapsed_ns(analysis->call, side));
         json_write_key(writer, "lives");
-        life_counts_write_json(writer, &lives, subjects_loss_of_names(from, to));
+        life_counts_write_json(writer, &lives, subjects_loss_of_names(from, to),
+                               subjects_lost_rows(from, to, folded));
         json_write_end(writer);
 }
 

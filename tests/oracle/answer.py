@@ -63,8 +63,8 @@ def shown(lives, *pair):
     if share_ledger(*pair):
         ended = Ended(*pair)
         ended.gone = [life for life in lives if life.after is None and not life.latest.own]
-        for side, snapshot in enumerate(pair):
-            ended.rows[side].extend(row for row in snapshot.dead if not row.own)
+        for side, rows in enumerate(pair[1].rows_since(pair[0])):
+            ended.rows[side].extend(row for row in rows if not row.own)
     return Window([life for life in lives if not life.latest.own], ended)
 
 

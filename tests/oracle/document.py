@@ -34,6 +34,7 @@ class Thread:
     kthread: bool
     own: bool  # of ctprof itself
     values: dict
+    uid: object = None
     doubted: set = dataclasses.field(default_factory=set)  # totals that cannot be right as they were read
 
     @property
@@ -55,6 +56,10 @@ class DeadRow:
     accounted: int
     young: int
     young_run_ns: int
+    owner: object  # uid; None: of many, or not known
+    folded: int  # how far rows were put together
+    born_ns: int
+    grew_ns: int
     values: dict
 
 
@@ -79,6 +84,8 @@ class Snapshot:
         self.ledger = self.document.get("ledger")
         self.dead = list(self._dead())
         self.moved = dict(self._moved())
+        self.lost_since = {}  # likewise: how many lost their names
+        self.joined = {}  # by an earlier snapshot: the rows of both as they stand in this one
 
     def _threads(self):
         for row in rows_of(self.document["threads"]):
@@ -86,13 +93,14 @@ class Snapshot:
             values["thread_count"] = 1
             yield Thread(row["tid"], row["tgid"], row["start_time_clock_ticks"], row.get("pcomm", ""),
                          row.get("comm", ""), row.get("cgroup", ""), row.get("kthread", False),
-                         row.get("self", False), values)
+                         row.get("self", False), values, row.get("uid") if "gid" in row else None)
 
     def _dead(self):
         for row in rows_of(self.document.get("dead") or {"rows": []}):
             counts = [row[name] for name in "exits lives_ns accounted young young_run_ns".split()]
             yield DeadRow(row.get("pcomm", ""), row.get("comm", ""), row.get("cgroup", ""), row.get("kthread", False),
-                          row.get("self", False), *counts, {name: row[name] for name in METRICS if name in row})
+                          row.get("self", False), *counts, row.get("owner"), row.get("folded", 0),
+                          row.get("born_boottime_ns", 0), row.get("grew_boottime_ns", 0), {name: row[name] for name in METRICS if name in row})
 
     def _moved(self):
         """(life, names) of threads that ended under others than a capture saw them with."""
@@ -100,6 +108,10 @@ class Snapshot:
             names = {"pcomm": row.get("pcomm", ""), "comm": row.get("comm", ""), "cgroup": row.get("cgroup", ""),
                      "kthread": row.get("kthread", False), "own": row.get("self", False)}
             yield (row["tid"], row["start_time_clock_ticks"]), names
+
+    def rows_since(self, before):
+        """Those of the ledger at both ends."""
+        return self.joined.get(before.path, (before.dead, self.dead))
 
     def host_rows(self, part, item):
         """{name of an item: {column: number}} of host_cpu, host_disk or host_network; None without that part."""

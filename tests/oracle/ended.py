@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What threads did between two snapshots that ended in between, from the ledgers of both."""
+from folded import tells_times
 from judge import TOTALS, Bound, early_ns
 from registry import METRICS
 
@@ -13,7 +14,7 @@ def share_ledger(before, after):
 def lost_names(before, after):
     """Rows were put together: their sums are known of all threads alone."""
     folded = [snapshot.document["ledger"]["folded_rows"] for snapshot in (before, after)]
-    return folded[0] != folded[1]
+    return folded[0] != folded[1] and not tells_times(before, after)
 
 
 def is_delay(name):
@@ -112,8 +113,8 @@ def total_of_ended(lives, before, after, name, kthread=None):
     if not share_ledger(before, after):
         return None
     parts = []
-    for snapshot, sign in ((after, 1), (before, -1)):
-        parts += [(row.values.get(name), sign) for row in snapshot.dead if row.exits and kthread in (None, row.kthread)]
+    for rows, sign in zip(after.rows_since(before), (-1, 1)):
+        parts += [(row.values.get(name), sign) for row in rows if row.exits and kthread in (None, row.kthread)]
     parts += [(life.before.values.get(name), -1) for life in lives
               if life.after is None and kthread in (None, life.before.kthread)]
     if None in [value for value, _ in parts]:
@@ -129,8 +130,9 @@ def coverage_of_ended(lives, before, after):
     unknown = {"endedNs": None, "bornAndEndedNs": None, "kernel": None, "stored": None}
     if not share_ledger(before, after):
         return unknown
-    young = sum(row.young_run_ns for row in after.dead if not row.kthread) - \
-        sum(row.young_run_ns for row in before.dead if not row.kthread)
+    rows = after.rows_since(before)
+    young = sum(row.young_run_ns for row in rows[1] if not row.kthread) - \
+        sum(row.young_run_ns for row in rows[0] if not row.kthread)
     users, stored = total("run_time_ns", False), [total("read_bytes"), total("write_bytes")]
     told = unknown | {"kernel": total("run_time_ns", True), "stored": None if None in stored else sum(stored)}
     return told if users is None or not 0 <= young <= users else \

@@ -5,6 +5,7 @@ import dataclasses
 import functools
 
 from ended import Ended, lost_names, share_ledger
+from folded import placed
 from judge import judge, judge_growth
 from reduce import LIMIT, reduced, values_of
 from registry import COUNTERS, DELAY_FAMILIES, METRICS
@@ -119,16 +120,26 @@ def share_waits(before, after):
     return None not in since and since[0] == since[1]
 
 
+def call_by_rows(lives, before, after):
+    """Who is gone is called by the names under which the later ledger has it."""
+    gone = sorted((life for life in lives if life.after is None), key=lambda life: (life.before.tgid, life.before.tid))
+    for life in gone:
+        life.before = dataclasses.replace(life.before, **after.moved.get(life.before.life, {}))
+    *rows, threads, after.lost_since[before.path] = placed(before, after, [life.before for life in gone])
+    after.joined[before.path] = rows
+    for life, thread in zip(gone, threads):
+        life.before = thread
+
+
 @functools.lru_cache(maxsize=4)
 def follow(before, after):
     """The life of each thread of either snapshot."""
     ignored = () if share_waits(before, after) else WAITS
     there, here = ({thread.life: thread for thread in copy.deepcopy(snapshot.threads)} for snapshot in (before, after))
     lives = [Life(there.get(life), here.get(life)) for life in dict.fromkeys([*there, *here])]
+    if share_ledger(before, after):
+        call_by_rows(lives, before, after)
     for life in lives:
-        if life.after is None and share_ledger(before, after):
-            # It is called by the names under which the ledger has it.
-            life.before = dataclasses.replace(life.before, **after.moved.get(life.before.life, {}))
         for thread in (life.before, life.after) if ignored else ():
             for name in ignored if thread else ():
                 thread.values.pop(name, None)
@@ -254,8 +265,8 @@ def all_ended(before, after):
     """Who ended, as one group, ctprof's own threads too."""
     ended = Ended(before, after)
     ended.gone = [life for life in follow(before, after) if life.after is None]
-    for side, snapshot in enumerate((before, after)):
-        ended.rows[side].extend(shared_waits(row, before, after) for row in snapshot.dead)
+    for side, rows in enumerate(after.rows_since(before)):
+        ended.rows[side].extend(shared_waits(row, before, after) for row in rows)
     return ended
 
 
@@ -264,7 +275,7 @@ def windows(before, after, axis):
     is_known = share_ledger(before, after)
     groups, ended, lives = {}, {}, follow(before, after)
     # A ledger without cgroups does not tell which of them who ended was in.
-    dead = [*before.dead, *after.dead] if is_known else []
+    dead = sum(map(list, after.rows_since(before)), []) if is_known else []
     is_unplaced = bool(dead) and not any(row.cgroup for row in dead)
     gone = [life for life in lives if life.after is None and not life.latest.own]
     for life in lives:
@@ -279,8 +290,8 @@ def windows(before, after, axis):
         groups.setdefault(key, []).append(life)
     if is_known and lost_names(before, after):
         is_known, ended = False, {}
-    for side, snapshot in enumerate((before, after) if is_known else ()):
-        for row in snapshot.dead:
+    for side, rows in enumerate(after.rows_since(before) if is_known else ()):
+        for row in rows:
             if not row.own:
                 row = shared_waits(row, before, after)
                 ended.setdefault(key_of_ended(row, axis), Ended(before, after)).rows[side].append(row)

@@ -6,6 +6,7 @@ where a caller spoils a value on purpose.
 """
 import json
 import random
+import re
 
 from registry import COUNTERS, METRICS
 
@@ -51,6 +52,7 @@ class Worker:
         self.tid, self.tgid, self.start = tid, tgid, start
         self.pcomm, self.comm, self.cgroup = names
         self.kthread = self.own = False
+        self.uid = rng.choice([0, 0, 1000, 1001])
         self.pace = rng.choice([0, 0.1, 0.5, 1])
         self.values = {name: 0 for name in COUNTERS}
         self.lacks = set()  # metrics that were not measured
@@ -107,7 +109,7 @@ class Worker:
 
     def row(self, without):
         cells = {"tid": self.tid, "tgid": self.tgid, "ppid": 1, "start_time_clock_ticks": self.start,
-                 "pcomm": self.pcomm, "comm": self.comm, "cgroup": self.cgroup, "uid": 0, "gid": 0,
+                 "pcomm": self.pcomm, "comm": self.comm, "cgroup": self.cgroup, "uid": self.uid, "gid": 0,
                  "kthread": self.kthread, "self": self.own}
         lacks = without | self.lacks
         values = {name: value for name, value in self.values.items() if name not in lacks}
@@ -117,6 +119,22 @@ class Worker:
         return {**cells, **values}
 
 
+COUNTS = "exits lives_ns accounted young young_run_ns".split()
+NAMELESS, OVERFLOW = "[ended, names folded]", "[ended without a row]"
+
+
+def added(row, more):
+    """Two rows of the dead as one."""
+    both = {"born": min(row["born"], more["born"]), "grew": max(row["grew"], more["grew"])}
+    for name in {**row, **more}:
+        values = row.get(name, 0), more.get(name, 0)
+        if name in COUNTS or name in COUNTERS:
+            both[name] = sum(values)
+        elif name in METRICS:
+            both[name] = max(values) if METRICS[name].rule != "MinFloor" or not all(values) else min(values)
+    return both
+
+
 class Ledger:
     """What threads did that ended, by their names."""
 
@@ -124,6 +142,7 @@ class Ledger:
         self.rng = rng
         self.id, self.since_ns = f"{rng.getrandbits(128):032x}", since_ns
         self.n_folded = 0  # rows
+        self.tells_times = rng.random() < 0.7
         self.has_cgroups = rng.random() < 0.75  # messages of taskstats have none
         self.generation = 0
         self.rows = {}
@@ -134,11 +153,16 @@ class Ledger:
         if self.has_cgroups and worker.seen - {worker.names} and self.rng.random() < 0.8:
             self.moved.append([worker.tid, worker.tgid, worker.start, *worker.names, worker.kthread, worker.own])
 
-    def enter(self, worker, lived_ns, is_young):
+    def enter(self, worker, lived_ns, is_young, now_ns):
         cgroup = worker.cgroup if self.has_cgroups else None
-        key = worker.pcomm, worker.comm, cgroup, worker.kthread, worker.own
+        key = worker.pcomm, worker.comm, cgroup, worker.kthread, worker.own, worker.uid, 0
         self.note(worker)
-        row = self.rows.setdefault(key, dict.fromkeys("exits lives_ns accounted young young_run_ns".split(), 0))
+        if self.tells_times and self.rng.random() < 0.05:  # there is no room
+            key = self.coarser(key, 3)
+        if not self.tells_times:
+            key = *key[:5], None, None
+        row = self.rows.setdefault(key, dict.fromkeys(COUNTS, 0) | {"born": now_ns, "grew": now_ns})
+        row["born"], row["grew"] = min(row["born"], now_ns), max(row["grew"], now_ns)
         row["exits"] += 1
         row["accounted"] += 1
         row["lives_ns"] += lived_ns
@@ -154,19 +178,51 @@ class Ledger:
             elif metric.is_extreme:
                 row[name] = max(had, value)
 
+    def coarser(self, key, level):
+        """The row that one becomes part of."""
+        pcomm, comm, cgroup, kthread, own, uid, _ = key
+        if level == 1:
+            return re.sub("[0-9]+", "0", pcomm), re.sub("[0-9]+", "0", comm), cgroup, kthread, own, uid, 1
+        if level == 2:
+            return NAMELESS, NAMELESS, cgroup, kthread, own, uid, 2
+        return OVERFLOW, OVERFLOW, None, None, own, uid if self.rng.random() < 0.9 else None, 3
+
+    def fold(self, now_ns):
+        """Makes room: takes the names of who has not ended for long, or those of one owner."""
+        rng = self.rng
+        if not self.tells_times:
+            return
+        uid, level = rng.choice([None, 0, 1000, 1001]), rng.choice([1, 1, 2, 2, 3])
+        for key in list(self.rows):
+            row = self.rows[key]
+            if key[-1] >= level or key[5] is None or (row["grew"] > now_ns - 20 * SECOND_NS if uid is None else key[5] != uid):
+                continue
+            if rng.random() < 0.3:
+                continue
+            target = self.coarser(key, level)
+            if target[5] is None:
+                target = *target[:4], False, None, 3
+            del self.rows[key]
+            self.n_folded += 1
+            self.rows[target] = added(self.rows[target], row) if target in self.rows else row
+
     def document(self, without):
         """The members of a document, and those of its end."""
-        counts = "exits lives_ns accounted young young_run_ns".split()
+        counts = COUNTS
         lacks = without | set(GROUPS_OF_COLUMNS["jemalloc"])
         names = [name for name, metric in METRICS.items() if name not in GROUPS_OF_COLUMNS["jemalloc"]
                  and (name in COUNTERS or metric.is_extreme)]
-        columns = ["pcomm", "comm", "cgroup", "kthread", "self", *counts, *names]
-        rows = [[*key, *(row[name] for name in counts), *(None if name in lacks else row.get(name) for name in names)]
-                for key, row in self.rows.items()]
+        columns = ["pcomm", "comm", "cgroup", "kthread", "self", "owner", "folded", "born_boottime_ns", "grew_boottime_ns",
+                   *counts, *names]
+        times = [(row["born"], row["grew"]) if self.tells_times else (None, None) for row in self.rows.values()]
+        rows = [[*key, *time, *(row[name] for name in counts), *(None if name in lacks else row.get(name) for name in names)]
+                for (key, row), time in zip(self.rows.items(), times)]
+        grew = max((row["grew"] for key, row in self.rows.items() if key[-1]), default=0)
+        losses = {"folded_grew_boottime_ns": grew, "owners": []} if self.tells_times else {}
         none = dict.fromkeys("unfinished overflow_exits lost_marks lost_records".split(), 0)
-        self.n_folded += self.rng.random() < 0.15
+        self.n_folded += not self.tells_times and self.rng.random() < 0.2
         exits = sum(row["exits"] for row in self.rows.values())
-        return ({"ledger": {"generation": self.generation, "exits": exits, "folded_rows": self.n_folded, **none},
+        return ({"ledger": {"generation": self.generation, "exits": exits, "folded_rows": self.n_folded, **none, **losses},
                  "dead": {"columns": columns, "rows": rows},
                  "moved": {"columns": MOVED, "rows": self.moved.copy()}},
                 {"ledgerId": self.id, "ledgerSinceBoottimeNs": self.since_ns})
@@ -235,6 +291,8 @@ class Host:
     def live(self, time_ns):
         """The host goes on for so long: everybody works, some are born, end, or change their names."""
         rng = self.rng
+        if self.ledger and rng.random() < 0.3:
+            self.ledger.fold(self.boottime_ns)
         begin_ns, self.boottime_ns = self.boottime_ns, self.boottime_ns + time_ns
         for worker in self.workers.values():
             worker.advance(time_ns)
@@ -248,6 +306,8 @@ class Host:
             self._flash(begin_ns)
         if rng.random() < 0.4:
             self._pose(begin_ns)
+        if self.ledger and rng.random() < 0.3:
+            self.ledger.fold(self.boottime_ns)
         if rng.random() < 0.1:
             self.ledger = Ledger(rng, self.boottime_ns)
             self.waits_since_ns = self.boottime_ns
@@ -276,12 +336,15 @@ class Host:
         if self.rng.random() < 0.15:
             self._rename(worker)
         if self.ledger:
-            self.ledger.enter(worker, max(0, end_ns - start_ns - self.rng.randrange(TICK_NS)), start_ns > self.captured_ns)
+            self.ledger.enter(worker, max(0, end_ns - start_ns - self.rng.randrange(TICK_NS)), start_ns > self.captured_ns,
+                              end_ns)
 
     def _pose(self, begin_ns):
         """One that has done much ends under the names of others that do little."""
         worker = self.workers.pop(self.rng.choice(sorted(self.workers)))
         worker.pcomm, worker.comm = "victim", "victim"
+        if self.rng.random() < 0.6:
+            worker.seen.clear()  # as of captures without programs
         for _ in range(20):
             self._flash(begin_ns, ("victim", "victim", worker.cgroup))
         self._enter(worker, self.boottime_ns)

@@ -182,6 +182,17 @@ static int print_unseen(const Lines *lines, const char *label, json_object *live
         return lines_print_buffer(lines, label, &line);
 }
 
+/* What lost its name stands in groups that say so. */
+static int print_folded(const Lines *lines, const char *label, json_object *lives) {
+        json_object *reason = cell_member(lives, "foldedReason");
+        _cleanup_(buffer_done) Buffer line = {};
+
+        if (!reason)
+                return 0;
+        cell_append_text(&line, reason);
+        return lines_print_buffer(lines, label, &line);
+}
+
 static HostSide host_side(json_object *host, json_object *coverage, json_object *interval) {
         return (HostSide){
                 .host = host,
@@ -200,6 +211,8 @@ static int print_interval(const Lines *lines, json_object *reply, bool verbose) 
                 r = host_lines_print(lines, &side, 1);
         if (r == 0)
                 r = print_unseen(lines, "ended", cell_member(reply, "lives"), coverage, verbose);
+        if (r == 0)
+                r = print_folded(lines, "ended", cell_member(reply, "lives"));
         if (r == 0)
                 r = limited_lines_print(lines, "limited", cell_member(reply, "limited"),
                                         verbose ? 0 : LIMITED_LINES);
@@ -232,6 +245,9 @@ static int print_intervals(const Lines *lines, json_object *reply, bool verbose)
                 r = print_unseen(lines, ended_labels[i],
                                  cell_member(cell_member(reply, keys[i]), "lives"),
                                  sides[i].coverage, verbose);
+        for (size_t i = 0; r == 0 && i < 2; i++)
+                r = print_folded(lines, ended_labels[i],
+                                 cell_member(cell_member(reply, keys[i]), "lives"));
         if (cell_length(cell_member(limited, "a")) > 0 &&
             cell_length(cell_member(limited, "b")) > 0)
                 max_lines /= 2;

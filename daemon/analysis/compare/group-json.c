@@ -114,7 +114,8 @@ bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned sid
         return false;
 }
 
-void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const char *reason) {
+void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const char *reason,
+                            const char *folded) {
         json_write_object(writer);
         json_write_member_u64(writer, "survived", lives->survived);
         json_write_member_u64(writer, "born", lives->born);
@@ -122,6 +123,8 @@ void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const c
         amount_write_json(writer, "bornAndEnded", lives->fleeting);
         if (reason)
                 json_write_member_text(writer, "endedReason", reason);
+        if (folded)
+                json_write_member_text(writer, "foldedReason", folded);
         json_write_end(writer);
 }
 
@@ -135,7 +138,7 @@ static Amount births_of(const LifeCounts *lives) {
 
 static void write_lives(JsonWriter *writer, const LifeCounts *lives) {
         json_write_key(writer, "lives");
-        life_counts_write_json(writer, lives, NULL);
+        life_counts_write_json(writer, lives, NULL, NULL);
         amount_write_json(writer, "exits", lives->exits);
         amount_write_json(writer, "births", births_of(lives));
 }
@@ -173,7 +176,7 @@ static void write_threads_of_intervals(JsonWriter *writer, const Group *group, u
         json_write_object(writer);
         for (unsigned i = 0; i < SIDES; i++) {
                 json_write_key(writer, interval_names[i]);
-                life_counts_write_json(writer, lives_of(group, i), NULL);
+                life_counts_write_json(writer, lives_of(group, i), NULL, NULL);
         }
         json_write_end(writer);
         write_two(writer, "exits", lives_of(group, 0)->exits, lives_of(group, 1)->exits);

@@ -52,8 +52,12 @@ size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side,
 /* At least one row is not hidden. */
 bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned side);
 
-/* Writes the object Lives of the interface. */
-void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const char *reason);
+/*
+ * Writes the object Lives of the interface: @reason says why what the ended did is in no
+ * group, and @folded what became of names that were lost; NULL: nothing.
+ */
+void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const char *reason,
+                            const char *folded);
 void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group, unsigned side);
 /* Writes the object OverviewRow of the interface. */
 void group_write_overview_json(JsonWriter *writer, const GroupLens *lens, const Group *group);

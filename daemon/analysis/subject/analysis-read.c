@@ -119,6 +119,7 @@ typedef struct ReadSide {
         JudgeTime time;
         bool lacks_waits;                  /* those of the two snapshots cannot be subtracted */
         const MovedList *moved;            /* of a window whose ledger takes part; else NULL */
+        DeadSpan *span;                    /* likewise */
         uint64_t implausible[_SOURCE_MAX]; /* values, by source */
 } ReadSide;
 
@@ -210,8 +211,10 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
                         drop_waits(&judged[i]);
         }
         /* What it had done by then is in the ledger under the names that it ended with. */
-        if (!after && at->moved)
+        if (!after && at->moved) {
                 moved_list_rename(at->moved, &judged[SIDE_BEFORE]);
+                dead_span_place_gone(at->span, &judged[SIDE_BEFORE]);
+        }
         if (before && after)
                 judge_life(times, &judged[SIDE_BEFORE], &judged[SIDE_AFTER]);
         else
@@ -226,12 +229,12 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
 
 static int read_dead(void *userdata, const DeadRow *row) {
         ReadSide *at = userdata;
-        DeadRow dead;
+        DeadRow dead = *row;
 
-        if (!at->lacks_waits)
-                return at->read->visitor->on_dead(at->read->userdata, at->side, row);
-        dead = *row;
-        drop_waits(&dead.sample);
+        if (!dead_span_place(at->span, at->side, &dead))
+                return 0;
+        if (at->lacks_waits)
+                drop_waits(&dead.sample);
         return at->read->visitor->on_dead(at->read->userdata, at->side, &dead);
 }
 
@@ -286,22 +289,31 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
                 .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
         };
         Subject *const subjects[SIDES] = { before, after };
+        DeadSpan span = {};
         ReadSide at[SIDES];
         MergeSide sides[SIDES];
         unsigned culprit = 0;
         int r;
 
-        r = has_ledger ? look_ahead(read, after) : 0;
+        r = has_ledger ? look_ahead(read, before) : 0;
+        if (r == 0 && has_ledger)
+                r = look_ahead(read, after);
+        if (r == 0 && has_ledger) {
+                span = subjects_dead_span(before, after);
+                r = dead_span_begin(&span);
+        }
         if (r != 0)
                 return r;
         for (unsigned i = 0; i < SIDES; i++) {
                 at[i] = read_side_of(read, (Side) i, subjects[i]);
                 at[i].moved = has_ledger ? &after->moved : NULL;
+                at[i].span = &span;
                 at[i].lacks_waits = !subjects_share_waits(before, after);
                 sides[i] = (MergeSide){ subjects[i], &visitor, &at[i] };
         }
         r = subject_merge(sides, read_life, at, &culprit);
         read->culprit = subjects[culprit];
+        after->n_rows_lost = span.n_lost;
         for (unsigned i = 0; i < SIDES && r == 0; i++)
                 subject_note_implausible(subjects[i], at[i].implausible);
         return r;

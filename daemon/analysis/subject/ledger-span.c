@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/subject/ledger-span.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool subjects_share_ledger(const Subject *before, const Subject *after) {
@@ -21,9 +22,41 @@ bool subjects_join_ledgers(Subject *before, Subject *after) {
         return same;
 }
 
+DeadSpan subjects_dead_span(const Subject *before, Subject *after) {
+        return (DeadSpan){
+                .before = &before->dead,
+                .after = &after->dead,
+                .is_known = before->ledger.has_losses && after->ledger.has_losses &&
+                            before->head.has_start_boottime,
+                .begin_ns = before->head.start_boottime_ns,
+                .grew_ns = after->ledger.folded_grew_boottime_ns,
+        };
+}
+
+const char *subjects_lost_rows(const Subject *before, const Subject *after,
+                               char ret_text[static LOST_ROWS_BYTES]) {
+        const LedgerSummary *ledger = &after->ledger;
+        size_t n;
+
+        if (!subjects_share_ledger(before, after) || after->n_rows_lost == 0)
+                return NULL;
+        n = (size_t) snprintf(ret_text, LOST_ROWS_BYTES,
+                              "to make room, the ledger of exits put rows together in between, and "
+                              "%llu lost their names",
+                              (unsigned long long) after->n_rows_lost);
+        for (size_t i = 0; i < MIN_OF(ledger->n_losses, (size_t) 3) && n < LOST_ROWS_BYTES; i++)
+                if (ledger->losses[i].has_owner)
+                        n += (size_t) snprintf(ret_text + n, LOST_ROWS_BYTES - n,
+                                               "%s uid %llu has lost %llu", i == 0 ? ":" : ",",
+                                               (unsigned long long) ledger->losses[i].owner,
+                                               (unsigned long long) ledger->losses[i].folded_rows);
+        return ret_text;
+}
+
 const char *subjects_loss_of_names(const Subject *before, const Subject *after) {
         if (!subjects_share_ledger(before, after) ||
-            before->ledger.folded_rows == after->ledger.folded_rows)
+            before->ledger.folded_rows == after->ledger.folded_rows ||
+            (before->ledger.has_losses && after->ledger.has_losses))
                 return NULL;
         return "the ledger of exits put rows together in between to make room, and lost their "
                "names";

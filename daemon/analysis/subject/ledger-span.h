@@ -13,6 +13,8 @@
 #include "analysis/account/coverage.h"
 #include "analysis/subject/subject.h"
 
+#define LOST_ROWS_BYTES 256
+
 /* The two snapshots have the same ledger of the dead. */
 bool subjects_share_ledger(const Subject *before, const Subject *after);
 /* One account of waits counted in both, since one moment. */
@@ -22,6 +24,11 @@ bool subjects_share_waits(const Subject *before, const Subject *after);
  * then. Call before the first pass. Returns whether they do.
  */
 bool subjects_join_ledgers(Subject *before, Subject *after);
+/* Where rows of the one ledger stand in that of the other. Call after a pass over each. */
+DeadSpan subjects_dead_span(const Subject *before, Subject *after);
+/* What is said of rows that lost their names in between, when both were read; NULL: none did. */
+const char *subjects_lost_rows(const Subject *before, const Subject *after,
+                               char ret_text[static LOST_ROWS_BYTES]);
 /*
  * Why what threads did that ended in between is not known by their names, although the two have one
  * ledger; NULL: it is known. Rows that were put together to make room stand under other names in

@@ -25,6 +25,7 @@
 #include "spool/snapshot-file.h"
 #include "analysis/host/host-totals.h"
 #include "analysis/group/side.h"
+#include "analysis/subject/dead-list.h"
 #include "analysis/subject/moved-list.h"
 
 enum {
@@ -51,6 +52,8 @@ typedef struct Subject {
         SourceTable sources;
         LedgerSummary ledger; /* zeroed: there is none */
         MovedList moved;
+        DeadList dead;        /* where it takes part */
+        uint64_t n_rows_lost; /* of an interval that ends with it: DeadSpan.n_lost */
 
         /* Set when reading failed, to distinguish it from an error of the visitor. */
         int read_error;

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/subject/dead-list.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/group/side.h"
+#include "base/array.h"
+#include "base/number.h"
+
+#define NAMELESS_NAME "[ended, names folded]"
+#define OVERFLOW_NAME "[ended without a row]"
+
+typedef struct OwnerGrowth {
+        uint64_t owner, grew_ns;
+} OwnerGrowth;
+
+struct ListedRow {
+        size_t key_at, n_key; /* in the bytes of all keys */
+        size_t pcomm_at, n_pcomm, comm_at, n_comm, cgroup_at, n_cgroup;
+        bool has_owner, has_cgroup;
+        uint64_t owner, folded, born_ns, grew_ns;
+        uint64_t exits;
+        uint64_t n_taken; /* threads of earlier rows that were taken out of it */
+};
+
+void dead_list_done(DeadList *list) {
+        free(list->rows);
+        free(list->owners);
+        buffer_done(&list->keys);
+        index_done(&list->index);
+        *list = (DeadList){ .rows = NULL };
+}
+
+static Span key_of(const void *owner, size_t element) {
+        const DeadList *list = owner;
+        const ListedRow *row = &list->rows[element];
+
+        return (Span){ list->keys.bytes + row->key_at, row->n_key };
+}
+
+/* What tells a row from all others of its ledger. */
+typedef struct RowKey {
+        bool has_owner, kthread, self;
+        uint64_t owner, folded;
+        Span pcomm, comm, cgroup;
+} RowKey;
+
+static RowKey key_of_row(const DeadRow *row) {
+        const ThreadSample *sample = &row->sample;
+
+        return (RowKey){
+                .has_owner = row->has_owner,
+                .kthread = sample->has_kthread && sample->kthread,
+                .self = sample->self,
+                .owner = row->has_owner ? row->owner : 0,
+                .folded = row->has_times ? row->folded : 0,
+                .pcomm = sample->pcomm,
+                .comm = sample->comm,
+                .cgroup = sample->cgroup,
+        };
+}
+
+static int append_key(Buffer *bytes, const RowKey *key) {
+        const Span names[] = { key->pcomm, key->comm, key->cgroup };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                (void) buffer_append_format(bytes, "%zu,", names[i].n);
+                (void) buffer_append(bytes, names[i].bytes, names[i].n);
+        }
+        return buffer_append_format(bytes, "%d%d%d%d,%llu,%llu", key->has_owner, key->kthread,
+                                    key->self, key->cgroup.bytes != NULL,
+                                    (unsigned long long) key->owner,
+                                    (unsigned long long) key->folded);
+}
+
+static size_t find(const DeadList *list, const RowKey *key) {
+        _cleanup_(buffer_done) Buffer bytes = {};
+
+        if (append_key(&bytes, key) != 0)
+                return INDEX_NONE;
+        return index_find(&list->index, buffer_span(&bytes), key_of, list);
+}
+
+static int keep(DeadList *list, Span name, size_t *ret_at, size_t *ret_n) {
+        *ret_at = list->keys.n;
+        *ret_n = name.n;
+        return name.n > 0 ? buffer_append(&list->keys, name.bytes, name.n) : 0;
+}
+
+int dead_list_add(DeadList *list, const DeadRow *row) {
+        const ThreadSample *sample = &row->sample;
+        const RowKey key = key_of_row(row);
+        ListedRow added = {
+                .key_at = list->keys.n,
+                .has_owner = row->has_owner,
+                .has_cgroup = sample->cgroup.bytes != NULL,
+                .owner = key.owner,
+                .folded = key.folded,
+                .born_ns = row->has_times ? row->born_boottime_ns : 0,
+                .grew_ns = row->has_times ? row->grew_boottime_ns : 0,
+                .exits = row->exits,
+        };
+        int r;
+
+        if (find(list, &key) != INDEX_NONE)
+                return 0;
+        r = append_key(&list->keys, &key);
+        added.n_key = list->keys.n - added.key_at;
+        if (r == 0)
+                r = keep(list, sample->pcomm, &added.pcomm_at, &added.n_pcomm);
+        if (r == 0)
+                r = keep(list, sample->comm, &added.comm_at, &added.n_comm);
+        if (r == 0)
+                r = keep(list, sample->cgroup, &added.cgroup_at, &added.n_cgroup);
+        if (r == 0)
+                r = ARRAY_RESERVE(list->rows, list->n_allocated, list->n + 1);
+        if (r != 0)
+                return r;
+        list->rows[list->n] = added;
+        r = index_add(&list->index, key_of(list, list->n), list->n);
+        list->n += r == 0;
+        return r;
+}
+
+/* intervals */
+
+static int compare_owners(const void *a, const void *b) {
+        const OwnerGrowth *x = a, *y = b;
+
+        return (x->owner > y->owner) - (x->owner < y->owner);
+}
+
+/* Each owner is there once, with the latest growth of any row. */
+static int find_growths(DeadList *list) {
+        size_t n = 0;
+
+        free(list->owners);
+        list->n_owners = 0;
+        list->others_grew_ns = 0;
+        list->owners = calloc(list->n + 1, sizeof(*list->owners));
+        if (!list->owners)
+                return -ENOMEM;
+        for (size_t i = 0; i < list->n; i++) {
+                const ListedRow *row = &list->rows[i];
+
+                if (row->folded == DEAD_OWN)
+                        continue;
+                if (row->has_owner)
+                        list->owners[n++] = (OwnerGrowth){ row->owner, row->grew_ns };
+                else
+                        list->others_grew_ns = MAX_OF(list->others_grew_ns, row->grew_ns);
+        }
+        if (n > 1)
+                qsort(list->owners, n, sizeof(*list->owners), compare_owners);
+        for (size_t i = 0; i < n; i++) {
+                OwnerGrowth *last = list->n_owners > 0 ? &list->owners[list->n_owners - 1] : NULL;
+
+                if (last && last->owner == list->owners[i].owner)
+                        last->grew_ns = MAX_OF(last->grew_ns, list->owners[i].grew_ns);
+                else
+                        list->owners[list->n_owners++] = list->owners[i];
+        }
+        return 0;
+}
+
+int dead_span_begin(DeadSpan *span) {
+        span->n_lost = 0;
+        for (size_t i = 0; i < span->after->n; i++)
+                span->after->rows[i].n_taken = 0;
+        return span->is_known ? find_growths(span->after) : 0;
+}
+
+/* When something was last added to a row that was put together, and has or may have @key's. */
+static uint64_t last_growth(const DeadSpan *span, const RowKey *key) {
+        const OwnerGrowth wanted = { .owner = key->owner };
+        const DeadList *list = span->after;
+        const OwnerGrowth *own = NULL;
+
+        if (span->grew_ns <= span->begin_ns)
+                return span->grew_ns;
+        if (key->has_owner && list->n_owners > 0)
+                own = bsearch(&wanted, list->owners, list->n_owners, sizeof(*list->owners),
+                              compare_owners);
+        return own ? MAX_OF(own->grew_ns, list->others_grew_ns) : list->others_grew_ns;
+}
+
+#define NAME_BYTES 256
+
+/* A name as rows have it that differed in numbers. */
+static Span without_numbers(Span name, char text[static NAME_BYTES]) {
+        bool in_number = false;
+        size_t n = 0;
+
+        for (size_t i = 0; i < name.n && n < NAME_BYTES; i++) {
+                bool is_digit = name.bytes[i] >= '0' && name.bytes[i] <= '9';
+
+                if (!is_digit)
+                        text[n++] = name.bytes[i];
+                else if (!in_number)
+                        text[n++] = '0';
+                in_number = is_digit;
+        }
+        return (Span){ text, n };
+}
+
+/* Whether it can have taken in a row of @exits threads since. */
+static bool has_room(const DeadSpan *span, size_t at, const RowKey *key, uint64_t exits) {
+        size_t earlier = find(span->before, key);
+        const ListedRow *row = &span->after->rows[at];
+        uint64_t had = earlier == INDEX_NONE ? 0 : span->before->rows[earlier].exits;
+
+        return row->exits >= number_add_saturating(number_add_saturating(had, row->n_taken), exits);
+}
+
+/* The row of the later ledger that has what the row of @key had; NULL: none is found. */
+static ListedRow *find_target(const DeadSpan *span, const RowKey *key, uint64_t exits) {
+        const Span nameless = SPAN_LITERAL(NAMELESS_NAME), overflow = SPAN_LITERAL(OVERFLOW_NAME);
+        char process[NAME_BYTES], thread[NAME_BYTES];
+        RowKey targets[4] = { *key, *key, *key, *key };
+
+        targets[0].folded = DEAD_NUMBERLESS;
+        targets[0].pcomm = without_numbers(key->pcomm, process);
+        targets[0].comm = without_numbers(key->comm, thread);
+        targets[1].folded = DEAD_NAMELESS;
+        targets[1].pcomm = targets[1].comm = nameless;
+        targets[2] = (RowKey){ .has_owner = key->has_owner,
+                               .owner = key->owner,
+                               .self = key->self,
+                               .folded = DEAD_OVERFLOW,
+                               .pcomm = overflow,
+                               .comm = overflow };
+        targets[3] = targets[2];
+        targets[3].has_owner = targets[3].self = false;
+        targets[3].owner = 0;
+        for (size_t i = 0; i < ELEMENTSOF(targets); i++) {
+                size_t at = targets[i].folded > key->folded ? find(span->after, &targets[i])
+                                                            : INDEX_NONE;
+
+                if (at != INDEX_NONE && has_room(span, at, &targets[i], exits))
+                        return &span->after->rows[at];
+        }
+        return NULL;
+}
+
+static Span name_at(const DeadList *list, size_t at, size_t n) {
+        return (Span){ n > 0 ? list->keys.bytes + at : "", n };
+}
+
+static void call(ThreadSample *sample, const DeadList *list, const ListedRow *row) {
+        sample->pcomm = name_at(list, row->pcomm_at, row->n_pcomm);
+        sample->comm = name_at(list, row->comm_at, row->n_comm);
+        sample->cgroup =
+                row->has_cgroup ? name_at(list, row->cgroup_at, row->n_cgroup) : (Span){ NULL, 0 };
+        if (row->folded == DEAD_OVERFLOW)
+                sample->has_kthread = sample->kthread = false;
+}
+
+bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row) {
+        const RowKey key = key_of_row(row);
+        bool is_idle, is_own = key.folded == DEAD_OWN;
+        ListedRow *target;
+        size_t at;
+
+        if (!span->is_known || !row->has_times)
+                return true;
+        if (end == SIDE_AFTER)
+                return is_own || last_growth(span, &key) > span->begin_ns;
+        at = find(span->after, &key);
+        if (at != INDEX_NONE && is_own && span->after->rows[at].born_ns == row->born_boottime_ns)
+                return true;
+        is_idle = last_growth(span, &key) <= span->begin_ns;
+        if (is_idle || (at != INDEX_NONE && !is_own))
+                return !is_idle;
+        target = find_target(span, &key, row->exits);
+        if (!target)
+                return true;
+        if (!target->has_owner && target->grew_ns <= span->begin_ns)
+                return false; /* of rows of no one owner none has grown */
+        target->n_taken += row->exits;
+        span->n_lost++;
+        call(&row->sample, span->after, target);
+        return true;
+}
+
+/* The uid of a thread is its owner's unless it lives in a user namespace. */
+void dead_span_place_gone(DeadSpan *span, ThreadSample *gone) {
+        const RowKey key = {
+                .has_owner = true,
+                .self = gone->self,
+                .owner = gone->uid,
+                .pcomm = gone->pcomm,
+                .comm = gone->comm,
+                .cgroup = gone->cgroup,
+        };
+        ListedRow *target;
+
+        if (!span->is_known || span->grew_ns <= span->begin_ns || !gone->has_owner ||
+            (gone->has_kthread && gone->kthread) || find(span->after, &key) != INDEX_NONE)
+                return;
+        target = find_target(span, &key, 1);
+        if (!target)
+                return;
+        target->n_taken++;
+        span->n_lost++;
+        call(gone, span->after, target);
+}

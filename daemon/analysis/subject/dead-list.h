@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * DeadList
+ *
+ * Which rows the ledger of a snapshot has, and where those of an earlier one stand in a later one.
+ *
+ * To make room, the ledger puts rows together: a row that the later snapshot lacks, or that was
+ * made anew since, is part of another one there. If nothing was added since to any row of its owner
+ * that was put together, the row did nothing in between, and neither did those, however much larger
+ * they are now. Otherwise its sums are taken out of the row that has them.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/buffer.h"
+#include "base/index.h"
+#include "base/macro.h"
+#include "snapshot/dead-row.h"
+
+typedef struct ListedRow ListedRow;
+
+/* Empty when zeroed. */
+typedef struct DeadList {
+        ListedRow *rows; /* owned */
+        size_t n, n_allocated;
+        Buffer keys; /* of all of them */
+        Index index;
+        /* Owned: owners of rows that were put together, in order, and when these last grew. */
+        struct OwnerGrowth *owners;
+        size_t n_owners;
+        uint64_t others_grew_ns; /* the same of rows of no one owner */
+} DeadList;
+
+void dead_list_done(DeadList *list);
+/* 0 or -ENOMEM. */
+_must_check_ int dead_list_add(DeadList *list, const DeadRow *row);
+
+/* The ledgers at both ends of an interval. */
+typedef struct DeadSpan {
+        const DeadList *before;
+        DeadList *after;
+        bool is_known;     /* both say what was put together, and when something was added to it */
+        uint64_t begin_ns; /* CLOCK_BOOTTIME */
+        uint64_t grew_ns;  /* when something was last added to a row of the later one */
+        uint64_t n_lost;   /* rows and threads of the earlier one that are part of others now */
+} DeadSpan;
+
+/* Begins anew. 0 or -ENOMEM. */
+_must_check_ int dead_span_begin(DeadSpan *span);
+/*
+ * Whether a row of the ledger at that @end counts in the interval; if it is part of another one in
+ * the later snapshot, *row is called as that is. Names are borrowed from the list.
+ */
+bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row);
+/* The same of a thread that ended in the interval, with the names that it ended with. */
+void dead_span_place_gone(DeadSpan *span, ThreadSample *gone);

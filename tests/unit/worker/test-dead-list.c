@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/subject/dead-list.h"
+
+#include "analysis/group/side.h"
+#include "check-main.h"
+
+#define BEGIN_NS 100
+#define EARLY_NS 90
+#define LATE_NS 110
+#define NAMELESS "[ended, names folded]"
+#define OVERFLOW "[ended without a row]"
+
+/* A row of a ledger; with @owner -1 of many. */
+typedef struct Row {
+        int owner;
+        uint64_t folded;
+        const char *name;
+        uint64_t exits, born_ns, grew_ns;
+} Row;
+
+static DeadRow row_of(const Row *row) {
+        DeadRow dead = {
+                .exits = row->exits,
+                .has_owner = row->owner >= 0,
+                .has_times = true,
+                .owner = row->owner < 0 ? 0 : (uint64_t) row->owner,
+                .folded = row->folded,
+                .born_boottime_ns = row->born_ns,
+                .grew_boottime_ns = row->grew_ns,
+        };
+
+        thread_sample_clear(&dead.sample);
+        dead.sample.pcomm = dead.sample.comm = span_of(row->name);
+        dead.sample.has_kthread = row->folded != DEAD_OVERFLOW;
+        if (row->folded != DEAD_OVERFLOW)
+                dead.sample.cgroup = SPAN_LITERAL("/a");
+        return dead;
+}
+
+#define MAX_ROWS 4
+
+/* What the later ledger has, and what becomes of a row of the earlier one. */
+static const struct {
+        Row earlier;
+        Row later[MAX_ROWS];
+        const char *name; /* NULL: it does not count */
+} places[] = {
+        /* It is there. */
+        { { 5, DEAD_OWN, "job-17", 3, 50, 60 },
+          { { 5, DEAD_OWN, "job-17", 9, 50, 120 }, { 5, DEAD_NAMELESS, NAMELESS, 9, 1, LATE_NS } },
+          "job-17" },
+        /* It was put together with others, to which nothing was added since. */
+        { { 5, DEAD_OWN, "job-17", 3, 50, 60 },
+          { { 5, DEAD_NAMELESS, NAMELESS, 9, 1, EARLY_NS },
+            { 6, DEAD_NAMELESS, NAMELESS, 9, 1, LATE_NS } },
+          NULL },
+        /* The same, and then others of its name ended: that is another row. */
+        { { 5, DEAD_OWN, "job-17", 3, 50, 60 },
+          { { 5, DEAD_OWN, "job-17", 1, 105, 105 },
+            { 5, DEAD_NAMELESS, NAMELESS, 9, 1, EARLY_NS } },
+          NULL },
+        /* To which something was added: it is taken out of the first that may have it. */
+        { { 5, DEAD_OWN, "job-17", 3, 50, 60 },
+          { { 5, DEAD_NAMELESS, NAMELESS, 9, 1, LATE_NS },
+            { 5, DEAD_NUMBERLESS, "job-0", 3, 1, EARLY_NS } },
+          "job-0" },
+        { { 5, DEAD_OWN, "job-17", 3, 50, 60 },
+          { { 5, DEAD_NAMELESS, NAMELESS, 9, 1, LATE_NS },
+            { 5, DEAD_NUMBERLESS, "job-0", 2, 1, EARLY_NS } },
+          NAMELESS },
+        { { 5, DEAD_OWN, "job-17", 3, 50, 60 },
+          { { 5, DEAD_NAMELESS, NAMELESS, 2, 1, LATE_NS },
+            { 5, DEAD_OVERFLOW, OVERFLOW, 3, 1, LATE_NS } },
+          OVERFLOW },
+        { { 5, DEAD_OWN, "job-17", 3, 50, 60 },
+          { { -1, DEAD_OVERFLOW, OVERFLOW, 3, 1, LATE_NS } },
+          OVERFLOW },
+        /* One that had been put together goes further, too, but not back. */
+        { { 5, DEAD_NUMBERLESS, "job-0", 3, 50, 60 },
+          { { 5, DEAD_NAMELESS, NAMELESS, 3, 1, LATE_NS } },
+          NAMELESS },
+        { { 5, DEAD_NAMELESS, NAMELESS, 3, 50, 60 },
+          { { 5, DEAD_NAMELESS, NAMELESS, 7, 50, EARLY_NS },
+            { 6, DEAD_NAMELESS, NAMELESS, 3, 1, LATE_NS } },
+          NULL },
+};
+
+static void fill(DeadList *list, const Row *rows, uint64_t *ret_grew_ns) {
+        for (size_t i = 0; i < MAX_ROWS && rows[i].name; i++) {
+                DeadRow row = row_of(&rows[i]);
+
+                ck_assert_int_eq(dead_list_add(list, &row), 0);
+                if (rows[i].folded != DEAD_OWN)
+                        *ret_grew_ns = MAX_OF(*ret_grew_ns, rows[i].grew_ns);
+        }
+}
+
+START_TEST(a_row_is_found_where_it_went) {
+        const Row earlier[MAX_ROWS] = { places[_i].earlier };
+        _cleanup_(dead_list_done) DeadList before = { .n = 0 }, after = { .n = 0 };
+        DeadSpan span = {
+                .before = &before, .after = &after, .is_known = true, .begin_ns = BEGIN_NS
+        };
+        DeadRow row = row_of(&earlier[0]);
+        uint64_t ignored = 0;
+
+        fill(&before, earlier, &ignored);
+        fill(&after, places[_i].later, &span.grew_ns);
+        ck_assert_int_eq(dead_span_begin(&span), 0);
+        ck_assert_int_eq(dead_span_place(&span, SIDE_BEFORE, &row), places[_i].name != NULL);
+        if (places[_i].name)
+                ck_assert(span_is(row.sample.pcomm, places[_i].name) &&
+                          span_is(row.sample.comm, places[_i].name));
+}
+END_TEST
+
+/* Rows that were put together count as idle on both sides, whatever became part of them. */
+START_TEST(idle_rows_do_not_count) {
+        const Row later[MAX_ROWS] = { { 5, DEAD_NAMELESS, NAMELESS, 9, 1, EARLY_NS },
+                                      { 6, DEAD_NAMELESS, NAMELESS, 9, 1, LATE_NS },
+                                      { 5, DEAD_OWN, "job", 9, 1, EARLY_NS } };
+        _cleanup_(dead_list_done) DeadList before = { .n = 0 }, after = { .n = 0 };
+        DeadSpan span = {
+                .before = &before, .after = &after, .is_known = true, .begin_ns = BEGIN_NS
+        };
+
+        fill(&after, later, &span.grew_ns);
+        ck_assert_int_eq(dead_span_begin(&span), 0);
+        for (size_t i = 0; i < 3; i++) {
+                DeadRow row = row_of(&later[i]);
+
+                ck_assert_int_eq(dead_span_place(&span, SIDE_AFTER, &row), i > 0);
+        }
+        span.is_known = false; /* files of earlier versions */
+        for (size_t i = 0; i < 3; i++) {
+                DeadRow row = row_of(&later[i]);
+
+                ck_assert(dead_span_place(&span, SIDE_AFTER, &row));
+        }
+}
+END_TEST
+
+/* What a thread had done that ended is taken out of the row that its work was added to. */
+START_TEST(a_thread_is_found_where_its_row_went) {
+        const Row later[MAX_ROWS] = { { 5, DEAD_NAMELESS, NAMELESS, 1, 1, LATE_NS },
+                                      { 5, DEAD_OWN, "kept", 9, 1, LATE_NS } };
+        _cleanup_(dead_list_done) DeadList before = { .n = 0 }, after = { .n = 0 };
+        DeadSpan span = {
+                .before = &before, .after = &after, .is_known = true, .begin_ns = BEGIN_NS
+        };
+        static const char *const names[] = { "kept", "gone", "more" };
+        static const char *const wanted[] = { "kept", NAMELESS, "more" };
+
+        fill(&after, later, &span.grew_ns);
+        ck_assert_int_eq(dead_span_begin(&span), 0);
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                ThreadSample gone = { .has_owner = true, .uid = 5, .cgroup = SPAN_LITERAL("/a") };
+
+                gone.pcomm = gone.comm = span_of(names[i]);
+                dead_span_place_gone(&span, &gone);
+                ck_assert(span_is(gone.pcomm, wanted[i]));
+        }
+        ck_assert_uint_eq(span.n_lost, 1);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("dead-list");
+        TCase *tcase = tcase_create("places");
+
+        tcase_add_loop_test(tcase, a_row_is_found_where_it_went, 0, ELEMENTSOF(places));
+        tcase_add_test(tcase, idle_rows_do_not_count);
+        tcase_add_test(tcase, a_thread_is_found_where_its_row_went);
+        suite_add_tcase(suite, tcase);
+        return check_main(suite);
+}

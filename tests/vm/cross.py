@@ -30,8 +30,9 @@ export PKG_CONFIG_SYSROOT_DIR={tree} PKG_CONFIG_LIBDIR={tree}/usr/lib/{triplet}/
 case " $* " in *" --variable="*) unset PKG_CONFIG_SYSROOT_DIR ;; esac
 exec pkg-config "$@"
 """
+# The loader is told where libraries are, not the emulator: that would take the tree's root for this machine's.
 RUNNER = """#!/bin/sh
-exec {program} -L {tree} "$@"
+exec {program} {tree}/lib/ld-linux-*.so.1 --library-path {tree}/lib/{triplet}:{tree}/usr/lib/{triplet} "$@"
 """
 
 

@@ -69,12 +69,12 @@ static int open_directory(Output *output) {
         _cleanup_(freep) char *path =
                 slash ? strndup(output->path, (size_t) (slash - output->path) + 1) : strdup(".");
 
+        output->name = slash ? slash + 1 : output->path;
         if (!path)
                 return -ENOMEM;
         output->directory_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (output->directory_fd < 0)
                 return -errno;
-        output->name = slash ? slash + 1 : output->path;
         return output->name[0] == '\0' ? -EISDIR : 0;
 }
 

@@ -264,9 +264,28 @@ static inline bool record_threads_equal(const SnapshotRecord *a, const SnapshotR
         return true;
 }
 
+static inline bool record_ledgers_equal(const LedgerSummary *a, const LedgerSummary *b) {
+        if (a->generation != b->generation || a->exits != b->exits ||
+            a->unfinished != b->unfinished || a->folded_rows != b->folded_rows ||
+            a->overflow_exits != b->overflow_exits || a->lost_marks != b->lost_marks ||
+            a->lost_records != b->lost_records || a->has_losses != b->has_losses ||
+            a->folded_grew_boottime_ns != b->folded_grew_boottime_ns || a->n_losses != b->n_losses)
+                return false;
+        for (size_t i = 0; i < a->n_losses; i++) {
+                const OwnerLoss *one = &a->losses[i], *other = &b->losses[i];
+
+                if (one->has_owner != other->has_owner || one->owner != other->owner ||
+                    one->folded_rows != other->folded_rows ||
+                    one->overflow_exits != other->overflow_exits ||
+                    one->folded_grew_boottime_ns != other->folded_grew_boottime_ns)
+                        return false;
+        }
+        return true;
+}
+
 static inline bool record_dead_equal(const SnapshotRecord *a, const SnapshotRecord *b) {
         if (a->has_ledger != b->has_ledger || a->n_dead != b->n_dead ||
-            memcmp(&a->ledger, &b->ledger, sizeof(a->ledger)) != 0)
+            !record_ledgers_equal(&a->ledger, &b->ledger))
                 return false;
         for (size_t i = 0; i < a->n_dead; i++) {
                 const DeadRow *one = &a->dead[i], *other = &b->dead[i];

@@ -7,7 +7,9 @@ const SandboxCall sandbox_calls_instrumented[] = {
         { .name = "sigaltstack" }, { .name = "rt_sigaction" }, { .name = "prctl" },
         { .name = "readlink" }, { .name = "readlinkat" }, { .name = "getrlimit" },
         /* of itself */
-        { .name = "prlimit64", .n_conditions = 1, .conditions = { SCMP_A0(SCMP_CMP_EQ, 0) } },
+        { .name = "prlimit64",
+          .n_conditions = 1,
+          .conditions = { { .arg = 0, .op = SCMP_CMP_EQ, .datum_a = 0 } } },
         { .name = "sched_getaffinity" }, { .name = "tgkill" },
         {},
 };

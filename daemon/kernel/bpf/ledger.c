@@ -252,9 +252,9 @@ static int remove_key(int map_fd, const void *key) {
 
 /* Programs go on adding to the count, and may have counted what they then did not add. */
 static void give_back(__u64 *count, uint64_t n) {
-        uint64_t old = load(count);
+        __u64 old = load(count);
 
-        while (!__atomic_compare_exchange_n(count, &old, old - MIN_OF(old, n), false,
+        while (!__atomic_compare_exchange_n(count, &old, old - MIN_OF(old, (__u64) n), false,
                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
                 ;
 }
@@ -593,7 +593,7 @@ static int read_moved(int fd, MovedThread **ret, size_t *ret_n) {
                 if (call.batch.count > BATCH_MOVED)
                         return -EBADMSG;
                 r = ARRAY_RESERVE(threads, n_allocated, n + call.batch.count + 1);
-                if (r < 0)
+                if (r != 0)
                         return r;
                 for (uint32_t i = 0; i < call.batch.count; i++)
                         threads[n++] = (MovedThread){ batch->lives[i], batch->ends[i] };
@@ -655,7 +655,7 @@ static int make_room(int fd, MovedCounts *counts, MovedThread *threads, size_t n
 int ledger_take_moved(Ledger *ledger, MovedThread **ret, size_t *ret_n) {
         int fd = has_programs(ledger) ? ledger->objects->fds[TASK_OBJECT_MOVED] : -EBADF;
         _cleanup_(freep) MovedThread *threads = NULL, *copy = NULL;
-        size_t n;
+        size_t n = 0;
         int r;
 
         *ret = NULL;
@@ -663,9 +663,9 @@ int ledger_take_moved(Ledger *ledger, MovedThread **ret, size_t *ret_n) {
         if (fd < 0)
                 return 0;
         r = read_moved(fd, &threads, &n);
-        if (r < 0)
+        if (r < 0 || n == 0)
                 return r;
-        copy = calloc(n + 1, sizeof(*copy));
+        copy = calloc(n, sizeof(*copy));
         if (!copy)
                 return -ENOMEM;
         memcpy(copy, threads, n * sizeof(*copy));

@@ -360,7 +360,7 @@ static void free_state(void *pointer) {
 
 int method_status(Request *request) {
         StatusState *state = calloc(1, sizeof(*state));
-        bool is_asked;
+        bool is_asked = false;
         int r;
 
         if (!state)

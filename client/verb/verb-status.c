@@ -177,7 +177,7 @@ static void append_user(Buffer *text, json_object *uid) {
 
 static int print_hanging(const Lines *lines, json_object *job) {
         json_object *processes = cell_member(job, "processes");
-        size_t n = processes ? json_object_array_length(processes) : 0;
+        size_t n = cell_length(processes);
         _cleanup_(buffer_done) Buffer text = {};
         char when[WHEN_CHARS];
 
@@ -187,7 +187,7 @@ static int print_hanging(const Lines *lines, json_object *job) {
                              (unsigned long long) json_object_get_uint64(cell_member(job, "pid")),
                              when);
         for (size_t i = 0; i < n; i++) {
-                json_object *process = json_object_array_get_idx(processes, i);
+                json_object *process = cell_element(processes, i);
 
                 buffer_append_format(
                         &text, "%s %llu of ", i == 0 ? ", in the memory of process" : ", and of",
@@ -201,8 +201,8 @@ static int print_hanging(const Lines *lines, json_object *job) {
 static int print_jobs(const Lines *lines, json_object *jobs) {
         json_object *hanging = cell_member(jobs, "hanging"),
                     *owners = cell_member(jobs, "barredOwners");
-        size_t n_hanging = hanging ? json_object_array_length(hanging) : 0;
-        size_t n_owners = owners ? json_object_array_length(owners) : 0;
+        size_t n_hanging = cell_length(hanging);
+        size_t n_owners = cell_length(owners);
         _cleanup_(buffer_done) Buffer text = {};
         int r = 0;
 
@@ -210,14 +210,14 @@ static int print_jobs(const Lines *lines, json_object *jobs) {
                      (unsigned long long) json_object_get_uint64(cell_member(jobs, "running")),
                      (unsigned long long) json_object_get_uint64(cell_member(jobs, "waiting")));
         for (size_t i = 0; i < n_hanging && r >= 0; i++)
-                r = print_hanging(lines, json_object_array_get_idx(hanging, i));
+                r = print_hanging(lines, cell_element(hanging, i));
         if (r < 0 || n_owners == 0)
                 return r;
         buffer_append_text(&text, "no memory is read of processes of ");
         for (size_t i = 0; i < n_owners; i++) {
                 if (i > 0)
                         buffer_append_text(&text, ", ");
-                append_user(&text, json_object_array_get_idx(owners, i));
+                append_user(&text, cell_element(owners, i));
         }
         buffer_append_text(&text, ": jobs hung in two of them");
         return lines_print_buffer(lines, "", &text);

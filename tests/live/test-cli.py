@@ -359,7 +359,7 @@ def status_tells():
     """status has version, capabilities, sources, spool and jobs"""
     with temporary() as directory, Daemon(directory) as daemon:
         answer = daemon("status", "--json").json()
-        expect_equal(set(answer), {"daemon", "backend", "sources", "capture", "sample", "spool", "jobs"}, "members")
+        expect_equal(set(answer), {"daemon", "backend", "sources", "capture", "sample", "spool", "jobs", "ended"}, "members")
         expect_equal(set(answer["daemon"]), {"version", "uptimeNs", "uid", "capabilities"}, "daemon")
         expect_equal(set(answer["spool"]), {"path", "snapshots", "bytes", "maxBytes", "keepFreeBytes", "freeBytes", "keepFreeFiles", "freeFiles"},
                      "spool")

@@ -181,7 +181,9 @@ def a_file_that_never_answers_costs_one_capture():
             letters = {state_of(job, tid) for tid in os.listdir(f"/proc/{job}/task")}
             expect("D" in letters, "the job is not stuck", letters)
             expect_equal(daemon("list", "--json").json()["snapshots"], [], "list")
-            expect_equal(daemon("status", "--json").json()["jobs"], {"running": 0, "waiting": 0, "hanging": [], "barredOwners": []}, "jobs")
+            jobs = daemon("status", "--json").json()["jobs"]
+            expect_equal([(hung["kind"], hung["pid"]) for hung in jobs["hanging"]], [("capture", job)], "jobs that hang")
+            expect_equal((jobs["running"], jobs["waiting"], jobs["barredOwners"]), (0, 0, []), "jobs")
             fuse.release()
             wait_until(lambda: not daemon.children(), what="the job to be reaped")
         expect_equal(daemon.process.returncode, 0, "the daemon's exit status")

@@ -147,6 +147,8 @@ def lists_that_nobody_reads():
         for number in range(n_snapshots):
             os.link(daemon.spool / "a.ctprof.zst", daemon.spool / f"copy-{number}.ctprof.zst")
         listed = frame("List", more=True)
+        # From the first list on, the daemon keeps the index of the spool.
+        call(connect(daemon, BYSTANDER), f"{PROFILER}.List", more=True)
         for what, users, bound in (("one user", [GREEDY], 64), ("four users", [GREEDY, ACCOMPLICE, 65004, 65005], 128)):
             before = memory(daemon)[0]
             deaf = []

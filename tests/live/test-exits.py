@@ -60,7 +60,7 @@ def account():
             called = f"storm{number}-{os.getpid()}"
             with ledgers.group("ctprof-storm") as (place, _):
                 process = ledgers.storm(name, place, directory, called)
-                outside = int(process.communicate()[0])
+                _, outside = map(int, process.communicate()[0].split())
                 expect_equal(process.returncode, 0)
                 _, living, dead = ledgers.capture(ctl, directory)
                 kernel = ledgers.used_ns(place)

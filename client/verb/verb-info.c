@@ -113,6 +113,7 @@ static const struct {
         { "overflow_exits", "without a row of their own" },
         { "lost_marks", "without their last moments" },
         { "lost_records", "more in no row" },
+        { "moved_lost", "with earlier names that are not listed" },
 };
 
 /* Prints the time of day of a moment by the clock of boots, of which the head has one of each. */

@@ -152,6 +152,7 @@ static const size_t member_slots[] = { LEDGER_MEMBERS(MEMBER_SLOT) };
 _Static_assert(offsetof(LedgerSummary, has_losses) == ELEMENTSOF(member_slots) * sizeof(uint64_t),
                "every count of the ledger is written and read");
 
+#define MOVED_LOST_NAME "moved_lost"
 #define GREW_NAME "folded_grew_boottime_ns"
 #define OWNERS_NAME "owners"
 
@@ -192,6 +193,7 @@ void ledger_summary_write_json(JsonWriter *writer, const LedgerSummary *ledger) 
                                       *(const uint64_t *) (const void *) ((const char *) ledger +
                                                                           member_slots[i]));
         if (ledger->has_losses) {
+                json_write_member_u64(writer, MOVED_LOST_NAME, ledger->moved_lost);
                 json_write_member_u64(writer, GREW_NAME, ledger->folded_grew_boottime_ns);
                 owner_losses_write_json(writer, ledger->losses, ledger->n_losses);
         }
@@ -259,6 +261,8 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
                                ? scan_losses(scanner, &scan->ledger)
                                : json_scanner_u64(scanner, &scan->ledger.folded_grew_boottime_ns);
         }
+        if (span_is(key, MOVED_LOST_NAME))
+                return json_scanner_u64(scanner, &scan->ledger.moved_lost);
         if (i == ELEMENTSOF(member_names))
                 return json_scanner_skip(scanner);
         scan->seen |= 1u << i;

@@ -73,10 +73,12 @@ typedef struct LedgerSummary {
         uint64_t lost_marks;     /* threads whose last moments were lost, for want of memory */
         uint64_t lost_records; /* threads that ended during this capture and are in no row of it */
         /*
-         * When a thread was last added to any row that is not DEAD_OWN, 0: never; and owners that
-         * have such rows, largest losses first. Files of earlier versions do not say.
+         * When a thread was last added to any row that is not DEAD_OWN, 0: never; owners that have
+         * such rows, largest losses first; and threads that ended under other names than before
+         * and are not listed (moved-row.h). Files of earlier versions do not say.
          */
         bool has_losses;
+        uint64_t moved_lost;
         uint64_t folded_grew_boottime_ns;
         OwnerLoss losses[OWNER_LOSSES_MAX];
         size_t n_losses;

@@ -269,6 +269,7 @@ static inline bool record_ledgers_equal(const LedgerSummary *a, const LedgerSumm
             a->unfinished != b->unfinished || a->folded_rows != b->folded_rows ||
             a->overflow_exits != b->overflow_exits || a->lost_marks != b->lost_marks ||
             a->lost_records != b->lost_records || a->has_losses != b->has_losses ||
+            a->moved_lost != b->moved_lost ||
             a->folded_grew_boottime_ns != b->folded_grew_boottime_ns || a->n_losses != b->n_losses)
                 return false;
         for (size_t i = 0; i < a->n_losses; i++) {

@@ -218,7 +218,7 @@ class Ledger:
         rows = [[*key, *time, *(row[name] for name in counts), *(None if name in lacks else row.get(name) for name in names)]
                 for (key, row), time in zip(self.rows.items(), times)]
         grew = max((row["grew"] for key, row in self.rows.items() if key[-1]), default=0)
-        losses = {"folded_grew_boottime_ns": grew, "owners": []} if self.tells_times else {}
+        losses = {"moved_lost": 0, "folded_grew_boottime_ns": grew, "owners": []} if self.tells_times else {}
         none = dict.fromkeys("unfinished overflow_exits lost_marks lost_records".split(), 0)
         self.n_folded += not self.tells_times and self.rng.random() < 0.2
         exits = sum(row["exits"] for row in self.rows.values())

@@ -337,6 +337,7 @@ static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
                 .overflow_exits = ledger_n_overflow_exits(ledger),
                 .lost_marks = control->n_lost_marks,
                 .lost_records = ledger_n_lost(ledger),
+                .moved_lost = control->moved.n_lost,
         };
         _cleanup_(buffer_done) Buffer json = {};
         JsonWriter object;

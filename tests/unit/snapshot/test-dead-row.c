@@ -225,6 +225,7 @@ START_TEST(losses_of_owners_survive) {
         Buffer document;
 
         summary.has_losses = true;
+        summary.moved_lost = UINT64_MAX - 1;
         summary.folded_grew_boottime_ns = UINT64_MAX;
         summary.n_losses = OWNER_LOSSES_MAX;
         for (size_t i = 0; i < OWNER_LOSSES_MAX; i++)

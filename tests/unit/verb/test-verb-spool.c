@@ -371,10 +371,10 @@ static const struct {
           "ledger        1200 threads ended since 2026-11-21 09:00:00 UTC\n"
           "waits         counted since 2026-11-21 09:00:01 UTC\n" },
         { { REPLIES(WITH_LEDGER("", "\"unfinished\":1,\"overflow_exits\":2,\"lost_marks\":3,"
-                                    "\"lost_records\":4")) },
+                                    "\"lost_records\":4,\"moved_lost\":5")) },
           "ledger        1200 threads ended since 3400.000s after the boot: 1 of them not "
           "finished yet, 2 without a row of their own, 3 without their last moments, 4 more in no "
-          "row\n"
+          "row, 5 with earlier names that are not listed\n"
           "waits         counted since 3401.000s after the boot\n" },
 };
 

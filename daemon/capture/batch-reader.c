@@ -14,9 +14,9 @@ struct BatchReader {
         void *threads;          /* owned: the backend's */
         Scene *scene;           /* owned */
         CgroupSet cgroups;
-        Rollup rollup;
-        HeapReader *heap;                   /* owned */
-        TextPlace smaps[BATCH_MAX_THREADS]; /* of the batch's processes */
+        RollupBudget *smaps;                  /* borrowed */
+        HeapReader *heap;                     /* owned */
+        TextPlace rollups[BATCH_MAX_THREADS]; /* of the batch's processes */
 };
 
 int batch_reader_new(const Backend *backend, const CaptureHost *host, RollupBudget *smaps,
@@ -27,7 +27,7 @@ int batch_reader_new(const Backend *backend, const CaptureHost *host, RollupBudg
         if (!reader)
                 return -ENOMEM;
         reader->backend = backend;
-        rollup_init(&reader->rollup, smaps);
+        reader->smaps = smaps;
         r = scene_new(host, &reader->scene);
         if (r == 0)
                 r = backend->reader_new(reader->scene, &reader->threads);
@@ -41,7 +41,6 @@ int batch_reader_new(const Backend *backend, const CaptureHost *host, RollupBudg
 
 void batch_reader_close(BatchReader *reader) {
         reader->backend->reader_free(TAKE_PTR(reader->threads));
-        rollup_done(&reader->rollup);
 }
 
 BatchReader *batch_reader_free(BatchReader *reader) {
@@ -106,7 +105,7 @@ static TextPlace read_process(BatchReader *reader, const BatchProcess *process) 
 
         cgroups_read_membership(scene, process, &reader->cgroups);
         process_memory_read(scene, process);
-        smaps = rollup_read(&reader->rollup, scene, process);
+        smaps = rollup_read(reader->smaps, scene, process);
         heap_reader_add(reader->heap, process);
         return smaps;
 }
@@ -148,10 +147,10 @@ void batch_reader_read(BatchReader *reader, Batch *batch) {
         scene_begin(scene, batch);
         reader->backend->read(reader->threads);
         for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++)
-                reader->smaps[i] = read_process(reader, &batch->processes[i]);
+                reader->rollups[i] = read_process(reader, &batch->processes[i]);
         heap_reader_read(reader->heap);
         for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++)
-                finish_process(reader, &batch->processes[i], reader->smaps[i]);
+                finish_process(reader, &batch->processes[i], reader->rollups[i]);
         scene_end(scene);
 }
 

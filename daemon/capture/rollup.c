@@ -7,64 +7,23 @@
 #include "kernel/procfs/proc-task.h"
 #include "kernel/procfs/procfs.h"
 
-#define SMAPS_LEAST_NS (100 * NSEC_PER_MSEC) /* however little is left of the budget */
-
-/* reading, on a thread that can be left behind */
-
-typedef struct RollupFile {
-        int dir_fd; /* of the thread; borrowed */
-        int result; /* of procfs_read() */
-        size_t n;
-        char text[PROCFS_BUFFER_BYTES];
-} RollupFile;
-
-static void read_file(void *memory) {
-        RollupFile *file = memory;
-
-        file->result =
-                procfs_read(file->dir_fd, "smaps_rollup", file->text, sizeof(file->text), &file->n);
-}
-
-static const PatientWork rollup_work = { .n_bytes = sizeof(RollupFile), .run = read_file };
-
-/* the step */
-
-void rollup_init(Rollup *rollup, RollupBudget *budget) {
-        *rollup = (Rollup){ .budget = budget };
-}
-
-void rollup_done(Rollup *rollup) {
-        rollup->thread = patient_thread_free(rollup->thread);
-}
-
 /*
- * Waits for the file as long as the budget lasts, at least SMAPS_LEAST_NS. A file that does not
- * arrive in time uses up all of the budget. *ret is borrowed until the next call.
+ * Waits for the file for half of what is left of the budget, or for as long as everybody is waited
+ * for. *ret is borrowed until the next patient reading of the scene.
  */
-static int ask(Rollup *rollup, const CaptureSystem *system, int dir_fd, Span *ret) {
-        RollupBudget *budget = rollup->budget;
+static int ask(RollupBudget *budget, Scene *scene, const ThreadSlot *slot, Span *ret) {
+        const CaptureSystem *system = scene->host->system;
         uint64_t begin_ns, spent_ns = atomic_load(&budget->spent_ns);
-        RollupFile *file;
-        int r = 0;
+        int r;
 
         if (spent_ns >= budget->limit_ns)
                 return -ETIMEDOUT;
-        if (!rollup->thread)
-                r = patient_thread_new(&rollup_work, &rollup->thread);
-        if (r < 0)
-                return r;
         begin_ns = system->now_ns(system->userdata);
-        file = patient_thread_memory(rollup->thread);
-        file->dir_fd = dir_fd;
-        r = patient_thread_run(rollup->thread, MAX_OF(budget->limit_ns - spent_ns, SMAPS_LEAST_NS));
+        r = scene_read_patiently(scene, slot, "smaps_rollup",
+                                 MAX_OF((budget->limit_ns - spent_ns) / 2, PATIENT_FILE_LEAST_NS),
+                                 ret);
         atomic_fetch_add(&budget->spent_ns, system->now_ns(system->userdata) - begin_ns);
-        if (r == -ETIMEDOUT) {
-                atomic_fetch_add(&budget->spent_ns, budget->limit_ns);
-                rollup->thread = patient_thread_free(rollup->thread);
-                return r;
-        }
-        *ret = (Span){ file->text, file->n };
-        return file->result;
+        return r;
 }
 
 /* The rollup in @text as JSON. */
@@ -87,8 +46,7 @@ static TextPlace add_rollup(Scene *scene, Span text) {
 }
 
 /* The process is not read because of its size, which is noted. */
-static bool is_too_large(const Rollup *rollup, Scene *scene, const BatchProcess *process) {
-        const RollupBudget *budget = rollup->budget;
+static bool is_too_large(const RollupBudget *budget, Scene *scene, const BatchProcess *process) {
         uint64_t bytes;
 
         if (budget->mode != SMAPS_MODE_SMALL ||
@@ -100,26 +58,26 @@ static bool is_too_large(const Rollup *rollup, Scene *scene, const BatchProcess 
         return true;
 }
 
-TextPlace rollup_read(Rollup *rollup, Scene *scene, const BatchProcess *process) {
+TextPlace rollup_read(RollupBudget *budget, Scene *scene, const BatchProcess *process) {
         ThreadSlot *slot = process_memory_find(scene, process);
         SourceOutcome outcome;
         Span text;
         int r;
 
-        if (rollup->budget->mode == SMAPS_MODE_NONE || !slot)
+        if (budget->mode == SMAPS_MODE_NONE || !slot)
                 return (TextPlace){};
         if (!scene->host->gates.has_file[SOURCE_SMAPS_ROLLUP])
                 outcome = SOURCE_OUTCOME_unsupported;
-        else if (is_too_large(rollup, scene, process))
+        else if (is_too_large(budget, scene, process))
                 outcome = SOURCE_OUTCOME_other;
-        else if (rollup->budget->mode == SMAPS_MODE_SMALL &&
-                 !largest_has(&rollup->budget->largest, process->tgid)) {
+        else if (budget->mode == SMAPS_MODE_SMALL &&
+                 !largest_has(&budget->largest, process->tgid)) {
                 scene_find_leader(scene, process)->sample.smaps_unasked = true;
                 return (TextPlace){};
         } else {
                 r = scene_open_thread(scene, process, slot);
                 if (r == 0)
-                        r = ask(rollup, scene->host->system, slot->fd, &text);
+                        r = ask(budget, scene, slot, &text);
                 if (r == 0)
                         return add_rollup(scene, text);
                 outcome = text_file_outcome(r);

@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "capture/scene/largest.h"
-#include "capture/scene/patient-thread.h"
 #include "capture/scene/scene.h"
 #include "metric/smaps-mode.h"
 
@@ -27,16 +26,8 @@ typedef struct RollupBudget {
         _Atomic uint64_t spent_ns;
 } RollupBudget;
 
-typedef struct Rollup {
-        RollupBudget *budget;  /* borrowed */
-        PatientThread *thread; /* owned; NULL until it is needed */
-} Rollup;
-
-void rollup_init(Rollup *rollup, RollupBudget *budget);
-void rollup_done(Rollup *rollup);
-
 /*
  * The rollup of @process as one JSON object in the scene's texts; not set when there is none. The
  * leader's sample tells when it was not asked for.
  */
-TextPlace rollup_read(Rollup *rollup, Scene *scene, const BatchProcess *process);
+TextPlace rollup_read(RollupBudget *budget, Scene *scene, const BatchProcess *process);

@@ -149,10 +149,10 @@ static void judge_smaps(const SourceReport *report, Source *source) {
                 source_set(source, SOURCE_STATE_NOT_REQUESTED, "the capture was asked to skip it");
         else if (tally->n_smaps_skipped > 0)
                 source_set(source, source->state,
-                           "the time budget of %" PRIu64 " ms was used up and %" PRIu64
-                           " process%s left out; --smaps=none skips all",
-                           report->smaps->limit_ns / NSEC_PER_MSEC, tally->n_smaps_skipped,
-                           tally->n_smaps_skipped == 1 ? " was" : "es were");
+                           "%" PRIu64 " process%s left out: late, of an owner who was, or after "
+                           "the time budget of %" PRIu64 " ms; --smaps=none skips all",
+                           tally->n_smaps_skipped, tally->n_smaps_skipped == 1 ? "" : "es",
+                           report->smaps->limit_ns / NSEC_PER_MSEC);
         else if (tally->n_smaps_large > 0)
                 judge_large_processes(report, source);
 }

@@ -144,15 +144,14 @@ static void make_key(HeapReader *reader, HeapTarget *target) {
 static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
         Scene *scene = reader->scene;
         ProcStat now;
-        size_t n;
+        Span text;
 
         for (size_t i = 0; i < target->process->n; i++) {
                 ThreadSlot *slot = &target->slots[i];
 
                 if (!is_living(slot) || scene_open_thread(scene, target->process, slot) != 0 ||
-                    procfs_read(slot->fd, "stat", scene->file, sizeof(scene->file), &n) != 0 ||
-                    proc_stat_parse((Span){ scene->file, n }, &now) != 0 || now.state == 'Z' ||
-                    now.state == 'X')
+                    scene_read_patiently(scene, slot, "stat", PATIENT_FILE_LEAST_NS, &text) != 0 ||
+                    proc_stat_parse(text, &now) != 0 || now.state == 'Z' || now.state == 'X')
                         continue;
                 return now.starttime == slot->sample.start_ticks &&
                                        now.start_stack == slot->start_stack

@@ -28,6 +28,7 @@ int scene_new(const CaptureHost *host, Scene **ret) {
 Scene *scene_free(Scene *scene) {
         if (!scene)
                 return NULL;
+        patient_file_done(&scene->patient);
         buffer_done(&scene->texts);
         free(scene);
         return NULL;
@@ -57,25 +58,35 @@ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slo
         _cleanup_(fd_closep) int fd = -EBADF;
         char path[64];
         ProcStat stat;
-        size_t n;
+        Span text;
         int r;
 
         if (slot->fd >= 0)
                 return 0;
         (void) snprintf(path, sizeof(path), "%d/task/%d", process->tgid, slot->tid);
-        fd = openat(scene->host->proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return text_file_code(errno);
-        r = procfs_read(fd, "stat", scene->file, sizeof(scene->file), &n);
+        r = patient_file_read(&scene->patient,
+                              &(PatientQuestion){ .owner = slot->owner,
+                                                  .dir_fd = scene->host->proc_fd,
+                                                  .path = path,
+                                                  .name = "stat" },
+                              PATIENT_FILE_LEAST_NS, &fd, &text);
         if (r != 0)
                 return r;
-        r = proc_stat_parse((Span){ scene->file, n }, &stat);
+        r = proc_stat_parse(text, &stat);
         if (!stat.has_identity)
                 return r;
         if (stat.pid != slot->tid || stat.starttime != slot->sample.start_ticks)
                 return TEXT_E_VANISHED;
         slot->fd = TAKE_FD(fd);
         return 0;
+}
+
+int scene_read_patiently(Scene *scene, const ThreadSlot *slot, const char *name, uint64_t limit_ns,
+                         Span *ret) {
+        return patient_file_read(
+                &scene->patient,
+                &(PatientQuestion){ .owner = slot->owner, .dir_fd = slot->fd, .name = name },
+                limit_ns, NULL, ret);
 }
 
 ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process) {

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "capture/scene/capture-system.h"
 #include "capture/scene/gates.h"
+#include "capture/scene/patient-file.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/procfs.h"
 #include "kernel/bpf/ledger.h"
@@ -79,7 +80,7 @@ typedef struct Tally {
         uint64_t n_threads;       /* kept */
         uint64_t n_processes;     /* with a thread that was kept */
         bool processes_hidden;    /* the backend is not shown all processes */
-        uint64_t n_smaps_skipped; /* processes left out when the time budget was used up */
+        uint64_t n_smaps_skipped; /* processes left out for time */
         uint64_t n_smaps_large;   /* processes left out for their size */
         uint64_t smaps_largest_bytes;
         uint64_t n_groups_outside; /* cgroups outside of the visible part of the hierarchy */
@@ -177,8 +178,9 @@ typedef struct Scene {
         Batch *batch;                        /* borrowed; NULL between batches */
         ThreadSlot slots[BATCH_MAX_THREADS]; /* slot i is the thread batch->tids[i] */
         Buffer texts;
-        Tally tally;                    /* of all batches so far */
-        int error;                      /* 0 or -ENOMEM; sticks */
+        Tally tally; /* of all batches so far */
+        int error;   /* 0 or -ENOMEM; sticks */
+        PatientFile patient;
         char file[PROCFS_BUFFER_BYTES]; /* each file is read into this and parsed at once */
 } Scene;
 
@@ -198,9 +200,12 @@ static inline ThreadSlot *scene_threads(Scene *scene, const BatchProcess *proces
 }
 /*
  * Opens slot->fd for a backend that needs no files, if it is not open yet. 0, or as
- * text_file_read(); TEXT_E_VANISHED also when another thread has the number by now.
+ * patient_file_read(); TEXT_E_VANISHED also when another thread has the number by now.
  */
 _must_check_ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slot);
+/* Reads a file of @slot, which is open, that may keep us waiting: as patient_file_read(). */
+_must_check_ int scene_read_patiently(Scene *scene, const ThreadSlot *slot, const char *name,
+                                      uint64_t limit_ns, Span *ret);
 /* The slot of the leader; NULL when it is not in this batch. */
 ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process);
 

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/scene/patient-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "kernel/procfs/procfs.h"
+
+#define MAX_TIMES_LATE 2
+
+/* on the thread, which can be left behind */
+
+typedef struct Reading {
+        int dir_fd; /* borrowed */
+        bool has_fd; /* it was opened, and is owned until it is handed over */
+        int fd;
+        char path[64];
+        const char *name;
+        int result; /* of procfs_read() */
+        size_t n;
+        char text[PROCFS_BUFFER_BYTES];
+} Reading;
+
+static void read_file(void *memory) {
+        Reading *reading = memory;
+        int dir_fd = reading->dir_fd;
+
+        if (reading->path[0] != '\0') {
+                dir_fd = openat(dir_fd, reading->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+                if (dir_fd < 0) {
+                        reading->result = text_file_code(errno);
+                        return;
+                }
+                reading->fd = dir_fd;
+                reading->has_fd = true;
+        }
+        reading->result = procfs_read(dir_fd, reading->name, reading->text, sizeof(reading->text),
+                                      &reading->n);
+}
+
+static void close_file(void *memory) {
+        Reading *reading = memory;
+
+        if (reading->has_fd)
+                (void) fd_close(reading->fd);
+        reading->has_fd = false;
+}
+
+static const PatientWork patient_work = {
+        .n_bytes = sizeof(Reading),
+        .run = read_file,
+        .done = close_file,
+};
+
+/* owners */
+
+static bool is_barred(const PatientFile *file, uint32_t owner) {
+        for (size_t i = 0; i < file->n_late; i++)
+                if (file->late[i].uid == owner)
+                        return file->late[i].n >= MAX_TIMES_LATE;
+        return file->n_late == PATIENT_FILE_MAX_LATE_OWNERS;
+}
+
+static void note_late(PatientFile *file, uint32_t owner) {
+        size_t i = 0;
+
+        while (i < file->n_late && file->late[i].uid != owner)
+                i++;
+        if (i == file->n_late) {
+                file->late[i].uid = owner;
+                file->n_late++;
+        }
+        file->late[i].n++;
+}
+
+/* reading */
+
+void patient_file_done(PatientFile *file) {
+        file->thread = patient_thread_free(file->thread);
+}
+
+int patient_file_read(PatientFile *file, const PatientQuestion *question, uint64_t limit_ns,
+                      int *ret_fd, Span *ret) {
+        Reading *reading;
+        int r = 0;
+
+        if (is_barred(file, question->owner))
+                return -ETIMEDOUT;
+        if (!file->thread)
+                r = patient_thread_new(&patient_work, &file->thread);
+        if (r < 0)
+                return r;
+        reading = patient_thread_memory(file->thread);
+        reading->dir_fd = question->dir_fd;
+        reading->name = question->name;
+        (void) snprintf(reading->path, sizeof(reading->path), "%s",
+                        question->path ? question->path : "");
+        r = patient_thread_run(file->thread, limit_ns);
+        if (r == -ETIMEDOUT) {
+                note_late(file, question->owner);
+                file->thread = patient_thread_free(file->thread);
+        }
+        if (r < 0)
+                return r;
+        if (reading->has_fd && reading->result == 0) {
+                *ret_fd = reading->fd;
+                reading->has_fd = false;
+        }
+        close_file(reading);
+        *ret = (Span){ reading->text, reading->n };
+        return reading->result;
+}

@@ -14,7 +14,7 @@
 /* on the thread, which can be left behind */
 
 typedef struct Reading {
-        int dir_fd; /* borrowed */
+        int dir_fd;  /* borrowed */
         bool has_fd; /* it was opened, and is owned until it is handed over */
         int fd;
         char path[64];

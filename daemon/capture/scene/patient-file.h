@@ -34,8 +34,8 @@ void patient_file_done(PatientFile *file);
 
 /* What is read, and whom it may keep waiting. */
 typedef struct PatientQuestion {
-        uint32_t owner; /* uid of who answers for the process, as ThreadSlot has it */
-        int dir_fd;     /* borrowed */
+        uint32_t owner;   /* uid of who answers for the process, as ThreadSlot has it */
+        int dir_fd;       /* borrowed */
         const char *path; /* of a directory below dir_fd, which is opened first; or NULL */
         const char *name; /* of the file in the directory; a literal */
 } PatientQuestion;

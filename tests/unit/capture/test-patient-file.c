@@ -33,12 +33,11 @@ static void teardown(void) {
 }
 
 static int ask(uint32_t owner, const char *path, const char *name, uint64_t limit_ns, int *ret_fd) {
-        return patient_file_read(&file,
-                                 &(PatientQuestion){ .owner = owner,
-                                                     .dir_fd = tree.proc_fd,
-                                                     .path = path,
-                                                     .name = name },
-                                 limit_ns, ret_fd, &text);
+        return patient_file_read(
+                &file,
+                &(PatientQuestion){
+                        .owner = owner, .dir_fd = tree.proc_fd, .path = path, .name = name },
+                limit_ns, ret_fd, &text);
 }
 
 /* The threads that were left behind come to the end of their calls. */

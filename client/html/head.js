@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 "use strict";
 
-// What the page is about: the captures, how long it took, what differs about the hosts, and what could
-// not be read.
+// What the page is about: its first lines, the captures, and what differs between them and their hosts.
 
 const VALUES_SHOWN = 4;
 
@@ -58,12 +57,21 @@ function factOf({heads}, [name, member, text]) {
     shown.length < values.length && name !== "captured" && ", …"];
 }
 
+// What the view is about, in the lines that a terminal has above its table.
 function headPart(page) {
-  const {data} = page, {info, isPair} = data;
-  const sides = headSides(data), names = sides.map(nameOf);
+  const {data: {info}, data} = page, names = headSides(data).map(nameOf);
   document.title = names.join(" → ") + " - ctprof";
   const section = part("top", "Summary", "");
   section.querySelector("h2").replaceWith(make("h1", {id: "top-title"}, names.join(" → ")));
+  const lines = (info.lines ?? []).filter(([label]) => label !== "missing");
+  section.append(make("div", {class: "lines"}, info.command && make("p", {}, commandText(info.command)),
+    make("dl", {}, lines.map(([label, text]) => [make("dt", {}, label), make("dd", {}, text)]))));
+}
+
+// The captures themselves, and what differs between them.
+function capturesPart(page) {
+  const {data} = page, {info, isPair} = data;
+  const sides = headSides(data), names = sides.map(nameOf);
   const rows = HEAD_FACTS.map((fact) => make("tr", {}, make("th", {scope: "row"}, fact[0]),
     sides.map((side) => make("td", {}, factOf(side, fact)))));
   if (data.kind === "sets")
@@ -76,10 +84,10 @@ function headPart(page) {
     rows.unshift(make("tr", {}, make("th", {scope: "row"}, "elapsed"),
       sides.map(({elapsedNs}) => make("td", {}, cellOf(isNumber(elapsedNs) ? formatSpan(elapsedNs) : null)))));
   const titles = sides.map(({side}, i) => make("th", {scope: "col"}, side, " ", make("b", {}, names[i])));
-  section.append(make("div", {class: "head"},
+  const section = part("captures", "Captures", "The captures",
     make("table", {class: "facts"}, isPair && make("thead", {}, make("tr", {}, make("td"), titles)),
       make("tbody", {}, rows)),
-    make("div", {class: "lines"}, headLines(page).map((line) => make("p", {}, line)), poorSources(data))));
+    note(contentText(page)));
   if (info.changes?.length > 0)
     section.append(make("h3", {}, "What was set anew"), smallTable("Changes of cgroups and groups",
       [["of", "", (change) => labelOf(change.key === undefined ? printable(change.cgroup) : groupLabel(change))],
@@ -128,45 +136,16 @@ function joinNumbers(numbers) {
   return ranges.map(([first, last]) => first === last ? first : `${first}-${last}`).join(",");
 }
 
-function livesText({survived, born, gone, ended, bornAndEnded}) {
-  const unseen = isNumber(bornAndEnded) ? `, ${plural(bornAndEnded, "thread")} born and ended in between` : "";
-  return `${plural(survived, "thread")} survived, ${plural(born, "thread")} born, ` +
-    `${plural(ended ?? gone, "thread")} ${ended === undefined ? "gone" : "ended"}${unseen}.` +
-    (isNumber(bornAndEnded) ? "" : " What threads did that were born and ended in between is not included, nor " +
-      "what the ended did in it.");
-}
-
-function headLines(page) {
-  const {data} = page, {info, kind, groups, lists, sides: {names}, settings} = data;
-  const lines = [];
-  if (info.command)
-    lines.push(commandText(info.command));
-  if (kind === "interval" || kind === "totals")
-    lines.push(elapsedText(info, kind));
-  if (info.lives ?? info.window)
-    lines.push("Compared by lives of threads: " + livesText(info.lives ?? info.window));
-  for (const {side, lives} of headSides(data).filter(({lives}) => lives))
-    lines.push(`${side}: ${livesText(lives)}`);
-  if (kind === "sets")
-    lines.push(...testLines(info));
+// What the page holds of all that there is.
+function contentText(page) {
+  const {data: {info, kind, groups, lists, sides: {names}, settings}} = page;
   const only = (list, hidden) => lists[list].length + Number(info[hidden] ?? 0);
   const oneSided = kind === "interval" ? `; of ${plural(only("onlyBefore", "hiddenOnlyBefore"), "more group")} no thread lives on`
     : kind === "totals" ? `; ${only("onlyBefore", "hiddenOnlyBefore")} only in ${names[0]}, ` +
     `${only("onlyAfter", "hiddenOnlyAfter")} only in ${names[1]}` : "";
   const n = kind === "sets" ? groups.length : lists.groups.length;
-  lines.push(`${plural(n, "group")}, grouped by ${settings.view?.groupBy ?? "?"}${oneSided}.` + page.cut());
-  return lines;
-}
-
-function elapsedText({elapsedNs, swapped, before, after}, kind) {
-  const order = swapped && ". The snapshots were named in the wrong order; the sides were swapped.";
-  if (elapsedNs !== undefined)
-    return ["Elapsed: ", make("b", {}, formatSpan(elapsedNs)), order];
-  const differ = (key) => before[key] && after[key] && before[key] !== after[key];
-  const why = differ("machineId") || differ("hostName") ? "different hosts"
-    : !before.bootId || !after.bootId ? "a file without boot id" : "different boots";
-  return `Elapsed: unknown (${why}), so there are no rates.` +
-    (kind === "totals" ? " The numbers are of whole lives, which are of different length." : "");
+  return `${plural(n, "group")}, grouped by ${settings.view?.groupBy ?? "?"}${oneSided}.` + page.cut() +
+    (info.swapped ? " The snapshots were named in the wrong order; the sides were swapped." : "");
 }
 
 function commandText(command) {
@@ -202,7 +181,7 @@ function poorSources({info, kind}) {
     const [name, text] = key.split("\n");
     return make("li", {}, make("b", {}, name), where.length < sides.length ? ` (${where.join(", ")}) ` : " ", text);
   });
-  return items.length > 0 && [make("h3", {}, "Not fully readable"), make("ul", {}, items)];
+  return items.length > 0 && [make("h3", {}, "Not fully readable"), make("ul", {class: "poor"}, items)];
 }
 
 function sourceSides(info, kind) {

@@ -105,9 +105,10 @@ const HOST_LINES = [
   ["killed for want of memory", plain("oomKills")],
 ];
 
+// A row that is 0 on every side says nothing.
 function hostTable(sides) {
   const rows = HOST_LINES.map(([name, text]) => [name, sides.map(({value, elapsedNs}) => text(value, elapsedNs))])
-    .filter(([, texts]) => texts.some((text) => text !== null));
+    .filter(([, texts]) => texts.some((text) => text !== null && /[1-9]/.test(text)));
   return smallTable("The host", [
     ["", "", ([name]) => name],
     ...sides.map(({name}, i) => [name, "number", ([, texts]) => cellOf(texts[i], "not readable")]),
@@ -178,5 +179,6 @@ function hostPart({data}) {
   if (hosts.length + coverages.length + limits.length === 0)
     return;
   part("host", "Host", "The host", coverages.map(coverageNodes), limits,
-    hosts.length > 0 && hostTable(hosts), hosts.map(cpuNodes), hosts.map(diskNodes));
+    hosts.length > 0 && make("details", {}, make("summary", {}, "All figures of the host that are not 0"), hostTable(hosts)),
+    hosts.map(cpuNodes), hosts.map(diskNodes));
 }

@@ -83,22 +83,19 @@ class Page {
     document.getElementById("main").replaceChildren();
     document.getElementById("nav").replaceChildren();
     headPart(this);
-    this.parts = this.data.kind === "sets" ? [new SetMedians(this)] : this.overview();
+    this.parts = this.data.kind === "sets" ? [new SetMedians(this)] : [new TimeParts(this), new Movers(this)];
     this.table = new MetricTable(this);
     this.grids.push(this.table.grid);
+    if (this.data.kind !== "sets") {
+      hostPart(this);
+      pressurePart(this);
+    }
     pairingsPart(this);
     sectionsPart(this);
+    capturesPart(this);
     sourcesPart(this);
     absentPart(this);
     document.getElementById("main").append(aboutText(this));
-  }
-
-  // What is seen before it is read; returns what is drawn anew for plain numbers.
-  overview() {
-    hostPart(this);
-    const parts = [new TimeParts(this), new Movers(this)];
-    pressurePart(this);
-    return parts;
   }
 
   setRaw(raw) {
@@ -151,6 +148,7 @@ function sourcesPart({data: {info, isPair, kind}}) {
   rows.sort((a, b) => a.i - b.i);
   if (rows.length > 0)
     part("sources", "Sources", "Sources of readings",
+      poorSources({info, kind}),
       note("How many readings went which way. Threads that vanished meanwhile are normal."),
       make("details", {}, make("summary", {}, plural(rows.length, "source") + (isPair ? " of both sides" : "")),
         smallTable("Sources", [

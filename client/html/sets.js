@@ -14,18 +14,6 @@ const SET_RATES = [
   ["written", "writeBytes", "write_bytes"],
 ];
 
-function testLines({alpha, tested, significant, leastP, samplesNeeded}) {
-  const n = Number(tested), found = Number(significant), needed = Number(samplesNeeded ?? 0);
-  const first = n === 0
-    ? "Nothing was tested: that takes two samples a side that are not all equal, and for rates three captures of one boot."
-    : `${plural(n, "row")} tested, adjusted for as many: ${found.toLocaleString("en")} with an adjusted p below ${alpha}.`;
-  const why = isUntested({alpha, tested, significant, leastP}) ? "With so few samples no test could succeed"
-    : "Some rows have too few samples";
-  const second = needed > 0 && found === 0 && `${why}. For one row alone to be significant it ` +
-    `takes ${needed} samples a side, for rates ${needed + 1} captures; or fewer rows (--filter, --metrics).`;
-  return [first, second].filter(Boolean);
-}
-
 // The captures are too few for any test, however the samples had fallen to the sides.
 function isUntested({alpha, tested, significant, leastP}) {
   return Number(significant) === 0 && !(Number(tested) * leastP < alpha);

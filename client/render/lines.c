@@ -124,6 +124,13 @@ void lines_print(const Lines *lines, const char *label, const char *text) {
         _cleanup_(buffer_done) Buffer shorter = {};
         const char *shortened;
 
+        if (lines->json) {
+                json_out_array(lines->json);
+                json_out_text(lines->json, label);
+                json_out_text(lines->json, text);
+                json_out_end(lines->json);
+                return;
+        }
         if (lines_cut(lines, text)) {
                 cut(lines, text, &shorter);
                 if (buffer_terminate(&shorter, &shortened) == 0)

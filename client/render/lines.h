@@ -6,7 +6,8 @@
  *
  * Lines with labels: the block above a table, the output of info and status. On a terminal they are
  * broken between words, but not behind a number, which stays with what it counts. The text has a
- * column of its own that begins in the next line if the label is too long. A pipe gets whole lines.
+ * column of its own that begins in the next line if the label is too long. A pipe gets whole lines,
+ * and a page of HTML, which breaks them itself, gets them as JSON.
  */
 
 #include <stdbool.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include "base/buffer.h"
 #include "base/macro.h"
+#include "render/json-out.h"
 #include "render/terminal.h"
 
 typedef struct Lines {
@@ -21,6 +23,7 @@ typedef struct Lines {
         const Terminal *terminal;
         size_t label_columns; /* the width that labels are padded to */
         size_t max_lines;     /* a text that takes more of a terminal is cut; 0: none is */
+        JsonOut *json;        /* not NULL: in place of @out, [label, text] into this array */
 } Lines;
 
 /* Whether lines_print() would cut the text. */

@@ -171,7 +171,7 @@ static int write_hints(const Lines *lines, const Hints *hints) {
 int hints_print(const Hints *hints, FILE *out) {
         const Session *session = hints->form->session;
         _cleanup_(freep) char *text = NULL;
-        Lines lines = { NULL, &session->terminal, 0, 0 };
+        Lines lines = { .terminal = &session->terminal };
         size_t n = 0;
         int r;
 

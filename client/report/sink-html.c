@@ -11,6 +11,19 @@ typedef struct SinkHtml {
         HtmlPage *page;
 } SinkHtml;
 
+/* The lines above the numbers, which are those of a terminal. */
+static int write_lines(const GroupForm *form, json_object *reply, JsonOut *out) {
+        static const Terminal none = {};
+        const Lines lines = { .terminal = &none, .json = out };
+        int r;
+
+        json_out_key(out, "lines");
+        json_out_array(out);
+        r = overview_print(&lines, form->kind, reply, false);
+        json_out_end(out);
+        return r;
+}
+
 static int begin(GroupSink *sink, json_object *reply) {
         const Options *options = sink->form->session->options;
         const HtmlSettings settings = {
@@ -19,12 +32,16 @@ static int begin(GroupSink *sink, json_object *reply) {
                 .all_rows = options_have(options, OPTION_ALL_ROWS),
         };
         HtmlPage *page = ((SinkHtml *) sink)->page;
+        JsonOut *info;
         int r;
 
         r = html_page_begin(page, &settings);
         if (r < 0)
                 return r;
-        r = group_form_lead(sink->form, NULL, html_page_open_info(page));
+        info = html_page_open_info(page);
+        r = group_form_lead(sink->form, NULL, info);
+        if (r == 0)
+                r = write_lines(sink->form, reply, info);
         if (r != 0)
                 return r;
         html_page_close_info(page);

@@ -76,7 +76,10 @@ static int format_head(const GroupForm *form, json_object *reply, size_t max_lin
         _cleanup_(freep) char *text = NULL;
         size_t n;
         FILE *head = open_memstream(&text, &n);
-        const Lines lines = { head, &form->session->terminal, OVERVIEW_LABEL_COLUMNS, max_lines };
+        const Lines lines = { .out = head,
+                              .terminal = &form->session->terminal,
+                              .label_columns = OVERVIEW_LABEL_COLUMNS,
+                              .max_lines = max_lines };
         int r;
 
         if (!head)

@@ -48,7 +48,7 @@ static void print_verb(const Lines *lines, const Verb *verb) {
 static void print_help(const Verb *verb, const Terminal *terminal, FILE *out) {
         /* Unlike data, help may be wrapped in a pipe, too: it is 80 columns wide there. */
         const Terminal page = { .out = true, .columns = terminal->out ? terminal->columns : 80 };
-        const Lines lines = { out, &page, LABEL_COLUMNS, 0 };
+        const Lines lines = { .out = out, .terminal = &page, .label_columns = LABEL_COLUMNS };
 
         if (verb) {
                 (void) fprintf(out, "ctprofctl %s [OPTIONS...]%s%s\n\n%s.\n", verb->name,

@@ -80,7 +80,9 @@ static int print_missing(const Lines *lines, json_object *reply, const char *pat
 
 /* @out is stdout unless the snapshot itself was written there. */
 static int print_capture(Session *session, json_object *reply, FILE *out, const char *path) {
-        const Lines lines = { out, &session->terminal, OVERVIEW_LABEL_COLUMNS, 0 };
+        const Lines lines = { .out = out,
+                              .terminal = &session->terminal,
+                              .label_columns = OVERVIEW_LABEL_COLUMNS };
         int r;
 
         if (!session_is_chatty(session))

@@ -216,7 +216,7 @@ static int print_host_fact(void *userdata, const char *path, json_object *value)
 }
 
 static int print_host(const Session *session, json_object *host) {
-        Lines lines = { stdout, &session->terminal, 0, 0 };
+        Lines lines = { .out = stdout, .terminal = &session->terminal };
         int r;
 
         if (!json_object_is_type(host, json_type_object))
@@ -227,7 +227,9 @@ static int print_host(const Session *session, json_object *host) {
 }
 
 static int print_info(Session *session, json_object *reply) {
-        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS, 0 };
+        const Lines lines = { .out = stdout,
+                              .terminal = &session->terminal,
+                              .label_columns = LABEL_COLUMNS };
         int r;
 
         r = session_page(session);

@@ -83,7 +83,9 @@ static void print_heading(const Session *session) {
 
 /* "Lifetime nanoseconds on a CPU (ns, SumNs, primary; CONFIG_SCHED_INFO)" under the name. */
 static void print_metric_lines(const Session *session) {
-        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS, 0 };
+        const Lines lines = { .out = stdout,
+                              .terminal = &session->terminal,
+                              .label_columns = LABEL_COLUMNS };
 
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
                 const Metric *metric = &metric_table[id];
@@ -178,7 +180,9 @@ static const TableColumn legend_columns[] = {
 
 /* On a terminal the legend is text, not a table. */
 static void print_legend_lines(const Session *session) {
-        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS, 0 };
+        const Lines lines = { .out = stdout,
+                              .terminal = &session->terminal,
+                              .label_columns = LABEL_COLUMNS };
 
         for (size_t i = 0; i < _LEGEND_MAX; i++) {
                 const LegendList *list = &legend_lists[i];

@@ -94,7 +94,7 @@ static void append_usage(const Run *run, Buffer *line) {
 
 /* @file NULL: the output has rows, which have no place for the account. It goes to stderr. */
 static int print_account(const Run *run, FILE *file) {
-        const Lines lines = { file ? file : stderr, &run->session->terminal, 0, 0 };
+        const Lines lines = { .out = file ? file : stderr, .terminal = &run->session->terminal };
         _cleanup_(buffer_done) Buffer line = {};
 
         append_end(run, &line);

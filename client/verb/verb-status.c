@@ -251,7 +251,9 @@ static void print_ended(const Lines *lines, json_object *ended) {
 }
 
 static int print_status(Session *session, json_object *reply) {
-        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS, 0 };
+        const Lines lines = { .out = stdout,
+                              .terminal = &session->terminal,
+                              .label_columns = LABEL_COLUMNS };
         int r;
 
         r = session_page(session);

@@ -92,6 +92,17 @@ class Made:
         self.browser.run("return new Promise((done) => setTimeout(done, 250));")
 
 
+def words(browser, *parts):
+    """The text of these parts of the page, with what is folded in them."""
+    return browser.run("""
+        return arguments[0].map((id) => {
+            const element = document.getElementById(id);
+            for (const details of element.querySelectorAll("details"))
+                details.open = true;
+            return element.innerText;
+        }).join("\\n");""", parts)
+
+
 def one_side(entry, side):
     """The entry of a group of one side in the form of the others: the other side has none."""
     return {**entry, "before": None, "after": None, "delta": None, "percent": None, "reset": False, side: entry["value"],
@@ -144,7 +155,11 @@ def head_is_told():
     with Made() as made:
         answer = made.json()
         made.open()
-        text = made.browser.run("return document.getElementById('top').innerText;")
+        text = words(made.browser, "top", "captures", "sources")
+        lines = [line.split(None, 1)[1] for line in run(CTPROFCTL, "compare", *made.files).out.splitlines()[:4]]
+        top = words(made.browser, "top")
+        for line in lines[:2]:
+            expect(line in top, line, "in", top)
         for side in ("before", "after"):
             head = answer[side]
             for key in ("name", "hostName", "kernelRelease", "threads", "processes"):
@@ -157,6 +172,26 @@ def head_is_told():
             key = re.sub(r"^cpufreq_governor\.\d$", "cpufreq_governor.0-3", change["key"])
             expect(f"\n{key}\t" in text, change, "in", text)
         expect_equal(made.browser.run("return document.title;"), "before \u2192 after - ctprof", "title")
+
+
+@test
+def first_screen():
+    """the first screen has the lines of a terminal but for what is missing, and bars; what could not be read comes last"""
+    with Made() as made:
+        table = run(CTPROFCTL, "compare", *made.files).out
+        lines = [line.split(None, 1) for line in table.split("\n\n")[0].splitlines() if not line.startswith((" ", "missing"))]
+        for width, height, rows in ((1280, 800, 8), (390, 844, 1)):
+            made.open()
+            made.browser.size(width, height)
+            told, n_rows = made.browser.run("""
+                const told = Array.from(document.querySelectorAll("#top dt"), (label) => [label.innerText, label.nextSibling.innerText]);
+                const isSeen = (element) => element.getBoundingClientRect().bottom < arguments[0];
+                return [told, Array.from(document.querySelectorAll("#time .stack")).filter(isSeen).length];""", height)
+            for line in lines:
+                expect(line in told, width, line, "in", told)
+            expect(n_rows >= rows, width, "rows with bars", n_rows)
+        order = made.browser.run("return Array.from(document.querySelectorAll('section'), ({id}) => id);")
+        expect_equal(order[:2] + order[-2:], ["top", "time", "sources", "absent"], "parts")
 
 
 @test
@@ -375,10 +410,10 @@ def windows():
     with Made() as made:
         answer = made.json("--window")
         made.open("--window")
-        text = made.browser.run("return document.getElementById('top').innerText;")
+        text = words(made.browser, "top")
         lives = answer["lives"]
-        for word in ("survived", "born", "ended"):
-            expect(re.search(rf"\b{lives[word]} threads? {word}", text), word, lives, "in", text)
+        for key, word in (("survived", "lived on"), ("born", "born"), ("ended", "ended")):
+            expect(re.search(rf"\b{lives[key]} {word}", text), word, lives, "in", text)
         group = next(group for group in answer["groups"] if group["lives"]["born"] > 0)
         made.filter(text=group["key"], metric="run_time_ns", moved=False)
         titles, rows = made.rows()
@@ -605,10 +640,10 @@ def sets_have_a_page():
             page.write_text(result.out, encoding="utf-8")
             made.browser.open(page)
             expect_equal(made.browser.logs()[0], [], "console")
-            head = made.browser.run("return document.getElementById('top').innerText;")
+            head = words(made.browser, "top", "captures")
             expect(f"before-0..before-{n - 1}" in head and f"samples of\t{n} captures\t{n} captures" in head, head)
-            expect(f"{answer['tested']} rows tested" in head, head)
-            expect_equal(f"it takes {answer['samplesNeeded']} samples a side" in head, not succeeds, head)
+            expect(f"{answer['tested']} rows, adjusted" in head, head)
+            expect_equal(f"it takes {answer['samplesNeeded']} a side" in head, not succeeds, head)
             expect_equal("no test could succeed" in head, not succeeds, head)
 
             # Groups by weight; of one side marked, with one number.
@@ -653,7 +688,7 @@ def sets_have_a_page():
             page.write_text(result.out, encoding="utf-8")
             made.browser.open(page)
             expect_equal(made.browser.logs()[0], [], "console")
-            head = made.browser.run("return document.getElementById('top').innerText;")
+            head = words(made.browser, "top", "captures")
             expect(re.search(r"before-0\S*\.\.before-2 \u2192 \S*after-0\S*\.\.after-2", head) and "samples of\t2 intervals\t2 intervals" in head, head)
             check_widths(made, "sets of intervals")
 
@@ -742,7 +777,7 @@ def intervals_are_accounted_for():
 
     with Made() as made:
         open_changed(made, change)
-        text = made.browser.run("return document.getElementById('host').innerText;")
+        text = words(made.browser, "host")
         for said in ("account for 75.0% of the 1.56 CPUs", "threads that lived on 0.78 (50.0%)", "not attributed 0.39 (25.0%)", "Not observed, and so not attributed: threads that ended, "
                      "threads born and ended in it", "Of 100.000MiB that disks moved, threads claim 80.000MiB", "/web.slice: CPU throttled 3.200s in 80 periods",
                      "/db: memory.max reached 1,204 times", "the host: 1 process killed", "/<b>: pids.max reached 2 times", "CPUs used\t1.56 of 4", "stalled for a CPU\t20.0% some\n",
@@ -808,9 +843,9 @@ def two_intervals_stand_side_by_side():
     with Made() as made:
         open_changed(made, change)
         expect_equal(made.browser.run("return document.title;"), "before..after \u2192 before..after - ctprof", "title")
-        head = made.browser.run("return document.getElementById('top').innerText;")
-        expect("elapsed\t10.000s\t20.000s" in head and "A: 30 threads survived" in head, head)
-        text = made.browser.run("return document.getElementById('host').innerText;")
+        head = words(made.browser, "captures")
+        expect("elapsed\t10.000s\t20.000s" in head, head)
+        text = words(made.browser, "host")
         expect("A: Threads" in text and "B: Threads" in text and "CPUs used\t1.60 of 4\t3.20 of 4" in text and "limit in B" in text and "limit in A" not in text, text)
         # To one scale although B is twice as long: seconds in each second.
         rows = check_bars(made, {key: [{part: value / (i + 1) if isinstance(value, int) else value for part, value in side.items()} for i, side in enumerate(sides)]

@@ -53,7 +53,9 @@ static int print_reason(const Lines *lines, json_object *source) {
 }
 
 static int print_reasons(const Session *session, json_object *sources) {
-        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS, 0 };
+        const Lines lines = { .out = stdout,
+                              .terminal = &session->terminal,
+                              .label_columns = LABEL_COLUMNS };
         bool first = true;
         int r = 0;
 

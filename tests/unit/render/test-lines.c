@@ -83,7 +83,9 @@ START_TEST(lines_fit_a_terminal_and_stay_whole_in_a_pipe) {
         char *text = NULL;
         size_t n_text;
         FILE *out = open_memstream(&text, &n_text);
-        const Lines lines = { out, rows[_i].terminal, rows[_i].label_columns, 0 };
+        const Lines lines = { .out = out,
+                              .terminal = rows[_i].terminal,
+                              .label_columns = rows[_i].label_columns };
 
         lines_print(&lines, rows[_i].label, rows[_i].text);
         ck_assert_int_eq(fclose(out), 0);
@@ -117,14 +119,44 @@ START_TEST(a_text_of_too_many_lines_is_cut) {
         char *text = NULL;
         size_t n_text;
         FILE *out = open_memstream(&text, &n_text);
-        const Lines lines = { out, &narrow, 4, cut_rows[_i].max_lines };
-        const Lines piped = { out, &a_pipe, 4, cut_rows[_i].max_lines };
+        const Lines lines = { .out = out,
+                              .terminal = &narrow,
+                              .label_columns = 4,
+                              .max_lines = cut_rows[_i].max_lines };
+        const Lines piped = { .out = out,
+                              .terminal = &a_pipe,
+                              .label_columns = 4,
+                              .max_lines = cut_rows[_i].max_lines };
 
         ck_assert_int_eq(lines_cut(&lines, cut_rows[_i].text), cut_rows[_i].is_cut);
         ck_assert(!lines_cut(&piped, cut_rows[_i].text));
         lines_print(&lines, "a", cut_rows[_i].text);
         ck_assert_int_eq(fclose(out), 0);
         ck_assert_str_eq(text, cut_rows[_i].printed);
+        free(text);
+}
+END_TEST
+
+START_TEST(a_page_gets_whole_lines_as_json) {
+        char *text = NULL;
+        size_t n_text;
+        FILE *file = open_memstream(&text, &n_text);
+        JsonOut out;
+        const Lines lines = {
+                .terminal = &narrow, .label_columns = 4, .max_lines = 1, .json = &out
+        };
+
+        json_out_init(&out, file, JSON_STYLE_SHORT);
+        json_out_array(&out);
+        lines_print(&lines, "a", "a \"text\" of more than one line on a terminal that is narrow");
+        lines_format(&lines, "", "%d", 7);
+        json_out_end(&out);
+        ck_assert_int_eq(json_out_finish(&out), 0);
+        json_out_done(&out);
+        ck_assert_int_eq(fclose(file), 0);
+        ck_assert_str_eq(text,
+                         "[[\"a\",\"a \\\"text\\\" of more than one line on a terminal that is "
+                         "narrow\"],[\"\",\"7\"]]\n");
         free(text);
 }
 END_TEST
@@ -202,6 +234,7 @@ int main(void) {
         tcase_add_loop_test(lines, lines_fit_a_terminal_and_stay_whole_in_a_pipe, 0,
                             ELEMENTSOF(rows));
         tcase_add_loop_test(lines, a_text_of_too_many_lines_is_cut, 0, ELEMENTSOF(cut_rows));
+        tcase_add_test(lines, a_page_gets_whole_lines_as_json);
         tcase_add_loop_test(progress, progress_is_one_line_without_surprises, 0,
                             ELEMENTSOF(progress_rows));
         tcase_add_test(progress, progress_is_for_terminals);

@@ -44,7 +44,7 @@ START_TEST(what_changed_alike_on_every_cpu_is_one_line) {
         char *text = NULL;
         size_t n = 0;
         FILE *out = open_memstream(&text, &n);
-        const Lines lines = { out, &pipe, 8, 0 };
+        const Lines lines = { .out = out, .terminal = &pipe, .label_columns = 8 };
 
         ck_assert_int_eq(change_lines_print(&lines, reply, true), 0);
         (void) fclose(out);
@@ -79,7 +79,7 @@ START_TEST(what_changed_is_one_line) {
         char *text = NULL;
         size_t n = 0;
         FILE *out = open_memstream(&text, &n);
-        const Lines lines = { out, &terminal, 8, 0 };
+        const Lines lines = { .out = out, .terminal = &terminal, .label_columns = 8 };
 
         ck_assert_int_eq(change_lines_print(&lines, reply, false), 0);
         (void) fclose(out);

@@ -43,7 +43,7 @@ START_TEST(coverage_is_told_as_far_as_it_is_known) {
         char *text = NULL;
         size_t n = 0, n_sides = 0;
         FILE *out = open_memstream(&text, &n);
-        const Lines lines = { out, &pipe, 8, 0 };
+        const Lines lines = { .out = out, .terminal = &pipe, .label_columns = 8 };
 
         for (; n_sides < 2 && rows[_i].sides[n_sides]; n_sides++) {
                 json[n_sides] = json_tokener_parse(rows[_i].sides[n_sides]);
@@ -87,7 +87,9 @@ START_TEST(an_ellipsis_stands_for_what_would_have_been_said) {
         char *text = NULL;
         size_t n = 0;
         FILE *out = open_memstream(&text, &n);
-        const Lines lines = { out, &terminal, 8, 1 };
+        const Lines lines = {
+                .out = out, .terminal = &terminal, .label_columns = 8, .max_lines = 1
+        };
 
         ck_assert_int_eq(host_lines_print(&lines, &side, 1), 0);
         (void) fclose(out);

@@ -168,7 +168,7 @@ START_TEST(what_is_missing_is_one_line_and_its_reasons_are_lines) {
         char *text = NULL;
         size_t n = 0;
         FILE *out = open_memstream(&text, &n);
-        const Lines lines = { out, &terminal, 8, 0 };
+        const Lines lines = { .out = out, .terminal = &terminal, .label_columns = 8 };
 
         for (; missing.n_sides < MISSING_MAX_SIDES && rows[_i].sources[missing.n_sides];
              missing.n_sides++)
@@ -192,7 +192,7 @@ START_TEST(no_way_is_told_where_there_is_none) {
         char *text = NULL;
         size_t n = 0;
         FILE *out = open_memstream(&text, &n);
-        const Lines lines = { out, &pipe, 8, 0 };
+        const Lines lines = { .out = out, .terminal = &pipe, .label_columns = 8 };
 
         ck_assert_int_eq(missing_print(&lines, &missing), 0);
         (void) fclose(out);
@@ -223,7 +223,7 @@ START_TEST(every_snapshot_of_a_view_is_a_side) {
         char *text = NULL;
         size_t n = 0;
         FILE *out = open_memstream(&text, &n);
-        const Lines lines = { out, &pipe, 8, 0 };
+        const Lines lines = { .out = out, .terminal = &pipe, .label_columns = 8 };
 
         ck_assert_int_eq(missing_print_reply(&lines, reply, false), 0);
         (void) fclose(out);

@@ -19,7 +19,7 @@ static const Exchange shown[] = {
 };
 
 static const char *const parts[] = {
-        "{\"info\":{}}",
+        "{\"info\":{\"lines\":[[\"snapshot\",\"a, ",
         "{\"info\":{\"snapshot\":{",
         ("[{\"groups\":[{\"key\":\"\\u003c/script\\u003e\",\"threads\":1,\"rows\":[[10,0,null,"
          "\"18446744073709551615\",1]]}]}]"),

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 
 #define MAX_WORDS 15
+#define SCREEN_BYTES (64 * 1024) /* more than a screen has, with colours */
 
 /* The exit status for the handler below, which cannot get it in any other way. */
 static volatile sig_atomic_t status_when_left;
@@ -49,24 +50,89 @@ static void exec_words(const char *command) {
         free(copy);
 }
 
-/* The last resort if there is no pager: copies stdin to stdout. */
-static _noreturn_ void copy_through(void) {
+static void write_all(int fd, const char *bytes, size_t n) {
+        for (size_t done = 0; done < n;) {
+                ssize_t written = write(fd, bytes + done, n - done);
+
+                if (written < 0 && errno != EINTR)
+                        _exit(EXIT_FAILURE);
+                done += written > 0 ? (size_t) written : 0;
+        }
+}
+
+/* The last resort if there is no pager, and how one is fed: copies stdin. */
+static _noreturn_ void copy_through(int fd) {
         char bytes[4096];
         ssize_t n;
 
         while ((n = read(STDIN_FILENO, bytes, sizeof(bytes))) > 0)
-                for (ssize_t done = 0, written; done < n; done += written) {
-                        written = write(STDOUT_FILENO, bytes + done, (size_t) (n - done));
-                        if (written < 0)
-                                _exit(EXIT_FAILURE);
-                }
+                write_all(fd, bytes, (size_t) n);
         _exit(EXIT_SUCCESS);
 }
 
-static _noreturn_ void run_pager(const char *command) {
+/* Lines that a terminal breaks take more than one of its rows; escapes take no column. */
+static size_t count_rows(const char *text, size_t n, size_t columns) {
+        size_t n_rows = 0, width = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                if (text[i] == '\033') {
+                        while (i + 1 < n && text[i] != 'm')
+                                i++;
+                } else if (text[i] == '\n') {
+                        n_rows += width > columns ? (width + columns - 1) / columns : 1;
+                        width = 0;
+                } else {
+                        width += ((unsigned char) text[i] & 0xc0) !=
+                                 0x80; /* not within a character */
+                }
+        }
+        return n_rows + (width > 0);
+}
+
+/*
+ * Prints what comes if it leaves a row of the terminal for the prompt, and ends. Otherwise returns,
+ * with an stdin that has all of it.
+ */
+static void print_what_fits(const Terminal *terminal) {
+        static char bytes[SCREEN_BYTES];
+        size_t n = 0;
+        int fds[2];
+        pid_t pid;
+
+        for (;;) {
+                ssize_t n_read = read(STDIN_FILENO, bytes + n, sizeof(bytes) - n);
+
+                if (n_read < 0 && errno == EINTR)
+                        continue;
+                n += n_read > 0 ? (size_t) n_read : 0;
+                if (n == sizeof(bytes) || count_rows(bytes, n, terminal->columns) >= terminal->rows)
+                        break;
+                if (n_read <= 0) {
+                        write_all(STDOUT_FILENO, bytes, n);
+                        _exit(EXIT_SUCCESS);
+                }
+        }
+        /* A process of its own puts it back: the pager may be left before all of it has come. */
+        if (pipe2(fds, O_CLOEXEC) < 0)
+                _exit(EXIT_FAILURE);
+        pid = fork();
+        if (pid < 0)
+                _exit(EXIT_FAILURE);
+        if (pid == 0) {
+                (void) close(fds[0]);
+                write_all(fds[1], bytes, n);
+                copy_through(fds[1]);
+        }
+        (void) close(fds[1]); /* or the input would never end */
+        if (dup2(fds[0], STDIN_FILENO) < 0)
+                _exit(EXIT_FAILURE);
+}
+
+static _noreturn_ void run_pager(const char *command, const Terminal *terminal) {
         const char *less = getenv("SYSTEMD_LESS");
         const char *secure = getenv("SYSTEMD_PAGERSECURE");
 
+        print_what_fits(terminal);
         (void) setenv("LESS", less ? less : "FRSX", 1);
         (void) setenv("LESSCHARSET", "utf-8", 0);
         /* The shell escape of a pager under sudo would grant more than the rules of sudo do. */
@@ -77,7 +143,7 @@ static _noreturn_ void run_pager(const char *command) {
                 exec_words(command);
         exec_words("less");
         exec_words("more");
-        copy_through();
+        copy_through(STDOUT_FILENO);
 }
 
 int pager_open(Pager *pager, const Terminal *terminal, int left_status) {
@@ -109,7 +175,9 @@ int pager_open(Pager *pager, const Terminal *terminal, int left_status) {
                 (void) signal(SIGPIPE, SIG_DFL);
                 if (dup2(read_fd, STDIN_FILENO) < 0)
                         _exit(EXIT_FAILURE);
-                run_pager(command);
+                (void) close(read_fd);
+                (void) close(write_fd);
+                run_pager(command, terminal);
         }
         if (dup2(write_fd, STDOUT_FILENO) < 0)
                 return -errno;

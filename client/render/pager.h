@@ -5,8 +5,7 @@
  * Pager
  *
  * Shows stdout through a pager, as systemctl does: only on a terminal; $SYSTEMD_PAGER, then $PAGER,
- * then less, then more; "" and "cat" mean none. less gets -FRSX, so that it ends by itself if
- * everything fits on one screen.
+ * then less, then more; "" and "cat" mean none. What fits on one screen is printed without one.
  */
 
 #include <sys/types.h>

@@ -22,6 +22,7 @@ void ctl_init(Ctl *ctl, const Exchange *exchanges, size_t n_exchanges) {
         ctl->exchanges = exchanges;
         ctl->n_exchanges = n_exchanges;
         ctl->zone = NULL;
+        ctl->pager = NULL;
         temporary_init(&ctl->temporary);
 }
 
@@ -105,7 +106,7 @@ static int run_words(const Ctl *ctl, const char *const words[], const char *sock
 
         if (chdir(ctl->temporary.path) < 0 || setenv("CTPROF_SOCKET", socket_path, 1) < 0 ||
             setenv("TZ", ctl->zone ? ctl->zone : "UTC", 1) < 0 ||
-            setenv("SYSTEMD_PAGER", "", 1) < 0)
+            setenv("SYSTEMD_PAGER", ctl->pager ? ctl->pager : "", 1) < 0)
                 return 99;
         (void) unsetenv("COLUMNS");
         argv[argc++] = strdup("ctprofctl");

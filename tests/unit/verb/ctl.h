@@ -28,7 +28,8 @@ typedef struct Ctl {
         Temporary temporary;
         const Exchange *exchanges;
         size_t n_exchanges;
-        const char *zone; /* the user's time zone; NULL: UTC */
+        const char *zone;  /* the user's time zone; NULL: UTC */
+        const char *pager; /* of the user; NULL: none */
         int status;
         char out[CTL_OUTPUT_BYTES];
         char err[CTL_OUTPUT_BYTES];

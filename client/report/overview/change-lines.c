@@ -184,6 +184,11 @@ static int put_change(json_object *object, json_object *change, size_t n_columns
         return r;
 }
 
+/* What nobody sets: how many huge pages are free changes as programs take them. */
+static bool is_level(json_object *change) {
+        return span_is(cell_string(cell_member(change, "key")), "hugepages_free");
+}
+
 /*
  * A list of all changes, owned by the caller. A name has at most @n_columns; @once: it stands only
  * before the first change of a cgroup or a group.
@@ -209,6 +214,10 @@ static int collect(json_object *reply, size_t n_columns, bool once, json_object 
         for (size_t i = 0; r == 0 && i < cell_length(of_hosts); i++) {
                 json_object *change = json_object_get(cell_element(of_hosts, i));
 
+                if (is_level(change)) {
+                        (void) json_object_put(change);
+                        continue;
+                }
                 if (json_object_array_add(list, change) != 0) {
                         (void) json_object_put(change);
                         r = -ENOMEM;

@@ -674,11 +674,23 @@ static bool has_all_cpus(const Comparison *comparison, unsigned side, const Valu
         return value->kind == VALUE_CPUS && n_cpus.known && value->cpus.max >= n_cpus.n;
 }
 
-/* All threads of the group have one value on each side, and it is not the same. */
+/* Workers of the kernel, which have no memory, are given CPUs by it as it needs them. */
+static bool is_of_kernel_workers(const Comparison *comparison, const Group *group) {
+        static const Span prefix = SPAN_LITERAL("kworker/");
+        GroupNames names = group_names(group, comparison->view.axis);
+        Span name = names.process.bytes ? names.process : names.thread;
+
+        return name.n >= prefix.n && memcmp(name.bytes, prefix.bytes, prefix.n) == 0 &&
+               !aggregate_has(group->sides[SIDE_AFTER], METRIC_rss_anon_bytes);
+}
+
+/* All threads of the group have one value on each side, and somebody made them differ. */
 static bool is_changed(const Comparison *comparison, const Group *group, MetricId id,
                        Value ret[static SIDES]) {
         bool is_set = false;
 
+        if (id == METRIC_cpu_affinity && is_of_kernel_workers(comparison, group))
+                return false;
         for (unsigned side = 0; side < SIDES; side++) {
                 const Value *value = &ret[side];
 

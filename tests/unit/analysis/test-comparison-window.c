@@ -26,7 +26,7 @@ typedef struct Life {
         uint64_t after;
 } Life;
 
-#define MAX_LIVES 8
+#define MAX_LIVES 10
 
 typedef struct Made {
         ThreadSample before[MAX_LIVES], after[MAX_LIVES];
@@ -219,9 +219,16 @@ static void run_with(ThreadSample *sample, uint64_t policy, const char *cpus) {
 /* One thread of a group alone is none of its changes. */
 START_TEST(what_whole_groups_run_with_is_told_where_it_changed) {
         static const Life lives[MAX_LIVES] = {
-                { 1, "fifo", 1, "fifo", 1 }, { 2, "fifo", 1, "fifo", 1 }, { 3, "pin", 1, "pin", 1 },
-                { 4, "part", 1, "part", 1 }, { 5, "part", 1, "part", 1 }, { 6, "gone", 1, NULL, 0 },
-                { 7, NULL, 0, "born", 1 },   { 8, "same", 1, "same", 1 },
+                { 1, "fifo", 1, "fifo", 1 },
+                { 2, "fifo", 1, "fifo", 1 },
+                { 3, "pin", 1, "pin", 1 },
+                { 4, "part", 1, "part", 1 },
+                { 5, "part", 1, "part", 1 },
+                { 6, "gone", 1, NULL, 0 },
+                { 7, NULL, 0, "born", 1 },
+                { 8, "same", 1, "same", 1 },
+                { 9, "kworker/0:1", 1, "kworker/0:1", 1 },
+                { 10, "kworker/user", 1, "kworker/user", 1 },
         };
         View view = window_by(VIEW_AXIS_PCOMM);
         Compared compared;
@@ -238,6 +245,12 @@ START_TEST(what_whole_groups_run_with_is_told_where_it_changed) {
         run_with(&made.after[2], 1, "2");
         run_with(&made.after[3], 1, "2");
         run_with(&made.before[6], 0, "0-7"); /* of more CPUs than there are */
+        /* the kernel moves its own workers; what has memory is none of them */
+        run_with(&made.after[7], 0, "1");
+        run_with(&made.after[8], 0, "1");
+        for (size_t i = 0; i < SIDES; i++)
+                thread_sample_put(i == 0 ? &made.before[8] : &made.after[8], METRIC_rss_anon_bytes,
+                                  4096);
         compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
         comparison_set_host(compared.comparison, SIDE_AFTER,
                             &(const HostUse){ .n_cpus = amount_of(4) });
@@ -246,8 +259,10 @@ START_TEST(what_whole_groups_run_with_is_told_where_it_changed) {
         json_write_end(&writer);
         ck_assert_str_eq(json_text_end(&writer),
                          "[" CHANGE("fifo", "policy", "SCHED_OTHER", "SCHED_FIFO") "," CHANGE(
-                                 "pin", "policy", "SCHED_OTHER",
-                                 "SCHED_FIFO") "," CHANGE("pin", "cpu_affinity", "0-3", "2") "]");
+                                 "kworker/user", "cpu_affinity", "0-3",
+                                 "1") "," CHANGE("pin", "policy", "SCHED_OTHER",
+                                                 "SCHED_FIFO") "," CHANGE("pin", "cpu_affinity",
+                                                                          "0-3", "2") "]");
         compared_done(&compared);
 }
 END_TEST

@@ -68,6 +68,12 @@ static const struct {
           "changed   gov.0-1: a \u2192 b, rt: 950000 \u2192 -1, thp: - \u2192 always\n" },
         { 57, THREE, "changed   gov.0-1: a \u2192 b, rt: 950000 \u2192 -1, \u2026 +1\n" },
         { 40, THREE, "changed   gov.0-1: a \u2192 b, \u2026 +2\n" },
+        /* nobody sets it */
+        { 80,
+          "[" CHANGE("hugepages_free", "\"5\"", "\"3\"") "," CHANGE("hugepages_total", "\"5\"",
+                                                                    "\"7\"") "]",
+          "changed   hugepages_total: 5 \u2192 7\n" },
+        { 80, "[" CHANGE("hugepages_free", "\"5\"", "\"3\"") "]", "" },
         { 40, "[" CHANGE("cmdline", "\"root=/dev/vda1 quiet\"", "\"root=/dev/vda1\"") "]",
           "changed   cmdline: root=/dev/\u2026\n" },
 };

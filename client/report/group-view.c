@@ -174,8 +174,13 @@ static int take_interval_columns(const char *list, GroupColumns *ret) {
 }
 
 int group_view_refuse_side_columns(const Options *options) {
+        char complaint[ACCOUNT_COLUMNS_COMPLAINT_BYTES];
+        AccountColumns accounts;
         GroupColumns columns;
 
+        if (options->columns &&
+            account_columns_parse(options->columns, &accounts, complaint) == ACCOUNT_COLUMNS_OK)
+                return 0;
         return take_interval_columns(options->columns, &columns);
 }
 
@@ -211,7 +216,9 @@ static int check_columns(const char *list, ReportKind asked, bool *ret_spread) {
 /* Once the kind is known. */
 static int choose_columns(GroupView *view) {
         const Options *options = view->form.session->options;
-        const char *list = view->form.kind != REPORT_SETS ? options->columns : NULL;
+        const char *list = view->form.kind == REPORT_SETS || view->form.accounts.n > 0
+                                   ? NULL
+                                   : options->columns;
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
 
         if (view->form.kind == REPORT_INTERVAL)
@@ -222,38 +229,52 @@ static int choose_columns(GroupView *view) {
 }
 
 /* What people get who ask for nothing in particular is one line a group. */
-static bool wants_rows(const Options *options) {
-        static const OptionId asking[] = { OPTION_ROWS, OPTION_ALL_ROWS, OPTION_COLUMNS };
+static bool wants_rows(const GroupForm *form) {
+        static const OptionId asking[] = { OPTION_ROWS, OPTION_ALL_ROWS };
+        const Options *options = form->session->options;
         const View *view = &options->view;
 
         for (size_t i = 0; i < ELEMENTSOF(asking); i++)
                 if (options_have(options, asking[i]))
                         return true;
+        if (options_have(options, OPTION_COLUMNS) && form->accounts.n == 0)
+                return true;
         return view->n_filter > 0 || view->has_metrics || view->has_sections || view->has_threshold;
+}
+
+/* Takes a list of columns of the overview; any other one is for tables of rows. */
+static int take_account_columns(GroupForm *form) {
+        char complaint[ACCOUNT_COLUMNS_COMPLAINT_BYTES];
+        const char *list = form->session->options->columns;
+        int r;
+
+        if (!list || form->kind == REPORT_SETS)
+                return 0;
+        r = account_columns_parse(list, &form->accounts, complaint);
+        return r == ACCOUNT_COLUMNS_E_INVALID ? complain(STATUS_USAGE, "%s", complaint) : 0;
 }
 
 int group_view_new(Session *session, ReportKind kind, GroupView **ret) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
-        bool spread;
         int r;
 
         if (options_have(session->options, OPTION_WINDOW) &&
             options_have(session->options, OPTION_TOTALS))
                 return complain(STATUS_USAGE, "--window and --totals are two views: give either.");
-        r = check_columns(kind != REPORT_SETS ? session->options->columns : NULL, kind, &spread);
-        if (r != 0)
-                return r;
         view = malloc(sizeof(*view));
         if (!view)
                 return complain_errno(-ENOMEM, "prepare the output");
-        *view = (GroupView){ .form = { .session = session, .kind = kind },
-                             .asked = kind,
-                             .wants_spread = spread };
-        r = open_sink(view);
+        *view = (GroupView){ .form = { .session = session, .kind = kind }, .asked = kind };
+        r = take_account_columns(&view->form);
+        if (r == 0 && view->form.accounts.n == 0)
+                r = check_columns(kind != REPORT_SETS ? session->options->columns : NULL, kind,
+                                  &view->wants_spread);
+        if (r == 0)
+                r = open_sink(view);
         if (r != 0)
                 return r;
         view->form.overview = kind != REPORT_SETS && !session_is_machine(session);
-        view->form.rows = !view->form.overview || wants_rows(session->options);
+        view->form.rows = !view->form.overview || wants_rows(&view->form);
         warn_pairs(&session->options->view);
         *ret = TAKE_PTR(view);
         return 0;

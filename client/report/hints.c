@@ -123,9 +123,8 @@ static void append_more_groups(Buffer *line, const Hints *hints) {
                 buffer_append_format(line, "%llu more group%s (--limit 0)", (unsigned long long) n,
                                      plural(n));
         if (n_idle > 0)
-                buffer_append_format(line, "%s%llu group%s without activity (--all-rows)",
-                                     n > 0 ? "; " : "", (unsigned long long) n_idle,
-                                     plural(n_idle));
+                buffer_append_format(line, "%s%llu idle group%s (--all-rows)", n > 0 ? "; " : "",
+                                     (unsigned long long) n_idle, plural(n_idle));
 }
 
 /* How many rows and groups are left, of a view that has rows. */

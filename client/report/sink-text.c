@@ -124,7 +124,8 @@ static int new_accounts(const SinkText *text, uint64_t max_rows, FILE *out, Acco
         const GroupForm *form = text->sink.form;
         int r;
 
-        r = account_table_new(form->session, form->kind, text->first, max_rows, out, ret);
+        r = account_table_new(form->session, form->kind, &form->accounts, text->first, max_rows,
+                              out, ret);
         if (r == 0 && text->command)
                 account_table_add_command(*ret, text->command);
         return r;
@@ -166,7 +167,7 @@ static int begin(GroupSink *sink, json_object *reply) {
                                     &text->table);
         if (r == 0 && form->kind == REPORT_SETS)
                 r = set_table_new(form->session, reply, &text->untested);
-        return r != 0 ? r : section_tables_new(form->session, form->kind, &text->sections);
+        return r != 0 ? r : section_tables_new(form->session, form->kind, reply, &text->sections);
 }
 
 static int add_accounts(GroupSink *sink, json_object *rows) {

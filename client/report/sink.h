@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include "base/cleanup.h"
+#include "report/group/account-cell.h"
 #include "report/group/group-columns.h"
 #include "report/overview/overview.h"
 #include "session/session.h"
@@ -42,9 +43,10 @@ typedef struct GroupForm {
         Session *session;
         ReportKind kind; /* as asked for; from begin() on as the reply says */
         GroupColumns columns;
-        bool overview;  /* one line a group was asked for */
-        bool rows;      /* rows by metric were asked for */
-        GroupLead lead; /* may be NULL, as the next */
+        AccountColumns accounts; /* of the overview */
+        bool overview;           /* one line a group was asked for */
+        bool rows;               /* rows by metric were asked for */
+        GroupLead lead;          /* may be NULL, as the next */
         GroupCommand command;
         void *lead_userdata;
 } GroupForm;

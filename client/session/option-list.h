@@ -27,6 +27,7 @@
 
 /* The names of a list within a line of help. */
 #define OPTION_NAMED(id, name, ...) " " name
+#define OPTION_TYPED(id, name, typed, ...) " " typed
 
 // clang-format off
 #define OPTIONS_COMMON(O)                                                                       \
@@ -43,7 +44,7 @@
           "Give up after so many seconds in all (default: when the daemon sends nothing for "   \
           "60)")                                                                                \
         O(NO_PAGER, "no-pager", 0, NONE, "", GIVEN,                                             \
-          "Do not pipe long output into a pager")                                               \
+          "Do not pipe what is longer than the screen into a pager")                            \
         O(NO_LEGEND, "no-legend", 0, NONE, "", GIVEN,                                           \
           "Print no header lines and no closing hints")                                         \
         O(QUIET, "quiet", 'q', NONE, "", GIVEN,                                                 \
@@ -86,7 +87,7 @@
           "With csv and ndjson: keep = + - @ in front of texts, which spreadsheets take for "   \
           "formulas")                                                                           \
         O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS", VIEW_PART(axis),                       \
-          "Group threads by one of:" VIEW_AXES(OPTION_NAMED) " (default: pcomm)")               \
+          "Group threads by one of:" VIEW_AXES(OPTION_TYPED) " (default: process)")             \
         O(NO_THREAD_NORMALIZE, "no-thread-normalize", 0, NONE, "",                              \
           VIEW_FLAG(thread_normalize, false),                                                   \
           "Literal names of processes and threads: no patterns for digits")                     \
@@ -106,7 +107,7 @@
           "Only groups whose label matches")                                                    \
         O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC", VIEW_PART(sort),                         \
           "Order of groups and rows: weight (default), impact, delta, percent, name, or "       \
-          "METRIC[:asc|desc][,...]")                                                            \
+          "METRIC[:asc|desc][,...]; also by columns:" VIEW_COLUMNS(OPTION_NAMED))               \
         O(BEFORE, "before", 0, REQUIRED, "LIST", TEXT(before, "list"),                          \
           "Compare sets: the snapshots and intervals before, separated by commas; a name may "    \
           "be a glob")      \
@@ -120,9 +121,11 @@
           "Only these sections, separated by commas:"                                           \
           METRIC_SECTIONS(OPTION_NAMED) SECTIONS(OPTION_NAMED))                                 \
         O(METRICS, "metrics", 0, REQUIRED, "LIST", VIEW_PART(metrics),                      \
-          "Only these metrics and derived values, separated by commas; globs are allowed")      \
+          "Only these metrics and derived values, separated by commas; globs are allowed, and " \
+          "columns stand for what they are made of:" VIEW_COLUMNS(OPTION_NAMED))                \
         O(COLUMNS, "columns", 0, REQUIRED, "LIST", TEXT(columns, NULL),                         \
-          "These columns, in this order; \"+\" in front adds them to the default ones")         \
+          "These columns, of the overview or of rows, in this order; \"+\" in front adds them "  \
+          "to the default ones")                                                                \
         O(LIMIT, "limit", 0, REQUIRED, "N", VIEW_NUMBER(limit),                                 \
           "At most N groups, and N cgroups or processes in each section, 0 for all "            \
           "(default: 40)")                                                                      \

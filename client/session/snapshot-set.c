@@ -50,7 +50,7 @@ static int add(SnapshotSet *set, char *text) {
 
 /* globs */
 
-static bool is_glob(const char *text) {
+bool snapshot_is_glob(const char *text) {
         return !snapshot_name_is_file(text) && strpbrk(text, "*?[");
 }
 
@@ -108,7 +108,7 @@ static int add_entry(SnapshotNames *names, SnapshotSet *set, Span entry) {
                                 "%s has an empty entry: separate snapshots by one comma each.",
                                 set->option);
         text = strndup(entry.bytes, entry.n);
-        if (!text || !is_glob(text)) {
+        if (!text || !snapshot_is_glob(text)) {
                 if (text && is_in(set, text)) {
                         r = complain(STATUS_USAGE, "%s names %s twice.", set->option,
                                      quote(text, quoted));

@@ -70,6 +70,25 @@ static int complain_one(const char *text) {
                         quoted);
 }
 
+/* Where names stand that are globs, or more than two, as of a glob that the shell saw: sets. */
+static int check_names(const Options *options) {
+        size_t n = options->n_arguments - 1;
+        char quoted[QUOTE_BYTES];
+
+        for (size_t i = 1; i <= n; i++)
+                if (snapshot_is_glob(options->arguments[i]))
+                        return complain(STATUS_USAGE,
+                                        "%s is a glob, and \"compare\" takes two names: sets are "
+                                        "compared by --before 'GLOB' --after 'GLOB'.",
+                                        quote(options->arguments[i], quoted));
+        if (n > 2)
+                return complain(STATUS_USAGE,
+                                "\"compare\" takes two names, and these are %zu: sets are compared "
+                                "by --before A,B,... --after C,D,..., with globs in quotes.",
+                                n);
+        return n == 1 ? complain_one(options->arguments[1]) : 0;
+}
+
 /* sets */
 
 static int call_sets(Session *session, GroupView *view, const SnapshotSet *before,
@@ -133,6 +152,7 @@ int verb_compare(Session *session) {
         bool has_before = options_have(options, OPTION_BEFORE);
         bool has_after = options_have(options, OPTION_AFTER);
         char quoted[QUOTE_BYTES];
+        int r;
 
         if (has_before != has_after)
                 return complain(STATUS_USAGE, "%s needs %s: sets have two sides.",
@@ -150,8 +170,9 @@ int verb_compare(Session *session) {
                                 "\"compare\" needs two snapshots, as in \"ctprofctl compare BEFORE "
                                 "AFTER\", two intervals, or sets of them (--before, "
                                 "--after); " COMPLAIN_BEGIN " takes a first one.");
-        if (n == 1)
-                return complain_one(options->arguments[1]);
+        r = check_names(options);
+        if (r != 0)
+                return r;
         if (options_have(options, OPTION_ALPHA))
                 return complain(STATUS_USAGE,
                                 "--alpha is for sets of snapshots, which --before and --after "

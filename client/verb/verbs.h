@@ -39,7 +39,7 @@
           VERB_VIEW_FORMATS)                                                                       \
         V(compare, "compare", "BEFORE AFTER|A..B C..D|--before LIST --after LIST",                 \
           "Show what was done between two snapshots, or compare intervals or sets",                \
-          "two snapshots", 0, 2,                                                                   \
+          "two snapshots", 0, VERB_ANY_ARGUMENTS,                                                  \
           OPTION_VIEW_BITS | OPTION_PAIR_BITS | OPTION_BIT(BEFORE) | OPTION_BIT(AFTER) |           \
           OPTION_BIT(ALPHA), VERB_VIEW_FORMATS)                                                    \
         V(run, "run", "-- COMMAND...",                                                             \
@@ -79,7 +79,8 @@
 
 /* Names of columns, chosen by the number of sides that have them. */
 #define VERB_COLUMNS_HELP \
-        "Columns, separated by commas; \"+\" in front adds them to the default ones:"
+        "Columns, separated by commas; \"+\" in front adds them to the default ones. Of the "      \
+        "overview: group threads" VIEW_COLUMNS(OPTION_NAMED) "; of rows:"
 #define VERB_ONE_ONE(name) " " name
 #define VERB_ONE_TWO(name)
 #define VERB_ONE_WORK(name) " " name

@@ -12,8 +12,9 @@
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/procfs.h"
 
-#define NO_PRESSURE \
-        "pressure stall information is off: boot with psi=1 (a kernel built with CONFIG_PSI)"
+#define NO_PRESSURE                                                  \
+        "pressure stall information is off: " SOURCE_REMEDY_PRESSURE \
+        " (a kernel built with CONFIG_PSI)"
 
 /* Reasons that do not depend on the gates. */
 static const struct {
@@ -128,12 +129,12 @@ static void judge_large_processes(const SourceReport *report, Source *source) {
         char text[SOURCE_REASON_BYTES], before[SOURCE_REASON_BYTES] = "";
         const Tally *tally = report->tally;
 
-        (void) snprintf(text, sizeof(text),
-                        "%" PRIu64 " process%s of more than %" PRIu64
-                        " MiB, the largest of %" PRIu64
-                        " MiB, left out, as reading stalls large ones: --smaps=all reads all",
-                        tally->n_smaps_large, tally->n_smaps_large == 1 ? "" : "es",
-                        report->smaps->largest.max_bytes >> 20, tally->smaps_largest_bytes >> 20);
+        (void) snprintf(
+                text, sizeof(text),
+                "%" PRIu64 " process%s of more than %" PRIu64 " MiB, the largest of %" PRIu64
+                " MiB, left out, as reading stalls large ones: " SOURCE_REMEDY_SMAPS " reads all",
+                tally->n_smaps_large, tally->n_smaps_large == 1 ? "" : "es",
+                report->smaps->largest.max_bytes >> 20, tally->smaps_largest_bytes >> 20);
         if (find_cause(source) != SOURCE_OUTCOME_other)
                 (void) snprintf(before, sizeof(before), "%s", source->reason);
         if (before[0] == '\0')
@@ -160,8 +161,7 @@ static void judge_smaps(const SourceReport *report, Source *source) {
 static void judge_cgroup(const SourceReport *report, Source *source) {
         if (report->cgroup_mount == CGROUPFS_E_NO_MOUNT)
                 source_set(source, SOURCE_STATE_UNAVAILABLE,
-                           "no cgroup v2 hierarchy is mounted: mount -t cgroup2 none "
-                           "/sys/fs/cgroup/unified");
+                           "no cgroup v2 hierarchy is mounted: " SOURCE_REMEDY_CGROUP);
         else if (report->cgroup_mount != 0)
                 source_set(source, SOURCE_STATE_UNAVAILABLE,
                            "the cgroup v2 hierarchy cannot be opened");

@@ -40,11 +40,15 @@ SOURCE_STATES(STATE)
 #define KIND(id, name_) ROW{"list": "kinds", "name": name_}END
 VIEW_KINDS(KIND)
 
-#define AXIS(id, name_, header) ROW{"list": "axes", "name": name_}END
+#define AXIS(id, name_, typed_, header) \
+        ROW{"list": "axes", "name": name_}END ROW{"list": "typed-axes", "name": typed_}END
 VIEW_AXES(AXIS)
 
 #define ORDER(id, name_) ROW{"list": "orders", "name": name_}END
 VIEW_ORDERS(ORDER)
+
+#define COLUMN(id, name_, made_of, ...) ROW{"list": "overview-columns", "name": name_}END
+VIEW_COLUMNS(COLUMN)
 
 #define FLAG(member, key_, default_, text_) \
         ROW{"list": "view-flags", "name": key_, "default": #default_, "text": text_}END

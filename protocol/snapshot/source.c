@@ -60,12 +60,27 @@ static void write_reason(JsonWriter *writer, Span reason) {
                 json_write_name(writer, reason);
 }
 
+/* In few words; NULL if the reason tells none. */
+static const char *remedy_of(const char *reason) {
+#define REMEDY_ROW(in_reason, in_short) { in_reason, in_short },
+        static const char *const remedies[][2] = { SOURCE_REMEDIES(REMEDY_ROW) };
+
+        for (size_t i = 0; i < ELEMENTSOF(remedies); i++)
+                if (strstr(reason, remedies[i][0]))
+                        return remedies[i][1];
+        return NULL;
+}
+
 void source_write_json(JsonWriter *writer, SourceId id, const Source *source) {
+        const char *remedy = source->state != SOURCE_STATE_OK ? remedy_of(source->reason) : NULL;
+
         json_write_object(writer);
         json_write_member_text(writer, "name", source_name(id));
         json_write_member_text(writer, "state", source_state_name(source->state));
         if (source->state != SOURCE_STATE_OK && source->reason[0] != '\0')
                 write_reason(writer, span_of(source->reason));
+        if (remedy)
+                json_write_member_text(writer, "remedy", remedy);
         if (source->switched_off)
                 json_write_member_bool(writer, "switchedOff", true);
         for (unsigned i = 0; i < _SOURCE_OUTCOME_MAX; i++)

@@ -39,6 +39,30 @@
         B(TASKSTATS, "taskstats") /* generic netlink */
 // clang-format on
 
+/*
+ * What would make readable what was not: where a reason says so in these words, that is the remedy,
+ * told in the second ones where there is no room for a sentence.
+ */
+#define SOURCE_REMEDY_PRIVILEGED "run ctprofd as root or as ctprofd.service"
+#define SOURCE_REMEDY_SCHEDSTATS "sysctl kernel.sched_schedstats=1"
+#define SOURCE_REMEDY_DELAYS "sysctl kernel.task_delayacct=1"
+#define SOURCE_REMEDY_DELAYS_AT_BOOT "boot with delayacct"
+#define SOURCE_REMEDY_PRESSURE "boot with psi=1"
+#define SOURCE_REMEDY_SMAPS "--smaps=all"
+#define SOURCE_REMEDY_HEAP_TIME "HeapTime= of ctprofd.conf"
+#define SOURCE_REMEDY_CGROUP "mount -t cgroup2 none /sys/fs/cgroup/unified"
+// clang-format off
+#define SOURCE_REMEDIES(R)                                                                         \
+        R(SOURCE_REMEDY_PRIVILEGED,     "run ctprofd as root")                                     \
+        R(SOURCE_REMEDY_SCHEDSTATS,     "kernel.sched_schedstats=1")                               \
+        R(SOURCE_REMEDY_DELAYS,         "kernel.task_delayacct=1")                                 \
+        R(SOURCE_REMEDY_DELAYS_AT_BOOT, SOURCE_REMEDY_DELAYS_AT_BOOT)                              \
+        R(SOURCE_REMEDY_PRESSURE,       SOURCE_REMEDY_PRESSURE)                                    \
+        R(SOURCE_REMEDY_SMAPS,          SOURCE_REMEDY_SMAPS)                                       \
+        R(SOURCE_REMEDY_HEAP_TIME,      SOURCE_REMEDY_HEAP_TIME)                                   \
+        R(SOURCE_REMEDY_CGROUP,         "mount -t cgroup2")
+// clang-format on
+
 #define SOURCE_STATE_ID(id, name) SOURCE_STATE_##id,
 typedef enum SourceState { SOURCE_STATES(SOURCE_STATE_ID) _SOURCE_STATE_MAX } SourceState;
 
@@ -71,8 +95,8 @@ const char *source_state_name(SourceState state);
 bool source_table_is_complete(const SourceTable *table);
 
 /*
- * One SOURCE of the contract: name, state, reason unless ok, switchedOff if true, six counts,
- * backend where there are several.
+ * One SOURCE of the contract: name, state, reason unless ok and the remedy that it tells,
+ * switchedOff if true, six counts, backend where there are several.
  */
 void source_write_json(JsonWriter *writer, SourceId id, const Source *source);
 /* The array of all of them, in the order of the list. */

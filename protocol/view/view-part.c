@@ -12,9 +12,12 @@
 /* The names of a list in one text, "a, b": what a complaint offers. */
 #define LISTED(id, name, ...) ", " name
 #define OFFER(list) (&(list)[2])
+#define LISTED_COLUMN(id, name, ...) " " name
 
 #define NAME(id, name, ...) name,
-static const char *const axis_names[] = { VIEW_AXES(NAME) };
+#define TYPED(id, name, typed, ...) typed,
+#define LISTED_TYPED(id, name, typed, ...) ", " typed
+static const char *const axis_names[] = { VIEW_AXES(NAME) VIEW_AXES(TYPED) };
 static const char *const section_names[] = { METRIC_SECTIONS(NAME) SECTIONS(NAME) };
 
 #define THRESHOLD_CHARS 15 /* so many digits a double holds exactly */
@@ -102,13 +105,14 @@ static int decode_string(json_object *value, ViewPartId part, char *ret_complain
 /* axis */
 
 static int put_axis(View *view, Span word, char *ret_complaint) {
-        unsigned axis = name_find(word, axis_names, _VIEW_AXIS_MAX);
+        unsigned axis = name_find(word, axis_names, ELEMENTSOF(axis_names));
 
-        if (axis == _VIEW_AXIS_MAX)
-                return view_complain_unknown(ret_complaint, "grouping", word,
-                                             name_nearest(word, axis_names, _VIEW_AXIS_MAX),
-                                             OFFER(VIEW_AXES(LISTED)));
-        view->axis = (ViewAxis) axis;
+        if (axis == ELEMENTSOF(axis_names))
+                return view_complain_unknown(
+                        ret_complaint, "grouping", word,
+                        name_nearest(word, axis_names, ELEMENTSOF(axis_names)),
+                        OFFER(VIEW_AXES(LISTED_TYPED) ", and pcomm and comm for the first two"));
+        view->axis = (ViewAxis) (axis % _VIEW_AXIS_MAX);
         return VIEW_OK;
 }
 
@@ -230,6 +234,7 @@ static void write_sections(JsonWriter *writer, const View *view) {
 /* metrics */
 
 static int put_metric(View *view, Span word, char *ret_complaint) {
+        ViewColumn column = view_column_find(word);
         MetricId metric = metric_find(word);
         DerivedId derived = derived_find(word);
 
@@ -237,10 +242,14 @@ static int put_metric(View *view, Span word, char *ret_complaint) {
                 view->metrics[metric] = true;
         else if (derived < _DERIVED_MAX)
                 view->derived[derived] = true;
+        else if (column < _VIEW_COLUMN_MAX)
+                for (unsigned i = 0; i < view_columns[column].n_metrics; i++)
+                        view->metrics[view_columns[column].metrics[i]] = true;
         else
                 return view_complain_unknown(ret_complaint, "metric", word,
                                              metric_nearest_name(word),
-                                             "the names that \"ctprofctl metric-list\" shows");
+                                             "the names that \"ctprofctl metric-list\" shows, "
+                                             "and" VIEW_COLUMNS(LISTED_COLUMN));
         return VIEW_OK;
 }
 

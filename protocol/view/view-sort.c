@@ -10,6 +10,28 @@
 static const char *const order_names[] = { VIEW_ORDERS(ORDER_NAME) };
 
 #define OFFERED(id, name) name ", "
+#define OFFERED_COLUMN(id, name, ...) name ", "
+
+#define COLUMN_ROW(id, name_, made_of, ...)                             \
+        [VIEW_COLUMN_##id] = {                                          \
+                .name = (name_),                                        \
+                .is_sum = COLUMN_IS_##made_of,                          \
+                .n_metrics = ELEMENTSOF(((MetricId[]){ __VA_ARGS__ })), \
+                .metrics = { __VA_ARGS__ },                             \
+        },
+enum { COLUMN_IS_FIRST = false, COLUMN_IS_SUM = true };
+const ViewColumnRow view_columns[_VIEW_COLUMN_MAX] = { VIEW_COLUMNS(COLUMN_ROW) };
+
+ViewColumn view_column_find(Span name) {
+        static const Span tail = SPAN_LITERAL("/s");
+        unsigned id = 0;
+
+        if (name.n > tail.n && span_equal((Span){ name.bytes + name.n - tail.n, tail.n }, tail))
+                name.n -= tail.n;
+        while (id < _VIEW_COLUMN_MAX && !span_is(name, view_columns[id].name))
+                id++;
+        return (ViewColumn) id;
+}
 
 static ViewOrder find_order(Span word) {
         return (ViewOrder) name_find(word, order_names, _VIEW_ORDER_WORDS);
@@ -41,6 +63,7 @@ static int find_key(Span word, ViewSortKey *ret, char *ret_complaint) {
         Span name = view_fold_case(word, folded);
         MetricId metric = metric_find(name);
         DerivedId derived = derived_find(name);
+        ViewColumn column = view_column_find(name);
 
         if (metric < _METRIC_MAX && metric_table[metric].shape == METRIC_SHAPE_MODE)
                 return view_complain(ret_complaint,
@@ -58,15 +81,17 @@ static int find_key(Span word, ViewSortKey *ret, char *ret_complaint) {
                                      "keys.",
                                      view_quote(name, quoted));
         if (metric < _METRIC_MAX)
-                ret->id = (uint8_t) metric;
+                *ret = (ViewSortKey){ VIEW_KEY_METRIC, ret->ascending, (uint8_t) metric };
         else if (derived < _DERIVED_MAX)
-                ret->id = (uint8_t) derived;
+                *ret = (ViewSortKey){ VIEW_KEY_DERIVED, ret->ascending, (uint8_t) derived };
+        else if (column < _VIEW_COLUMN_MAX)
+                *ret = (ViewSortKey){ VIEW_KEY_COLUMN, ret->ascending, (uint8_t) column };
         else
                 return view_complain_unknown(
                         ret_complaint, "order", word, metric_nearest_name(name),
-                        VIEW_ORDERS(
-                                OFFERED) "and the metrics that \"ctprofctl metric-list\" shows");
-        ret->is_derived = metric >= _METRIC_MAX;
+                        VIEW_ORDERS(OFFERED)
+                                VIEW_COLUMNS(OFFERED_COLUMN) "and the metrics that "
+                                                             "\"ctprofctl metric-list\" shows");
         return VIEW_OK;
 }
 
@@ -85,7 +110,7 @@ static int add_key(ViewSort *sort, Span entry, char *ret_complaint) {
         if (r != VIEW_OK)
                 return r;
         for (unsigned i = 0; i < sort->n_keys; i++)
-                if (sort->keys[i].is_derived == key.is_derived && sort->keys[i].id == key.id)
+                if (sort->keys[i].kind == key.kind && sort->keys[i].id == key.id)
                         return view_complain(ret_complaint,
                                              "The order names \"%s\" twice: name it once.",
                                              view_quote(entry, quoted));
@@ -112,6 +137,18 @@ int view_sort_parse(Span text, ViewSort *ret, char ret_complaint[static VIEW_COM
         return VIEW_OK;
 }
 
+static const char *key_name(const ViewSortKey *key) {
+        switch (key->kind) {
+        case VIEW_KEY_METRIC:
+                return metric_table[key->id].name;
+        case VIEW_KEY_DERIVED:
+                return derived_table[key->id].name;
+        case VIEW_KEY_COLUMN:
+                break;
+        }
+        return view_columns[key->id].name;
+}
+
 void view_sort_write_json(JsonWriter *writer, const ViewSort *sort) {
         char text[VIEW_SORT_MAX_KEYS * (VIEW_WORD_CHARS + 8)] = "";
         size_t n = 0;
@@ -120,13 +157,9 @@ void view_sort_write_json(JsonWriter *writer, const ViewSort *sort) {
                 json_write_text(writer, order_names[sort->order]);
                 return;
         }
-        for (unsigned i = 0; i < sort->n_keys; i++) {
-                const ViewSortKey *key = &sort->keys[i];
-
+        for (unsigned i = 0; i < sort->n_keys; i++)
                 n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s%s", i > 0 ? "," : "",
-                                       key->is_derived ? derived_table[key->id].name
-                                                       : metric_table[key->id].name,
-                                       key->ascending ? ":asc" : "");
-        }
+                                       key_name(&sort->keys[i]),
+                                       sort->keys[i].ascending ? ":asc" : "");
         json_write_text(writer, text);
 }

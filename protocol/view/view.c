@@ -10,8 +10,8 @@
 #define KIND_NAME(id, name) name,
 static const char *const kind_names[] = { VIEW_KINDS(KIND_NAME) };
 
-#define AXIS_NAME(id, name, header) name,
-#define AXIS_HEADER(id, name, header) header,
+#define AXIS_NAME(id, name, typed, header) name,
+#define AXIS_HEADER(id, name, typed, header) header,
 static const char *const axis_names[] = { VIEW_AXES(AXIS_NAME) };
 static const char *const axis_headers[] = { VIEW_AXES(AXIS_HEADER) };
 

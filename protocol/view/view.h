@@ -21,13 +21,17 @@
 #define VIEW_DEFAULT_LIMIT 40
 
 // clang-format off
+/*
+ * What threads are grouped by. The name stands in calls and rows; a user may type either.
+ *
+ *        id          name          as typed       header */
 #define VIEW_AXES(A)                                                                               \
-        A(PCOMM,      "pcomm",      "process")                                                     \
-        A(COMM,       "comm",       "thread")                                                      \
-        A(COMM_EXACT, "comm-exact", "thread")                                                      \
-        A(CGROUP,     "cgroup",     "cgroup")                                                      \
-        A(ALL,        "all",        "cgroup / process / thread")                                   \
-        A(THREAD,     "thread",     "thread")
+        A(PCOMM,      "pcomm",      "process",     "process")                                      \
+        A(COMM,       "comm",       "thread-name", "thread")                                       \
+        A(COMM_EXACT, "comm-exact", "comm-exact",  "thread")                                       \
+        A(CGROUP,     "cgroup",     "cgroup",      "cgroup")                                       \
+        A(ALL,        "all",        "all",         "cgroup / process / thread")                    \
+        A(THREAD,     "thread",     "thread",      "thread")
 
 /*
  * What a view is about; the first reply says it.
@@ -85,8 +89,8 @@
  *        as the interface describes it */
 #define VIEW_PARTS(P)                                                                              \
         P(axis,           "groupBy",       "string",                                               \
-          "One of: @{axes,}; all stands for cgroup, process and thread together. "                 \
-          "Default: pcomm.")                                                                       \
+          "One of: @{axes,}; all stands for cgroup, process and thread together, process and "     \
+          "thread-name are other names of pcomm and comm. Default: pcomm.")                        \
         P(cgroup_flatten, "cgroupFlatten", "[]string",                                             \
           "Globs for paths of cgroups: the first one that matches a whole path becomes its key. "  \
           "* ? [...] do not match \"/\"; ** is a whole component and matches any number of "       \
@@ -95,12 +99,14 @@
           "Any of: @{sections,}. Default: @{default-sections,}. "                                  \
           "Only groupBy cgroup and all give rows of: @{cgroup-sections,}.")                        \
         P(metrics,        "metrics",       "[]string",                                             \
-          "Names of metrics and derived values. Default: all that the sections contain.")          \
+          "Names of metrics and derived values, or of columns of the overview, which stand for "   \
+          "all that they are made of: @{overview-columns,}. Default: all that the sections "       \
+          "contain.")                                                                              \
         P(pairs,          "pairs",         "[](old: string, new: string)",                         \
           "Keys of cgroups to compare with each other, whatever threads are in them.")             \
         P(sort,           "sortBy",        "string",                                               \
-          "One of: @{orders,}; or NAME[:asc|desc][,NAME...] of metrics and derived values. "       \
-          "Default: weight.")                                                                      \
+          "One of: @{orders,}; or NAME[:asc|desc][,NAME...] of metrics, derived values and "       \
+          "columns of the overview. Default: weight.")                                             \
         P(filter,         "filter",        "string",                                               \
           "Only groups whose whole key, or one whole part of it, matches this glob; * ? [...] "    \
           "match \"/\" too. Rows of sections are filtered by cgroup or process.")                  \
@@ -112,7 +118,7 @@
 #define VIEW_KIND_ID(id, name) VIEW_KIND_##id,
 typedef enum ViewKind { VIEW_KINDS(VIEW_KIND_ID) _VIEW_KIND_MAX } ViewKind;
 
-#define VIEW_AXIS_ID(id, name, header) VIEW_AXIS_##id,
+#define VIEW_AXIS_ID(id, ...) VIEW_AXIS_##id,
 typedef enum ViewAxis { VIEW_AXES(VIEW_AXIS_ID) _VIEW_AXIS_MAX } ViewAxis;
 
 /*

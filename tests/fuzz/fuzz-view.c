@@ -47,7 +47,7 @@ static bool sort_equal(const ViewSort *a, const ViewSort *b) {
         if (a->order != b->order || a->n_keys != b->n_keys)
                 return false;
         for (unsigned i = 0; i < a->n_keys; i++)
-                if (a->keys[i].is_derived != b->keys[i].is_derived ||
+                if (a->keys[i].kind != b->keys[i].kind ||
                     a->keys[i].ascending != b->keys[i].ascending || a->keys[i].id != b->keys[i].id)
                         return false;
         return true;

@@ -7,37 +7,110 @@
 
 #include "render/cell.h"
 #include "render/compact.h"
+#include "session/complain.h"
+#include "view/view-sort.h"
+#include "view/view-words.h"
 
 #define ARROW "\u2192"
 #define MINUS "\u2212"
 #define BAR_CELLS 12
+#define OFFERED(id, name, ...) ", " name
 #define EXTRA UINT_MAX /* a column that is there if there is room for it */
 
 /* What a figure is: time becomes CPUs or a duration, a level has no rate. */
 typedef enum Figure { FIGURE_NONE, FIGURE_TIME, FIGURE_COUNT, FIGURE_BYTES, FIGURE_LEVEL } Figure;
 
 static const struct {
+        const char *name;        /* as it is chosen; NULL: it cannot be */
         const char *rate, *life; /* headers */
         const char *key;         /* of an account */
         const char *exact;       /* the member that is false if the figure is approximate */
         Figure figure;
         unsigned omit;
 } columns[_ACCOUNT_COLUMN_MAX] = {
-        [ACCOUNT_COLUMN_GROUP] = { "GROUP", "GROUP", NULL, NULL, FIGURE_NONE, 0 },
-        [ACCOUNT_COLUMN_THREADS] = { "THREADS", "THREADS", NULL, NULL, FIGURE_NONE, 0 },
-        [ACCOUNT_COLUMN_CPU] = { "CPU", "CPU", "runningNs", NULL, FIGURE_TIME, 0 },
-        [ACCOUNT_COLUMN_WAIT] = { "WAIT", "WAIT", "waitingNs", NULL, FIGURE_TIME, 3 },
-        [ACCOUNT_COLUMN_STORAGE] = { "IO", "IO", "storageNs", "exact", FIGURE_TIME, 1 },
-        [ACCOUNT_COLUMN_SWITCHES] = { "SWITCH/S", "SWITCHES", "switches", NULL, FIGURE_COUNT, 5 },
-        [ACCOUNT_COLUMN_READ] = { "READ/S", "READ", "readBytes", NULL, FIGURE_BYTES, 2 },
-        [ACCOUNT_COLUMN_WRITE] = { "WRITE/S", "WRITE", "writeBytes", "writeExact", FIGURE_BYTES,
-                                   4 },
-        [ACCOUNT_COLUMN_FAULTS] = { "MAJFLT/S", "MAJFLT", "majorFaults", NULL, FIGURE_COUNT,
-                                    EXTRA },
-        [ACCOUNT_COLUMN_PEAK] = { "PEAK-RSS", "PEAK-RSS", "peakRssBytes", NULL, FIGURE_LEVEL,
-                                  EXTRA },
-        [ACCOUNT_COLUMN_BAR] = { "TIME", "TIME", NULL, NULL, FIGURE_NONE, EXTRA },
+        [ACCOUNT_COLUMN_GROUP] = { "group", "GROUP", "GROUP", NULL, NULL, FIGURE_NONE, 0 },
+        [ACCOUNT_COLUMN_THREADS] = { "threads", "THREADS", "THREADS", NULL, NULL, FIGURE_NONE, 0 },
+        [ACCOUNT_COLUMN_CPU] = { "cpu", "CPU", "CPU", "runningNs", NULL, FIGURE_TIME, 0 },
+        [ACCOUNT_COLUMN_WAIT] = { "wait", "WAIT", "WAIT", "waitingNs", NULL, FIGURE_TIME, 3 },
+        [ACCOUNT_COLUMN_STORAGE] = { "io", "IO", "IO", "storageNs", "exact", FIGURE_TIME, 1 },
+        [ACCOUNT_COLUMN_SWITCHES] = { "switch", "SWITCH/S", "SWITCHES", "switches", NULL,
+                                      FIGURE_COUNT, 5 },
+        [ACCOUNT_COLUMN_READ] = { "read", "READ/S", "READ", "readBytes", NULL, FIGURE_BYTES, 2 },
+        [ACCOUNT_COLUMN_WRITE] = { "write", "WRITE/S", "WRITE", "writeBytes", "writeExact",
+                                   FIGURE_BYTES, 4 },
+        [ACCOUNT_COLUMN_FAULTS] = { "majflt", "MAJFLT/S", "MAJFLT", "majorFaults", NULL,
+                                    FIGURE_COUNT, EXTRA },
+        [ACCOUNT_COLUMN_PEAK] = { "peak-rss", "PEAK-RSS", "PEAK-RSS", "peakRssBytes", NULL,
+                                  FIGURE_LEVEL, EXTRA },
+        [ACCOUNT_COLUMN_BAR] = { NULL, "TIME", "TIME", NULL, NULL, FIGURE_NONE, EXTRA },
 };
+
+/* what a user may choose */
+
+static AccountColumn find_column(Span word) {
+        char folded[VIEW_WORD_CHARS];
+        ViewColumn known = view_column_find(view_fold_case(word, folded));
+        Span name = known < _VIEW_COLUMN_MAX ? span_of(view_columns[known].name)
+                                             : view_fold_case(word, folded);
+        unsigned id = 0;
+
+        while (id < _ACCOUNT_COLUMN_MAX && !(columns[id].name && span_is(name, columns[id].name)))
+                id++;
+        return (AccountColumn) id;
+}
+
+static bool has_column(const AccountColumns *chosen, AccountColumn id) {
+        for (size_t i = 0; i < chosen->n; i++)
+                if (chosen->ids[i] == id)
+                        return true;
+        return false;
+}
+
+/* Tables of rows have these, too. */
+static bool is_shared(AccountColumn id) {
+        return id == ACCOUNT_COLUMN_GROUP || id == ACCOUNT_COLUMN_THREADS;
+}
+
+int account_columns_parse(const char *list, AccountColumns *ret,
+                          char ret_complaint[static ACCOUNT_COLUMNS_COMPLAINT_BYTES]) {
+        AccountColumns chosen = { .is_added = list[strspn(list, " ")] == '+' };
+        Span rest = span_of(list + strspn(list, " ") + chosen.is_added), entry, other = {};
+        char quoted[QUOTE_BYTES];
+        bool is_ours = false;
+
+        while (view_next_entry(&rest, &entry)) {
+                AccountColumn id = find_column(entry);
+
+                if (id == _ACCOUNT_COLUMN_MAX) {
+                        other = other.bytes ? other : entry;
+                        continue;
+                }
+                is_ours = is_ours || !is_shared(id);
+                if (has_column(&chosen, id)) {
+                        (void) snprintf(ret_complaint, ACCOUNT_COLUMNS_COMPLAINT_BYTES,
+                                        "The column %s is named twice: name it once.",
+                                        quote_span(entry, quoted));
+                        return ACCOUNT_COLUMNS_E_INVALID;
+                }
+                chosen.ids[chosen.n++] = id;
+        }
+        if (!is_ours)
+                return ACCOUNT_COLUMNS_E_OTHERS;
+        if (other.bytes) {
+                (void) snprintf(ret_complaint, ACCOUNT_COLUMNS_COMPLAINT_BYTES,
+                                "%s is no column of the overview, which has group, "
+                                "threads" VIEW_COLUMNS(OFFERED) ": columns of rows stand in a list "
+                                                                "of their own.",
+                                quote_span(other, quoted));
+                return ACCOUNT_COLUMNS_E_INVALID;
+        }
+        if (!has_column(&chosen, ACCOUNT_COLUMN_GROUP)) {
+                memmove(&chosen.ids[1], &chosen.ids[0], chosen.n++ * sizeof(chosen.ids[0]));
+                chosen.ids[0] = ACCOUNT_COLUMN_GROUP;
+        }
+        *ret = chosen;
+        return ACCOUNT_COLUMNS_OK;
+}
 
 static bool has_rates(ReportKind kind) {
         return kind == REPORT_INTERVAL || kind == REPORT_INTERVALS;
@@ -55,16 +128,12 @@ static unsigned long long count_of(json_object *account, const char *key) {
         return json_object_get_uint64(cell_member(account, key));
 }
 
-static bool account_is_idle(json_object *account) {
+/* Its CPU time is known, and no thread came or went. */
+static bool is_still(json_object *account) {
         Quantity running;
 
-        if (!cell_quantity(cell_member(account, columns[ACCOUNT_COLUMN_CPU].key), &running))
-                return false;
-        for (size_t i = 0; i < _ACCOUNT_COLUMN_MAX; i++)
-                if (columns[i].key &&
-                    json_object_get_double(cell_member(account, columns[i].key)) > 0)
-                        return false;
-        return count_of(account, "born") == 0 && count_of(account, "ended") == 0 &&
+        return cell_quantity(cell_member(account, columns[ACCOUNT_COLUMN_CPU].key), &running) &&
+               count_of(account, "born") == 0 && count_of(account, "ended") == 0 &&
                count_of(account, "bornAndEnded") == 0;
 }
 
@@ -89,19 +158,6 @@ static bool is_changed(json_object *row, json_object *changes) {
                         return true;
         }
         return false;
-}
-
-bool account_row_is_idle(json_object *row, json_object *changes) {
-        size_t n = cell_length(cell_member(row, "accounts"));
-        json_object *first = account_of(row, 0);
-
-        if (cell_member(row, "only"))
-                return false;
-        for (size_t i = 0; i < n; i++)
-                if (!account_is_idle(account_of(row, i)) ||
-                    count_of(account_of(row, i), "threads") != count_of(first, "threads"))
-                        return false;
-        return n > 0 && !is_changed(row, changes);
 }
 
 TableColumn account_column(AccountColumn column, ReportKind kind) {
@@ -385,6 +441,37 @@ void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
                 append_two(cell, column, row, style, signs);
         else
                 append_side(cell, column, account_of(row, 0), 0, style, signs);
+}
+
+/* "0", "0.00", "~0B", "-", "0.00\u21920": no digit but 0. A word is no number. */
+static bool rounds_to_nothing(Span text) {
+        for (size_t i = 0; i < text.n; i++)
+                if (text.bytes[i] >= '1' && text.bytes[i] <= '9')
+                        return false;
+        return true;
+}
+
+bool account_row_is_idle(json_object *row, json_object *changes, const AccountStyle *style) {
+        size_t n = cell_length(cell_member(row, "accounts"));
+        json_object *first = account_of(row, 0);
+        _cleanup_(buffer_done) Buffer cell = {};
+        AccountSigns signs = {};
+
+        if (cell_member(row, "only") || n == 0 || is_changed(row, changes))
+                return false;
+        for (size_t i = 0; i < n; i++)
+                if (!is_still(account_of(row, i)) ||
+                    count_of(account_of(row, i), "threads") != count_of(first, "threads"))
+                        return false;
+        for (unsigned i = 0; i < _ACCOUNT_COLUMN_MAX; i++) {
+                if (!columns[i].key)
+                        continue;
+                buffer_clear(&cell);
+                account_cell_append(&cell, (AccountColumn) i, row, style, &signs);
+                if (!rounds_to_nothing(buffer_span(&cell)))
+                        return false;
+        }
+        return buffer_failure(&cell) == 0;
 }
 
 void account_bar_legend(Buffer *line, const AccountStyle *style) {

@@ -30,6 +30,28 @@ typedef enum AccountColumn {
         _ACCOUNT_COLUMN_MAX,
 } AccountColumn;
 
+/* The columns of a table of accounts, as a user may choose them; none: all. */
+typedef struct AccountColumns {
+        AccountColumn ids[_ACCOUNT_COLUMN_MAX];
+        size_t n;
+        bool is_added; /* to all others; what is named has room in any case */
+} AccountColumns;
+
+enum {
+        ACCOUNT_COLUMNS_OK,
+        ACCOUNT_COLUMNS_E_INVALID, /* *ret_complaint is a sentence */
+        ACCOUNT_COLUMNS_E_OTHERS,  /* no column of the list is one of the overview alone */
+};
+
+#define ACCOUNT_COLUMNS_COMPLAINT_BYTES 512
+
+/*
+ * @list is the argument of --columns. Its names are those of orders (view/view-sort.h), and group
+ * and threads. The group is there in any case, in front unless it is named.
+ */
+_must_check_ int account_columns_parse(const char *list, AccountColumns *ret,
+                                       char ret_complaint[static ACCOUNT_COLUMNS_COMPLAINT_BYTES]);
+
 typedef struct AccountStyle {
         ReportKind kind;
         bool raw;
@@ -49,10 +71,11 @@ typedef struct AccountSigns {
 /* 2 if cells have two values, else 1. */
 size_t account_kind_n_sides(ReportKind kind);
 /*
- * Whether the group of an OverviewRow did nothing on any side and is as it was: no figure of it is
- * above 0, that it did not run is known, and none of @changes, those of the reply, is its own.
+ * Whether the group of an OverviewRow did nothing worth a line on any side and is as it was: each
+ * of its cells would read 0, that it did not run is known, no thread of it came or went, and none
+ * of @changes, those of the reply, is its own.
  */
-bool account_row_is_idle(json_object *row, json_object *changes);
+bool account_row_is_idle(json_object *row, json_object *changes, const AccountStyle *style);
 TableColumn account_column(AccountColumn column, ReportKind kind);
 /*
  * Appends a cell, whose column is not the group, of an OverviewRow; adds to @signs. An account may

@@ -19,6 +19,7 @@ struct AccountTable {
         const Session *session;
         AccountStyle style;
         json_object *changes; /* of the reply; borrowed, may be NULL */
+        AccountColumn ids[_ACCOUNT_COLUMN_MAX];
         TableColumn columns[_ACCOUNT_COLUMN_MAX];
         size_t n_columns;
         Table *table;
@@ -50,8 +51,44 @@ static AccountStyle style_of(const Session *session, ReportKind kind, json_objec
         return style;
 }
 
-int account_table_new(const Session *session, ReportKind kind, json_object *reply,
-                      uint64_t max_rows, FILE *out, AccountTable **ret) {
+/* Where a column is in the table; n_columns: it is not there. */
+static size_t find_column(const AccountTable *table, AccountColumn id) {
+        size_t i = 0;
+
+        while (i < table->n_columns && table->ids[i] != id)
+                i++;
+        return i;
+}
+
+static void lay_columns(AccountTable *table, const AccountColumns *chosen) {
+        const Session *session = table->session;
+        ReportKind kind = table->style.kind;
+        /* A bar is for eyes; one cannot show two sides, and in whole lives all sleep. */
+        size_t n_all = session->terminal.out && kind == REPORT_INTERVAL ? _ACCOUNT_COLUMN_MAX
+                                                                        : ACCOUNT_COLUMN_BAR;
+        bool all = chosen->n == 0 || chosen->is_added;
+        size_t group;
+
+        table->n_columns = all ? n_all : chosen->n;
+        for (size_t i = 0; i < table->n_columns; i++) {
+                table->ids[i] = all ? (AccountColumn) i : chosen->ids[i];
+                table->columns[i] = account_column(table->ids[i], kind);
+        }
+        for (size_t i = 0; i < chosen->n; i++) {
+                TableColumn *column = &table->columns[find_column(table, chosen->ids[i])];
+
+                column->omit = 0;
+                column->extra = column->idle_first = false;
+        }
+        group = find_column(table, ACCOUNT_COLUMN_GROUP);
+        table->columns[group].shrink_to =
+                account_kind_n_sides(kind) == 1 ? NAME_COLUMNS : NAME_COLUMNS_OF_TWO;
+        table->columns[group].keep_end = session->options->view.axis == VIEW_AXIS_CGROUP ||
+                                         session->options->view.axis == VIEW_AXIS_ALL;
+}
+
+int account_table_new(const Session *session, ReportKind kind, const AccountColumns *chosen,
+                      json_object *reply, uint64_t max_rows, FILE *out, AccountTable **ret) {
         _cleanup_(account_table_freep) AccountTable *table = malloc(sizeof(*table));
         int r;
 
@@ -65,17 +102,8 @@ int account_table_new(const Session *session, ReportKind kind, json_object *repl
                 .max_rows = max_rows,
                 .has_idle = session->options->view.n_filter > 0 ||
                             options_have(session->options, OPTION_ALL_ROWS),
-                /* A bar is for eyes; one cannot show two sides, and in whole lives all sleep. */
-                .n_columns = session->terminal.out && kind == REPORT_INTERVAL ? _ACCOUNT_COLUMN_MAX
-                                                                              : ACCOUNT_COLUMN_BAR,
         };
-        for (size_t i = 0; i < table->n_columns; i++)
-                table->columns[i] = account_column((AccountColumn) i, kind);
-        table->columns[ACCOUNT_COLUMN_GROUP].shrink_to =
-                account_kind_n_sides(kind) == 1 ? NAME_COLUMNS : NAME_COLUMNS_OF_TWO;
-        table->columns[ACCOUNT_COLUMN_GROUP].keep_end =
-                session->options->view.axis == VIEW_AXIS_CGROUP ||
-                session->options->view.axis == VIEW_AXIS_ALL;
+        lay_columns(table, chosen);
         r = table_new(table->columns, table->n_columns, &session->terminal, session_legend(session),
                       out, &table->table);
         if (r < 0)
@@ -106,10 +134,15 @@ static void note_most(double *most, json_object *row, const char *key) {
 
 /* Of reads and writes, those of fewer bytes make room first. The table looks when it prints. */
 static void rank_bytes(AccountTable *table, json_object *row) {
-        static const AccountColumn pair[] = { ACCOUNT_COLUMN_READ, ACCOUNT_COLUMN_WRITE };
+        const size_t pair[] = { find_column(table, ACCOUNT_COLUMN_READ),
+                                find_column(table, ACCOUNT_COLUMN_WRITE) };
         unsigned early = account_column(ACCOUNT_COLUMN_WRITE, table->style.kind).omit;
         unsigned late = account_column(ACCOUNT_COLUMN_READ, table->style.kind).omit;
         size_t larger;
+
+        for (size_t i = 0; i < ELEMENTSOF(pair); i++)
+                if (pair[i] == table->n_columns || table->columns[pair[i]].omit == 0)
+                        return;
 
         note_most(&table->most_read, row, "readBytes");
         note_most(&table->most_written, row, "writeBytes");
@@ -125,32 +158,39 @@ static void begin_row(AccountTable *table) {
         table->begun = true;
 }
 
-static void add_row(AccountTable *table, json_object *row) {
-        json_object *only = cell_member(row, "only");
+/* The label of a command is its key as it is. */
+static void add_row(AccountTable *table, json_object *row, bool is_command) {
+        size_t threads = find_column(table, ACCOUNT_COLUMN_THREADS);
+        bool bold = cell_member(row, "only") && threads < table->n_columns;
 
-        for (size_t i = ACCOUNT_COLUMN_GROUP + 1; i < table->n_columns; i++)
-                account_cell_append(table_cell(table->table), (AccountColumn) i, row, &table->style,
-                                    &table->signs);
+        for (size_t i = 0; i < table->n_columns; i++) {
+                Buffer *cell = table_cell(table->table);
+
+                if (table->ids[i] != ACCOUNT_COLUMN_GROUP)
+                        account_cell_append(cell, table->ids[i], row, &table->style, &table->signs);
+                else if (is_command)
+                        cell_append_text(cell, cell_member(row, "key"));
+                else
+                        group_label_append(cell, row);
+        }
         rank_bytes(table, row);
-        table_end_row(table->table, only ? UINT32_C(1) << ACCOUNT_COLUMN_THREADS : 0);
+        table_end_row(table->table, bold ? UINT32_C(1) << threads : 0);
 }
 
 void account_table_add(AccountTable *table, json_object *row) {
-        if (!table->has_idle && account_row_is_idle(row, table->changes)) {
+        if (!table->has_idle && account_row_is_idle(row, table->changes, &table->style)) {
                 table->n_idle++;
                 return;
         }
         if (table->n_rows++ >= table->max_rows)
                 return;
         begin_row(table);
-        group_label_append(table_cell(table->table), row);
-        add_row(table, row);
+        add_row(table, row, false);
 }
 
 void account_table_add_command(AccountTable *table, json_object *row) {
         begin_row(table);
-        cell_append_text(table_cell(table->table), cell_member(row, "key"));
-        add_row(table, row);
+        add_row(table, row, true);
 }
 
 int account_table_end(AccountTable *table) {
@@ -169,10 +209,16 @@ void account_table_omitted(const AccountTable *table, Buffer *names) {
         table_omitted(table->table, names);
 }
 
+static bool shows(const AccountTable *table, AccountColumn id) {
+        size_t column = find_column(table, id);
+
+        return column < table->n_columns && !table_omits(table->table, column);
+}
+
 int account_table_print_signs(const AccountTable *table, const Lines *lines) {
         const AccountSigns *signs = &table->signs;
-        bool storage = signs->storage && !table_omits(table->table, ACCOUNT_COLUMN_STORAGE);
-        bool writes = signs->writes && !table_omits(table->table, ACCOUNT_COLUMN_WRITE);
+        bool storage = signs->storage && shows(table, ACCOUNT_COLUMN_STORAGE);
+        bool writes = signs->writes && shows(table, ACCOUNT_COLUMN_WRITE);
         const struct {
                 bool is_there;
                 const char *text;
@@ -185,7 +231,7 @@ int account_table_print_signs(const AccountTable *table, const Lines *lines) {
         _cleanup_(buffer_done) Buffer bar = {}, line = {};
         int r = 0;
 
-        if (signs->bar && !table_omits(table->table, ACCOUNT_COLUMN_BAR)) {
+        if (signs->bar && shows(table, ACCOUNT_COLUMN_BAR)) {
                 account_bar_legend(&bar, &table->style);
                 r = lines_print_buffer(lines, "", &bar);
         }

@@ -23,18 +23,21 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "render/lines.h"
+#include "report/group/account-cell.h"
 #include "report/overview/overview.h"
 #include "session/session.h"
 
 typedef struct AccountTable AccountTable;
 
 /*
- * @reply: the first one, which says how long the intervals were and what changed. @max_rows: how
+ * @chosen: by the user, or none. @reply: the first one, which says how long the intervals were and
+ * what changed. @max_rows: how
  * many rows are printed; the others are counted, and so are groups without activity, unless the
  * user asked for these groups. An empty line stands above the table, if it has a row. @session,
  * @reply and @out are borrowed.
  */
-_must_check_ int account_table_new(const Session *session, ReportKind kind, json_object *reply,
+_must_check_ int account_table_new(const Session *session, ReportKind kind,
+                                   const AccountColumns *chosen, json_object *reply,
                                    uint64_t max_rows, FILE *out, AccountTable **ret);
 AccountTable *account_table_free(AccountTable *table);
 DEFINE_CLEANUP(AccountTable *, account_table_free);

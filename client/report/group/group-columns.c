@@ -8,6 +8,9 @@
 
 #include "metric/metric.h"
 #include "session/complain.h"
+#include "view/view-sort.h"
+
+#define OFFERED(id, name, ...) " " name
 
 enum {
         KINDS_ONE = 1 << REPORT_SNAPSHOT,
@@ -125,10 +128,12 @@ static int refuse_unknown(Span word, ReportKind kind, char *ret_complaint) {
         nearest = name_nearest(word, names, n);
         if (nearest)
                 return refuse(ret_complaint,
-                              "Unknown column %s, did you mean \"%s\"? There are %s.",
+                              "Unknown column %s, did you mean \"%s\"? There are %s; the overview "
+                              "has" VIEW_COLUMNS(OFFERED) ".",
                               quote_span(word, quoted), nearest, list);
-        return refuse(ret_complaint, "Unknown column %s: there are %s.", quote_span(word, quoted),
-                      list);
+        return refuse(ret_complaint,
+                      "Unknown column %s: there are %s; the overview has" VIEW_COLUMNS(OFFERED) ".",
+                      quote_span(word, quoted), list);
 }
 
 /* The arrow shows both values, so that a column of one of them would repeat it. */

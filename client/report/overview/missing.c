@@ -153,6 +153,15 @@ static void append_sides(Buffer *text, const Finding *finding) {
         }
 }
 
+/* How to turn it on, from a side that tells; "": nobody knows. */
+static const char *remedy_of(const Finding *finding) {
+        const char *remedy = "";
+
+        for (size_t i = 0; i < finding->missing->n_sides && remedy[0] == '\0'; i++)
+                remedy = string_of(finding->sources[i], "remedy");
+        return remedy;
+}
+
 static json_object *any_source(const Finding *finding) {
         size_t i = 0;
 
@@ -167,7 +176,10 @@ typedef struct Entries {
         Buffer text;
         size_t ends[MAX_ENTRIES]; /* where each ends in the text; more share the last one */
         size_t n;
-        bool is_short; /* there is more to say of some of them */
+        bool is_short;        /* there is more to say of some of them */
+        size_t n_unsupported; /* sources that are only counted */
+        bool is_brief;        /* no remedies are told */
+        const char *remedy;   /* the last one told; NULL: none yet */
 } Entries;
 
 typedef struct Range {
@@ -266,13 +278,36 @@ static void end_entry(Entries *entries) {
         entries->ends[entries->n - 1] = entries->text.n;
 }
 
+/* One remedy often is that of several sources, and stands behind the first of these. */
 static void add_entry(Entries *entries, const Finding *finding) {
+        const char *remedy = remedy_of(finding);
+
         begin_entry(entries, finding);
-        if (finding->is_every)
+        if (finding->is_every) {
                 cell_append_text(&entries->text, cell_member(any_source(finding), "reason"));
-        else
+        } else {
                 append_failures(&entries->text, finding);
+                if (!entries->is_brief && remedy[0] != '\0' &&
+                    !(entries->remedy && strcmp(entries->remedy, remedy) == 0)) {
+                        buffer_append_text(&entries->text, " (");
+                        printable_append_name(&entries->text, span_of(remedy));
+                        buffer_append_byte(&entries->text, ')');
+                        entries->remedy = remedy;
+                }
+        }
         end_entry(entries);
+}
+
+/* This kernel does not have it, and no setting changes that. */
+static bool is_unsupported(const Finding *finding) {
+        json_object *source = any_source(finding);
+        unsigned kinds = kinds_of(source);
+
+        for (unsigned i = 0; i < ELEMENTSOF(failures); i++)
+                if (strcmp(failures[i].key, "unsupported") == 0)
+                        return kinds == 1U << i && !is_switched_off(source) &&
+                               remedy_of(finding)[0] == '\0';
+        return false;
 }
 
 static void add_implausible(Entries *entries, const Finding *finding, uint64_t n) {
@@ -282,15 +317,22 @@ static void add_implausible(Entries *entries, const Finding *finding, uint64_t n
         end_entry(entries);
 }
 
-/* "; 3 more (--verbose)" after the first @n_shown. */
+/* "; 3 more, 5 unsupported (--verbose)" after the first @n_shown. */
 static void append_tail(Buffer *tail, const Entries *entries, size_t n_shown, const char *way) {
-        if (n_shown < entries->n)
-                buffer_append_format(tail, "%s%zu %s", n_shown > 0 ? "; " : "",
-                                     entries->n - n_shown,
-                                     n_shown > 0       ? "more"
-                                     : entries->n == 1 ? "source"
-                                                       : "sources");
-        if (way && (entries->is_short || n_shown < entries->n))
+        size_t n_left = entries->n - n_shown;
+
+        if (n_left > 0)
+                buffer_append_format(tail, "%s%zu %s", n_shown > 0 ? "; " : "", n_left,
+                                     n_shown > 0   ? "more"
+                                     : n_left == 1 ? "source"
+                                                   : "sources");
+        if (entries->n_unsupported > 0)
+                buffer_append_format(tail, "%s%zu unsupported",
+                                     n_left > 0    ? ", "
+                                     : n_shown > 0 ? "; "
+                                                   : "",
+                                     entries->n_unsupported);
+        if (way && (entries->is_short || n_left > 0 || entries->n_unsupported > 0))
                 buffer_append_format(tail, " (%s)", way);
 }
 
@@ -304,19 +346,24 @@ static int format_entries(const Entries *entries, size_t n_shown, const char *wa
         return buffer_failure(ret);
 }
 
-/* As many entries as one line has room for. */
+/*
+ * As many entries as one line has room for; 1 if there is room for none, which might be had without
+ * remedies.
+ */
 static int print_entries(const Lines *lines, const Entries *entries, const char *way) {
         size_t n_columns = lines_text_columns(lines), n_shown = entries->n;
         _cleanup_(buffer_done) Buffer line = {};
         int r;
 
         r = buffer_failure(&entries->text);
-        if (r < 0 || entries->n == 0)
+        if (r < 0 || (entries->n == 0 && entries->n_unsupported == 0))
                 return r;
         for (;; n_shown--) {
                 r = format_entries(entries, n_shown, way, &line);
                 if (r < 0)
                         return r;
+                if (n_shown == 0 && entries->remedy)
+                        return 1;
                 if (n_shown == 0 || printable_span_width(buffer_span(&line)) <= n_columns)
                         return lines_print_buffer(lines, LABEL, &line);
         }
@@ -379,14 +426,17 @@ typedef struct Report {
 static int tell(Report *report, const Finding *finding) {
         if (report->missing->verbose)
                 return print_sentence(report->lines, finding);
-        add_entry(&report->entries, finding);
+        if (!finding->is_every && is_unsupported(finding))
+                report->entries.n_unsupported++;
+        else
+                add_entry(&report->entries, finding);
         return 0;
 }
 
 /* Tells each different thing that @sources say, one of each side, with all sides that say it. */
 static int tell_sources(Report *report, json_object *const *sources, bool is_every) {
         json_object *left[MISSING_MAX_SIDES] = {};
-        size_t n = report->missing->n_sides;
+        size_t n = report->missing->n_sides, n_unsupported = report->entries.n_unsupported + 1;
         int r = 0;
 
         for (size_t i = 0; i < n; i++)
@@ -404,6 +454,7 @@ static int tell_sources(Report *report, json_object *const *sources, bool is_eve
                         }
                 r = tell(report, &finding);
         }
+        report->entries.n_unsupported = MIN_OF(report->entries.n_unsupported, n_unsupported);
         return r;
 }
 
@@ -447,8 +498,8 @@ static json_object *any_side(json_object *const *sides, size_t n) {
         return any;
 }
 
-int missing_print(const Lines *lines, const Missing *missing) {
-        Report report = { .lines = lines, .missing = missing };
+static int report_print(const Lines *lines, const Missing *missing, bool is_brief) {
+        Report report = { .lines = lines, .missing = missing, .entries.is_brief = is_brief };
         json_object *sides[MISSING_MAX_SIDES] = {}, *names;
         int r;
 
@@ -468,6 +519,12 @@ int missing_print(const Lines *lines, const Missing *missing) {
                 r = print_entries(lines, &report.entries, missing->way);
         buffer_done(&report.entries.text);
         return r;
+}
+
+int missing_print(const Lines *lines, const Missing *missing) {
+        int r = report_print(lines, missing, false);
+
+        return r > 0 ? report_print(lines, missing, true) : r;
 }
 
 int missing_print_reply(const Lines *lines, json_object *reply, bool verbose) {

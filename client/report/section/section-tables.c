@@ -19,6 +19,7 @@
 struct SectionTables {
         const Session *session;
         ReportKind kind;
+        json_object *reply; /* the first one, which has the sources; borrowed */
         bool raw;
 
         /* the table that is being printed */
@@ -39,7 +40,8 @@ struct SectionTables {
         int error; /* the first failure, -errno */
 };
 
-int section_tables_new(const Session *session, ReportKind kind, SectionTables **ret) {
+int section_tables_new(const Session *session, ReportKind kind, json_object *reply,
+                       SectionTables **ret) {
         SectionTables *tables = malloc(sizeof(*tables));
 
         if (!tables)
@@ -47,6 +49,7 @@ int section_tables_new(const Session *session, ReportKind kind, SectionTables **
         *tables = (SectionTables){
                 .session = session,
                 .kind = kind,
+                .reply = reply,
                 .raw = options_have(session->options, OPTION_RAW),
         };
         *ret = tables;
@@ -461,6 +464,46 @@ static const char *why_not(const SectionTables *tables, SectionId id) {
                                                           : "no data";
 }
 
+/* The reason that a side has no data of the source. */
+static Span find_reason(json_object *sources, const char *name) {
+        for (size_t i = 0; i < cell_length(sources); i++) {
+                json_object *source = cell_element(sources, i);
+
+                if (span_is(cell_string(cell_member(source, "name")), name))
+                        return cell_string(cell_member(source, "reason"));
+        }
+        return (Span){};
+}
+
+/* "host-network: no data: REASON"; two sides mostly have one. */
+static int print_nothing(const SectionTables *tables, SectionId id) {
+        static const char *const sources[_SECTION_MAX] = {
+                [SECTION_SMAPS_ROLLUP] = "smaps_rollup",   [SECTION_CGROUP_STATS] = "cgroup-stats",
+                [SECTION_CGROUP_LIMITS] = "cgroup-stats",  [SECTION_MEMORY_STAT] = "cgroup-stats",
+                [SECTION_MEMORY_EVENTS] = "cgroup-stats",  [SECTION_PRESSURE] = "cgroup-pressure",
+                [SECTION_HOST_PRESSURE] = "host-pressure", [SECTION_HOST_CPU] = "host-cpu",
+                [SECTION_HOST_MEMORY] = "host-memory",     [SECTION_HOST_DISK] = "host-disk",
+                [SECTION_HOST_NETWORK] = "host-network",   [SECTION_SCHED_EXT] = "sched-ext",
+        };
+        static const char *const sides[] = { "sources", "sourcesBefore", "sourcesAfter" };
+        _cleanup_(buffer_done) Buffer line = {};
+        Span told = {};
+
+        buffer_append_format(&line, "\n%s: %s", view_table_name(id), why_not(tables, id));
+        for (size_t i = 0; !tables->came[id] && i < ELEMENTSOF(sides); i++) {
+                Span reason = find_reason(cell_member(tables->reply, sides[i]), sources[id]);
+
+                if (reason.n == 0 || span_equal(reason, told))
+                        continue;
+                buffer_append_text(&line, told.n > 0 ? "; " : ": ");
+                printable_append_name(&line, reason);
+                told = reason;
+        }
+        buffer_append_byte(&line, '\n');
+        (void) fwrite(line.bytes, 1, line.n, stdout);
+        return buffer_failure(&line);
+}
+
 int section_tables_end(SectionTables *tables) {
         const View *view = &tables->session->options->view;
 
@@ -468,8 +511,7 @@ int section_tables_end(SectionTables *tables) {
         close_table(tables);
         for (unsigned id = 0; view->has_sections && id < _SECTION_MAX; id++)
                 if (view_wants_table(view, (SectionId) id) && !tables->shown[id])
-                        (void) printf("\n%s: %s\n", view_table_name((SectionId) id),
-                                      why_not(tables, (SectionId) id));
+                        fail(tables, print_nothing(tables, (SectionId) id));
         fail(tables, buffer_failure(&tables->omitted));
         return tables->error;
 }

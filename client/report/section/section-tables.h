@@ -19,7 +19,8 @@
 typedef struct SectionTables SectionTables;
 
 /* @session is borrowed. */
-_must_check_ int section_tables_new(const Session *session, ReportKind kind, SectionTables **ret);
+_must_check_ int section_tables_new(const Session *session, ReportKind kind, json_object *reply,
+                                    SectionTables **ret);
 SectionTables *section_tables_free(SectionTables *tables);
 DEFINE_CLEANUP(SectionTables *, section_tables_free);
 

@@ -144,6 +144,21 @@ Account account_of(const AccountBasis *basis) {
         return account;
 }
 
+Amount account_figure(const Account *account, ViewColumn column) {
+        const Amount *const figures[_VIEW_COLUMN_MAX] = {
+                [VIEW_COLUMN_CPU] = &account->running_ns,
+                [VIEW_COLUMN_WAIT] = &account->waiting_ns,
+                [VIEW_COLUMN_IO] = &account->storage_ns,
+                [VIEW_COLUMN_SWITCH] = &account->switches,
+                [VIEW_COLUMN_READ] = &account->read_bytes,
+                [VIEW_COLUMN_WRITE] = &account->write_bytes,
+                [VIEW_COLUMN_MAJFLT] = &account->major_faults,
+                [VIEW_COLUMN_PEAK] = &account->peak_rss_bytes,
+        };
+
+        return *figures[column];
+}
+
 Amount account_busy_ns(const Account *account) {
         return amount_add_known(amount_add_known(account->running_ns, account->waiting_ns),
                                 account->storage_ns);

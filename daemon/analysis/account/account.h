@@ -32,6 +32,7 @@
 #include "analysis/group/life-tally.h"
 #include "json/json-writer.h"
 #include "metric/kernel-defect.h"
+#include "view/view-sort.h"
 
 /* What an account is made of; all borrowed for the call. */
 typedef struct AccountBasis {
@@ -95,6 +96,8 @@ typedef struct Account {
 } Account;
 
 Account account_of(const AccountBasis *basis);
+/* What a column of the overview shows. */
+Amount account_figure(const Account *account, ViewColumn column);
 /* Running, waiting and storage, which exclude each other, added up; known if any is known. */
 Amount account_busy_ns(const Account *account);
 /* Bytes read and written; known if either is. */

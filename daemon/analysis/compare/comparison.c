@@ -518,6 +518,7 @@ static void weigh_groups(Comparison *comparison) {
 static Order order_of(const Comparison *comparison) {
         return (Order){ .sort = &comparison->view.sort,
                         .scale = &comparison->scale,
+                        .accounts = &comparison->accounts,
                         .n_sides = comparison->setup.n_sides,
                         .in_order = in_order(comparison) };
 }
@@ -531,18 +532,16 @@ static int order_lists(Comparison *comparison) {
         for (unsigned i = COMPARISON_ONLY_BEFORE; i <= COMPARISON_ONLY_AFTER && r == 0; i++) {
                 GroupList *list = &comparison->lists[i];
 
-                if (order.sort->order == VIEW_ORDER_WEIGHT)
+                /* Beside each other they have values and no deltas. */
+                order.side = side_of(comparison, (ComparisonList) i);
+                order.n_sides = order.sort->order == VIEW_ORDER_METRICS ? 1 : SIDES;
+                if (order.sort->order == VIEW_ORDER_WEIGHT ||
+                    order.sort->order == VIEW_ORDER_METRICS)
                         r = order_groups(&order, list->groups, list->n_groups);
                 else
-                        impact_sort_one_sided(list->groups, list->n_groups,
-                                              side_of(comparison, (ComparisonList) i));
+                        impact_sort_one_sided(list->groups, list->n_groups, order.side);
         }
         return r;
-}
-
-/* Whether groups have a place in the order of the view if one of two sides is missing. */
-static bool orders_one_sided(ViewOrder order) {
-        return order == VIEW_ORDER_WEIGHT || order == VIEW_ORDER_IMPACT || order == VIEW_ORDER_NAME;
 }
 
 /* All groups of the other lists, one list after the other. */
@@ -560,19 +559,14 @@ static void collect_overview(Comparison *comparison) {
 }
 
 static int order_overview(Comparison *comparison) {
-        const ViewSort by_weight = { .order = VIEW_ORDER_WEIGHT };
         GroupList *overview = &comparison->lists[COMPARISON_OVERVIEW];
-        size_t n_both = comparison->lists[COMPARISON_GROUPS].n_groups;
         Order order = order_of(comparison);
 
         if (!comparison->view.overview)
                 return 0;
         order.figures = FIGURES_CUT;
         collect_overview(comparison);
-        if (orders_one_sided(order.sort->order))
-                return order_groups(&order, overview->groups, overview->n_groups);
-        order.sort = &by_weight;
-        return order_groups(&order, overview->groups + n_both, overview->n_groups - n_both);
+        return order_groups(&order, overview->groups, overview->n_groups);
 }
 
 static void cut_lists(Comparison *comparison) {

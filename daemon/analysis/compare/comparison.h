@@ -24,8 +24,8 @@
  *     comparison_finish()    once: reduces and orders everything
  *     comparison_n(), comparison_write(), comparison_hidden_*()
  *
- * Groups have the order of the view (order.h); lists of one side have it by weight, and else the
- * largest run time first. Groups that its filter does not match are not
+ * Groups have the order of the view (order.h); lists of one side have it by weight and by metrics,
+ * and else the largest run time first. Groups that its filter does not match are not
  * written, but count wherever a row is compared with the whole host.
  *
  * The ended threads of a ledger are grouped by the names that they had at their end.
@@ -86,8 +86,7 @@ typedef enum ComparisonList {
         COMPARISON_ONLY_AFTER,  /* "onlyAfter" */
         /*
          * "overview", if the view wants it: an account of each group of the other lists in the
-         * order of the view. What is on one side only has its place in the order by weight, impact
-         * or name; by what only a difference can tell, it comes last.
+         * order of the view, in which what is on one side only has its place.
          */
         COMPARISON_OVERVIEW,
         _COMPARISON_LIST_MAX,

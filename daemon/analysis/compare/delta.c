@@ -79,6 +79,13 @@ Delta delta_of_value(const Value *value) {
         return (Delta){ .kind = DELTA_NONE };
 }
 
+Delta delta_negate(Delta delta) {
+        delta.real = -delta.real;
+        delta.integer.negative =
+                !delta.integer.negative && (delta.integer.magnitude > 0 || delta.half);
+        return delta;
+}
+
 static bool is_negative(const Delta *delta) {
         return delta->integer.negative && (delta->integer.magnitude > 0 || delta->half);
 }

@@ -40,6 +40,21 @@ bool group_account(const GroupAccounts *accounts, const Group *group, unsigned s
         return true;
 }
 
+bool group_figure(const GroupAccounts *accounts, const Group *group, unsigned side, Figures figures,
+                  ViewColumn column, double *ret) {
+        Account account;
+        Amount amount;
+
+        *ret = 0;
+        if (!group_account(accounts, group, side, figures, &account))
+                return true;
+        amount = account_figure(&account, column);
+        *ret = (double) amount.n;
+        if (accounts->of_intervals && column != VIEW_COLUMN_PEAK && group->elapsed_ns[side] > 0)
+                *ret *= (double) NSEC_PER_SEC / (double) group->elapsed_ns[side];
+        return amount.known;
+}
+
 static Shares shares_on(const GroupAccounts *accounts, const Group *group, unsigned side,
                         Figures figures) {
         Account account;

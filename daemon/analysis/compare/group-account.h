@@ -20,6 +20,7 @@
 #include "analysis/group/side.h"
 #include "json/json-writer.h"
 #include "metric/kernel-defect.h"
+#include "view/view-sort.h"
 
 /*
  * What accounts are made with. Of an interval everything is kept under SIDE_AFTER, where the work
@@ -47,6 +48,12 @@ void group_accounts_scale(GroupAccounts *accounts);
  */
 bool group_account(const GroupAccounts *accounts, const Group *group, unsigned side,
                    Figures figures, Account *ret);
+/*
+ * The figure that a column of the overview has of @side, per second where it is a rate of one of
+ * two intervals; 0 if the group has no part in that side. False if it is not known.
+ */
+bool group_figure(const GroupAccounts *accounts, const Group *group, unsigned side, Figures figures,
+                  ViewColumn column, double *ret);
 /* Sets the weights by which the group is ordered. */
 void group_weigh(const GroupAccounts *accounts, Group *group);
 

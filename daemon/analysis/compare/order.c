@@ -34,6 +34,15 @@ static Delta movement(const Order *order, const Row *row) {
                                                       : row->delta;
 }
 
+/* Which side the rows of the group are about. */
+static unsigned side_of(const Order *order, const Group *group) {
+        if (order->n_sides == 1)
+                return order->side;
+        if (group->sides[SIDE_BEFORE] && group->sides[SIDE_AFTER])
+                return BOTH_SIDES;
+        return group->sides[SIDE_BEFORE] ? SIDE_BEFORE : SIDE_AFTER;
+}
+
 /* With one side there is no percent to order by. */
 static ViewOrder kind_of(const Order *order) {
         return order->n_sides == 1 && order->sort->order == VIEW_ORDER_PERCENT ? VIEW_ORDER_IMPACT
@@ -58,8 +67,41 @@ static unsigned n_keys_of(const Order *order) {
 
 /* The keys of one group */
 
+/*
+ * Of a group that only one of two sides has, the other is 0 and not unknown. What threads had done
+ * that nobody saw end is not what they did in between.
+ */
 static void init_row(const Order *order, const Group *group, unsigned index, Row *ret) {
-        row_init(ret, group, order->n_sides == 1 ? 0 : BOTH_SIDES, index, order->in_order);
+        unsigned side = side_of(order, group);
+        bool is_life = group->window && side == SIDE_BEFORE && row_has_rate(index);
+
+        row_init(ret, group, side, index, order->in_order);
+        if (order->n_sides == 1 || side == BOTH_SIDES)
+                return;
+        ret->has_number = ret->has_number && !is_life;
+        if (!ret->has_number)
+                return;
+        ret->delta = delta_of_value(&ret->values[0]);
+        if (side == SIDE_BEFORE)
+                ret->delta = delta_negate(ret->delta);
+        else
+                ret->values[0] = (Value){ .kind = VALUE_INTEGER };
+}
+
+/* By how much the figure of a column differs between two accounts, or what the only one has. */
+static Delta figure_movement(const Order *order, const Group *group, ViewColumn column) {
+        unsigned first, n = group_accounts_sides(order->accounts, &first);
+        double figures[SIDES] = {};
+
+        if (n == SIDES && order->n_sides == 1) {
+                first = order->side;
+                n = 1;
+        }
+        for (unsigned i = 0; i < n; i++)
+                if (!group_figure(order->accounts, group, first + i, order->figures, column,
+                                  &figures[i]))
+                        return (Delta){ .kind = DELTA_NONE };
+        return (Delta){ .kind = DELTA_REAL, .real = n == 1 ? figures[0] : figures[1] - figures[0] };
 }
 
 static void raise_key(Delta *key, double magnitude, Group *group, unsigned index) {
@@ -88,8 +130,14 @@ static void init_keys(const Order *order, Group *group, Delta *keys) {
         group->rank_row = 0;
         if (sort->order == VIEW_ORDER_METRICS)
                 for (unsigned i = 0; i < sort->n_keys; i++) {
-                        init_row(order, group,
-                                 row_index(sort->keys[i].is_derived, sort->keys[i].id), &row);
+                        const ViewSortKey *key = &sort->keys[i];
+
+                        if (key->kind == VIEW_KEY_COLUMN) {
+                                keys[i] = figure_movement(order, group, (ViewColumn) key->id);
+                                continue;
+                        }
+                        init_row(order, group, row_index(key->kind == VIEW_KEY_DERIVED, key->id),
+                                 &row);
                         keys[i] = movement(order, &row);
                 }
         if (sort->order != VIEW_ORDER_DELTA && sort->order != VIEW_ORDER_PERCENT)

@@ -18,22 +18,27 @@
  *     name       by key; rows in registry order
  *     metrics    by their deltas with their signs; rows in registry order
  *
- * With one side there are no deltas and values are used instead. Groups and rows without a number
- * come last, ascending or not; ties are broken by the registry, then by key.
+ * A column of the overview stands for the figure that its cell has. What a group lacks that only
+ * one of two sides has is 0, so that a newcomer counts with its whole value and what is gone with
+ * less than nothing. With one side there are no deltas and values are used instead. Groups and rows
+ * without a number come last, ascending or not; ties are broken by the registry, then by key.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/macro.h"
 #include "analysis/group/group.h"
+#include "analysis/compare/group-account.h"
 #include "analysis/compare/impact.h"
 #include "analysis/compare/row.h"
 #include "view/view-sort.h"
 
 typedef struct Order {
-        const ViewSort *sort;     /* borrowed */
-        const ImpactScale *scale; /* borrowed */
+        const ViewSort *sort;          /* borrowed */
+        const ImpactScale *scale;      /* borrowed */
+        const GroupAccounts *accounts; /* borrowed; NULL: no columns in the order */
         unsigned n_sides;
+        unsigned side; /* with one side: which */
         bool in_order;
         Figures figures; /* of which the weights are */
 } Order;
@@ -43,8 +48,7 @@ typedef struct Order {
 unsigned order_unit_family(MetricUnit unit);
 
 /*
- * All @groups have the sides of the order; by weight, impact or name, some may lack one of two. By
- * weight, they have been weighed. 0 or -ENOMEM.
+ * Some @groups may lack one of two sides. By weight, they have been weighed. 0 or -ENOMEM.
  */
 _must_check_ int order_groups(const Order *order, Group **groups, size_t n_groups);
 /* @rows are the rows of one group in registry order. */

@@ -10,7 +10,9 @@ static bool is_sorted_by(const View *view, unsigned index) {
         for (unsigned i = 0; i < view->sort.n_keys; i++) {
                 const ViewSortKey *key = &view->sort.keys[i];
 
-                if (index == row_index(key->is_derived, key->id))
+                if (key->kind == VIEW_KEY_COLUMN
+                            ? index < _METRIC_MAX && view_column_has((ViewColumn) key->id, index)
+                            : index == row_index(key->kind == VIEW_KEY_DERIVED, key->id))
                         return view->sort.order == VIEW_ORDER_METRICS;
         }
         return false;

@@ -72,18 +72,53 @@ static void add_rows(Ranked *ranked, const SetFamily *family, bool significant) 
         }
 }
 
+static bool has_side(const SetFamily *family, const SetGroup *group, unsigned side) {
+        return group->threads.present & family->sides[side];
+}
+
+/* Of a row; NAN where it has no number. What one side lacks altogether is 0 there. */
+static double delta_of(const Ranked *ranked, const SetFamily *family, unsigned index) {
+        SetRowView row;
+
+        set_family_view(family, ranked->group, set_row_list_find(family->list, index), &row);
+        if (row.row.has_number)
+                return row.row.delta.real;
+        for (unsigned side = 0; side < SIDES; side++)
+                if (row.row.values[side].kind == VALUE_REAL &&
+                    !has_side(family, ranked->group, 1 - side))
+                        return side == SIDE_AFTER ? row.row.values[side].real
+                                                  : -row.row.values[side].real;
+        return NAN;
+}
+
+/* Of a column: of the first of its metrics that has a number, or of all together. */
+static double delta_of_column(const Ranked *ranked, const SetFamily *family,
+                              const ViewColumnRow *column) {
+        double sum = NAN;
+
+        for (unsigned i = 0; i < column->n_metrics; i++) {
+                double delta = delta_of(ranked, family, row_index(false, column->metrics[i]));
+
+                if (!column->is_sum && !isnan(delta))
+                        return delta;
+                if (column->is_sum && !isnan(delta))
+                        sum = isnan(sum) ? delta : sum + delta;
+        }
+        return sum;
+}
+
 static void add_metrics(Ranked *ranked, const SetFamily *family) {
         const ViewSort *sort = &family->view->sort;
 
         for (unsigned i = 0; i < sort->n_keys; i++) {
                 const ViewSortKey *key = &sort->keys[i];
-                unsigned index = row_index(key->is_derived, key->id);
-                SetRowView row;
+                double delta =
+                        key->kind == VIEW_KEY_COLUMN
+                                ? delta_of_column(ranked, family, &view_columns[key->id])
+                                : delta_of(ranked, family,
+                                           row_index(key->kind == VIEW_KEY_DERIVED, key->id));
 
-                set_family_view(family, ranked->group, set_row_list_find(family->list, index),
-                                &row);
-                if (row.row.has_number)
-                        ranked->keys[i] = key->ascending ? -row.row.delta.real : row.row.delta.real;
+                ranked->keys[i] = key->ascending ? -delta : delta;
         }
 }
 
@@ -98,12 +133,12 @@ static void add_weight(Ranked *ranked, const SetFamily *family) {
 }
 
 static Tier tier_of(const SetFamily *family, const SetGroup *group) {
-        const SetSamples *threads = &group->threads;
         bool is_of_both =
-                (threads->present & family->sides[0]) && (threads->present & family->sides[1]);
+                has_side(family, group, SIDE_BEFORE) && has_side(family, group, SIDE_AFTER);
+        ViewOrder order = family->view->sort.order;
 
         /* A newcomer that eats a CPU is no appendix. */
-        if (!is_of_both && is_by_weight(family))
+        if (!is_of_both && (order == VIEW_ORDER_WEIGHT || order == VIEW_ORDER_METRICS))
                 return family->n_significant > 0 ? TIER_TOLD : TIER_BOTH;
         if (!is_of_both)
                 return TIER_ONE_SIDED;

@@ -63,7 +63,7 @@ static const char *permission_reason(const Gates *gates) {
 static void explain_budget(const Heap *heap, Source *source, uint64_t n) {
         source_set(source, source->state,
                    "the time budget of %" PRIu64 " ms did not suffice for %" PRIu64
-                   " process%s: HeapTime= of ctprofd.conf sets it, --no-heap skips all",
+                   " process%s: " SOURCE_REMEDY_HEAP_TIME " sets it, --no-heap skips all",
                    heap_options(heap)->limit_ns / NSEC_PER_MSEC, n, n == 1 ? "" : "es");
 }
 

@@ -26,7 +26,7 @@ static const char *schedstats_reason(const Gates *gates) {
         if (!gates->has_sysctl_schedstats)
                 return "this kernel was built without CONFIG_SCHEDSTATS";
         if (schedstats_are_off(gates))
-                return "schedstats are off: sysctl kernel.sched_schedstats=1";
+                return "schedstats are off: " SOURCE_REMEDY_SCHEDSTATS;
         return "schedstats were switched on or off during the capture";
 }
 
@@ -78,10 +78,10 @@ static const char *delay_reason(const Gates *gates, SourceOutcome cause) {
         if (gates->only_processes)
                 return REASON_ONLY_PROCESSES;
         if (delays_are_off(gates))
-                return "delay accounting is off: boot with delayacct, or sysctl "
-                       "kernel.task_delayacct=1 for tasks started from then on";
-        return "threads without any delay may predate kernel.task_delayacct=1: boot with delayacct "
-               "to account all threads from their start";
+                return "delay accounting is off: " SOURCE_REMEDY_DELAYS_AT_BOOT
+                       ", or " SOURCE_REMEDY_DELAYS " for tasks started from then on";
+        return "threads without any delay may predate kernel.task_delayacct="
+               "1: " SOURCE_REMEDY_DELAYS_AT_BOOT " to account all threads from their start";
 }
 
 static bool irq_time_is_unknown(const Gates *gates) {
@@ -92,8 +92,8 @@ static bool irq_time_is_unknown(const Gates *gates) {
 static const char *irq_reason(const Gates *gates, SourceOutcome cause) {
         if (cause == SOURCE_OUTCOME_unsupported && irq_time_is_unknown(gates))
                 return "without /proc/pressure/irq it is unknown whether interrupt time is "
-                       "accounted: boot with psi=1 (a kernel built with "
-                       "CONFIG_IRQ_TIME_ACCOUNTING)";
+                       "accounted: " SOURCE_REMEDY_PRESSURE
+                       " (a kernel built with CONFIG_IRQ_TIME_ACCOUNTING)";
         return delay_reason(gates, cause);
 }
 

@@ -70,7 +70,7 @@ typedef struct Backend {
  * share. A sentence says why something is absent and what would turn it on; ctprof never turns
  * anything on itself.
  */
-#define REASON_RUN_PRIVILEGED "run ctprofd as root or as ctprofd.service"
+#define REASON_RUN_PRIVILEGED SOURCE_REMEDY_PRIVILEGED
 #define REASON_IN_USER_NAMESPACE                                                  \
         "capabilities of a user namespace do not reach the processes outside of " \
         "it: " REASON_RUN_PRIVILEGED

@@ -283,8 +283,9 @@ static const struct {
         { "name", 4, "busy calm ended idle", 1 },
         /* Of the sum of all run time after, 57 s: ended 99, busy 8, newcomer 4, calm 2. */
         { "impact", 0, "ended busy newcomer calm idle", 0 },
-        /* A difference needs two sides; the others follow by weight. */
-        { "run_time_ns:asc", 0, "idle calm busy ended newcomer", 0 },
+        /* What came and what went counts whole. */
+        { "run_time_ns:asc", 0, "ended idle calm newcomer busy", 0 },
+        { "cpu", 2, "busy newcomer", 3 },
 };
 
 START_TEST(lists_are_merged_in_the_order_of_the_view) {

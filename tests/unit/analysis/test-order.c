@@ -77,8 +77,11 @@ static const struct {
         { "minflt:asc,run_time_ns:asc", "dbca", "bdca" },
         { "run_time_ns", "cbda", "acdb" }, /* 3000, 100, 0, -5000 */
         { "run_time_ns:asc", "adbc", "bcda" },
-        { "delta", "acbd", "acdb" },   /* 5000, 3000, 100, 0 */
-        { "percent", "bcda", "cdab" }, /* grew from 0, 300, 50, 5; shown: by impact */
+        { "cpu", "cbda", "acdb" }, /* the column of that metric */
+        { "CPU:asc,minflt", "adbc", "bcda" },
+        { "wait,cpu", "cbda", "acdb" }, /* nobody knows how long they waited */
+        { "delta", "acbd", "acdb" },    /* 5000, 3000, 100, 0 */
+        { "percent", "bcda", "cdab" },  /* grew from 0, 300, 50, 5; shown: by impact */
 };
 
 START_TEST(groups_come_as_wanted) {
@@ -93,6 +96,44 @@ START_TEST(groups_come_as_wanted) {
         compared = run(&view, &one_side);
         format_keys(&compared, COMPARISON_GROUPS, keys);
         ck_assert_str_eq(keys, wanted_rows[_i].shown);
+        compared_done(&compared);
+}
+END_TEST
+
+/* One of each that both sides have, and one that came and one that went, bigger than these. */
+START_TEST(what_one_side_has_counts_whole) {
+        static const struct {
+                const char *sort, *overview, *gone, *came;
+        } rows[] = {
+                { "run_time_ns", "ncspg", "gp", "nc" }, { "run_time_ns:asc", "gpscn", "pg", "cn" },
+                { "cpu", "ncspg", "gp", "nc" },         { "delta", "gnpcs", "gp", "nc" },
+                { "percent", "cngps", "gp", "nc" },  /* from nothing, and to it */
+                { "peak-rss", "cgnps", "gp", "cn" }, /* nobody knows any */
+        };
+        ThreadSample before[] = { thread_of("s", "s", 1), thread_of("g", "g", 2),
+                                  thread_of("p", "p", 3) };
+        ThreadSample after[] = { thread_of("s", "s", 1), thread_of("n", "n", 4),
+                                 thread_of("c", "c", 5) };
+        const Threads sides[] = { { before, 3 }, { after, 3 } };
+        View view = view_by(rows[_i].sort);
+        Compared compared;
+        char keys[8];
+
+        thread_sample_put(&before[0], METRIC_run_time_ns, 1000);
+        thread_sample_put(&after[0], METRIC_run_time_ns, 1001);
+        thread_sample_put(&before[1], METRIC_run_time_ns, 90000);
+        thread_sample_put(&before[2], METRIC_run_time_ns, 50);
+        thread_sample_put(&after[1], METRIC_run_time_ns, 80000);
+        thread_sample_put(&after[2], METRIC_run_time_ns, 40);
+        view.overview = true;
+        view.limit = 0;
+        compared = compared_of(&view, &two_sides, sides, no_sources);
+        format_keys(&compared, COMPARISON_OVERVIEW, keys);
+        ck_assert_str_eq(keys, rows[_i].overview);
+        format_keys(&compared, COMPARISON_ONLY_BEFORE, keys);
+        ck_assert_str_eq(keys, rows[_i].gone);
+        format_keys(&compared, COMPARISON_ONLY_AFTER, keys);
+        ck_assert_str_eq(keys, rows[_i].came);
         compared_done(&compared);
 }
 END_TEST
@@ -267,6 +308,7 @@ int main(void) {
         TCase *selection = tcase_create("selection");
 
         tcase_add_loop_test(order, groups_come_as_wanted, 0, ELEMENTSOF(wanted_rows));
+        tcase_add_loop_test(order, what_one_side_has_counts_whole, 0, 6);
         tcase_add_loop_test(order, rows_come_as_wanted, 0, ELEMENTSOF(row_rows));
         suite_add_tcase(suite, order);
         tcase_add_loop_test(selection, rows_above_the_threshold_are_left, 0,

@@ -111,21 +111,22 @@ START_TEST(bash_knows_the_verbs) {
 }
 END_TEST
 
+#define TYPED_AXIS(id, name, typed, header) typed,
 START_TEST(every_axis_is_known) {
         const char *axes, *end;
 
         read_shell(_i);
-        axes = strstr(file, "'pcomm ");
+        axes = strstr(file, "'process ");
         ck_assert_ptr_nonnull(axes);
         end = strchr(axes + 1, '\'');
         for (unsigned id = 0; id < _VIEW_AXIS_MAX; id++) {
-                size_t n = strlen(view_axis_name((ViewAxis) id));
+                static const char *const typed[] = { VIEW_AXES(TYPED_AXIS) };
+                size_t n = strlen(typed[id]);
                 const char *at = axes + 1;
 
-                while (at < end && !(strncmp(at, view_axis_name((ViewAxis) id), n) == 0 &&
-                                     strcspn(at, " '") == n))
+                while (at < end && !(strncmp(at, typed[id], n) == 0 && strcspn(at, " '") == n))
                         at += strcspn(at, " '") + 1;
-                ck_assert_msg(at < end, "it lacks %s", view_axis_name((ViewAxis) id));
+                ck_assert_msg(at < end, "it lacks %s", typed[id]);
         }
 }
 END_TEST
@@ -136,6 +137,8 @@ END_TEST
 #define TWO_COLUMNS(id, name, header, right, shrink, omit, kinds) \
         if (strcmp(#kinds, "ONE") != 0)                           \
                 append(list, "", name);
+
+#define OVERVIEW_COLUMN(id, name, ...) append(list, "", name);
 
 START_TEST(names_of_values_are_the_programs) {
         char list[LIST_BYTES] = "";
@@ -148,9 +151,11 @@ START_TEST(names_of_values_are_the_programs) {
         assert_has_list(list);
         list[0] = '\0';
         GROUP_COLUMNS(ONE_COLUMN)
+        VIEW_COLUMNS(OVERVIEW_COLUMN)
         assert_has_list(list);
         list[0] = '\0';
         GROUP_COLUMNS(TWO_COLUMNS)
+        VIEW_COLUMNS(OVERVIEW_COLUMN)
         assert_has_list(list);
 }
 END_TEST

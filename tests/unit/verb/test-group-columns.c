@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/group/account-cell.h"
 #include "report/group/group-columns.h"
+#include "view/view-sort.h"
 
 #include <check.h>
 
@@ -50,6 +52,8 @@ START_TEST(columns_come_in_the_order_typed) {
 }
 END_TEST
 
+#define OVERVIEW "; the overview has cpu wait io switch read write majflt peak-rss."
+
 static const struct {
         const char *list;
         ReportKind kind;
@@ -63,14 +67,14 @@ static const struct {
         { "before,baseline", REPORT_PAIR, "The column \"baseline\" is named twice: name it once." },
         { "delta", REPORT_SNAPSHOT,
           "Unknown column \"delta\": there are group, threads, metric, value, top, "
-          "p50, p99, uptime, tags, unit." },
+          "p50, p99, uptime, tags, unit" OVERVIEW },
         { "valu", REPORT_SNAPSHOT,
           "Unknown column \"valu\", did you mean \"value\"? There are group, threads, metric, "
-          "value, top, p50, p99, uptime, tags, unit." },
+          "value, top, p50, p99, uptime, tags, unit" OVERVIEW },
         { "value", REPORT_PAIR,
           "Unknown column \"value\": there are group, threads, metric, before, after, arrow, "
           "delta, "
-          "%, rate, top, p50, p99, uptime, tags, unit." },
+          "%, rate, top, p50, p99, uptime, tags, unit" OVERVIEW },
         { "+", REPORT_SNAPSHOT,
           "The list of columns has an empty entry: separate names by one comma each." },
         { "+top,", REPORT_SNAPSHOT,
@@ -86,10 +90,10 @@ static const struct {
         { "+top,top", REPORT_PAIR, "The column \"top\" is named twice: name it once." },
         { "top,+p50", REPORT_SNAPSHOT,
           "Unknown column \"+p50\", did you mean \"p50\"? There are group, threads, metric, "
-          "value, top, p50, p99, uptime, tags, unit." },
+          "value, top, p50, p99, uptime, tags, unit" OVERVIEW },
         { "x\033", REPORT_SNAPSHOT,
           "Unknown column \"x\\x1b\": there are group, threads, metric, value, top, "
-          "p50, p99, uptime, tags, unit." },
+          "p50, p99, uptime, tags, unit" OVERVIEW },
 };
 
 START_TEST(what_is_no_column_is_named_with_those_that_are) {
@@ -146,6 +150,21 @@ START_TEST(a_spread_is_asked_for_when_a_column_needs_it) {
 }
 END_TEST
 
+/* What a column is called in an order, it is called in a list of columns. */
+START_TEST(every_column_has_one_name) {
+        char complaint[ACCOUNT_COLUMNS_COMPLAINT_BYTES];
+
+        for (unsigned id = 0; id < _VIEW_COLUMN_MAX; id++) {
+                AccountColumns chosen;
+
+                ck_assert_msg(account_columns_parse(view_columns[id].name, &chosen, complaint) ==
+                                      ACCOUNT_COLUMNS_OK,
+                              "%s", view_columns[id].name);
+                ck_assert_uint_eq(chosen.n, 2);
+        }
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("group-columns");
         TCase *parse = tcase_create("parse");
@@ -155,6 +174,7 @@ int main(void) {
                             ELEMENTSOF(refusals));
         tcase_add_test(parse, two_sides_have_eight_columns_by_default);
         tcase_add_test(parse, only_default_columns_may_be_left_out);
+        tcase_add_test(parse, every_column_has_one_name);
         tcase_add_loop_test(parse, a_spread_is_asked_for_when_a_column_needs_it, 0,
                             ELEMENTSOF(spreads));
         suite_add_tcase(suite, parse);

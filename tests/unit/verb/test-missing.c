@@ -20,6 +20,14 @@
 #define SWITCHED_OFF                                                             \
         "{\"name\":\"schedstats\",\"state\":\"unavailable\",\"reason\":\"why\"," \
         "\"switchedOff\":true," COUNTS(0, 0, 122, 0, 0) "}"
+#define OFF_BY                                                                                \
+        "{\"name\":\"schedstats\",\"state\":\"unavailable\",\"reason\":\"why\","              \
+        "\"remedy\":\"kernel.sched_schedstats=1\",\"switchedOff\":true," COUNTS(0, 0, 122, 0, \
+                                                                                0) "}"
+#define REFUSED(name, counts)                                                       \
+        "{\"name\":\"" name "\",\"state\":\"partial\",\"reason\":\"why " name "\"," \
+        "\"remedy\":\"run ctprofd as root\"," counts "}"
+#define UNSUPPORTED(name) SOURCE(name, "unavailable", COUNTS(0, 0, 9, 0, 0))
 #define PARTLY_OFF                                                                \
         "{\"name\":\"taskstats-delay\",\"state\":\"partial\",\"reason\":\"why\"," \
         "\"switchedOff\":true," COUNTS(9, 2, 113, 0, 0) "}"
@@ -56,8 +64,40 @@ static const struct {
         { { "[" FINE("stat") "," SCHEDSTATS "," IO "," SMAPS "]" },
           0,
           false,
-          "missing   schedstats: unsupported; io: 13 of 122 threads refused; smaps_rollup: 1 of 44 "
-          "processes refused, 2 not read (--verbose)\n" },
+          "missing   io: 13 of 122 threads refused; smaps_rollup: 1 of 44 processes refused, 2 not "
+          "read; 1 unsupported (--verbose)\n" },
+
+        /* how to turn it on, once for all that it turns on; what nothing does is counted */
+        { { "[" OFF_BY "," REFUSED("io", COUNTS(109, 13, 0, 0, 0)) "," REFUSED(
+                  "smaps_rollup", COUNTS(41, 1, 0, 0, 0)) "," UNSUPPORTED("taskstats-irq") "]" },
+          0,
+          false,
+          "missing   schedstats: off (kernel.sched_schedstats=1); io: 13 of 122 threads refused "
+          "(run ctprofd as root); smaps_rollup: 1 of 42 processes refused; 1 unsupported "
+          "(--verbose)\n" },
+        { { "[" OFF_BY "," REFUSED("io", COUNTS(109, 13, 0, 0, 0)) "," UNSUPPORTED(
+                  "taskstats-irq") "," UNSUPPORTED("sched") "]" },
+          100,
+          false,
+          "missing   schedstats: off (kernel.sched_schedstats=1); 1 more, 2 unsupported "
+          "(--verbose)\n" },
+        { { "[" OFF_BY "," UNSUPPORTED("sched") "]" },
+          56,
+          false,
+          "missing   schedstats: off; 1 unsupported (--verbose)\n" },
+        { { "[" UNSUPPORTED("taskstats-irq") "," UNSUPPORTED("sched") "]" },
+          80,
+          false,
+          "missing   2 unsupported (--verbose)\n" },
+        { { "[" OFF_BY "]", "[" SWITCHED_OFF "]" }, /* of an earlier version */
+          0,
+          false,
+          "missing   schedstats: off (kernel.sched_schedstats=1) (--verbose)\n" },
+        { { "[" UNSUPPORTED("sched") "]",
+            "[" SOURCE("sched", "partial", COUNTS(5, 0, 4, 0, 0)) "]" },
+          0,
+          false,
+          "missing   1 unsupported (--verbose)\n" },
         { { "[" FINE("stat") "," JEMALLOC "]" },
           0,
           false,
@@ -71,7 +111,7 @@ static const struct {
         { { "[" FINE("stat") "," SWITCHED_OFF "]", "[" FINE("stat") "," SCHEDSTATS "]" },
           0,
           false,
-          "missing   schedstats before: off; schedstats after: unsupported (--verbose)\n" },
+          "missing   schedstats before: off; 1 unsupported (--verbose)\n" },
         { { "[" FINE("stat") "," SOURCE("taskstats-delay", "partial", COUNTS(5, 0, 0, 0, 0)) "]" },
           0,
           false,
@@ -146,18 +186,15 @@ static const struct {
         { { "[" SCHEDSTATS "," IO "," SMAPS "]" },
           102,
           false,
-          "missing   schedstats: unsupported; io: 13 of 122 threads refused; 1 more "
-          "(--verbose)\n" },
+          "missing   io: 13 of 122 threads refused; 1 more, 1 unsupported (--verbose)\n" },
         { { "[" SCHEDSTATS "," IO "," SMAPS "]" },
-          84,
+          74,
           false,
-          "missing   schedstats: unsupported; io: 13 of 122 threads refused; 1 more "
-          "(--verbose)\n" },
+          "missing   io: 13 of 122 threads refused; 1 more, 1 unsupported (--verbose)\n" },
         { { "[" SCHEDSTATS "," IO "," SMAPS "]" },
-          83,
+          73,
           false,
-          "missing   schedstats: unsupported; 2 more (--verbose)\n" },
-        { { "[" SCHEDSTATS "," IO "," SMAPS "]" }, 40, false, "missing   3 sources (--verbose)\n" },
+          "missing   2 sources, 1 unsupported (--verbose)\n" },
         { { "[" FINE("stat") "," IO "]" }, 40, false, "missing   1 source (--verbose)\n" },
 };
 

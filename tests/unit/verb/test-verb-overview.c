@@ -112,9 +112,10 @@ END_TEST
 static const Exchange idle[] = { {
         REPLIES(PAIR_HEAD
                 OVERVIEW(ROW("nginx", "", NGINX) "," ROW("still", "", STILL("0", "0", "0", "0")))
-                OVERVIEW(ROW("ran", "", STILL("1", "0", "0", "0")) ","
+                OVERVIEW(ROW("ran", "", STILL("50000000", "0", "0", "0")) ","
                          ROW("switched", "", STILL("0", "0", "1", "0")) ","
-                         ROW("wrote", "", STILL("0", "0", "0", "1")) ","
+                         ROW("wrote", "", STILL("0", "0", "0", "6")) ","
+                         ROW("hardly", "", STILL("49000000", "0", "0", "4")) ","
                          ROW("born", "", STILL("0", "1", "0", "0")) ","
                          ROW("new", ",\"only\":\"after\"", STILL("0", "0", "0", "0")) ","
                          ROW("unknown", "", STILL("null", "0", "0", "0")) ","
@@ -142,13 +143,14 @@ START_TEST(groups_without_activity_are_counted) {
                         ck_assert_ptr_nonnull(strstr(ctl.out, rows[i]));
                 ck_assert_ptr_null(strstr(ctl.out, "still "));
                 ck_assert_ptr_null(strstr(ctl.out, "asleep "));
-                ck_assert_ptr_nonnull(strstr(ctl.out, "3 more groups (--limit 0); 2 groups without "
-                                                      "activity (--all-rows); by metric: "));
+                ck_assert_ptr_null(strstr(ctl.out, "hardly ")); /* each cell would read 0 */
+                ck_assert_ptr_nonnull(strstr(ctl.out, "3 more groups (--limit 0); 3 idle groups "
+                                                      "(--all-rows); by metric: "));
         }
         /* a user who names groups gets them */
         CTL_RUN(&ctl, "compare", "a", "b", "--filter=*");
         ck_assert_ptr_nonnull(strstr(ctl.out, "\nstill "));
-        ck_assert_ptr_null(strstr(ctl.out, "without activity"));
+        ck_assert_ptr_null(strstr(ctl.out, "idle group"));
         CTL_RUN(&ctl, "compare", "a", "b", "--all-rows");
         ck_assert_ptr_nonnull(strstr(ctl.out, "\nstill "));
         end();
@@ -193,7 +195,7 @@ START_TEST(what_was_set_anew_is_told_and_is_no_rest) {
                       "%s", ctl.out);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++)
                 ck_assert_msg(strstr(ctl.out, rows[i]), "%s in\n%s", rows[i], ctl.out);
-        ck_assert_ptr_nonnull(strstr(ctl.out, "2 groups without activity"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "2 idle groups"));
         CTL_RUN_TERMINAL(&ctl, 140, "compare", "a", "b");
         ck_assert_msg(strstr(ctl.out,
                              "changed   /web cpu.max: 2.00 CPUs \u2192 0.50 CPUs, pids.max: 20 "
@@ -212,7 +214,7 @@ START_TEST(a_host_at_rest_has_no_table) {
         expect(0,
                "interval  a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads\n"
                "\n"
-               "1 group without activity (--all-rows); " WAYS,
+               "1 idle group (--all-rows); " WAYS,
                "");
         end();
 }
@@ -226,6 +228,54 @@ START_TEST(the_bar_has_letters_in_other_locales) {
         ck_assert_ptr_nonnull(strstr(ctl.out, "TIME: R running, W waiting for a CPU, I storage"));
         end();
         (void) setenv("LC_ALL", "C.UTF-8", 1);
+}
+END_TEST
+
+/* In their order, behind the group, and none is left out for lack of room. */
+START_TEST(columns_of_the_overview_can_be_chosen) {
+        begin(interval, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--columns", "WRITE/S, cpu,threads");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"overview\":true,\"rows\":false"));
+        ck_assert_msg(strstr(ctl.out, "\n\n"
+                                      "GROUP    WRITE/S  CPU  THREADS\n"
+                                      "nginx     7.0MiB 0.84 12 +3 \u22121\n"
+                                      "stress         0 0.98    4 new\n"
+                                      "cron           -    -   2 gone\n"
+                                      "postgres ~822MiB    0        5\n"),
+                      "%s", ctl.out);
+        CTL_RUN_TERMINAL(&ctl, 24, "compare", "a", "b", "--columns", "group,read,write,peak-rss");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "READ/S WRITE/S PEAK-RSS\r\n"));
+        CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b", "--columns", "+peak-rss");
+        ck_assert_ptr_nonnull(strstr(ctl.out, " PEAK-RSS"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--columns", "cpu,metric");
+        ck_assert_int_eq(ctl.status, 2);
+        ck_assert_msg(strstr(ctl.err, "\"metric\" is no column of the overview"), "%s", ctl.err);
+        CTL_RUN(&ctl, "compare", "a", "b", "--columns", "cpu,CPU");
+        ck_assert_msg(strstr(ctl.err, "\"CPU\" is named twice"), "%s", ctl.err);
+        CTL_RUN(&ctl, "compare", "a", "b", "--columns", "group,threads");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"rows\":true")); /* as rows have them */
+        end();
+}
+END_TEST
+
+START_TEST(what_fits_is_not_paged) {
+        char last[64] = "";
+
+        begin(interval, 1);
+        ctl.pager = "sed s/^/PAGED:/";
+        CTL_RUN_TERMINAL(&ctl, 200, "compare", "a", "b");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "nginx"));
+        ck_assert_ptr_null(strstr(ctl.out, "PAGED:"));
+        CTL_RUN_TERMINAL(&ctl, 80, "metric-list");
+        for (const char *line = ctl.out, *end; (end = strchr(line, '\n')); line = end + 1) {
+                ck_assert_int_eq(strncmp(line, "PAGED:", 6), 0);
+                (void) snprintf(last, sizeof(last), "%.40s", line + 6);
+        }
+        ctl.pager = NULL;
+        CTL_RUN_TERMINAL(&ctl, 80, "metric-list");
+        ck_assert_ptr_nonnull(strstr(ctl.out, last)); /* all of it came */
+        end();
 }
 END_TEST
 
@@ -322,6 +372,8 @@ int main(void) {
         tcase_add_test(kinds, a_host_at_rest_has_no_table);
         tcase_add_test(kinds, the_bar_has_letters_in_other_locales);
         tcase_add_test(kinds, rows_come_when_they_are_asked_for);
+        tcase_add_test(kinds, columns_of_the_overview_can_be_chosen);
+        tcase_add_test(kinds, what_fits_is_not_paged);
         tcase_add_test(kinds, rows_of_an_interval_are_about_the_work);
         tcase_add_test(kinds, columns_of_two_sides_are_refused_of_an_interval);
         suite_add_tcase(suite, kinds);

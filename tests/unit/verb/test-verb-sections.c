@@ -377,6 +377,26 @@ START_TEST(what_was_named_and_is_not_there_is_told) {
 }
 END_TEST
 
+#define NO_NETWORK(why) \
+        "[{\"name\":\"host-network\",\"state\":\"unavailable\",\"reason\":\"" why "\"}]"
+static const Exchange unread[] = { { REPLIES(
+        "{\"parameters\":{\"before\":{\"name\":\"a\"},\"after\":{\"name\":\"b\"},"
+        "\"sameBoot\":true,\"elapsedNs\":1000000000,\"hostChanges\":[],"
+        "\"sourcesBefore\":" NO_NETWORK("it is elsewhere") ",\"sourcesAfter\":" NO_NETWORK(
+                "it went") "},\"continues\":true}\0"
+                           "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}"
+                           "}") } };
+
+START_TEST(why_there_is_no_data_is_told) {
+        begin(unread, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--sections", "host-network,host-disk");
+        ck_assert_str_eq(behind_head(), "host-disk: no data\n"
+                                        "\n"
+                                        "host-network: no data: it is elsewhere; it went\n");
+        end();
+}
+END_TEST
+
 START_TEST(metrics_that_were_named_come_alone) {
         begin(nothing, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--metrics", "minflt");
@@ -525,6 +545,7 @@ int main(void) {
         tcase_add_test(tables, what_did_not_fit_is_named);
         tcase_add_test(tables, what_the_limit_cut_is_told);
         tcase_add_test(tables, what_was_named_and_is_not_there_is_told);
+        tcase_add_test(tables, why_there_is_no_data_is_told);
         tcase_add_test(tables, metrics_that_were_named_come_alone);
         tcase_add_loop_test(tables, a_section_of_cgroups_needs_an_axis_with_cgroups, 0,
                             ELEMENTSOF(axis_forms));

@@ -351,7 +351,18 @@ static const struct {
         { { "--before", "a,c", "--after", "b", "--totals" },
           2,
           "--totals is for two snapshots: sets are compared by rates and levels.\n" },
-        { { "a", "b", "c" }, 2, "\"compare\" does not take the argument \"c\".\n" },
+        { { "a", "b", "c" },
+          2,
+          "\"compare\" takes two names, and these are 3: sets are compared by --before A,B,... "
+          "--after C,D,..., with globs in quotes.\n" },
+        { { "a", "p1*" },
+          2,
+          "\"p1*\" is a glob, and \"compare\" takes two names: sets are compared by --before "
+          "'GLOB' --after 'GLOB'.\n" },
+        { { "p[12]" },
+          2,
+          "\"p[12]\" is a glob, and \"compare\" takes two names: sets are compared by --before "
+          "'GLOB' --after 'GLOB'.\n" },
         { { "--before", "a,c", "--after", "b", "--window" },
           2,
           "--window is implied: rates of sets are of the work in the windows between captures.\n" },

@@ -37,6 +37,8 @@ static const struct {
         { "thread", VIEW_AXIS_THREAD },
         { "all", VIEW_AXIS_ALL },
         { "Thread", VIEW_AXIS_THREAD },
+        { "process", VIEW_AXIS_PCOMM },
+        { "thread-name", VIEW_AXIS_COMM },
         { "", _VIEW_AXIS_MAX },
         { "pid", _VIEW_AXIS_MAX },
         { "comm,pcomm", _VIEW_AXIS_MAX },
@@ -125,6 +127,10 @@ static const struct {
         { "?tim?_clock_ticks,pol[i]cy", NULL, 3, 0 },
         { "*", NULL, _METRIC_MAX, _DERIVED_MAX },
         { "", "empty entry", 0, 0 },
+        { "cpu,READ/S", NULL, 2, 0 }, /* columns: what their cells are made of */
+        { "io", NULL, 3, 0 },
+        { "switch,voluntary_csw", NULL, 2, 0 },
+        { "column", "and cpu wait io", 0, 0 },
         { "run_time_ns,", "empty entry", 0, 0 },
         { "run_time_ns,run_time_ns", "named twice", 0, 0 },
         { "run_time", "did you mean \"run_time_ns\"", 0, 0 },
@@ -434,8 +440,8 @@ START_TEST(a_view_survives_the_wire) {
                 ck_assert_int_eq(
                         view_set(&view, VIEW_PART_pairs, span_of("/old\xfe=/new"), complaint),
                         VIEW_OK);
-                ck_assert_int_eq(view_set(&view, VIEW_PART_sort, span_of("minflt:asc,avg_wait_ns"),
-                                          complaint),
+                ck_assert_int_eq(view_set(&view, VIEW_PART_sort,
+                                          span_of("minflt:asc,avg_wait_ns,Write/s:asc"), complaint),
                                  VIEW_OK);
                 ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("\xfe*"), complaint),
                                  VIEW_OK);

@@ -28,12 +28,16 @@ function sidesOfInterval({info, kind, sides, spans}, member) {
     .map(([key, i]) => ({name: sides.names[i], value: value[key], elapsedNs: spans[i]}));
 }
 
-// The share of the CPU time used that the groups account for. The host counts in ticks: what is above
-// all of it by less than that can be off by is all of it.
-function coveredShare({cpuUsedNs, attributedNs, boundNs}) {
+// The share of the CPU time used that the groups account for. The host counts in ticks, which miss work: more
+// than all is all.
+function coveredShare({cpuUsedNs, attributedNs}) {
   const used = Number(cpuUsedNs), attributed = Number(attributedNs);
-  const isAll = attributed > used && (boundNs === null || attributed - used <= Number(boundNs));
-  return isAll ? 1 : used > 0 ? attributed / used : null;
+  return attributed > used ? 1 : used > 0 ? attributed / used : null;
+}
+
+// What ticks missed and threads did is believed.
+function usedCpus({cpuUsedNs, cpuBelievedNs}, elapsedNs) {
+  return isNumber(cpuBelievedNs) ? "~" + formatCpus(cpuBelievedNs, elapsedNs) : formatCpus(cpuUsedNs, elapsedNs);
 }
 
 function coverageNodes({name, value, elapsedNs}) {
@@ -51,7 +55,7 @@ function coverageNodes({name, value, elapsedNs}) {
   const share = isNumber(value.cpuUsedNs) ? coveredShare(value) : null;
   const head = share === null
     ? `Threads ran on ${formatCpus(value.attributedNs, elapsedNs)} CPUs; how much the host used was not read.`
-    : `Threads of the snapshots account for ${formatShare(share)} of the ${formatCpus(value.cpuUsedNs, elapsedNs)} CPUs that the host used.`;
+    : `Threads of the snapshots account for ${formatShare(share)} of the ${usedCpus(value, elapsedNs)} CPUs that the host used.`;
   const own = isNumber(value.ownNs) && Number(value.ownNs) / elapsedNs >= LEAST_OWN &&
     `${formatCpus(value.ownNs, elapsedNs)} of that was ctprof itself, with its callers, which groups leave out.`;
   const unseen = COVERED.filter(([key]) => !isNumber(value[key]) && key !== "notAttributedNs").map(([, text]) => text);
@@ -86,7 +90,7 @@ const inside = (object, key, unit) => (host, span) => isNumber(host[object]?.[ke
 
 const HOST_LINES = [
   ["CPUs used", (host, span) => isNumber(host.cpuUsedNs)
-    ? formatCpus(host.cpuUsedNs, span) + (isNumber(host.cpus) ? ` of ${host.cpus}` : "") : null],
+    ? usedCpus(host, span) + (isNumber(host.cpus) ? ` of ${host.cpus}` : "") : null],
   ["user", cpus("userNs")], ["nice", cpus("niceNs")], ["system", cpus("systemNs")],
   ["interrupts", (host, span) => isNumber(host.irqNs) && isNumber(host.softirqNs)
     ? formatCpus(BigInt(host.irqNs) + BigInt(host.softirqNs), span) : null],
@@ -174,7 +178,9 @@ function limitNodes({info, kind, sides}) {
 }
 
 function hostPart({data}) {
-  const hosts = sidesOfInterval(data, "host"), coverages = sidesOfInterval(data, "coverage");
+  const coverages = sidesOfInterval(data, "coverage");
+  const hosts = sidesOfInterval(data, "host").map((side) =>
+    ({...side, value: {...side.value, cpuBelievedNs: coverages.find(({name}) => name === side.name)?.value.cpuBelievedNs}}));
   const limits = limitNodes(data);
   if (hosts.length + coverages.length + limits.length === 0)
     return;

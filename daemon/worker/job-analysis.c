@@ -433,11 +433,12 @@ static void analysis_write_coverage_of(const Analysis *analysis, Side side, cons
                                        const Subject *to, JsonWriter *writer) {
         const Head *const heads[SIDES] = { &from->head, &to->head };
         const HostUse *use = &analysis->uses[side];
+        const CoverageSpan span = coverage_span_of(use, heads);
         CoverageLedger ledger = coverage_ledger_of(from, to);
         char absence[ABSENCE_BYTES];
 
         coverage_write_json(writer, comparison_coverage(analysis->comparison, side), &ledger, use,
-                            coverage_bound_ns(use, heads), absence_of_run_times(from, to, absence));
+                            &span, absence_of_run_times(from, to, absence));
 }
 
 static void analysis_write_coverage(const Analysis *analysis, JsonWriter *writer) {

@@ -799,13 +799,17 @@ def intervals_are_accounted_for():
 
 @test
 def ticks_do_not_cover_too_much():
-    """more than all of the CPU time is all of it within the bound of ticks, and said as it is beyond; what is not known is not attributed"""
+    """more than all of the CPU time is all of it, and what threads did is believed beyond the bound of ticks; what is not known is not attributed"""
     with Made() as made:
         made.open()
         share = "return coveredShare(arguments[0]);"
-        for used, attributed, bound, wanted in ((100, 80, 5, 0.8), (100, 104, 5, 1), (100, 106, 5, 1.06), (100, 100, 0, 1), (0, 0, 0, None), (0, 3, 5, 1)):
-            got = made.browser.run(share, {"cpuUsedNs": used, "attributedNs": attributed, "boundNs": bound})
-            expect(got is None if wanted is None else got is not None and abs(got - wanted) < 1e-12, used, attributed, bound, got)
+        for used, attributed, wanted in ((100, 80, 0.8), (100, 104, 1), (100, 100, 1), (0, 0, None), (0, 3, 1)):
+            got = made.browser.run(share, {"cpuUsedNs": used, "attributedNs": attributed})
+            expect(got is None if wanted is None else got is not None and abs(got - wanted) < 1e-12, used, attributed, got)
+        believed = {**COVERAGE, "cpuUsedNs": 16 * S, "attributedNs": 24 * S, "cpuBelievedNs": 24 * S}
+        text = made.browser.run("return make('div', {}, coverageNodes(arguments[0])).textContent;",
+                                {"name": "", "elapsedNs": 10 * S, "value": believed})
+        expect("account for 100.0% of the ~2.40 CPUs that the host used." in text, text)
         text = made.browser.run("""
             const parts = coverageNodes({name: "", elapsedNs: 10, value: {cpuUsedNs: null, attributedNs: 5, survivedNs: 5, bornNs: null, endedNs: null,
                 bornAndEndedNs: null, kernelThreadsNs: null, notAttributedNs: null, boundNs: null}});

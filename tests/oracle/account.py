@@ -103,11 +103,19 @@ def coverage(lives, before, after):
         attributed += sum(ended[name] or 0 for name in ("endedNs", "bornAndEndedNs", "kernel"))
     if told["kernelThreadsNs"] is not None:
         told["kernelThreadsNs"] += ended["kernel"] or 0
-    return {**told, "cpuUsedNs": used, "attributedNs": attributed,
+    return {**told, "cpuUsedNs": used, "cpuBelievedNs": believed(used, attributed, host), "attributedNs": attributed,
             "endedNs": ended["endedNs"], "bornAndEndedNs": ended["bornAndEndedNs"],
             "notAttributedNs": None if used is None or attributed is None else max(0, used - attributed),
             "boundNs": host.bound_ns(), "storageUsedBytes": host.storage_bytes(),
             "storageAttributedBytes": None if stored is None else stored + (ended["stored"] or 0)}
+
+
+def believed(used, attributed, host):
+    """What threads did is believed where ticks have less of it than their grain explains, up to what all CPUs had."""
+    if None in (used, attributed) or attributed <= used + (host.bound_ns() or 0):
+        return None
+    most = attributed if host.cpus() is None else min(attributed, host.cpus() * host.elapsed_ns)
+    return most if most > used else None
 
 
 FIGURES = {"runningNs": ["run_time_ns"], "waitingNs": ["wait_time_ns"],

@@ -150,31 +150,43 @@ static double new_threads(const HostSide *side) {
         return rate_of(side, amount_of(side->host, "processesCreated"));
 }
 
+/* What ticks missed and threads did is believed, and told with a "~". */
 static bool used_cpus(const HostSide *side, double *ret) {
         double used_ns;
 
-        if (side->elapsed_ns == 0 || (!number_of(side->host, "cpuUsedNs", &used_ns) &&
+        if (side->elapsed_ns == 0 || (!number_of(side->coverage, "cpuBelievedNs", &used_ns) &&
+                                      !number_of(side->host, "cpuUsedNs", &used_ns) &&
                                       !number_of(side->coverage, "cpuUsedNs", &used_ns)))
                 return false;
         *ret = used_ns / (double) side->elapsed_ns;
         return true;
 }
 
-/* "1.62 of 2 CPUs", "1.62 → 0.91 of 2 CPUs", "1.62 of 2 → 0.91 of 4 CPUs" */
+static void append_used_of(Buffer *line, const HostSide *side, double used) {
+        if (cell_member(side->coverage, "cpuBelievedNs"))
+                buffer_append_byte(line, '~');
+        compact_append_cpus(line, used);
+}
+
+/* "1.62 of 2 CPUs", "1.62 → ~0.91 of 2 CPUs", "1.62 of 2 → 0.91 of 4 CPUs" */
 static void append_used(Buffer *line, const HostSide sides[], size_t n_sides) {
-        double used[2] = {}, cpus = cpus_of(&sides[0]), last_cpus = cpus_of(&sides[n_sides - 1]);
+        const HostSide *first = &sides[0], *last = &sides[n_sides - 1];
+        _cleanup_(buffer_done) Buffer before = {}, after = {};
+        double used[2] = {}, cpus = cpus_of(first), last_cpus = cpus_of(last);
 
         /* Without a host the coverage tells what was used. */
         for (size_t i = 0; i < n_sides; i++)
                 if (!used_cpus(&sides[i], &used[i]) || !(cpus_of(&sides[i]) > 0))
                         return;
-        if (cpus != last_cpus) {
-                compact_append_cpus(line, used[0]);
-                buffer_append_format(line, " of %.0f" ARROW, cpus);
-                compact_append_cpus(line, used[1]);
-        } else {
-                append_change(line, compact_append_cpus, used[0], used[n_sides - 1]);
+        append_used_of(&before, first, used[0]);
+        append_used_of(&after, last, used[n_sides - 1]);
+        if (cpus != last_cpus)
+                buffer_append_format(&before, " of %.0f", cpus);
+        if (cpus != last_cpus || !span_equal(buffer_span(&before), buffer_span(&after))) {
+                buffer_append(line, before.bytes, before.n);
+                buffer_append_text(line, ARROW);
         }
+        buffer_append(line, after.bytes, after.n);
         buffer_append_format(line, " of %.0f CPUs", last_cpus);
 }
 
@@ -227,13 +239,12 @@ static void append_spread(Buffer *line, const HostSide *side) {
 static bool find_coverage(const HostSide *side, double *ret) {
         double used, attributed;
 
-        if (!number_of(side->coverage, "cpuUsedNs", &used) || used <= 0 ||
-            !number_of(side->coverage, "attributedNs", &attributed))
+        if ((!number_of(side->coverage, "cpuBelievedNs", &used) &&
+             !number_of(side->coverage, "cpuUsedNs", &used)) ||
+            used <= 0 || !number_of(side->coverage, "attributedNs", &attributed))
                 return false;
         /* The host counts in ticks: a little more than all is all. */
-        if (attributed > used && attributed - used <= amount_of(side->coverage, "boundNs"))
-                attributed = used;
-        *ret = 100 * attributed / used;
+        *ret = 100 * MIN_OF(1, attributed / used);
         return true;
 }
 

@@ -85,18 +85,22 @@ Amount coverage_amount(const CoverageSum *sum) {
         return amount_of(sum->sum);
 }
 
-Amount coverage_bound_ns(const HostUse *host, const Head *const heads[static SIDES]) {
+CoverageSpan coverage_span_of(const HostUse *host, const Head *const heads[static SIDES]) {
+        JudgeTime times[SIDES];
         uint64_t bound = 0;
 
         for (unsigned i = 0; i < SIDES; i++) {
-                JudgeTime time = judge_time_of(heads[i]);
-
-                if (!host->n_cpus.known || !time.known)
-                        return (Amount){ .known = false };
-                bound = number_add_saturating(bound, time.end_ns - time.start_ns);
-                bound = number_add_saturating(bound, time.tick_ns);
+                times[i] = judge_time_of(heads[i]);
+                if (!host->n_cpus.known || !times[i].known)
+                        return (CoverageSpan){};
+                bound = number_add_saturating(bound, times[i].end_ns - times[i].start_ns);
+                bound = number_add_saturating(bound, times[i].tick_ns);
         }
-        return amount_of(number_multiply_saturating(bound, host->n_cpus.n));
+        return (CoverageSpan){
+                .bound_ns = amount_of(number_multiply_saturating(bound, host->n_cpus.n)),
+                .elapsed_ns = amount_subtract(amount_of(times[SIDE_AFTER].start_ns),
+                                              amount_of(times[SIDE_BEFORE].start_ns)),
+        };
 }
 
 Amount coverage_waiting_ns(const Coverage *coverage, const CoverageLedger *ledger) {
@@ -135,20 +139,40 @@ static EndedParts ended_parts(const Coverage *coverage, const CoverageLedger *le
 }
 
 /*
- * The sum over all threads whose run time is known; not known when that is none of them. A part
- * without threads is 0 and must not make the sum known.
+ * The sum over all threads whose run time is known, and what those did that ended; not known when
+ * the run time is that of no thread. A part without threads is 0 and must not make the sum known.
  */
-static Amount attributed_ns(const Coverage *coverage) {
+static Amount attributed_ns(const Coverage *coverage, const EndedParts *ended) {
         const CoverageSum *const parts[] = { &coverage->survived_ns, &coverage->born_ns,
                                              &coverage->kernel_ns };
         CoverageSum all = {};
+        Amount sum;
 
         for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
                 all.n_threads += parts[i]->n_threads;
                 all.n_known += parts[i]->n_known;
                 all.sum = number_add_saturating(all.sum, parts[i]->sum);
         }
-        return coverage_amount(&all);
+        sum = coverage_amount(&all);
+        if (!sum.known)
+                return sum;
+        sum = amount_add_known(sum, ended->ended);
+        sum = amount_add_known(sum, ended->born_and_ended);
+        return amount_add_known(sum, ended->kernel);
+}
+
+Amount coverage_believed_ns(const Coverage *coverage, const CoverageLedger *ledger,
+                            const HostUse *host, const CoverageSpan *span) {
+        const EndedParts ended = ended_parts(coverage, ledger);
+        Amount believed = attributed_ns(coverage, &ended), used = host->cpu_used_ns;
+
+        if (!believed.known || !used.known ||
+            believed.n <= number_add_saturating(used.n, span->bound_ns.n))
+                return (Amount){ .known = false };
+        if (host->n_cpus.known && span->elapsed_ns.known)
+                believed.n = MIN_OF(believed.n,
+                                    number_multiply_saturating(host->n_cpus.n, span->elapsed_ns.n));
+        return believed.n > used.n ? believed : (Amount){ .known = false };
 }
 
 /*
@@ -172,23 +196,21 @@ static Amount storage_bytes(const Coverage *coverage, const CoverageLedger *ledg
 }
 
 void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const CoverageLedger *ledger,
-                         const HostUse *host, Amount bound_ns, const char *absence) {
+                         const HostUse *host, const CoverageSpan *span, const char *absence) {
         Amount survived = coverage_amount(&coverage->survived_ns);
         Amount born = coverage_amount(&coverage->born_ns);
         Amount kernel = coverage_amount(&coverage->kernel_ns);
         EndedParts parts = ended_parts(coverage, ledger);
-        Amount attributed = attributed_ns(coverage);
+        Amount attributed = attributed_ns(coverage, &parts);
+        Amount believed = coverage_believed_ns(coverage, ledger, host, span);
 
-        if (attributed.known) {
-                attributed = amount_add_known(attributed, parts.ended);
-                attributed = amount_add_known(attributed, parts.born_and_ended);
-                attributed = amount_add_known(attributed, parts.kernel);
-        }
         if (kernel.known)
                 kernel = amount_add_known(kernel, parts.kernel);
 
         json_write_object(writer);
         amount_write_json(writer, "cpuUsedNs", host->cpu_used_ns);
+        if (believed.known)
+                json_write_member_u64(writer, "cpuBelievedNs", believed.n);
         amount_write_json(writer, "attributedNs", attributed);
         amount_write_json(writer, "survivedNs", survived);
         amount_write_json(writer, "bornNs", born);
@@ -205,7 +227,7 @@ void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const Cov
         amount_write_json(writer, "ownNs", own_ns(coverage, ledger));
         amount_write_json(writer, "notAttributedNs",
                           amount_subtract(host->cpu_used_ns, attributed));
-        amount_write_json(writer, "boundNs", bound_ns);
+        amount_write_json(writer, "boundNs", span->bound_ns);
         amount_write_json(writer, "storageUsedBytes",
                           amount_add(host->disk_read_bytes, host->disk_written_bytes));
         amount_write_json(writer, "storageAttributedBytes", storage_bytes(coverage, ledger));

@@ -70,16 +70,31 @@ Amount coverage_waiting_ns(const Coverage *coverage, const CoverageLedger *ledge
 /* Known when there was no thread of the kind, or the work of any is known. */
 Amount coverage_amount(const CoverageSum *sum);
 
+/* How long an interval is, and how exactly its ends are known. Zeroed: nothing is known of it. */
+typedef struct CoverageSpan {
+        Amount elapsed_ns;
+        /*
+         * By how much the host's CPU time and that of its threads may differ although both are
+         * right: on each CPU two ticks, for the host is counted in ticks, and as long as the
+         * captures took.
+         */
+        Amount bound_ns;
+} CoverageSpan;
+
+/* Not known without the number of CPUs or the times of the captures. */
+CoverageSpan coverage_span_of(const HostUse *host, const Head *const heads[static SIDES]);
+
 /*
- * By how much the host's CPU time and that of its threads may differ although both are right: on
- * each CPU two ticks, for the host is counted in ticks, and as long as the captures took. Not known
- * without the number of CPUs or the times of the captures.
+ * The CPU time that was used at least, where threads ran for longer than the host counted and the
+ * bound allows: ticks miss work that is over before they come. The kernel counts that of threads by
+ * its clock, which is believed instead, up to the time that all CPUs had. Not known elsewhere.
  */
-Amount coverage_bound_ns(const HostUse *host, const Head *const heads[static SIDES]);
+Amount coverage_believed_ns(const Coverage *coverage, const CoverageLedger *ledger,
+                            const HostUse *host, const CoverageSpan *span);
 
 /*
  * Writes the object Coverage of the interface. @absence says why run times are not known, where
  * those of no thread are.
  */
 void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const CoverageLedger *ledger,
-                         const HostUse *host, Amount bound_ns, const char *absence);
+                         const HostUse *host, const CoverageSpan *span, const char *absence);

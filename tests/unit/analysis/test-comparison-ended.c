@@ -161,6 +161,8 @@ static const Dead gzip[] = {
         { "old", SIDE_AFTER, 3, S(6), S(5), 3, 7, false },
 };
 
+static const CoverageSpan span; /* nothing is known of it */
+
 START_TEST(who_was_born_and_ended_inside_is_a_group) {
         Scene scene = SCENE(shell, gzip);
         Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
@@ -385,7 +387,7 @@ START_TEST(a_ledger_that_lost_names_tells_of_all_threads_alone) {
         ck_assert_uint_eq(comparison_lives(compared.comparison).exits.n, 301);
         /* 1 of the shell, and 9 - 5 - 3 of the ended */
         coverage = comparison_coverage(compared.comparison, SIDE_AFTER);
-        coverage_write_json(json_text_begin(&writer), coverage, &ledger, &host, amount_of(0), "");
+        coverage_write_json(json_text_begin(&writer), coverage, &ledger, &host, &span, "");
         json = json_tokener_parse(json_text_end(&writer));
         ck_assert_str_eq(json_at(json, "attributedNs", END), "2000000000");
         json_object_put(json);
@@ -630,8 +632,7 @@ START_TEST(own_threads_are_left_out_of_the_view_alone) {
 
         ck_assert_ptr_null(compared_group(&compared, COMPARISON_GROUPS, "ctprofctl"));
         ck_assert_uint_eq(comparison_lives(compared.comparison).fleeting.n, 0);
-        coverage_write_json(json_text_begin(&writer), coverage, &ledger, &host,
-                            (Amount){ .known = false }, "");
+        coverage_write_json(json_text_begin(&writer), coverage, &ledger, &host, &span, "");
         json = json_tokener_parse(json_text_end(&writer));
         ck_assert_str_eq(json_at(json, "bornAndEndedNs", END), "1000000000");
         json_object_put(json);

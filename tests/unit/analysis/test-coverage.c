@@ -32,9 +32,10 @@ static void add(Coverage *coverage, char kind, uint64_t before, uint64_t after) 
 static const CoverageLedger no_ledger = { .absence = "nobody counts" };
 
 static const char *text_of(const Coverage *coverage, const HostUse *host, Amount bound_ns) {
+        const CoverageSpan span = { .bound_ns = bound_ns, .elapsed_ns = amount_of(400) };
         JsonWriter writer;
 
-        coverage_write_json(json_text_begin(&writer), coverage, &no_ledger, host, bound_ns, "why");
+        coverage_write_json(json_text_begin(&writer), coverage, &no_ledger, host, &span, "why");
         return json_text_end(&writer);
 }
 
@@ -104,19 +105,6 @@ START_TEST(parts_without_threads_are_no_account_of_the_others) {
 }
 END_TEST
 
-START_TEST(threads_may_account_for_more_than_the_host_counted) {
-        const HostUse host = { .cpu_used_ns = amount_of(49) };
-        Coverage coverage = {};
-        json_object *json;
-
-        add(&coverage, 'u', 100, 150);
-        json = json_tokener_parse(text_of(&coverage, &host, amount_of(5)));
-        ck_assert_int_eq(json_object_get_int(json_object_object_get(json, "attributedNs")), 50);
-        ck_assert_int_eq(json_object_get_int(json_object_object_get(json, "notAttributedNs")), 0);
-        json_object_put(json);
-}
-END_TEST
-
 START_TEST(the_bound_is_two_ticks_and_the_captures_on_each_cpu) {
         Head before = { .has_user_hz = true,
                         .user_hz = 100,
@@ -131,10 +119,11 @@ START_TEST(the_bound_is_two_ticks_and_the_captures_on_each_cpu) {
         after.start_boottime_ns = 90000;
         after.end_boottime_ns = 90007;
         /* 3 x (2 x 10 ms + 4,000 + 7) */
-        ck_assert_uint_eq(coverage_bound_ns(&host, heads).n, 60012021);
-        ck_assert(!coverage_bound_ns(&nothing, heads).known);
+        ck_assert_uint_eq(coverage_span_of(&host, heads).bound_ns.n, 60012021);
+        ck_assert_uint_eq(coverage_span_of(&host, heads).elapsed_ns.n, 89000);
+        ck_assert(!coverage_span_of(&nothing, heads).bound_ns.known);
         after.has_end_boottime = false;
-        ck_assert(!coverage_bound_ns(&host, heads).known);
+        ck_assert(!coverage_span_of(&host, heads).bound_ns.known);
 }
 END_TEST
 
@@ -152,9 +141,10 @@ static const CoverageLedger with_gap = { .known = true };
 
 static json_object *json_of(const Coverage *coverage, const CoverageLedger *ledger) {
         const HostUse host = { .cpu_used_ns = amount_of(1000) };
+        const CoverageSpan span = { .bound_ns = amount_of(9) };
         JsonWriter writer;
 
-        coverage_write_json(json_text_begin(&writer), coverage, ledger, &host, amount_of(9), "why");
+        coverage_write_json(json_text_begin(&writer), coverage, ledger, &host, &span, "why");
         return json_tokener_parse(json_text_end(&writer));
 }
 
@@ -165,6 +155,47 @@ static const char *at(json_object *json, const char *key) {
                 return "";
         return value ? json_object_to_json_string(value) : "null";
 }
+
+/*
+ * One survivor ran for 50 of an interval of 400, so that one CPU had 400; at 5 the difference is
+ * what ticks may miss of two captures.
+ */
+static const struct {
+        uint64_t used_ns, survived_ns, dead_ns, n_cpus;
+        const char *believed; /* "": it is not told */
+} believed_rows[] = {
+        { 60, 50, 0, 1, "" },        { 45, 50, 0, 1, "" },   { 44, 50, 0, 1, "50" },
+        { 0, 50, 0, 0, "50" },       { 45, 50, 3, 2, "53" }, /* what ended is believed, too */
+        { 100, 500, 0, 1, "400" },                           /* no CPU has more */
+        { 399, 350, 100, 1, "400" },                         /* likewise */
+        { 400, 500, 0, 1, "" },                              /* all of them were used */
+        { 700, 810, 0, 2, "800" },
+};
+
+START_TEST(threads_are_believed_over_ticks) {
+        uint64_t dead_ns = believed_rows[_i].dead_ns, survived_ns = believed_rows[_i].survived_ns;
+        const HostUse host = { .cpu_used_ns = amount_of(believed_rows[_i].used_ns),
+                               .n_cpus = { .known = believed_rows[_i].n_cpus > 0,
+                                           .n = believed_rows[_i].n_cpus } };
+        const CoverageSpan span = { .bound_ns = amount_of(5), .elapsed_ns = amount_of(400) };
+        Coverage coverage = {};
+        json_object *json;
+        JsonWriter writer;
+
+        add(&coverage, 'u', 100, 100 + survived_ns);
+        add_dead(&coverage, SIDE_AFTER, 'u', dead_ns, 0, dead_ns);
+        coverage_write_json(json_text_begin(&writer), &coverage, &in_a_row, &host, &span, "why");
+        json = json_tokener_parse(json_text_end(&writer));
+        ck_assert_str_eq(at(json, "cpuBelievedNs"), believed_rows[_i].believed);
+        ck_assert_uint_eq(json_object_get_uint64(json_object_object_get(json, "cpuUsedNs")),
+                          host.cpu_used_ns.n);
+        ck_assert_uint_eq(json_object_get_uint64(json_object_object_get(json, "attributedNs")),
+                          survived_ns + dead_ns);
+        if (survived_ns + dead_ns > host.cpu_used_ns.n)
+                ck_assert_str_eq(at(json, "notAttributedNs"), "0");
+        json_object_put(json);
+}
+END_TEST
 
 START_TEST(a_ledger_tells_of_the_ended) {
         const struct {
@@ -293,7 +324,7 @@ int main(void) {
         tcase_add_test(parts, each_thread_counts_in_one_part);
         tcase_add_test(parts, what_nobody_measured_is_not_zero);
         tcase_add_test(parts, parts_without_threads_are_no_account_of_the_others);
-        tcase_add_test(parts, threads_may_account_for_more_than_the_host_counted);
+        tcase_add_loop_test(parts, threads_are_believed_over_ticks, 0, ELEMENTSOF(believed_rows));
         tcase_add_test(parts, a_ledger_tells_of_the_ended);
         tcase_add_test(parts, one_that_was_born_during_the_capture_hides_no_other);
         tcase_add_test(parts, what_ctprof_did_itself_is_told_apart);

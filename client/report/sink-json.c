@@ -22,7 +22,7 @@ typedef struct SinkJson {
 
 /* The members of each kind of report, in the order of the contract; a reply need not have all. */
 typedef struct Members {
-        const char *first[13]; /* of the first reply, in front of the lists */
+        const char *first[14]; /* of the first reply, in front of the lists */
         GroupList last_list;
         const char *sources[2]; /* of the first reply, behind the lists */
         const char *counts[8];  /* of the last reply */
@@ -42,7 +42,7 @@ static const Members all_members[_REPORT_KIND_MAX] = {
         [REPORT_INTERVAL] = {
                 .first = { "kind", "matchedGroups", "before", "after", "sameBoot", "elapsedNs",
                            "hostChanges", "changes", "swapped", "lives", "coverage", "host",
-                           "limited" },
+                           "limited", "but" },
                 .last_list = GROUP_LIST_ONLY_AFTER,
                 .sources = { "sourcesBefore", "sourcesAfter" },
                 .counts = { COUNTS_OF_PAIRS },
@@ -56,7 +56,7 @@ static const Members all_members[_REPORT_KIND_MAX] = {
         },
         [REPORT_INTERVALS] = {
                 .first = { "kind", "matchedGroups", "a", "b", "sameBoot", "hostChanges",
-                           "changes", "swapped", "coverage", "host", "limited" },
+                           "changes", "swapped", "coverage", "host", "limited", "but" },
                 .last_list = GROUP_LIST_ONLY_AFTER,
                 .counts = { "hiddenRows", "hiddenGroups", "hiddenOnlyA", "hiddenOnlyB",
                             "hiddenSections", "rowsAboveThreshold", "pairings",

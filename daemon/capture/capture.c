@@ -161,7 +161,8 @@ static int look_around(Capture *capture, Head *head) {
         int r;
 
         json_writer_init(&json, &capture->host_json);
-        r = host_context_read(options->proc_fd, options->sys_fd, &json, &host);
+        cgroup_v1_read(options->proc_fd, capture->cgroup_v1);
+        r = host_context_read(options->proc_fd, options->sys_fd, capture->cgroup_v1, &json, &host);
         if (r == 0)
                 r = json_writer_finish(&json);
         if (r < 0)
@@ -175,7 +176,6 @@ static int look_around(Capture *capture, Head *head) {
                                                              &capture->host.cgroupfs);
         if (capture->cgroup_mount == -ENOMEM)
                 return -ENOMEM;
-        cgroup_v1_read(options->proc_fd, capture->cgroup_v1);
         gates_read(options->proc_fd, system, &host, capture->host.cgroupfs, &capture->host.gates);
         choose_backend(capture);
         (void) snprintf(head->backend, sizeof(head->backend), "%s", capture->backend->name);

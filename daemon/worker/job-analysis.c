@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "analysis/compare/comparison.h"
 #include "analysis/compare/group-json.h"
+#include "analysis/contradiction/contradiction.h"
 #include "analysis/group/judge.h"
 #include "analysis/pairing/pairing.h"
 #include "view/view.h"
@@ -33,6 +34,8 @@ typedef struct Analysis {
         HostUse uses[SIDES];
         HostView hosts[SIDES];    /* for the reader */
         LimitTally limits[SIDES]; /* which cgroups were held back */
+        Crowds crowds[SIDES];     /* likewise, who contended with whom */
+        Period periods[SIDES];
         Comparison *comparison;
         SectionFeed feed;
         Buffer name; /* scratch: the former name of a cgroup */
@@ -42,6 +45,7 @@ static void analysis_done(Analysis *analysis) {
         section_feed_done(&analysis->feed);
         for (unsigned i = 0; i < SIDES; i++) {
                 limit_tally_done(&analysis->limits[i]);
+                crowds_done(&analysis->crowds[i]);
                 host_view_done(&analysis->hosts[i]);
         }
         buffer_done(&analysis->name);
@@ -106,6 +110,14 @@ static void analysis_set_up(Analysis *analysis) {
                         setup->begins[i] =
                                 judge_time_of(&view_subjects_begin(analysis->call, i)->head);
         }
+        for (unsigned i = 0; i < analysis->n_sides && analysis->n_sides > 1; i++) {
+                const JudgeTime times[SIDES] = {
+                        of_intervals(analysis) ? setup->begins[i] : setup->times[SIDE_BEFORE],
+                        of_intervals(analysis) ? setup->times[i] : setup->times[SIDE_AFTER],
+                };
+
+                analysis->periods[i] = period_between(times);
+        }
         if (setup->boots == BOOTS_SAME && !of_intervals(analysis))
                 setup->interval_ns = judge_interval_ns(setup->times);
         analysis_join_ledgers(analysis);
@@ -131,20 +143,29 @@ static int analysis_on_thread(void *userdata, Side side, const ThreadSample *sam
         return comparison_fold(((Analysis *) userdata)->comparison, side, sample);
 }
 
+/* The interval that is being read. */
+static Side side_of_interval(const Analysis *analysis) {
+        return of_intervals(analysis) ? analysis->interval : SIDE_AFTER;
+}
+
 static int analysis_on_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
         Analysis *analysis = userdata;
+        Side side = side_of_interval(analysis);
+        int r = crowds_add(&analysis->crowds[side], &analysis->periods[side], before, after);
 
-        if (of_intervals(analysis))
-                return comparison_fold_work(analysis->comparison, analysis->interval, before,
-                                            after);
-        return comparison_fold_life(analysis->comparison, before, after);
+        if (r != 0)
+                return r;
+        return of_intervals(analysis)
+                       ? comparison_fold_work(analysis->comparison, side, before, after)
+                       : comparison_fold_life(analysis->comparison, before, after);
 }
 
 static int analysis_on_dead(void *userdata, Side end, const DeadRow *row) {
         Analysis *analysis = userdata;
-        Side side = of_intervals(analysis) ? analysis->interval : SIDE_AFTER;
+        Side side = side_of_interval(analysis);
+        int r = crowds_add_dead(&analysis->crowds[side], end, row);
 
-        return comparison_fold_dead(analysis->comparison, side, end, row);
+        return r == 0 ? comparison_fold_dead(analysis->comparison, side, end, row) : r;
 }
 
 /*
@@ -465,17 +486,48 @@ static void analysis_write_coverages(const Analysis *analysis, JsonWriter *write
         json_write_end(writer);
 }
 
-/* The members host and limited. */
+/* What of the interval that is @side contradicts itself. */
+static int analysis_write_but(const Analysis *analysis, Side side, const Subject *from,
+                              const Subject *to, JsonWriter *writer) {
+        const Head *const heads[SIDES] = { &from->head, &to->head };
+        const HostUse *use = &analysis->uses[side];
+        const CoverageSpan span = coverage_span_of(use, heads);
+        const CoverageLedger ledger = coverage_ledger_of(from, to);
+        const Coverage *coverage = comparison_coverage(analysis->comparison, side);
+        _cleanup_(buffer_done) Buffer cgroup_v1 = {};
+        ContradictionBasis basis = {
+                .elapsed_ns = period_elapsed_ns(&analysis->periods[side]),
+                .host = &analysis->hosts[side],
+                .use = use,
+                .believed_ns = coverage_believed_ns(coverage, &ledger, use, &span),
+                .crowds = &analysis->crowds[side],
+                .limits = &analysis->limits[side],
+        };
+        bool found;
+        int r = host_context_find(buffer_span(&to->host), HOST_CONTEXT_CGROUP_V1, &cgroup_v1,
+                                  &found);
+
+        basis.cgroup_v1 = buffer_span(&cgroup_v1);
+        return r == 0 ? contradictions_write_json(&basis, writer) : r;
+}
+
+/* The members host, limited and but. */
 static int analysis_write_host(Analysis *analysis, JsonWriter *writer) {
+        const Subject *subjects = analysis->call->subjects;
         Side side = SIDE_AFTER;
+        int r;
 
         if (!comparison_wants_lives(analysis->comparison))
                 return 0;
         json_write_key(writer, "host");
         host_view_write_json(&analysis->hosts[side], writer);
         json_write_key(writer, "limited");
-        return limit_tally_write_json(&analysis->limits[side],
-                                      host_view_oom_kills(&analysis->hosts[side]), writer);
+        r = limit_tally_write_json(&analysis->limits[side],
+                                   host_view_oom_kills(&analysis->hosts[side]), writer);
+        json_write_key(writer, "but");
+        return r == 0 ? analysis_write_but(analysis, side, &subjects[SIDE_BEFORE],
+                                           &subjects[SIDE_AFTER], writer)
+                      : r;
 }
 
 static int analysis_write_hosts(Analysis *analysis, JsonWriter *writer) {
@@ -494,6 +546,14 @@ static int analysis_write_hosts(Analysis *analysis, JsonWriter *writer) {
                 json_write_key(writer, interval_names[i]);
                 r = limit_tally_write_json(&analysis->limits[i],
                                            host_view_oom_kills(&analysis->hosts[i]), writer);
+        }
+        json_write_end(writer);
+        json_write_key(writer, "but");
+        json_write_object(writer);
+        for (unsigned i = 0; i < SIDES && r == 0; i++) {
+                json_write_key(writer, interval_names[i]);
+                r = analysis_write_but(analysis, (Side) i, view_subjects_begin(analysis->call, i),
+                                       view_subjects_end(analysis->call, i), writer);
         }
         json_write_end(writer);
         return r;
@@ -708,8 +768,10 @@ static int analysis_run(Work *work, ViewSubjects *call) {
         };
         int r;
 
-        for (unsigned i = 0; i < SIDES; i++)
+        for (unsigned i = 0; i < SIDES; i++) {
                 limit_tally_init(&analysis.limits[i]);
+                crowds_init(&analysis.crowds[i]);
+        }
         analysis_set_up(&analysis);
         analysis_choose_sections(&analysis);
         r = analysis_read(&analysis);

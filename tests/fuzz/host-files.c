@@ -142,7 +142,7 @@ void check_host_context(FuzzInput input) {
 
         put_files(&input, host_files, ELEMENTSOF(host_files), texts);
         json_writer_init(&writer, &buffer);
-        fuzz_expect(host_context_read(proc_fd, sys_fd, &writer, &host) == 0,
+        fuzz_expect(host_context_read(proc_fd, sys_fd, "", &writer, &host) == 0,
                     "a host can be looked at");
         fuzz_expect(json_writer_finish(&writer) == 0, "what is left out leaves no gap");
         check_host(buffer_span(&buffer), texts, &host);

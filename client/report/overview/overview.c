@@ -17,6 +17,8 @@
 #include "report/overview/set-overview.h"
 
 #define LIMITED_LINES 2 /* of all intervals together */
+#define BUT_SENTENCES 2 /* likewise; one where there is little room */
+#define BUT_LINES 2     /* of each sentence on a terminal */
 
 static const char *string_of(json_object *object, const char *key) {
         json_object *value = cell_member(object, key);
@@ -193,6 +195,49 @@ static int print_folded(const Lines *lines, const char *label, json_object *live
         return lines_print_buffer(lines, label, &line);
 }
 
+/* Whether @but has a sentence about the same as @sentence. */
+static bool says_same(json_object *but, json_object *sentence) {
+        for (size_t i = 0; i < cell_length(but); i++) {
+                json_object *other = cell_element(but, i);
+
+                if (json_object_equal(cell_member(other, "what"), cell_member(sentence, "what")) &&
+                    json_object_equal(cell_member(other, "resource"),
+                                      cell_member(sentence, "resource")))
+                        return true;
+        }
+        return false;
+}
+
+/*
+ * What contradicts itself: at most *left sentences, of those that @later has none like, the ones
+ * about the same in the later of two intervals.
+ */
+static int print_but(const Lines *lines, const char *label, json_object *but, json_object *later,
+                     size_t *left) {
+        Lines few = *lines;
+        int r = 0;
+
+        if (few.max_lines == 0 || few.max_lines > BUT_LINES)
+                few.max_lines = BUT_LINES;
+        for (size_t i = 0; r == 0 && i < cell_length(but) && *left > 0; i++) {
+                json_object *sentence = cell_element(but, i);
+                _cleanup_(buffer_done) Buffer line = {};
+
+                if (says_same(later, sentence))
+                        continue;
+                cell_append_text(&line, cell_member(sentence, "text"));
+                r = lines_print_buffer(*left == SIZE_MAX ? lines : &few, label, &line);
+                *left -= *left < SIZE_MAX;
+        }
+        return r;
+}
+
+static size_t but_sentences(const Lines *lines, bool verbose) {
+        if (verbose)
+                return SIZE_MAX;
+        return lines->max_lines == 0 || lines->max_lines > BUT_LINES ? BUT_SENTENCES : 1;
+}
+
 static HostSide host_side(json_object *host, json_object *coverage, json_object *interval) {
         return (HostSide){
                 .host = host,
@@ -204,6 +249,7 @@ static HostSide host_side(json_object *host, json_object *coverage, json_object 
 static int print_interval(const Lines *lines, json_object *reply, bool verbose) {
         json_object *coverage = cell_member(reply, "coverage");
         const HostSide side = host_side(cell_member(reply, "host"), coverage, reply);
+        size_t n_sentences = but_sentences(lines, verbose);
         int r;
 
         r = print_interval_line(lines, "interval", reply, coverage, NULL);
@@ -217,6 +263,8 @@ static int print_interval(const Lines *lines, json_object *reply, bool verbose) 
                 r = limited_lines_print(lines, "limited", cell_member(reply, "limited"),
                                         verbose ? 0 : LIMITED_LINES);
         if (r == 0)
+                r = print_but(lines, "but", cell_member(reply, "but"), NULL, &n_sentences);
+        if (r == 0)
                 r = change_lines_print(lines, reply, verbose);
         return r < 0 ? r : missing_print_reply(lines, reply, verbose);
 }
@@ -227,7 +275,8 @@ static int print_intervals(const Lines *lines, json_object *reply, bool verbose)
                                  *const ended_labels[] = { "ended A", "ended B" };
         json_object *host = cell_member(reply, "host"), *limited = cell_member(reply, "limited");
         json_object *coverage = cell_member(reply, "coverage"), *other = NULL;
-        size_t max_lines = LIMITED_LINES;
+        json_object *but = cell_member(reply, "but");
+        size_t max_lines = LIMITED_LINES, n_sentences = but_sentences(lines, verbose);
         HostSide sides[2];
         int r = 0;
 
@@ -254,6 +303,11 @@ static int print_intervals(const Lines *lines, json_object *reply, bool verbose)
         for (size_t i = 0; r == 0 && i < 2; i++)
                 r = limited_lines_print(lines, limited_labels[i], cell_member(limited, keys[i]),
                                         verbose ? 0 : max_lines);
+        if (r == 0)
+                r = print_but(lines, "but B", cell_member(but, "b"), NULL, &n_sentences);
+        if (r == 0)
+                r = print_but(lines, "but A", cell_member(but, "a"), cell_member(but, "b"),
+                              &n_sentences);
         if (r == 0)
                 r = change_lines_print(lines, reply, verbose);
         return r < 0 ? r : missing_print_reply(lines, reply, verbose);

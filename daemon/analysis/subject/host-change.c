@@ -234,6 +234,22 @@ int host_facts_flatten(HostFacts *facts, Span json, const Head *head) {
         return 0;
 }
 
+int host_context_find(Span json, const char *key, Buffer *ret, bool *ret_found) {
+        HostFacts facts;
+        int r;
+
+        *ret_found = false;
+        host_facts_init(&facts);
+        r = json.n > 0 ? host_facts_scan(&facts, json) : 0;
+        for (size_t i = 0; r == 0 && i < facts.n && !*ret_found; i++)
+                if (strcmp(host_facts_key(&facts, i), key) == 0) {
+                        *ret_found = true;
+                        r = buffer_append_text(ret, host_facts_value(&facts, i));
+                }
+        host_facts_done(&facts);
+        return r == JSON_E_MALFORMED || r == -EMSGSIZE ? 0 : r;
+}
+
 static void host_change_write_side(JsonWriter *writer, const char *side, const char *text) {
         if (text)
                 json_write_member_text(writer, side, text);
@@ -250,6 +266,11 @@ static void host_change_write(JsonWriter *writer, const char *key, const char *b
         json_write_end(writer);
 }
 
+/* Files of earlier versions do not have it, which is no change of the host. */
+static bool is_late(const char *key) {
+        return strcmp(key, HOST_CONTEXT_CGROUP_V1) == 0;
+}
+
 void host_changes_write(JsonWriter *writer, const HostFacts *before, const HostFacts *after) {
         size_t i = 0, j = 0;
 
@@ -264,7 +285,8 @@ void host_changes_write(JsonWriter *writer, const HostFacts *before, const HostF
                 const char *old = order <= 0 ? host_facts_value(before, i++) : NULL;
                 const char *new = order >= 0 ? host_facts_value(after, j++) : NULL;
 
-                if ((!old && before->is_sparse) || (!new && after->is_sparse))
+                if ((!old && (before->is_sparse || is_late(host_facts_key(owner, key)))) ||
+                    (!new && (after->is_sparse || is_late(host_facts_key(owner, key)))))
                         continue;
                 if (!old || !new || strcmp(old, new) != 0)
                         host_change_write(writer, host_facts_key(owner, key), old, new);

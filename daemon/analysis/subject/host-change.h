@@ -10,6 +10,7 @@
  * "".
  */
 
+#include <stdbool.h>
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "base/span.h"
@@ -20,6 +21,9 @@ enum {
         HOST_CHANGE_OK,
         HOST_CHANGE_E_MALFORMED, /* not an object, or larger than LIMIT_VALUE_BYTES when flat */
 };
+
+/* Controllers of cgroup version 1, which are not read: "cpu, memory", or "". */
+#define HOST_CONTEXT_CGROUP_V1 "cgroup_v1"
 
 typedef struct HostFact {
         size_t key;   /* offset in the text; ends with a NUL */
@@ -48,6 +52,12 @@ _must_check_ int host_facts_flatten(HostFacts *facts, Span json, const Head *hea
 
 const char *host_facts_key(const HostFacts *facts, size_t index);
 const char *host_facts_value(const HostFacts *facts, size_t index);
+
+/*
+ * Appends what the host context @json says of @key; false if it says nothing, or is not an object.
+ * 0 or -ENOMEM.
+ */
+_must_check_ int host_context_find(Span json, const char *key, Buffer *ret, bool *ret_found);
 
 /* Writes the array of HostChange. */
 void host_changes_write(JsonWriter *writer, const HostFacts *before, const HostFacts *after);

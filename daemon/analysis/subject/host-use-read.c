@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/subject/host-use-read.h"
 
+#include "base/cleanup.h"
 #include "base/number.h"
 #include "analysis/subject/host-change.h"
 
@@ -64,18 +65,14 @@ HostUse host_use_between(const HostTotals *before, const HostTotals *after,
 
 /* The number of CPUs in the host context, which every version records. */
 static int n_cpus_of_context(const Subject *subject, Amount *ret) {
-        HostFacts facts;
+        _cleanup_(buffer_done) Buffer text = {};
+        bool found;
         uint64_t n;
-        int r;
+        int r = host_context_find(buffer_span(&subject->host), "online_cpus", &text, &found);
 
-        host_facts_init(&facts);
-        r = host_facts_flatten(&facts, buffer_span(&subject->host), &subject->head);
-        for (size_t i = 0; r == 0 && i < facts.n; i++)
-                if (span_is(span_of(host_facts_key(&facts, i)), "online_cpus") &&
-                    number_parse_u64(span_of(host_facts_value(&facts, i)), &n) && n > 0)
-                        *ret = amount_of(n);
-        host_facts_done(&facts);
-        return r == HOST_CHANGE_E_MALFORMED ? 0 : r; /* who needs the context says so */
+        if (r == 0 && found && number_parse_u64(buffer_span(&text), &n) && n > 0)
+                *ret = amount_of(n);
+        return r; /* who needs a context that cannot be read says so */
 }
 
 int subject_host_use(Subject *before, Subject *after, Subject **ret_culprit, HostUse *ret,

@@ -167,6 +167,10 @@ static Amount stalled_ns(const HostView *view, unsigned resource, unsigned half)
         return amount_of(number_multiply_saturating(usec.magnitude, NSEC_PER_USEC));
 }
 
+Amount host_view_stalled_ns(const HostView *view, unsigned resource) {
+        return stalled_ns(view, resource, PRESSURE_HALF_SOME);
+}
+
 static void write_pressure(const HostView *view, JsonWriter *writer) {
         static const struct {
                 const char *key;
@@ -180,7 +184,7 @@ static void write_pressure(const HostView *view, JsonWriter *writer) {
         json_write_key(writer, "pressure");
         json_write_object(writer);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                Amount some = stalled_ns(view, rows[i].resource, PRESSURE_HALF_SOME);
+                Amount some = host_view_stalled_ns(view, rows[i].resource);
                 Amount full = stalled_ns(view, rows[i].resource, PRESSURE_HALF_FULL);
 
                 json_write_key(writer, rows[i].key);

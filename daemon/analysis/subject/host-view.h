@@ -42,5 +42,11 @@ _must_check_ int subject_host_view(Subject *before, Subject *after, Subject **re
 /* How many processes the OOM killer killed on the whole host, its cgroups included. */
 Amount host_view_oom_kills(const HostView *view);
 
+/*
+ * How long some task was held up for a resource (PRESSURE_RESOURCE_CPU, ...); not known when the
+ * counter fell.
+ */
+Amount host_view_stalled_ns(const HostView *view, unsigned resource);
+
 /* Writes the object HostView of the interface. */
 void host_view_write_json(const HostView *view, JsonWriter *writer);

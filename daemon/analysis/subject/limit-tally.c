@@ -203,7 +203,7 @@ static Amount throttled_ns(const Cgroup *cgroup) {
 }
 
 /* The next cgroup above @path that has a record, or NULL. */
-static Cgroup *find_above(const LimitTally *tally, Span path) {
+static KeyNode *find_above(const LimitTally *tally, Span path) {
         while (path.n > 1) {
                 const char *slash = memrchr(path.bytes, '/', path.n);
                 KeyNode *node;
@@ -212,23 +212,37 @@ static Cgroup *find_above(const LimitTally *tally, Span path) {
                         return NULL;
                 path.n = slash > path.bytes ? (size_t) (slash - path.bytes) : 1;
                 node = key_tree_find(&tally->cgroups, path);
-                if (node)
-                        return cgroup_of(node);
-                if (path.n == 1)
-                        return NULL;
+                if (node || path.n == 1)
+                        return node;
         }
         return NULL;
+}
+
+bool limit_tally_throttling(const LimitTally *tally, Span cgroup, Throttling *ret) {
+        KeyNode *node = key_tree_find(&tally->cgroups, cgroup);
+
+        for (node = node ? node : find_above(tally, cgroup); node;
+             node = find_above(tally, node->key)) {
+                Amount ns = throttled_ns(cgroup_of(node));
+
+                if (ns.n == 0 && count_of(cgroup_of(node), LIMIT_CPU).n == 0)
+                        continue;
+                *ret = (Throttling){ .cgroup = node->key, .ns = ns };
+                return true;
+        }
+        return false;
 }
 
 static void add_up(LimitTally *tally) {
         for (KeyNode *node = tally->cgroups.first; node; node = node->next)
                 memset(cgroup_of(node)->below, 0, sizeof(cgroup_of(node)->below));
         for (KeyNode *node = tally->cgroups.first; node; node = node->next) {
-                Cgroup *above = find_above(tally, node->key);
+                KeyNode *above = find_above(tally, node->key);
+                uint64_t *below = above ? cgroup_of(above)->below : NULL;
 
                 for (unsigned i = 0; above && i < _LIMIT_MAX; i++)
-                        above->below[i] = number_add_saturating(
-                                above->below[i], count_of(cgroup_of(node), (Limit) i).n);
+                        below[i] = number_add_saturating(below[i],
+                                                         count_of(cgroup_of(node), (Limit) i).n);
         }
 }
 

@@ -57,6 +57,18 @@ _must_check_ int limit_tally_add(LimitTally *tally, Side side, Span path, Span s
 _must_check_ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills,
                                         JsonWriter *writer);
 
+/* How a cgroup held back what is in it, by its limit of CPU time. */
+typedef struct Throttling {
+        Span cgroup; /* borrowed from the tally */
+        Amount ns;   /* of all its CPUs */
+} Throttling;
+
+/*
+ * Whether threads in @cgroup were throttled in the interval, there or in the next cgroup above that
+ * was; false also where that is not known.
+ */
+bool limit_tally_throttling(const LimitTally *tally, Span cgroup, Throttling *ret);
+
 /*
  * Writes the limits of cgroups that differ between a snapshot of @before and one of @after, which
  * may be the same tally, as elements Change of an open array: at most LIMIT_TALLY_MAX_CHANGES,

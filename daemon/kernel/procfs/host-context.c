@@ -354,7 +354,8 @@ static void write_units(HostReader *reader) {
         json_write_member_u64(reader->json, "page_size", host->page_size);
 }
 
-int host_context_read(int proc_fd, int sys_fd, JsonWriter *json, HostContext *ret) {
+int host_context_read(int proc_fd, int sys_fd, const char *cgroup_v1, JsonWriter *json,
+                      HostContext *ret) {
         HostReader reader = { .proc_fd = proc_fd, .sys_fd = sys_fd, .json = json, .host = ret };
         int r;
 
@@ -370,6 +371,7 @@ int host_context_read(int proc_fd, int sys_fd, JsonWriter *json, HostContext *re
         if (r < 0)
                 return r;
         write_switches(&reader);
+        json_write_member_text(json, "cgroup_v1", cgroup_v1);
         write_cpus(&reader);
         write_kernel(&reader);
         r = write_cmdline(&reader);

@@ -12,6 +12,7 @@
  * hugepages_free, hugepages_size_kib (integers; meminfo); thp_enabled, thp_defrag
  * (mm/transparent_hugepage); sched_tunables (object of name: text; /proc/sys/kernel/sched_*);
  * sched_schedstats, task_delayacct (integers; /proc/sys/kernel); delayacct_booted (bool; cmdline);
+ * cgroup_v1 (the caller's: controllers in hierarchies of version 1, "cpu, memory", or "" for none);
  * online_cpus, numa_nodes (integers), cpufreq_governor (object of CPU id: text) (devices/system);
  * kernel_name, kernel_release, arch, kernel_cmdline, host_name, boot_id; user_hz, page_size
  * (integers). In kernel_cmdline the values of words whose key sounds like a secret are replaced by
@@ -47,4 +48,5 @@ typedef struct HostContext {
  * Writes the object into @json and fills *ret. 0 however little could be read; -ENOMEM. Errors of
  * @json are the writer's to report. @sys_fd may be negative: its members are left out.
  */
-_must_check_ int host_context_read(int proc_fd, int sys_fd, JsonWriter *json, HostContext *ret);
+_must_check_ int host_context_read(int proc_fd, int sys_fd, const char *cgroup_v1, JsonWriter *json,
+                                   HostContext *ret);

@@ -160,6 +160,75 @@ static const Exchange late[] = { {
 } };
 // clang-format on
 
+// clang-format off
+#define SAYS(what, text) "{\"what\":\"" what ",\"text\":\"" text "\"}"
+#define PRESSURE(resource) "pressure\",\"resource\":\"" resource "\""
+#define BUT_OF_INTERVALS(a, b) { { \
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", "10000000000") \
+                ",\"b\":" SIDE("c", "d", "20000000000") ",\"sameBoot\":true,\"hostChanges\":[]," \
+                "\"but\":{\"a\":[" a "],\"b\":[" b "]}},\"continues\":true}\0" \
+                OVERVIEW(ROW("nginx", "", NGINX_A "," NGINX_B)) LAST), \
+} }
+#define LONG_SENTENCE \
+        "1.05 threads wait while 0.95 CPUs are idle: redis-server and python3 share CPU 1, 100 % " \
+        "busy, while CPU 0 is idle"
+static const Exchange but[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"interval\",\"before\":" HEAD("a")
+                ",\"after\":" HEAD("b")
+                ",\"sameBoot\":true,\"elapsedNs\":10000000000,\"hostChanges\":[],\"but\":["
+                SAYS("waiting\"", LONG_SENTENCE) "," SAYS(PRESSURE("io"), "io\\u0007") ","
+                SAYS("limits\"", "limits") "]},\"continues\":true}\0"
+                OVERVIEW(ROW("nginx", "", NGINX_A)) LAST),
+} };
+static const Exchange but_sides[][1] = {
+        BUT_OF_INTERVALS(SAYS("waiting\"", "a waits") "," SAYS(PRESSURE("io"), "a reads") ","
+                         SAYS(PRESSURE("cpu"), "a runs"),
+                         SAYS("waiting\"", "b waits")),
+        BUT_OF_INTERVALS(SAYS("waiting\"", "a waits") "," SAYS(PRESSURE("io"), "a reads"),
+                         SAYS(PRESSURE("io"), "b reads")),
+        BUT_OF_INTERVALS(SAYS("limits\"", "a limits"),
+                         SAYS("waiting\"", "b waits") "," SAYS(PRESSURE("io"), "b reads") ","
+                         SAYS("limits\"", "b limits")),
+        BUT_OF_INTERVALS("", ""),
+};
+// clang-format on
+
+static const char *const but_lines[] = {
+        "born, 9 ended unseen\nbut B     b waits\nbut A     a reads\n\n",
+        "born, 9 ended unseen\nbut B     b reads\nbut A     a waits\n\n",
+        "born, 9 ended unseen\nbut B     b waits\nbut B     b reads\n\n",
+        "born, 9 ended unseen\n\nGROUP",
+};
+
+START_TEST(what_contradicts_itself_is_two_sentences) {
+        begin(but, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "but       " LONG_SENTENCE "\nbut       io\\x07\n\n"));
+        CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "but       1.05 threads wait while 0.95 CPUs are "
+                                              "idle: redis-server and python3\r\n"
+                                              "          share CPU 1, 100 % busy, while CPU 0 is "
+                                              "idle\r\n"
+                                              "but       io\\x07\r\n\r\n"));
+        CTL_RUN_TERMINAL(&ctl, 50, "compare", "a", "b");
+        ck_assert_ptr_nonnull(strstr(ctl.out,
+                                     "but       1.05 threads wait while 0.95 CPUs are\r\n"
+                                     "          idle: redis-server and python3 share\u2026\r\n"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--verbose");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "but       limits\n"));
+        end();
+}
+END_TEST
+
+START_TEST(the_second_interval_is_spoken_of_first) {
+        begin(but_sides[_i], 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_msg(strstr(ctl.out, but_lines[_i]), "%s", ctl.out);
+        end();
+}
+END_TEST
+
 /* They were there when the second interval began. */
 START_TEST(threads_of_a_group_that_ended_are_not_new) {
         begin(late, 1);
@@ -302,6 +371,9 @@ END_TEST
         "{\"cgroup\":\"/db\",\"what\":\"memory.max\",\"count\":1204,\"ns\":null}," \
         "{\"cgroup\":\"/db\",\"what\":\"oom_kill\",\"count\":1,\"ns\":null}," \
         "{\"cgroup\":\"\",\"what\":\"oom_kill\",\"count\":2,\"ns\":null}]"
+#define FULL_BUT \
+        "[" SAYS("waiting\"", LONG_SENTENCE) "," SAYS(PRESSURE("io"), LONG_SENTENCE) "," \
+        SAYS("limits\"", LONG_SENTENCE) "]"
 #define CHANGES \
         "\"hostChanges\":[{\"key\":\"kernel.x\",\"before\":\"" LONG "\",\"after\":\"1\"}," \
         "{\"key\":\"kernel.y\",\"before\":\"0\",\"after\":\"" LONG "\"}]"
@@ -321,7 +393,7 @@ static const Exchange full_interval[] = { {
                 ",\"after\":" LONG_HEAD("b") ",\"sameBoot\":true,\"elapsedNs\":10000000000,"
                 "\"lives\":" LIVES("200", "13", "9") "," CHANGES ",\"sourcesBefore\":" REFUSED
                 ",\"sourcesAfter\":[],\"coverage\":" COVERAGE ",\"host\":" FULL_HOST("2")
-                ",\"limited\":" FULL_LIMITED "},\"continues\":true}\0"
+                ",\"limited\":" FULL_LIMITED ",\"but\":" FULL_BUT "},\"continues\":true}\0"
                 THIRTY(POSTGRES) FULL_LAST),
 } };
 static const Exchange full_intervals[] = { {
@@ -329,7 +401,8 @@ static const Exchange full_intervals[] = { {
                 ",\"b\":" FULL_SIDE("c", "d") ",\"sameBoot\":true," CHANGES ","
                 "\"coverage\":{\"a\":" COVERAGE ",\"b\":" COVERAGE "},\"host\":{\"a\":"
                 FULL_HOST("2") ",\"b\":" FULL_HOST("3") "},\"limited\":{\"a\":" FULL_LIMITED
-                ",\"b\":" FULL_LIMITED "}},\"continues\":true}\0"
+                ",\"b\":" FULL_LIMITED "},\"but\":{\"a\":" FULL_BUT ",\"b\":" FULL_BUT
+                "}},\"continues\":true}\0"
                 THIRTY(POSTGRES "," SYSBENCH_B) FULL_LAST),
 } };
 static const Exchange full_totals[] = { {
@@ -344,8 +417,8 @@ static const struct {
         const Exchange *exchange;
         size_t columns, least_groups;
 } screen_rows[] = {
-        { full_interval, 80, 4 },  { full_interval, 120, 7 },  { full_interval, 200, 6 },
-        { full_intervals, 80, 3 }, { full_intervals, 120, 4 }, { full_intervals, 200, 5 },
+        { full_interval, 80, 4 },  { full_interval, 120, 5 },  { full_interval, 200, 5 },
+        { full_intervals, 80, 2 }, { full_intervals, 120, 3 }, { full_intervals, 200, 4 },
         { full_totals, 80, 8 },    { full_totals, 120, 8 },    { full_totals, 200, 8 },
 };
 
@@ -467,6 +540,9 @@ int main(void) {
         tcase_add_loop_test(kinds, what_no_source_of_a_host_told_is_a_dash, 0,
                             ELEMENTSOF(host_rows));
         tcase_add_test(kinds, threads_of_a_group_that_ended_are_not_new);
+        tcase_add_test(kinds, what_contradicts_itself_is_two_sentences);
+        tcase_add_loop_test(kinds, the_second_interval_is_spoken_of_first, 0,
+                            ELEMENTSOF(but_lines));
         tcase_add_test(kinds, a_cell_of_two_intervals_tells_ended_and_unmeasured_from_nothing);
         tcase_add_loop_test(kinds, whatever_there_is_to_say_is_one_screen_with_some_groups, 0,
                             ELEMENTSOF(screen_rows));

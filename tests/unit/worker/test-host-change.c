@@ -43,6 +43,11 @@ static const struct {
           "[{\"key\":\"total_memory_kib\",\"before\":\"7\",\"after\":\"8\"}]" },
         { "{\"hugepages_size_kb\":7}", "{\"hugepages_size_kib\":8}",
           "[{\"key\":\"hugepages_size_kib\",\"before\":\"7\",\"after\":\"8\"}]" },
+        /* what earlier versions do not write is no change where one side lacks it */
+        { "{}", "{\"cgroup_v1\":\"cpu\"}", "[]" },
+        { "{\"cgroup_v1\":\"\"}", "{}", "[]" },
+        { "{\"cgroup_v1\":\"\"}", "{\"cgroup_v1\":\"cpu\"}",
+          "[{\"key\":\"cgroup_v1\",\"before\":\"\",\"after\":\"cpu\"}]" },
         /* names under the escape stay as they are */
         { "{\"a\":\"\xee\xbf\xbf\"}", "{\"a\":\"\\n\"}",
           "[{\"key\":\"a\",\"before\":\"\xee\xbf\xbf\",\"after\":\"\\n\"}]" },

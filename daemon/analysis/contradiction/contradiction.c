@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/contradiction/contradiction.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "kernel/text/cpu-list.h"
+#include "kernel/text/cursor.h"
+
+/* Parts of the interval, in CPUs. */
+#define LEAST 0.25
+#define LEAST_THROTTLED 0.05
+#define FULL_CPU 0.9 /* the share of time in which it is not idle */
+#define IDLE_CPU 0.95
+#define EXPLAINS 3 /* a part of so many */
+#define STUCK_SHOWN 3
+#define CPU_LIST_MAX_CHARS (6 * (size_t) CPU_LIST_MAX_CPUS) /* each with a comma */
+
+/* One sentence that is being made: its members go into the object, its words into the text. */
+typedef struct Sentence {
+        const ContradictionBasis *basis;
+        JsonWriter *writer;
+        Buffer text;
+} Sentence;
+
+static double cpus_of(const ContradictionBasis *basis, uint64_t ns) {
+        return (double) ns / (double) basis->elapsed_ns.n;
+}
+
+static bool is_much(const ContradictionBasis *basis, uint64_t ns) {
+        return cpus_of(basis, ns) >= LEAST;
+}
+
+static void begin(Sentence *sentence, const char *what) {
+        buffer_clear(&sentence->text);
+        json_write_object(sentence->writer);
+        json_write_member_text(sentence->writer, "what", what);
+}
+
+static void say(Sentence *sentence, const char *text) {
+        buffer_append_text(&sentence->text, text);
+}
+
+static void say_name(Sentence *sentence, Span name) {
+        if (name.n > 0)
+                buffer_append(&sentence->text, name.bytes, name.n);
+        else
+                say(sentence, "\"\"");
+}
+
+static void say_cpus(Sentence *sentence, uint64_t ns) {
+        buffer_append_format(&sentence->text, "%.2f", cpus_of(sentence->basis, ns));
+}
+
+static int end(Sentence *sentence) {
+        json_write_member_name(sentence->writer, "text", buffer_span(&sentence->text));
+        json_write_end(sentence->writer);
+        return buffer_failure(&sentence->text);
+}
+
+/* CPUs */
+
+/* How idle each CPU was, by its number. */
+typedef struct CpuIdle {
+        uint64_t cpu;
+        double idle; /* the share of its time */
+} CpuIdle;
+
+typedef struct CpuUse {
+        CpuIdle *cpus; /* owned */
+        size_t n;
+        unsigned long mask[CPU_LIST_MAX_WORDS]; /* scratch */
+} CpuUse;
+
+static void cpu_use_done(CpuUse *use) {
+        free(use->cpus);
+}
+
+static bool mask_has(const unsigned long *mask, uint64_t cpu) {
+        return cpu < CPU_LIST_MAX_CPUS &&
+               (mask[cpu / CPU_LIST_WORD_BITS] >> cpu % CPU_LIST_WORD_BITS & 1) != 0;
+}
+
+static int read_cpus(const HostView *view, CpuUse *ret) {
+        const HostPart *part = &view->difference.parts[HOST_PART_CPU];
+
+        ret->cpus = calloc(part->n_items + 1, sizeof(*ret->cpus));
+        if (!ret->cpus)
+                return -ENOMEM;
+        for (const HostItem *item = part->items; item && item < part->items + part->n_items;
+             item++) {
+                const HostCount *counts = item->counts, time = host_cpu_time(counts);
+                CpuIdle *cpu = &ret->cpus[ret->n];
+
+                if (!time.has || time.value == 0 ||
+                    !number_parse_u64(span_of(item->name), &cpu->cpu))
+                        continue;
+                cpu->idle = ((double) counts[HOST_CPU_IDLE].value +
+                             (double) counts[HOST_CPU_IOWAIT].value) /
+                            (double) time.value;
+                ret->n++;
+        }
+        return 0;
+}
+
+/*
+ * Whether who may use the CPUs of @list alone has none but full ones, although another one is idle.
+ * Leaves them in the mask.
+ */
+static bool is_confined(CpuUse *use, Span list) {
+        bool is_full = true, has_other = false;
+        size_t n;
+
+        if (list.n == 0 || cpu_list_parse(list, use->mask, &n) != 0)
+                return false;
+        n = 0;
+        for (size_t i = 0; i < use->n; i++) {
+                bool has = mask_has(use->mask, use->cpus[i].cpu);
+
+                n += has;
+                is_full = is_full && (!has || use->cpus[i].idle <= 1 - FULL_CPU);
+                has_other = has_other || (!has && use->cpus[i].idle >= LEAST);
+        }
+        return n > 0 && is_full && has_other;
+}
+
+/* Writes a list of CPUs as a member, and says it: "CPU 1", "CPUs 0-3,7". */
+static int tell_cpus(Sentence *sentence, const unsigned long *mask, const char *key) {
+        _cleanup_(freep) char *list = NULL;
+        size_t n_chars, n_cpus;
+        int r = -ENOMEM;
+
+        list = malloc(CPU_LIST_MAX_CHARS);
+        if (list)
+                r = cpu_list_format(mask, CPU_LIST_MAX_WORDS, list, CPU_LIST_MAX_CHARS, &n_chars,
+                                    &n_cpus);
+        if (r != 0)
+                return err_fold(r);
+        json_write_member_name(sentence->writer, key, (Span){ list, n_chars });
+        say(sentence, n_cpus == 1 ? "CPU " : "CPUs ");
+        return buffer_append(&sentence->text, list, n_chars);
+}
+
+/* waiting */
+
+/* A crowd that has most of some time, of those that match; NULL: there is none. */
+typedef bool (*CrowdMatch)(void *userdata, const Crowd *crowd);
+
+/* @time of all crowds that match, and which of them has most of it. */
+static uint64_t sum_of(const Crowds *crowds, CrowdTime time, CrowdMatch matches, void *userdata,
+                       const Crowd **ret_most) {
+        uint64_t sum = 0, most = 0;
+
+        *ret_most = NULL;
+        for (const KeyNode *node = crowds->tree.first; node; node = node->next) {
+                const Crowd *crowd = crowd_of(node);
+                uint64_t ns = crowd_ns(crowd, time);
+
+                if (ns == 0 || (matches && !matches(userdata, crowd)))
+                        continue;
+                sum = number_add_saturating(sum, ns);
+                if (ns > most) {
+                        most = ns;
+                        *ret_most = crowd;
+                }
+        }
+        return sum;
+}
+
+static bool is_throttled(void *userdata, const Crowd *crowd) {
+        const ContradictionBasis *basis = userdata;
+        Throttling throttling;
+
+        return limit_tally_throttling(basis->limits, crowd->cgroup, &throttling) &&
+               (!throttling.ns.known || cpus_of(basis, throttling.ns.n) >= LEAST_THROTTLED);
+}
+
+static bool is_confined_crowd(void *userdata, const Crowd *crowd) {
+        return is_confined(userdata, crowd->cpus);
+}
+
+/* Of those that must run on CPUs which the others use. */
+typedef struct Sharing {
+        CpuUse *use;
+        const Crowd *with;
+        unsigned long mask[CPU_LIST_MAX_WORDS]; /* of that */
+} Sharing;
+
+static bool is_sharing(void *userdata, const Crowd *crowd) {
+        const Sharing *sharing = userdata;
+
+        if (span_equal(crowd->process, sharing->with->process) ||
+            !is_confined(sharing->use, crowd->cpus))
+                return false;
+        for (size_t i = 0; i < CPU_LIST_MAX_WORDS; i++)
+                if (sharing->use->mask[i] & sharing->mask[i])
+                        return true;
+        return false;
+}
+
+static bool yields_by_class(void *userdata, const Crowd *crowd) {
+        return crowd->has_class && crowd->policy != 0; /* SCHED_OTHER */
+}
+
+static bool yields_by_nice(void *userdata, const Crowd *crowd) {
+        return crowd->has_class && crowd->nice > 0;
+}
+
+static void tell_who(Sentence *sentence, const Crowd *crowd, const char *key) {
+        json_write_member_name(sentence->writer, key, crowd->process);
+}
+
+static void tell_quota(Sentence *sentence, const Crowd *crowd) {
+        const LimitTally *limits = sentence->basis->limits;
+        Throttling throttling = {};
+
+        (void) limit_tally_throttling(limits, crowd->cgroup, &throttling);
+        json_write_member_text(sentence->writer, "why", "quota");
+        tell_who(sentence, crowd, "process");
+        json_write_member_name(sentence->writer, "cgroup", throttling.cgroup);
+        amount_write_json(sentence->writer, "throttledNs", throttling.ns);
+        say(sentence, "the CPU quota of ");
+        say_name(sentence, throttling.cgroup);
+        say(sentence, " throttled ");
+        say_name(sentence, crowd->process);
+        if (throttling.ns.known)
+                buffer_append_format(&sentence->text, " for %.2f s",
+                                     (double) throttling.ns.n / NSEC_PER_SEC);
+}
+
+/* "CPU 1, 100 % busy, while CPU 0 is idle" */
+static int tell_full_cpus(Sentence *sentence, CpuUse *use, const unsigned long *full) {
+        _cleanup_(freep) unsigned long *idle = calloc(CPU_LIST_MAX_WORDS, sizeof(*idle));
+        double busy = 0, idle_share = 0;
+        size_t n_full = 0, n_idle = 0;
+        int r;
+
+        if (!idle)
+                return -ENOMEM;
+        for (size_t i = 0; i < use->n; i++) {
+                const CpuIdle *cpu = &use->cpus[i];
+
+                if (mask_has(full, cpu->cpu)) {
+                        busy += 1 - cpu->idle;
+                        n_full++;
+                } else if (cpu->idle >= LEAST && cpu->cpu < CPU_LIST_MAX_CPUS) {
+                        idle[cpu->cpu / CPU_LIST_WORD_BITS] |= 1UL << cpu->cpu % CPU_LIST_WORD_BITS;
+                        idle_share += cpu->idle;
+                        n_idle++;
+                }
+        }
+        r = tell_cpus(sentence, full, "cpus");
+        if (r != 0)
+                return r;
+        buffer_append_format(&sentence->text, ", %.0f %% busy, while ",
+                             100 * busy / (double) MAX_OF(n_full, (size_t) 1));
+        r = tell_cpus(sentence, idle, "idleCpus");
+        if (r != 0)
+                return r;
+        say(sentence, n_idle == 1 ? " is " : " are ");
+        idle_share /= (double) MAX_OF(n_idle, (size_t) 1);
+        if (idle_share < IDLE_CPU)
+                buffer_append_format(&sentence->text, "%.0f %% ", 100 * idle_share);
+        say(sentence, "idle");
+        return buffer_failure(&sentence->text);
+}
+
+/* "redis-server and python3 share CPU 1, …" */
+static int tell_affinity(Sentence *sentence, CpuUse *use, const Crowd *crowd) {
+        _cleanup_(freep) Sharing *sharing = calloc(1, sizeof(*sharing));
+        const Crowd *other;
+
+        if (!sharing)
+                return -ENOMEM;
+        (void) is_confined(use, crowd->cpus);
+        *sharing = (Sharing){ .use = use, .with = crowd };
+        memcpy(sharing->mask, use->mask, sizeof(sharing->mask));
+        (void) sum_of(sentence->basis->crowds, CROWD_RUNNING, is_sharing, sharing, &other);
+        json_write_member_text(sentence->writer, "why", "affinity");
+        tell_who(sentence, crowd, "process");
+        if (other) {
+                tell_who(sentence, other, "with");
+                /* What the two have in common is what is full. */
+                if (is_confined(use, other->cpus))
+                        for (size_t i = 0; i < CPU_LIST_MAX_WORDS; i++)
+                                sharing->mask[i] &= use->mask[i];
+                say_name(sentence, crowd->process);
+                say(sentence, " and ");
+                say_name(sentence, other->process);
+                say(sentence, " share ");
+        } else if (crowd->n_threads > 1) {
+                buffer_append_format(&sentence->text, "%llu threads of ",
+                                     (unsigned long long) crowd->n_threads);
+                say_name(sentence, crowd->process);
+                say(sentence, " share ");
+        } else {
+                say_name(sentence, crowd->process);
+                say(sentence, " may use only ");
+        }
+        return tell_full_cpus(sentence, use, sharing->mask);
+}
+
+static void tell_class(Sentence *sentence, const Crowd *crowd) {
+        char policy[POLICY_NAME_CHARS];
+        size_t n = policy_format(crowd->policy, policy);
+
+        json_write_member_text(sentence->writer, "why", "class");
+        tell_who(sentence, crowd, "process");
+        json_write_member_name(sentence->writer, "policy", (Span){ policy, n });
+        say_name(sentence, crowd->process);
+        say(sentence, " is of class ");
+        buffer_append(&sentence->text, policy, n);
+}
+
+static void tell_nice(Sentence *sentence, const Crowd *crowd) {
+        json_write_member_text(sentence->writer, "why", "nice");
+        tell_who(sentence, crowd, "process");
+        json_write_member_i64(sentence->writer, "nice", crowd->nice);
+        say_name(sentence, crowd->process);
+        buffer_append_format(&sentence->text, " runs at nice %lld", (long long) crowd->nice);
+}
+
+static void tell_most(Sentence *sentence, const Crowd *most) {
+        json_write_member_null(sentence->writer, "why");
+        say(sentence, "not explained");
+        if (!most)
+                return;
+        tell_who(sentence, most, "process");
+        say(sentence, " (");
+        say_name(sentence, most->process);
+        say(sentence, " ");
+        say_cpus(sentence, crowd_ns(most, CROWD_WAITING));
+        say(sentence, ")");
+}
+
+/* Ticks miss what is shorter than they are, so that what they have as idle may be less. */
+static Amount idle_of(const ContradictionBasis *basis) {
+        const HostTotals *host = &basis->host->difference;
+        const HostCount *all = host->parts[HOST_PART_CPU].all_cpus;
+        HostCount idle = all[HOST_CPU_IDLE], ns;
+
+        if (!idle.has)
+                return (Amount){ .known = false };
+        idle.value = number_add_saturating(idle.value, all[HOST_CPU_IOWAIT].value);
+        ns = host_value(host, HOST_PART_CPU, HOST_CPU_IDLE, idle);
+        if (ns.has && basis->believed_ns.known && basis->use->n_cpus.known) {
+                Amount all_ns = amount_of(
+                        number_multiply_saturating(basis->use->n_cpus.n, basis->elapsed_ns.n));
+
+                ns.value = MIN_OF(ns.value, amount_subtract(all_ns, basis->believed_ns).n);
+        }
+        return ns.has ? amount_of(ns.value) : (Amount){ .known = false };
+}
+
+static int tell_waiting(Sentence *sentence, CpuUse *use) {
+        const ContradictionBasis *basis = sentence->basis;
+        Amount waiting = basis->host->waiting_ns, idle = idle_of(basis);
+        const uint64_t enough = waiting.n / EXPLAINS;
+        const Crowd *most, *any;
+        int r = 0;
+
+        if (!waiting.known || !idle.known || !is_much(basis, waiting.n) || !is_much(basis, idle.n))
+                return 0;
+        begin(sentence, "waiting");
+        json_write_member_u64(sentence->writer, "waitingNs", waiting.n);
+        json_write_member_u64(sentence->writer, "idleNs", idle.n);
+        say_cpus(sentence, waiting.n);
+        say(sentence, " threads wait while ");
+        say_cpus(sentence, idle.n);
+        say(sentence, " CPUs are idle: ");
+        (void) sum_of(basis->crowds, CROWD_WAITING, NULL, NULL, &any);
+        if (sum_of(basis->crowds, CROWD_WAITING, is_throttled, (void *) (uintptr_t) basis, &most) >
+            enough)
+                tell_quota(sentence, most);
+        else if (sum_of(basis->crowds, CROWD_WAITING, is_confined_crowd, use, &most) > enough)
+                r = tell_affinity(sentence, use, most);
+        else if (sum_of(basis->crowds, CROWD_WAITING, yields_by_class, NULL, &most) > enough)
+                tell_class(sentence, most);
+        else if (sum_of(basis->crowds, CROWD_WAITING, yields_by_nice, NULL, &most) > enough)
+                tell_nice(sentence, most);
+        else
+                tell_most(sentence, any);
+        return r == 0 ? end(sentence) : r;
+}
+
+/* pressure */
+
+static int compare_stuck(const void *a, const void *b) {
+        const KeyNode *const *left = a, *const *right = b;
+        const StuckName *x = stuck_name_of(*left), *y = stuck_name_of(*right);
+
+        if (x->kthread != y->kthread)
+                return x->kthread ? 1 : -1;
+        if (x->n_before != y->n_before)
+                return x->n_before > y->n_before ? -1 : 1;
+        if (x->n != y->n)
+                return x->n > y->n ? -1 : 1;
+        return span_compare((*left)->key, (*right)->key);
+}
+
+/* "python3 ×2 (exiting)" */
+static void tell_stuck_name(Sentence *sentence, const StuckName *name) {
+        json_write_object(sentence->writer);
+        json_write_member_name(sentence->writer, "process", name->process);
+        json_write_member_name(sentence->writer, "thread", name->thread);
+        json_write_member_u64(sentence->writer, "threads", name->n);
+        json_write_end(sentence->writer);
+        say_name(sentence, name->process);
+        if (!span_equal(name->process, name->thread)) {
+                say(sentence, "/");
+                say_name(sentence, name->thread);
+        }
+        if (name->n > 1)
+                buffer_append_format(&sentence->text, " \u00d7%llu", (unsigned long long) name->n);
+}
+
+static int tell_stuck(Sentence *sentence) {
+        const KeyTree *stuck = &sentence->basis->crowds->stuck;
+        _cleanup_(freep) KeyNode **names = NULL;
+        int r = key_tree_list(stuck, compare_stuck, &names);
+
+        if (r != 0)
+                return r;
+        json_write_key(sentence->writer, "stuck");
+        json_write_array(sentence->writer);
+        say(sentence, stuck->n > 0 ? "in state D: " : "no thread was in state D at the end");
+        for (size_t i = 0; i < stuck->n && i < STUCK_SHOWN; i++) {
+                if (i > 0)
+                        say(sentence, ", ");
+                tell_stuck_name(sentence, stuck_name_of(names[i]));
+        }
+        if (stuck->n > STUCK_SHOWN)
+                buffer_append_format(&sentence->text, ", %zu more names", stuck->n - STUCK_SHOWN);
+        json_write_end(sentence->writer);
+        return 0;
+}
+
+static int tell_pressure(Sentence *sentence, unsigned resource, const char *name, CrowdTime time) {
+        const ContradictionBasis *basis = sentence->basis;
+        Amount pressure = host_view_stalled_ns(basis->host, resource);
+        uint64_t explained, ring;
+        const Crowd *most;
+        int r = 0;
+
+        pressure.n = MIN_OF(pressure.n, basis->elapsed_ns.n);
+        explained = crowds_ns(basis->crowds, time);
+        if (!pressure.known || explained >= pressure.n / EXPLAINS ||
+            !is_much(basis, pressure.n - explained))
+                return 0;
+        begin(sentence, "pressure");
+        json_write_member_text(sentence->writer, "resource", name);
+        json_write_member_u64(sentence->writer, "pressureNs", pressure.n);
+        json_write_member_u64(sentence->writer, "groupsNs", explained);
+        buffer_append_format(&sentence->text, "pressure %s %.0f %%, but groups waited only ", name,
+                             100 * cpus_of(basis, pressure.n));
+        say_cpus(sentence, explained);
+        say(sentence, ": ");
+        ring = sum_of(basis->crowds, CROWD_ASYNC_IO, NULL, NULL, &most);
+        if (resource == PRESSURE_RESOURCE_IO && most && ring >= pressure.n / EXPLAINS) {
+                tell_who(sentence, most, "ring");
+                say_name(sentence, most->process);
+                say(sentence, " waits in io_uring_enter for its ring (");
+                say_cpus(sentence, crowd_ns(most, CROWD_ASYNC_IO));
+                say(sentence, ")");
+        } else {
+                r = tell_stuck(sentence);
+        }
+        return r == 0 ? end(sentence) : r;
+}
+
+static int tell_pressures(Sentence *sentence) {
+        static const struct {
+                const char *name;
+                unsigned resource;
+                CrowdTime time;
+        } rows[] = {
+                { "io", PRESSURE_RESOURCE_IO, CROWD_STORAGE },
+                { "memory", PRESSURE_RESOURCE_MEMORY, CROWD_MEMORY },
+                { "cpu", PRESSURE_RESOURCE_CPU, CROWD_WAITING },
+        };
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(rows); i++)
+                r = tell_pressure(sentence, rows[i].resource, rows[i].name, rows[i].time);
+        return r;
+}
+
+/* limits */
+
+/* Of these the limits are told of cgroups of version 2. */
+static const struct {
+        const char *controller, *waits;
+        CrowdTime time;
+} limit_rows[] = {
+        { "cpu", " waits for a CPU (", CROWD_WAITING },
+        { "memory", " reads anew what had been in memory (", CROWD_EVICTED },
+        { "memory", " waits for storage (", CROWD_STORAGE },
+};
+
+/* @list: "cpu, memory". */
+static bool has_controller(Span list, const char *name) {
+        Cursor words = cursor_over(list);
+        Span word;
+
+        while (cursor_word(&words, &word)) {
+                if (word.bytes[word.n - 1] == ',')
+                        word.n--;
+                if (span_is(word, name))
+                        return true;
+        }
+        return false;
+}
+
+/* "limits unknown (cgroup v1: cpu, memory): make waits for a CPU (0.82)" */
+static int tell_limits(Sentence *sentence) {
+        const ContradictionBasis *basis = sentence->basis;
+
+        for (size_t i = 0; i < ELEMENTSOF(limit_rows); i++) {
+                const char *joint = "", *last = "";
+                const Crowd *most;
+
+                (void) sum_of(basis->crowds, limit_rows[i].time, NULL, NULL, &most);
+                if (!has_controller(basis->cgroup_v1, limit_rows[i].controller) || !most ||
+                    !is_much(basis, crowd_ns(most, limit_rows[i].time)))
+                        continue;
+                begin(sentence, "limits");
+                tell_who(sentence, most, "process");
+                json_write_key(sentence->writer, "controllers");
+                json_write_array(sentence->writer);
+                say(sentence, "limits unknown (cgroup v1: ");
+                for (size_t k = 0; k < ELEMENTSOF(limit_rows); k++) {
+                        const char *controller = limit_rows[k].controller;
+
+                        if (strcmp(controller, last) == 0 ||
+                            !has_controller(basis->cgroup_v1, controller))
+                                continue;
+                        json_write_text(sentence->writer, controller);
+                        say(sentence, joint);
+                        say(sentence, controller);
+                        joint = ", ";
+                        last = controller;
+                }
+                json_write_end(sentence->writer);
+                say(sentence, "): ");
+                say_name(sentence, most->process);
+                say(sentence, limit_rows[i].waits);
+                say_cpus(sentence, crowd_ns(most, limit_rows[i].time));
+                say(sentence, ")");
+                return end(sentence);
+        }
+        return 0;
+}
+
+int contradictions_write_json(const ContradictionBasis *basis, JsonWriter *writer) {
+        _cleanup_(cpu_use_done) CpuUse use = { .n = 0 };
+        Sentence sentence = { .basis = basis, .writer = writer };
+        int r;
+
+        json_write_array(writer);
+        r = basis->elapsed_ns.n > 0 ? read_cpus(basis->host, &use) : 0;
+        if (r == 0 && basis->elapsed_ns.n > 0) {
+                r = tell_waiting(&sentence, &use);
+                if (r == 0)
+                        r = tell_pressures(&sentence);
+                if (r == 0)
+                        r = tell_limits(&sentence);
+        }
+        buffer_done(&sentence.text);
+        json_write_end(writer);
+        return r;
+}

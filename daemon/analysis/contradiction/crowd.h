@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Crowd
+ *
+ * Threads that have the same process name, cgroup, CPUs and scheduling class, and for how long they
+ * ran and waited together in an interval: who contends with whom, whatever groups a view makes. All
+ * threads of the host are in some crowd, those that ended included, of which neither CPUs nor class
+ * are known.
+ *
+ * Rows of a ledger and threads that are gone arrive in any order, so what the ended did is kept
+ * modulo 2^64. Where they ended under other names than they had, a crowd can have less than
+ * nothing: then it did nothing.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buffer.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "analysis/group/life-tally.h"
+#include "analysis/group/side.h"
+#include "analysis/section/count-map.h"
+#include "snapshot/dead-row.h"
+#include "snapshot/thread-sample.h"
+
+/* What is added up, each of the first of its metrics that a thread has. */
+typedef enum CrowdTime {
+        CROWD_RUNNING,
+        CROWD_WAITING,  /* for a CPU */
+        CROWD_STORAGE,  /* blocked on storage */
+        CROWD_MEMORY,   /* held up for memory: reclaim, compaction, pages that were evicted */
+        CROWD_EVICTED,  /* the part of that in which pages were read that had been in memory */
+        CROWD_ASYNC_IO, /* waiting for a ring of requests, which is no storage wait of a thread */
+        _CROWD_TIME_MAX
+} CrowdTime;
+
+typedef struct Crowd {
+        Span process, cgroup; /* borrowed from the tree; empty: not known */
+        Span cpus;            /* a list ("0-3,7"); empty: not known */
+        bool has_class;
+        int64_t policy, nice;
+        uint64_t n_threads; /* that lived at the end, and ran or waited */
+        uint64_t ns[_CROWD_TIME_MAX];
+} Crowd;
+
+/* Threads of one name that are in state D at the end of an interval. */
+typedef struct StuckName {
+        Span process, thread; /* borrowed from the tree */
+        bool kthread;
+        uint64_t n, n_before; /* of these, those that were in state D at the beginning, too */
+        uint64_t n_exiting;
+} StuckName;
+
+typedef struct Crowds {
+        KeyTree tree;  /* of Crowd */
+        KeyTree stuck; /* of StuckName */
+        KeyNode *last; /* threads of one process follow each other */
+        Buffer key;    /* scratch */
+} Crowds;
+
+void crowds_init(Crowds *crowds);
+void crowds_done(Crowds *crowds);
+
+/* One thread of an interval: both samples, or the only one. 0 or -ENOMEM. */
+_must_check_ int crowds_add(Crowds *crowds, const Period *period, const ThreadSample *before,
+                            const ThreadSample *after);
+/* A row of the ledger of the snapshot at the @end of the interval. 0 or -ENOMEM. */
+_must_check_ int crowds_add_dead(Crowds *crowds, Side end, const DeadRow *row);
+
+static inline const Crowd *crowd_of(const KeyNode *node) {
+        return (const Crowd *) (const void *) node->payload;
+}
+static inline const StuckName *stuck_name_of(const KeyNode *node) {
+        return (const StuckName *) (const void *) node->payload;
+}
+/* 0 where the sum is less than nothing. */
+static inline uint64_t crowd_ns(const Crowd *crowd, CrowdTime time) {
+        return (int64_t) crowd->ns[time] > 0 ? crowd->ns[time] : 0;
+}
+/* Of all crowds. */
+uint64_t crowds_ns(const Crowds *crowds, CrowdTime time);

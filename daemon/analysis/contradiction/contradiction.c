@@ -501,6 +501,8 @@ static const struct {
         { "memory", " waits for storage (", CROWD_STORAGE },
 };
 
+static const char *const limited_controllers[] = { "cpu", "memory" };
+
 /* @list: "cpu, memory". */
 static bool has_controller(Span list, const char *name) {
         Cursor words = cursor_over(list);
@@ -520,7 +522,7 @@ static int tell_limits(Sentence *sentence) {
         const ContradictionBasis *basis = sentence->basis;
 
         for (size_t i = 0; i < ELEMENTSOF(limit_rows); i++) {
-                const char *joint = "", *last = "";
+                const char *joint = "";
                 const Crowd *most;
 
                 (void) sum_of(basis->crowds, limit_rows[i].time, NULL, NULL, &most);
@@ -532,17 +534,13 @@ static int tell_limits(Sentence *sentence) {
                 json_write_key(sentence->writer, "controllers");
                 json_write_array(sentence->writer);
                 say(sentence, "limits unknown (cgroup v1: ");
-                for (size_t k = 0; k < ELEMENTSOF(limit_rows); k++) {
-                        const char *controller = limit_rows[k].controller;
-
-                        if (strcmp(controller, last) == 0 ||
-                            !has_controller(basis->cgroup_v1, controller))
+                for (size_t k = 0; k < ELEMENTSOF(limited_controllers); k++) {
+                        if (!has_controller(basis->cgroup_v1, limited_controllers[k]))
                                 continue;
-                        json_write_text(sentence->writer, controller);
+                        json_write_text(sentence->writer, limited_controllers[k]);
                         say(sentence, joint);
-                        say(sentence, controller);
+                        say(sentence, limited_controllers[k]);
                         joint = ", ";
-                        last = controller;
                 }
                 json_write_end(sentence->writer);
                 say(sentence, "): ");

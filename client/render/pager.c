@@ -79,11 +79,11 @@ static size_t count_rows(const char *text, size_t n, size_t columns) {
                         while (i + 1 < n && text[i] != 'm')
                                 i++;
                 } else if (text[i] == '\n') {
-                        n_rows += width > columns ? (width + columns - 1) / columns : 1;
+                        n_rows++;
                         width = 0;
-                } else {
-                        width += ((unsigned char) text[i] & 0xc0) !=
-                                 0x80; /* not within a character */
+                } else if (((unsigned char) text[i] & 0xc0) != 0x80) { /* not within a character */
+                        n_rows += width == columns;
+                        width = width == columns ? 1 : width + 1;
                 }
         }
         return n_rows + (width > 0);

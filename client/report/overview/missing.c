@@ -346,27 +346,37 @@ static int format_entries(const Entries *entries, size_t n_shown, const char *wa
         return buffer_failure(ret);
 }
 
+/* How many entries one line has room for with their tail; they are in @ret. 0, or a failure. */
+static int fit_entries(const Lines *lines, const Entries *entries, const char *way, Buffer *ret,
+                       size_t *ret_n) {
+        size_t n_columns = lines_text_columns(lines);
+        int r;
+
+        for (*ret_n = entries->n;; --*ret_n) {
+                r = format_entries(entries, *ret_n, way, ret);
+                if (r < 0 || *ret_n == 0 || printable_span_width(buffer_span(ret)) <= n_columns)
+                        return r;
+        }
+}
+
 /*
  * As many entries as one line has room for; 1 if there is room for none, which might be had without
- * remedies.
+ * remedies. That there is more to know is left out before a remedy is.
  */
 static int print_entries(const Lines *lines, const Entries *entries, const char *way) {
-        size_t n_columns = lines_text_columns(lines), n_shown = entries->n;
         _cleanup_(buffer_done) Buffer line = {};
+        size_t n_shown;
         int r;
 
         r = buffer_failure(&entries->text);
         if (r < 0 || (entries->n == 0 && entries->n_unsupported == 0))
                 return r;
-        for (;; n_shown--) {
-                r = format_entries(entries, n_shown, way, &line);
-                if (r < 0)
-                        return r;
-                if (n_shown == 0 && entries->remedy)
-                        return 1;
-                if (n_shown == 0 || printable_span_width(buffer_span(&line)) <= n_columns)
-                        return lines_print_buffer(lines, LABEL, &line);
-        }
+        r = fit_entries(lines, entries, way, &line, &n_shown);
+        if (r == 0 && n_shown == 0 && entries->remedy)
+                r = fit_entries(lines, entries, NULL, &line, &n_shown);
+        if (r < 0)
+                return r;
+        return n_shown == 0 && entries->remedy ? 1 : lines_print_buffer(lines, LABEL, &line);
 }
 
 /* a line for each source */

@@ -82,7 +82,11 @@ static const struct {
           "missing   schedstats: off (kernel.sched_schedstats=1); 1 more, 2 unsupported "
           "(--verbose)\n" },
         { { "[" OFF_BY "," UNSUPPORTED("sched") "]" },
-          56,
+          68,
+          false,
+          "missing   schedstats: off (kernel.sched_schedstats=1); 1 unsupported\n" },
+        { { "[" OFF_BY "," UNSUPPORTED("sched") "]" },
+          67,
           false,
           "missing   schedstats: off; 1 unsupported (--verbose)\n" },
         { { "[" UNSUPPORTED("taskstats-irq") "," UNSUPPORTED("sched") "]" },

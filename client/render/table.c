@@ -132,6 +132,9 @@ static void make_room(Table *table) {
  * all lines have the same columns.
  */
 static void lay_out(Table *table, size_t *widths) {
+        for (size_t i = 0; i < table->n_columns && !table->laid_out; i++)
+                if (table->columns[i].only_told && !table->told[i])
+                        table->omitted[i] = true;
         if (table->terminal->out && !table->laid_out)
                 make_room(table);
         do {

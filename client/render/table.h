@@ -31,6 +31,7 @@ typedef struct TableColumn {
         bool keep_end;    /* cut at the front, because the end of a path says more */
         bool idle_first;  /* omitted before all others if it says only "0" and "-" */
         bool extra;       /* only there if no other column has to shrink for it */
+        bool only_told;   /* only there if a cell says more than "0" or "-", also in a pipe */
 } TableColumn;
 
 typedef struct Table Table;

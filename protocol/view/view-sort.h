@@ -51,6 +51,7 @@ typedef enum ViewOrder {
         C(READ,   "read",     FIRST, METRIC_read_bytes)                                            \
         C(WRITE,  "write",    FIRST, METRIC_write_bytes, METRIC_wchar)                             \
         C(MAJFLT, "majflt",   FIRST, METRIC_majflt)                                                \
+        C(RSS,    "rss",      SUM,   METRIC_rss_anon_bytes, METRIC_rss_shmem_bytes)                \
         C(PEAK,   "peak-rss", FIRST, METRIC_hiwater_rss_bytes)
 // clang-format on
 #define VIEW_COLUMN_ID(id, ...) VIEW_COLUMN_##id,

@@ -114,7 +114,8 @@ class Row:
     """A line of the overview: what it says about one group, by the headers of the columns."""
 
     def __init__(self, line, headers):
-        name, *figures = line.rsplit(maxsplit=len(headers) - 2)
+        # "peak 12MiB", "heap +3MiB": two words are one figure
+        name, *figures = re.sub(r"\b(peak|heap) \+?", "", line).rsplit(maxsplit=len(headers) - 2)
         self.cells = dict(zip(headers[2:], figures))
         found = re.fullmatch(r"(.*?) +(\S+( [+−]\d+)*|\d+ (new|gone))", name)
         expect(found, "no group and its threads:", repr(line))

@@ -7,6 +7,7 @@ from host import Host
 from lives import known_sum
 
 STORAGE_FLOOR = 10 << 20  # bytes a second
+MEMORY_SHARE = Fraction(1, 100)  # of the host, a minute
 GIVEN_MORE = Fraction(11, 10)  # of what the disks wrote; a group that claims more counted whole folios
 
 DEFECTIVE = 6, 12  # the first release that begins some waits for storage at the wrong time, or misses them
@@ -57,22 +58,78 @@ def ages(threads, snapshot):
     return sum(max(0, snapshot.start_ns - thread.start * snapshot.tick_ns) for thread in threads)
 
 
-def shares(time, work, host):
-    """The share of the host's time, and of its storage; None where nothing of it is known."""
+def written_at_most(work, host):
+    """The smaller of what a group claims and what system calls were handed, where the disks refute it; else None."""
+    written, room = work.get("write_bytes"), (host.written_bytes(), host.dirty_growth_bytes())
+    if None in room or written is None or written <= GIVEN_MORE * sum(room):
+        return None
+    return min(written, work.get("wchar") or written)
+
+
+RSS = "rss_anon_bytes", "rss_shmem_bytes"
+HEAP = "allocated_bytes", "deallocated_bytes"
+
+
+def resident(thread):
+    """Without what is of files."""
+    known = [thread.values[name] for name in RSS if name in thread.values]
+    return sum(known) if known else None
+
+
+def memory_of(threads):
+    """Of a state."""
+    known = [rss for rss in map(resident, threads) if rss is not None]
+    return {"rssBytes": sum(known) if known else None, "rssBeforeBytes": None, "heapGrowthBytes": None}
+
+
+def memory_between(window):
+    """The levels at the ends of an interval, and by how much the heap grew, as far as that is known."""
+    ends = [None, None]
+    for life in window.lives:
+        levels = [thread and resident(thread) for thread in (life.before, life.after)]
+        if life.survived and None in levels and levels != [None, None]:
+            continue  # one of its levels is not known
+        ends = [known_sum([end, level]) if level is not None else end for end, level in zip(ends, levels)]
+    return {"rssBytes": ends[1], "rssBeforeBytes": ends[0], "heapGrowthBytes": heap_growth(window)}
+
+
+def heap_growth(window):
+    counted = [life for life in window.lives
+               if any(thread and HEAP[0] in thread.values for thread in (life.before, life.after))]
+    works = [[life.work(name) for name in HEAP] for life in counted]
+    if not works or any(None in work for work in works) or (window.dead and window.dead.fleeting):
+        return None
+    return max(0, sum(allocated - freed for allocated, freed in works))
+
+
+def grown(memory):
+    """What counts of it in a weight; None where nothing is known, as of a state."""
+    ends = memory["rssBeforeBytes"], memory["rssBytes"]
+    rss = None if ends == (None, None) else max(0, (ends[1] or 0) - (ends[0] or 0))
+    known = [growth for growth in (rss, memory["heapGrowthBytes"]) if growth is not None]
+    return max(known, default=None)
+
+
+def shares(time, work, host, growth=None):
+    """The share of the host's time, of its storage and of its memory; None where nothing of it is known."""
     capacity = (host.cpus() or 0) * host.elapsed_ns
     parts = [time[name] for name in ("runningNs", "waitingNs", "storageNs") if time[name] is not None]
     in_time = float(Fraction(sum(parts), capacity)) if parts and capacity else None
-    moved = [work[name] for name in ("read_bytes", "write_bytes") if work.get(name) is not None]
+    written = written_at_most(work, host)
+    moved = [amount for amount in (work.get("read_bytes"), work.get("write_bytes") if written is None else written)
+             if amount is not None]
     most = max(Fraction(host.storage_bytes() or 0), Fraction(STORAGE_FLOOR * host.elapsed_ns, 10**9))
     in_storage = float(min(Fraction(1), sum(moved) / most)) if moved and most else None
-    return in_time, in_storage
+    room = (host.memory_bytes() or 0) * MEMORY_SHARE * host.elapsed_ns / (60 * 10**9)
+    in_memory = float(min(Fraction(1), growth / room)) if growth is not None and room else None
+    return in_time, in_storage, in_memory
 
 
-NO_PART = 0.0, 0.0  # of a side that has no thread of the group
+NO_PART = 0.0, 0.0, 0.0  # of a side that has no thread of the group
 
 
 def weight(sides):
-    """The larger share of one side; of two, the share that moved more, with its sign."""
+    """The largest share of one side; of two, the share that moved more, with its sign."""
     if len(sides) == 1:
         known = [share for share in sides[0] if share is not None]
         return max(known, default=None)
@@ -146,4 +203,5 @@ def account(time, work, host, threads):
     is_exact = None in room or written is None or written <= GIVEN_MORE * sum(room)
     return {"threads": threads, **time, "switches": None if None in switches else sum(switches),
             "readBytes": work.get("read_bytes"), "writeBytes": written,
+            **({} if is_exact else {"writeAtMostBytes": written_at_most(work, host)}),
             "writeExact": None if written is None else is_exact, "majorFaults": work.get("majflt")}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What ctprofctl has to answer, computed from the files alone: the members of its JSON that follow from them."""
-from account import NO_PART, account, ages, alive_in, counts_storage, coverage, cuts, shares, time_parts, weight
+from account import (NO_PART, account, ages, alive_in, counts_storage, coverage, cuts, grown, memory_between, memory_of,
+                     shares, time_parts, weight)
 from ended import Ended, share_ledger
 from host import Host, host_of, limited
 from lives import SEPARATOR, WAITS, Window, follow, states, windows
@@ -86,7 +87,7 @@ def interval_group(window, before, after):
     time = time_between(window, work, before, after)
     values = window.values()
     return {"threadsBefore": len(window.sides[0]), "threadsAfter": len(window.sides[1]), "lives": lives_of(window),
-            **exits_of(window), "time": time, "weight": weight([shares(time, work, Host(before, after))]),
+            **exits_of(window), "time": time, "weight": weight([shares(time, work, Host(before, after), grown(memory_between(window)))]),
             "metrics": {name: interval_metric(name, values[name], window, elapsed) for name in METRICS},
             "derived": interval_derived(values, work)}
 
@@ -223,7 +224,8 @@ def intervals_group(sides, pairs):
     return {"threads": both([len(window.sides[1]) for window in sides]),
             "time": both(times), "lives": both([lives_of(window) for window in sides]),
             **{name: both([exits_of(window)[name] for window in sides]) for name in ("exits", "births")},
-            "weight": weight([shares(time, work, Host(*pair)) for time, work, pair in zip(times, works, pairs)]),
+            "weight": weight([shares(time, work, Host(*pair), grown(memory_between(window)))
+                              for time, work, pair, window in zip(times, works, pairs, sides)]),
             "metrics": {name: side_by_side(name, values[0][name], values[1][name]) | {"reset": name in resets}
                         for name in METRICS},
             "derived": {name: side_by_side(name, derived[0][name], derived[1][name]) for name in DERIVED}}
@@ -240,8 +242,8 @@ def account_of_lives(threads, snapshot):
     """The object Account of a group of one snapshot, and its shares."""
     values = reduce(threads)[0]
     time, host = time_of_lives(threads, values, snapshot), Host(None, snapshot)
-    told = account(time, values, host, len(threads)) | {"born": None, "ended": None,
-                                                       "peakRssBytes": values["hiwater_rss_bytes"], "cut": []}
+    told = account(time, values, host, len(threads)) | memory_of(threads) | {
+        "born": None, "ended": None, "peakRssBytes": values["hiwater_rss_bytes"], "cut": []}
     return told, shares(time, values, host)
 
 
@@ -259,11 +261,12 @@ def account_between(window, pair):
     """The same of a group in an interval, without what cannot be of it."""
     work, host = window.cut_work, Host(*pair)
     time = time_between(window, work, *pair)
-    told = account(time, work, host, len(window.sides[1])) | {
+    memory = memory_between(window)
+    told = account(time, work, host, len(window.sides[1])) | memory | {
         "born": len(window.born), "ended": len(window.ended), "peakRssBytes": risen(window),
         "bornAndEnded": window.dead.fleeting if window.dead else None, "cut": cuts(window),
         "leftOut": window.dead.left_out("run_time_ns") + window.dead.elsewhere if window.dead else None}
-    return told, shares(time, work, host)
+    return told, shares(time, work, host, grown(memory))
 
 
 def overview_of(sides, names=("before", "after")):

@@ -70,6 +70,10 @@ class Host:
         dirty = [dirty_kib(snapshot) for snapshot in (self.before, self.after) if snapshot]
         return None if None in dirty else 1024 * max(0, dirty[-1] - (dirty[0] if self.before else 0))
 
+    def memory_bytes(self):
+        total = (self.after.document.get("host_memory") or {}).get("levels_kib", {}).get("MemTotal")
+        return None if total is None else 1024 * total
+
     def bound_ns(self):
         took = sum(snapshot.end_ns - snapshot.start_ns for snapshot in (self.before, self.after))
         return None if self.cpus() is None else self.cpus() * (2 * self.after.tick_ns + took)

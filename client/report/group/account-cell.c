@@ -31,13 +31,14 @@ static const struct {
         [ACCOUNT_COLUMN_GROUP] = { "group", "GROUP", "GROUP", NULL, NULL, FIGURE_NONE, 0 },
         [ACCOUNT_COLUMN_THREADS] = { "threads", "THREADS", "THREADS", NULL, NULL, FIGURE_NONE, 0 },
         [ACCOUNT_COLUMN_CPU] = { "cpu", "CPU", "CPU", "runningNs", NULL, FIGURE_TIME, 0 },
-        [ACCOUNT_COLUMN_WAIT] = { "wait", "WAIT", "WAIT", "waitingNs", NULL, FIGURE_TIME, 3 },
-        [ACCOUNT_COLUMN_STORAGE] = { "io", "IO", "IO", "storageNs", "exact", FIGURE_TIME, 1 },
+        [ACCOUNT_COLUMN_WAIT] = { "wait", "WAIT", "WAIT", "waitingNs", NULL, FIGURE_TIME, 4 },
+        [ACCOUNT_COLUMN_STORAGE] = { "io", "IO", "IO", "storageNs", "exact", FIGURE_TIME, 2 },
         [ACCOUNT_COLUMN_SWITCHES] = { "switch", "SWITCH/S", "SWITCHES", "switches", NULL,
-                                      FIGURE_COUNT, 5 },
-        [ACCOUNT_COLUMN_READ] = { "read", "READ/S", "READ", "readBytes", NULL, FIGURE_BYTES, 2 },
+                                      FIGURE_COUNT, 6 },
+        [ACCOUNT_COLUMN_READ] = { "read", "READ/S", "READ", "readBytes", NULL, FIGURE_BYTES, 3 },
         [ACCOUNT_COLUMN_WRITE] = { "write", "WRITE/S", "WRITE", "writeBytes", "writeExact",
-                                   FIGURE_BYTES, 4 },
+                                   FIGURE_BYTES, 5 },
+        [ACCOUNT_COLUMN_RSS] = { "rss", "RSS", "RSS", "rssBytes", NULL, FIGURE_LEVEL, 1 },
         [ACCOUNT_COLUMN_FAULTS] = { "majflt", "MAJFLT/S", "MAJFLT", "majorFaults", NULL,
                                     FIGURE_COUNT, EXTRA },
         [ACCOUNT_COLUMN_PEAK] = { "peak-rss", "PEAK-RSS", "PEAK-RSS", "peakRssBytes", NULL,
@@ -169,6 +170,7 @@ TableColumn account_column(AccountColumn column, ReportKind kind) {
                 .omit = columns[column].omit == EXTRA ? 0 : columns[column].omit,
                 .idle_first = columns[column].omit > 0,
                 .extra = columns[column].omit == EXTRA,
+                .only_told = column == ACCOUNT_COLUMN_RSS,
         };
 }
 
@@ -282,7 +284,9 @@ static void append_figure(Buffer *cell, AccountColumn column, json_object *accou
                           const AccountStyle *style) {
         json_object *own = cell_member(account, "elapsedNs");
         double elapsed_ns = own ? json_object_get_double(own) : (double) style->elapsed_ns[side];
-        json_object *value = cell_member(account, columns[column].key);
+        json_object *at_most =
+                column == ACCOUNT_COLUMN_WRITE ? cell_member(account, "writeAtMostBytes") : NULL;
+        json_object *value = at_most ? at_most : cell_member(account, columns[column].key);
         double figure = json_object_get_double(value);
         bool is_rate = has_rates(style->kind) && columns[column].figure != FIGURE_LEVEL;
         Quantity quantity;
@@ -313,6 +317,92 @@ static bool is_cut(json_object *account, AccountColumn column) {
                 if (span_is(cell_string(cell_element(cut, i)), columns[column].key))
                         return true;
         return false;
+}
+
+/* memory */
+
+#define LEAST_RSS_BYTES (8.0 * 1024 * 1024)
+#define LEAST_RSS_SHARE 0.05
+
+static double bytes_of(json_object *account, const char *key) {
+        return json_object_get_double(cell_member(account, key));
+}
+
+/* By 5 % of itself and 8 MiB. What was not there had no memory. */
+static bool is_much(double bytes, double of_bytes) {
+        return bytes >= LEAST_RSS_BYTES && bytes >= LEAST_RSS_SHARE * of_bytes;
+}
+
+static bool has_rss(json_object *account) {
+        return cell_member(account, "rssBytes") || cell_member(account, "rssBeforeBytes");
+}
+
+/* Inside an interval. */
+static bool rss_changed(json_object *account) {
+        double before = bytes_of(account, "rssBeforeBytes"), end = bytes_of(account, "rssBytes");
+
+        return has_rss(account) && is_much(end > before ? end - before : before - end, before);
+}
+
+static bool heap_grew(json_object *account) {
+        return is_much(bytes_of(account, "heapGrowthBytes"), bytes_of(account, "rssBytes"));
+}
+
+static void append_level(Buffer *cell, double bytes, const AccountStyle *style) {
+        if (style->raw)
+                append_raw(cell, bytes);
+        else
+                compact_append_bytes(cell, bytes);
+}
+
+/* A side that is no account is "-". */
+static void append_levels(Buffer *cell, json_object *first_account, double from,
+                          json_object *last_account, double to, const AccountStyle *style) {
+        _cleanup_(buffer_done) Buffer first = {}, last = {};
+
+        if (first_account)
+                append_level(&first, from, style);
+        else
+                buffer_append_byte(&first, '-');
+        if (last_account)
+                append_level(&last, to, style);
+        else
+                buffer_append_byte(&last, '-');
+        buffer_append(cell, first.bytes, first.n);
+        if (span_equal(buffer_span(&first), buffer_span(&last)))
+                return;
+        buffer_append_text(cell, ARROW);
+        buffer_append(cell, last.bytes, last.n);
+}
+
+/*
+ * The levels at the ends: of an interval, of totals, or of two intervals at the end of each, where
+ * they changed by much inside one. A heap that grows in memory that the process had before shows in
+ * no level.
+ */
+static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style) {
+        json_object *first = account_of(row, 0), *second = account_of(row, 1);
+        double from = bytes_of(first, "rssBytes"), to = bytes_of(second, "rssBytes");
+        bool known = has_rss(first) || has_rss(second), is_wanted;
+
+        if (account_kind_n_sides(style->kind) == 1) {
+                second = first;
+                to = from;
+                from = style->kind == REPORT_INTERVAL ? bytes_of(first, "rssBeforeBytes") : to;
+                is_wanted = style->kind == REPORT_INTERVAL && rss_changed(first);
+        } else if (style->kind == REPORT_INTERVALS) {
+                is_wanted = rss_changed(first) || rss_changed(second) || heap_grew(second);
+        } else {
+                is_wanted = is_much(to > from ? to - from : from - to, from);
+        }
+        if (style->kind == REPORT_INTERVAL && !is_wanted && heap_grew(first)) {
+                buffer_append_text(cell, "heap +");
+                append_level(cell, bytes_of(first, "heapGrowthBytes"), style);
+        } else if (known && (is_wanted || style->all_rss)) {
+                append_levels(cell, first, from, second, to, style);
+        } else {
+                buffer_append_byte(cell, '-');
+        }
 }
 
 /* A figure with "~" in front if it is one, and is approximate. */
@@ -358,6 +448,13 @@ static void append_two(Buffer *cell, AccountColumn column, json_object *row,
             is_nothing(buffer_span(&after))) {
                 buffer_append_byte(cell,
                                    before.bytes[0] == '0' || after.bytes[0] == '0' ? '0' : '-');
+                return;
+        }
+        /* A peak that did not rise in A was one all the same. */
+        if (column == ACCOUNT_COLUMN_PEAK && first && second &&
+            span_is(buffer_span(&before), "-") && !is_nothing(buffer_span(&after))) {
+                buffer_append_text(cell, "peak ");
+                buffer_append(cell, after.bytes, after.n);
                 return;
         }
         buffer_append(cell, before.bytes, before.n);
@@ -435,6 +532,8 @@ void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
                          const AccountStyle *style, AccountSigns *signs) {
         if (column == ACCOUNT_COLUMN_THREADS)
                 append_threads(cell, row, style->kind);
+        else if (column == ACCOUNT_COLUMN_RSS)
+                append_rss(cell, row, style);
         else if (column == ACCOUNT_COLUMN_BAR)
                 append_bar(cell, account_of(row, 0), style, signs);
         else if (account_kind_n_sides(style->kind) == 2)
@@ -455,8 +554,10 @@ bool account_row_is_idle(json_object *row, json_object *changes, const AccountSt
         size_t n = cell_length(cell_member(row, "accounts"));
         json_object *first = account_of(row, 0);
         _cleanup_(buffer_done) Buffer cell = {};
+        AccountStyle usual = *style;
         AccountSigns signs = {};
 
+        usual.all_rss = false;
         if (cell_member(row, "only") || n == 0 || is_changed(row, changes))
                 return false;
         for (size_t i = 0; i < n; i++)
@@ -467,7 +568,7 @@ bool account_row_is_idle(json_object *row, json_object *changes, const AccountSt
                 if (!columns[i].key)
                         continue;
                 buffer_clear(&cell);
-                account_cell_append(&cell, (AccountColumn) i, row, style, &signs);
+                account_cell_append(&cell, (AccountColumn) i, row, &usual, &signs);
                 if (!rounds_to_nothing(buffer_span(&cell)))
                         return false;
         }

@@ -24,6 +24,7 @@ typedef enum AccountColumn {
         ACCOUNT_COLUMN_SWITCHES,
         ACCOUNT_COLUMN_READ,
         ACCOUNT_COLUMN_WRITE,
+        ACCOUNT_COLUMN_RSS,
         ACCOUNT_COLUMN_FAULTS,
         ACCOUNT_COLUMN_PEAK,
         ACCOUNT_COLUMN_BAR,
@@ -56,6 +57,7 @@ typedef struct AccountStyle {
         ReportKind kind;
         bool raw;
         bool utf8;              /* the bar has block characters */
+        bool all_rss;           /* also of groups whose memory did not change by much */
         uint64_t elapsed_ns[2]; /* of each interval; 0: not known, so that there are no rates */
 } AccountStyle;
 

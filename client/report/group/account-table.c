@@ -77,6 +77,8 @@ static void lay_columns(AccountTable *table, const AccountColumns *chosen) {
         for (size_t i = 0; i < chosen->n; i++) {
                 TableColumn *column = &table->columns[find_column(table, chosen->ids[i])];
 
+                table->style.all_rss = table->style.all_rss || chosen->ids[i] == ACCOUNT_COLUMN_RSS;
+                column->only_told = false;
                 column->omit = 0;
                 column->extra = column->idle_first = false;
         }
@@ -224,7 +226,7 @@ int account_table_print_signs(const AccountTable *table, const Lines *lines) {
                 const char *text;
         } reasons[] = {
                 { storage, "IO by delay accounting since Linux 6.12" },
-                { writes, "WRITE in whole pages" },
+                { writes, "WRITE above the disks" },
                 { signs->moved, "CPU without threads that ended as others" },
                 { signs->cut, "cut to what all that ended did, as some had other names before" },
         };

@@ -246,7 +246,19 @@ static void append_side(Buffer *cell, size_t side, const GroupRow *row) {
         cell_append_per_second(cell, value, &row->style);
 }
 
+/* Of two intervals: a peak that rose in B alone was one in A all the same. */
+static bool is_peak_of_last(const GroupRow *row) {
+        return row->kind == REPORT_INTERVALS && row->registered &&
+               row->registered->kind == METRIC_KIND_PEAK && !cell_member(row->entry, "a") &&
+               cell_member(row->entry, "b");
+}
+
 static void append_arrow(Buffer *cell, const GroupRow *row) {
+        if (is_peak_of_last(row)) {
+                buffer_append_text(cell, "peak ");
+                append_side(cell, 1, row);
+                return;
+        }
         append_side(cell, 0, row);
         buffer_append_text(cell, " \u2192 ");
         append_side(cell, 1, row);

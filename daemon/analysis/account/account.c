@@ -111,6 +111,34 @@ static bool writes_are_plausible(Amount written, const HostUse *host) {
         return number_multiply_saturating(written.n, 10) <= number_multiply_saturating(room.n, 11);
 }
 
+/*
+ * Of what is not plausible: who writes by system calls wrote no more than these were handed. Who
+ * maps files hands nothing to them.
+ */
+static Amount writes_at_most(Account *account, const AccountBasis *basis) {
+        Amount handed = sum_of(account, basis, METRIC_wchar, ACCOUNT_WRITE);
+
+        if (!handed.known || handed.n == 0)
+                return account->write_bytes;
+        return amount_of(MIN_OF(handed.n, account->write_bytes.n));
+}
+
+/* memory */
+
+static void account_for_memory(Account *account, const AccountBasis *basis) {
+        const LifeTally *tally = basis->tally;
+
+        account->peak_rss_bytes = tally->risen_rss_bytes;
+        account->rss_bytes = tally->rss_bytes[SIDE_AFTER];
+        if (!basis->lives)
+                return;
+        account->rss_before_bytes = tally->rss_bytes[SIDE_BEFORE];
+        account->rss_growth_bytes = life_tally_rss_growth(tally);
+        /* What threads allocated that were born and ended inside nobody knows. */
+        if (basis->lives->fleeting.n == 0)
+                account->heap_growth_bytes = life_tally_heap_growth(tally);
+}
+
 /* threads */
 
 static void account_for_lives(Account *account, const LifeCounts *lives, const GroupDead *dead) {
@@ -128,8 +156,7 @@ static void account_for_lives(Account *account, const LifeCounts *lives, const G
 /* all of it */
 
 Account account_of(const AccountBasis *basis) {
-        Account account = { .threads = basis->n_threads,
-                            .peak_rss_bytes = basis->tally->risen_rss_bytes };
+        Account account = { .threads = basis->n_threads };
 
         account.switches =
                 amount_add(sum_of(&account, basis, METRIC_voluntary_csw, ACCOUNT_SWITCHES),
@@ -140,6 +167,9 @@ Account account_of(const AccountBasis *basis) {
         if (basis->lives)
                 account_for_lives(&account, basis->lives, basis->dead);
         account.write_exact = writes_are_plausible(account.write_bytes, basis->host);
+        if (!account.write_exact)
+                account.write_at_most_bytes = writes_at_most(&account, basis);
+        account_for_memory(&account, basis);
         account_for_time(&account, basis);
         return account;
 }
@@ -151,8 +181,11 @@ Amount account_figure(const Account *account, ViewColumn column) {
                 [VIEW_COLUMN_IO] = &account->storage_ns,
                 [VIEW_COLUMN_SWITCH] = &account->switches,
                 [VIEW_COLUMN_READ] = &account->read_bytes,
-                [VIEW_COLUMN_WRITE] = &account->write_bytes,
+                [VIEW_COLUMN_WRITE] = account->write_at_most_bytes.known
+                                              ? &account->write_at_most_bytes
+                                              : &account->write_bytes,
                 [VIEW_COLUMN_MAJFLT] = &account->major_faults,
+                [VIEW_COLUMN_RSS] = &account->rss_bytes,
                 [VIEW_COLUMN_PEAK] = &account->peak_rss_bytes,
         };
 
@@ -164,8 +197,13 @@ Amount account_busy_ns(const Account *account) {
                                 account->storage_ns);
 }
 
+Amount account_written_bytes(const Account *account) {
+        return account->write_at_most_bytes.known ? account->write_at_most_bytes
+                                                  : account->write_bytes;
+}
+
 Amount account_moved_bytes(const Account *account) {
-        return amount_add_known(account->read_bytes, account->write_bytes);
+        return amount_add_known(account->read_bytes, account_written_bytes(account));
 }
 
 /* JSON */
@@ -220,8 +258,13 @@ void account_write_json(JsonWriter *writer, const Account *account) {
         amount_write_json(writer, "readBytes", account->read_bytes);
         amount_write_json(writer, "writeBytes", account->write_bytes);
         write_bool_of(writer, "writeExact", account->write_bytes, account->write_exact);
+        if (account->write_at_most_bytes.known)
+                amount_write_json(writer, "writeAtMostBytes", account->write_at_most_bytes);
         amount_write_json(writer, "majorFaults", account->major_faults);
         amount_write_json(writer, "peakRssBytes", account->peak_rss_bytes);
+        amount_write_json(writer, "rssBytes", account->rss_bytes);
+        amount_write_json(writer, "rssBeforeBytes", account->rss_before_bytes);
+        amount_write_json(writer, "heapGrowthBytes", account->heap_growth_bytes);
         write_cuts(writer, account);
         json_write_end(writer);
 }

@@ -90,8 +90,15 @@ typedef struct Account {
          * counts whole folios. Only where write_bytes is known.
          */
         bool write_exact;
+        /*
+         * Known where it is false: the smaller of that and what system calls were handed, if any.
+         */
+        Amount write_at_most_bytes;
         Amount major_faults;
-        Amount peak_rss_bytes;            /* of an interval: where it was reached inside */
+        Amount peak_rss_bytes; /* of an interval: where it was reached inside */
+        /* Memory but that of files: at the end, and at the beginning of an interval. */
+        Amount rss_bytes, rss_before_bytes;
+        Amount rss_growth_bytes, heap_growth_bytes; /* inside an interval, at least 0 */
         bool is_cut[_ACCOUNT_FIGURE_MAX]; /* without excess (group-dead.h), if there was any */
 } Account;
 
@@ -100,6 +107,8 @@ Account account_of(const AccountBasis *basis);
 Amount account_figure(const Account *account, ViewColumn column);
 /* Running, waiting and storage, which exclude each other, added up; known if any is known. */
 Amount account_busy_ns(const Account *account);
+/* What the group wrote, as well as that is known. */
+Amount account_written_bytes(const Account *account);
 /* Bytes read and written; known if either is. */
 Amount account_moved_bytes(const Account *account);
 

@@ -16,5 +16,6 @@ typedef struct HostUse {
         Amount cpu_used_ns;        /* user, nice, system, irq and softirq of all CPUs */
         Amount disk_read_bytes;    /* of whole physical disks */
         Amount disk_written_bytes; /* likewise */
+        Amount memory_bytes;       /* that the host has */
         Amount dirty_growth_bytes; /* by how much memory that is to be written grew; 0 if it fell */
 } HostUse;

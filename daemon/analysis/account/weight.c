@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/macro.h"
+
 WeightScale weight_scale_of(const HostUse *host, Amount elapsed_ns) {
         bool known =
                 host->n_cpus.known && host->n_cpus.n > 0 && elapsed_ns.known && elapsed_ns.n > 0;
@@ -15,38 +17,52 @@ WeightScale weight_scale_of(const HostUse *host, Amount elapsed_ns) {
                 .known = known,
                 .cpu_ns = cpus * ns,
                 .storage_bytes = fmax(moved, least),
+                .memory_bytes = (double) host->memory_bytes.n * WEIGHT_MEMORY_PER_MINUTE * ns /
+                                (60 * (double) NSEC_PER_SEC),
         };
 }
 
+static Amount growth_of(const Account *account) {
+        Amount rss = account->rss_growth_bytes, heap = account->heap_growth_bytes;
+
+        return (Amount){ .known = rss.known || heap.known, .n = MAX_OF(rss.n, heap.n) };
+}
+
 Shares shares_of(const WeightScale *scale, const Account *account) {
-        Amount busy, moved;
+        bool has_memory = scale->memory_bytes > 0;
+        Amount busy, moved, grown;
 
         if (!account)
-                return (Shares){ .has_time = true, .has_storage = true };
+                return (Shares){ .has_time = true, .has_storage = true, .has_memory = has_memory };
         busy = account_busy_ns(account);
         moved = account_moved_bytes(account);
+        grown = growth_of(account);
         return (Shares){
                 .has_time = busy.known,
                 .has_storage = moved.known,
+                .has_memory = has_memory && grown.known,
                 .time = (double) busy.n / scale->cpu_ns,
                 .storage = fmin((double) moved.n / scale->storage_bytes, 1),
+                .memory = has_memory ? fmin((double) grown.n / scale->memory_bytes, 1) : 0,
         };
 }
 
 bool weight_of(const Shares *shares, double *ret) {
-        if (!shares->has_time && !shares->has_storage)
-                return false;
-        *ret = fmax(shares->time, shares->storage);
-        return true;
+        *ret = fmax(fmax(shares->time, shares->storage), shares->memory);
+        return shares->has_time || shares->has_storage || shares->has_memory;
 }
 
 bool weight_between(const Shares *a, const Shares *b, double *ret) {
-        bool has_time = a->has_time && b->has_time, has_storage = a->has_storage && b->has_storage;
-        double time = has_time ? b->time - a->time : 0;
-        double storage = has_storage ? b->storage - a->storage : 0;
+        const double moved[] = {
+                a->has_time && b->has_time ? b->time - a->time : 0,
+                a->has_storage && b->has_storage ? b->storage - a->storage : 0,
+                a->has_memory && b->has_memory ? b->memory - a->memory : 0,
+        };
 
-        if (!has_time && !has_storage)
-                return false;
-        *ret = fabs(storage) > fabs(time) ? storage : time;
-        return true;
+        *ret = 0;
+        for (size_t i = 0; i < ELEMENTSOF(moved); i++)
+                if (fabs(moved[i]) > fabs(*ret))
+                        *ret = moved[i];
+        return (a->has_time && b->has_time) || (a->has_storage && b->has_storage) ||
+               (a->has_memory && b->has_memory);
 }

@@ -4,11 +4,13 @@
 /*
  * Weight
  *
- * How much a group matters on its host: the larger of two shares.
+ * How much a group matters on its host: the largest of three shares.
  *
  *     time       seconds running, waiting for a CPU and blocked on storage, over CPUs x elapsed
  *     storage    bytes read and written, over what the disks moved or 10 MiB a second, whichever is
  *                more; at most 1
+ *     memory     bytes that its memory grew in an interval, or its live heap where that is known
+ *                and grew by more, over a hundredth of the host's memory a minute; at most 1
  *
  * Of two sides it is the share that moved more, with its sign, and not the difference of two
  * weights: a group whose storage share is 1 on both sides may have lost half its CPU.
@@ -21,6 +23,7 @@
 #include "analysis/group/amount.h"
 #include "base/macro.h"
 
+#define WEIGHT_MEMORY_PER_MINUTE 0.01
 #define WEIGHT_STORAGE_BYTES_PER_SECOND (UINT64_C(10) * 1024 * 1024)
 
 /* What the accounts of one side are measured against. */
@@ -29,19 +32,20 @@ typedef struct WeightScale {
         bool known;
         double cpu_ns;
         double storage_bytes; /* not 0 */
+        double memory_bytes;  /* 0: not known, and no share */
 } WeightScale;
 
 WeightScale weight_scale_of(const HostUse *host, Amount elapsed_ns);
 
 /* Zeroed: none is known. */
 typedef struct Shares {
-        bool has_time, has_storage;
-        double time, storage;
+        bool has_time, has_storage, has_memory;
+        double time, storage, memory;
 } Shares;
 
 /* @account is NULL if the group has no thread on that side: then it has no part in anything. */
 Shares shares_of(const WeightScale *scale, const Account *account);
-/* The larger share; false if none is known. */
+/* The largest share; false if none is known. */
 bool weight_of(const Shares *shares, double *ret);
 /* The share that moved more, @b - @a; false if no share is known on both sides. */
 bool weight_between(const Shares *a, const Shares *b, double *ret);

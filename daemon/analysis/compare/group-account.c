@@ -50,7 +50,12 @@ bool group_figure(const GroupAccounts *accounts, const Group *group, unsigned si
                 return true;
         amount = account_figure(&account, column);
         *ret = (double) amount.n;
-        if (accounts->of_intervals && column != VIEW_COLUMN_PEAK && group->elapsed_ns[side] > 0)
+        if (column == VIEW_COLUMN_RSS && accounts->is_interval) {
+                *ret -= (double) account.rss_before_bytes.n;
+                return amount.known || account.rss_before_bytes.known;
+        }
+        if (accounts->of_intervals && column != VIEW_COLUMN_PEAK && column != VIEW_COLUMN_RSS &&
+            group->elapsed_ns[side] > 0)
                 *ret *= (double) NSEC_PER_SEC / (double) group->elapsed_ns[side];
         return amount.known;
 }

@@ -50,7 +50,8 @@ bool group_account(const GroupAccounts *accounts, const Group *group, unsigned s
                    Figures figures, Account *ret);
 /*
  * The figure that a column of the overview has of @side, per second where it is a rate of one of
- * two intervals; 0 if the group has no part in that side. False if it is not known.
+ * two intervals; of memory in an interval by how much it grew. 0 if the group has no part in that
+ * side. False if it is not known.
  */
 bool group_figure(const GroupAccounts *accounts, const Group *group, unsigned side, Figures figures,
                   ViewColumn column, double *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/group/life-tally.h"
 
+#include "analysis/group/group-window.h"
 #include "base/macro.h"
 #include "base/number.h"
 
@@ -83,8 +84,59 @@ static Amount start_of(const Period *period, const ThreadSample *sample) {
         return amount_of(number_multiply_saturating(sample->start_ticks, period->tick_ns));
 }
 
+/* Not counted where it is not in memory, as files are. */
+static Amount rss_of(const ThreadSample *sample) {
+        static const MetricId parts[] = { METRIC_rss_anon_bytes, METRIC_rss_shmem_bytes };
+        Amount rss = { .known = false };
+
+        for (size_t i = 0; sample && i < ELEMENTSOF(parts); i++)
+                if (thread_sample_has(sample, parts[i]))
+                        rss = amount_add_known(rss, amount_of(thread_sample_get(sample, parts[i])));
+        return rss;
+}
+
+/* A process of which one end is not known has no part in either. */
+static void add_rss(LifeTally *tally, const Period *period, const ThreadSample *before,
+                    const ThreadSample *after) {
+        Amount ends[SIDES] = { rss_of(before), rss_of(after) };
+
+        if (before && after && ends[SIDE_BEFORE].known != ends[SIDE_AFTER].known)
+                return;
+        if (period->is_interval)
+                tally->rss_bytes[SIDE_BEFORE] =
+                        amount_add_known(tally->rss_bytes[SIDE_BEFORE], ends[SIDE_BEFORE]);
+        tally->rss_bytes[SIDE_AFTER] =
+                amount_add_known(tally->rss_bytes[SIDE_AFTER], ends[SIDE_AFTER]);
+}
+
+static void add_heap(LifeTally *tally, const Period *period, const ThreadSample *before,
+                     const ThreadSample *after) {
+        const MetricId ids[] = { METRIC_allocated_bytes, METRIC_deallocated_bytes };
+        uint64_t done[ELEMENTSOF(ids)];
+
+        if (!period->is_interval || !((before && thread_sample_has(before, ids[0])) ||
+                                      (after && thread_sample_has(after, ids[0]))))
+                return;
+        for (size_t i = 0; i < ELEMENTSOF(ids); i++) {
+                bool known = after && thread_sample_has(after, ids[i]);
+
+                if (known && before)
+                        known = life_grown(before, after, ids[i], &done[i]);
+                else if (known)
+                        done[i] = thread_sample_get(after, ids[i]);
+                if (!known || (!before && life_may_inherit(after, ids[i]))) {
+                        tally->lacks_heap = true;
+                        return;
+                }
+        }
+        tally->has_heap = true;
+        tally->heap_growth += (int64_t) (done[0] - done[1]);
+}
+
 void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *before,
                     const ThreadSample *after) {
+        add_rss(tally, period, before, after);
+        add_heap(tally, period, before, after);
         if (after)
                 tally->first_start_ns = earlier(tally->first_start_ns, start_of(period, after));
         tally->alive_ns = number_add_saturating(tally->alive_ns, alive_ns(period, before, after));
@@ -102,4 +154,27 @@ void life_tally_merge(LifeTally *tally, const LifeTally *from) {
         tally->first_start_ns = earlier(tally->first_start_ns, from->first_start_ns);
         tally->alive_ns = number_add_saturating(tally->alive_ns, from->alive_ns);
         tally->risen_rss_bytes = higher(tally->risen_rss_bytes, from->risen_rss_bytes);
+        for (unsigned side = 0; side < SIDES; side++)
+                tally->rss_bytes[side] =
+                        amount_add_known(tally->rss_bytes[side], from->rss_bytes[side]);
+        tally->has_heap = tally->has_heap || from->has_heap;
+        tally->lacks_heap = tally->lacks_heap || from->lacks_heap;
+        tally->heap_growth += from->heap_growth;
+}
+
+/* What was not there had none. */
+Amount life_tally_rss_growth(const LifeTally *tally) {
+        const Amount *rss = tally->rss_bytes;
+
+        if (!rss[SIDE_BEFORE].known && !rss[SIDE_AFTER].known)
+                return (Amount){ .known = false };
+        return amount_of(rss[SIDE_AFTER].n > rss[SIDE_BEFORE].n
+                                 ? rss[SIDE_AFTER].n - rss[SIDE_BEFORE].n
+                                 : 0);
+}
+
+Amount life_tally_heap_growth(const LifeTally *tally) {
+        if (!tally->has_heap || tally->lacks_heap)
+                return (Amount){ .known = false };
+        return amount_of(tally->heap_growth > 0 ? (uint64_t) tally->heap_growth : 0);
 }

@@ -5,8 +5,8 @@
  * LifeTally
  *
  * What the threads of one group on one side have together besides their metrics: for how long they
- * were alive in the period that the side is about, and the highest peak of memory that was reached
- * inside.
+ * were alive in the period that the side is about, the highest peak of memory that was reached
+ * inside, and by how much their memory grew.
  *
  * A period is the interval between two snapshots, or all the time up to one: then it is about whole
  * lives.
@@ -46,6 +46,17 @@ typedef struct LifeTally {
         bool lacks_alive;       /* of threads whose work is counted it is not known */
         Amount first_start_ns;  /* of whole lives: when the first of them began, since boot */
         Amount risen_rss_bytes; /* the highest hiwater_rss_bytes that was reached inside */
+        /*
+         * Anonymous and shared memory of their processes at the ends of the period; of whole lives
+         * only at the end.
+         */
+        Amount rss_bytes[SIDES];
+        /*
+         * By how much they allocated more through jemalloc than they freed, which may be less than
+         * nothing. Not known where one ended: what it had allocated others free, or nobody does.
+         */
+        bool has_heap, lacks_heap;
+        int64_t heap_growth;
 } LifeTally;
 
 /*
@@ -55,6 +66,9 @@ typedef struct LifeTally {
  */
 void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *before,
                     const ThreadSample *after);
+/* By how much the memory grew; 0 where it fell. */
+Amount life_tally_rss_growth(const LifeTally *tally);
+Amount life_tally_heap_growth(const LifeTally *tally);
 /* Adds threads that ended: how long they were alive inside, and what peak they reached there. */
 void life_tally_add_ended(LifeTally *tally, Amount alive_ns, Amount risen_rss_bytes);
 /* Adds the threads of @from. */

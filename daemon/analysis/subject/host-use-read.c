@@ -34,7 +34,7 @@ static Amount n_cpus_of(const HostTotals *totals) {
         return n > 0 ? amount_of(n) : (Amount){ .known = false };
 }
 
-/* All but the number of CPUs and what is dirty. */
+/* All but the number of CPUs, what is dirty and how much memory there is. */
 static HostUse use_of(const HostTotals *totals) {
         HostCount used = host_cpu_used(totals->parts[HOST_PART_CPU].all_cpus);
 
@@ -50,6 +50,7 @@ HostUse host_use_since_boot(const HostTotals *totals) {
         HostUse use = use_of(totals);
 
         use.n_cpus = n_cpus_of(totals);
+        use.memory_bytes = kib_of(totals, "MemTotal");
         use.dirty_growth_bytes = dirty_bytes(totals);
         return use;
 }
@@ -59,6 +60,7 @@ HostUse host_use_between(const HostTotals *before, const HostTotals *after,
         HostUse use = use_of(difference);
 
         use.n_cpus = n_cpus_of(after);
+        use.memory_bytes = kib_of(after, "MemTotal");
         use.dirty_growth_bytes = amount_subtract(dirty_bytes(after), dirty_bytes(before));
         return use;
 }

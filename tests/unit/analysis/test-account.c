@@ -172,7 +172,11 @@ END_TEST
 
 START_TEST(the_whole_account_is_written) {
         ThreadSample sample = thread_of("p", "t", 1);
-        const LifeTally tally = { .alive_ns = 500, .risen_rss_bytes = amount_of(4096) };
+        const LifeTally tally = { .alive_ns = 500,
+                                  .risen_rss_bytes = amount_of(4096),
+                                  .rss_bytes = { amount_of(2000), amount_of(3000) },
+                                  .has_heap = true,
+                                  .heap_growth = 700 };
         Aggregate *work;
         Account account;
 
@@ -196,7 +200,9 @@ START_TEST(the_whole_account_is_written) {
                          "\"leftOut\":null,\"aliveNs\":500,\"runningNs\":100,"
                          "\"waitingNs\":50,\"storageNs\":null,\"blockedNs\":null,\"asleepNs\":350,"
                          "\"exact\":null,\"switches\":7,\"readBytes\":5,\"writeBytes\":6,"
-                         "\"writeExact\":true,\"majorFaults\":7,\"peakRssBytes\":4096}");
+                         "\"writeExact\":true,\"majorFaults\":7,\"peakRssBytes\":4096,"
+                         "\"rssBytes\":3000,\"rssBeforeBytes\":2000,\"heapGrowthBytes\":700}");
+        ck_assert_uint_eq(account.rss_growth_bytes.n, 1000);
         ck_assert_uint_eq(account_busy_ns(&account).n, 150);
         ck_assert_uint_eq(account_moved_bytes(&account).n, 11);
         aggregate_free(work);
@@ -217,7 +223,8 @@ START_TEST(of_unknown_work_nothing_is_known) {
                          "\"runningNs\":null,\"waitingNs\":null,\"storageNs\":null,"
                          "\"blockedNs\":null,\"asleepNs\":null,\"exact\":null,\"switches\":null,"
                          "\"readBytes\":null,\"writeBytes\":null,\"writeExact\":null,"
-                         "\"majorFaults\":null,\"peakRssBytes\":null}");
+                         "\"majorFaults\":null,\"peakRssBytes\":null,\"rssBytes\":null,"
+                         "\"rssBeforeBytes\":null,\"heapGrowthBytes\":null}");
         ck_assert(!account_busy_ns(&account).known && !account_moved_bytes(&account).known);
 }
 END_TEST
@@ -253,6 +260,41 @@ static const struct {
         { 1000, NONE, 0, true }, { 1000, 10, NONE, true }, { UINT64_MAX - 1, 10, 0, false },
 };
 
+/* What is shown of 1000 bytes that are claimed; NONE: all of them, as the disks saw as many. */
+static const struct {
+        uint64_t wchar, disks, at_most;
+} at_most_rows[] = {
+        { 30, 10, 30 },     { 2000, 10, 1000 }, { 0, 10, 1000 }, /* it maps files */
+        { NONE, 10, 1000 }, { 30, 1000, NONE },
+};
+
+START_TEST(what_calls_were_handed_bounds_writes_that_are_not_exact) {
+        ThreadSample sample = thread_with(METRIC_write_bytes, 1000);
+        const HostUse host = { .disk_written_bytes = amount_of(at_most_rows[_i].disks),
+                               .dirty_growth_bytes = amount_of(0) };
+        bool bounded = at_most_rows[_i].at_most != NONE;
+        Aggregate *work;
+        Account account;
+
+        if (at_most_rows[_i].wchar != NONE)
+                thread_sample_put(&sample, METRIC_wchar, at_most_rows[_i].wchar);
+        ck_assert_int_eq(aggregate_new(&work), 0);
+        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        account = account_of(&(AccountBasis){ .work = work,
+                                              .tally = &(LifeTally){ .alive_ns = 1 },
+                                              .period = &interval,
+                                              .host = &host });
+        ck_assert_uint_eq(account.write_bytes.n, 1000);
+        ck_assert_int_eq(account.write_at_most_bytes.known, bounded);
+        ck_assert_uint_eq(account_moved_bytes(&account).n,
+                          bounded ? at_most_rows[_i].at_most : 1000);
+        ck_assert_uint_eq(account_figure(&account, VIEW_COLUMN_WRITE).n,
+                          bounded ? at_most_rows[_i].at_most : 1000);
+        ck_assert_int_eq(strstr(text_of(&account, false), "writeAtMostBytes") != NULL, bounded);
+        aggregate_free(work);
+}
+END_TEST
+
 START_TEST(more_writes_than_the_disks_saw_are_not_exact) {
         ThreadSample sample = thread_with(METRIC_write_bytes, write_rows[_i].written);
         HostUse host = {};
@@ -285,6 +327,8 @@ int main(void) {
         tcase_add_test(rest, the_whole_account_is_written);
         tcase_add_test(rest, of_unknown_work_nothing_is_known);
         tcase_add_test(rest, switches_need_both_kinds);
+        tcase_add_loop_test(rest, what_calls_were_handed_bounds_writes_that_are_not_exact, 0,
+                            ELEMENTSOF(at_most_rows));
         tcase_add_loop_test(rest, more_writes_than_the_disks_saw_are_not_exact, 0,
                             ELEMENTSOF(write_rows));
         suite_add_tcase(suite, rest);

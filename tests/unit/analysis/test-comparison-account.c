@@ -131,7 +131,8 @@ START_TEST(an_interval_has_one_overview_of_all_groups) {
                 "\"runningNs\":2000000000,\"waitingNs\":0,\"storageNs\":null,\"blockedNs\":null,"
                 "\"asleepNs\":13000000000,\"exact\":null,\"switches\":null,\"readBytes\":null,"
                 "\"writeBytes\":null,\"writeExact\":null,\"majorFaults\":null,"
-                "\"peakRssBytes\":null}]");
+                "\"peakRssBytes\":null,\"rssBytes\":null,\"rssBeforeBytes\":null,"
+                "\"heapGrowthBytes\":null}]");
         ck_assert_str_eq(json_at(json_object_array_get_idx(
                                          json_object_object_get(
                                                  json_object_array_get_idx(

@@ -132,9 +132,102 @@ START_TEST(of_whole_lives_the_highest_peak_counts) {
 }
 END_TEST
 
+/* Anonymous and shared memory of one process at the ends, and what is known of the group's. */
+static const struct {
+        uint64_t before, after; /* NONE: not known; GONE: it is not there */
+        uint64_t level_before, level_after, growth;
+} rss_rows[] = {
+        { 10, 30, 15, 35, 20 },         { 30, 10, 35, 15, 0 },
+        { GONE, 30, NONE, 35, 35 }, /* it was born */
+        { 10, GONE, 15, NONE, 0 },  /* and ended */
+        { NONE, 30, NONE, NONE, NONE }, { 10, NONE, NONE, NONE, NONE },
+};
+
+static ThreadSample resident(uint64_t anon) {
+        ThreadSample sample = started(120);
+
+        if (anon < GONE) {
+                thread_sample_put(&sample, METRIC_rss_anon_bytes, anon);
+                thread_sample_put(&sample, METRIC_rss_shmem_bytes, 5);
+                thread_sample_put(&sample, METRIC_rss_file_bytes, 1000);
+        }
+        return sample;
+}
+
+static void expect_amount(Amount amount, uint64_t wanted) {
+        ck_assert_int_eq(amount.known, wanted != NONE);
+        if (wanted != NONE)
+                ck_assert_uint_eq(amount.n, wanted);
+}
+
+START_TEST(memory_counts_where_both_ends_are_known) {
+        const Period period = period_between(times), whole = period_of_lives(&times[0]);
+        ThreadSample before = resident(rss_rows[_i].before), after = resident(rss_rows[_i].after);
+        LifeTally tally = {}, twice = {}, lives = {};
+
+        life_tally_add(&tally, &period, rss_rows[_i].before == GONE ? NULL : &before,
+                       rss_rows[_i].after == GONE ? NULL : &after);
+        expect_amount(tally.rss_bytes[SIDE_BEFORE], rss_rows[_i].level_before);
+        expect_amount(tally.rss_bytes[SIDE_AFTER], rss_rows[_i].level_after);
+        expect_amount(life_tally_rss_growth(&tally), rss_rows[_i].growth);
+        life_tally_merge(&twice, &tally);
+        life_tally_merge(&twice, &tally);
+        expect_amount(life_tally_rss_growth(&twice),
+                      rss_rows[_i].growth == NONE ? NONE : 2 * rss_rows[_i].growth);
+        life_tally_add(&lives, &whole, NULL, &before);
+        ck_assert(!lives.rss_bytes[SIDE_BEFORE].known);
+}
+END_TEST
+
+/* What threads have allocated and freed at the ends; the first of a process may inherit it. */
+static const struct {
+        struct {
+                uint64_t before, freed_before, after, freed_after;
+                bool leads;
+        } threads[2];
+        uint64_t growth;
+} heap_rows[] = {
+        { { { 100, 50, 300, 60, true }, { 0, 0, 0, 40, false } },
+          150 },                                                      /* one frees for the other */
+        { { { 100, 50, 110, 90, true }, { 0, 0, 5, 0, false } }, 0 }, /* it fell */
+        { { { 100, 50, 110, 50, true }, { GONE, 0, 30, 10, false } }, 30 },
+        { { { 100, 50, 110, 50, true }, { GONE, 0, 30, 10, true } }, NONE },
+        { { { 100, 50, 110, 50, true }, { 7, 0, GONE, 0, false } }, NONE }, /* who frees it now? */
+        { { { 100, 50, 110, 50, true }, { 7, 0, NONE, 0, false } }, NONE }, /* not read */
+        { { { NONE, 0, NONE, 0, true }, { NONE, 0, NONE, 0, false } }, NONE }, /* no jemalloc */
+};
+
+static ThreadSample allocating(uint64_t allocated, uint64_t freed, bool leads) {
+        ThreadSample sample = started(120);
+
+        sample.tid += leads ? 0 : 1;
+        if (allocated < GONE) {
+                thread_sample_put(&sample, METRIC_allocated_bytes, allocated);
+                thread_sample_put(&sample, METRIC_deallocated_bytes, freed);
+        }
+        return sample;
+}
+
+START_TEST(a_heap_grows_by_what_all_its_threads_keep) {
+        const Period period = period_between(times);
+        LifeTally tally = {};
+
+        for (size_t i = 0; i < ELEMENTSOF(heap_rows[_i].threads); i++) {
+                __typeof__(&heap_rows[_i].threads[i]) row = &heap_rows[_i].threads[i];
+                ThreadSample before = allocating(row->before, row->freed_before, row->leads);
+                ThreadSample after = allocating(row->after, row->freed_after, row->leads);
+
+                life_tally_add(&tally, &period, row->before == GONE ? NULL : &before,
+                               row->after == GONE ? NULL : &after);
+        }
+        expect_amount(life_tally_heap_growth(&tally), heap_rows[_i].growth);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("life-tally");
         TCase *alive = tcase_create("alive"), *peaks = tcase_create("peaks");
+        TCase *memory = tcase_create("memory");
 
         tcase_add_test(alive, periods_begin_where_captures_do);
         tcase_add_loop_test(alive, threads_are_alive_within_an_interval, 0, ELEMENTSOF(alive_rows));
@@ -143,5 +236,10 @@ int main(void) {
         tcase_add_loop_test(peaks, peaks_count_where_they_rose_inside, 0, ELEMENTSOF(peak_rows));
         tcase_add_test(peaks, of_whole_lives_the_highest_peak_counts);
         suite_add_tcase(suite, peaks);
+        tcase_add_loop_test(memory, memory_counts_where_both_ends_are_known, 0,
+                            ELEMENTSOF(rss_rows));
+        tcase_add_loop_test(memory, a_heap_grows_by_what_all_its_threads_keep, 0,
+                            ELEMENTSOF(heap_rows));
+        suite_add_tcase(suite, memory);
         return check_main(suite);
 }

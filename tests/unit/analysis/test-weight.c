@@ -9,6 +9,13 @@
 #define MIB(n) amount_of((n) *UINT64_C(1024) * 1024)
 #define UNKNOWN ((Amount){ .known = false })
 
+/* Of time and storage. */
+#define SHARES(has_time_, has_storage_, time_, storage_)                                 \
+        {                                                                                \
+                .has_time = (has_time_), .has_storage = (has_storage_), .time = (time_), \
+                .storage = (storage_),                                                   \
+        }
+
 static void expect_near(double value, double wanted) {
         ck_assert_msg(fabs(value - wanted) < 1e-9, "%g, not %g", value, wanted);
 }
@@ -53,6 +60,37 @@ START_TEST(shares_are_of_the_host) {
 }
 END_TEST
 
+/* A host of 6000 MiB, of which 60 MiB a minute are a whole share: 10 MiB in 10 seconds. */
+START_TEST(memory_that_grows_is_a_share) {
+        static const struct {
+                Account account;
+                bool has;
+                double memory;
+        } rows[] = {
+                { { .rss_growth_bytes = { true, 5 << 20 } }, true, 0.5 },
+                { { .rss_growth_bytes = { true, 5 << 20 }, .heap_growth_bytes = { true, 6 << 20 } },
+                  true,
+                  0.6 },
+                { { .heap_growth_bytes = { true, 1 << 20 } }, true, 0.1 },
+                { { .rss_growth_bytes = { true, 0 } }, true, 0 },
+                { { .rss_growth_bytes = { true, 90 << 20 } }, true, 1 }, /* at most all */
+                { { .rss_bytes = { true, 90 << 20 } }, false, 0 },       /* of no interval */
+        };
+        const HostUse host = { .n_cpus = amount_of(4), .memory_bytes = MIB(6000) };
+        WeightScale scale = weight_scale_of(&host, S(10));
+        Shares shares = shares_of(&scale, &rows[_i].account);
+        double weight = 0;
+
+        ck_assert_int_eq(shares.has_memory, rows[_i].has);
+        expect_near(shares.memory, rows[_i].memory);
+        ck_assert_int_eq(weight_of(&shares, &weight), rows[_i].has);
+        expect_near(weight, rows[_i].memory);
+
+        scale = weight_scale_of(&(const HostUse){ .n_cpus = amount_of(4) }, S(10));
+        ck_assert(!shares_of(&scale, &rows[_i].account).has_memory);
+}
+END_TEST
+
 START_TEST(idle_disks_do_not_make_a_byte_heavy) {
         const HostUse host = { .n_cpus = amount_of(1), .disk_written_bytes = amount_of(10) };
         const Account account = { .write_bytes = amount_of(10) };
@@ -84,7 +122,7 @@ START_TEST(without_cpus_or_time_there_is_only_an_order) {
 END_TEST
 
 START_TEST(the_larger_share_is_the_weight) {
-        const Shares time = { true, true, 0.5, 0.25 }, storage = { true, true, 0.1, 0.25 };
+        const Shares time = SHARES(true, true, 0.5, 0.25), storage = SHARES(true, true, 0.1, 0.25);
         const Shares one = { .has_time = true, .time = 0.01 }, none = {};
         double weight = 7;
 
@@ -104,13 +142,19 @@ static const struct {
         double weight;
 } move_rows[] = {
         /* A web server whose log was all the storage there was lost half its CPU. */
-        { { true, true, 0.6, 1 }, { true, true, 0.3, 1 }, true, -0.3 },
-        { { true, true, 0.2, 0.1 }, { true, true, 0.3, 0.9 }, true, 0.8 },
-        { { true, false, 0.2, 0 }, { true, true, 0.3, 0.9 }, true, 0.1 },
-        { { false, true, 0, 0.5 }, { true, true, 0.3, 0.25 }, true, -0.25 },
-        { { true, false, 0.2, 0 }, { false, true, 0, 0.9 }, false, 0 },
-        { { false, false, 0, 0 }, { false, false, 0, 0 }, false, 0 },
-        { { true, true, 0.2, 0.2 }, { true, true, 0.2, 0.2 }, true, 0 },
+        { SHARES(true, true, 0.6, 1), SHARES(true, true, 0.3, 1), true, -0.3 },
+        { SHARES(true, true, 0.2, 0.1), SHARES(true, true, 0.3, 0.9), true, 0.8 },
+        { SHARES(true, false, 0.2, 0), SHARES(true, true, 0.3, 0.9), true, 0.1 },
+        { SHARES(false, true, 0, 0.5), SHARES(true, true, 0.3, 0.25), true, -0.25 },
+        { SHARES(true, false, 0.2, 0), SHARES(false, true, 0, 0.9), false, 0 },
+        { SHARES(false, false, 0, 0), SHARES(false, false, 0, 0), false, 0 },
+        { SHARES(true, true, 0.2, 0.2), SHARES(true, true, 0.2, 0.2), true, 0 },
+        /* It began to leak. */
+        { { .has_time = true, .time = 0.1, .has_memory = true, .memory = 0 },
+          { .has_time = true, .time = 0.2, .has_memory = true, .memory = 0.5 },
+          true,
+          0.5 },
+        { { .has_memory = true, .memory = 0.5 }, SHARES(true, true, 0.2, 0.2), false, 0 },
 };
 
 START_TEST(of_two_sides_the_share_that_moved_more_counts) {
@@ -140,6 +184,7 @@ int main(void) {
         TCase *shares = tcase_create("shares"), *weights = tcase_create("weights");
 
         tcase_add_loop_test(shares, shares_are_of_the_host, 0, ELEMENTSOF(share_rows));
+        tcase_add_loop_test(shares, memory_that_grows_is_a_share, 0, 6);
         tcase_add_test(shares, idle_disks_do_not_make_a_byte_heavy);
         tcase_add_test(shares, without_cpus_or_time_there_is_only_an_order);
         suite_add_tcase(suite, shares);

@@ -20,6 +20,12 @@
 #define WORK_DONE(switches, read, written, exact)                                             \
         ",\"switches\":" switches ",\"readBytes\":" read ",\"writeBytes\":" written             \
         ",\"writeExact\":" exact ",\"majorFaults\":0,\"peakRssBytes\":null}"
+/* The same, with memory at the ends and a heap that grew. */
+#define MEMORY(threads, before, after, heap)                                                  \
+        THREADS(threads, "0", "0") TIMES("50000000", "0", "0", "true")                        \
+        ",\"switches\":0,\"readBytes\":0,\"writeBytes\":0,\"writeExact\":true,"                \
+        "\"majorFaults\":0,\"peakRssBytes\":null,\"rssBeforeBytes\":" before                   \
+        ",\"rssBytes\":" after ",\"heapGrowthBytes\":" heap "}"
 #define ROW(key, more, accounts)                                                              \
         "{\"key\":\"" key "\",\"process\":\"" key "\"" more                                    \
         ",\"weight\":0.5,\"accounts\":[" accounts "]}"

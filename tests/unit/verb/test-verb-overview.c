@@ -18,8 +18,8 @@ START_TEST(an_interval_begins_with_the_answer) {
                "cron       2 gone    -    -     -        -      -       -        0        -\n"
                "postgres        5    0 0.00 ~0.27      0.9 717KiB ~822MiB        0        -\n"
                "\n"
-               "~ approximate: IO by delay accounting since Linux 6.12, WRITE in whole "
-               "pages\n"
+               "~ approximate: IO by delay accounting since Linux 6.12, WRITE above "
+               "the disks\n"
                "3 more groups (--limit 0); " WAYS,
                "");
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"overview\":true,\"rows\":false"));
@@ -55,7 +55,7 @@ START_TEST(a_terminal_gets_what_fits) {
                 "\n"
                 "TIME: \u2588 running, \u2593 waiting for a CPU, \u2592 storage, \u2591 blocked, "
                 "\u00b7 asleep\n"
-                "~ approximate: IO by delay accounting since Linux 6.12, WRITE in whole pages\n"
+                "~ approximate: IO by delay accounting since Linux 6.12, WRITE above the disks\n"
                 "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, "
                 "--sections\n",
                 "");
@@ -90,8 +90,8 @@ START_TEST(a_terminal_gets_what_fits) {
                 "\n"
                 "TIME: \u2588 running, \u2593 waiting for a CPU, \u2592 storage, \u2591 blocked, "
                 "\u00b7 asleep\n"
-                "~ approximate: IO by delay accounting since Linux 6.12, WRITE in whole "
-                "pages\n"
+                "~ approximate: IO by delay accounting since Linux 6.12, WRITE above "
+                "the disks\n"
                 "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, "
                 "--sections\n",
                 "");
@@ -259,6 +259,73 @@ START_TEST(columns_of_the_overview_can_be_chosen) {
 }
 END_TEST
 
+// clang-format off
+static const Exchange memory[] = { {
+        REPLIES(PAIR_HEAD
+                OVERVIEW(ROW("leaky", "", MEMORY("1", "104857600", "138412032", "33554432")) ","
+                         ROW("shrinks", "", MEMORY("1", "104857600", "52428800", "0")) ","
+                         ROW("little", "", MEMORY("1", "10485760", "17825792", "0")) ","
+                         ROW("large", "", MEMORY("1", "1073741824", "1090519040", "0")) ","
+                         ROW("heap", "", MEMORY("1", "104857600", "104857600", "10485760")) ","
+                         ROW("born", "", MEMORY("1", "null", "12582912", "null")) ","
+                         ROW("ended", "", MEMORY("0", "12582912", "null", "null")) ","
+                         ROW("unread", "", MEMORY("1", "null", "null", "null"))) LAST),
+} };
+static const Exchange claims[] = { {
+        REPLIES(PAIR_HEAD
+                OVERVIEW(ROW("maps", "", THREADS("5", "0", "0") TIMES("0", "1000", "0", "true")
+                         ",\"switches\":9,\"readBytes\":0,\"writeBytes\":8619294720,"
+                         "\"writeExact\":false,\"writeAtMostBytes\":73400320,\"majorFaults\":0,"
+                         "\"peakRssBytes\":null}")) LAST),
+} };
+// clang-format on
+
+/* By 5 % of itself and 8 MiB; where nobody's did there is no column. */
+START_TEST(memory_that_changed_by_much_has_a_column) {
+        begin(memory, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_msg(
+                strstr(ctl.out,
+                       "\n\n"
+                       "GROUP   THREADS  CPU WAIT IO SWITCH/S READ/S WRITE/S           RSS "
+                       "MAJFLT/S PEAK-RSS\n"
+                       "leaky         1 0.01    0  0        0      0       0 100MiB\u2192132MiB "
+                       "       0        -\n"
+                       "shrinks       1 0.01    0  0        0      0       0  100MiB\u219250MiB "
+                       "       0        -\n"
+                       "little        1 0.01    0  0        0      0       0             - "
+                       "       0        -\n"
+                       "large         1 0.01    0  0        0      0       0             - "
+                       "       0        -\n"
+                       "heap          1 0.01    0  0        0      0       0   heap +10MiB "
+                       "       0        -\n"
+                       "born          1 0.01    0  0        0      0       0       0\u219212MiB "
+                       "       0        -\n"
+                       "ended         0 0.01    0  0        0      0       0       12MiB\u21920 "
+                       "       0        -\n"
+                       "unread        1 0.01    0  0        0      0       0             - "
+                       "       0        -\n"),
+                "%s", ctl.out);
+        CTL_RUN(&ctl, "compare", "a", "b", "--columns", "rss");
+        ck_assert_msg(strstr(ctl.out, "\nlarge          1.0GiB\n"), "%s", ctl.out);
+        ck_assert_msg(strstr(ctl.out, "\nlittle    10MiB\u219217MiB\n"), "%s", ctl.out);
+        end();
+        begin(interval, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_ptr_null(strstr(ctl.out, " RSS"));
+        end();
+}
+END_TEST
+
+START_TEST(more_than_the_disks_moved_is_what_calls_were_handed) {
+        begin(claims, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--columns", "write");
+        ck_assert_msg(strstr(ctl.out, "GROUP WRITE/S\nmaps  ~7.0MiB\n"), "%s", ctl.out);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "~ approximate: WRITE above the disks\n"));
+        end();
+}
+END_TEST
+
 START_TEST(what_fits_is_not_paged) {
         char last[64] = "";
 
@@ -373,6 +440,8 @@ int main(void) {
         tcase_add_test(kinds, the_bar_has_letters_in_other_locales);
         tcase_add_test(kinds, rows_come_when_they_are_asked_for);
         tcase_add_test(kinds, columns_of_the_overview_can_be_chosen);
+        tcase_add_test(kinds, memory_that_changed_by_much_has_a_column);
+        tcase_add_test(kinds, more_than_the_disks_moved_is_what_calls_were_handed);
         tcase_add_test(kinds, what_fits_is_not_paged);
         tcase_add_test(kinds, rows_of_an_interval_are_about_the_work);
         tcase_add_test(kinds, columns_of_two_sides_are_refused_of_an_interval);

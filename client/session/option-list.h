@@ -66,6 +66,9 @@
           "The same as --smaps=none")                                                           \
         O(NO_HEAP, "no-heap", 0, NONE, "", GIVEN,                                               \
           "Do not read the counters of jemalloc, which are in the memory of processes")         \
+        O(REASONS, "reasons", 0, REQUIRED, "WHETHER", VALUE(reasons),                           \
+          "Whether waits are counted by reason from this capture on, for as long as "           \
+          "ctprofd.conf(5) says, there 1h: yes (default) or no")                                \
         O(BACKEND, "backend", 0, REQUIRED, "HOW", VALUE(backend),                               \
           "Read threads through BPF (bpf), from files (procfs), or auto: through BPF where "    \
           "that works (default: ctprofd.conf(5), there auto)")                                    \

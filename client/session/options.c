@@ -105,6 +105,14 @@ static int take_backend(Taking *taking) {
                       taking->quoted);
 }
 
+static int take_reasons(Taking *taking) {
+        taking->options->reasons = strcmp(taking->value, "yes") == 0;
+        if (taking->options->reasons || strcmp(taking->value, "no") == 0)
+                return 0;
+        return refuse(taking->complaint, "--reasons=%s does not say whether: it is yes or no.",
+                      taking->quoted);
+}
+
 /* Seconds with up to nine decimals. */
 static bool parse_seconds(const char *text, uint64_t *ret_ns) {
         const char *point = strchr(text, '.');

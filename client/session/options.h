@@ -57,6 +57,7 @@ typedef struct Options {
         const char *output_path;
         SmapsMode smaps;       /* when it was given */
         BackendChoice backend; /* likewise */
+        bool reasons;          /* likewise */
         uint64_t since_realtime_ns, until_realtime_ns;
         Format format;
 

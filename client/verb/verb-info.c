@@ -133,10 +133,21 @@ static void append_since(Buffer *line, json_object *head, json_object *since) {
         buffer_append_text(line, when);
 }
 
+static int print_counted(const Lines *lines, const char *label, json_object *head,
+                         const char *since_key) {
+        json_object *since = cell_member(head, since_key);
+        _cleanup_(buffer_done) Buffer line = {};
+
+        if (!since)
+                return 0;
+        buffer_append_text(&line, "counted since ");
+        append_since(&line, head, since);
+        return lines_print_buffer(lines, label, &line);
+}
+
 static int print_ledger(const Lines *lines, json_object *head, json_object *ledger) {
         json_object *since = cell_member(head, "ledgerSinceBoottimeNs");
-        json_object *waits = cell_member(head, "waitsSinceBoottimeNs");
-        _cleanup_(buffer_done) Buffer ended = {}, waited = {};
+        _cleanup_(buffer_done) Buffer ended = {};
         const char *between = ": ";
         int r = 0;
 
@@ -159,11 +170,9 @@ static int print_ledger(const Lines *lines, json_object *head, json_object *ledg
                 }
                 r = lines_print_buffer(lines, "ledger", &ended);
         }
-        if (r < 0 || !waits)
-                return r;
-        buffer_append_text(&waited, "counted since ");
-        append_since(&waited, head, waits);
-        return lines_print_buffer(lines, "waits", &waited);
+        if (r == 0)
+                r = print_counted(lines, "waits", head, "waitsSinceBoottimeNs");
+        return r == 0 ? print_counted(lines, "reasons", head, "reasonsSinceBoottimeNs") : r;
 }
 
 /* The host context: every member is printed under its path. */

@@ -87,6 +87,40 @@ static int print_backend(const Lines *lines, json_object *backend) {
         return lines_print_buffer(lines, "backend", &line);
 }
 
+/*
+ * "waits have been counted by reason for 12min, and are for 48min more; it costs 0.10 % of one CPU,
+ * by the host's 3500000 switches since then"
+ */
+static int print_reasons(const Lines *lines, json_object *reasons) {
+        uint64_t for_ns = json_object_get_uint64(cell_member(reasons, "forNs"));
+        uint64_t cost_ns = json_object_get_uint64(cell_member(reasons, "costNs"));
+        json_object *left = cell_member(reasons, "leftNs");
+        _cleanup_(buffer_done) Buffer line = {};
+        char text[WHEN_CHARS];
+
+        if (!reasons)
+                return 0; /* of an earlier ctprofd, or without programs that could */
+        if (!json_object_get_boolean(cell_member(reasons, "counted"))) {
+                buffer_append_text(&line, "not counted now; a capture switches that on, unless it "
+                                          "has --reasons=no");
+                return lines_print_buffer(lines, "reasons", &line);
+        }
+        when_format_span(for_ns, text);
+        buffer_append_format(&line, "waits have been counted by reason for %s", text);
+        if (left) {
+                when_format_span(json_object_get_uint64(left), text);
+                buffer_append_format(&line, ", and are for %s more", text);
+        } else
+                buffer_append_text(&line, ", and nothing ends that");
+        if (for_ns > 0 && cell_member(reasons, "switches")) {
+                buffer_append_format(&line, "; it costs %.2f %% of one CPU, by the host's ",
+                                     100.0 * (double) cost_ns / (double) for_ns);
+                cell_append_number(&line, cell_member(reasons, "switches"), QUANTITY_LADDER_NONE);
+                buffer_append_text(&line, " switches since then");
+        }
+        return lines_print_buffer(lines, "reasons", &line);
+}
+
 /* A budget of 0 means no limit. */
 static void append_budget(Buffer *line, json_object *bytes, const char *none) {
         if (json_object_get_uint64(bytes) == 0)
@@ -263,6 +297,9 @@ static int print_status(Session *session, json_object *reply) {
         if (r < 0)
                 return complain_errno(r, "print the result");
         r = print_backend(&lines, cell_member(reply, "backend"));
+        if (r < 0)
+                return complain_errno(r, "print the result");
+        r = print_reasons(&lines, cell_member(reply, "reasons"));
         if (r < 0)
                 return complain_errno(r, "print the result");
         r = print_spool(&lines, cell_member(reply, "spool"));

@@ -29,7 +29,8 @@
           "Take a snapshot of every thread of the host",                                           \
           NULL, 0, 0,                                                                              \
           OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(SMAPS) | OPTION_BIT(NO_SMAPS) |       \
-          OPTION_BIT(NO_HEAP) | OPTION_BIT(BACKEND) | OPTION_BIT(OUTPUT) | OPTION_BIT(VERBOSE), 0) \
+          OPTION_BIT(NO_HEAP) | OPTION_BIT(REASONS) | OPTION_BIT(BACKEND) | OPTION_BIT(OUTPUT) |   \
+          OPTION_BIT(VERBOSE), 0)                                                                  \
         V(list, "list", "",                                                                        \
           "List the snapshots of the spool, newest first",                                         \
           NULL, 0, 0, OPTION_BIT(SINCE) | OPTION_BIT(UNTIL), 0)                                    \
@@ -45,8 +46,8 @@
         V(run, "run", "-- COMMAND...",                                                             \
           "Capture, run COMMAND, capture again, and compare",                                      \
           "a command", 1, VERB_ANY_ARGUMENTS,                                                      \
-          OPTION_BIT(TAG) | OPTION_BIT(NO_HEAP) | OPTION_BIT(BACKEND) | OPTION_PAIR_BITS |         \
-          OPTION_VIEW_BITS,                                                                        \
+          OPTION_BIT(TAG) | OPTION_BIT(NO_HEAP) | OPTION_BIT(REASONS) | OPTION_BIT(BACKEND) |      \
+          OPTION_PAIR_BITS | OPTION_VIEW_BITS,                                                     \
           VERB_VIEW_FORMATS)                                                                       \
         V(info, "info", "SNAPSHOT",                                                                \
           "Show where a snapshot comes from and how complete it is",                               \

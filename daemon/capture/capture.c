@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -24,6 +25,7 @@
 #include "kernel/cgroupfs/cgroup-v1.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/host-context.h"
+#include "kernel/procfs/host-cpu.h"
 #include "kernel/procfs/procfs.h"
 #include "kernel/procfs/sched-ext.h"
 #include "kernel/text/pressure.h"
@@ -40,6 +42,7 @@ typedef struct Capture {
         CaptureHost host;
         const Backend *backend;
         TaskObjects ledger_objects; /* borrowed, as the ledger wants them */
+        bool lost_reasons;          /* their account was switched off while threads were read */
         CgroupSet cgroups;
         Tally tally;
         RollupBudget smaps;
@@ -260,6 +263,9 @@ static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_
                 .ledger = capture->host.ledger,
                 .no_ledger = capture->options->no_tasks,
                 .no_exits = capture->options->no_exits,
+                .no_reasons = capture->options->no_reasons,
+                .reason_epoch = capture->host.reason_epoch,
+                .lost_reasons = capture->lost_reasons,
                 .hears_exits = capture->options->hears_exits,
                 .is_trial = is_trial,
                 .cgroup_mount = capture->cgroup_mount,
@@ -292,6 +298,53 @@ static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_
         return r;
 }
 
+/* So that the time of others does not end in the middle of a capture. */
+#define REASONS_LEAST_NS (10 * NSEC_PER_SEC)
+
+/* Before threads are read, so that what they do until the next capture has its reasons. */
+static int count_reasons(Capture *capture) {
+        const CaptureOptions *options = capture->options;
+        ReasonState state = {};
+        uint64_t n_switches = 0;
+        int r;
+
+        if (!options->tasks || capture->backend != &bpf_backend)
+                return 0;
+        (void) host_cpu_count_switches(options->proc_fd, &n_switches);
+        if (options->reasons_ns > 0)
+                r = reasons_start(options->tasks, options->reasons_ns, n_switches);
+        else
+                r = reasons_prolong(options->tasks, REASONS_LEAST_NS);
+        if (r == 0)
+                r = reasons_look(options->tasks, &state);
+        if (r == 0 && state.is_on)
+                capture->host.reason_epoch = state.epoch;
+        return r == -ENOMEM ? r : 0;
+}
+
+/* What was counted stands in the rows, but is of no use without what the head says of it. */
+static void describe_reasons(Capture *capture, Head *head) {
+        const CaptureOptions *options = capture->options;
+        uint64_t epoch = capture->host.reason_epoch;
+        const LedgerControl *control;
+        ReasonState state = {};
+
+        if (epoch == 0 || !capture->host.ledger)
+                return;
+        capture->lost_reasons =
+                reasons_look(options->tasks, &state) != 0 || !state.is_on || state.epoch != epoch;
+        if (capture->lost_reasons)
+                return;
+        control = ledger_control(capture->host.ledger);
+        head->has_reasons_since = true;
+        head->reasons_since_boottime_ns = state.since_boottime_ns;
+        /* Of these programs, and among their epochs. */
+        for (size_t i = 0; i < sizeof(control->id) / 2; i++)
+                (void) snprintf(head->reasons_id + 2 * i, 3, "%02x", control->id[i]);
+        (void) snprintf(head->reasons_id + sizeof(control->id), sizeof(control->id) + 1,
+                        "%016" PRIx64, epoch);
+}
+
 static Span find_living(const void *cgroups, uint64_t id) {
         const CgroupEntry *entry = cgroup_set_find(cgroups, id);
 
@@ -306,6 +359,7 @@ static int write_dead(Capture *capture, Head *head) {
         int r;
 
         dead_rows_describe(ledger, head);
+        describe_reasons(capture, head);
         if (!ledger_is_read(ledger))
                 return 0;
         r = dead_rows_write(ledger, &capture->host.gates, living, &capture->cgroups,
@@ -356,6 +410,8 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
                                      &capture.tally);
         if (r == 0)
                 r = host_record_write(&capture.record, capture.writer);
+        if (r == 0 && only == 0)
+                r = count_reasons(&capture);
         if (r != 0)
                 return r;
         walk.backend = capture.backend;

@@ -27,12 +27,14 @@
 #include "capture/pace.h"
 #include "capture/scene/capture-system.h"
 #include "kernel/bpf/task-object.h"
+#include "kernel/bpf/ledger.h"
 #include "metric/smaps-mode.h"
 #include "snapshot/head.h"
 #include "snapshot/snapshot-writer.h"
 #include "snapshot/source.h"
 
 #define CAPTURE_DEFAULT_WORKERS 2
+#define CAPTURE_REASONS_ALWAYS REASONS_FOREVER
 
 typedef struct CaptureOptions {
         int proc_fd, sys_fd; /* borrowed; @sys_fd may be negative */
@@ -43,7 +45,13 @@ typedef struct CaptureOptions {
         int exits_fd;
         bool hears_exits;     /* of a probe: there is a listener */
         const char *no_exits; /* why there are no such rows, where there should be; or NULL */
-        pid_t main_pid;       /* whose children are jobs of ctprof; 0: not known */
+        /*
+         * The account of waits by reason is on for this time from here on; 0: it is not switched
+         * on. CAPTURE_REASONS_ALWAYS: nothing ends it.
+         */
+        uint64_t reasons_ns;
+        const char *no_reasons; /* why it is not switched on; NULL: it is */
+        pid_t main_pid;         /* whose children are jobs of ctprof; 0: not known */
         const CaptureSystem *system;
         /* Worker threads; 0: everything is read by the calling thread. */
         unsigned n_workers;

@@ -359,6 +359,37 @@ static void judge_waits(const SourceReport *report, Source *source) {
                 judge_absent_program(report, "WaitAccounting", source);
 }
 
+static void judge_reasons(const SourceReport *report, Source *source) {
+        uint64_t n_lost;
+
+        if (!report->ledger || ledger_control(report->ledger)->waits_since_ns == 0) {
+                judge_absent_program(report, "WaitAccounting", source);
+                return;
+        }
+        if (report->is_trial) {
+                source_set(source, SOURCE_STATE_OK, "%s", "");
+                return;
+        }
+        if (report->lost_reasons) {
+                source_set(source, SOURCE_STATE_UNAVAILABLE,
+                           "the account of waits by reason was switched off during the capture");
+                return;
+        }
+        if (report->reason_epoch == 0) {
+                if (report->no_reasons)
+                        source_set(source, SOURCE_STATE_NOT_REQUESTED, "%s", report->no_reasons);
+                else
+                        source_set(source, SOURCE_STATE_UNAVAILABLE,
+                                   "the account of waits by reason could not be switched on");
+                return;
+        }
+        n_lost = ledger_control(report->ledger)->reasons.n_lost;
+        if (n_lost > 0)
+                source_set(source, SOURCE_STATE_PARTIAL,
+                           "the kernel had no memory to note the beginning of %" PRIu64 " waits",
+                           n_lost);
+}
+
 void source_report_write(const SourceReport *report, SourceTable *ret) {
         Source *sources = ret->sources;
 
@@ -375,5 +406,6 @@ void source_report_write(const SourceReport *report, SourceTable *ret) {
         judge_host_parts(report, sources);
         judge_exits(report, &sources[SOURCE_EXITS]);
         judge_waits(report, &sources[SOURCE_WAITS]);
+        judge_reasons(report, &sources[SOURCE_REASONS]);
         heap_explain(report->heap, &sources[SOURCE_JEMALLOC]);
 }

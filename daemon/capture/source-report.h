@@ -21,14 +21,17 @@ typedef struct SourceReport {
         const Tally *tally; /* of everything: threads, cgroups and host */
         const RollupBudget *smaps;
         const Heap *heap;
-        const Ledger *ledger;  /* NULL: programs count neither exits nor waits */
-        const char *no_ledger; /* why not; NULL: nobody asked for it */
-        const char *no_exits;  /* why the listener told none; NULL: nobody asked it */
-        bool hears_exits;      /* of a trial: the listener would tell them */
-        bool is_trial;         /* the ledger was not to be read */
-        int cgroup_mount;      /* 0, CGROUPFS_E_NO_MOUNT, CGROUPFS_E_DENIED, -errno */
-        const char *cgroup_v1; /* of cgroup_v1_read() */
-        int sched_ext;         /* of sched_ext_read() */
+        const Ledger *ledger;   /* NULL: programs count neither exits nor waits */
+        const char *no_ledger;  /* why not; NULL: nobody asked for it */
+        const char *no_exits;   /* why the listener told none; NULL: nobody asked it */
+        uint64_t reason_epoch;  /* of the account of waits by reason; 0: it was off */
+        bool lost_reasons;      /* it was switched off meanwhile */
+        const char *no_reasons; /* why it was not switched on; NULL: it was to be */
+        bool hears_exits;       /* of a trial: the listener would tell them */
+        bool is_trial;          /* the ledger was not to be read */
+        int cgroup_mount;       /* 0, CGROUPFS_E_NO_MOUNT, CGROUPFS_E_DENIED, -errno */
+        const char *cgroup_v1;  /* of cgroup_v1_read() */
+        int sched_ext;          /* of sched_ext_read() */
         const HostRecord *record;
 } SourceReport;
 

@@ -45,6 +45,8 @@
           EXIT_CHOICE_AUTO, EXIT_CHOICE_OFF, EXIT_CHOICE_AUTO)                                     \
         S(WAIT_ACCOUNTING, "Capture", "WaitAccounting", ACCOUNTING,                                \
           0, 1, 1)                                                                                 \
+        S(WAIT_REASONS, "Capture", "WaitReasons", STAY,                                            \
+          0, QUANTITY_INFINITY, LIMIT_REASONS_NS)                                                  \
         S(SMAPS, "Capture", "Smaps", SMAPS_MODE,                                                   \
           SMAPS_MODE_NONE, SMAPS_MODE_ALL, SMAPS_MODE_SMALL)                                       \
         S(SMAPS_MAX_RSS, "Capture", "SmapsMaxRss", SIZE,                                           \

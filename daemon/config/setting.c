@@ -81,6 +81,22 @@ static void format_accounting(uint64_t value, char ret[static QUANTITY_TEXT_BYTE
         (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", value ? "auto" : "off");
 }
 
+/* What makes no sense as a time has a word. */
+static bool parse_stay(Span text, uint64_t *ret) {
+        if (span_is(text, "off") || span_is(text, "always")) {
+                *ret = span_is(text, "off") ? 0 : QUANTITY_INFINITY;
+                return true;
+        }
+        return quantity_parse_time(text, ret);
+}
+
+static void format_stay(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
+        if (value == 0 || value == QUANTITY_INFINITY)
+                (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", value == 0 ? "off" : "always");
+        else
+                quantity_format_time(value, ret);
+}
+
 static void format_count(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
         (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%" PRIu64, value);
 }
@@ -98,6 +114,7 @@ static const struct {
         [SETTING_BACKEND_CHOICE] = { parse_backend, format_backend, "auto, procfs or bpf" },
         [SETTING_EXIT_CHOICE] = { parse_exits, format_exits, "auto, bpf, taskstats or off" },
         [SETTING_ACCOUNTING] = { parse_accounting, format_accounting, "auto or off" },
+        [SETTING_STAY] = { parse_stay, format_stay, "always, off or a time like 1h" },
         [SETTING_SMAPS_MODE] = { parse_smaps_mode, format_smaps_mode, "all, small or none" },
 };
 

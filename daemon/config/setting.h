@@ -22,6 +22,7 @@ typedef enum SettingType {
         SETTING_BACKEND_CHOICE,
         SETTING_EXIT_CHOICE, /* an ExitChoice */
         SETTING_ACCOUNTING,  /* 0: off, 1: auto */
+        SETTING_STAY,        /* a time; 0: off, QUANTITY_INFINITY: always */
 } SettingType;
 
 typedef struct Setting {

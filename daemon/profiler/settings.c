@@ -110,6 +110,7 @@ DeskSettings settings_of_service(const Config *config, int spool_fd) {
         settings.backend = (BackendChoice) config_get(config, SETTING_BACKEND);
         settings.exits = (ExitChoice) config_get(config, SETTING_EXIT_ACCOUNTING);
         settings.counts_waits = config_get(config, SETTING_WAIT_ACCOUNTING) != 0;
+        settings.reasons_ns = config_get(config, SETTING_WAIT_REASONS);
         settings.smaps = (SmapsMode) config_get(config, SETTING_SMAPS);
         settings.smaps_max_rss_bytes = config_get(config, SETTING_SMAPS_MAX_RSS);
         settings.smaps_max_processes = config_get(config, SETTING_SMAPS_MAX_PROCESSES);

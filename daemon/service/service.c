@@ -14,6 +14,7 @@
 #include "service/method/memory-aid.h"
 #include "service/method/method.h"
 #include "service/method/survey.h"
+#include "service/method/task-aid.h"
 
 struct Service {
         Desk desk;
@@ -311,12 +312,15 @@ int service_configure(Service *service, const DeskSettings *settings) {
                 loading_reconsider(&service->desk);
         if (r == 0)
                 listening_reconsider(&service->desk);
+        if (r == 0)
+                task_aid_limit_reasons(&service->desk);
         return r;
 }
 
 void service_load_programs(Service *service) {
         loading_start(&service->desk);
         listening_begin(&service->desk);
+        task_aid_limit_reasons(&service->desk);
 }
 
 bool service_is_loading(const Service *service) {

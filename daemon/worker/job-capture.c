@@ -43,6 +43,8 @@ typedef struct CaptureParameters {
         int exits;             /* owned: the file that came from there, or negative */
         bool hears_exits;      /* of a probe */
         const char *no_exits;  /* why there is no such file; NULL: nobody was to tell */
+        uint64_t reasons_ns;
+        const char *no_reasons;
         uid_t uid;
         json_object *self_pids;
 } CaptureParameters;
@@ -298,6 +300,8 @@ static CaptureOptions recording_options(Recording *recording) {
                 .exits_fd = recording->parameters->exits,
                 .hears_exits = recording->parameters->hears_exits,
                 .no_exits = recording->parameters->no_exits,
+                .reasons_ns = recording->parameters->reasons_ns,
+                .no_reasons = recording->parameters->no_reasons,
                 .main_pid = recording->main_pid,
                 .heap_cache_fd = recording->parameters->heap_cache,
                 .open_memory = recording_open_memory,
@@ -467,6 +471,10 @@ static int work_capture(Work *work) {
                 { JOB_KEY_EXIT_LINE, PARAMETER_DESCRIPTOR, false,
                   offsetof(CaptureParameters, exit_line) },
                 { JOB_KEY_NO_EXITS, PARAMETER_TEXT, false, offsetof(CaptureParameters, no_exits) },
+                { JOB_KEY_REASONS_NS, PARAMETER_U64, false,
+                  offsetof(CaptureParameters, reasons_ns) },
+                { JOB_KEY_NO_REASONS, PARAMETER_TEXT, false,
+                  offsetof(CaptureParameters, no_reasons) },
                 { JOB_KEY_ANONYMOUS, PARAMETER_BOOL, false,
                   offsetof(CaptureParameters, anonymous) },
                 { JOB_KEY_UID, PARAMETER_UID, true, offsetof(CaptureParameters, uid) },

@@ -114,13 +114,15 @@
  * of its descriptors; an order has a descriptor under each name (kernel/bpf/task-object.h).
  */
 #define JOB_KEY_TASKS "tasks"
-#define JOB_KEY_REASON "reason"      /* why not all of it is there */
-#define JOB_KEY_NO_TASKS "noTasks"   /* the same, in the order of a capture */
-#define JOB_KEY_LEDGER "ledger"      /* load what keeps the ledger of the dead */
-#define JOB_KEY_FORCED "forced"      /* bool: a fold, however empty the tables are */
-#define JOB_KEY_EXIT_LINE "exitLine" /* descriptor: who hears exits tells of them there */
-#define JOB_KEY_NO_EXITS "noExits"   /* why there is no such line, where there should be one */
-#define JOB_KEY_WAITS "waits"        /* load what counts waits */
+#define JOB_KEY_REASON "reason"        /* why not all of it is there */
+#define JOB_KEY_NO_TASKS "noTasks"     /* the same, in the order of a capture */
+#define JOB_KEY_LEDGER "ledger"        /* load what keeps the ledger of the dead */
+#define JOB_KEY_FORCED "forced"        /* bool: a fold, however empty the tables are */
+#define JOB_KEY_EXIT_LINE "exitLine"   /* descriptor: who hears exits tells of them there */
+#define JOB_KEY_NO_EXITS "noExits"     /* why there is no such line, where there should be one */
+#define JOB_KEY_WAITS "waits"          /* load what counts waits */
+#define JOB_KEY_REASONS_NS "reasonsNs" /* so long waits are counted by reason from now on */
+#define JOB_KEY_NO_REASONS "noReasons" /* why they are not switched on */
 #define JOB_KEY_SELF_PIDS "selfPids"
 #define JOB_KEY_OWN_PROCESSES "ownProcesses"
 #define JOB_KEY_ROTATED "rotated" /* names that had to make room */

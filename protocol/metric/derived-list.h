@@ -16,6 +16,12 @@
           DERIVED_INPUTS(METRIC_##family##_delay_total_ns, METRIC_##family##_delay_count),         \
           "Average " noun)
 
+#define DERIVED_WAIT_AVERAGE(reason, text, D)                                                      \
+        D(avg_##reason##_wait_ns, NS, WAITS, QUOTIENT,                                             \
+          DERIVED_INPUTS(METRIC_##reason##_wait_ns, METRIC_##reason##_wait_count),                 \
+          "Average wait " text)
+#define DERIVED_WAIT_INPUT(reason, text, ...) METRIC_##reason##_wait_ns,
+
 #define DERIVED(D)                                                                                 \
         D(affine_success_ratio, RATIO, DERIVED, QUOTIENT,                                          \
           DERIVED_INPUTS(METRIC_nr_wakeups_affine, METRIC_nr_wakeups_affine_attempts),             \
@@ -57,5 +63,16 @@
                          METRIC_wpcopy_delay_total_ns, METRIC_irq_delay_total_ns,                  \
                          METRIC_swapin_delay_total_ns, METRIC_thrashing_delay_total_ns),           \
           "All delays together; of swapin and thrashing, which overlap, only the larger; block "   \
-          "I/O is " METRIC_TEXT_OF_BLKIO_DEFECT)
+          "I/O is " METRIC_TEXT_OF_BLKIO_DEFECT)                                                   \
+        D(avg_storage_wait_ns, NS, WAITS, QUOTIENT,                                                \
+          DERIVED_INPUTS(METRIC_storage_wait_ns, METRIC_storage_wait_count),                       \
+          "Average uninterruptible wait for storage")                                              \
+        D(avg_uninterruptible_wait_ns, NS, WAITS, QUOTIENT,                                        \
+          DERIVED_INPUTS(METRIC_uninterruptible_ns, METRIC_uninterruptible_count),                 \
+          "Average other uninterruptible wait")                                                    \
+        WAIT_REASONS(DERIVED_WAIT_AVERAGE, D)                                                      \
+        D(off_cpu_ns, NS, WAITS, SUM,                                                              \
+          DERIVED_INPUTS(METRIC_wait_time_ns, METRIC_storage_wait_ns, METRIC_uninterruptible_ns,   \
+                         WAIT_REASONS_APART(DERIVED_WAIT_INPUT)),                                  \
+          "Time off the CPU: waiting for one, and all waits")
 // clang-format on

@@ -13,6 +13,14 @@
  * it, kernel options it needs, the source whose state explains its absence (source-list.h), text.
  */
 
+#include "metric/reason-list.h"
+
+/* A pair for each reason to wait. */
+#define METRIC_ROWS_OF_REASON(reason, text, M)                                         \
+        M(reason##_wait_ns, MonotonicNs, SumNs, WAITS, ANY, REASONS, "", "Time " text) \
+        M(reason##_wait_count, MonotonicCount, SumCount, WAITS, ANY, REASONS, "",      \
+          "Number of waits " text)
+
 /* Of the metrics in the first row of kernel-defect.h. */
 #define METRIC_TEXT_OF_BLKIO_DEFECT                                                             \
         "approximate on kernels from 6.12, which often begin such a wait at the wrong time or " \
@@ -229,5 +237,12 @@
         M(uninterruptible_ns,          MonotonicNs,       SumNs,         PRIMARY,              ANY,         WAITS, "", \
           "Time in other uninterruptible waits: locks in the kernel, memory reclaim, network file systems; counted like storage_wait_ns, and not part of it") \
         M(uninterruptible_count,       MonotonicCount,    SumCount,      PRIMARY,              ANY,         WAITS, "", \
-          "Number of other uninterruptible waits, one in progress included")
+          "Number of other uninterruptible waits, one in progress included") \
+        WAIT_REASONS(METRIC_ROWS_OF_REASON, M) \
+        M(other_wait_call,             OrdinalU32,        RangeU32,      WAITS,                ANY,         REASONS, "", \
+          "Number of the system call in which the thread last waited for an other reason; 4294967295: it was a 32-bit program's") \
+        M(off_cpu_max_ns,              PeakNs,            MaxPeak,       WAITS,                ANY,         REASONS, "", \
+          "Longest single wait of any reason, uninterruptible ones included, from leaving the CPU to the wake-up") \
+        M(off_cpu_min_ns,              FloorNs,           MinFloor,      WAITS,                ANY,         REASONS, "", \
+          "Shortest such wait; 0: none yet")
 // clang-format on

@@ -155,7 +155,7 @@ const char *name_nearest(Span name, const char *const *names, size_t n_names) {
 }
 
 bool metric_is_momentary(MetricId id) {
-        return id == METRIC_processor || id == METRIC_state;
+        return id == METRIC_processor || id == METRIC_state || id == METRIC_other_wait_call;
 }
 
 const char *metric_nearest_name(Span name) {

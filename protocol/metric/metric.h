@@ -13,6 +13,7 @@
 #include "metric/derived-list.h"
 #include "metric/metric-list.h"
 #include "metric/metric-type.h"
+#include "metric/reason-list.h"
 #include "metric/source-list.h"
 
 /* The proof that a row must pass to compile. */
@@ -35,6 +36,8 @@ typedef enum DerivedId { DERIVED(DERIVED_ID) _DERIVED_MAX } DerivedId;
           "what threads waited for, from taskstats, and high-water marks of memory")               \
         S(TASKSTATS_ACCOUNTING, "taskstats-accounting", 0,                                         \
           "more of taskstats that repeats other sections; shown only when it is named")            \
+        S(WAITS,                "waits",                1,                                         \
+          "what threads waited for by reason, counted while somebody measures")                    \
         S(DERIVED,              "derived",              1,                                         \
           "quotients and differences of the values of a group")
 
@@ -54,10 +57,11 @@ typedef enum DerivedFormula {
         DERIVED_FORMULA_QUOTIENT,   /* a / b */
         DERIVED_FORMULA_SHARE,      /* a / (a + b) */
         DERIVED_FORMULA_DIFFERENCE, /* a - b, signed */
+        DERIVED_FORMULA_SUM,        /* of all inputs */
         DERIVED_FORMULA_OFFCPU,     /* sum of all but the last two, plus the larger of these */
 } DerivedFormula;
 
-#define DERIVED_MAX_INPUTS 8
+#define DERIVED_MAX_INPUTS 24
 
 typedef struct Metric {
         const char *name;
@@ -101,6 +105,12 @@ static inline bool metric_is_cumulative(MetricId id) {
  */
 static inline bool metric_is_work(MetricId id) {
         return metric_is_cumulative(id) && id != METRIC_thread_count;
+}
+
+/* It adds counters up, so it has a rate as they have. */
+static inline bool derived_is_sum(DerivedId id) {
+        return derived_table[id].formula == DERIVED_FORMULA_SUM ||
+               derived_table[id].formula == DERIVED_FORMULA_OFFCPU;
 }
 
 /* _METRIC_MAX, _DERIVED_MAX, _METRIC_SECTION_MAX, _SOURCE_MAX when there is none of that name. */

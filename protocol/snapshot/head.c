@@ -79,6 +79,9 @@ static const HeadMember members[] = {
         MEMBER("ledgerId",         ID,   END,   ledger_id,         ALWAYS),
         MEMBER("ledgerSinceBoottimeNs", U64, END, ledger_since_boottime_ns, IF(has_ledger_since)),
         MEMBER("waitsSinceBoottimeNs", U64, END, waits_since_boottime_ns, IF(has_waits_since)),
+        MEMBER("reasonsId",        ID,   END,   reasons_id,        ALWAYS),
+        MEMBER("reasonsSinceBoottimeNs", U64, END, reasons_since_boottime_ns,
+               IF(has_reasons_since)),
 };
 // clang-format on
 

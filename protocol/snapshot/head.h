@@ -67,8 +67,9 @@ typedef struct Head {
          * subtracted.
          */
         char ledger_id[33]; /* 32 hex digits, random; "" there is none */
-        bool has_ledger_since, has_waits_since;
-        uint64_t ledger_since_boottime_ns, waits_since_boottime_ns;
+        bool has_ledger_since, has_waits_since, has_reasons_since;
+        uint64_t ledger_since_boottime_ns, waits_since_boottime_ns, reasons_since_boottime_ns;
+        char reasons_id[33]; /* likewise, of the epoch of the account of waits by reason */
 
         /*
          * Owned; JSON object with the origin's name, uid, hostName. NULL: the snapshot was captured

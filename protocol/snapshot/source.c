@@ -26,7 +26,8 @@ const char *source_state_name(SourceState state) {
  * what only programs in the kernel can count, which are not to be had everywhere.
  */
 static bool is_optional(SourceId id) {
-        return id == SOURCE_JEMALLOC || id == SOURCE_EXITS || id == SOURCE_WAITS;
+        return id == SOURCE_JEMALLOC || id == SOURCE_EXITS || id == SOURCE_WAITS ||
+               id == SOURCE_REASONS;
 }
 
 /* Neither does a source that was not requested. */

@@ -50,7 +50,11 @@
 #define LIMIT_SMAPS_MAX_RSS_BYTES (256ull * 1024u * 1024u) /* of a process of which it is read */
 #define LIMIT_SMAPS_PROCESSES 64u                          /* of which it is read */
 #define LIMIT_LOADING_THREADS 3000u /* from which on it pays to load programs for one capture */
-#define LIMIT_LOAD_NS (30 * NSEC_PER_SEC) /* of a job that loads programs into the kernel */
+/*
+ * Of a job that loads programs into the kernel. Its verifier takes less than a second for them,
+ * but half a minute on an emulated processor, and only captures that want programs wait for it.
+ */
+#define LIMIT_LOAD_NS (120 * NSEC_PER_SEC)
 #define LIMIT_FOLD_NS (30 * NSEC_PER_SEC) /* of one that folds rows of their tables */
 #define LIMIT_FOLD_JOB_BYTES (256u << 20)
 #define LIMIT_FOLD_FILE_BYTES (128u << 20)         /* what it hands over */
@@ -64,8 +68,9 @@
 #define LIMIT_MEMORY_JOB_BYTES (64ull * 1024u * 1024u) /* RLIMIT_DATA of one */
 #define LIMIT_HEAP_CACHE_BYTES (4ull * 1024u * 1024u)  /* what captures keep of processes */
 #define LIMIT_HEAP_FILES_BYTES (2ull * 1024u * 1024u)  /* and memory jobs of files */
-#define LIMIT_HUNG_PROCESSES 64u            /* in whose memory a job hung, to be left alone */
-#define LIMIT_HEAP_NS (100 * NSEC_PER_MSEC) /* for counters of allocators in one capture */
+#define LIMIT_HUNG_PROCESSES 64u               /* in whose memory a job hung, to be left alone */
+#define LIMIT_REASONS_NS (3600 * NSEC_PER_SEC) /* so long waits have reasons after a capture */
+#define LIMIT_HEAP_NS (100 * NSEC_PER_MSEC)    /* for counters of allocators in one capture */
 #define LIMIT_CAPTURE_NS (600 * NSEC_PER_SEC)
 #define LIMIT_LENT_BYTES (1536ull * 1024u * 1024u) /* files in memory that callers have open */
 #define LIMIT_LENT_BYTES_PER_UID (1024ull * 1024u * 1024u) /* the same of one user */

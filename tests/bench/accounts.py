@@ -3,7 +3,8 @@
 
     accounts.py ROUNDS
 
-A context switch, with a daemon that has loaded its programs and one that keeps neither account, in turn. An exit, with
+A context switch, with a daemon that keeps no account, with one that has loaded its programs, and with one that counts
+waits by reason, in turn; an exit with the last two; and captures of many threads with reasons and without. An exit, with
 an empty ledger, with one whose table is full, and beside a storm of new names, which is measured without a ledger, too.
 What a storm of exits loses while captures follow each other; what a daemon does while nobody asks it anything; and the
 memory of the kernel's tables.
@@ -21,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
 
 # pylint: disable=wrong-import-position
 import ledgers
-from harness import BUILD, Daemon, Skip, temporary
+from harness import BUILD, Daemon, Idle, Skip, temporary
 
 CHURN = BUILD / "tests" / "bench" / "churn"
 SWITCHES = 200_000
@@ -33,16 +34,17 @@ NAMES_RATE = 10_000
 # No owner has all of the table. Strangers are who nobody is.
 OWNERS = (0, 61_001, 61_002, 61_003, 61_004)
 REST_SECONDS = 10
+IDLE_THREADS = 10_000
 
 
 @contextlib.contextmanager
-def daemon(waits, exits):
+def daemon(waits, exits, reasons="no"):
     """One that has loaded what these settings say, and the directory that it lives in."""
     with temporary() as directory:
         settings = directory / "ctprofd.conf"
         settings.write_text(f"[Capture]\nWaitAccounting={waits}\nExitAccounting={exits}\n", encoding="ascii")
         with Daemon(directory, options=("--config", str(settings))) as ctl:
-            if ctl("capture", "--backend", "bpf", "--tag", "a").status != 0:
+            if ctl("capture", "--backend", "bpf", f"--reasons={reasons}", "--tag", "a").status != 0:
                 raise Skip("no programs can be loaded here")
             yield ctl, directory
 
@@ -62,22 +64,49 @@ def churn(*arguments, **options):
     return tuple(map(int, line.split()))
 
 
-def with_and_without(title, kept, rounds, *arguments):
-    """One load beside both daemons in turn: medians of the CPU time that one of its steps takes."""
-    samples = {"without": [], "with": []}
+OFF = {"waits": "off", "exits": "off"}
+WAITS = {"waits": "auto", "exits": "off"}
+BOTH = {"waits": "auto", "exits": "auto"}
+REASONS = {"reasons": "yes"}
+
+
+def in_turn(title, kept, rounds, *arguments):
+    """One load beside several daemons in turn: medians of the CPU time that one of its steps takes, the first as base."""
+    samples = {name: [] for name in kept}
     for _ in range(rounds):
-        for name, taken in samples.items():
-            with daemon(**(kept if name == "with" else {"waits": "off", "exits": "off"})):
-                taken.append(churn(*arguments)[0] / arguments[1])
-    base, more = (statistics.median(samples[name]) for name in ("without", "with"))
-    spread = " ".join(f"{min(taken):.0f}-{max(taken):.0f}" for taken in samples.values())
-    print(f"  {title:<28}{base:>10.0f}{more:>10.0f}{more - base:>+8.0f}{more / base:>8.3f}  ({spread})", flush=True)
+        for name, settings in kept.items():
+            with daemon(**settings):
+                samples[name].append(churn(*arguments)[0] / arguments[1])
+    medians = {name: statistics.median(taken) for name, taken in samples.items()}
+    base = next(iter(medians.values()))
+    for name, taken in samples.items():
+        print(f"  {title:<24}{name:<18}{medians[name]:>10.0f}{medians[name] - base:>+8.0f}{medians[name] / base:>8.3f}"
+              f"{min(taken) / min(samples[next(iter(samples))]):>8.3f}  ({min(taken):.0f}-{max(taken):.0f})", flush=True)
 
 
 def bench_events(rounds):
-    print(f"account of waits, CPU ns a switch on one CPU, medians of {rounds} rounds")
-    print(f"  {'':<28}{'without':>10}{'with':>10}{'more':>8}{'ratio':>8}")
-    with_and_without("switch, pipes", {"waits": "auto", "exits": "off"}, rounds, "switches", SWITCHES)
+    print(f"accounts of waits, reasons and exits, CPU ns a switch or a life on one CPU, medians of {rounds} rounds")
+    print(f"  {'':<42}{'ns':>10}{'more':>8}{'ratio':>8}{'of min':>8}")
+    in_turn("switch, pipes", {"none": OFF, "waits": WAITS, "reasons": WAITS | REASONS}, rounds, "switches", SWITCHES)
+    in_turn("exit of a thread", {"both accounts": BOTH, "reasons": BOTH | REASONS}, rounds, "threads", THREADS)
+    in_turn("exit of a process, vfork", {"both accounts": BOTH, "reasons": BOTH | REASONS}, rounds, "processes", PROCESSES)
+
+
+def bench_captures(rounds):
+    """What reasons add to a capture of many threads, from end to end."""
+    samples = {"no": [], "yes": []}
+    with Idle(IDLE_THREADS, 16):
+        for reasons, taken in samples.items():
+            with daemon("auto", "auto", reasons) as (ctl, directory):
+                for _ in range(rounds):
+                    document = ledgers.capture(ctl, directory, f"--reasons={reasons}")[0]
+                    taken.append((document["end"]["cost"]["wallNs"], document["end"]["cost"]["cpuNs"],
+                                  (directory / "ledger.ctprof.zst").stat().st_size))
+    print(f"captures of {IDLE_THREADS} threads, medians of {rounds}: us of wall and of CPU a thread, KiB")
+    for reasons, taken in samples.items():
+        wall, cpu, size = (statistics.median(values) for values in zip(*taken))
+        print(f"  reasons {reasons:<24}{wall / IDLE_THREADS / 1000:>10.2f}{cpu / IDLE_THREADS / 1000:>10.2f}{size / 1024:>10.1f}",
+              flush=True)
 
 
 @contextlib.contextmanager
@@ -215,6 +244,7 @@ def main():
     try:
         bench_events(rounds)
         bench_exits(rounds)
+        bench_captures(rounds)
         bench_storm()
         bench_rest()
         bench_tables()

@@ -31,7 +31,8 @@ static void append_filled(Buffer *records, FuzzInput *input, size_t n) {
 
 static void append_record(Buffer *records, FuzzInput *input) {
         static const size_t sizes[] = { sizeof(TaskMemory), sizeof(TaskDelays),
-                                        sizeof(TaskSchedstats), sizeof(TaskWaits) };
+                                        sizeof(TaskSchedstats), sizeof(TaskWaits),
+                                        sizeof(TaskReasons) };
         unsigned parts = fuzz_take_u8(input) & TASK_PARTS;
         size_t n = 8u * (fuzz_take_u8(input) % (MAX_AFFINITY_WORDS + 1)), at = records->n;
         TaskRecord *record;
@@ -80,6 +81,11 @@ static void check_parts(const Task *task) {
         if (task->waits) {
                 fuzz_expect((const char *) task->waits == at, "waits follow");
                 at += sizeof(*task->waits);
+        }
+        fuzz_expect(!task->reasons == !(record->parts & TASK_PART_REASONS), "reasons are told");
+        if (task->reasons) {
+                fuzz_expect((const char *) task->reasons == at, "reasons follow");
+                at += sizeof(*task->reasons);
         }
         fuzz_expect(at == (const char *) record + record->n_bytes, "the parts fill the record");
 }

@@ -111,11 +111,11 @@ def used_ns(place):
     raise Skip("cpu.stat counts no usage")
 
 
-def capture(ctl, directory):
+def capture(ctl, directory, *options):
     """A capture through BPF, as the document, its living, and its dead."""
     file = directory / "ledger.ctprof.zst"
     file.unlink(missing_ok=True)
-    result = ctl("capture", "--backend", "bpf", "--output", str(file), "--smaps=none", "--no-heap")
+    result = ctl("capture", "--backend", "bpf", "--output", str(file), "--smaps=none", "--no-heap", *options)
     if result.status != 0:
         raise Skip(result.err.strip())
     return read(file)

@@ -7,11 +7,14 @@ import subprocess
 
 import kernel
 from harness import Skip, expect, expect_equal
+from reasons import REASONS
 
 # Columns that no kernel file gives, or that this version never measures.
 OURS = {"self", "allocated_bytes", "deallocated_bytes"}
 # Columns that only programs in the kernel can fill: a capture from files has nothing to say.
-COUNTED_BY_PROGRAMS = {"storage_wait_ns", "storage_wait_count", "uninterruptible_ns", "uninterruptible_count"}
+BY_REASON = {*(f"{reason}_wait_{part}" for reason in (*REASONS, "sync") for part in ("ns", "count")),
+             "other_wait_call", "off_cpu_max_ns", "off_cpu_min_ns"}
+COUNTED_BY_PROGRAMS = {"storage_wait_ns", "storage_wait_count", "uninterruptible_ns", "uninterruptible_count", *BY_REASON}
 ACCT = {"acct_run_real_ns", "acct_run_virtual_ns", "acct_run_scaled_ns", "acct_utime_ns", "acct_stime_ns",
         "acct_utime_scaled_ns", "acct_stime_scaled_ns", "acct_elapsed_ns", "acct_rss_mb_us", "acct_vm_mb_us"}
 
@@ -48,7 +51,8 @@ SOURCES = {
     "affinity": {"cpu_affinity"},
     "cgroup": {"cgroup"},
     "smaps_rollup": {"smaps_rollup_kb"},
-    "waits": COUNTED_BY_PROGRAMS,
+    "waits": COUNTED_BY_PROGRAMS - BY_REASON,
+    "reasons": BY_REASON,
 }
 
 

@@ -15,7 +15,7 @@ from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, Local, expect, expect_equ
 
 SOURCES = ("stat schedstat sched schedstats status io cgroup affinity smaps_rollup taskstats taskstats-delay "
            "taskstats-irq jemalloc cgroup-stats host-pressure cgroup-pressure sched-ext host host-cpu "
-           "host-memory host-disk host-network exits waits").split()
+           "host-memory host-disk host-network exits waits reasons").split()
 STATES = {"ok", "partial", "unavailable", "not-requested", "not-applicable"}
 COUNTS = ("ok", "denied", "vanished", "unsupported", "malformed", "other")
 VERBS = ("capture list show compare run metric-list info verify remove rename export import status").split()
@@ -359,7 +359,8 @@ def status_tells():
     """status has version, capabilities, sources, spool and jobs"""
     with temporary() as directory, Daemon(directory) as daemon:
         answer = daemon("status", "--json").json()
-        expect_equal(set(answer), {"daemon", "backend", "sources", "capture", "sample", "spool", "jobs", "ended"}, "members")
+        expect_equal(set(answer),
+                     {"daemon", "backend", "sources", "capture", "sample", "reasons", "spool", "jobs", "ended"}, "members")
         expect_equal(set(answer["daemon"]), {"version", "uptimeNs", "uid", "capabilities"}, "daemon")
         expect_equal(set(answer["spool"]), {"path", "snapshots", "bytes", "maxBytes", "keepFreeBytes", "freeBytes", "keepFreeFiles", "freeFiles"},
                      "spool")

@@ -4,6 +4,7 @@ from account import (NO_PART, account, ages, alive_in, counts_storage, coverage,
                      shares, time_parts, weight)
 from ended import Ended, share_ledger
 from host import Host, host_of, limited
+from judge import TOTALS, Bound
 from lives import SEPARATOR, WAITS, Window, follow, states, windows
 from reduce import derive, difference, differs, percent, reduce
 from registry import DERIVED, METRICS
@@ -159,14 +160,29 @@ def totals_group(sides, snapshots, elapsed):
             "weight": weight([shares(time, value, Host(None, snapshot))
                               for time, value, snapshot in zip(times, values, snapshots)]),
             "metrics": {name: totals_metric(name, before[name], after[name], elapsed,
-                                            are_same and n_before[name] == n_after[name]) for name in METRICS},
+                                            are_same and n_before[name] == n_after[name],
+                                            refutes(sides[0], n_before[name], snapshots)) for name in METRICS},
             "derived": {name: compared(name, derive(before)[name], derive(after)[name]) for name in DERIVED}}
 
 
-def totals_metric(name, before, after, elapsed, are_same):
+def refutes(threads, n, snapshots):
+    """Says whether @n threads cannot have done so much in between, who were as @threads at first."""
+    bound = Bound(snapshots[1].end_ns - snapshots[0].start_ns, snapshots[0].tick_ns)
+    states = [thread.values["state"] for thread in threads if "state" in thread.values]
+
+    def is_too_much(name, growth):
+        return bool(states) and name in TOTALS and not set(states) & set(TOTALS[name][1]) and \
+            bound.in_ns(name, growth) > bound.most_ns * n
+    return is_too_much
+
+
+def totals_metric(name, before, after, elapsed, are_same, is_too_much):
     is_counter = METRICS[name].is_counter
     is_reset = is_counter and are_same and None not in (before, after) and after < before
     row = compared(name, before, after, is_reset)
+    # Other threads than before have it, of those that are all still there.
+    if are_same and is_counter and row["delta"] and row["delta"] > 0 and is_too_much(name, row["delta"]):
+        row |= {"delta": None, "percent": None}
     if is_counter:
         row["perSecond"] = flow(row["delta"], elapsed) if elapsed and not is_reset else None
     return row
@@ -210,7 +226,8 @@ def derived_rates(window, elapsed):
     """Quotients of the work, delays a second, and differences of the lifetimes at the end."""
     work, lifetimes = derive(done(window)), derive(reduce(window.sides[1])[0])
     work["live_heap_estimate"] = lifetimes["live_heap_estimate"]
-    work["total_offcpu_delay_ns"] = flow(work["total_offcpu_delay_ns"], elapsed)
+    for name in ("total_offcpu_delay_ns", "off_cpu_ns"):
+        work[name] = flow(work[name], elapsed)
     return work
 
 

@@ -5,7 +5,7 @@ What is implausible leaves the values of its thread. A total that its longest ev
 """
 import dataclasses
 
-from registry import METRICS
+from registry import METRICS, REASONS
 
 # Totals of times: their longest event, and the states of a thread that may be in the middle of one.
 BLOCKED, RUNNING, WITHIN = "DI", "R", "DIR"
@@ -17,6 +17,7 @@ TOTALS = {
         ("cpu", RUNNING), ("blkio", BLOCKED), ("swapin", WITHIN), ("freepages", WITHIN), ("thrashing", WITHIN),
         ("compact", WITHIN), ("wpcopy", WITHIN), ("irq", RUNNING))},
     "storage_wait_ns": (None, ""), "uninterruptible_ns": (None, ""),
+    **{name: (None, "") for name in REASONS if name.endswith("_wait_ns")},
     **{f"acct_{name}_ns": (None, RUNNING) for name in ("run_real", "run_virtual", "utime", "stime")},
 }
 EVENTS = [name for name, metric in METRICS.items() if metric.rule in ("MaxPeak", "MinFloor")]

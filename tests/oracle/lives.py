@@ -8,7 +8,7 @@ from ended import Ended, lost_names, share_ledger
 from folded import placed
 from judge import judge, judge_growth
 from reduce import LIMIT, reduced, values_of
-from registry import COUNTERS, DELAY_FAMILIES, METRICS
+from registry import COUNTERS, DELAY_FAMILIES, METRICS, REASONS
 
 SEPARATOR = "\x1f"
 # Delays of 0 are left out where a thread may have no accounting; each kind was left out as a whole.
@@ -120,6 +120,17 @@ def share_waits(before, after):
     return None not in since and since[0] == since[1]
 
 
+def share_reasons(before, after):
+    """One epoch of the account of waits by reason spans both."""
+    ids = [snapshot.head.get("reasonsId") for snapshot in (before, after)]
+    return None not in ids and ids[0] == ids[1]
+
+
+def not_shared(before, after):
+    """The metrics of waits that cannot be subtracted between the two."""
+    return [*(() if share_waits(before, after) else WAITS), *(() if share_reasons(before, after) else REASONS)]
+
+
 def call_by_rows(lives, before, after):
     """Who is gone is called by the names under which the later ledger has it."""
     gone = sorted((life for life in lives if life.after is None), key=lambda life: (life.before.tgid, life.before.tid))
@@ -134,7 +145,7 @@ def call_by_rows(lives, before, after):
 @functools.lru_cache(maxsize=4)
 def follow(before, after):
     """The life of each thread of either snapshot."""
-    ignored = () if share_waits(before, after) else WAITS
+    ignored = not_shared(before, after)
     there, here = ({thread.life: thread for thread in copy.deepcopy(snapshot.threads)} for snapshot in (before, after))
     lives = [Life(there.get(life), here.get(life)) for life in dict.fromkeys([*there, *here])]
     if share_ledger(before, after):
@@ -256,7 +267,8 @@ class Window:
 
 def shared_waits(row, before, after):
     """A row of the dead without the waits that no one account counted."""
-    values = {name: value for name, value in row.values.items() if name not in WAITS or share_waits(before, after)}
+    ignored = not_shared(before, after)
+    values = {name: value for name, value in row.values.items() if name not in ignored}
     return dataclasses.replace(row, values=values)
 
 

@@ -8,7 +8,7 @@ import json
 import random
 import re
 
-from registry import COUNTERS, METRICS
+from registry import COUNTERS, METRICS, REASONS
 
 HZ = 100
 TICK_NS = 10**9 // HZ
@@ -35,13 +35,15 @@ GROUPS_OF_COLUMNS = {
     "status": "voluntary_csw nonvoluntary_csw rss_anon_bytes rss_file_bytes rss_shmem_bytes swap_bytes".split(),
     "ext": ["ext_enabled"],
     "waits": "storage_wait_ns storage_wait_count uninterruptible_ns uninterruptible_count".split(),
+    "reasons": REASONS,
 }
 # Shares of a thread's time that its totals take at most; together with run and wait they stay below all of it.
 TIME_SHARES = {"run_time_ns": 0.3, "wait_time_ns": 0.2, "cpu_delay_total_ns": 0.2, "block_sum": 0.2,
                "iowait_sum": 0.15, "blkio_delay_total_ns": 0.15, "voluntary_sleep_ns": 0.2, "wait_sum": 0.2,
-               "storage_wait_ns": 0.1, "uninterruptible_ns": 0.1}
+               "storage_wait_ns": 0.1, "uninterruptible_ns": 0.1,
+               **{name: 0.02 for name in REASONS if name.endswith("_wait_ns")}}
 PEAK_OF = {"wait_max": "wait_sum", "sleep_max": "voluntary_sleep_ns", "block_max": "block_sum", "exec_max": "run_time_ns",
-           "slice_max": "run_time_ns"}
+           "slice_max": "run_time_ns", "off_cpu_max_ns": "sleep_wait_ns", "off_cpu_min_ns": "sleep_wait_ns"}
 
 
 class Worker:
@@ -79,6 +81,7 @@ class Worker:
         for name in ("rss_anon_bytes", "rss_file_bytes", "rss_shmem_bytes", "swap_bytes"):
             self.values[name] = rng.randrange(1 << 15) * 4096
         self.values["nr_threads"] = rng.randrange(1, 9)
+        self.values["other_wait_call"] = rng.choice([None, 35, 202, 4294967295])
 
     def advance(self, time_ns):
         """Works for so long."""
@@ -246,6 +249,7 @@ class Host:
         self.ledger = None if rng.random() < 0.3 else Ledger(rng, self.boottime_ns)
         self.captured_ns = 0
         self.waits_since_ns = rng.choice([None, self.boottime_ns // 2, self.boottime_ns])
+        self.reasons_id = None if rng.random() < 0.3 else self.id_of_epoch()
         self.next_pid = 100
         self.cpu_ticks = [[rng.randrange(10**6) for _ in range(10)] for _ in range(self.n_cpus)]
         self.kinds = {"sda": "disk", "sda1": "partition", "dm-0": "stacked", "nvme0n1": "disk", "loop0": "loop"}
@@ -259,6 +263,15 @@ class Host:
         while len(self.workers) < threads:
             self.spawn_process(rng.randrange(int(self.boottime_ns)))
         self._kernel_threads()
+
+    def id_of_epoch(self):
+        return f"{self.rng.getrandbits(128):032x}"
+
+    def _switch_reasons(self):
+        """Waits are counted by reason from here on, or no more; what was counted before is forgotten."""
+        self.reasons_id = None if self.rng.random() < 0.5 else self.id_of_epoch()
+        for worker in self.workers.values():
+            worker.values.update((name, 0) for name in REASONS if name != "other_wait_call")
 
     def _drop_sources(self):
         """What this kernel does not count."""
@@ -311,6 +324,8 @@ class Host:
         if rng.random() < 0.1:
             self.ledger = Ledger(rng, self.boottime_ns)
             self.waits_since_ns = self.boottime_ns
+        if rng.random() < 0.15:
+            self._switch_reasons()
         for worker in rng.sample(list(self.workers.values()), rng.randrange(4)):
             self._rename(worker)
         for worker in rng.sample(list(self.workers.values()), rng.randrange(3)):
@@ -445,7 +460,10 @@ class Host:
 
     def rows(self):
         workers = sorted(self.workers.values(), key=lambda worker: (worker.tgid, worker.tid))
-        return [worker.row(self.without) for worker in workers]
+        return [worker.row(self.lacks()) for worker in workers]
+
+    def lacks(self):
+        return self.without if self.reasons_id else self.without | set(REASONS)
 
     def capture(self):
         """The source of a snapshot file, {"head", "document"}."""
@@ -454,9 +472,11 @@ class Host:
         ledger, ledger_head = {"ledger": None, "dead": {"columns": [], "rows": []}}, {}
         if self.ledger:
             self.ledger.generation += 1
-            ledger, ledger_head = self.ledger.document(self.without)
+            ledger, ledger_head = self.ledger.document(self.lacks())
         if self.waits_since_ns is not None:
             ledger_head["waitsSinceBoottimeNs"] = self.waits_since_ns
+        if self.reasons_id:
+            ledger_head.update(reasonsId=self.reasons_id, reasonsSinceBoottimeNs=self.boottime_ns // 2)
         for worker in self.workers.values():
             worker.seen.add(worker.names)
         rows = self.rows()

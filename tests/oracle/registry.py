@@ -7,7 +7,7 @@ import re
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
 TABLES = ("metrics.tsv", "metrics-accounting.tsv", "metrics-memory.tsv", "metrics-waits.tsv")
-MOMENTARY = {"processor", "state"}  # how a thread was found: no delta, no percent
+MOMENTARY = {"processor", "state", "other_wait_call"}  # how a thread was found: no delta, no percent
 # Delays whose zeros a capture leaves out where a thread may have no accounting.
 DELAY_FAMILIES = "blkio swapin freepages thrashing compact wpcopy".split()
 
@@ -75,3 +75,4 @@ def derived():
 METRICS = metrics()
 DERIVED = derived()
 COUNTERS = [name for name, metric in METRICS.items() if metric.is_counter]
+REASONS = [name for name, metric in METRICS.items() if metric.section == "waits"]

@@ -17,7 +17,7 @@ from harness import BUILD, Daemon, call, expect, expect_equal, main, private_hos
 
 INTERFACE = "io.ctprof.Profiler"
 AXES = "pcomm comm comm-exact cgroup all thread".split()
-SECTIONS = "primary,taskstats-delay,taskstats-accounting,derived,smaps-rollup,host-pressure,sched-ext"
+SECTIONS = "primary,taskstats-delay,taskstats-accounting,waits,derived,smaps-rollup,host-pressure,sched-ext"
 CGROUP_SECTIONS = "cgroup-stats,cgroup-limits,memory-stat,memory-events,pressure"
 VARIANTS = 3
 STEP_NS = 60 * 10**9

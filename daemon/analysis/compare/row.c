@@ -9,11 +9,10 @@
 
 /* derived values */
 
-/* Adds all but the last two inputs, plus the larger of those two because their waits overlap. */
-static Value sum_with_overlap(const uint64_t *inputs, unsigned n) {
-        uint64_t sum = MAX_OF(inputs[n - 2], inputs[n - 1]);
+static Value sum_of(const uint64_t *inputs, unsigned n, uint64_t first) {
+        uint64_t sum = first;
 
-        for (unsigned i = 0; i + 2 < n; i++)
+        for (unsigned i = 0; i < n; i++)
                 sum = number_add_saturating(sum, inputs[i]);
         return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum) };
 }
@@ -59,8 +58,13 @@ DerivedOutcome derived_value(const Aggregate *aggregate, DerivedId id, Value *re
                 ret->integer =
                         integer_subtract(integer_of_u64(inputs[0]), integer_of_u64(inputs[1]));
                 break;
+        case DERIVED_FORMULA_SUM:
+                *ret = sum_of(inputs, derived->n_inputs, 0);
+                break;
         case DERIVED_FORMULA_OFFCPU:
-                *ret = sum_with_overlap(inputs, derived->n_inputs);
+                /* The waits of the last two overlap. */
+                *ret = sum_of(inputs, derived->n_inputs - 2,
+                              MAX_OF(inputs[derived->n_inputs - 2], inputs[derived->n_inputs - 1]));
                 break;
         }
         return DERIVED_COMPUTED;
@@ -79,7 +83,7 @@ MetricUnit row_unit(unsigned index) {
 bool row_has_rate(unsigned index) {
         if (index < _METRIC_MAX)
                 return group_work_counts((MetricId) index);
-        return derived_table[index - _METRIC_MAX].formula == DERIVED_FORMULA_OFFCPU;
+        return derived_is_sum((DerivedId) (index - _METRIC_MAX));
 }
 
 bool row_is_wanted(const View *view, unsigned index) {
@@ -303,6 +307,11 @@ static const char *absence_despite_source(MetricId id) {
                 return "these threads have no memory of their own";
         if (metric->explained_by == SOURCE_JEMALLOC)
                 return "not applicable: no thread of this group that could be read uses jemalloc";
+        if (id == METRIC_other_wait_call)
+                return "none of these threads has waited for an other reason";
+        if (metric->explained_by == SOURCE_REASONS)
+                return "waits were not counted by reason all the time: WaitReasons=always in "
+                       "ctprofd.conf counts them also while nobody measures";
         if (metric->class == METRIC_CLASS_FAIR_POLICY)
                 return "the scheduling policy of these threads has none";
         if (metric->section == METRIC_SECTION_TASKSTATS_DELAY &&

@@ -14,13 +14,15 @@
  * The totals of times, each with its longest event, if the kernel keeps it, and the states in which
  * a thread may be in the middle of such an event, which its total does not contain yet. Delays
  * other than block I/O also go on while the thread runs, and where a CPU runs without ticks, the
- * time of a running thread is booked up to a second late. Uninterruptible waits are read with the
- * one in progress.
+ * time of a running thread is booked up to a second late. Waits that programs count are read with
+ * the one in progress.
  */
 // clang-format off
 #define NO_MAX _METRIC_MAX
 #define DELAY(family, states)                                                                      \
         { METRIC_##family##_delay_total_ns, METRIC_##family##_delay_max_ns, states }
+
+#define REASON(reason, text, ...) { METRIC_##reason##_wait_ns, NO_MAX, "" },
 
 static const struct {
         MetricId id, max;
@@ -44,6 +46,7 @@ static const struct {
         DELAY(irq,       "R"),
         { METRIC_storage_wait_ns,     NO_MAX,                  "" },
         { METRIC_uninterruptible_ns,  NO_MAX,                  "" },
+        WAIT_REASONS(REASON)
         { METRIC_acct_run_real_ns,    NO_MAX,                  "R" },
         { METRIC_acct_run_virtual_ns, NO_MAX,                  "R" },
         { METRIC_acct_utime_ns,       NO_MAX,                  "R" },

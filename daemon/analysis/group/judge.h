@@ -53,7 +53,7 @@ void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, Threa
  * against it, too: it is computed from what they had under the names that they ended with, so it is
  * too much if they were counted under others before (group-dead.h).
  */
-#define JUDGE_N_TOTALS 22u
+#define JUDGE_N_TOTALS 41u
 MetricId judge_total(unsigned i);
 /*
  * Adds to each total by how much the interval can add to it for what began before: for an event

@@ -114,8 +114,7 @@ static SetRowKind metric_kind(MetricId id) {
 SetRowKind set_row_kind(unsigned index) {
         if (index < _METRIC_MAX)
                 return metric_kind((MetricId) index);
-        return derived_table[index - _METRIC_MAX].formula == DERIVED_FORMULA_OFFCPU ? SET_ROW_RATE
-                                                                                    : SET_ROW_LEVEL;
+        return derived_is_sum((DerivedId) (index - _METRIC_MAX)) ? SET_ROW_RATE : SET_ROW_LEVEL;
 }
 
 static int put(SetRow *row, const SetSight *sight, const Value *value, SetRowKind kind) {

@@ -117,7 +117,8 @@ typedef struct ReadSide {
         AnalysisRead *read;
         Side side;
         JudgeTime time;
-        bool lacks_waits;                  /* those of the two snapshots cannot be subtracted */
+        /* What of the two snapshots cannot be subtracted. */
+        bool lacks_waits, lacks_reasons;
         const MovedList *moved;            /* of a window whose ledger takes part; else NULL */
         DeadSpan *span;                    /* likewise */
         uint64_t implausible[_SOURCE_MAX]; /* values, by source */
@@ -189,10 +190,14 @@ static int read_thread(void *userdata, const ThreadSample *sample, Span smaps_js
         return at->read->visitor->on_thread(at->read->userdata, at->side, &judged);
 }
 
-static void drop_waits(ThreadSample *sample) {
-        for (unsigned i = 0; i < _METRIC_MAX; i++)
-                if (metric_table[i].explained_by == SOURCE_WAITS)
+static void drop_waits(const ReadSide *at, ThreadSample *sample) {
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                SourceId source = metric_table[i].explained_by;
+
+                if ((source == SOURCE_WAITS && at->lacks_waits) ||
+                    (source == SOURCE_REASONS && at->lacks_reasons))
                         thread_sample_drop(sample, (MetricId) i);
+        }
 }
 
 /* @userdata: both sides. */
@@ -207,8 +212,8 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
                 if (!samples[i])
                         continue;
                 judged[i] = *samples[i];
-                if (at->lacks_waits)
-                        drop_waits(&judged[i]);
+                if (at->lacks_waits || at->lacks_reasons)
+                        drop_waits(at, &judged[i]);
         }
         /* What it had done by then is in the ledger under the names that it ended with. */
         if (!after && at->moved) {
@@ -233,8 +238,8 @@ static int read_dead(void *userdata, const DeadRow *row) {
 
         if (!dead_span_place(at->span, at->side, &dead))
                 return 0;
-        if (at->lacks_waits)
-                drop_waits(&dead.sample);
+        if (at->lacks_waits || at->lacks_reasons)
+                drop_waits(at, &dead.sample);
         return at->read->visitor->on_dead(at->read->userdata, at->side, &dead);
 }
 
@@ -309,6 +314,7 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
                 at[i].moved = has_ledger ? &after->moved : NULL;
                 at[i].span = &span;
                 at[i].lacks_waits = !subjects_share_waits(before, after);
+                at[i].lacks_reasons = !subjects_share_reasons(before, after);
                 sides[i] = (MergeSide){ subjects[i], &visitor, &at[i] };
         }
         r = subject_merge(sides, read_life, at, &culprit);

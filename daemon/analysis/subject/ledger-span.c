@@ -14,6 +14,11 @@ bool subjects_share_waits(const Subject *before, const Subject *after) {
                before->head.waits_since_boottime_ns == after->head.waits_since_boottime_ns;
 }
 
+bool subjects_share_reasons(const Subject *before, const Subject *after) {
+        return before->head.reasons_id[0] != '\0' &&
+               strcmp(before->head.reasons_id, after->head.reasons_id) == 0;
+}
+
 bool subjects_join_ledgers(Subject *before, Subject *after) {
         bool same = subjects_share_ledger(before, after);
 

@@ -5,7 +5,7 @@
  * LedgerSpan
  *
  * What two snapshots of one boot tell together of threads that ended in between, and of their
- * uninterruptible waits. Only what one ledger, or one account, counted all the time can be
+ * waits. Only what one ledger, or one account, counted all the time can be
  * subtracted.
  */
 
@@ -19,6 +19,8 @@
 bool subjects_share_ledger(const Subject *before, const Subject *after);
 /* One account of waits counted in both, since one moment. */
 bool subjects_share_waits(const Subject *before, const Subject *after);
+/* One epoch of the account of waits by reason spans both. */
+bool subjects_share_reasons(const Subject *before, const Subject *after);
 /*
  * Says that the ledgers of both take part in an analysis, if they are one: their rows are read
  * then. Call before the first pass. Returns whether they do.

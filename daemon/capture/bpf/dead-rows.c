@@ -80,6 +80,11 @@ static const SumRow waits[] = {
         { LEDGER_N_OTHER_WAITS, METRIC_uninterruptible_count, 0 },
 };
 
+#define REASON_ROWS(reason, text, ...)                                                             \
+        { LEDGER_REASON_NS(reason), METRIC_##reason##_wait_ns, 0 },                                \
+        { LEDGER_N_REASON(reason), METRIC_##reason##_wait_count, 0 },
+static const SumRow reasons[] = { WAIT_REASONS(REASON_ROWS) };
+
 #define STAT_MAXIMUM(name) { LEDGER_##name, METRIC_##name },
 static const struct {
         unsigned maximum;
@@ -238,6 +243,13 @@ DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, co
         take_delays(&row.sample, values, gates);
         if (!(values->has & LEDGER_OF_MESSAGES) && ledger_control(ledger)->waits_since_ns != 0)
                 take_sums(&row.sample, values, waits, ELEMENTSOF(waits));
+        if (!(values->has & LEDGER_OF_MESSAGES) && ledger_counts_reasons(ledger)) {
+                take_sums(&row.sample, values, reasons, ELEMENTSOF(reasons));
+                thread_sample_put(&row.sample, METRIC_off_cpu_max_ns,
+                                  values->maxima[LEDGER_OFF_CPU_MAX]);
+                thread_sample_put(&row.sample, METRIC_off_cpu_min_ns,
+                                  values->minima[LEDGER_OFF_CPU_MIN]);
+        }
         return row;
 }
 

@@ -276,6 +276,47 @@ static void take_waits(const Scene *scene, ThreadSlot *slot, const Task *task) {
         thread_slot_note(slot, SOURCE_WAITS, SOURCE_OUTCOME_ok);
 }
 
+#define REASON_METRICS(reason, text, ...) \
+        { METRIC_##reason##_wait_ns, METRIC_##reason##_wait_count },
+static const struct {
+        MetricId ns, count;
+} reason_rows[_WAIT_REASON_MAX] = { WAIT_REASONS(REASON_METRICS) };
+
+/*
+ * A thread without a record in this epoch has waited for nothing in it. A wait in progress counts,
+ * unless the thread is not waiting, or has been switched out again since that began: then the
+ * program missed how it ended.
+ */
+static void take_reasons(const Scene *scene, ThreadSlot *slot, const Task *task) {
+        const TaskReasons *counted = task->reasons;
+        ThreadSample *sample = &slot->sample;
+        TaskReasons of = {};
+
+        if (scene->host->reason_epoch == 0)
+                return;
+        if (counted && counted->epoch == scene->host->reason_epoch)
+                of = *counted;
+        if (of.since_ns != 0 && slot->state != 'R' &&
+            of.begin.n_voluntary == task->record->n_voluntary) {
+                uint64_t ns = task->record->seen_ns - MIN_OF(of.since_ns, task->record->seen_ns);
+
+                if (of.reason < _WAIT_REASON_MAX) {
+                        of.sums.ns[of.reason] += ns;
+                        of.sums.n[of.reason]++;
+                }
+                of.max_ns = MAX_OF(of.max_ns, ns);
+        }
+        for (unsigned i = 0; i < _WAIT_REASON_MAX; i++) {
+                thread_sample_put(sample, reason_rows[i].ns, of.sums.ns[i]);
+                thread_sample_put(sample, reason_rows[i].count, of.sums.n[i]);
+        }
+        if (of.has_other_call)
+                thread_sample_put(sample, METRIC_other_wait_call, of.other_call);
+        thread_sample_put(sample, METRIC_off_cpu_max_ns, of.max_ns);
+        thread_sample_put(sample, METRIC_off_cpu_min_ns, of.min_ns);
+        thread_slot_note(slot, SOURCE_REASONS, SOURCE_OUTCOME_ok);
+}
+
 /* memory: with every thread that has the space, as the leader may have ended */
 
 static uint64_t to_bytes(int64_t n_pages, uint64_t page_bytes) {
@@ -325,6 +366,7 @@ void task_sample_take(const Scene *scene, ThreadSlot *slot, const Task *task,
         take_accounting(slot, task->record);
         take_delays(slot, gates, task->delays);
         take_waits(scene, slot, task);
+        take_reasons(scene, slot, task);
         if (memory && slot->has_space)
                 take_memory(slot, memory);
         slot->kept = slot->is_settled = true;

@@ -119,11 +119,12 @@ typedef struct CaptureHost {
         /* Processes that belong to ctprof. */
         const pid_t *self_pids; /* borrowed */
         size_t n_self_pids;
-        int sys_fd;          /* borrowed; may be negative */
-        int task_fd;         /* of the loaded task iterator; borrowed; negative: there is none */
-        Ledger *ledger;      /* owned; NULL: programs count neither exits nor waits */
-        bool counts_zombies; /* the ledger has all zombies, which are not among the living then */
-        pid_t main_pid;      /* of ctprof: its children are its jobs; 0: not known */
+        int sys_fd;            /* borrowed; may be negative */
+        uint64_t reason_epoch; /* of the account of waits by reason; 0: it is off */
+        int task_fd;           /* of the loaded task iterator; borrowed; negative: there is none */
+        Ledger *ledger;        /* owned; NULL: programs count neither exits nor waits */
+        bool counts_zombies;   /* the ledger has all zombies, which are not among the living then */
+        pid_t main_pid;        /* of ctprof: its children are its jobs; 0: not known */
 } CaptureHost;
 
 /* Bytes in scene->texts, by offset because that buffer may move until all texts are in it. */

@@ -43,6 +43,27 @@ struct bpf_iter_meta {
 
 struct thread_info {
         __u32 cpu;
+        __u32 status; /* x86 */
+};
+
+/* What a thread had in its registers when it entered the kernel: x86, arm64. */
+struct pt_regs {
+        unsigned long orig_ax, di, si, dx;
+};
+struct pt_regs___arm64 {
+        __u64 regs[31], pstate, orig_x0;
+        __u32 syscallno;
+};
+
+struct restart_block {
+        void *fn;
+};
+
+/* With CONFIG_PREEMPT_RT, where it is a lock that sleeps. */
+struct spinlock___sleeping {
+        struct {
+                int unused;
+        } lock;
 };
 
 struct uw_tls {
@@ -111,10 +132,21 @@ struct super_block {
 struct inode {
         struct super_block *i_sb;
         unsigned long i_ino;
+        __u16 i_mode;
+        __u32 i_rdev;
 };
 
 struct file {
         struct inode *f_inode;
+};
+
+struct fdtable {
+        __u32 max_fds;
+        struct file **fd;
+};
+
+struct files_struct {
+        struct fdtable *fdt;
 };
 
 struct percpu_counter {
@@ -193,8 +225,12 @@ struct cpumask {
 struct task_struct {
         unsigned int sched_contributes_to_load : 1;
         unsigned int in_iowait : 1;
+        unsigned int frozen : 1; /* by a cgroup of version 2 */
         struct thread_info thread_info;
         struct thread_struct thread;
+        __u32 on_cpu; /* a byte since 7.3 */
+        struct restart_block restart_block;
+        struct files_struct *files;
         __u32 __state, exit_state, flags, policy, rt_priority;
         int prio, static_prio;
         __u32 pid, tgid;

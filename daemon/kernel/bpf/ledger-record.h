@@ -75,21 +75,27 @@ enum {
         LEDGER_N_STORAGE_WAITS,
         LEDGER_OTHER_WAIT_NS,
         LEDGER_N_OTHER_WAITS,
-        _LEDGER_SUM_MAX,
+        /* while the account of reasons was on: ReasonSums */
+        LEDGER_REASON_SUMS,
+        _LEDGER_SUM_MAX = LEDGER_REASON_SUMS + 2 * _WAIT_REASON_MAX,
 };
+#define LEDGER_REASON_NS(reason) (LEDGER_REASON_SUMS + WAIT_REASON_##reason)
+#define LEDGER_N_REASON(reason) (LEDGER_REASON_NS(reason) + _WAIT_REASON_MAX)
 
 enum {
         LEDGER_RUN_DELAY_MAX, /* TASK_HAS_RUN_DELAY_PEAKS, as the minimum */
         TASK_DELAY_KINDS(LEDGER_DELAY_MAX) LEDGER_SCHEDSTAT_MAXIMA(LEDGER_SCHEDSTAT_ID)
                 LEDGER_RSS_PEAK, /* in pages; of the process, with its last thread; 0: not known */
         LEDGER_VM_PEAK,          /* likewise */
+        LEDGER_OFF_CPU_MAX,      /* as the sums of reasons, and the minimum */
         _LEDGER_MAXIMUM_MAX,
 };
 
 /* The smallest that is not 0. */
 enum {
         LEDGER_RUN_DELAY_MIN,
-        TASK_DELAY_KINDS(LEDGER_DELAY_MIN) _LEDGER_MINIMUM_MAX,
+        TASK_DELAY_KINDS(LEDGER_DELAY_MIN) LEDGER_OFF_CPU_MIN,
+        _LEDGER_MINIMUM_MAX,
 };
 
 /* Bits beside those of TaskRecord. */
@@ -238,6 +244,126 @@ static inline __u32 ledger_owner_place(__u32 uid, __u32 i) {
 /* The upper half of a generation counts captures: they begin one, and so do folds in between. */
 #define LEDGER_CAPTURES(generation) ((generation) >> 32)
 
+/* waits by reason (wait.bpf.h) */
+
+/*
+ * Which reason to wait each system call is, with its numbers on the architectures that we know. A
+ * call that is not here is another reason. Of some calls their arguments decide.
+ */
+
+/* What decides besides the reasons themselves. */
+enum {
+        CALL_DECIDES_FUTEX = _WAIT_REASON_MAX, /* the operation, and the expected value */
+        CALL_DECIDES_FUTEX_VALUE,              /* the expected value */
+        CALL_DECIDES_FILE,                     /* the type of the file in the first argument */
+        CALL_DECIDES_FCNTL,                    /* the command */
+        CALL_RESTARTS,                         /* what was interrupted goes on */
+        _CALL_DECIDES_MAX,
+};
+
+/* Writes files back: an uninterruptible wait in it is one of WAIT_REASON_sync, too. */
+#define CALL_SYNCS 0x80u
+
+#define CALL_NUMBERS 512u /* as many are looked up */
+#define CALL_NONE 0xffffffffu
+
+/* name, number on x86_64, on aarch64 (-1: it has none), what it is */
+// clang-format off
+#define REASON_CALLS(C)                                                                            \
+        C(futex,             202,  98, CALL_DECIDES_FUTEX)                                         \
+        C(futex_waitv,       449, 449, WAIT_REASON_futex)                                          \
+        C(futex_wait,        455, 455, CALL_DECIDES_FUTEX_VALUE)                                   \
+        C(nanosleep,          35, 101, WAIT_REASON_sleep)                                          \
+        C(clock_nanosleep,   230, 115, WAIT_REASON_sleep)                                          \
+        C(poll,                7,  -1, WAIT_REASON_poll)                                           \
+        C(ppoll,             271,  73, WAIT_REASON_poll)                                           \
+        C(select,             23,  -1, WAIT_REASON_poll)                                           \
+        C(pselect6,          270,  72, WAIT_REASON_poll)                                           \
+        C(epoll_wait,        232,  -1, WAIT_REASON_poll)                                           \
+        C(epoll_pwait,       281,  22, WAIT_REASON_poll)                                           \
+        C(epoll_pwait2,      441, 441, WAIT_REASON_poll)                                           \
+        C(read,                0,  63, CALL_DECIDES_FILE)                                          \
+        C(write,               1,  64, CALL_DECIDES_FILE)                                          \
+        C(readv,              19,  65, CALL_DECIDES_FILE)                                          \
+        C(writev,             20,  66, CALL_DECIDES_FILE)                                          \
+        C(pread64,            17,  67, CALL_DECIDES_FILE)                                          \
+        C(pwrite64,           18,  68, CALL_DECIDES_FILE)                                          \
+        C(preadv,            295,  69, CALL_DECIDES_FILE)                                          \
+        C(pwritev,           296,  70, CALL_DECIDES_FILE)                                          \
+        C(preadv2,           327, 286, CALL_DECIDES_FILE)                                          \
+        C(pwritev2,          328, 287, CALL_DECIDES_FILE)                                          \
+        C(sendfile,           40,  71, CALL_DECIDES_FILE)                                          \
+        C(splice,            275,  76, CALL_DECIDES_FILE)                                          \
+        C(tee,               276,  77, CALL_DECIDES_FILE)                                          \
+        C(vmsplice,          278,  75, CALL_DECIDES_FILE)                                          \
+        C(sendto,             44, 206, WAIT_REASON_socket)                                         \
+        C(sendmsg,            46, 211, WAIT_REASON_socket)                                         \
+        C(sendmmsg,          307, 269, WAIT_REASON_socket)                                         \
+        C(recvfrom,           45, 207, WAIT_REASON_socket)                                         \
+        C(recvmsg,            47, 212, WAIT_REASON_socket)                                         \
+        C(recvmmsg,          299, 243, WAIT_REASON_socket)                                         \
+        C(connect,            42, 203, WAIT_REASON_socket)                                         \
+        C(accept,             43, 202, WAIT_REASON_socket)                                         \
+        C(accept4,           288, 242, WAIT_REASON_socket)                                         \
+        C(shutdown,           48, 210, WAIT_REASON_socket)                                         \
+        C(open,                2,  -1, WAIT_REASON_file)                                           \
+        C(openat,            257,  56, WAIT_REASON_file)                                           \
+        C(openat2,           437, 437, WAIT_REASON_file)                                           \
+        C(creat,              85,  -1, WAIT_REASON_file)                                           \
+        C(stat,                4,  -1, WAIT_REASON_file)                                           \
+        C(fstat,               5,  80, WAIT_REASON_file)                                           \
+        C(lstat,               6,  -1, WAIT_REASON_file)                                           \
+        C(newfstatat,        262,  79, WAIT_REASON_file)                                           \
+        C(statx,             332, 291, WAIT_REASON_file)                                           \
+        C(access,             21,  -1, WAIT_REASON_file)                                           \
+        C(faccessat,         269,  48, WAIT_REASON_file)                                           \
+        C(faccessat2,        439, 439, WAIT_REASON_file)                                           \
+        C(getdents64,        217,  61, WAIT_REASON_file)                                           \
+        C(readlinkat,        267,  78, WAIT_REASON_file)                                           \
+        C(unlinkat,          263,  35, WAIT_REASON_file)                                           \
+        C(renameat2,         316, 276, WAIT_REASON_file)                                           \
+        C(mkdirat,           258,  34, WAIT_REASON_file)                                           \
+        C(ftruncate,          77,  46, WAIT_REASON_file)                                           \
+        C(fallocate,         285,  47, WAIT_REASON_file)                                           \
+        C(copy_file_range,   326, 285, WAIT_REASON_file)                                           \
+        C(close,               3,  57, WAIT_REASON_file)                                           \
+        C(fsync,              74,  82, WAIT_REASON_file | CALL_SYNCS)                              \
+        C(fdatasync,          75,  83, WAIT_REASON_file | CALL_SYNCS)                              \
+        C(msync,              26, 227, WAIT_REASON_file | CALL_SYNCS)                              \
+        C(sync,              162,  81, WAIT_REASON_file | CALL_SYNCS)                              \
+        C(syncfs,            306, 267, WAIT_REASON_file | CALL_SYNCS)                              \
+        C(sync_file_range,   277,  84, WAIT_REASON_file | CALL_SYNCS)                              \
+        C(io_getevents,      208,   4, WAIT_REASON_async_io)                                       \
+        C(io_pgetevents,     333, 292, WAIT_REASON_async_io)                                       \
+        C(io_uring_enter,    426, 426, WAIT_REASON_async_io)                                       \
+        C(wait4,              61, 260, WAIT_REASON_child)                                          \
+        C(waitid,            247,  95, WAIT_REASON_child)                                          \
+        C(rt_sigtimedwait,   128, 137, WAIT_REASON_signal)                                         \
+        C(rt_sigsuspend,     130, 133, WAIT_REASON_signal)                                         \
+        C(pause,              34,  -1, WAIT_REASON_signal)                                         \
+        C(flock,              73,  32, WAIT_REASON_file_lock)                                      \
+        C(fcntl,              72,  25, CALL_DECIDES_FCNTL)                                         \
+        C(semop,              65, 193, WAIT_REASON_ipc)                                            \
+        C(semtimedop,        220, 192, WAIT_REASON_ipc)                                            \
+        C(msgsnd,             69, 189, WAIT_REASON_ipc)                                            \
+        C(msgrcv,             70, 188, WAIT_REASON_ipc)                                            \
+        C(mq_timedsend,      242, 182, WAIT_REASON_ipc)                                            \
+        C(mq_timedreceive,   243, 183, WAIT_REASON_ipc)                                            \
+        C(ioctl,              16,  29, WAIT_REASON_ioctl)                                          \
+        C(restart_syscall,   219, 128, CALL_RESTARTS)
+// clang-format on
+
+/* How the account of waits by reason stands. */
+typedef struct ReasonControl {
+        __u64 epoch;      /* that is on; 0: the account is off */
+        __u64 last_epoch; /* that was on */
+        /* when it began */
+        __u64 since_ns, since_boottime_ns; /* CLOCK_MONOTONIC, CLOCK_BOOTTIME */
+        __u64 n_switches;                  /* of the host */
+        __u64 until_ns;                    /* CLOCK_MONOTONIC: a program switches it off then */
+        __u64 n_lost; /* waits for which there was no memory, since the programs were attached */
+} ReasonControl;
+
 /* Memory that programs and captures share. */
 typedef struct LedgerControl {
         /* written when the programs were attached; 0: they are not */
@@ -262,6 +388,7 @@ typedef struct LedgerControl {
         __u64 is_calling; /* for a fold, which sets it to 0 */
         LedgerOwner owners[LEDGER_MAX_OWNERS + 1]; /* the last one: of all others */
         MovedCounts moved;
+        ReasonControl reasons; /* since_ns and what goes with it by captures */
 } LedgerControl;
 
 /* own */

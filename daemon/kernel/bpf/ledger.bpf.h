@@ -25,8 +25,6 @@
 #include "kernel/bpf/owner.bpf.h"
 #include "kernel/bpf/wait.bpf.h"
 
-LedgerControl control;
-
 /* One for each program: freeing can interrupt an exit on the same CPU. */
 enum { SCRATCH_OF_EXIT, SCRATCH_OF_SWITCH, SCRATCH_OF_FREE, _SCRATCH_MAX };
 
@@ -301,17 +299,40 @@ static __always_inline void read_stats(LedgerValues *values, struct task_struct 
 
 static __always_inline void read_waits(LedgerValues *values, struct task_struct *task) {
         const TaskWaits *wait = bpf_task_storage_get(&waits, task, 0, 0);
+        const TaskReasons *of = bpf_task_storage_get(&reasons, task, 0, 0);
+        __u64 epoch = reasons_epoch();
 
-        if (!wait)
+        if (wait) {
+                values->sums[LEDGER_STORAGE_WAIT_NS] = wait->storage_ns;
+                values->sums[LEDGER_N_STORAGE_WAITS] = wait->n_storage;
+                values->sums[LEDGER_OTHER_WAIT_NS] = wait->other_ns;
+                values->sums[LEDGER_N_OTHER_WAITS] = wait->n_other;
+        }
+        if (!of || epoch == 0 || of->epoch != epoch)
                 return;
-        values->sums[LEDGER_STORAGE_WAIT_NS] = wait->storage_ns;
-        values->sums[LEDGER_N_STORAGE_WAITS] = wait->n_storage;
-        values->sums[LEDGER_OTHER_WAIT_NS] = wait->other_ns;
-        values->sums[LEDGER_N_OTHER_WAITS] = wait->n_other;
+        __builtin_memcpy(&values->sums[LEDGER_REASON_SUMS], &of->sums, sizeof(of->sums));
+        values->maxima[LEDGER_OFF_CPU_MAX] = of->max_ns;
+        values->minima[LEDGER_OFF_CPU_MIN] = of->min_ns;
+}
+
+/* In two parts, which must stay apart: the compiler has no instructions for a larger one. */
+#define VALUES_FRONT __builtin_offsetof(LedgerValues, sums[LEDGER_REASON_SUMS])
+
+static __always_inline void forget_values(LedgerValues *values) {
+        __builtin_memset(values, 0, VALUES_FRONT);
+        asm volatile("" ::: "memory");
+        __builtin_memset((char *) values + VALUES_FRONT, 0, sizeof(*values) - VALUES_FRONT);
+}
+
+static __always_inline void copy_values(LedgerValues *to, const LedgerValues *from) {
+        __builtin_memcpy(to, from, VALUES_FRONT);
+        asm volatile("" ::: "memory");
+        __builtin_memcpy((char *) to + VALUES_FRONT, (const char *) from + VALUES_FRONT,
+                         sizeof(*to) - VALUES_FRONT);
 }
 
 static __always_inline void read_values(LedgerValues *values, struct task_struct *task) {
-        __builtin_memset(values, 0, sizeof(*values));
+        forget_values(values);
         read_always(values, task);
         read_configured(values, task);
         read_delay_block(values, task);
@@ -574,7 +595,7 @@ static __always_inline void record_exit(Scratch *scratch, struct task_struct *ta
         record->start_boottime_ns = task->start_boottime;
         record->start_ns = task->start_time;
         record->key = scratch->key;
-        record->values = scratch->values;
+        copy_values(&record->values, &scratch->values);
         __sync_lock_test_and_set(&record->generation, generation);
 }
 

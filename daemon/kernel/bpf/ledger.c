@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/index.h"
+#include "base/number.h"
 #include "kernel/bpf/bpf-call.h"
 
 /* For a program to come to its end, on a CPU that a hypervisor may have taken away. */
@@ -93,6 +94,10 @@ static uint64_t load(const __u64 *word) {
 
 static void store(__u64 *word, uint64_t value) {
         __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+}
+
+bool ledger_counts_reasons(const Ledger *ledger) {
+        return load(&ledger->control->reasons.epoch) != 0;
 }
 
 /* rows */
@@ -840,6 +845,7 @@ static void stand_in(Ledger *ledger) {
 
         if (shared) {
                 own->waits_since_ns = shared->waits_since_ns;
+                own->reasons = shared->reasons;
                 (void) munmap(shared, sizeof(*shared));
         }
         memcpy(own->id, head->id, sizeof(head->id));
@@ -887,4 +893,138 @@ int ledger_open(const TaskObjects *objects, Ledger **ret) {
         if (r == 0)
                 *ret = TAKE_PTR(ledger);
         return r;
+}
+
+/* waits by reason */
+
+_Static_assert(CALL_SYNCS > _CALL_DECIDES_MAX, "a bit of its own beside what decides");
+_Static_assert(sizeof(ReasonSums) == sizeof(__u64) * (_LEDGER_SUM_MAX - LEDGER_REASON_SUMS),
+               "the ledger of the dead adds up what the account of reasons counts");
+_Static_assert(sizeof(TaskReasons) + sizeof(TaskWaits) + sizeof(WaitBegin) <= 512,
+               "what is kept of each thread stays small");
+
+static uint64_t end_of(uint64_t stay_ns) {
+        return number_add_saturating(clock_ns(CLOCK_MONOTONIC), stay_ns);
+}
+
+/* NULL with errno set, ENOENT where nothing could count. */
+static LedgerControl *map_switch(const TaskObjects *objects) {
+        errno = ENOENT;
+        if (objects->fds[TASK_OBJECT_CONTROL] < 0 || objects->fds[TASK_OBJECT_SEED] < 0)
+                return NULL;
+        return map_shared(objects->fds[TASK_OBJECT_CONTROL], sizeof(LedgerControl),
+                          PROT_READ | PROT_WRITE);
+}
+
+static int fail_switch(void) {
+        return errno == ENOENT ? REASONS_E_ABSENT : -errno;
+}
+
+/* A program of the iterator runs for each thread of the host, and writes nothing. */
+static int seed_reasons(const TaskObjects *objects) {
+        _cleanup_(fd_closep) int fd = task_iterator_open(objects->fds[TASK_OBJECT_SEED]);
+        ssize_t n;
+        char byte;
+
+        if (fd < 0)
+                return fd;
+        do
+                n = read(fd, &byte, sizeof(byte));
+        while (n < 0 && (errno == EINTR || errno == EAGAIN));
+        return n < 0 ? -errno : 0;
+}
+
+/* Programs that see the epoch see what was set before. */
+static int begin_epoch(const TaskObjects *objects, ReasonControl *reasons, uint64_t n_switches) {
+        uint64_t epoch = load(&reasons->last_epoch) + 1;
+        int r;
+
+        store(&reasons->since_ns, clock_ns(CLOCK_MONOTONIC));
+        store(&reasons->since_boottime_ns, clock_ns(CLOCK_BOOTTIME));
+        store(&reasons->n_switches, n_switches);
+        store(&reasons->last_epoch, epoch);
+        store(&reasons->epoch, epoch);
+        r = seed_reasons(objects);
+        if (r < 0)
+                store(&reasons->epoch, 0);
+        return r;
+}
+
+static void raise_end(ReasonControl *reasons, uint64_t stay_ns) {
+        uint64_t end_ns = end_of(stay_ns);
+
+        if (load(&reasons->until_ns) < end_ns)
+                store(&reasons->until_ns, end_ns);
+}
+
+/* Nothing is on past its end, be it that no thread has blocked since then. */
+static bool is_on(const ReasonControl *reasons) {
+        return load(&reasons->epoch) != 0 && load(&reasons->until_ns) > clock_ns(CLOCK_MONOTONIC);
+}
+
+int reasons_start(const TaskObjects *objects, uint64_t stay_ns, uint64_t n_switches) {
+        LedgerControl *control = map_switch(objects);
+        int r = 0;
+
+        if (!control)
+                return fail_switch();
+        if (is_on(&control->reasons))
+                raise_end(&control->reasons, stay_ns);
+        else {
+                store(&control->reasons.epoch, 0);
+                store(&control->reasons.until_ns, end_of(stay_ns));
+        }
+        /* The end may have come just now. */
+        if (load(&control->reasons.epoch) == 0)
+                r = begin_epoch(objects, &control->reasons, n_switches);
+        (void) munmap(control, sizeof(*control));
+        return r;
+}
+
+int reasons_prolong(const TaskObjects *objects, uint64_t stay_ns) {
+        LedgerControl *control = map_switch(objects);
+
+        if (!control)
+                return fail_switch();
+        if (is_on(&control->reasons))
+                raise_end(&control->reasons, stay_ns);
+        (void) munmap(control, sizeof(*control));
+        return 0;
+}
+
+int reasons_limit(const TaskObjects *objects, uint64_t stay_ns) {
+        LedgerControl *control = map_switch(objects);
+        uint64_t end_ns = end_of(stay_ns);
+
+        if (!control)
+                return fail_switch();
+        if (stay_ns == 0)
+                store(&control->reasons.epoch, 0);
+        else if (load(&control->reasons.until_ns) > end_ns)
+                store(&control->reasons.until_ns, end_ns);
+        (void) munmap(control, sizeof(*control));
+        return 0;
+}
+
+int reasons_look(const TaskObjects *objects, ReasonState *ret) {
+        LedgerControl *control = map_switch(objects);
+        const ReasonControl *reasons;
+        uint64_t until_ns, now_ns = clock_ns(CLOCK_MONOTONIC);
+
+        if (!control)
+                return fail_switch();
+        reasons = &control->reasons;
+        until_ns = load(&reasons->until_ns);
+        *ret = (ReasonState){
+                .is_on = is_on(reasons),
+                .epoch = load(&reasons->epoch),
+                .since_boottime_ns = load(&reasons->since_boottime_ns),
+                .for_ns = now_ns - MIN_OF(load(&reasons->since_ns), now_ns),
+                .n_switches = load(&reasons->n_switches),
+                .has_end = until_ns != REASONS_FOREVER,
+                .left_ns = until_ns - MIN_OF(until_ns, now_ns),
+                .n_lost = load(&reasons->n_lost),
+        };
+        (void) munmap(control, sizeof(*control));
+        return 0;
 }

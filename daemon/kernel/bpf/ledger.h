@@ -42,6 +42,8 @@ DEFINE_CLEANUP(Ledger *, ledger_free);
 const LedgerControl *ledger_control(const Ledger *ledger);
 /* Exits are added: by programs, or what was said of them is in a file. */
 bool ledger_is_kept(const Ledger *ledger);
+/* The account of waits by reason is on, which adds to the rows of those that end meanwhile. */
+bool ledger_counts_reasons(const Ledger *ledger);
 /* Without programs all rows are those of the file, and there is nothing to begin or to end. */
 LedgerOrigin ledger_origin(const Ledger *ledger);
 
@@ -127,3 +129,39 @@ typedef struct LedgerFoldOptions {
                               .max_rows = LEDGER_FILE_MAX_ROWS })
 
 _must_check_ int ledger_fold(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd);
+
+/*
+ * waits by reason
+ *
+ * Their account is switched on and off by what captures and the main process write into the page of
+ * the programs. It is on for as long as the last one who measured wanted, and the programs
+ * themselves switch it off then: nobody has to be there for it. That needs no capability.
+ */
+
+enum {
+        REASONS_OK,
+        REASONS_E_ABSENT, /* no programs that could count are attached */
+};
+
+#define REASONS_FOREVER UINT64_MAX
+
+typedef struct ReasonState {
+        bool is_on;
+        uint64_t epoch, since_boottime_ns;
+        uint64_t for_ns;     /* since then */
+        uint64_t n_switches; /* of the host, when it began */
+        bool has_end;        /* false: nothing ends it */
+        uint64_t left_ns;    /* until then */
+        uint64_t n_lost;     /* waits for which there was no memory, in all epochs */
+} ReasonState;
+
+/*
+ * The account is on from here on, for @stay_ns at least. One that was off begins an epoch: all
+ * threads that are blocked are given the time from now on. @n_switches: of the host. -errno.
+ */
+_must_check_ int reasons_start(const TaskObjects *objects, uint64_t stay_ns, uint64_t n_switches);
+/* It goes on for @stay_ns at least, if it is on. */
+_must_check_ int reasons_prolong(const TaskObjects *objects, uint64_t stay_ns);
+/* It is off in @stay_ns from now, or at once when that is 0. */
+_must_check_ int reasons_limit(const TaskObjects *objects, uint64_t stay_ns);
+_must_check_ int reasons_look(const TaskObjects *objects, ReasonState *ret);

@@ -25,7 +25,8 @@
         O(FREE,          "free")           /* link: tasks that are freed */                        \
         O(SWITCH,        "switch")         /* link: threads that leave their CPU */                \
         O(END_WAIT,      "endwait")        /* link: threads that are on a run queue again */       \
-        O(OWN,           "own")            /* map: LedgerOwn, which captures do not get */
+        O(OWN,           "own")            /* map: LedgerOwn, which captures do not get */ \
+        O(SEED,          "seed")           /* link: an iterator that begins the waits of an epoch */
 // clang-format on
 
 #define TASK_OBJECT_ID(id, name) TASK_OBJECT_##id,

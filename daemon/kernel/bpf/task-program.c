@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -173,6 +174,52 @@ static int choose_ext_state(struct task_bpf *skeleton) {
         return 0;
 }
 
+#if defined(__x86_64__)
+#define CALL_NUMBER(x86_64, aarch64) (x86_64)
+#elif defined(__aarch64__)
+#define CALL_NUMBER(x86_64, aarch64) (aarch64)
+/* It has not got these. */
+#define SYS_poll (-1)
+#define SYS_select (-1)
+#define SYS_epoll_wait (-1)
+#define SYS_open (-1)
+#define SYS_creat (-1)
+#define SYS_stat (-1)
+#define SYS_lstat (-1)
+#define SYS_access (-1)
+#define SYS_pause (-1)
+#endif
+#ifndef SYS_futex_wait
+#define SYS_futex_wait 455 /* since 6.7 */
+#endif
+
+#ifdef CALL_NUMBER
+/* The table says what the headers of the architecture do. */
+#define CALL_PROVE(name, x86_64, aarch64, decides)                                      \
+        _Static_assert(CALL_NUMBER(x86_64, aarch64) == SYS_##name, "number of " #name); \
+        _Static_assert(CALL_NUMBER(x86_64, aarch64) < (int) CALL_NUMBERS, "there is room");
+REASON_CALLS(CALL_PROVE)
+#else
+#define CALL_NUMBER(x86_64, aarch64) (-1)
+#endif
+
+/* On an architecture whose numbers are not known, every call is another reason. */
+static void choose_reasons(struct task_bpf *skeleton) {
+        static const struct {
+                int number;
+                uint8_t decides;
+        } calls[] = {
+#define CALL_ROW(name, x86_64, aarch64, decides) { CALL_NUMBER(x86_64, aarch64), decides },
+                REASON_CALLS(CALL_ROW)
+        };
+
+        for (size_t i = 0; i < CALL_NUMBERS; i++)
+                skeleton->rodata->reason_of_call[i] = WAIT_REASON_other;
+        for (size_t i = 0; i < ELEMENTSOF(calls); i++)
+                if (calls[i].number >= 0)
+                        skeleton->rodata->reason_of_call[calls[i].number] = calls[i].decides;
+}
+
 /*
  * Owners get a row for what finds no room when it is needed; those for owners who are too many for
  * that, and for want of memory, are made first.
@@ -230,14 +277,17 @@ static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *optio
                 r = attach(skeleton->progs.end_wait, &skeleton->links.end_wait);
         if (r == 0 && options->waits)
                 r = attach(skeleton->progs.leave_cpu, &skeleton->links.leave_cpu);
+        if (r == 0 && options->waits)
+                r = attach(skeleton->progs.seed_reasons, &skeleton->links.seed_reasons);
         if (r == 0 && options->waits) {
                 control->waits_since_ns = boottime_ns();
                 r = run_for_all(skeleton->progs.seed_waits);
         }
+        /* It is also in the names of epochs. */
+        if (r == 0 && getrandom(control->id, sizeof(control->id), 0) != sizeof(control->id))
+                r = -errno;
         if (r < 0 || !options->ledger)
                 return r;
-        if (getrandom(control->id, sizeof(control->id), 0) != sizeof(control->id))
-                return -errno;
         control->generation = 1;
         control->begun_ns = boottime_ns();
         r = make_overflow_rows(skeleton);
@@ -280,6 +330,7 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
                 { TASK_OBJECT_SWITCH, link_fd(skeleton->links.leave_cpu) },
                 { TASK_OBJECT_END_WAIT, link_fd(skeleton->links.end_wait) },
                 { TASK_OBJECT_OWN, bpf_map__fd(skeleton->maps.ledger_own) },
+                { TASK_OBJECT_SEED, link_fd(skeleton->links.seed_reasons) },
         };
         int r = 0;
 
@@ -299,6 +350,8 @@ static int load(const TaskProgramOptions *options, TaskObjects *objects) {
         (void) bpf_program__set_autoload(skeleton->progs.leave_cpu, options->waits);
         (void) bpf_program__set_autoload(skeleton->progs.end_wait, options->waits);
         (void) bpf_program__set_autoload(skeleton->progs.seed_waits, options->waits);
+        (void) bpf_program__set_autoload(skeleton->progs.seed_reasons, options->waits);
+        choose_reasons(skeleton);
         r = choose_sizes(skeleton);
         if (r == 0)
                 r = choose_ext_state(skeleton);

@@ -21,6 +21,7 @@
 #else
 #include <linux/types.h>
 #endif
+#include "metric/reason-list.h"
 
 #define TASK_TICK_NS 10000000ull /* of USER_HZ, on all architectures that we know */
 
@@ -30,7 +31,8 @@ enum {
         TASK_PART_DELAYS = 1 << 2,   /* TaskDelays: the thread has the accounting block */
         TASK_PART_SCHEDSTATS = 1 << 3, /* TaskSchedstats: the kernel has them, on or off */
         TASK_PART_WAITS = 1 << 4,      /* TaskWaits: the account of waits knows the thread */
-        TASK_PARTS = (1 << 5) - 1,
+        TASK_PART_REASONS = 1 << 5,    /* TaskReasons: of the epoch that is on */
+        TASK_PARTS = (1 << 6) - 1,
 };
 
 enum {
@@ -174,3 +176,35 @@ typedef struct TaskWaits {
         __u64 is_storage; /* of that */
         __u64 storage_ns, n_storage, other_ns, n_other; /* of those that are over */
 } TaskWaits;
+
+/* How a wait that was not seen to end is told from what came after it. */
+typedef struct WaitBegin {
+        __u64 n_voluntary, run_ns, run_delay_ns; /* of the thread, when the wait began */
+} WaitBegin;
+
+/* Every wait is counted under one reason: what a program has, and what becomes a sum. */
+typedef struct ReasonSums {
+        __u64 ns[_WAIT_REASON_MAX], n[_WAIT_REASON_MAX];
+} ReasonSums;
+
+/* Not one of the reasons: an uninterruptible wait, which the account of waits counts. */
+#define REASON_OF_WAITS _WAIT_REASON_MAX
+#define REASON_CALL_FOREIGN 0xffffffffu /* of a 32-bit program */
+
+/*
+ * Waits by reason (wait.bpf.h). They are counted in epochs. One begins when that is switched on;
+ * what a thread had counted in an earlier one is forgotten when the thread is met in a new one, and
+ * what is of another epoch than the one that is on counts as nothing.
+ */
+typedef struct TaskReasons {
+        __u64 epoch;
+        __u64 since_ns; /* CLOCK_MONOTONIC: when the wait in progress began; 0: there is none */
+        WaitBegin begin;
+        __u8 reason;      /* of that wait */
+        __u8 call_reason; /* of the last wait in a system call, plus one; 0: there was none */
+        __u8 has_other_call;
+        __u8 unused;
+        __u32 other_call;     /* number of the last system call whose reason was other */
+        __u64 max_ns, min_ns; /* of single waits; 0: there was none */
+        ReasonSums sums;      /* of those that are over */
+} TaskReasons;

@@ -39,10 +39,11 @@ size_t task_table_count(const TaskTable *table) {
 /* records */
 
 static const size_t part_bytes[] = { sizeof(TaskMemory), sizeof(TaskDelays), sizeof(TaskSchedstats),
-                                     sizeof(TaskWaits) };
+                                     sizeof(TaskWaits), sizeof(TaskReasons) };
 
 _Static_assert(sizeof(TaskRecord) % 8 == 0 && sizeof(TaskMemory) % 8 == 0 &&
-                       sizeof(TaskDelays) % 8 == 0 && sizeof(TaskSchedstats) % 8 == 0,
+                       sizeof(TaskDelays) % 8 == 0 && sizeof(TaskSchedstats) % 8 == 0 &&
+                       sizeof(TaskWaits) % 8 == 0 && sizeof(TaskReasons) % 8 == 0,
                "members are aligned wherever a record begins");
 
 /* The bytes of a record's affinity: what its other parts leave. False when they do not fit. */
@@ -89,8 +90,12 @@ Task task_of(const TaskRecord *record) {
                 task.schedstats = (const void *) at;
                 at += sizeof(*task.schedstats);
         }
-        if (task.record->parts & TASK_PART_WAITS)
+        if (task.record->parts & TASK_PART_WAITS) {
                 task.waits = (const void *) at;
+                at += sizeof(*task.waits);
+        }
+        if (task.record->parts & TASK_PART_REASONS)
+                task.reasons = (const void *) at;
         return task;
 }
 

@@ -26,6 +26,7 @@ typedef struct Task {
         const TaskDelays *delays;
         const TaskSchedstats *schedstats;
         const TaskWaits *waits;
+        const TaskReasons *reasons;
 } Task;
 
 typedef struct TaskTable TaskTable;

@@ -120,7 +120,8 @@ static __noinline int write_record(struct bpf_iter__task *context, __u32 parts) 
                          (parts & TASK_PART_MEMORY ? sizeof(TaskMemory) : 0) +
                          (parts & TASK_PART_DELAYS ? sizeof(TaskDelays) : 0) +
                          (parts & TASK_PART_SCHEDSTATS ? sizeof(TaskSchedstats) : 0) +
-                         (parts & TASK_PART_WAITS ? sizeof(TaskWaits) : 0);
+                         (parts & TASK_PART_WAITS ? sizeof(TaskWaits) : 0) +
+                         (parts & TASK_PART_REASONS ? sizeof(TaskReasons) : 0);
         record.parts = parts;
         record.tid = task->pid;
         record.tgid = task->tgid;
@@ -274,8 +275,21 @@ static __noinline int write_waits(struct bpf_iter__task *context) {
         return bpf_seq_write(context->meta->seq, wait ? wait : &none, sizeof(*wait));
 }
 
+static __noinline int write_reasons(struct bpf_iter__task *context) {
+        struct task_struct *task = context->task;
+        const TaskReasons *of;
+        static const TaskReasons none;
+
+        if (!task)
+                return 0;
+        of = bpf_task_storage_get(&reasons, task, 0, 0);
+        return bpf_seq_write(context->meta->seq, of ? of : &none, sizeof(*of));
+}
+
 static __always_inline __u32 choose_parts(struct task_struct *task) {
+        __u64 epoch = reasons_epoch();
         __u32 parts = TASK_PART_AFFINITY;
+        const TaskReasons *of;
 
         if (describes_memory(task))
                 parts |= TASK_PART_MEMORY;
@@ -285,6 +299,9 @@ static __always_inline __u32 choose_parts(struct task_struct *task) {
                 parts |= TASK_PART_SCHEDSTATS;
         if (bpf_task_storage_get(&waits, task, 0, 0))
                 parts |= TASK_PART_WAITS;
+        of = epoch != 0 ? bpf_task_storage_get(&reasons, task, 0, 0) : 0;
+        if (of && of->epoch == epoch)
+                parts |= TASK_PART_REASONS;
         return parts;
 }
 
@@ -306,16 +323,30 @@ int read_task(struct bpf_iter__task *context) {
                 (void) write_schedstats(context);
         if (parts & TASK_PART_WAITS)
                 (void) write_waits(context);
+        if (parts & TASK_PART_REASONS)
+                (void) write_reasons(context);
         return 0;
 }
 
-/* One program for both accounts: there are too many switches for two. */
+/*
+ * One program for all accounts: there are too many switches for two.
+ *
+ * @state is why @previous left the CPU: by now its own state may be another one, for a wake-up may
+ * have come in between. A thread that was preempted on its way into a wait is not waiting yet.
+ */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(leave_cpu, _Bool is_preempted, struct task_struct *previous, struct task_struct *next,
              unsigned int state) {
-        if (is_wait(state, is_preempted))
+        __u64 epoch;
+
+        if (is_preempted || state == 0)
+                return 0;
+        if (state & TASK_DEAD)
+                return add_rest(previous, SCRATCH_OF_SWITCH);
+        if (is_uninterruptible(state))
                 begin_wait(previous);
-        else if (state & TASK_DEAD)
-                (void) add_rest(previous, SCRATCH_OF_SWITCH);
+        epoch = reasons_epoch();
+        if (epoch != 0)
+                begin_reason(previous, state, epoch);
         return 0;
 }

@@ -176,3 +176,16 @@ void host_cpu_read(int proc_fd, Buffer *text, JsonWriter *json,
         write_cpus(stat, json, &file);
         host_file_count(&file, r, counts);
 }
+
+bool host_cpu_count_switches(int proc_fd, uint64_t *ret) {
+        _cleanup_(buffer_done) Buffer text = {};
+        HostFile file = {};
+        StatKeys keys;
+        Span stat;
+
+        if (host_file_read(proc_fd, "stat", &text, &stat) != 0)
+                return false;
+        read_keys(stat, &keys, &file);
+        *ret = keys.values[CTXT];
+        return keys.fields.present >> CTXT & 1;
+}

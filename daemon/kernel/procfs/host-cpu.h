@@ -39,3 +39,6 @@ bool load_average_parse(Span text, LoadAverage *ret);
  */
 void host_cpu_read(int proc_fd, Buffer *text, JsonWriter *json,
                    uint64_t counts[static _SOURCE_OUTCOME_MAX]);
+
+/* Context switches of all CPUs since the boot; false when that cannot be told. */
+bool host_cpu_count_switches(int proc_fd, uint64_t *ret);

@@ -18,6 +18,7 @@ DeskSettings desk_default_settings(void) {
                 .loading_threads = LIMIT_LOADING_THREADS,
                 .exits = EXIT_CHOICE_AUTO,
                 .counts_waits = true,
+                .reasons_ns = LIMIT_REASONS_NS,
                 .smaps = SMAPS_MODE_SMALL,
                 .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,
                 .smaps_max_processes = LIMIT_SMAPS_PROCESSES,

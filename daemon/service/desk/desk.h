@@ -49,6 +49,7 @@ typedef struct DeskSettings {
         unsigned loading_threads;     /* for so many a private service loads BPF programs */
         ExitChoice exits;             /* who counts what threads have done that end */
         bool counts_waits;            /* by programs, where those are loaded */
+        uint64_t reasons_ns;          /* how long by reason after a capture; 0: never */
         SmapsMode smaps;              /* for a capture that does not say */
         uint64_t smaps_max_rss_bytes; /* the bounds of SMAPS_MODE_SMALL */
         uint64_t smaps_max_processes;

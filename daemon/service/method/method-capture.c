@@ -35,7 +35,7 @@ typedef struct CaptureFields {
         BackendChoice backend;
         const char *smaps_mode; /* likewise */
         SmapsMode smaps;
-        OptionalBool wants_heap;
+        OptionalBool wants_heap, wants_reasons;
         bool heap;
 } CaptureFields;
 
@@ -242,6 +242,9 @@ static int write_order(Request *request, JsonWriter *writer) {
         json_write_member_u64(writer, JOB_KEY_SMAPS_MAX_PROCESSES,
                               request->desk->settings.smaps_max_processes);
         json_write_member_u64(writer, JOB_KEY_SMAPS_LIMIT_NS, request->desk->settings.smaps_ns);
+        task_aid_write_reasons(request->desk, writer,
+                               !state->fields.wants_reasons.is_set ||
+                                       state->fields.wants_reasons.value);
         r = state->fields.anonymous ? 0 : request_add_spool(request, writer);
         if (r == 0)
                 r = open_file(request, state);
@@ -317,6 +320,8 @@ int method_capture(Request *request) {
                 { "smapsMode", PARAMETER_TEXT, false, offsetof(CaptureFields, smaps_mode) },
                 { "backend", PARAMETER_TEXT, false, offsetof(CaptureFields, backend_name) },
                 { "heap", PARAMETER_OPTIONAL_BOOL, false, offsetof(CaptureFields, wants_heap) },
+                { "reasons", PARAMETER_OPTIONAL_BOOL, false,
+                  offsetof(CaptureFields, wants_reasons) },
                 { "anonymous", PARAMETER_BOOL, false, offsetof(CaptureFields, anonymous) },
                 { "interval", PARAMETER_BOOL, false, offsetof(CaptureFields, interval) },
         };

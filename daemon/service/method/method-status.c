@@ -2,14 +2,17 @@
 #include "service/method/method.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
 #include <systemd/sd-id128.h>
 
 #include "config.h"
+#include "base/number.h"
 #include "job/vault.h"
 #include "job/workshop.h"
+#include "kernel/procfs/host-cpu.h"
 #include "service/method/listening.h"
 #include "service/method/loading.h"
 #include "service/method/memory-aid.h"
@@ -193,6 +196,40 @@ static void write_capture(const Request *request, JsonWriter *writer) {
         json_write_end(writer);
 }
 
+/* Of a switch and the wake-up before it: tests/bench. */
+#define REASON_PRICE_NS 200u
+
+/* Null where no programs can count. */
+static void write_reasons(const Request *request, JsonWriter *writer) {
+        _cleanup_(fd_closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        uint64_t n_switches = 0;
+        ReasonState state;
+
+        json_write_key(writer, "reasons");
+        if (!task_aid_look_at_reasons(request->desk, &state)) {
+                json_write_null(writer);
+                return;
+        }
+        json_write_object(writer);
+        json_write_member_bool(writer, "counted", state.is_on);
+        if (state.is_on) {
+                json_write_member_u64(writer, "sinceBoottimeNs", state.since_boottime_ns);
+                json_write_member_u64(writer, "forNs", state.for_ns);
+                if (state.has_end)
+                        json_write_member_u64(writer, "leftNs", state.left_ns);
+                else
+                        json_write_member_null(writer, "leftNs");
+        }
+        if (state.is_on && proc_fd >= 0 && host_cpu_count_switches(proc_fd, &n_switches) &&
+            n_switches >= state.n_switches) {
+                n_switches -= state.n_switches;
+                json_write_member_u64(writer, "switches", n_switches);
+                json_write_member_u64(writer, "costNs",
+                                      number_multiply_saturating(n_switches, REASON_PRICE_NS));
+        }
+        json_write_end(writer);
+}
+
 /* @sample: {threads, processes}; @owners: [...]. Empty when nothing was probed. */
 static int answer(Request *request, Span sources, Span sample, Span owners) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
@@ -210,6 +247,7 @@ static int answer(Request *request, Span sources, Span sample, Span owners) {
                 json_write_raw(&writer, sample);
         else
                 json_write_null(&writer);
+        write_reasons(request, &writer);
         if (owners.n > 0) {
                 json_write_key(&writer, "ended");
                 json_write_object(&writer);

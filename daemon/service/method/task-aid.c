@@ -13,6 +13,11 @@
 #include "service/method/folding.h"
 #include "service/request/transfer.h"
 
+#define NO_REASONS_OFF "waits are not counted by reason: ctprofd.conf says WaitReasons=off"
+#define NO_REASONS_UNWANTED                                                                  \
+        "waits were not being counted by reason, and this capture did not ask for it; with " \
+        "WaitReasons=always in ctprofd.conf they always are"
+
 static const char *const names[] = TASK_OBJECT_NAMES; /* in the vault */
 
 bool task_aid_is_loaded(const Desk *desk) {
@@ -106,11 +111,50 @@ void task_aid_take(Request *request, Span frame) {
 
 /* Links of other programs are of no use to a capture: they hold what runs. */
 static int lend_objects(Request *request, JsonWriter *writer) {
-        const char *name = names[TASK_OBJECT_TASKS];
-        int fd = vault_lend(request->desk->vault, name);
-        int r = fd >= 0 ? request_add_fd(request, writer, name, fd) : 0;
+        static const TaskObject iterators[] = { TASK_OBJECT_TASKS, TASK_OBJECT_SEED };
+        int r = 0;
 
+        for (size_t i = 0; i < ELEMENTSOF(iterators) && r == 0; i++) {
+                const char *name = names[iterators[i]];
+                int fd = vault_lend(request->desk->vault, name);
+
+                r = fd >= 0 ? request_add_fd(request, writer, name, fd) : 0;
+        }
         return r == 0 ? folding_write(request, writer) : r;
+}
+
+static void take_switch(const Desk *desk, TaskObjects *ret) {
+        task_objects_init(ret);
+        ret->fds[TASK_OBJECT_CONTROL] = vault_lend(desk->vault, names[TASK_OBJECT_CONTROL]);
+        ret->fds[TASK_OBJECT_SEED] = vault_lend(desk->vault, names[TASK_OBJECT_SEED]);
+}
+
+bool task_aid_look_at_reasons(const Desk *desk, ReasonState *ret) {
+        _cleanup_(task_objects_done) TaskObjects objects;
+
+        take_switch(desk, &objects);
+        return reasons_look(&objects, ret) == 0;
+}
+
+void task_aid_limit_reasons(const Desk *desk) {
+        _cleanup_(task_objects_done) TaskObjects objects;
+        int r = 0;
+
+        take_switch(desk, &objects);
+        if (desk->settings.reasons_ns != REASONS_FOREVER)
+                r = reasons_limit(&objects, desk->settings.reasons_ns);
+        if (r < 0)
+                log_warning(r, "Waits are counted by reason for longer than WaitReasons= says");
+}
+
+void task_aid_write_reasons(const Desk *desk, JsonWriter *writer, bool are_wanted) {
+        uint64_t stay_ns = desk->settings.reasons_ns;
+
+        if (stay_ns == REASONS_FOREVER || (stay_ns > 0 && are_wanted))
+                json_write_member_u64(writer, JOB_KEY_REASONS_NS, stay_ns);
+        else
+                json_write_member_text(writer, JOB_KEY_NO_REASONS,
+                                       stay_ns == 0 ? NO_REASONS_OFF : NO_REASONS_UNWANTED);
 }
 
 int task_aid_write(Request *request, JsonWriter *writer, BackendChoice choice) {

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include "base/macro.h"
+#include "kernel/bpf/ledger.h"
 #include "service/request/order.h"
 
 bool task_aid_is_loaded(const Desk *desk);
@@ -26,6 +27,12 @@ void task_aid_write_load(const Desk *desk, JsonWriter *writer);
 void task_aid_take(Request *request, Span frame);
 /* Tells what was loaded, also by an earlier process, which processes are callers. */
 void task_aid_share_own(const Desk *desk);
+/* Waits are counted by reason for no longer than the settings say, also what earlier ones began. */
+void task_aid_limit_reasons(const Desk *desk);
+/* How that account stands; false: no programs are there that could count. */
+bool task_aid_look_at_reasons(const Desk *desk, ReasonState *ret);
+/* The members of a capture's order that say whether it has waits counted by reason. */
+void task_aid_write_reasons(const Desk *desk, JsonWriter *writer, bool are_wanted);
 /* Files are read from now on. */
 void task_aid_refuse(Desk *desk, const char *reason);
 

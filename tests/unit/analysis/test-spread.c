@@ -372,13 +372,13 @@ static const struct {
         size_t n_groups, n, max_bytes;
         bool zeros;
 } sizes[] = {
-        { 1, 1, 600, false },
-        { 1, SPREAD_MAX_FEW, SPREAD_MAX_FEW * 600, false },
-        { 1, SPREAD_MAX_FEW + 1, 4000, false },
-        { 20, 25, 20 * 6000, false },      /* a hundredth of a large host, of one side */
-        { 1, 2000, 2000 * 62 * 3, false }, /* two bytes a value and half of it to spare */
-        { 1, 20000, 1000000, false },      /* counted: independent of the number of threads */
-        { 1, 20000, 8192, true },
+        { 1, 1, 900, false },
+        { 1, SPREAD_MAX_FEW, SPREAD_MAX_FEW * 900, false },
+        { 1, SPREAD_MAX_FEW + 1, 6000, false },
+        { 20, 25, 20 * 9000, false },       /* a hundredth of a large host, of one side */
+        { 1, 2000, 2000 * 102 * 3, false }, /* two bytes a value and half of it to spare */
+        { 1, 20000, 1700000, false },       /* counted: independent of the number of threads */
+        { 1, 20000, 12288, true },
 };
 
 START_TEST(memory_stays_within_its_bound) {

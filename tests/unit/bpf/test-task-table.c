@@ -26,6 +26,7 @@ static TaskRecord *add(unsigned tgid, unsigned tid, unsigned parts, size_t n_aff
         TaskDelays delays = { .kinds[TASK_DELAY_IRQ].min_ns = tid + 2 };
         TaskSchedstats stats = { .wait_max = tid + 3 };
         TaskWaits waits = { .n_other = tid + 4 };
+        TaskReasons reasons = { .sums.n[WAIT_REASON_sync] = tid + 5 };
 
         (void) buffer_append(&records, &record, sizeof(record));
         for (uint64_t i = 0; i < n_affinity_words; i++)
@@ -38,6 +39,8 @@ static TaskRecord *add(unsigned tgid, unsigned tid, unsigned parts, size_t n_aff
                 (void) buffer_append(&records, &stats, sizeof(stats));
         if (parts & TASK_PART_WAITS)
                 (void) buffer_append(&records, &waits, sizeof(waits));
+        if (parts & TASK_PART_REASONS)
+                (void) buffer_append(&records, &reasons, sizeof(reasons));
         ck_assert_int_eq(buffer_failure(&records), 0);
         ((TaskRecord *) (void *) (records.bytes + at))->n_bytes = (unsigned) (records.n - at);
         return (TaskRecord *) (void *) (records.bytes + at);
@@ -68,11 +71,13 @@ START_TEST(each_part_is_found) {
         ck_assert(!task.schedstats || task.schedstats->wait_max == 10);
         ck_assert(!task.waits == !(parts & TASK_PART_WAITS));
         ck_assert(!task.waits || task.waits->n_other == 11);
+        ck_assert(!task.reasons == !(parts & TASK_PART_REASONS));
+        ck_assert(!task.reasons || task.reasons->sums.n[WAIT_REASON_sync] == 12);
 
         task = task_table_get(table, 1);
         ck_assert_uint_eq(task.record->run_ns, 8);
         ck_assert(!task.affinity && !task.memory && !task.delays && !task.schedstats &&
-                  !task.waits);
+                  !task.waits && !task.reasons);
 }
 END_TEST
 
@@ -108,7 +113,7 @@ END_TEST
 
 START_TEST(a_large_host_fits) {
         for (unsigned i = 0; i < 5000; i++)
-                add(1 + i / 10, 5001 - i, i % 32, i % 2);
+                add(1 + i / 10, 5001 - i, i % 64, i % 2);
         ck_assert_int_eq(task_table_parse(&records, &table), 0);
         ck_assert_uint_eq(task_table_count(table), 5000);
         for (size_t i = 1; i < 5000; i++) {

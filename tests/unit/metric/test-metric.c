@@ -84,8 +84,8 @@ START_TEST(metrics_are_those_of_the_tables_in_their_order) {
         n_before += 10;
         ck_assert_uint_eq(each_line("metrics-memory.tsv", check_added), 4);
         n_before += 4;
-        ck_assert_uint_eq(each_line("metrics-waits.tsv", check_added), 4);
-        ck_assert_uint_eq(n_before + 4, _METRIC_MAX);
+        ck_assert_uint_eq(each_line("metrics-waits.tsv", check_added), 45);
+        ck_assert_uint_eq(n_before + 45, _METRIC_MAX);
 }
 END_TEST
 
@@ -139,9 +139,8 @@ START_TEST(derived_values_are_those_of_the_table_in_their_order) {
 END_TEST
 
 static const char operators[] = {
-        [DERIVED_FORMULA_QUOTIENT] = '/',
-        [DERIVED_FORMULA_SHARE] = '/',
-        [DERIVED_FORMULA_DIFFERENCE] = '-',
+        [DERIVED_FORMULA_QUOTIENT] = '/',   [DERIVED_FORMULA_SHARE] = '/',
+        [DERIVED_FORMULA_DIFFERENCE] = '-', [DERIVED_FORMULA_SUM] = '+',
         [DERIVED_FORMULA_OFFCPU] = '+',
 };
 
@@ -242,6 +241,7 @@ START_TEST(sources_are_the_closed_list) {
                 "jemalloc",     "cgroup-stats", "host-pressure",   "cgroup-pressure",
                 "sched-ext",    "host",         "host-cpu",        "host-memory",
                 "host-disk",    "host-network", "exits",           "waits",
+                "reasons",
         };
 
         ck_assert_uint_eq(ELEMENTSOF(names), _SOURCE_MAX);

@@ -84,6 +84,9 @@ static Head full_head(void) {
                 .ledger_since_boottime_ns = 0,
                 .has_waits_since = true,
                 .waits_since_boottime_ns = UINT64_MAX,
+                .reasons_id = "ffeeddccbbaa99887766554433221100",
+                .has_reasons_since = true,
+                .reasons_since_boottime_ns = 11,
                 .imported_from = origin,
                 .has_allocated = true,
                 .allocated_bytes = 4096,
@@ -112,6 +115,7 @@ START_TEST(a_full_head_is_written_as_the_contract_says) {
                 "\"heapRequested\":false,"
                 "\"ledgerId\":\"00112233445566778899aabbccddeeff\",\"ledgerSinceBoottimeNs\":0,"
                 "\"waitsSinceBoottimeNs\":18446744073709551615,"
+                "\"reasonsId\":\"ffeeddccbbaa99887766554433221100\",\"reasonsSinceBoottimeNs\":11,"
                 "\"smapsRequested\":true,"
                 "\"cost\":{\"wallNs\":6,\"cpuNs\":7,\"peakRssBytes\":8},"
                 "\"importedFrom\":{\"name\":\"elsewhere\",\"uid\":7,\"hostName\":\"far\"}}"));

@@ -44,7 +44,7 @@ static unsigned values_of(MetricId id, uint64_t ret_values[static 4]) {
         case METRIC_KIND_ORDINAL:
                 ret_values[0] = 0;
                 ret_values[1] = 1;
-                if (id == METRIC_rt_priority) {
+                if (id == METRIC_rt_priority || id == METRIC_other_wait_call) {
                         ret_values[2] = UINT32_MAX;
                         return 3;
                 }

@@ -190,6 +190,8 @@ static const char *const members[] = {
         "ledgerId",
         "ledgerSinceBoottimeNs",
         "waitsSinceBoottimeNs",
+        "reasonsId",
+        "reasonsSinceBoottimeNs",
         "importedFrom",
 };
 
@@ -208,10 +210,10 @@ START_TEST(an_empty_document_has_all_its_members) {
                 "\"host\":null,\"host_cpu\":null,\"host_memory\":null,\"host_disk\":null,"
                 "\"host_network\":null,\"threads\":{\"columns\":[\"tid\",\"tgid\",\"ppid\",";
         static const char middle[] =
-                "\"uninterruptible_count\"],\"rows\":[]},\"ledger\":null,"
+                "\"off_cpu_min_ns\"],\"rows\":[]},\"ledger\":null,"
                 "\"dead\":{\"columns\":[\"pcomm\",\"comm\",\"cgroup\",\"kthread\",\"self\",";
         static const char rest[] =
-                "\"uninterruptible_count\"],\"rows\":[]},\"moved\":{\"columns\":[\"tid\",\"tgid\","
+                "\"off_cpu_min_ns\"],\"rows\":[]},\"moved\":{\"columns\":[\"tid\",\"tgid\","
                 "\"start_time_clock_ticks\",\"pcomm\",\"comm\",\"cgroup\",\"kthread\",\"self\"],"
                 "\"rows\":[]},\"cgroup_stats\":{},\"psi\":null,"
                 "\"sched_ext\":null,\"probe_summary\":null,\"sources\":[{\"name\":\"stat\",";

@@ -232,6 +232,8 @@ static const struct {
         { SOURCE_EXITS, SOURCE_STATE_PARTIAL, true },
         { SOURCE_EXITS, SOURCE_STATE_UNAVAILABLE, true },
         { SOURCE_WAITS, SOURCE_STATE_UNAVAILABLE, true },
+        { SOURCE_REASONS, SOURCE_STATE_PARTIAL, true },
+        { SOURCE_REASONS, SOURCE_STATE_UNAVAILABLE, true },
 };
 
 START_TEST(one_source_decides_whether_all_is_complete) {

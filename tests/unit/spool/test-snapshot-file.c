@@ -206,7 +206,7 @@ END_TEST
 
 START_TEST(any_zstd_reads_the_body_and_skips_the_head) {
         Head head = test_head("x", 1, 0);
-        char space[8192];
+        char space[16384];
         Buffer bytes;
         size_t n;
 

@@ -345,12 +345,15 @@ START_TEST(renaming_refuses_and_leaves_all_as_it_was) {
 END_TEST
 
 START_TEST(a_damaged_body_is_not_renamed) {
+        char byte;
         Head head;
         int fd;
 
         put("a", 10, 1000, false);
-        fd = openat(dir.fd, "a" SNAPSHOT_FILE_SUFFIX, O_WRONLY);
-        ck_assert_int_eq(pwrite(fd, "\xff", 1, 20), 1);
+        fd = openat(dir.fd, "a" SNAPSHOT_FILE_SUFFIX, O_RDWR);
+        ck_assert_int_eq(pread(fd, &byte, 1, 20), 1);
+        byte = (char) ~byte;
+        ck_assert_int_eq(pwrite(fd, &byte, 1, 20), 1);
         (void) close(fd);
         ck_assert_int_eq(spool_rename(spool, "a", "b", 1000, &head), SPOOL_E_DAMAGED);
         ck_assert(exists("a") && !exists("b"));

@@ -401,7 +401,7 @@ START_TEST(metrics_that_were_named_come_alone) {
         begin(nothing, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--metrics", "minflt");
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"sections\":[\"primary\",\"taskstats-delay\","
-                                                "\"taskstats-accounting\",\"derived\"]"));
+                                                "\"taskstats-accounting\",\"waits\",\"derived\"]"));
         CTL_RUN(&ctl, "compare", "a", "b", "--metrics", "minflt", "--sections",
                 "primary,sched-ext");
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"sections\":[\"primary\",\"sched-ext\"]"));

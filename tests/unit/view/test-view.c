@@ -122,7 +122,7 @@ static const struct {
         { "acct_utime_ns", NULL, 1, 0 },
         { "*_delay_total_ns", NULL, 8, 0 },
         { "run_time_ns,*_delay_total_ns", NULL, 9, 0 },
-        { "avg_*_ns", NULL, 0, 11 },
+        { "avg_*_ns", NULL, 0, 32 },
         { "m[ai]?flt", NULL, 2, 0 },
         { "?tim?_clock_ticks,pol[i]cy", NULL, 3, 0 },
         { "*", NULL, _METRIC_MAX, _DERIVED_MAX },

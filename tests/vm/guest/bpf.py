@@ -5,6 +5,7 @@ import contextlib
 import backends
 import ledgers
 import machine
+import reasons
 import waiting
 from harness import Daemon, Idle, Local, expect, expect_equal, sysctl, temporary, test
 
@@ -93,6 +94,19 @@ def waits_of_faults():
 def waits_of_parents():
     """a parent waits for its child to execute a program as often and about as long as a witness of each switch says"""
     wait_beside_witness("spawn")
+
+
+@test
+def reasons_of_waits():
+    """each kind of wait is under its reason, within 15 % of what the thread's own clock says, and parts add up to the time"""
+    with temporary() as directory, Daemon(directory) as ctl:
+        lines, wrong = reasons.against_clocks(ctl, directory, 5, 0.15, is_emulated=True)
+        for line in lines:
+            machine.comment(line)
+        expect_equal(wrong, [])
+        away, line = reasons.sums(ctl, directory, 5)
+        machine.comment(line)
+        expect(away[len(away) * 95 // 100] < 0.1, away[-20:])
 
 
 REFUSALS = {

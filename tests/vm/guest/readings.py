@@ -23,7 +23,7 @@ UNAVAILABLE = {"jemalloc"}
 # What needs a switch on the kernel's command line to be there for all threads.
 SWITCHED = {"schedstats", "taskstats-delay", "host-pressure", "cgroup-pressure"}
 
-METRIC_SECTIONS = ("primary", "taskstats-delay", "taskstats-accounting", "derived")
+METRIC_SECTIONS = ("primary", "taskstats-delay", "taskstats-accounting", "waits", "derived")
 TABLES = ("smaps-rollup", "cgroup-stats", "cgroup-limits", "memory-stat", "memory-events", "pressure",
           "host-pressure", "host-cpu", "host-memory", "host-disk", "host-network")
 

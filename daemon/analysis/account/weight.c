@@ -33,7 +33,7 @@ Shares shares_of(const WeightScale *scale, const Account *account) {
         Amount busy, moved, grown;
 
         if (!account)
-                return (Shares){ .has_time = true, .has_storage = true, .has_memory = has_memory };
+                return (Shares){ .has_time = true, .has_storage = true, .has_memory = true };
         busy = account_busy_ns(account);
         moved = account_moved_bytes(account);
         grown = growth_of(account);

@@ -176,6 +176,11 @@ START_TEST(a_side_without_threads_had_no_share) {
         expect_near(weight, 0.25);
         ck_assert(weight_between(&there, &none, &weight));
         expect_near(weight, -0.25);
+        /* Whatever is known of the host that did not have it. */
+        there.has_memory = true;
+        there.memory = 0.5;
+        ck_assert(weight_between(&none, &there, &weight));
+        expect_near(weight, 0.5);
 }
 END_TEST
 

@@ -89,6 +89,11 @@ static const struct {
           67,
           false,
           "missing   schedstats: off; 1 unsupported (--verbose)\n" },
+        /* what can be turned on comes first */
+        { { "[" IO "," OFF_BY "," SMAPS "," UNSUPPORTED("sched") "]" },
+          80,
+          false,
+          "missing   schedstats: off (kernel.sched_schedstats=1); 2 more, 1 unsupported\n" },
         { { "[" UNSUPPORTED("taskstats-irq") "," UNSUPPORTED("sched") "]" },
           80,
           false,

@@ -5,11 +5,13 @@
 // threads were alive: the heaviest groups first, those of one side among them.
 
 const GROUPS_SHOWN = 12;
+const REASONS_SHOWN = 2;
 const TIME_PARTS = [
   {key: "runningNs", name: "running"},
   {key: "waitingNs", name: "waiting for a CPU", title: "waiting"},
   {key: "storageNs", name: "blocked on storage", title: "storage"},
   {key: "blockedNs", name: "blocked otherwise", title: "blocked"},
+  {key: "lockNs", name: "waiting for locks", title: "locks"},
   {key: "asleepNs", name: "asleep"},
 ];
 const WHY_NO_TIME = {
@@ -22,14 +24,21 @@ const WHY_NO_TIME = {
 const DELAYS = ["swapin", "thrashing", "freepages", "compact", "wpcopy", "irq"];
 const NANOSECONDS = {unit: "ns"};
 
+// What is asleep for a lock is a part of its own.
+function splitTime(time) {
+  const lockNs = time?.reasons?.lock;
+  return isNumber(lockNs) && isNumber(time.asleepNs)
+    ? {...time, lockNs, asleepNs: String(BigInt(time.asleepNs) - BigInt(lockNs))} : time;
+}
+
 // The time of each side of a group, or of the only one: null where a side does not have it.
 function timesOf({kind}, group) {
-  const {time, side} = group;
+  const {side} = group, time = splitTime(group.time);
   if (!time)
     return [];
   const {a, b, before, after} = time;
   if (time.aliveNs === undefined)
-    return [a ?? before ?? null, b ?? after ?? null];
+    return [splitTime(a ?? before ?? null), splitTime(b ?? after ?? null)];
   return side && (kind === "intervals" || kind === "totals") ? (side === "before" ? [time, null] : [null, time]) : [time];
 }
 
@@ -43,8 +52,9 @@ class TimeParts {
       .filter(({times}) => times.some((time) => time));
     this.parts = TIME_PARTS.map((part) => ({...part, known: this.rows.some(({times}) =>
       times.some((time) => time && isNumber(time[part.key])))}));
-    if (!this.parts[3].known)
-      this.parts[4].name = "asleep or blocked";
+    const [blocked, , asleep] = this.parts.slice(3);
+    if (!blocked.known)
+      asleep.name = "asleep or blocked";
     this.body = make("div");
     const sleep = checkbox("with sleep", "time-sleep", false, (checked) => {
       this.withSleep = checked;
@@ -85,6 +95,22 @@ class TimeParts {
       this.spans.length > 0 ? "CPUs: seconds in each second" : "Added up over the threads of the group"];
   }
 
+  // What the rest of the time was for, of each side the most of it: locks are a part of the bar.
+  waitsColumn() {
+    const amounts = (time, side) => Object.entries(time?.reasons ?? {}).filter(([name, ns]) => name !== "lock" && Number(ns) > 0)
+      .concat(Number(time?.syncNs ?? 0) > 0 ? [["sync", time.syncNs]] : []).sort(([, a], [, b]) => Number(b) - Number(a))
+      .map(([name, ns]) => name + " " + (this.page.raw ? ns : this.spans[side] === undefined ? formatQuantity(ns, "ns")
+        : formatCpus(ns, this.spans[side])));
+    const cell = ({times}) => {
+      const all = times.map((time, side) => amounts(time, side));
+      if (!times.some((time) => time?.reasons))
+        return absent(times.map((time) => time?.reasonsReason).find(Boolean));
+      return make("span", {title: all.map((texts) => texts.join(", ") || "-").join(" \u2192 ")},
+        all.map((texts) => texts.slice(0, REASONS_SHOWN).join(", ") || "-").join(" \u2192 "));
+    };
+    return ["waits for", "", cell, "What threads that are asleep wait for, and how many of them do; sync is part of storage or blocked"];
+  }
+
   // What stands beside the bars: of an interval, what was done in it.
   metricColumn(title, name, hint) {
     const {page} = this, {kind} = page.data;
@@ -120,6 +146,7 @@ class TimeParts {
       ["threads", "number", ({group}) => threadsOf(group)],
       ...this.parts.filter(({key, known}) => known && (this.withSleep || key !== "asleepNs"))
         .map((part) => this.partColumn(part)),
+      ...this.rows.some(({times}) => times.some((time) => time?.reasons)) ? [this.waitsColumn()] : [],
       ...["read", "write"].filter((word) => has(word + "_bytes"))
         .map((word) => this.metricColumn(word === "read" ? "read" : "written", word + "_bytes")),
       // There is no room for these of two sides; the table of all metrics has them.
@@ -151,7 +178,7 @@ class TimeParts {
     const most = Math.max(...sums, Number.MIN_VALUE);
     const used = this.rows.filter((row, i) => sums[i] > 0 || weightOf(row.group) > 0);
     const table = smallTable("Where the time went", this.columns(most), used.slice(0, this.shown));
-    const unknown = this.parts.filter(({key, known}) => !known && key !== "blockedNs");
+    const unknown = this.parts.filter(({key, known}) => !known && key !== "blockedNs" && key !== "lockNs");
     this.body.replaceChildren(used.length > 0 ? table : note("No group has any of this."), this.moreButton(used.length),
       ...unknown.map(({key, name}) => note("Not measured, so no part of any bar: ", make("b", {}, name),
         ` (${WHY_NO_TIME[key] ?? "not told"}).`)),

@@ -38,6 +38,18 @@ int compact_append_cpus(Buffer *cell, double cpus) {
         return buffer_append_format(cell, cpus < TWO_DIGITS ? "%.2f" : "%.1f", cpus);
 }
 
+int compact_append_threads(Buffer *cell, double threads) {
+        if (!is_sound(threads))
+                return buffer_append_byte(cell, '-');
+        if (threads < 0.005)
+                return buffer_append_byte(cell, '0');
+        return buffer_append_format(cell,
+                                    threads < 0.995        ? "%.2f"
+                                    : threads < TWO_DIGITS ? "%.1f"
+                                                           : "%.0f",
+                                    threads);
+}
+
 int compact_append_count(Buffer *cell, double count) {
         static const Step steps[] = {
                 { 1, "" }, { 1e3, "K" }, { 1e6, "M" }, { 1e9, "G" }, { 1e12, "T" }

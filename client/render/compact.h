@@ -16,6 +16,8 @@
 
 /* "0.84", "12.50", "128.0": seconds per second. */
 int compact_append_cpus(Buffer *cell, double cpus);
+/* "0.08", "6.6", "128": the same of threads that wait, where few figures are enough. */
+int compact_append_threads(Buffer *cell, double threads);
 /* "7", "3.4", "1.2K", "34K", "5.6M": a count, or a rate of one. */
 int compact_append_count(Buffer *cell, double count);
 /* "512B", "7.0KiB", "822MiB". */

@@ -32,7 +32,8 @@ struct Table {
         size_t widths[TABLE_MAX_COLUMNS]; /* of the widest cell so far */
         bool told[TABLE_MAX_COLUMNS];     /* a cell had more than "0" or "-" */
         bool omitted[TABLE_MAX_COLUMNS];
-        bool laid_out; /* the columns to omit have been chosen for good */
+        size_t given[TABLE_MAX_COLUMNS]; /* of its width, instead of being omitted */
+        bool laid_out;                   /* the columns to omit have been chosen for good */
 
         Buffer line, clipped; /* scratch space for printing */
 };
@@ -104,8 +105,9 @@ static bool shrink_one(const Table *table, size_t *widths) {
         return true;
 }
 
-static bool omit_one(Table *table) {
-        size_t least = SIZE_MAX;
+/* The least important column shrinks, if that is enough, or is omitted. */
+static bool give_one(Table *table, size_t *widths) {
+        size_t least = SIZE_MAX, n = excess(table, widths);
 
         for (size_t i = 0; i < table->n_columns; i++)
                 if (!table->omitted[i] && table->columns[i].omit > 0 &&
@@ -113,7 +115,10 @@ static bool omit_one(Table *table) {
                         least = i;
         if (least == SIZE_MAX)
                 return false;
-        table->omitted[least] = true;
+        if (table->columns[least].give_to > 0 && widths[least] >= table->columns[least].give_to + n)
+                table->given[least] = n;
+        else
+                table->omitted[least] = true;
         return true;
 }
 
@@ -133,7 +138,7 @@ static void make_room(Table *table) {
  */
 static void lay_out(Table *table, size_t *widths) {
         for (size_t i = 0; i < table->n_columns && !table->laid_out; i++)
-                if (table->columns[i].only_told && !table->told[i])
+                if (table->columns[i].absent || (table->columns[i].only_told && !table->told[i]))
                         table->omitted[i] = true;
         if (table->terminal->out && !table->laid_out)
                 make_room(table);
@@ -141,9 +146,11 @@ static void lay_out(Table *table, size_t *widths) {
                 memcpy(widths, table->widths, sizeof(table->widths));
                 if (!table->terminal->out)
                         break;
+                for (size_t i = 0; i < table->n_columns; i++)
+                        widths[i] -= MIN_OF(widths[i], table->given[i]);
                 while (excess(table, widths) > 0 && shrink_one(table, widths))
                         ;
-        } while (excess(table, widths) > 0 && !table->laid_out && omit_one(table));
+        } while (excess(table, widths) > 0 && !table->laid_out && give_one(table, widths));
         table->laid_out = true;
 }
 
@@ -387,7 +394,7 @@ bool table_omits(const Table *table, size_t column) {
 
 void table_omitted(const Table *table, Buffer *names) {
         for (size_t i = 0; i < table->n_columns; i++)
-                if (table->omitted[i] && !table->columns[i].extra &&
+                if (table->omitted[i] && !table->columns[i].extra && !table->columns[i].absent &&
                     (table->told[i] || !table->columns[i].idle_first))
                         buffer_append_format(names, "%s%s", names->n > 0 ? ", " : "",
                                              table->columns[i].header);

@@ -32,6 +32,8 @@ typedef struct TableColumn {
         bool idle_first;  /* omitted before all others if it says only "0" and "-" */
         bool extra;       /* only there if no other column has to shrink for it */
         bool only_told;   /* only there if a cell says more than "0" or "-", also in a pipe */
+        bool absent;      /* not there, in a pipe neither */
+        size_t give_to;   /* the width it shrinks to before it is omitted itself; 0: it does not */
 } TableColumn;
 
 typedef struct Table Table;
@@ -41,7 +43,10 @@ typedef enum TableLegend {
         TABLE_LEGEND_HIDDEN, /* no line of headers */
 } TableLegend;
 
-/* @columns, @terminal and @out are borrowed. */
+/*
+ * @columns, @terminal and @out are borrowed. What is to become of a column may still change until
+ * the first rows are printed.
+ */
 _must_check_ int table_new(const TableColumn *columns, size_t n_columns, const Terminal *terminal,
                            TableLegend legend, FILE *out, Table **ret);
 Table *table_free(Table *table);

@@ -86,8 +86,12 @@ static void analysis_join_ledgers(Analysis *analysis) {
                 if (of_intervals(analysis))
                         setup->has_ledger[i] = subjects_join_ledgers(view_subjects_begin(call, i),
                                                                      view_subjects_end(call, i));
-                else if (head->has_waits_since)
+                if (of_intervals(analysis))
+                        continue;
+                if (head->has_waits_since)
                         setup->waits_since_ns[i] = amount_of(head->waits_since_boottime_ns);
+                if (head->has_reasons_since)
+                        setup->reasons_since_ns[i] = amount_of(head->reasons_since_boottime_ns);
         }
 }
 
@@ -320,6 +324,9 @@ static int analysis_read_hosts(Analysis *analysis) {
                 if (r != 0)
                         return analysis_read_result(analysis, culprit, r);
                 comparison_set_host(analysis->comparison, (Side) i, &analysis->uses[i]);
+                comparison_lack_reasons(
+                        analysis->comparison, (Side) i,
+                        subjects_lack_reasons(before, view_subjects_end(analysis->call, i)));
                 if (before)
                         r = analysis_view_host(analysis, (Side) i, before);
                 if (r != 0)
@@ -595,6 +602,8 @@ static int analysis_answer_intervals(Analysis *analysis) {
         json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
         analysis_write_coverages(analysis, writer);
         r = analysis_write_hosts(analysis, writer);
+        if (r == 0)
+                r = comparison_write_waits(analysis->comparison, writer);
         if (r == 0)
                 r = analysis_write_host_changes(analysis, writer);
         if (r == 0)

@@ -52,3 +52,5 @@
 
 #define WAIT_REASON_ID(name, text, ...) WAIT_REASON_##name,
 typedef enum WaitReason { WAIT_REASONS(WAIT_REASON_ID) _WAIT_REASON_MAX } WaitReason;
+/* Those apart come first. */
+#define WAIT_REASONS_APART_MAX ((unsigned) WAIT_REASON_sync)

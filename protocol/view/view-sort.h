@@ -47,6 +47,8 @@ typedef enum ViewOrder {
         C(WAIT,   "wait",     FIRST, METRIC_wait_time_ns)                                          \
         C(IO,     "io",       FIRST, METRIC_storage_wait_ns, METRIC_iowait_sum,                    \
                                      METRIC_blkio_delay_total_ns)                                  \
+        C(LOCK,   "lock",     FIRST, METRIC_lock_wait_ns)                                          \
+        C(BLOCKED, "blocked", FIRST, METRIC_uninterruptible_ns)                                    \
         C(SWITCH, "switch",   SUM,   METRIC_voluntary_csw, METRIC_nonvoluntary_csw)                \
         C(READ,   "read",     FIRST, METRIC_read_bytes)                                            \
         C(WRITE,  "write",    FIRST, METRIC_write_bytes, METRIC_wchar)                             \

@@ -111,12 +111,20 @@ def number(text):
 
 
 class Row:
-    """A line of the overview: what it says about one group, by the headers of the columns."""
+    """A line of the overview: what it says about one group, by the headers of the columns; a bar is left out."""
 
-    def __init__(self, line, headers):
+    def __init__(self, line, header):
+        headers = [one.replace("_", " ") for one in header.replace("WAITS FOR", "WAITS_FOR").split()]
+        last = None
+        if "WAITS FOR" in headers:  # a text, which begins below its header
+            place = header.index("WAITS FOR")
+            last = line[place:].strip()
+            line, headers = line[:place], headers[:headers.index("WAITS FOR")]
         # "peak 12MiB", "heap +3MiB": two words are one figure
         name, *figures = re.sub(r"\b(peak|heap) \+?", "", line).rsplit(maxsplit=len(headers) - 2)
         self.cells = dict(zip(headers[2:], figures))
+        if last is not None:
+            self.cells["WAITS FOR"] = last
         found = re.fullmatch(r"(.*?) +(\S+( [+−]\d+)*|\d+ (new|gone))", name)
         expect(found, "no group and its threads:", repr(line))
         self.group, self.threads = found[1], found[2]
@@ -148,7 +156,7 @@ class Screen:
         for line in self.lines[self.lines.index(header) + 1:]:
             if not line.strip():
                 return
-            yield Row(line, header.split())
+            yield Row(line, header)
 
     def row(self, group):
         found = [row for row in self.rows() if row.group.startswith(group)]

@@ -123,6 +123,7 @@ def commits_wait_for_the_disk():
         row = screen.row("postgres")
         before, after = row.sides("IO")
         expect(after > before + 0.02, "the wait for storage:", row.cells["IO"])
+        expect("sync" in screen.text, "nothing is said of fsync")
         before, after = row.sides("WRITE/S")
         expect(after > before, "writes:", row.cells["WRITE/S"])
         # The kernel counts whole folios.

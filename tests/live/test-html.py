@@ -733,7 +733,21 @@ LIMITED = [{"cgroup": "/web.slice", "what": "cpu.max", "count": 80, "ns": 3_200_
 def time_of(number, blocked=True, exact=True):
     """The parts of time of a group, which add up; of 10.25 seconds."""
     parts = {"runningNs": (number + 1) * S, "waitingNs": number * S // 2, "storageNs": 2 * S, "blockedNs": S if blocked else None, "asleepNs": 5 * S}
-    return {"aliveNs": sum(value or 0 for value in parts.values()), **parts, "exact": exact}
+    reasons = {"lock": S, "poll": 3 * S, "futex": S} if blocked and number % 2 else None
+    return {"aliveNs": sum(value or 0 for value in parts.values()), **parts, "exact": exact, "syncNs": S if reasons else None,
+            "reasons": reasons, **({} if reasons else {"reasonsReason": "nobody asked"})}
+
+
+def scaled(value, factor):
+    if isinstance(value, dict):
+        return {name: scaled(one, factor) for name, one in value.items()}
+    return value / factor if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def length_of(time, key):
+    """The length of a part of a bar, in which what is asleep for a lock is a part of its own."""
+    lock = (time["reasons"] or {}).get("lock", 0)
+    return lock if key == "lockNs" else time[key] - (lock if key == "asleepNs" else 0)
 
 
 # Of each row of the bars: its label, the widths of its parts in each bar in percent of the bar, and its cells.
@@ -754,8 +768,8 @@ def check_bars(made, times, what):
         for time, parts in zip(times[label], bars):
             expect(abs(sum(width for _, width in parts) - time["aliveNs"] / most * 100) < 0.01, what, label, "does not add up", parts, time)
             for name, width in parts:
-                key = ("runningNs", "waitingNs", "storageNs", "blockedNs", "asleepNs")[int(name[-1])]
-                expect(abs(width - time[key] / most * 100) < 0.01, what, label, key, width)
+                key = ("runningNs", "waitingNs", "storageNs", "blockedNs", "lockNs", "asleepNs")[int(name[-1])]
+                expect(abs(width - length_of(time, key) / most * 100) < 0.01, what, label, key, width)
     return rows
 
 
@@ -852,7 +866,7 @@ def two_intervals_stand_side_by_side():
         text = words(made.browser, "host")
         expect("A: Threads" in text and "B: Threads" in text and "CPUs used\t1.60 of 4\t3.20 of 4" in text and "limit in B" in text and "limit in A" not in text, text)
         # To one scale although B is twice as long: seconds in each second.
-        rows = check_bars(made, {key: [{part: value / (i + 1) if isinstance(value, int) else value for part, value in side.items()} for i, side in enumerate(sides)]
+        rows = check_bars(made, {key: [{part: scaled(value, i + 1) for part, value in side.items()} for i, side in enumerate(sides)]
                                  for key, sides in times.items()}, "two intervals")
         expect_equal([label for label, _, _ in rows], list(reversed(times)), "by how much they moved")
         expect(all(cells[2].startswith("-") or cells[2] == "0%" for _, _, cells in rows), "signs", rows)

@@ -5,7 +5,9 @@ from fractions import Fraction
 from ended import coverage_of_ended
 from host import Host
 from lives import known_sum
+from registry import REASONS
 
+APART = sorted({name.removesuffix("_wait_ns") for name in REASONS if name.endswith("_wait_ns")} - {"sync"})
 STORAGE_FLOOR = 10 << 20  # bytes a second
 MEMORY_SHARE = Fraction(1, 100)  # of the host, a minute
 GIVEN_MORE = Fraction(11, 10)  # of what the disks wrote; a group that claims more counted whole folios
@@ -36,11 +38,15 @@ def time_parts(alive, work, is_exact):
     if storage is not None and not is_exact and alive is not None:
         storage = min(storage, max(0, alive - (running or 0) - (waiting or 0)))
     parts = sum(part or 0 for part in (running, waiting, storage, blocked))
+    waits = {name: work.get(f"{name}_wait_ns") for name in (*APART, "sync")}
+    if None in waits.values():  # all of them, or none
+        waits = dict.fromkeys(waits)
     if alive is not None:
-        alive = max(alive, parts)
+        alive = max(alive, parts + sum(waits[name] or 0 for name in APART))
     asleep = None if None in (alive, running, waiting) else alive - parts
     return {"aliveNs": alive, "runningNs": running, "waitingNs": waiting, "storageNs": storage,
-            "blockedNs": blocked, "asleepNs": asleep, "exact": None if storage is None else is_exact}
+            "blockedNs": blocked, "asleepNs": asleep, "exact": None if storage is None else is_exact,
+            "syncNs": waits["sync"], "reasons": None if waits["sync"] is None else {name: waits[name] for name in APART}}
 
 
 def alive_in(window, before, after):
@@ -110,10 +116,14 @@ def grown(memory):
     return max(known, default=None)
 
 
-def shares(time, work, host, growth=None):
+def shares(time, work, host, is_of_kernel, growth=None):
     """The share of the host's time, of its storage and of its memory; None where nothing of it is known."""
     capacity = (host.cpus() or 0) * host.elapsed_ns
-    parts = [time[name] for name in ("runningNs", "waitingNs", "storageNs") if time[name] is not None]
+    # Threads of the kernel idle uninterruptibly.
+    names = ("runningNs", "waitingNs", "storageNs", *(() if is_of_kernel else ("blockedNs",)))
+    parts = [time[name] for name in names if time[name] is not None]
+    if time["reasons"]:
+        parts.append(time["reasons"]["lock"])
     in_time = float(Fraction(sum(parts), capacity)) if parts and capacity else None
     written = written_at_most(work, host)
     moved = [amount for amount in (work.get("read_bytes"), work.get("write_bytes") if written is None else written)
@@ -177,7 +187,8 @@ def believed(used, attributed, host):
 
 FIGURES = {"runningNs": ["run_time_ns"], "waitingNs": ["wait_time_ns"],
            "storageNs": ["storage_wait_ns", "iowait_sum", "blkio_delay_total_ns"],
-           "blockedNs": ["uninterruptible_ns", "block_sum"], "switches": ["voluntary_csw", "nonvoluntary_csw"],
+           "blockedNs": ["uninterruptible_ns", "block_sum"], "syncNs": ["sync_wait_ns"],
+           "reasons": [f"{name}_wait_ns" for name in APART], "switches": ["voluntary_csw", "nonvoluntary_csw"],
            "readBytes": ["read_bytes"], "writeBytes": ["write_bytes"], "majorFaults": ["majflt"]}
 
 
@@ -188,7 +199,9 @@ def cuts(window):
     found = []
     for figure, names in FIGURES.items():
         of = [name for name in names if window.work.get(name) is not None]
-        of = of if figure == "switches" else of[:1]  # else of the first that is known
+        of = of if figure in ("switches", "reasons") else of[:1]  # else of the first that is known
+        if figure in ("syncNs", "reasons") and any(window.work.get(f"{name}_wait_ns") is None for name in (*APART, "sync")):
+            continue
         if figure == "blockedNs" and of == ["block_sum"]:
             of = ["block_sum", "iowait_sum"]
         if any(name in window.excess for name in of):

@@ -7,7 +7,7 @@ from host import Host, host_of, limited
 from judge import TOTALS, Bound
 from lives import SEPARATOR, WAITS, Window, follow, states, windows
 from reduce import derive, difference, differs, percent, reduce
-from registry import DERIVED, METRICS
+from registry import DERIVED, METRICS, REASONS
 
 NS = 10**9
 
@@ -15,6 +15,13 @@ NS = 10**9
 def flow(value, elapsed_ns):
     """A second."""
     return None if value is None else value * NS / elapsed_ns
+
+
+def of_kernel(threads, *windows):
+    """Whether no thread of these is one of a program, be it that it ended."""
+    threads = [*threads, *(life.latest for window in windows for life in window.lives)]
+    rows = [row for window in windows if window.dead for side in window.dead.rows for row in side]
+    return all(thread.kthread for thread in [*threads, *rows])
 
 
 # --- one snapshot ---
@@ -27,7 +34,7 @@ def state(snapshot, axis):
 def state_group(threads, snapshot):
     values, present = reduce(threads)
     time = time_of_lives(threads, values, snapshot)
-    return {"threads": len(threads), "time": time, "weight": weight([shares(time, values, Host(None, snapshot))]),
+    return {"threads": len(threads), "time": time, "weight": weight([shares(time, values, Host(None, snapshot), of_kernel(threads))]),
             "metrics": {name: {"value": values[name], "present": present[name]} for name in METRICS},
             "derived": {name: {"value": value} for name, value in derive(values).items()}}
 
@@ -37,6 +44,9 @@ def time_of_lives(threads, values, snapshot):
     since = snapshot.head.get("waitsSinceBoottimeNs")
     if since is None or any(thread.start * snapshot.tick_ns < since for thread in threads):
         values = values | dict.fromkeys(WAITS)
+    since = snapshot.head.get("reasonsSinceBoottimeNs")
+    if since is None or any(thread.start * snapshot.tick_ns < since for thread in threads):
+        values = values | dict.fromkeys(REASONS)
     return time_parts(ages(threads, snapshot), values, counts_storage(snapshot, threads))
 
 
@@ -88,7 +98,8 @@ def interval_group(window, before, after):
     time = time_between(window, work, before, after)
     values = window.values()
     return {"threadsBefore": len(window.sides[0]), "threadsAfter": len(window.sides[1]), "lives": lives_of(window),
-            **exits_of(window), "time": time, "weight": weight([shares(time, work, Host(before, after), grown(memory_between(window)))]),
+            **exits_of(window), "time": time,
+            "weight": weight([shares(time, work, Host(before, after), of_kernel([], window), grown(memory_between(window)))]),
             "metrics": {name: interval_metric(name, values[name], window, elapsed) for name in METRICS},
             "derived": interval_derived(values, work)}
 
@@ -157,7 +168,7 @@ def totals_group(sides, snapshots, elapsed):
         sorted(thread.life for thread in sides[0]) == sorted(thread.life for thread in sides[1])
     return {"threadsBefore": len(sides[0]), "threadsAfter": len(sides[1]),
             "time": dict(zip(("before", "after"), times)),
-            "weight": weight([shares(time, value, Host(None, snapshot))
+            "weight": weight([shares(time, value, Host(None, snapshot), of_kernel(sides[0] + sides[1]))
                               for time, value, snapshot in zip(times, values, snapshots)]),
             "metrics": {name: totals_metric(name, before[name], after[name], elapsed,
                                             are_same and n_before[name] == n_after[name],
@@ -241,7 +252,7 @@ def intervals_group(sides, pairs):
     return {"threads": both([len(window.sides[1]) for window in sides]),
             "time": both(times), "lives": both([lives_of(window) for window in sides]),
             **{name: both([exits_of(window)[name] for window in sides]) for name in ("exits", "births")},
-            "weight": weight([shares(time, work, Host(*pair), grown(memory_between(window)))
+            "weight": weight([shares(time, work, Host(*pair), of_kernel([], *sides), grown(memory_between(window)))
                               for time, work, pair, window in zip(times, works, pairs, sides)]),
             "metrics": {name: side_by_side(name, values[0][name], values[1][name]) | {"reset": name in resets}
                         for name in METRICS},
@@ -255,13 +266,13 @@ def side_by_side(name, first, second):
 
 # --- the overview ---
 
-def account_of_lives(threads, snapshot):
+def account_of_lives(threads, snapshot, is_of_kernel):
     """The object Account of a group of one snapshot, and its shares."""
     values = reduce(threads)[0]
     time, host = time_of_lives(threads, values, snapshot), Host(None, snapshot)
     told = account(time, values, host, len(threads)) | memory_of(threads) | {
         "born": None, "ended": None, "peakRssBytes": values["hiwater_rss_bytes"], "cut": []}
-    return told, shares(time, values, host)
+    return told, shares(time, values, host, is_of_kernel)
 
 
 def risen(window, name="hiwater_rss_bytes"):
@@ -274,7 +285,7 @@ def risen(window, name="hiwater_rss_bytes"):
     return max(reached, default=None)
 
 
-def account_between(window, pair):
+def account_between(window, pair, is_of_kernel):
     """The same of a group in an interval, without what cannot be of it."""
     work, host = window.cut_work, Host(*pair)
     time = time_between(window, work, *pair)
@@ -283,7 +294,7 @@ def account_between(window, pair):
         "born": len(window.born), "ended": len(window.ended), "peakRssBytes": risen(window),
         "bornAndEnded": window.dead.fleeting if window.dead else None, "cut": cuts(window),
         "leftOut": window.dead.left_out("run_time_ns") + window.dead.elsewhere if window.dead else None}
-    return told, shares(time, work, host, grown(memory))
+    return told, shares(time, work, host, is_of_kernel, grown(memory))
 
 
 def overview_of(sides, names=("before", "after")):
@@ -298,27 +309,32 @@ def overview_of(sides, names=("before", "after")):
 
 
 def overview_of_state(snapshot, axis):
-    return overview_of([{key: account_of_lives(threads, snapshot) for key, threads in states(snapshot, axis).items()}])
+    return overview_of([{key: account_of_lives(threads, snapshot, of_kernel(threads))
+                         for key, threads in states(snapshot, axis).items()}])
 
 
 def overview_of_interval(pair, axis):
-    return overview_of([accounts_between(pair, axis)])
+    return overview_of([accounts_between(pair, windows(*pair, axis))])
 
 
-def accounts_between(pair, axis):
-    return {key: account_between(window, pair) for key, window in windows(*pair, axis).items() if not window.only_ended}
+def accounts_between(pair, found, others=()):
+    """@others: {key: Window} of the other interval."""
+    return {key: account_between(window, pair, of_kernel([], window, *([others[key]] if key in others else [])))
+            for key, window in found.items() if not window.only_ended}
 
 
 def overview_of_totals(pair, axis):
     sides = [states(snapshot, axis) for snapshot in pair]
     if axis == "thread":
         sides[0] = renamed(*sides)
-    return overview_of([{key: account_of_lives(threads, snapshot) for key, threads in side.items()}
+    both = {key: of_kernel(sides[0].get(key, []) + sides[1].get(key, [])) for side in sides for key in side}
+    return overview_of([{key: account_of_lives(threads, snapshot, both[key]) for key, threads in side.items()}
                         for side, snapshot in zip(sides, pair)])
 
 
 def overview_of_intervals(first, second, axis):
-    sides = [accounts_between(pair, axis) for pair in (first, second)]
+    found = [windows(*pair, axis) for pair in (first, second)]
     if axis == "thread":
-        sides[0] = renamed(sides[0], windows(*second, axis))
-    return overview_of(sides, ("a", "b"))
+        found[0] = renamed(*found)
+    return overview_of([accounts_between(pair, one, other) for pair, one, other in zip((first, second), found, found[::-1])],
+                       ("a", "b"))

@@ -2,6 +2,7 @@
 #include "report/group/account-cell.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,15 @@
 #define BAR_CELLS 12
 #define OFFERED(id, name, ...) ", " name
 #define EXTRA UINT_MAX /* a column that is there if there is room for it */
+/* A column of locks is there for so many seconds in each second, or for so many in whole lives. */
+#define LEAST_TOLD 0.01
+#define LEAST_TOLD_NS 10e6
+/* A wait has moved by so many seconds in each second, and such a share of what it was at most. */
+#define LEAST_MOVED 0.05
+#define LEAST_MOVED_SHARE 0.1
+#define LEAST_WEIGHT 0.01
+#define MOST_SHARE 0.8
+#define WAITS_COLUMNS 12 /* room for one reason of short figures */
 
 /* What a figure is: time becomes CPUs or a duration, a level has no rate. */
 typedef enum Figure { FIGURE_NONE, FIGURE_TIME, FIGURE_COUNT, FIGURE_BYTES, FIGURE_LEVEL } Figure;
@@ -31,18 +41,22 @@ static const struct {
         [ACCOUNT_COLUMN_GROUP] = { "group", "GROUP", "GROUP", NULL, NULL, FIGURE_NONE, 0 },
         [ACCOUNT_COLUMN_THREADS] = { "threads", "THREADS", "THREADS", NULL, NULL, FIGURE_NONE, 0 },
         [ACCOUNT_COLUMN_CPU] = { "cpu", "CPU", "CPU", "runningNs", NULL, FIGURE_TIME, 0 },
-        [ACCOUNT_COLUMN_WAIT] = { "wait", "WAIT", "WAIT", "waitingNs", NULL, FIGURE_TIME, 4 },
-        [ACCOUNT_COLUMN_STORAGE] = { "io", "IO", "IO", "storageNs", "exact", FIGURE_TIME, 2 },
+        [ACCOUNT_COLUMN_WAIT] = { "wait", "WAIT", "WAIT", "waitingNs", NULL, FIGURE_TIME, 5 },
+        [ACCOUNT_COLUMN_STORAGE] = { "io", "IO", "IO", "storageNs", "exact", FIGURE_TIME, 4 },
+        [ACCOUNT_COLUMN_LOCK] = { "lock", "LOCK", "LOCK", "reasons", NULL, FIGURE_TIME, 1 },
+        [ACCOUNT_COLUMN_BLOCKED] = { "blocked", "BLOCKED", "BLOCKED", "blockedNs", NULL,
+                                     FIGURE_TIME, 2 },
         [ACCOUNT_COLUMN_SWITCHES] = { "switch", "SWITCH/S", "SWITCHES", "switches", NULL,
-                                      FIGURE_COUNT, 6 },
-        [ACCOUNT_COLUMN_READ] = { "read", "READ/S", "READ", "readBytes", NULL, FIGURE_BYTES, 3 },
+                                      FIGURE_COUNT, 9 },
+        [ACCOUNT_COLUMN_READ] = { "read", "READ/S", "READ", "readBytes", NULL, FIGURE_BYTES, 7 },
         [ACCOUNT_COLUMN_WRITE] = { "write", "WRITE/S", "WRITE", "writeBytes", "writeExact",
-                                   FIGURE_BYTES, 5 },
-        [ACCOUNT_COLUMN_RSS] = { "rss", "RSS", "RSS", "rssBytes", NULL, FIGURE_LEVEL, 1 },
+                                   FIGURE_BYTES, 8 },
+        [ACCOUNT_COLUMN_RSS] = { "rss", "RSS", "RSS", "rssBytes", NULL, FIGURE_LEVEL, 3 },
         [ACCOUNT_COLUMN_FAULTS] = { "majflt", "MAJFLT/S", "MAJFLT", "majorFaults", NULL,
                                     FIGURE_COUNT, EXTRA },
         [ACCOUNT_COLUMN_PEAK] = { "peak-rss", "PEAK-RSS", "PEAK-RSS", "peakRssBytes", NULL,
                                   FIGURE_LEVEL, EXTRA },
+        [ACCOUNT_COLUMN_WAITS] = { NULL, "WAITS FOR", "WAITS FOR", NULL, NULL, FIGURE_NONE, 6 },
         [ACCOUNT_COLUMN_BAR] = { NULL, "TIME", "TIME", NULL, NULL, FIGURE_NONE, EXTRA },
 };
 
@@ -129,6 +143,16 @@ static unsigned long long count_of(json_object *account, const char *key) {
         return json_object_get_uint64(cell_member(account, key));
 }
 
+static json_object *lock_of(json_object *account) {
+        return cell_member(cell_member(account, "reasons"), "lock");
+}
+
+static json_object *figure_of(json_object *account, AccountColumn column) {
+        if (column == ACCOUNT_COLUMN_LOCK)
+                return lock_of(account);
+        return columns[column].key ? cell_member(account, columns[column].key) : NULL;
+}
+
 /* Its CPU time is known, and no thread came or went. */
 static bool is_still(json_object *account) {
         Quantity running;
@@ -162,7 +186,8 @@ static bool is_changed(json_object *row, json_object *changes) {
 }
 
 TableColumn account_column(AccountColumn column, ReportKind kind) {
-        bool is_text = column == ACCOUNT_COLUMN_GROUP || column == ACCOUNT_COLUMN_BAR;
+        bool is_text = column == ACCOUNT_COLUMN_GROUP || column == ACCOUNT_COLUMN_BAR ||
+                       column == ACCOUNT_COLUMN_WAITS;
 
         return (TableColumn){
                 .header = has_rates(kind) ? columns[column].rate : columns[column].life,
@@ -171,6 +196,7 @@ TableColumn account_column(AccountColumn column, ReportKind kind) {
                 .idle_first = columns[column].omit > 0,
                 .extra = columns[column].omit == EXTRA,
                 .only_told = column == ACCOUNT_COLUMN_RSS,
+                .give_to = column == ACCOUNT_COLUMN_WAITS ? WAITS_COLUMNS : 0,
         };
 }
 
@@ -279,14 +305,20 @@ static void append_raw(Buffer *cell, double value) {
                              value);
 }
 
+/* How long the side was, in ns; 0: it has no rates, or nobody knows. */
+static double elapsed_of(json_object *account, size_t side, const AccountStyle *style) {
+        json_object *own = cell_member(account, "elapsedNs");
+
+        return own ? json_object_get_double(own) : (double) style->elapsed_ns[side];
+}
+
 /* One figure of one side: a rate if the kind has rates and the figure is no level. */
 static void append_figure(Buffer *cell, AccountColumn column, json_object *account, size_t side,
                           const AccountStyle *style) {
-        json_object *own = cell_member(account, "elapsedNs");
-        double elapsed_ns = own ? json_object_get_double(own) : (double) style->elapsed_ns[side];
+        double elapsed_ns = elapsed_of(account, side, style);
         json_object *at_most =
                 column == ACCOUNT_COLUMN_WRITE ? cell_member(account, "writeAtMostBytes") : NULL;
-        json_object *value = at_most ? at_most : cell_member(account, columns[column].key);
+        json_object *value = at_most ? at_most : figure_of(account, column);
         double figure = json_object_get_double(value);
         bool is_rate = has_rates(style->kind) && columns[column].figure != FIGURE_LEVEL;
         Quantity quantity;
@@ -411,10 +443,10 @@ static void append_side(Buffer *cell, AccountColumn column, json_object *account
         const char *exact = columns[column].exact;
         json_object *is_exact = exact ? cell_member(account, exact) : NULL;
         bool moved = column == ACCOUNT_COLUMN_CPU && count_of(account, "leftOut") > 0 &&
-                     cell_member(account, columns[column].key);
+                     figure_of(account, column);
         bool inexact = json_object_is_type(is_exact, json_type_boolean) &&
                        !json_object_get_boolean(is_exact) &&
-                       json_object_get_double(cell_member(account, columns[column].key)) > 0;
+                       json_object_get_double(figure_of(account, column)) > 0;
         bool cut = is_cut(account, column);
 
         if (moved || inexact || cut) {
@@ -464,6 +496,196 @@ static void append_two(Buffer *cell, AccountColumn column, json_object *row,
         buffer_append(cell, after.bytes, after.n);
 }
 
+/* what it waits for: "poll 3.0, futex 1.9", "sleep 0→6.6" */
+
+typedef struct Wait {
+        const char *reason;
+        double amounts[2]; /* seconds in each second, or of whole lives nanoseconds */
+        double rank;
+} Wait;
+
+/* Of sides that differ what moved ranks first, and of that what has begun, as the rest ended. */
+static double rank_of(const Wait *wait, bool of_changes) {
+        double a = wait->amounts[0], b = wait->amounts[1], moved = fabs(b - a);
+
+        if (!of_changes)
+                return b;
+        if (moved < LEAST_MOVED || moved < LEAST_MOVED_SHARE * MAX_OF(a, b))
+                return 0;
+        return b > a ? 1.25 * moved : moved;
+}
+
+static double amount_of(json_object *value, json_object *account, size_t side,
+                        const AccountStyle *style) {
+        double ns = json_object_get_double(value), elapsed_ns = elapsed_of(account, side, style);
+
+        return !has_rates(style->kind) ? ns : elapsed_ns > 0 ? ns / elapsed_ns : 0;
+}
+
+static double least_told(const AccountStyle *style) {
+        return has_rates(style->kind) ? LEAST_TOLD : LEAST_TOLD_NS;
+}
+
+/*
+ * Finds the two waits of @row that say most, those for locks left out, which have a column. Returns
+ * how many say anything.
+ */
+static size_t find_waits(json_object *row, const AccountStyle *style, bool of_changes,
+                         Wait ret[static 2]) {
+        json_object *first = account_of(row, 0), *second = account_of(row, 1);
+        json_object *last = second ? second : first, *reasons = cell_member(last, "reasons");
+        size_t side = last == second, n = 0;
+        double rest = 0;
+        json_object_iter member;
+        Wait wait;
+
+        if (!json_object_is_type(reasons, json_type_object))
+                return 0;
+        json_object_object_foreachC(reasons, member) {
+                if (strcmp(member.key, "lock") == 0)
+                        continue;
+                wait = (Wait){ .reason = member.key };
+                wait.amounts[1] = amount_of(member.val, last, side, style);
+                if (of_changes)
+                        wait.amounts[0] =
+                                amount_of(cell_member(cell_member(first, "reasons"), member.key),
+                                          first, 0, style);
+                wait.rank = rank_of(&wait, of_changes);
+                rest += wait.rank;
+                if (n == 0 || wait.rank > ret[0].rank) {
+                        ret[1] = n > 0 ? ret[0] : wait;
+                        ret[0] = wait;
+                } else if (n == 1 || wait.rank > ret[1].rank) {
+                        ret[1] = wait;
+                }
+                n++;
+        }
+        n = MIN_OF(n, (size_t) 2);
+        /* One reason that holds most of it is enough. */
+        if (n == 2 && (ret[1].rank <= 0 || ret[0].rank > MOST_SHARE * rest ||
+                       ret[1].rank < (of_changes ? 0.5 * ret[0].rank : 0.1 * rest)))
+                n = 1;
+        /* No column has what is waited for in fsync and its kin, be it storage or the kernel. */
+        wait = (Wait){ .reason = "sync" };
+        wait.amounts[1] = amount_of(cell_member(last, "syncNs"), last, side, style);
+        if (of_changes)
+                wait.amounts[0] = amount_of(cell_member(first, "syncNs"), first, 0, style);
+        wait.rank = rank_of(&wait, of_changes);
+        if (wait.rank > 0 && MAX_OF(wait.amounts[0], wait.amounts[1]) >= least_told(style)) {
+                ret[1] = ret[0];
+                ret[0] = wait;
+                n = n > 0 && ret[1].rank > 0 ? 2 : 1;
+        }
+        return n > 0 && ret[0].rank > 0 ? n : 0;
+}
+
+static void append_amount(Buffer *cell, double amount, const AccountStyle *style) {
+        if (style->raw)
+                append_raw(cell, amount);
+        else if (!has_rates(style->kind))
+                compact_append_span(cell, amount);
+        else
+                compact_append_threads(cell, amount);
+}
+
+static void append_waits(Buffer *cell, json_object *row, const AccountStyle *style) {
+        bool of_changes = account_kind_n_sides(style->kind) == 2 && has_rates(style->kind) &&
+                          cell_member(account_of(row, 0), "reasons") &&
+                          cell_member(account_of(row, 1), "reasons");
+        Wait waits[2] = {};
+        size_t n = of_changes ? find_waits(row, style, true, waits) : 0;
+
+        if (n == 0) {
+                of_changes = false;
+                n = find_waits(row, style, false, waits);
+        }
+        for (size_t i = 0; i < n; i++) {
+                buffer_append_format(cell, "%s%s ", i > 0 ? ", " : "", waits[i].reason);
+                if (of_changes) {
+                        append_amount(cell, waits[i].amounts[0], style);
+                        buffer_append_text(cell, ARROW);
+                }
+                append_amount(cell, waits[i].amounts[1], style);
+        }
+}
+
+/* what makes a column stand, and stay */
+
+static double seconds_of(json_object *row, size_t side, AccountColumn column,
+                         const AccountStyle *style) {
+        json_object *account = account_of(row, side);
+
+        return amount_of(figure_of(account, column), account, side, style);
+}
+
+bool account_row_tells(json_object *row, AccountColumn column, const AccountStyle *style) {
+        size_t n = account_kind_n_sides(style->kind);
+
+        for (size_t side = 0; side < n; side++) {
+                if (column == ACCOUNT_COLUMN_WAITS && cell_member(account_of(row, side), "reasons"))
+                        return true;
+                if (column != ACCOUNT_COLUMN_WAITS &&
+                    seconds_of(row, side, column, style) >= least_told(style))
+                        return true;
+        }
+        return false;
+}
+
+/* How much a figure is, or by how much it moved. */
+static double moved_of(json_object *row, AccountColumn column, const AccountStyle *style) {
+        double first = seconds_of(row, 0, column, style);
+
+        return account_kind_n_sides(style->kind) == 1
+                       ? first
+                       : fabs(seconds_of(row, 1, column, style) - first);
+}
+
+/* By how much the resident size grew, on the side where it did most. */
+static double grown_of(json_object *row, const AccountStyle *style) {
+        double most = 0;
+
+        for (size_t side = 0; side < account_kind_n_sides(style->kind); side++) {
+                json_object *account = account_of(row, side);
+
+                most = MAX_OF(most,
+                              amount_of(cell_member(account, "rssBytes"), account, side, style) -
+                                      amount_of(cell_member(account, "rssBeforeBytes"), account,
+                                                side, style));
+        }
+        return most;
+}
+
+AccountColumn account_row_heaviest(json_object *row, const AccountStyle *style) {
+        static const AccountColumn times[] = { ACCOUNT_COLUMN_CPU, ACCOUNT_COLUMN_WAIT,
+                                               ACCOUNT_COLUMN_STORAGE, ACCOUNT_COLUMN_LOCK,
+                                               ACCOUNT_COLUMN_BLOCKED };
+        double weight = fabs(json_object_get_double(cell_member(row, "weight"))), all = 0, most = 0;
+        AccountColumn heaviest = ACCOUNT_COLUMN_GROUP;
+
+        if (!has_rates(style->kind) || weight < LEAST_WEIGHT || style->cpus <= 0)
+                return ACCOUNT_COLUMN_GROUP;
+        for (size_t i = 0; i < ELEMENTSOF(times); i++) {
+                double moved = moved_of(row, times[i], style) / style->cpus;
+
+                all += moved;
+                if (moved > most) {
+                        most = moved;
+                        heaviest = times[i];
+                }
+        }
+        /* The largest share is the weight: if it is none of time, it is of storage or memory. */
+        if (all < weight * 0.99 &&
+            grown_of(row, style) > moved_of(row, ACCOUNT_COLUMN_READ, style) +
+                                           moved_of(row, ACCOUNT_COLUMN_WRITE, style))
+                return ACCOUNT_COLUMN_RSS;
+        if (all < weight * 0.99)
+                return moved_of(row, ACCOUNT_COLUMN_WRITE, style) >
+                                       moved_of(row, ACCOUNT_COLUMN_READ, style)
+                               ? ACCOUNT_COLUMN_WRITE
+                               : ACCOUNT_COLUMN_READ;
+        return most >= weight / 2 ? heaviest : ACCOUNT_COLUMN_GROUP;
+}
+
 /* the bar */
 
 typedef enum Part {
@@ -471,6 +693,7 @@ typedef enum Part {
         PART_WAITING,
         PART_STORAGE,
         PART_BLOCKED,
+        PART_LOCK,
         PART_ASLEEP,
         _PART_MAX,
 } Part;
@@ -482,6 +705,7 @@ static const struct {
         [PART_WAITING] = { "waitingNs", "\u2593", "W", "waiting for a CPU" },
         [PART_STORAGE] = { "storageNs", "\u2592", "I", "storage" },
         [PART_BLOCKED] = { "blockedNs", "\u2591", "B", "blocked" },
+        [PART_LOCK] = { "reasons", "\u259e", "L", "locks" },
         [PART_ASLEEP] = { "asleepNs", "\u00b7", ".", "asleep" },
 };
 
@@ -506,6 +730,16 @@ static void divide_cells(const double shares[_PART_MAX], unsigned ret_cells[_PAR
         }
 }
 
+/* What is asleep for a lock is a part of its own. */
+static double part_of(json_object *account, Part part) {
+        double lock_ns = json_object_get_double(lock_of(account));
+
+        if (part == PART_LOCK)
+                return lock_ns;
+        return MAX_OF(0, json_object_get_double(cell_member(account, parts[part].key)) -
+                                 (part == PART_ASLEEP ? lock_ns : 0));
+}
+
 static void append_bar(Buffer *cell, json_object *account, const AccountStyle *style,
                        AccountSigns *signs) {
         double shares[_PART_MAX] = {}, sum = 0;
@@ -515,8 +749,7 @@ static void append_bar(Buffer *cell, json_object *account, const AccountStyle *s
         if (!cell_quantity(cell_member(account, parts[PART_ASLEEP].key), &asleep))
                 return;
         for (unsigned i = 0; i < _PART_MAX; i++)
-                sum += shares[i] =
-                        MAX_OF(0, json_object_get_double(cell_member(account, parts[i].key)));
+                sum += shares[i] = part_of(account, (Part) i);
         if (sum <= 0)
                 return;
         for (unsigned i = 0; i < _PART_MAX; i++)
@@ -526,6 +759,7 @@ static void append_bar(Buffer *cell, json_object *account, const AccountStyle *s
                 for (unsigned n = 0; n < cells[i]; n++)
                         buffer_append_text(cell, style->utf8 ? parts[i].block : parts[i].letter);
         signs->bar = true;
+        signs->locks = signs->locks || cells[PART_LOCK] > 0;
 }
 
 void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
@@ -534,6 +768,8 @@ void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
                 append_threads(cell, row, style->kind);
         else if (column == ACCOUNT_COLUMN_RSS)
                 append_rss(cell, row, style);
+        else if (column == ACCOUNT_COLUMN_WAITS)
+                append_waits(cell, row, style);
         else if (column == ACCOUNT_COLUMN_BAR)
                 append_bar(cell, account_of(row, 0), style, signs);
         else if (account_kind_n_sides(style->kind) == 2)
@@ -575,8 +811,11 @@ bool account_row_is_idle(json_object *row, json_object *changes, const AccountSt
         return buffer_failure(&cell) == 0;
 }
 
-void account_bar_legend(Buffer *line, const AccountStyle *style) {
-        for (unsigned i = 0; i < _PART_MAX; i++)
+void account_bar_legend(Buffer *line, const AccountStyle *style, const AccountSigns *signs) {
+        for (unsigned i = 0; i < _PART_MAX; i++) {
+                if (i == PART_LOCK && !signs->locks)
+                        continue;
                 buffer_append_format(line, "%s%s %s", i > 0 ? ", " : "TIME: ",
                                      style->utf8 ? parts[i].block : parts[i].letter, parts[i].name);
+        }
 }

@@ -21,12 +21,15 @@ typedef enum AccountColumn {
         ACCOUNT_COLUMN_CPU,
         ACCOUNT_COLUMN_WAIT,
         ACCOUNT_COLUMN_STORAGE,
+        ACCOUNT_COLUMN_LOCK,
+        ACCOUNT_COLUMN_BLOCKED,
         ACCOUNT_COLUMN_SWITCHES,
         ACCOUNT_COLUMN_READ,
         ACCOUNT_COLUMN_WRITE,
         ACCOUNT_COLUMN_RSS,
         ACCOUNT_COLUMN_FAULTS,
         ACCOUNT_COLUMN_PEAK,
+        ACCOUNT_COLUMN_WAITS,
         ACCOUNT_COLUMN_BAR,
         _ACCOUNT_COLUMN_MAX,
 } AccountColumn;
@@ -59,6 +62,7 @@ typedef struct AccountStyle {
         bool utf8;              /* the bar has block characters */
         bool all_rss;           /* also of groups whose memory did not change by much */
         uint64_t elapsed_ns[2]; /* of each interval; 0: not known, so that there are no rates */
+        double cpus;            /* of the host; 0: not known */
 } AccountStyle;
 
 /* What a reader may ask about the signs in the cells. */
@@ -68,6 +72,7 @@ typedef struct AccountSigns {
         bool moved;   /* CPU time without that of threads that ended under other names */
         bool cut;     /* any figure without what such threads brought along */
         bool bar;
+        bool locks; /* a part of some bar */
 } AccountSigns;
 
 /* 2 if cells have two values, else 1. */
@@ -78,6 +83,10 @@ size_t account_kind_n_sides(ReportKind kind);
  * of @changes, those of the reply, is its own.
  */
 bool account_row_is_idle(json_object *row, json_object *changes, const AccountStyle *style);
+/* Whether a column that only stands where it has something to say has that in this row. */
+bool account_row_tells(json_object *row, AccountColumn column, const AccountStyle *style);
+/* The column that has most of the weight of the group; that of groups: none, or it is little. */
+AccountColumn account_row_heaviest(json_object *row, const AccountStyle *style);
 TableColumn account_column(AccountColumn column, ReportKind kind);
 /*
  * Appends a cell, whose column is not the group, of an OverviewRow; adds to @signs. An account may
@@ -86,4 +95,4 @@ TableColumn account_column(AccountColumn column, ReportKind kind);
 void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
                          const AccountStyle *style, AccountSigns *signs);
 /* "TIME: █ running, …": what the characters of a bar stand for. */
-void account_bar_legend(Buffer *line, const AccountStyle *style);
+void account_bar_legend(Buffer *line, const AccountStyle *style, const AccountSigns *signs);

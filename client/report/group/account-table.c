@@ -2,6 +2,7 @@
 #include "report/group/account-table.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,10 @@ struct AccountTable {
         bool begun;    /* it has a row, be it of a command */
         bool has_idle; /* groups without activity are rows as well */
         uint64_t n_rows, n_idle, max_rows;
-        double most_read, most_written; /* of a row on a side, in bytes */
-        AccountSigns signs;             /* those that were printed */
+        double most_read, most_written;  /* of a row on a side, in bytes */
+        bool moved[_ACCOUNT_COLUMN_MAX]; /* by place: some cell says that something did */
+        bool heavy[_ACCOUNT_COLUMN_MAX]; /* by id: most of the weight of a group is there */
+        AccountSigns signs;              /* those that were printed */
 };
 
 static uint64_t elapsed_of(json_object *object) {
@@ -42,6 +45,10 @@ static AccountStyle style_of(const Session *session, ReportKind kind, json_objec
                 .utf8 = session->terminal.utf8,
         };
 
+        style.cpus = json_object_get_double(
+                cell_member(kind == REPORT_INTERVALS ? cell_member(cell_member(reply, "host"), "b")
+                                                     : cell_member(reply, "host"),
+                            "cpus"));
         if (kind == REPORT_INTERVALS) {
                 style.elapsed_ns[0] = elapsed_of(cell_member(reply, "a"));
                 style.elapsed_ns[1] = elapsed_of(cell_member(reply, "b"));
@@ -73,6 +80,10 @@ static void lay_columns(AccountTable *table, const AccountColumns *chosen) {
         for (size_t i = 0; i < table->n_columns; i++) {
                 table->ids[i] = all ? (AccountColumn) i : chosen->ids[i];
                 table->columns[i] = account_column(table->ids[i], kind);
+                /* Until a row has something to say. */
+                table->columns[i].absent = table->ids[i] == ACCOUNT_COLUMN_LOCK ||
+                                           table->ids[i] == ACCOUNT_COLUMN_BLOCKED ||
+                                           table->ids[i] == ACCOUNT_COLUMN_WAITS;
         }
         for (size_t i = 0; i < chosen->n; i++) {
                 TableColumn *column = &table->columns[find_column(table, chosen->ids[i])];
@@ -80,7 +91,7 @@ static void lay_columns(AccountTable *table, const AccountColumns *chosen) {
                 table->style.all_rss = table->style.all_rss || chosen->ids[i] == ACCOUNT_COLUMN_RSS;
                 column->only_told = false;
                 column->omit = 0;
-                column->extra = column->idle_first = false;
+                column->extra = column->idle_first = column->absent = false;
         }
         group = find_column(table, ACCOUNT_COLUMN_GROUP);
         table->columns[group].shrink_to =
@@ -134,23 +145,54 @@ static void note_most(double *most, json_object *row, const char *key) {
         }
 }
 
-/* Of reads and writes, those of fewer bytes make room first. The table looks when it prints. */
-static void rank_bytes(AccountTable *table, json_object *row) {
-        const size_t pair[] = { find_column(table, ACCOUNT_COLUMN_READ),
-                                find_column(table, ACCOUNT_COLUMN_WRITE) };
-        unsigned early = account_column(ACCOUNT_COLUMN_WRITE, table->style.kind).omit;
-        unsigned late = account_column(ACCOUNT_COLUMN_READ, table->style.kind).omit;
-        size_t larger;
+/* How late the column makes room if nothing speaks for it: of bytes, the fewer first. */
+static unsigned own_rank(const AccountTable *table, AccountColumn id) {
+        bool swaps = table->most_written > table->most_read;
 
-        for (size_t i = 0; i < ELEMENTSOF(pair); i++)
-                if (pair[i] == table->n_columns || table->columns[pair[i]].omit == 0)
-                        return;
+        if (swaps && id == ACCOUNT_COLUMN_READ)
+                id = ACCOUNT_COLUMN_WRITE;
+        else if (swaps && id == ACCOUNT_COLUMN_WRITE)
+                id = ACCOUNT_COLUMN_READ;
+        return account_column(id, table->style.kind).omit;
+}
 
+/*
+ * A column that has most of the weight of a group makes room after all those in which nothing
+ * moved; else each has its place. The table looks when it prints.
+ */
+static void rank_columns(AccountTable *table) {
+        unsigned last = UINT_MAX; /* the place of the last one in which nothing moved */
+
+        for (size_t i = 0; i < table->n_columns; i++)
+                if (table->columns[i].omit > 0 && !table->columns[i].absent &&
+                    !table->columns[i].only_told && !table->moved[i])
+                        last = MIN_OF(last, own_rank(table, table->ids[i]));
+        for (size_t i = 0; i < table->n_columns; i++) {
+                unsigned rank = own_rank(table, table->ids[i]);
+
+                /* In halves, so that there is room between two places. What was named stays. */
+                if (table->columns[i].omit > 0)
+                        table->columns[i].omit = table->heavy[table->ids[i]] && rank > last
+                                                         ? 2 * last - 1
+                                                         : 2 * rank;
+        }
+}
+
+/* Whether a cell says that something is, or of two sides that it is another thing on each. */
+static bool cell_moves(const AccountTable *table, Span cell) {
+        if (account_kind_n_sides(table->style.kind) == 1)
+                return cell.n > 1 || (cell.n == 1 && cell.bytes[0] != '0' && cell.bytes[0] != '-');
+        return memmem(cell.bytes, cell.n, "\u2192", strlen("\u2192"));
+}
+
+static void note_row(AccountTable *table, json_object *row) {
+        for (size_t i = 0; i < table->n_columns; i++)
+                if (account_row_tells(row, table->ids[i], &table->style))
+                        table->columns[i].absent = false;
+        table->heavy[account_row_heaviest(row, &table->style)] = true;
         note_most(&table->most_read, row, "readBytes");
         note_most(&table->most_written, row, "writeBytes");
-        larger = table->most_written > table->most_read;
-        table->columns[pair[larger]].omit = late;
-        table->columns[pair[!larger]].omit = early;
+        rank_columns(table);
 }
 
 /* An empty line stands above the first row. */
@@ -167,6 +209,7 @@ static void add_row(AccountTable *table, json_object *row, bool is_command) {
 
         for (size_t i = 0; i < table->n_columns; i++) {
                 Buffer *cell = table_cell(table->table);
+                size_t n = cell->n;
 
                 if (table->ids[i] != ACCOUNT_COLUMN_GROUP)
                         account_cell_append(cell, table->ids[i], row, &table->style, &table->signs);
@@ -174,8 +217,10 @@ static void add_row(AccountTable *table, json_object *row, bool is_command) {
                         cell_append_text(cell, cell_member(row, "key"));
                 else
                         group_label_append(cell, row);
+                table->moved[i] = table->moved[i] ||
+                                  cell_moves(table, (Span){ cell->bytes + n, cell->n - n });
         }
-        rank_bytes(table, row);
+        note_row(table, row);
         table_end_row(table->table, bold ? UINT32_C(1) << threads : 0);
 }
 
@@ -234,7 +279,7 @@ int account_table_print_signs(const AccountTable *table, const Lines *lines) {
         int r = 0;
 
         if (signs->bar && shows(table, ACCOUNT_COLUMN_BAR)) {
-                account_bar_legend(&bar, &table->style);
+                account_bar_legend(&bar, &table->style, signs);
                 r = lines_print_buffer(lines, "", &bar);
         }
         for (size_t i = 0; i < ELEMENTSOF(reasons); i++)

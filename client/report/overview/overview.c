@@ -8,9 +8,11 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "render/cell.h"
+#include "render/compact.h"
 #include "render/printable.h"
 #include "render/when.h"
 #include "report/overview/change-lines.h"
+#include "report/overview/group-label.h"
 #include "report/overview/host-lines.h"
 #include "report/overview/limited-lines.h"
 #include "report/overview/missing.h"
@@ -19,6 +21,7 @@
 #define LIMITED_LINES 2 /* of all intervals together */
 #define BUT_SENTENCES 2 /* likewise; one where there is little room */
 #define BUT_LINES 2     /* of each sentence on a terminal */
+#define WAITS_LINES 2
 
 static const char *string_of(json_object *object, const char *key) {
         json_object *value = cell_member(object, key);
@@ -269,6 +272,54 @@ static int print_interval(const Lines *lines, json_object *reply, bool verbose) 
         return r < 0 ? r : missing_print_reply(lines, reply, verbose);
 }
 
+/* "lock 0.1 \u2192 6.8 of 8 threads", in seconds of each second */
+static void append_shift(Buffer *line, json_object *shift, const HostSide sides[static 2]) {
+        static const char *const keys[] = { "aNs", "bNs" };
+        uint64_t threads = json_object_get_uint64(cell_member(shift, "threads"));
+        double most = 0;
+
+        group_label_append(line, shift);
+        buffer_append_text(line, ": ");
+        cell_append_text(line, cell_member(shift, "reason"));
+        for (size_t i = 0; i < 2; i++) {
+                double ns = json_object_get_double(cell_member(shift, keys[i]));
+                double amount = sides[i].elapsed_ns > 0 ? ns / (double) sides[i].elapsed_ns : 0;
+
+                buffer_append_text(line, i > 0 ? " \u2192 " : " ");
+                compact_append_threads(line, amount);
+                most = MAX_OF(most, amount);
+        }
+        if (threads > 1 && most >= 0.5)
+                buffer_append_format(line, " of %llu threads", (unsigned long long) threads);
+}
+
+/* Of which groups the threads wait for something else in the second interval: as many as fit. */
+static int print_waits(const Lines *lines, json_object *reply, const HostSide sides[static 2],
+                       bool verbose) {
+        Lines few = *lines;
+        json_object *shifts = cell_member(reply, "waits");
+        _cleanup_(buffer_done) Buffer line = {};
+        size_t n = cell_length(shifts), fits = 0;
+
+        few.max_lines = WAITS_LINES;
+        for (size_t i = 0; i < n; i++) {
+                const char *text;
+                int r;
+
+                if (i > 0)
+                        buffer_append_text(&line, "; ");
+                append_shift(&line, cell_element(shifts, i), sides);
+                r = buffer_terminate(&line, &text);
+                if (r < 0)
+                        return r;
+                if (!verbose && i > 0 && lines_cut(&few, text))
+                        break;
+                fits = line.n;
+        }
+        line.n = fits;
+        return n > 0 ? lines_print_buffer(verbose ? lines : &few, "waits", &line) : 0;
+}
+
 static int print_intervals(const Lines *lines, json_object *reply, bool verbose) {
         static const char *const keys[] = { "a", "b" }, *const labels[] = { "A", "B" },
                                  *const limited_labels[] = { "limited A", "limited B" },
@@ -303,6 +354,8 @@ static int print_intervals(const Lines *lines, json_object *reply, bool verbose)
         for (size_t i = 0; r == 0 && i < 2; i++)
                 r = limited_lines_print(lines, limited_labels[i], cell_member(limited, keys[i]),
                                         verbose ? 0 : max_lines);
+        if (r == 0)
+                r = print_waits(lines, reply, sides, verbose);
         if (r == 0)
                 r = print_but(lines, "but B", cell_member(but, "b"), NULL, &n_sentences);
         if (r == 0)

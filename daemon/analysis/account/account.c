@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/account/account.h"
 
+#include <string.h>
+
 #include "base/macro.h"
 #include "base/number.h"
 
 static const Amount unknown = { .known = false };
+
+#define METRIC_OF_REASON(reason, text, ...) METRIC_##reason##_wait_ns,
+#define NAME_OF_REASON(reason, text, ...) #reason,
+static const char *const reason_names[] = { WAIT_REASONS(NAME_OF_REASON) };
 
 static Amount whole_sum_of(const AccountBasis *basis, MetricId id) {
         const Aggregate *work = basis->work;
@@ -41,16 +47,19 @@ static uint64_t without(uint64_t whole, Amount part) {
 }
 
 /*
- * The account of waits misses what older lives did before it began. An interval has it only if the
- * account began before.
+ * An account of waits that began @since misses what older lives did before. An interval has it only
+ * if the account began before.
  */
+static bool has_counted(const AccountBasis *basis, Amount since) {
+        const Amount *first = &basis->tally->first_start_ns;
+
+        return basis->lives || (since.known && first->known && first->n >= since.n);
+}
+
 static Amount wait_of(Account *account, const AccountBasis *basis, MetricId id,
                       AccountFigure figure) {
-        const Amount *since = &basis->waits_since_ns, *first = &basis->tally->first_start_ns;
-
-        if (!basis->lives && (!since->known || !first->known || first->n < since->n))
-                return unknown;
-        return sum_of(account, basis, id, figure);
+        return has_counted(basis, basis->waits_since_ns) ? sum_of(account, basis, id, figure)
+                                                         : unknown;
 }
 
 static void account_for_storage(Account *account, const AccountBasis *basis) {
@@ -76,12 +85,40 @@ static void account_for_storage(Account *account, const AccountBasis *basis) {
         }
 }
 
+static bool knows_reasons(const Account *account) {
+        return account->reasons_ns[0].known;
+}
+
+static void account_for_reasons(Account *account, const AccountBasis *basis) {
+        static const MetricId metrics[] = { WAIT_REASONS(METRIC_OF_REASON) };
+        Amount sums[ELEMENTSOF(metrics)];
+        bool known = has_counted(basis, basis->reasons_since_ns);
+
+        account->no_reasons = basis->no_reasons ? basis->no_reasons
+                              : known           ? "none of these threads was counted all the time"
+                                      : "these threads began before waits were counted by reason";
+        for (unsigned i = 0; i < ELEMENTSOF(metrics) && known; i++) {
+                sums[i] = sum_of(account, basis, metrics[i],
+                                 i == WAIT_REASON_sync ? ACCOUNT_SYNC : ACCOUNT_REASONS);
+                known = sums[i].known;
+        }
+        if (!known) {
+                account->is_cut[ACCOUNT_SYNC] = account->is_cut[ACCOUNT_REASONS] = false;
+                return;
+        }
+        account->no_reasons = NULL;
+        account->sync_ns = sums[WAIT_REASON_sync];
+        memcpy(account->reasons_ns, sums, sizeof(account->reasons_ns));
+}
+
 static void account_for_rest(Account *account) {
-        Amount parts = amount_add_known(account_busy_ns(account), account->blocked_ns);
+        Amount parts = amount_add_known(account_busy_ns(account), account->blocked_ns), all = parts;
 
         if (!account->alive_ns.known)
                 return;
-        account->alive_ns.n = MAX_OF(account->alive_ns.n, parts.n);
+        for (unsigned i = 0; i < WAIT_REASONS_APART_MAX; i++)
+                all = amount_add_known(all, account->reasons_ns[i]);
+        account->alive_ns.n = MAX_OF(account->alive_ns.n, all.n);
         if (account->running_ns.known && account->waiting_ns.known)
                 account->asleep_ns = amount_of(without(account->alive_ns.n, parts));
 }
@@ -97,6 +134,7 @@ static void account_for_time(Account *account, const AccountBasis *basis) {
                 account->blocked_ns =
                         amount_subtract(sum_of(account, basis, METRIC_block_sum, ACCOUNT_BLOCKED),
                                         sum_of(account, basis, METRIC_iowait_sum, ACCOUNT_BLOCKED));
+        account_for_reasons(account, basis);
         account_for_rest(account);
 }
 
@@ -156,7 +194,7 @@ static void account_for_lives(Account *account, const LifeCounts *lives, const G
 /* all of it */
 
 Account account_of(const AccountBasis *basis) {
-        Account account = { .threads = basis->n_threads };
+        Account account = { .threads = basis->n_threads, .is_of_kernel = basis->is_of_kernel };
 
         account.switches =
                 amount_add(sum_of(&account, basis, METRIC_voluntary_csw, ACCOUNT_SWITCHES),
@@ -179,6 +217,8 @@ Amount account_figure(const Account *account, ViewColumn column) {
                 [VIEW_COLUMN_CPU] = &account->running_ns,
                 [VIEW_COLUMN_WAIT] = &account->waiting_ns,
                 [VIEW_COLUMN_IO] = &account->storage_ns,
+                [VIEW_COLUMN_LOCK] = &account->reasons_ns[WAIT_REASON_lock],
+                [VIEW_COLUMN_BLOCKED] = &account->blocked_ns,
                 [VIEW_COLUMN_SWITCH] = &account->switches,
                 [VIEW_COLUMN_READ] = &account->read_bytes,
                 [VIEW_COLUMN_WRITE] = account->write_at_most_bytes.known
@@ -202,6 +242,13 @@ Amount account_written_bytes(const Account *account) {
                                                   : account->write_bytes;
 }
 
+Amount account_weighty_ns(const Account *account) {
+        Amount ns =
+                amount_add_known(account_busy_ns(account), account->reasons_ns[WAIT_REASON_lock]);
+
+        return account->is_of_kernel ? ns : amount_add_known(ns, account->blocked_ns);
+}
+
 Amount account_moved_bytes(const Account *account) {
         return amount_add_known(account->read_bytes, account_written_bytes(account));
 }
@@ -223,6 +270,18 @@ static void write_times(JsonWriter *writer, const Account *account) {
         amount_write_json(writer, "blockedNs", account->blocked_ns);
         amount_write_json(writer, "asleepNs", account->asleep_ns);
         write_bool_of(writer, "exact", account->storage_ns, account->storage_exact);
+        amount_write_json(writer, "syncNs", account->sync_ns);
+        if (!knows_reasons(account)) {
+                json_write_member_null(writer, "reasons");
+                /* A reason from a file may end within a character. */
+                json_write_member_name(writer, "reasonsReason", span_of(account->no_reasons));
+                return;
+        }
+        json_write_key(writer, "reasons");
+        json_write_object(writer);
+        for (unsigned i = 0; i < WAIT_REASONS_APART_MAX; i++)
+                amount_write_json(writer, reason_names[i], account->reasons_ns[i]);
+        json_write_end(writer);
 }
 
 #define FIGURE_KEY(id, key) key,

@@ -16,6 +16,10 @@
  *                 to what running and waiting leave of the time
  *     blocked     otherwise: uninterruptible_ns likewise, or block_sum without iowait_sum
  *     asleep      the rest; where blocked is not known, asleep or blocked
+ *     reasons     parts of asleep: X_wait_ns for each reason of which reason-list.h says that it is
+ *                 one apart, where they were counted all the time
+ *
+ * sync_wait_ns is beside these: it is part of storage and blocked.
  *
  * The times of one thread are not read at one moment, so the parts can be a little more than the
  * time alive, which is raised to their sum then. A part that is not known counts as nothing in the
@@ -32,6 +36,7 @@
 #include "analysis/group/life-tally.h"
 #include "json/json-writer.h"
 #include "metric/kernel-defect.h"
+#include "metric/reason-list.h"
 #include "view/view-sort.h"
 
 /* What an account is made of; all borrowed for the call. */
@@ -57,8 +62,11 @@ typedef struct AccountBasis {
         const LifeCounts *lives; /* of an interval; NULL: whole lives */
         const LifeTally *tally;
         const Period *period;
-        Amount waits_since_ns; /* when the account of waits began; of whole lives */
-        KernelDefects defects; /* of the kernel that counted */
+        Amount waits_since_ns;   /* when the account of waits began; of whole lives */
+        Amount reasons_since_ns; /* likewise of waits by reason */
+        const char *no_reasons;  /* why these were not counted all the time; NULL: they were */
+        bool is_of_kernel;       /* the group has no thread of a program */
+        KernelDefects defects;   /* of the kernel that counted */
         const HostUse *host;
 } AccountBasis;
 
@@ -66,8 +74,8 @@ typedef struct AccountBasis {
 /* Figures that may be cut, and their members in JSON. */
 #define ACCOUNT_FIGURES(F)                                                                         \
         F(RUNNING, "runningNs") F(WAITING, "waitingNs") F(STORAGE, "storageNs")                    \
-        F(BLOCKED, "blockedNs") F(SWITCHES, "switches") F(READ, "readBytes")                       \
-        F(WRITE, "writeBytes") F(MAJOR_FAULTS, "majorFaults")
+        F(BLOCKED, "blockedNs") F(SYNC, "syncNs") F(REASONS, "reasons") F(SWITCHES, "switches")    \
+        F(READ, "readBytes") F(WRITE, "writeBytes") F(MAJOR_FAULTS, "majorFaults")
 // clang-format on
 #define ACCOUNT_FIGURE_ID(id, key) ACCOUNT_##id,
 typedef enum AccountFigure { ACCOUNT_FIGURES(ACCOUNT_FIGURE_ID) _ACCOUNT_FIGURE_MAX } AccountFigure;
@@ -82,7 +90,11 @@ typedef struct Account {
          */
         Amount left_out;
         Amount alive_ns, running_ns, waiting_ns, storage_ns, blocked_ns, asleep_ns;
-        bool storage_exact;             /* only where storage is known */
+        bool storage_exact; /* only where storage is known */
+        Amount sync_ns;
+        Amount reasons_ns[WAIT_REASONS_APART_MAX]; /* all known, or none */
+        const char *no_reasons;                    /* why not; static, or borrowed from the basis */
+        bool is_of_kernel;
         Amount switches;                /* voluntary or not, both known */
         Amount read_bytes, write_bytes; /* of storage */
         /*
@@ -107,6 +119,11 @@ Account account_of(const AccountBasis *basis);
 Amount account_figure(const Account *account, ViewColumn column);
 /* Running, waiting and storage, which exclude each other, added up; known if any is known. */
 Amount account_busy_ns(const Account *account);
+/*
+ * What weighs of the time: the same, and waits that nobody chooses to be in: for locks, and in the
+ * kernel those of programs. Threads of the kernel are known to idle uninterruptibly.
+ */
+Amount account_weighty_ns(const Account *account);
 /* What the group wrote, as well as that is known. */
 Amount account_written_bytes(const Account *account);
 /* Bytes read and written; known if either is. */

@@ -30,18 +30,18 @@ static Amount growth_of(const Account *account) {
 
 Shares shares_of(const WeightScale *scale, const Account *account) {
         bool has_memory = scale->memory_bytes > 0;
-        Amount busy, moved, grown;
+        Amount weighty, moved, grown;
 
         if (!account)
                 return (Shares){ .has_time = true, .has_storage = true, .has_memory = true };
-        busy = account_busy_ns(account);
+        weighty = account_weighty_ns(account);
         moved = account_moved_bytes(account);
         grown = growth_of(account);
         return (Shares){
-                .has_time = busy.known,
+                .has_time = weighty.known,
                 .has_storage = moved.known,
                 .has_memory = has_memory && grown.known,
-                .time = (double) busy.n / scale->cpu_ns,
+                .time = (double) weighty.n / scale->cpu_ns,
                 .storage = fmin((double) moved.n / scale->storage_bytes, 1),
                 .memory = has_memory ? fmin((double) grown.n / scale->memory_bytes, 1) : 0,
         };

@@ -6,7 +6,8 @@
  *
  * How much a group matters on its host: the largest of three shares.
  *
- *     time       seconds running, waiting for a CPU and blocked on storage, over CPUs x elapsed
+ *     time       seconds running, waiting for a CPU, blocked on storage, in other uninterruptible
+ *                waits of programs and on their locks, over CPUs x elapsed
  *     storage    bytes read and written, over what the disks moved or 10 MiB a second, whichever is
  *                more; at most 1
  *     memory     bytes that its memory grew in an interval, or its live heap where that is known

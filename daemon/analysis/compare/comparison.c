@@ -9,6 +9,7 @@
 #include "analysis/compare/group-json.h"
 #include "analysis/compare/impact.h"
 #include "analysis/compare/order.h"
+#include "analysis/compare/wait-shift.h"
 #include "analysis/pairing/pairing.h"
 #include "analysis/group/spread.h"
 #include "analysis/key/thread-group.h"
@@ -71,8 +72,10 @@ static void init_accounts(Comparison *comparison) {
         }
         if (accounts->is_interval)
                 accounts->periods[SIDE_AFTER] = period_between(setup->times);
-        for (unsigned side = 0; side < SIDES; side++)
+        for (unsigned side = 0; side < SIDES; side++) {
                 accounts->waits_since_ns[side] = setup->waits_since_ns[side];
+                accounts->reasons_since_ns[side] = setup->reasons_since_ns[side];
+        }
 }
 
 int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **ret) {
@@ -755,6 +758,12 @@ int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
         return r;
 }
 
+int comparison_write_waits(const Comparison *comparison, JsonWriter *writer) {
+        json_write_key(writer, "waits");
+        return wait_shifts_write(writer, &comparison->accounts, &comparison->threads.table,
+                                 &comparison->view);
+}
+
 uint64_t comparison_n_matched(const Comparison *comparison) {
         return comparison->n_matched;
 }
@@ -790,6 +799,10 @@ void comparison_lose_names(Comparison *comparison, Side side) {
 
 void comparison_set_host(Comparison *comparison, Side side, const HostUse *host) {
         comparison->accounts.hosts[side] = *host;
+}
+
+void comparison_lack_reasons(Comparison *comparison, Side side, const char *why) {
+        comparison->accounts.no_reasons[side] = why;
 }
 
 const Coverage *comparison_coverage(const Comparison *comparison, Side side) {

@@ -75,8 +75,8 @@ typedef struct ComparisonSetup {
          * SIDE_AFTER, of two in each. comparison_fold_dead() is called then.
          */
         bool has_ledger[SIDES];
-        /* Of snapshots: when the account of waits began. */
-        Amount waits_since_ns[SIDES];
+        /* Of snapshots: when the account of waits began, and that of waits by reason. */
+        Amount waits_since_ns[SIDES], reasons_since_ns[SIDES];
 } ComparisonSetup;
 
 /* The lists of the interface that comparison_write() writes. */
@@ -138,6 +138,11 @@ void comparison_lose_names(Comparison *comparison, Side side);
  */
 void comparison_set_host(Comparison *comparison, Side side, const HostUse *host);
 /*
+ * Why waits were not counted by reason all the time, which JSON says; under the same side. Borrowed
+ * until the comparison is freed. Not called: they were.
+ */
+void comparison_lack_reasons(Comparison *comparison, Side side, const char *why);
+/*
  * @sources[side] explains why values are absent: borrowed until the comparison is freed; NULL when
  * the file records no sources (format version 0) or there is no such side.
  */
@@ -182,6 +187,11 @@ uint64_t comparison_rows_above_threshold(const Comparison *comparison);
  * has two sides. 0 or -ENOMEM, and then nothing was written.
  */
 _must_check_ int comparison_write_changes(const Comparison *comparison, JsonWriter *writer);
+/*
+ * Writes the member "waits" of the interface, of two intervals: the groups of which threads wait
+ * for something else than before, by how much. 0 or -ENOMEM.
+ */
+_must_check_ int comparison_write_waits(const Comparison *comparison, JsonWriter *writer);
 /* Pairs of cgroups that became one group although their keys differ (pairing.h). */
 size_t comparison_n_pairings(const Comparison *comparison);
 /* Writes the array "pairings" of the interface: the first PAIRING_MAX_WRITTEN. */

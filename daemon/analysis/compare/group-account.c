@@ -23,6 +23,9 @@ bool group_account(const GroupAccounts *accounts, const Group *group, unsigned s
                 .dead = group->dead[side],
                 .figures = figures,
                 .waits_since_ns = accounts->waits_since_ns[side],
+                .reasons_since_ns = accounts->reasons_since_ns[side],
+                .no_reasons = accounts->no_reasons[side],
+                .is_of_kernel = !group->has_program,
                 .defects = accounts->defects[side],
                 .host = &accounts->hosts[side],
         };

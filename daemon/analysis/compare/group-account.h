@@ -33,6 +33,8 @@ typedef struct GroupAccounts {
         Period periods[SIDES];
         KernelDefects defects[SIDES];
         Amount waits_since_ns[SIDES]; /* of whole lives: when the account of waits began */
+        Amount reasons_since_ns[SIDES];
+        const char *no_reasons[SIDES]; /* as AccountBasis has it; borrowed */
         HostUse hosts[SIDES];
         WeightScale scales[SIDES];
 } GroupAccounts;

@@ -278,6 +278,7 @@ int group_adopt(Group *group, unsigned side, Group *from) {
                 return r;
         member_list_done(&from->members);
         group->is_pattern = group->is_pattern || from->is_pattern;
+        group->has_program = group->has_program || from->has_program;
         group->sides[side] = TAKE_PTR(from->sides[side]);
         group->lives[side] = from->lives[side];
         spread_done(&group->spreads[side]);

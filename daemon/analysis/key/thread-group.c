@@ -49,6 +49,10 @@ static int name_thread(Group *group, const ThreadKey *key, Side side, const Thre
         return group_set_label(group, key->label);
 }
 
+static void note_program(Group *group, const ThreadSample *sample) {
+        group->has_program = group->has_program || !sample->has_kthread || !sample->kthread;
+}
+
 static int obtain(ThreadGroups *groups, Side side, const ThreadSample *sample, ThreadKey *ret_key,
                   Group **ret) {
         ThreadKeys *keys = &groups->keys;
@@ -68,6 +72,7 @@ static int obtain(ThreadGroups *groups, Side side, const ThreadSample *sample, T
                 if (ret_key->label.n < ret_key->id.n)
                         r = group_set_label(group, ret_key->label);
         }
+        note_program(group, sample);
         if (thread_keys_has_patterns(keys))
                 group->is_pattern = group->is_pattern || ret_key->is_pattern;
         *ret = group;
@@ -102,6 +107,7 @@ static int obtain_ended(ThreadGroups *groups, const ThreadSample *sample, Group 
                 r = group_table_obtain(&groups->table, buffer_span(&id), &group);
         if (r != 0)
                 return r;
+        note_program(group, sample);
         group->is_ended = true;
         group->n_cgroup = names[0].n;
         group->n_process = names[1].n;

@@ -22,7 +22,8 @@ static bool is_sorted_by(const View *view, unsigned index) {
 static bool is_weighed(unsigned index) {
         static const MetricId weighed[] = {
                 METRIC_run_time_ns, METRIC_wait_time_ns,         METRIC_storage_wait_ns,
-                METRIC_iowait_sum,  METRIC_blkio_delay_total_ns, METRIC_read_bytes,
+                METRIC_iowait_sum,  METRIC_blkio_delay_total_ns, METRIC_uninterruptible_ns,
+                METRIC_block_sum,   METRIC_lock_wait_ns,         METRIC_read_bytes,
                 METRIC_write_bytes,
         };
 

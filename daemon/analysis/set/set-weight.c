@@ -57,6 +57,16 @@ static void find_storage(const SetFamily *family, const SetGroup *group, unsigne
         second->storage_ns.n = MIN_OF(second->storage_ns.n, rest.n);
 }
 
+static void find_blocked(const SetFamily *family, const SetGroup *group, unsigned side,
+                         Account *second) {
+        second->is_of_kernel = !group->group->has_program;
+        second->blocked_ns = rate_of(family, group, side, METRIC_uninterruptible_ns);
+        if (!second->blocked_ns.known)
+                second->blocked_ns =
+                        amount_subtract(rate_of(family, group, side, METRIC_block_sum),
+                                        rate_of(family, group, side, METRIC_iowait_sum));
+}
+
 void set_rates_find(const SetFamily *family, const SetGroup *group, unsigned side, SetRates *ret) {
         Amount threads = median_of(family, &group->threads, side);
 
@@ -71,7 +81,10 @@ void set_rates_find(const SetFamily *family, const SetGroup *group, unsigned sid
                         .write_bytes = rate_of(family, group, side, METRIC_write_bytes),
                 },
         };
+        ret->second.reasons_ns[WAIT_REASON_lock] =
+                rate_of(family, group, side, METRIC_lock_wait_ns);
         find_storage(family, group, side, &ret->second);
+        find_blocked(family, group, side, &ret->second);
 }
 
 bool set_weight_between(const HostUse hosts[static SIDES], const SetRates rates[static SIDES],
@@ -100,6 +113,8 @@ static void write_rates(JsonWriter *writer, const char *key, const SetRates *rat
         amount_write_json(writer, "waitingNs", rates->second.waiting_ns);
         amount_write_json(writer, "storageNs", rates->second.storage_ns);
         json_write_member_bool(writer, "exact", rates->second.storage_exact);
+        amount_write_json(writer, "blockedNs", rates->second.blocked_ns);
+        amount_write_json(writer, "lockNs", rates->second.reasons_ns[WAIT_REASON_lock]);
         amount_write_json(writer, "readBytes", rates->second.read_bytes);
         amount_write_json(writer, "writeBytes", rates->second.write_bytes);
         json_write_end(writer);

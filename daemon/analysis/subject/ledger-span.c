@@ -67,20 +67,34 @@ const char *subjects_loss_of_names(const Subject *before, const Subject *after) 
                "names";
 }
 
-/* Why a snapshot has no ledger, as its capture said. */
-static const char *absence_of_ledger(const Subject *subject, const char *otherwise) {
+/* Why a snapshot lacks what it should have of @source, as its capture said. */
+static const char *absence_of(const Subject *subject, SourceId source, const char *otherwise) {
         const SourceTable *sources = subject_sources(subject);
-        const char *reason = sources ? sources->sources[SOURCE_EXITS].reason : "";
+        const char *reason = sources ? sources->sources[source].reason : "";
 
         return reason[0] != '\0' ? reason : otherwise;
 }
 
+const char *subjects_lack_reasons(const Subject *before, const Subject *after) {
+        static const char none[] = "waits were not counted by reason";
+        static const char not_at_first[] = "waits were not counted by reason at the first snapshot";
+
+        if (after->head.reasons_id[0] == '\0')
+                return absence_of(after, SOURCE_REASONS, none);
+        if (!before || subjects_share_reasons(before, after))
+                return NULL;
+        if (before->head.reasons_id[0] == '\0')
+                return absence_of(before, SOURCE_REASONS, not_at_first);
+        return "counting waits by reason began anew between the two snapshots; with "
+               "WaitReasons=always in ctprofd.conf it never ends";
+}
+
 static const char *why_not(const Subject *before, const Subject *after) {
         if (after->head.ledger_id[0] == '\0')
-                return absence_of_ledger(after, "no ledger of exits was kept");
+                return absence_of(after, SOURCE_EXITS, "no ledger of exits was kept");
         if (before->head.ledger_id[0] == '\0')
-                return absence_of_ledger(before, "no ledger of exits was kept at the first "
-                                                 "snapshot");
+                return absence_of(before, SOURCE_EXITS,
+                                  "no ledger of exits was kept at the first snapshot");
         return "the ledger of exits began anew between the two snapshots";
 }
 

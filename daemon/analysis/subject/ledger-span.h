@@ -22,6 +22,11 @@ bool subjects_share_waits(const Subject *before, const Subject *after);
 /* One epoch of the account of waits by reason spans both. */
 bool subjects_share_reasons(const Subject *before, const Subject *after);
 /*
+ * Why they have none in common, or @after, if there is no @before, has none; NULL: they have. Call
+ * after a pass over each. Borrowed from the subjects, or static.
+ */
+const char *subjects_lack_reasons(const Subject *before, const Subject *after);
+/*
  * Says that the ledgers of both take part in an analysis, if they are one: their rows are read
  * then. Call before the first pass. Returns whether they do.
  */

@@ -108,6 +108,10 @@ static const struct {
           "1000,null,null,null,null,null,null" },
 };
 
+#define NO_REASONS                                                                        \
+        "\"syncNs\":null,\"reasons\":null,\"reasonsReason\":\"none of these threads was " \
+        "counted all the time\""
+
 START_TEST(parts_of_time_do_not_overlap) {
         static const char *const keys[] = { "\"aliveNs\":",   "\"runningNs\":", "\"waitingNs\":",
                                             "\"storageNs\":", "\"blockedNs\":", "\"asleepNs\":",
@@ -122,12 +126,12 @@ START_TEST(parts_of_time_do_not_overlap) {
                 .defects = kernel_defects_of(time_rows[_i].release),
                 .host = &no_host,
         });
-        char text[256] = "", *values = strdup(time_rows[_i].time), *rest = values;
+        char text[512] = "", *values = strdup(time_rows[_i].time), *rest = values;
 
         for (unsigned i = 0; i < ELEMENTSOF(keys); i++)
                 (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s%s",
                                 i > 0 ? "," : "{", keys[i], strsep(&rest, ","));
-        (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "}");
+        (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "," NO_REASONS "}");
         ck_assert_msg(strcmp(text_of(&account, true), text) == 0, "%s: %s", time_rows[_i].what,
                       text_of(&account, true));
         free(values);
@@ -146,7 +150,9 @@ START_TEST(without_a_period_there_is_no_time_alive) {
 
         ck_assert_str_eq(text_of(&account, true),
                          "{\"aliveNs\":null,\"runningNs\":300,\"waitingNs\":100,\"storageNs\":900,"
-                         "\"blockedNs\":null,\"asleepNs\":null,\"exact\":false}");
+                         "\"blockedNs\":null,\"asleepNs\":null,\"exact\":false,\"syncNs\":null,"
+                         "\"reasons\":null,\"reasonsReason\":\"these threads began before waits "
+                         "were counted by reason\"}");
         aggregate_free(work);
 }
 END_TEST
@@ -199,13 +205,81 @@ START_TEST(the_whole_account_is_written) {
                          "{\"threads\":3,\"born\":1,\"ended\":4,\"bornAndEnded\":null,"
                          "\"leftOut\":null,\"aliveNs\":500,\"runningNs\":100,"
                          "\"waitingNs\":50,\"storageNs\":null,\"blockedNs\":null,\"asleepNs\":350,"
-                         "\"exact\":null,\"switches\":7,\"readBytes\":5,\"writeBytes\":6,"
+                         "\"exact\":null," NO_REASONS
+                         ",\"switches\":7,\"readBytes\":5,\"writeBytes\":6,"
                          "\"writeExact\":true,\"majorFaults\":7,\"peakRssBytes\":4096,"
                          "\"rssBytes\":3000,\"rssBeforeBytes\":2000,\"heapGrowthBytes\":700}");
         ck_assert_uint_eq(account.rss_growth_bytes.n, 1000);
         ck_assert_uint_eq(account_busy_ns(&account).n, 150);
         ck_assert_uint_eq(account_moved_bytes(&account).n, 11);
         aggregate_free(work);
+}
+END_TEST
+
+#define METRIC_OF_REASON(reason, text, ...) METRIC_##reason##_wait_ns,
+static const MetricId reason_metrics[] = { WAIT_REASONS(METRIC_OF_REASON) };
+
+/* Each reason has 10 ns more than the one before it, the first 10; together they are 1710 ns. */
+static Account account_with_reasons(MetricId without, uint64_t alive_ns, bool is_of_kernel,
+                                    const char *no_reasons) {
+        ThreadSample sample = thread_of("p", "t", 1);
+        const LifeTally tally = { .alive_ns = alive_ns };
+        Aggregate *work;
+        Account account;
+
+        put(&sample, METRIC_run_time_ns, 100);
+        put(&sample, METRIC_wait_time_ns, 50);
+        put(&sample, METRIC_storage_wait_ns, 30);
+        put(&sample, METRIC_uninterruptible_ns, 20);
+        for (unsigned i = 0; i < ELEMENTSOF(reason_metrics); i++)
+                if (reason_metrics[i] != without)
+                        put(&sample, reason_metrics[i], (i + 1) * 10);
+        ck_assert_int_eq(aggregate_new(&work), 0);
+        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        account = account_of(&(AccountBasis){ .work = work,
+                                              .lives = &lives,
+                                              .tally = &tally,
+                                              .period = &interval,
+                                              .no_reasons = no_reasons,
+                                              .is_of_kernel = is_of_kernel,
+                                              .host = &no_host });
+        aggregate_free(work);
+        return account;
+}
+
+START_TEST(reasons_are_parts_of_what_is_asleep) {
+        Account account = account_with_reasons(_METRIC_MAX, 2000, false, NULL);
+
+        ck_assert(account.sync_ns.known && account.sync_ns.n == 190);
+        ck_assert_uint_eq(account.asleep_ns.n, 1800);
+        ck_assert_ptr_nonnull(strstr(text_of(&account, true),
+                                     "\"syncNs\":190,\"reasons\":{\"lock\":10,\"futex\":20,"));
+        ck_assert_ptr_nonnull(strstr(text_of(&account, true), "\"idle\":170,\"other\":180}}"));
+
+        /* They were not read at one moment: a little more than the time alive is all of it. */
+        account = account_with_reasons(_METRIC_MAX, 1900, false, NULL);
+        ck_assert_uint_eq(account.alive_ns.n, 1910);
+        ck_assert_uint_eq(account.asleep_ns.n, 1710);
+}
+END_TEST
+
+START_TEST(all_reasons_are_known_or_none) {
+        Account account = account_with_reasons(METRIC_fault_wait_ns, 2000, false, "a text");
+
+        ck_assert(!account.sync_ns.known && !account.reasons_ns[WAIT_REASON_lock].known);
+        ck_assert_uint_eq(account.asleep_ns.n, 1800);
+        ck_assert_ptr_nonnull(
+                strstr(text_of(&account, true), "\"reasons\":null,\"reasonsReason\":\"a text\"}"));
+}
+END_TEST
+
+/* Threads of the kernel idle uninterruptibly. */
+START_TEST(locks_weigh_and_waits_in_the_kernel_of_programs) {
+        Account account = account_with_reasons(_METRIC_MAX, 2000, false, NULL);
+
+        ck_assert_uint_eq(account_weighty_ns(&account).n, 100 + 50 + 30 + 20 + 10);
+        account = account_with_reasons(_METRIC_MAX, 2000, true, NULL);
+        ck_assert_uint_eq(account_weighty_ns(&account).n, 100 + 50 + 30 + 10);
 }
 END_TEST
 
@@ -221,7 +295,8 @@ START_TEST(of_unknown_work_nothing_is_known) {
                          "{\"threads\":0,\"born\":0,\"ended\":4,\"bornAndEnded\":null,"
                          "\"leftOut\":null,\"aliveNs\":null,"
                          "\"runningNs\":null,\"waitingNs\":null,\"storageNs\":null,"
-                         "\"blockedNs\":null,\"asleepNs\":null,\"exact\":null,\"switches\":null,"
+                         "\"blockedNs\":null,\"asleepNs\":null,\"exact\":null," NO_REASONS
+                         ",\"switches\":null,"
                          "\"readBytes\":null,\"writeBytes\":null,\"writeExact\":null,"
                          "\"majorFaults\":null,\"peakRssBytes\":null,\"rssBytes\":null,"
                          "\"rssBeforeBytes\":null,\"heapGrowthBytes\":null}");
@@ -325,6 +400,9 @@ int main(void) {
         tcase_add_test(time, a_corrected_delay_is_not_exact);
         suite_add_tcase(suite, time);
         tcase_add_test(rest, the_whole_account_is_written);
+        tcase_add_test(rest, reasons_are_parts_of_what_is_asleep);
+        tcase_add_test(rest, all_reasons_are_known_or_none);
+        tcase_add_test(rest, locks_weigh_and_waits_in_the_kernel_of_programs);
         tcase_add_test(rest, of_unknown_work_nothing_is_known);
         tcase_add_test(rest, switches_need_both_kinds);
         tcase_add_loop_test(rest, what_calls_were_handed_bounds_writes_that_are_not_exact, 0,

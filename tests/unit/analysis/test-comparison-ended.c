@@ -184,7 +184,8 @@ START_TEST(who_was_born_and_ended_inside_is_a_group) {
         ck_assert_str_eq(json_at(group, "time", END),
                          "{\"aliveNs\":25000000000,\"runningNs\":24000000000,\"waitingNs\":0,"
                          "\"storageNs\":null,\"blockedNs\":null,\"asleepNs\":1000000000,"
-                         "\"exact\":null}");
+                         "\"exact\":null,\"syncNs\":null,\"reasons\":null,\"reasonsReason\":"
+                         "\"none of these threads was counted all the time\"}");
         /* Who ended before the interval is not of it. */
         ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_OVERVIEW]), 2);
         ck_assert_str_eq(json_at(json_object_array_get_idx(compared.lists[COMPARISON_OVERVIEW], 0),

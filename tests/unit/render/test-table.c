@@ -76,6 +76,46 @@ START_TEST(the_least_important_column_goes_first) {
 }
 END_TEST
 
+/* One that says so shrinks to what it can before it goes; one that is absent is nowhere. */
+START_TEST(a_column_gives_before_it_goes) {
+        static const TableColumn giving[] = {
+                { .header = "group" },
+                { .header = "no", .absent = true },
+                { .header = "waits for", .omit = 1, .give_to = 12 },
+        };
+        static const struct {
+                unsigned short columns;
+                const char *text;
+        } rows[] = {
+                { 0, "group waits for\nnginx sleep 0.10, poll 3.0\n" },
+                { 26, "group waits for\nnginx sleep 0.10, poll 3.0\n" },
+                { 19, "group waits for\nnginx sleep 0.10, \u2026\n" },
+                { 18, "group waits for\nnginx sleep 0.10,\u2026\n" },
+                { 17, "group\nnginx\n" },
+        };
+        static const char *const cells[] = { "nginx", "x", "sleep 0.10, poll 3.0" };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                const Terminal terminal = { .out = rows[i].columns > 0,
+                                            .columns = rows[i].columns };
+                _cleanup_(table_freep) Table *table = NULL;
+                _cleanup_(buffer_done) Buffer omitted = {};
+                _cleanup_(freep) char *text = NULL;
+                size_t n_text;
+                FILE *out = open_memstream(&text, &n_text);
+
+                ck_assert_int_eq(table_new(giving, 3, &terminal, TABLE_LEGEND_SHOWN, out, &table),
+                                 0);
+                ck_assert_int_eq(table_add(table, cells, 0), 0);
+                ck_assert_int_eq(table_end(table), 0);
+                table_omitted(table, &omitted);
+                ck_assert_int_eq(fclose(out), 0);
+                ck_assert_str_eq(text, rows[i].text);
+                ck_assert_int_eq(omitted.n > 0, rows[i].columns == 17);
+        }
+}
+END_TEST
+
 static const struct {
         const char *cell, *line;
 } end_rows[] = {
@@ -287,6 +327,7 @@ int main(void) {
         tcase_add_test(layout, a_pipe_gets_every_cell_whole);
         tcase_add_test(layout, a_terminal_clips_the_label_before_columns_go);
         tcase_add_test(layout, the_least_important_column_goes_first);
+        tcase_add_test(layout, a_column_gives_before_it_goes);
         tcase_add_loop_test(layout, of_paths_the_end_is_kept, 0, ELEMENTSOF(end_rows));
         tcase_add_test(layout, a_heading_has_the_line_for_itself);
         tcase_add_test(layout, no_legend_means_no_headers);

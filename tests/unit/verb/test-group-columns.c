@@ -52,7 +52,8 @@ START_TEST(columns_come_in_the_order_typed) {
 }
 END_TEST
 
-#define OVERVIEW "; the overview has cpu wait io switch read write majflt rss peak-rss."
+#define OVERVIEW \
+        "; the overview has cpu wait io lock blocked switch read write majflt rss peak-rss."
 
 static const struct {
         const char *list;

@@ -460,6 +460,73 @@ START_TEST(of_reads_and_writes_those_of_more_bytes_stay) {
 }
 END_TEST
 
+// clang-format off
+/* Of 10 s and 20 s. */
+#define REASONS(lock, poll, sleep)                                                                 \
+        ",\"syncNs\":0,\"reasons\":{\"lock\":" lock ",\"futex\":1000,\"poll\":" poll             \
+        ",\"sleep\":" sleep "}"
+#define APP(times, reasons) THREADS("8", "0", "0") times reasons WORK_DONE("20", "0", "0", "true")
+#define LITTLE TIMES("1000000000", "0", "0", "true")
+static const Exchange waiting[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", "10000000000")
+                ",\"b\":" SIDE("c", "d", "20000000000") ",\"sameBoot\":true,\"hostChanges\":[],"
+                "\"coverage\":{\"a\":null,\"b\":null},\"host\":{\"a\":null,\"b\":" HOST "},"
+                "\"limited\":{\"a\":[],\"b\":[]},\"waits\":[{\"key\":\"app\",\"reason\":\"lock\","
+                "\"aNs\":1000000000,\"bNs\":136000000000,\"threads\":8},{\"key\":\"pg\",\"reason\":"
+                "\"sync\",\"aNs\":0,\"bNs\":4200000000,\"threads\":3}]},\"continues\":true}\0"
+                OVERVIEW(ROW("app", "", APP(LITTLE, REASONS("1000000000", "66000000000", "0")) ","
+                                     APP(LITTLE, REASONS("136000000000", "10000000000", "0"))) ","
+                         ROW("handler", "", APP(LITTLE, REASONS("0", "79000000000", "0")) ","
+                                     APP(LITTLE, REASONS("0", "26000000000", "132000000000"))) ","
+                         ROW("still", "",
+                             APP(LITTLE, REASONS("0", "70000000000", "10000000000")) ","
+                             APP(LITTLE, REASONS("0", "140000000000", "20000000000"))) ","
+                         ROW("new", ",\"only\":\"b\"", "null,"
+                             APP(LITTLE, REASONS("0", "20000000000", "20000000000"))) ","
+                         ROW("hidden", "", APP(LITTLE, "") "," APP(LITTLE, ""))) LAST),
+} };
+// clang-format on
+
+START_TEST(what_is_waited_for_is_told) {
+        begin(waiting, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_msg(strstr(ctl.out, "waits     app: lock 0.10 \u2192 6.8 of 8 threads; pg: sync "
+                                      "0 \u2192 0.21\n"),
+                      "%s", ctl.out);
+        ck_assert_msg(strstr(ctl.out, "WAIT IO      LOCK SWITCH/S"), "%s", ctl.out);
+        ck_assert_ptr_null(strstr(ctl.out, "BLOCKED"));
+        ck_assert_msg(strstr(ctl.out, " 0.10\u21926.80 "), "%s", ctl.out);
+        ck_assert_msg(strstr(ctl.out, " poll 6.6\u21920.50\n"), "%s", ctl.out);
+        ck_assert_msg(strstr(ctl.out, " sleep 0\u21926.6, poll 7.9\u21921.3\n"), "%s", ctl.out);
+        ck_assert_msg(strstr(ctl.out, " poll 7.0\n"), "%s", ctl.out);
+        ck_assert_msg(strstr(ctl.out, " poll 1.0, sleep 1.0\n"), "%s", ctl.out);
+        ck_assert_msg(strstr(ctl.out, "- -\n"), "%s", ctl.out);
+        end();
+}
+END_TEST
+
+/* Rates make room before waits, and these for locks; what has most of a weight stays. */
+START_TEST(columns_make_room_in_their_order) {
+        static const struct {
+                unsigned short columns;
+                const char *headers;
+        } rows[] = {
+                { 100, "LOCK SWITCH/S READ/S WRITE/S WAITS FOR\r\n" },
+                { 60, "CPU      LOCK WAITS FOR\r\n" },
+                { 50, "CPU      LOCK WAITS FOR\r\n" },
+                { 44, "CPU      LOCK\r\n" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                begin(waiting, 1);
+                CTL_RUN_TERMINAL(&ctl, rows[i].columns, "compare", "a", "b");
+                ck_assert_msg(strstr(ctl.out, rows[i].headers), "%d: %s", (int) rows[i].columns,
+                              ctl.out);
+                end();
+        }
+}
+END_TEST
+
 START_TEST(lives_have_durations) {
         begin(totals, 1);
         CTL_RUN(&ctl, "compare", "a", "b");
@@ -617,6 +684,8 @@ int main(void) {
                             ELEMENTSOF(screen_rows));
         tcase_add_test(kinds, of_reads_and_writes_those_of_more_bytes_stay);
         tcase_add_test(kinds, levels_of_two_intervals_are_those_of_their_ends);
+        tcase_add_test(kinds, what_is_waited_for_is_told);
+        tcase_add_test(kinds, columns_make_room_in_their_order);
         tcase_add_test(kinds, lives_have_durations);
         suite_add_tcase(suite, kinds);
         return check_main(suite);

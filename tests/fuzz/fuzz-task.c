@@ -30,9 +30,9 @@ static void append_filled(Buffer *records, FuzzInput *input, size_t n) {
 }
 
 static void append_record(Buffer *records, FuzzInput *input) {
-        static const size_t sizes[] = { sizeof(TaskMemory), sizeof(TaskDelays),
+        static const size_t sizes[] = { sizeof(TaskMemory),     sizeof(TaskDelays),
                                         sizeof(TaskSchedstats), sizeof(TaskWaits),
-                                        sizeof(TaskReasons) };
+                                        sizeof(TaskReasons),    sizeof(TaskMark) };
         unsigned parts = fuzz_take_u8(input) & TASK_PARTS;
         size_t n = 8u * (fuzz_take_u8(input) % (MAX_AFFINITY_WORDS + 1)), at = records->n;
         TaskRecord *record;
@@ -86,6 +86,11 @@ static void check_parts(const Task *task) {
         if (task->reasons) {
                 fuzz_expect((const char *) task->reasons == at, "reasons follow");
                 at += sizeof(*task->reasons);
+        }
+        fuzz_expect(!task->mark == !(record->parts & TASK_PART_MARK), "a mark is told");
+        if (task->mark) {
+                fuzz_expect((const char *) task->mark == at, "the mark follows");
+                at += sizeof(*task->mark);
         }
         fuzz_expect(at == (const char *) record + record->n_bytes, "the parts fill the record");
 }

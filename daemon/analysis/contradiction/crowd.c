@@ -32,8 +32,6 @@ static const MetricId evicted_metrics[] = { METRIC_thrashing_delay_total_ns,
 /* What a thread did of a sum inside; of one that is gone less what it had by then. */
 static bool done_of(const ThreadSample *before, const ThreadSample *after, MetricId id,
                     uint64_t *ret) {
-        if (id >= _METRIC_MAX)
-                return false;
         if (before && after)
                 return life_grown(before, after, id, ret);
         if (!thread_sample_has(after ? after : before, id))
@@ -59,7 +57,6 @@ static uint64_t one_of(const ThreadSample *before, const ThreadSample *after, Me
 /* Whether there is any. */
 static bool read_times(const ThreadSample *before, const ThreadSample *after,
                        uint64_t ret[static _CROWD_TIME_MAX]) {
-        const MetricId async_io = metric_find(SPAN_LITERAL("async_io_wait_ns"));
         uint64_t thrashing, swapin, any = 0;
 
         ret[CROWD_RUNNING] = one_of(before, after, METRIC_run_time_ns);
@@ -72,7 +69,7 @@ static bool read_times(const ThreadSample *before, const ThreadSample *after,
                 ret[CROWD_EVICTED],
                 number_add_saturating(one_of(before, after, METRIC_freepages_delay_total_ns),
                                       one_of(before, after, METRIC_compact_delay_total_ns)));
-        ret[CROWD_ASYNC_IO] = one_of(before, after, async_io);
+        ret[CROWD_ASYNC_IO] = one_of(before, after, METRIC_async_io_wait_ns);
         for (unsigned i = 0; i < _CROWD_TIME_MAX; i++)
                 any |= ret[i];
         return any != 0;

@@ -355,6 +355,8 @@ static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
         JsonWriter object;
         int r;
 
+        /* Those that hang in their exit are in no row any more. */
+        summary.unfinished -= MIN_OF(summary.unfinished, ledger_n_hanging(ledger));
         r = dead_rows_find_losses(ledger, &summary);
         if (r < 0)
                 return r;
@@ -372,7 +374,8 @@ static int write_row(const DeadWriter *dead, const LedgerRow *from, Buffer *path
         DeadRow row;
         int r;
 
-        if (from->key.flags & LEDGER_OVERFLOW && from->values.exits == 0)
+        if ((from->key.flags & LEDGER_OVERFLOW && from->values.exits == 0) ||
+            ledger_values_are_none(&from->values))
                 return 0;
         r = has_cgroup ? find_path(dead, from->key.cgroup, path) : 0;
         if (r < 0)

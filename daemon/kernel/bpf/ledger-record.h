@@ -136,6 +136,24 @@ typedef struct LedgerValues {
         __u64 minima[_LEDGER_MINIMUM_MAX];
 } LedgerValues;
 
+/*
+ * What a thread has in the ledger that exits, in the task itself. It may go on for as long as the
+ * file takes that it closes, and is alive until its exit state is set: a capture that shows it
+ * takes this out of its row again. Programs change it only after that.
+ */
+typedef struct LedgerMark {
+        __u64 is_added, generation, is_young, is_finished;
+        LedgerKey key;
+        __u64 accounted, lives_ns;
+        __u64 sums[_LEDGER_SUM_MAX];
+} LedgerMark;
+
+/* TASK_PART_MARK: read one after the other. */
+typedef struct TaskMark {
+        LedgerMark mark;
+        __u64 exit_state; /* 0: the mark is what was added at the exit */
+} TaskMark;
+
 /* A thread that ended while a capture walked. */
 typedef struct LedgerRecord {
         __u64 generation; /* of the exit; written last */

@@ -31,6 +31,34 @@ void ledger_values_add(LedgerValues *values, const LedgerValues *from) {
                         values->minima[i] = from->minima[i];
 }
 
+bool ledger_values_take_out(LedgerValues *values, const LedgerMark *mark) {
+        uint64_t young_run_ns = mark->is_young ? mark->sums[LEDGER_RUN_NS] : 0;
+        bool has_all = values->exits > 0 && values->lives_ns >= mark->lives_ns &&
+                       values->accounted >= mark->accounted && values->young >= mark->is_young &&
+                       values->young_run_ns >= young_run_ns;
+
+        for (size_t i = 0; i < _LEDGER_SUM_MAX; i++)
+                has_all = has_all && values->sums[i] >= mark->sums[i];
+        if (!has_all)
+                return false;
+        values->exits--;
+        values->lives_ns -= mark->lives_ns;
+        values->accounted -= mark->accounted;
+        values->young -= mark->is_young;
+        values->young_run_ns -= young_run_ns;
+        for (size_t i = 0; i < _LEDGER_SUM_MAX; i++)
+                values->sums[i] -= mark->sums[i];
+        return true;
+}
+
+bool ledger_values_are_none(const LedgerValues *values) {
+        uint64_t any = values->exits | values->lives_ns | values->n_folded | values->n_overflow;
+
+        for (size_t i = 0; i < _LEDGER_SUM_MAX; i++)
+                any |= values->sums[i];
+        return any == 0;
+}
+
 uint64_t ledger_rows_share(uint32_t owner, size_t max_rows) {
         return owner == 0 ? max_rows / 8 : max_rows / 16;
 }
@@ -92,6 +120,18 @@ static bool forget_owner(LedgerKey *key) {
                 return false;
         *key = (LedgerKey){ .flags = LEDGER_OVERFLOW, .owner = LEDGER_OTHERS };
         return true;
+}
+
+bool ledger_key_coarsen(LedgerKey *key) {
+        if (!ledger_key_is_folded(key) && forget_numbers(key))
+                return true;
+        if (!(key->flags & LEDGER_NAMELESS) && forget_names(key))
+                return true;
+        if (!(key->flags & LEDGER_OVERFLOW)) {
+                forget_cgroup(key);
+                return true;
+        }
+        return key->owner != LEDGER_OTHERS && forget_owner(key);
 }
 
 /* the rows of one owner */

@@ -42,6 +42,13 @@ typedef struct LedgerCoarsening {
 /* Adds @from; all the rules of rows in one place. */
 void ledger_values_add(LedgerValues *values, const LedgerValues *from);
 
+/* Takes out again what was added of one thread; false if the row does not have that much. */
+bool ledger_values_take_out(LedgerValues *values, const LedgerMark *mark);
+/* No thread, and nothing that one did. */
+bool ledger_values_are_none(const LedgerValues *values);
+/* Makes of the key of a row the next coarser one that it may have become part of; false: none. */
+bool ledger_key_coarsen(LedgerKey *key);
+
 /*
  * Room that the rows of an owner may take in an array of at most @max_rows, whether or not there is
  * more: each row makes captures longer. Root's are most of a host's.

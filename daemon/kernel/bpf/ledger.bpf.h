@@ -85,30 +85,22 @@ struct {
         __uint(max_entries, 4096); /* or what a page has */
 } ledger_calls SEC(".maps");
 
-/* What has been added. */
-typedef struct Mark {
-        __u64 is_added, generation, is_young, is_finished;
-        LedgerKey key;
-        __u64 accounted;
-        __u64 sums[_LEDGER_SUM_MAX];
-} Mark;
-
 struct {
         __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
         __uint(map_flags, BPF_F_NO_PREALLOC);
         __type(key, int);
-        __type(value, Mark);
+        __type(value, LedgerMark);
 } marks SEC(".maps");
 
 static __always_inline int is_marked(struct task_struct *task) {
-        const Mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
+        const LedgerMark *mark = bpf_task_storage_get(&marks, task, 0, 0);
 
         return mark && mark->is_added;
 }
 
 /* Sets what a record of the iterator says of that. */
 static __always_inline __u32 read_mark(TaskRecord *record, struct task_struct *task) {
-        const Mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
+        const LedgerMark *mark = bpf_task_storage_get(&marks, task, 0, 0);
 
         if (!mark || !mark->is_added)
                 return 0;
@@ -663,7 +655,7 @@ int BPF_PROG(add_exit, struct task_struct *task) {
         Scratch *scratch = bpf_map_lookup_elem(&scratches, &index);
         __u64 now = bpf_ktime_get_boot_ns(), generation;
         LedgerValues *values;
-        Mark *mark;
+        LedgerMark *mark;
 
         if (!scratch)
                 return 0;
@@ -690,6 +682,8 @@ int BPF_PROG(add_exit, struct task_struct *task) {
         if (mark)
                 mark->is_young = values->young;
         values->lives_ns = now - task->start_boottime;
+        if (mark)
+                mark->lives_ns = values->lives_ns;
         read_peaks(values, task);
         scratch->key.is_of_odd = generation & 1;
         if (add_to_row(scratch, now) && bpf_core_field_exists(task->cgroups))
@@ -709,7 +703,7 @@ int BPF_PROG(add_exit, struct task_struct *task) {
  * Leaves in @values what has come since @mark; returns whether anything has. Without branches: the
  * verifier would follow each combination of them.
  */
-static __always_inline int subtract_added(LedgerValues *values, Mark *mark) {
+static __always_inline int subtract_added(LedgerValues *values, LedgerMark *mark) {
         __u64 all = 0;
 
         for (int i = 0; i < _LEDGER_SUM_MAX; i++) {
@@ -733,7 +727,7 @@ static __always_inline int subtract_added(LedgerValues *values, Mark *mark) {
  */
 static __always_inline int add_rest(struct task_struct *task, __u32 scratch_index) {
         Scratch *scratch = bpf_map_lookup_elem(&scratches, &scratch_index);
-        Mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
+        LedgerMark *mark = bpf_task_storage_get(&marks, task, 0, 0);
         LedgerValues *row = 0;
         __u64 generation;
 

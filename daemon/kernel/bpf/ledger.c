@@ -33,7 +33,7 @@ struct Ledger {
         size_t n_growing, n_growing_allocated;
         Index growing_index;
         Buffer path; /* room for one */
-        uint64_t n_lost, n_exits, n_folded, n_overflow;
+        uint64_t n_lost, n_exits, n_folded, n_overflow, n_hanging;
         bool is_read;
 };
 
@@ -146,6 +146,7 @@ static int add_file(Ledger *ledger) {
 static void forget_rows(Ledger *ledger) {
         ledger->n_rows = 0;
         ledger->n_lost = ledger->n_exits = ledger->n_folded = ledger->n_overflow = 0;
+        ledger->n_hanging = 0;
         ledger->is_read = false;
         index_clear(&ledger->index);
         ledger->n_growing = 0;
@@ -402,6 +403,11 @@ static const LedgerRecord *record_at(const Ledger *ledger, size_t i) {
         return load(&record->generation) == load(&ledger->control->generation) ? record : NULL;
 }
 
+/* It exits, but was alive when the iterator came upon it, and its mark is what was added of it. */
+static bool is_hanging(const Task *task) {
+        return task->mark && task->mark->exit_state == 0 && task->record->exit_state == 0;
+}
+
 static bool has_record(const Ledger *ledger, const TaskRecord *task) {
         for (size_t i = 0; i < count_records(ledger); i++) {
                 const LedgerRecord *record = record_at(ledger, i);
@@ -421,9 +427,11 @@ static int wait_for_records(Ledger *ledger, const TaskTable *table) {
         uint64_t end = clock_ns(CLOCK_MONOTONIC) + MAX_WAIT_NS;
 
         for (size_t i = 0; i < task_table_count(table); i++) {
-                const TaskRecord *task = task_table_get(table, i).record;
+                const Task found = task_table_get(table, i);
+                const TaskRecord *task = found.record;
 
-                if (!(task->has & TASK_IS_DEAD) || task->ledger_generation != 0)
+                if (!(task->has & TASK_IS_DEAD) || task->ledger_generation != 0 ||
+                    is_hanging(&found))
                         continue;
                 while (!has_record(ledger, task) &&
                        load(&ledger->control->n_records) <= LEDGER_MAX_RECORDS) {
@@ -437,13 +445,14 @@ static int wait_for_records(Ledger *ledger, const TaskTable *table) {
 
 static bool is_alive_in(const TaskTable *table, const LedgerRecord *record) {
         size_t at = task_table_search(table, (pid_t) record->tgid, (pid_t) record->tid);
-        const TaskRecord *task;
+        Task task;
 
         if (at == task_table_count(table))
                 return false;
-        task = task_table_get(table, at).record;
-        return task->tid == record->tid && task->tgid == record->tgid &&
-               task->start_boottime_ns == record->start_boottime_ns && !(task->has & TASK_IS_DEAD);
+        task = task_table_get(table, at);
+        return task.record->tid == record->tid && task.record->tgid == record->tgid &&
+               task.record->start_boottime_ns == record->start_boottime_ns &&
+               (!(task.record->has & TASK_IS_DEAD) || is_hanging(&task));
 }
 
 static int add_records(Ledger *ledger, const TaskTable *table) {
@@ -460,7 +469,47 @@ static int add_records(Ledger *ledger, const TaskTable *table) {
         return r;
 }
 
-int ledger_end(Ledger *ledger, const TaskTable *table) {
+/* threads that hang in their exit */
+
+/* False: its row does not have what was added of it, which it must have. */
+static bool take_out(Ledger *ledger, const LedgerMark *mark) {
+        LedgerKey key = mark->key;
+
+        key.is_of_odd = 0;
+        do {
+                Span bytes = { (const char *) &key, sizeof(key) };
+                size_t found = index_find(&ledger->index, bytes, key_of, ledger);
+
+                if (found != INDEX_NONE &&
+                    ledger_values_take_out(&ledger->rows[found].values, mark)) {
+                        ledger->n_exits--;
+                        ledger->n_hanging++;
+                        return true;
+                }
+        } while (ledger_key_coarsen(&key));
+        return false;
+}
+
+/*
+ * What was added in the generation that this capture began, or is being added right now, is in no
+ * row that it has read. Where a row lacks what was added, the thread stays among the dead: each is
+ * counted once.
+ */
+static void revive_hanging(Ledger *ledger, TaskTable *table) {
+        uint64_t generation = load(&ledger->control->generation);
+
+        for (size_t i = 0; i < task_table_count(table); i++) {
+                const Task task = task_table_get(table, i);
+
+                if (!is_hanging(&task))
+                        continue;
+                if (task.mark->mark.generation == 0 || task.mark->mark.generation == generation ||
+                    take_out(ledger, &task.mark->mark))
+                        task_table_revive(table, i);
+        }
+}
+
+int ledger_end(Ledger *ledger, TaskTable *table) {
         int r;
 
         r = wait_for_records(ledger, table);
@@ -469,6 +518,8 @@ int ledger_end(Ledger *ledger, const TaskTable *table) {
         ledger_cancel(ledger);
         if (r == 0)
                 r = read_rows(ledger, (load(&ledger->control->generation) + 1) & 1, ALL_ROWS);
+        if (r == 0)
+                revive_hanging(ledger, table);
         ledger->is_read = r == 0;
         return r;
 }
@@ -501,6 +552,10 @@ uint64_t ledger_n_lost(const Ledger *ledger) {
 
 uint64_t ledger_n_exits(const Ledger *ledger) {
         return ledger->n_exits;
+}
+
+uint64_t ledger_n_hanging(const Ledger *ledger) {
+        return ledger->n_hanging;
 }
 
 /* cgroups */

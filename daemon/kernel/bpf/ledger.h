@@ -11,6 +11,9 @@
  *     task_table_read()   the living; threads that are in the ledger carry TASK_IS_DEAD
  *     ledger_end()        reads the rows, and adds recorded threads that the table has not alive
  *
+ * A thread that hangs in its exit is in a row already and lives on: it is taken out of that row, so
+ * that it is counted once, and its record does not carry TASK_IS_DEAD any more.
+ *
  * Using it needs no capability. One capture at a time may do so. A capture that dies in between
  * leaves nothing to mend: the next one begins another generation.
  */
@@ -50,7 +53,7 @@ LedgerOrigin ledger_origin(const Ledger *ledger);
 /* @self: the main process; its threads and children are ctprof's own. -ETIMEDOUT, -errno. */
 _must_check_ int ledger_begin(Ledger *ledger, pid_t self);
 /* -ETIMEDOUT, -EBADMSG, -errno. */
-_must_check_ int ledger_end(Ledger *ledger, const TaskTable *table);
+_must_check_ int ledger_end(Ledger *ledger, TaskTable *table);
 /* Stops what ledger_begin() began, if ledger_end() will not be called. */
 void ledger_cancel(Ledger *ledger);
 
@@ -69,6 +72,8 @@ const LedgerRow *ledger_row(const Ledger *ledger, size_t index);
 uint64_t ledger_n_lost(const Ledger *ledger);
 /* Threads that the rows count. */
 uint64_t ledger_n_exits(const Ledger *ledger);
+/* Threads that were taken out of rows because they live. */
+uint64_t ledger_n_hanging(const Ledger *ledger);
 /*
  * Appends the path of a cgroup as it was when the first thread ended in it. -ENOENT when that is
  * not known or was too long, -errno.

@@ -32,7 +32,8 @@ enum {
         TASK_PART_SCHEDSTATS = 1 << 3, /* TaskSchedstats: the kernel has them, on or off */
         TASK_PART_WAITS = 1 << 4,      /* TaskWaits: the account of waits knows the thread */
         TASK_PART_REASONS = 1 << 5,    /* TaskReasons: of the epoch that is on */
-        TASK_PARTS = (1 << 6) - 1,
+        TASK_PART_MARK = 1 << 6,       /* LedgerMark, and what comes behind it (ledger-record.h) */
+        TASK_PARTS = (1 << 7) - 1,
 };
 
 enum {

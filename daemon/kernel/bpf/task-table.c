@@ -38,12 +38,14 @@ size_t task_table_count(const TaskTable *table) {
 
 /* records */
 
-static const size_t part_bytes[] = { sizeof(TaskMemory), sizeof(TaskDelays), sizeof(TaskSchedstats),
-                                     sizeof(TaskWaits), sizeof(TaskReasons) };
+static const size_t part_bytes[] = { sizeof(TaskMemory),     sizeof(TaskDelays),
+                                     sizeof(TaskSchedstats), sizeof(TaskWaits),
+                                     sizeof(TaskReasons),    sizeof(TaskMark) };
 
 _Static_assert(sizeof(TaskRecord) % 8 == 0 && sizeof(TaskMemory) % 8 == 0 &&
                        sizeof(TaskDelays) % 8 == 0 && sizeof(TaskSchedstats) % 8 == 0 &&
-                       sizeof(TaskWaits) % 8 == 0 && sizeof(TaskReasons) % 8 == 0,
+                       sizeof(TaskWaits) % 8 == 0 && sizeof(TaskReasons) % 8 == 0 &&
+                       sizeof(TaskMark) % 8 == 0,
                "members are aligned wherever a record begins");
 
 /* The bytes of a record's affinity: what its other parts leave. False when they do not fit. */
@@ -94,13 +96,23 @@ Task task_of(const TaskRecord *record) {
                 task.waits = (const void *) at;
                 at += sizeof(*task.waits);
         }
-        if (task.record->parts & TASK_PART_REASONS)
+        if (task.record->parts & TASK_PART_REASONS) {
                 task.reasons = (const void *) at;
+                at += sizeof(*task.reasons);
+        }
+        if (task.record->parts & TASK_PART_MARK)
+                task.mark = (const void *) at;
         return task;
 }
 
 Task task_table_get(const TaskTable *table, size_t index) {
         return task_of((const void *) (table->bytes.bytes + table->places[index].at));
+}
+
+void task_table_revive(TaskTable *table, size_t index) {
+        TaskRecord *record = (void *) (table->bytes.bytes + table->places[index].at);
+
+        record->has &= ~(uint32_t) TASK_IS_DEAD;
 }
 
 static uint64_t key_of(uint32_t tgid, uint32_t tid) {

@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "kernel/bpf/ledger-record.h"
 #include "kernel/bpf/task-record.h"
 
 /* One thread; the parts that it has not are NULL. All borrowed from the table. */
@@ -27,6 +28,7 @@ typedef struct Task {
         const TaskSchedstats *schedstats;
         const TaskWaits *waits;
         const TaskReasons *reasons;
+        const TaskMark *mark;
 } Task;
 
 typedef struct TaskTable TaskTable;
@@ -52,5 +54,7 @@ Task task_of(const TaskRecord *record);
 
 size_t task_table_count(const TaskTable *table);
 Task task_table_get(const TaskTable *table, size_t index);
+/* The thread is alive after all, whatever the ledger has of it: its record says so from now on. */
+void task_table_revive(TaskTable *table, size_t index);
 /* The first thread of process @tgid whose number is at least @tid, or of a later process. */
 size_t task_table_search(const TaskTable *table, pid_t tgid, pid_t tid);

@@ -121,7 +121,8 @@ static __noinline int write_record(struct bpf_iter__task *context, __u32 parts) 
                          (parts & TASK_PART_DELAYS ? sizeof(TaskDelays) : 0) +
                          (parts & TASK_PART_SCHEDSTATS ? sizeof(TaskSchedstats) : 0) +
                          (parts & TASK_PART_WAITS ? sizeof(TaskWaits) : 0) +
-                         (parts & TASK_PART_REASONS ? sizeof(TaskReasons) : 0);
+                         (parts & TASK_PART_REASONS ? sizeof(TaskReasons) : 0) +
+                         (parts / TASK_PART_MARK & 1) * sizeof(TaskMark);
         record.parts = parts;
         record.tid = task->pid;
         record.tgid = task->tgid;
@@ -286,6 +287,37 @@ static __noinline int write_reasons(struct bpf_iter__task *context) {
         return bpf_seq_write(context->meta->seq, of ? of : &none, sizeof(*of));
 }
 
+/*
+ * The kernel sets the exit state before the thread leaves its CPU for the last time, where a
+ * program changes the mark. So where that is 0 after the mark was read, the mark is whole.
+ */
+static __noinline int write_mark(struct bpf_iter__task *context) {
+        struct task_struct *task = context->task;
+        const LedgerMark *mark;
+        __u64 exit_state;
+
+        if (!task)
+                return 0;
+        mark = bpf_task_storage_get(&marks, task, 0, 0);
+        if (!mark)
+                return 0;
+        (void) bpf_seq_write(context->meta->seq, mark, sizeof(*mark));
+        add_ordered(&control.n_running[0], 0);
+        exit_state = *(volatile unsigned int *) &task->exit_state;
+        return bpf_seq_write(context->meta->seq, &exit_state, sizeof(exit_state));
+}
+
+/*
+ * TASK_PART_MARK or 0, as a number that the verifier does not know: it would look at everything
+ * that follows once more for each.
+ */
+static __always_inline __u32 find_mark(struct task_struct *task) {
+        const LedgerMark *mark = bpf_task_storage_get(&marks, task, 0, 0);
+        __u64 is_added = mark ? mark->is_added : 0;
+
+        return (__u32) (is_added & ((__u64) task->exit_state - 1) >> 63) * TASK_PART_MARK;
+}
+
 static __always_inline __u32 choose_parts(struct task_struct *task) {
         __u64 epoch = reasons_epoch();
         __u32 parts = TASK_PART_AFFINITY;
@@ -302,7 +334,7 @@ static __always_inline __u32 choose_parts(struct task_struct *task) {
         of = epoch != 0 ? bpf_task_storage_get(&reasons, task, 0, 0) : 0;
         if (of && of->epoch == epoch)
                 parts |= TASK_PART_REASONS;
-        return parts;
+        return parts | find_mark(task);
 }
 
 SEC("iter/task")
@@ -325,6 +357,8 @@ int read_task(struct bpf_iter__task *context) {
                 (void) write_waits(context);
         if (parts & TASK_PART_REASONS)
                 (void) write_reasons(context);
+        if (parts & TASK_PART_MARK)
+                (void) write_mark(context);
         return 0;
 }
 

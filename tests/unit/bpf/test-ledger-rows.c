@@ -299,6 +299,77 @@ START_TEST(rows_of_our_own_stay_apart) {
 }
 END_TEST
 
+static LedgerMark mark_of(uint64_t run_ns, bool is_young) {
+        LedgerMark mark = { .is_added = 1, .is_young = is_young, .accounted = 1, .lives_ns = 70 };
+
+        mark.sums[LEDGER_RUN_NS] = run_ns;
+        mark.sums[_LEDGER_SUM_MAX - 1] = 3;
+        return mark;
+}
+
+START_TEST(who_lives_is_taken_out_of_a_row) {
+        LedgerValues values = { .exits = 2,
+                                .accounted = 2,
+                                .lives_ns = 100,
+                                .young = 1,
+                                .young_run_ns = 40,
+                                .born_ns = 1,
+                                .grew_ns = 9 };
+        LedgerMark mark = mark_of(40, true), other = mark_of(10, false);
+
+        values.sums[LEDGER_RUN_NS] = 50;
+        values.sums[_LEDGER_SUM_MAX - 1] = 6;
+        ck_assert(!ledger_values_are_none(&values));
+        ck_assert(ledger_values_take_out(&values, &mark));
+        ck_assert_uint_eq(values.exits, 1);
+        ck_assert_uint_eq(values.accounted, 1);
+        ck_assert_uint_eq(values.lives_ns, 30);
+        ck_assert_uint_eq(values.young, 0);
+        ck_assert_uint_eq(values.young_run_ns, 0);
+        ck_assert_uint_eq(values.sums[LEDGER_RUN_NS], 10);
+        ck_assert_uint_eq(values.sums[_LEDGER_SUM_MAX - 1], 3);
+
+        /* It lived for longer than all that are left. */
+        ck_assert(!ledger_values_take_out(&values, &other));
+        ck_assert_uint_eq(values.sums[LEDGER_RUN_NS], 10);
+        other.lives_ns = 30;
+        other.sums[LEDGER_RUN_NS] = 11;
+        ck_assert(!ledger_values_take_out(&values, &other));
+        other.sums[LEDGER_RUN_NS] = 10;
+        ck_assert(ledger_values_take_out(&values, &other));
+        ck_assert(ledger_values_are_none(&values));
+        ck_assert(!ledger_values_take_out(&values, &other));
+}
+END_TEST
+
+START_TEST(a_key_has_coarser_ones) {
+        static const struct {
+                const char *process, *thread;
+                uint64_t cgroup;
+                uint32_t flags, owner;
+        } steps[] = {
+                { "w0", "io", 5, LEDGER_NUMBERLESS, 7 },
+                { "", "", 5, LEDGER_NAMELESS, 7 },
+                { "", "", 0, LEDGER_OVERFLOW, 7 },
+                { "", "", 0, LEDGER_OVERFLOW, LEDGER_OTHERS },
+        };
+        LedgerKey key = { .process = "w12", .thread = "io", .cgroup = 5, .owner = 7 };
+        LedgerKey plain = { .process = "w", .thread = "io", .cgroup = 5, .owner = 7 };
+
+        for (size_t i = 0; i < ELEMENTSOF(steps); i++) {
+                ck_assert(ledger_key_coarsen(&key));
+                ck_assert_str_eq(key.process, steps[i].process);
+                ck_assert_str_eq(key.thread, steps[i].thread);
+                ck_assert_uint_eq(key.cgroup, steps[i].cgroup);
+                ck_assert_uint_eq(key.flags, steps[i].flags);
+                ck_assert_uint_eq(key.owner, steps[i].owner);
+        }
+        ck_assert(!ledger_key_coarsen(&key));
+        ck_assert(ledger_key_coarsen(&plain)); /* there are no numbers to forget */
+        ck_assert_uint_eq(plain.flags, LEDGER_NAMELESS);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("ledger-rows");
         TCase *tcase = tcase_create("rows");
@@ -307,6 +378,8 @@ int main(void) {
         tcase_set_timeout(tcase, 60);
         tcase_add_test(tcase, who_has_few_rows_keeps_them_beside_whoever_has_all_others);
         tcase_add_test(tcase, nothing_is_folded_that_fits);
+        tcase_add_test(tcase, who_lives_is_taken_out_of_a_row);
+        tcase_add_test(tcase, a_key_has_coarser_ones);
         tcase_add_test(tcase, rows_lose_what_tells_them_apart_step_by_step);
         tcase_add_test(tcase, a_folded_row_has_grown_when_its_members_did);
         tcase_add_test(tcase, rows_that_have_not_grown_for_long_are_folded);

@@ -27,6 +27,7 @@ static TaskRecord *add(unsigned tgid, unsigned tid, unsigned parts, size_t n_aff
         TaskSchedstats stats = { .wait_max = tid + 3 };
         TaskWaits waits = { .n_other = tid + 4 };
         TaskReasons reasons = { .sums.n[WAIT_REASON_sync] = tid + 5 };
+        TaskMark mark = { .mark.generation = tid + 5 };
 
         (void) buffer_append(&records, &record, sizeof(record));
         for (uint64_t i = 0; i < n_affinity_words; i++)
@@ -41,6 +42,8 @@ static TaskRecord *add(unsigned tgid, unsigned tid, unsigned parts, size_t n_aff
                 (void) buffer_append(&records, &waits, sizeof(waits));
         if (parts & TASK_PART_REASONS)
                 (void) buffer_append(&records, &reasons, sizeof(reasons));
+        if (parts & TASK_PART_MARK)
+                (void) buffer_append(&records, &mark, sizeof(mark));
         ck_assert_int_eq(buffer_failure(&records), 0);
         ((TaskRecord *) (void *) (records.bytes + at))->n_bytes = (unsigned) (records.n - at);
         return (TaskRecord *) (void *) (records.bytes + at);
@@ -73,11 +76,23 @@ START_TEST(each_part_is_found) {
         ck_assert(!task.waits || task.waits->n_other == 11);
         ck_assert(!task.reasons == !(parts & TASK_PART_REASONS));
         ck_assert(!task.reasons || task.reasons->sums.n[WAIT_REASON_sync] == 12);
+        ck_assert(!task.mark == !(parts & TASK_PART_MARK));
+        ck_assert(!task.mark || task.mark->mark.generation == 12);
 
         task = task_table_get(table, 1);
         ck_assert_uint_eq(task.record->run_ns, 8);
         ck_assert(!task.affinity && !task.memory && !task.delays && !task.schedstats &&
-                  !task.waits && !task.reasons);
+                  !task.waits && !task.reasons && !task.mark);
+}
+END_TEST
+
+START_TEST(one_that_is_alive_after_all_is_dead_no_more) {
+        add(7, 7, 0, 0)->has = TASK_IS_DEAD | TASK_HAS_IO_CALLS;
+        add(7, 8, 0, 0)->has = TASK_IS_DEAD;
+        ck_assert_int_eq(task_table_parse(&records, &table), 0);
+        task_table_revive(table, 0);
+        ck_assert_uint_eq(task_table_get(table, 0).record->has, TASK_HAS_IO_CALLS);
+        ck_assert_uint_eq(task_table_get(table, 1).record->has, TASK_IS_DEAD);
 }
 END_TEST
 
@@ -200,6 +215,7 @@ int main(void) {
 
         tcase_add_checked_fixture(tcase, setup, teardown);
         tcase_add_loop_test(tcase, each_part_is_found, 0, TASK_PARTS + 1);
+        tcase_add_test(tcase, one_that_is_alive_after_all_is_dead_no_more);
         tcase_add_test(tcase, threads_are_grouped_by_process);
         tcase_add_test(tcase, a_large_host_fits);
         tcase_add_test(tcase, a_host_without_threads_is_empty);

@@ -386,6 +386,25 @@ START_TEST(who_is_stuck_is_named) {
 }
 END_TEST
 
+/* The kernel counts a wait for a ring as pressure of I/O, though nobody waits for storage. */
+START_TEST(who_waits_for_a_ring_is_named) {
+        press(PRESSURE_RESOURCE_IO, 9000);
+        add((Told){ .process = "fio", .metric = METRIC_async_io_wait_ns, .other = MS(2999) });
+        expect("pressure io 90 %, but groups waited only 0.00: no thread was in state D at the end",
+               NULL);
+        add((Told){ .process = "fio", .metric = METRIC_async_io_wait_ns, .other = MS(1) });
+        expect("pressure io 90 %, but groups waited only 0.00: fio waits in io_uring_enter for its "
+               "ring (0.30)",
+               NULL);
+        ck_assert_str_eq(member(0, "ring"), "fio");
+        press(PRESSURE_RESOURCE_MEMORY, 9000); /* which is none of its doing */
+        expect("pressure io 90 %, but groups waited only 0.00: fio waits in io_uring_enter for its "
+               "ring (0.30)",
+               "pressure memory 90 %, but groups waited only 0.00: no thread was in state D at the "
+               "end");
+}
+END_TEST
+
 /* limits */
 
 START_TEST(limits_of_version_1_are_not_known) {
@@ -439,6 +458,7 @@ int main(void) {
         tcase_add_test(all, pressure_that_groups_explain_is_none);
         tcase_add_test(all, each_resource_has_waits_of_its_own);
         tcase_add_test(all, who_is_stuck_is_named);
+        tcase_add_test(all, who_waits_for_a_ring_is_named);
         tcase_add_test(all, limits_of_version_1_are_not_known);
         tcase_add_test(all, memory_may_be_limited_where_a_process_reads_anew);
         tcase_add_test(all, without_times_nothing_is_said);

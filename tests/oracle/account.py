@@ -170,7 +170,8 @@ def coverage(lives, before, after):
         attributed += sum(ended[name] or 0 for name in ("endedNs", "bornAndEndedNs", "kernel"))
     if told["kernelThreadsNs"] is not None:
         told["kernelThreadsNs"] += ended["kernel"] or 0
-    return {**told, "cpuUsedNs": used, "cpuBelievedNs": believed(used, attributed, host), "attributedNs": attributed,
+    more = believed(used, attributed, host)
+    return {**told, "cpuUsedNs": used, **({} if more is None else {"cpuBelievedNs": more}), "attributedNs": attributed,
             "endedNs": ended["endedNs"], "bornAndEndedNs": ended["bornAndEndedNs"],
             "notAttributedNs": None if used is None or attributed is None else max(0, used - attributed),
             "boundNs": host.bound_ns(), "storageUsedBytes": host.storage_bytes(),

@@ -2,6 +2,7 @@
 """What ctprofctl has to answer, computed from the files alone: the members of its JSON that follow from them."""
 from account import (NO_PART, account, ages, alive_in, counts_storage, coverage, cuts, grown, memory_between, memory_of,
                      shares, time_parts, weight)
+from but import contradictions
 from ended import Ended, share_ledger
 from host import Host, host_of, limited
 from judge import TOTALS, Bound
@@ -63,6 +64,7 @@ def interval(before, after, axis):
     return {"kind": "interval", "sameBoot": True, "elapsedNs": after.start_ns - before.start_ns,
             "lives": lives_of(shown(lives, before, after)), "coverage": coverage(lives, before, after),
             "host": host_of(lives, before, after), "limited": limited(before, after),
+            "but": contradictions(lives, before, after),
             "groups": {key: interval_group(window, before, after) for key, window in found.items()
                        if not window.only_ended},
             "onlyBefore": {key: {"threads": len(window.ended)} for key, window in found.items() if window.only_ended},
@@ -210,7 +212,7 @@ def intervals(first, second, axis):
     return {"kind": "intervals",
             "a": intervals_side(first), "b": intervals_side(second),
             **{member: {name: told(follow(*pair), *pair) for name, pair in zip("ab", pairs)}
-               for member, told in (("coverage", coverage), ("host", host_of))},
+               for member, told in (("coverage", coverage), ("host", host_of), ("but", contradictions))},
             "limited": {name: limited(*pair) for name, pair in zip("ab", pairs)},
             "groups": {key: intervals_group([side[key] for side in shown], pairs)
                        for key in shown[0].keys() & shown[1].keys()},

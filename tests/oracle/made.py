@@ -259,6 +259,10 @@ class Host:
         # and max of pids.
         self.limited = {path: [rng.randrange(1000) for _ in range(6)] for path in CGROUPS[1:]}
         self.dirty_kib = rng.randrange(10**5)
+        # Of its own, so that what it decides changes nothing else.
+        self.pressing = random.Random(f"{seed} pressure")
+        self.cgroup_v1 = self.pressing.choice(["", "cpu, cpuacct, memory", "memory"])
+        self.pressure = dict.fromkeys(("cpu", "memory", "io"), 1000)
         self._drop_sources()
         while len(self.workers) < threads:
             self.spawn_process(rng.randrange(int(self.boottime_ns)))
@@ -307,6 +311,8 @@ class Host:
         if self.ledger and rng.random() < 0.3:
             self.ledger.fold(self.boottime_ns)
         begin_ns, self.boottime_ns = self.boottime_ns, self.boottime_ns + time_ns
+        for resource in self.pressure:
+            self.pressure[resource] += int(time_ns / 1000 * self.pressing.random())
         for worker in self.workers.values():
             worker.advance(time_ns)
             if rng.random() < 0.3:
@@ -488,11 +494,11 @@ class Host:
         end = {"endRealtimeNs": begin["startRealtimeNs"] + took, "endBoottimeNs": self.boottime_ns + took,
                "threads": len(rows), "processes": len({row["tgid"] for row in rows}), "backend": "procfs",
                "complete": True, "taskstatsVersion": 15, **ledger_head, "cost": {"wallNs": took, "cpuNs": took, "peakRssBytes": 1 << 22}}
-        host = {"host": {"online_cpus": self.n_online, "user_hz": HZ, "page_size": 4096}, **self.host_parts()}
+        host = {"host": {"online_cpus": self.n_online, "user_hz": HZ, "page_size": 4096, "cgroup_v1": self.cgroup_v1}, **self.host_parts()}
         table = {"columns": columns, "rows": [[row.get(column) for column in columns] for row in rows]}
         document = {**begin, "captured_at_unix_ns": begin["startRealtimeNs"], "user_hz": HZ, "page_size": 4096,
                     "smapsRequested": False, **host, "threads": table, **ledger, "cgroup_stats": self.cgroup_stats(),
-                    "psi": None, "sched_ext": None, "sources": sources(len(rows)), "end": end}
+                    "psi": {resource: {"some": {"total_usec": total}} for resource, total in self.pressure.items()}, "sched_ext": None, "sources": sources(len(rows)), "end": end}
         head = {"name": f"made-{self.n_captures}", "tagged": True, "uid": 0, **begin, **end, "userHz": HZ,
                 "pageSize": 4096, "smapsRequested": False}
         self.boottime_ns += took

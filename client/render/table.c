@@ -281,7 +281,7 @@ static void print_row(Table *table, const size_t *widths, const char *cells[], u
 }
 
 static void print_block(Table *table) {
-        const char *cells[TABLE_MAX_COLUMNS], *next = table->cells.bytes;
+        const char *cells[TABLE_MAX_COLUMNS] = {}, *next = table->cells.bytes;
         size_t widths[TABLE_MAX_COLUMNS];
 
         lay_out(table, widths);
@@ -289,7 +289,6 @@ static void print_block(Table *table) {
                 print_headers(table, widths);
         table->headed = true;
         for (size_t row = 0; row < table->n_rows; row++) {
-                assert(table->n_columns > 0);
                 for (size_t i = 0; i < table->n_columns; i++) {
                         cells[i] = next;
                         next += strlen(next) + 1;

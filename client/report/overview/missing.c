@@ -508,31 +508,44 @@ static json_object *any_side(json_object *const *sides, size_t n) {
         return any;
 }
 
+/* @remedied: only those of which some side can, or none can, be turned on; NULL: all. */
+static int tell_names(Report *report, json_object *const *sides, json_object *names,
+                      const bool *remedied) {
+        size_t n_names = cell_length(names);
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n_names; i++) {
+                const char *name = string_of(cell_element(names, i), "name");
+                json_object *sources[MISSING_MAX_SIDES] = {};
+                bool has_remedy = false;
+
+                for (size_t k = 0; k < report->missing->n_sides; k++) {
+                        sources[k] = find_source(sides[k], name);
+                        has_remedy = has_remedy || string_of(sources[k], "remedy")[0] != '\0';
+                }
+                if (remedied && has_remedy != *remedied)
+                        continue;
+                r = tell_sources(report, sources, false);
+                if (r == 0)
+                        r = tell_implausible(report, sources);
+        }
+        return r;
+}
+
 static int report_print(const Lines *lines, const Missing *missing, bool is_brief) {
         Report report = { .lines = lines, .missing = missing, .entries.is_brief = is_brief };
         json_object *sides[MISSING_MAX_SIDES] = {}, *names;
-        size_t n_names;
+        bool remedied = true;
         int r;
 
         r = tell_uniform(&report, sides);
         names = any_side(sides, missing->n_sides);
-        n_names = cell_length(names);
         /* Of entries, those that can be turned on stand first: they may be all that has room. */
-        for (size_t i = 0; r == 0 && i < (missing->verbose ? 1 : 2) * n_names; i++) {
-                const char *name = string_of(cell_element(names, i % n_names), "name");
-                json_object *sources[MISSING_MAX_SIDES] = {};
-                bool has_remedy = false;
-
-                for (size_t k = 0; k < missing->n_sides; k++) {
-                        sources[k] = find_source(sides[k], name);
-                        has_remedy = has_remedy || string_of(sources[k], "remedy")[0] != '\0';
-                }
-                if (!missing->verbose && has_remedy != (i < n_names))
-                        continue;
-                r = tell_sources(&report, sources, false);
-                if (r == 0)
-                        r = tell_implausible(&report, sources);
-        }
+        if (r == 0)
+                r = tell_names(&report, sides, names, missing->verbose ? NULL : &remedied);
+        remedied = false;
+        if (r == 0 && !missing->verbose)
+                r = tell_names(&report, sides, names, &remedied);
         if (r == 0)
                 r = print_entries(lines, &report.entries, missing->way);
         buffer_done(&report.entries.text);

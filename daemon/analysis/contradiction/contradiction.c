@@ -356,11 +356,19 @@ static Amount idle_of(const ContradictionBasis *basis) {
         return ns.has ? amount_of(ns.value) : (Amount){ .known = false };
 }
 
+/* The crowd that has most of the waiting of those that match; NULL if they have too little. */
+static const Crowd *find_cause(const ContradictionBasis *basis, CrowdMatch matches,
+                               void *userdata) {
+        const Crowd *most;
+        uint64_t ns = sum_of(basis->crowds, CROWD_WAITING, matches, userdata, &most);
+
+        return ns > basis->host->waiting_ns.n / EXPLAINS ? most : NULL;
+}
+
 static int tell_waiting(Sentence *sentence, CpuUse *use) {
         const ContradictionBasis *basis = sentence->basis;
         Amount waiting = basis->host->waiting_ns, idle = idle_of(basis);
-        const uint64_t enough = waiting.n / EXPLAINS;
-        const Crowd *most, *any;
+        const Crowd *most;
         int r = 0;
 
         if (!waiting.known || !idle.known || !is_much(basis, waiting.n) || !is_much(basis, idle.n))
@@ -372,18 +380,18 @@ static int tell_waiting(Sentence *sentence, CpuUse *use) {
         say(sentence, " threads wait while ");
         say_cpus(sentence, idle.n);
         say(sentence, " CPUs are idle: ");
-        (void) sum_of(basis->crowds, CROWD_WAITING, NULL, NULL, &any);
-        if (sum_of(basis->crowds, CROWD_WAITING, is_throttled, (void *) (uintptr_t) basis, &most) >
-            enough)
+        if ((most = find_cause(basis, is_throttled, (void *) (uintptr_t) basis)))
                 tell_quota(sentence, most);
-        else if (sum_of(basis->crowds, CROWD_WAITING, is_confined_crowd, use, &most) > enough)
+        else if ((most = find_cause(basis, is_confined_crowd, use)))
                 r = tell_affinity(sentence, use, most);
-        else if (sum_of(basis->crowds, CROWD_WAITING, yields_by_class, NULL, &most) > enough)
+        else if ((most = find_cause(basis, yields_by_class, NULL)))
                 tell_class(sentence, most);
-        else if (sum_of(basis->crowds, CROWD_WAITING, yields_by_nice, NULL, &most) > enough)
+        else if ((most = find_cause(basis, yields_by_nice, NULL)))
                 tell_nice(sentence, most);
-        else
-                tell_most(sentence, any);
+        else {
+                (void) sum_of(basis->crowds, CROWD_WAITING, NULL, NULL, &most);
+                tell_most(sentence, most);
+        }
         return r == 0 ? end(sentence) : r;
 }
 

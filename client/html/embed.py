@@ -9,6 +9,7 @@ nothing among the data could be either, whatever a thread calls itself.
 import base64
 import hashlib
 import pathlib
+import re
 import sys
 
 DATA = "{{data}}"
@@ -36,6 +37,10 @@ def main(page, style, *scripts_and_output):
     for text, ends in ((style, "</style"), (script, "</script"), (script, "<!--")):
         if ends in text.lower():
             sys.exit(f"embed.py: {ends} would end the element it stands in")
+    # The files share one scope, and a browser runs nothing of a script that declares a name twice.
+    names = re.findall(r"^(?:const|let|class|function) (\w+)", script, re.M)
+    for name in {name for name in names if names.count(name) > 1}:
+        sys.exit(f"embed.py: {name} is declared in two places")
     for mark, text in (("{{style-hash}}", digest(style)), ("{{script-hash}}", digest(script)),
                        ("{{style}}", style), ("{{script}}", script)):
         if page.count(mark) != 1:

@@ -5,7 +5,7 @@
 // threads were alive: the heaviest groups first, those of one side among them.
 
 const GROUPS_SHOWN = 12;
-const REASONS_SHOWN = 2;
+const WAITS_SHOWN = 2;
 const TIME_PARTS = [
   {key: "runningNs", name: "running"},
   {key: "waitingNs", name: "waiting for a CPU", title: "waiting"},
@@ -106,7 +106,7 @@ class TimeParts {
       if (!times.some((time) => time?.reasons))
         return absent(times.map((time) => time?.reasonsReason).find(Boolean));
       return make("span", {title: all.map((texts) => texts.join(", ") || "-").join(" \u2192 ")},
-        all.map((texts) => texts.slice(0, REASONS_SHOWN).join(", ") || "-").join(" \u2192 "));
+        all.map((texts) => texts.slice(0, WAITS_SHOWN).join(", ") || "-").join(" \u2192 "));
     };
     return ["waits for", "", cell, "What threads that are asleep wait for, and how many of them do; sync is part of storage or blocked"];
   }

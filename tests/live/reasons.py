@@ -63,9 +63,11 @@ def difference(rows, column):
 def against_clocks(ctl, directory, seconds, tolerance, is_emulated=False):
     """Each kind of wait is under its reason, as long as the thread's own clock says, and under no other; a line of each.
 
-    An emulated processor needs so long for all but waiting that peers come too late or too early.
+    An emulated processor needs so long for all but waiting that peers come too late or too early, or hardly at all.
     """
-    lines, wrong = [], []
+    lines, wrong, n_compared = [], [], 0
+    # Wake-ups and switches that the thread cannot see in its clocks take some microseconds of each wait.
+    unseen_ns = 300_000 if is_emulated else 3_000
     with Waiters(directory) as waiters:
         time.sleep(0.5)
         lives = [rows for rows in pair(ctl, directory, seconds) if rows[0]["tid"] in waiters.kinds]
@@ -77,22 +79,29 @@ def against_clocks(ctl, directory, seconds, tolerance, is_emulated=False):
             own = [b - a for a, b in zip(*(waiters.at(row) for row in rows))]
             ours = [difference(rows, name) for name in names]
             others = {name: difference(rows, f"{name}_wait_ns") for name in REASONS if name != reason}
+            share = f"{100 * (ours[0] / own[0] - 1):+.2f} %" if own[0] > 0 else "no wait"
             lines.append(f"{kind}: own clock {own[0] / 1e6:.2f} ms in {own[1]:.0f} waits, {reason} {ours[0] / 1e6:.2f} ms in "
-                         f"{ours[1]} ({100 * (ours[0] / own[0] - 1):+.2f} %), else {sum(others.values()) / 1e6:.2f} ms")
-            # Wake-ups and switches that the thread cannot see in its clocks take some microseconds of each wait.
-            if abs(ours[0] - own[0]) > tolerance * own[0] + 3_000 * own[1]:
+                         f"{ours[1]} ({share}), else {sum(others.values()) / 1e6:.2f} ms")
+            if is_emulated and own[1] < 5:
+                continue
+            n_compared += 1
+            # The thread's clock goes on while it waits for a CPU, as long as the kernel says.
+            slack = tolerance * own[0] + unseen_ns * own[1]
+            if not -slack - difference(rows, "wait_time_ns") <= ours[0] - own[0] <= slack:
                 wrong.append((kind, own, ours))
             # What a wait is for can have come before it. The other kinds mostly do not find the lock held, or pause.
             is_counted = is_emulated or 0.9 * own[1] - 3 <= ours[1] <= 1.02 * own[1] + 3
             if kind in STEADY and not (is_counted and sum(others.values()) <= 0.001 * own[0]):
                 wrong.append((kind, "number", own, ours, others))
+    expect(n_compared >= (20 if is_emulated else len(lives)), "kinds that waited", n_compared)
     return lines, wrong
 
 
 def sums(ctl, directory, seconds):
     """By how much the parts of each thread of the host are away from the time that it was alive, sorted, and a line."""
+    # Whoever runs, or waits for a CPU, while it is read has not been told of that yet.
     away = sorted(abs(sum(difference(rows, part) for part in PARTS) / difference(rows, "acct_elapsed_ns") - 1)
-                  for rows in pair(ctl, directory, seconds))
+                  for rows in pair(ctl, directory, seconds) if "R" not in (rows[0]["state"], rows[1]["state"]))
     expect(len(away) > 20, away)
     return away, (f"{len(away)} threads: median {100 * away[len(away) // 2]:.4f} %, 95 % below "
                   f"{100 * away[len(away) * 95 // 100]:.3f} %, worst {100 * away[-1]:.2f} %")

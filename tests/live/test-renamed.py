@@ -3,6 +3,7 @@
 """Threads that end under other names, or in another cgroup, than a capture saw them with: what they did before an interval is in
 no group of it."""
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -104,6 +105,23 @@ def go_on(process):
     process.stdin.flush()
 
 
+class Disturbed(Exception):
+    """Other threads of the host were in the middle of their ends, so that no sum of those that ended is exact."""
+
+
+def undisturbed(function):
+    """Tries again what was disturbed: a host that is never quiet for three moments is not what a test can run on."""
+    @functools.wraps(function)
+    def try_it():
+        for left in (2, 1, 0):
+            try:
+                return function()
+            except Disturbed as disturbed:
+                expect(left > 0, *disturbed.args)
+        return None
+    return try_it
+
+
 def cpu_seconds(ctl, interval, key, by="pcomm"):
     """What the group did, in the rows and in the overview's JSON; 0 where it is not there."""
     words = ["show", interval, "--group-by", by, "--limit", "0", "--no-thread-normalize", "--no-cg-normalize", "--metrics",
@@ -114,13 +132,15 @@ def cpu_seconds(ctl, interval, key, by="pcomm"):
     for group in answer["groups"]:
         if group["key"] == key:
             row = group["metrics"]["run_time_ns"]
-            expect("approximate" not in row, key, row)
+            if "approximate" in row:
+                raise Disturbed(key, row)
             expect_equal(row["leftOut"], 0, key)
             return (row["work"] or 0) / 1e9
     return 0
 
 
 @test
+@undisturbed
 def renamed():
     """who worked as one and ends as another brings nothing along, and the host's sum is right as ever"""
     with daemon() as (ctl, _):
@@ -137,6 +157,7 @@ def renamed():
 
 
 @test
+@undisturbed
 def executed():
     """so it is with who executes another program"""
     with daemon() as (ctl, directory):
@@ -150,6 +171,7 @@ def executed():
 
 
 @test
+@undisturbed
 def moved_to_another_cgroup():
     """and with who is moved to another cgroup, by cgroup"""
     with daemon() as (ctl, _), ledgers.group("ctprof-victim") as (place, path):
@@ -163,6 +185,7 @@ def moved_to_another_cgroup():
 
 
 @test
+@undisturbed
 def seen_under_two_names():
     """for every pair of snapshots, also where the last capture saw the last name but one"""
     with daemon() as (ctl, _):

@@ -2,6 +2,7 @@
 """Threads that wait in each way that there is, and what captures say of them beside their own clocks."""
 import os
 import subprocess
+import tempfile
 import time
 
 import ledgers
@@ -19,8 +20,10 @@ HZ = os.sysconf("SC_CLK_TCK")
 class Waiters:
     """One thread for each kind of wait, which knows how long it waited."""
 
-    def __init__(self, directory):
-        self.process = subprocess.Popen([BUILD / "tests" / "live" / "waiters", str(directory)], stdin=subprocess.PIPE,
+    def __init__(self):
+        # Its files are to be on a disk, also where /tmp is memory: there is nothing to wait for in that.
+        self.directory = tempfile.TemporaryDirectory(prefix="ctprof-test-", dir="/var/tmp")
+        self.process = subprocess.Popen([BUILD / "tests" / "live" / "waiters", self.directory.name], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         self.kinds = {}
         for line in iter(self.process.stdout.readline, "\n"):
@@ -41,6 +44,7 @@ class Waiters:
         self.process.stdin.close()
         self.process.wait(60)
         self.process.stdout.close()
+        self.directory.cleanup()
 
 
 def pair(ctl, directory, seconds):
@@ -68,7 +72,7 @@ def against_clocks(ctl, directory, seconds, tolerance, is_emulated=False):
     lines, wrong, n_compared = [], [], 0
     # Wake-ups and switches that the thread cannot see in its clocks take some microseconds of each wait.
     unseen_ns = 300_000 if is_emulated else 3_000
-    with Waiters(directory) as waiters:
+    with Waiters() as waiters:
         time.sleep(0.5)
         lives = [rows for rows in pair(ctl, directory, seconds) if rows[0]["tid"] in waiters.kinds]
         expect_equal(len(lives), len(waiters.kinds))

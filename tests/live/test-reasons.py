@@ -45,7 +45,7 @@ def kinds():
 @test
 def parts():
     """running, waiting for a CPU and all waits add up to the time alive, within 2 % for 95 % of the host's threads"""
-    with daemon() as (ctl, directory), Waiters(directory):
+    with daemon() as (ctl, directory), Waiters():
         away, line = sums(ctl, directory, SECONDS)
         print(f"# {line}")
         expect(away[len(away) * 95 // 100] < 0.02, away[-20:])
@@ -219,7 +219,7 @@ def together():
 @test
 def intervals():
     """an interval has reasons if one epoch spans it, and else says how it would"""
-    with daemon("WaitReasons=5s") as (ctl, directory), Waiters(directory):
+    with daemon("WaitReasons=5s") as (ctl, directory), Waiters():
         for name in ("a", "b"):
             expect_equal(ctl("capture", "--tag", name).status, 0)
             time.sleep(0.5)

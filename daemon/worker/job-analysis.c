@@ -83,11 +83,11 @@ static void analysis_join_ledgers(Analysis *analysis) {
         for (unsigned i = 0; i < analysis->n_sides; i++) {
                 const Head *head = &view_subjects_end(call, i)->head;
 
-                if (of_intervals(analysis))
+                if (of_intervals(analysis)) {
                         setup->has_ledger[i] = subjects_join_ledgers(view_subjects_begin(call, i),
                                                                      view_subjects_end(call, i));
-                if (of_intervals(analysis))
                         continue;
+                }
                 if (head->has_waits_since)
                         setup->waits_since_ns[i] = amount_of(head->waits_since_boottime_ns);
                 if (head->has_reasons_since)

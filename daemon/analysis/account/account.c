@@ -213,6 +213,7 @@ Account account_of(const AccountBasis *basis) {
 }
 
 Amount account_figure(const Account *account, ViewColumn column) {
+        const Amount written = account_written_bytes(account);
         const Amount *const figures[_VIEW_COLUMN_MAX] = {
                 [VIEW_COLUMN_CPU] = &account->running_ns,
                 [VIEW_COLUMN_WAIT] = &account->waiting_ns,
@@ -221,9 +222,7 @@ Amount account_figure(const Account *account, ViewColumn column) {
                 [VIEW_COLUMN_BLOCKED] = &account->blocked_ns,
                 [VIEW_COLUMN_SWITCH] = &account->switches,
                 [VIEW_COLUMN_READ] = &account->read_bytes,
-                [VIEW_COLUMN_WRITE] = account->write_at_most_bytes.known
-                                              ? &account->write_at_most_bytes
-                                              : &account->write_bytes,
+                [VIEW_COLUMN_WRITE] = &written,
                 [VIEW_COLUMN_MAJFLT] = &account->major_faults,
                 [VIEW_COLUMN_RSS] = &account->rss_bytes,
                 [VIEW_COLUMN_PEAK] = &account->peak_rss_bytes,

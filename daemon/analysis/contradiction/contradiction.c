@@ -410,7 +410,7 @@ static int compare_stuck(const void *a, const void *b) {
         return span_compare((*left)->key, (*right)->key);
 }
 
-/* "python3 ×2 (exiting)" */
+/* "python3 ×2", "python3/worker" */
 static void tell_stuck_name(Sentence *sentence, const StuckName *name) {
         json_write_object(sentence->writer);
         json_write_member_name(sentence->writer, "process", name->process);

@@ -31,6 +31,9 @@ struct HeapBench {
         HeapCache *cache;      /* owned */
         Room *room;            /* owned; NULL: no file can be parsed */
         PatientThread *thread; /* owned; NULL: not started, or left behind */
+        /* Processes of which a call was left behind in this job: what hangs once hangs again. */
+        MemoryLife left[MAX_ACCOUNTS * HEAP_BENCH_MAX_LEFT];
+        size_t n_left;
         OwnerAccount accounts[MAX_ACCOUNTS];
         size_t n_accounts;
         uint64_t spent_ns, slow_ns; /* of the limit; of the part of the slow */
@@ -101,6 +104,9 @@ HeapFailure heap_bench_begin(HeapBench *bench, const MemoryLife *life, bool was_
         bench->waited_ns = 0;
         for (size_t i = 0; i < options->n_hung; i++)
                 if (is_same(&options->hung[i], life))
+                        return HEAP_FAILURE_HUNG;
+        for (size_t i = 0; i < bench->n_left; i++)
+                if (is_same(&bench->left[i], life))
                         return HEAP_FAILURE_HUNG;
         for (size_t i = 0; i < options->n_barred_owners; i++)
                 if (options->barred_owners[i] == life->owner)
@@ -183,6 +189,8 @@ HeapFailure heap_bench_run(HeapBench *bench, HeapWorkKind kind, uint64_t patienc
         bench->thread = patient_thread_free(bench->thread);
         bench->waited_ns = UINT64_MAX;
         bench->account->n_left++;
+        if (bench->n_left < ELEMENTSOF(bench->left))
+                bench->left[bench->n_left++] = bench->life;
         if (bench->options.on_left)
                 bench->options.on_left(bench->options.userdata, &bench->life);
         return HEAP_FAILURE_TIMED_OUT;

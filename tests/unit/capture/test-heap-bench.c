@@ -201,6 +201,33 @@ START_TEST(what_hung_before_is_not_touched) {
 }
 END_TEST
 
+static sem_t awake;
+
+static ssize_t never_read(void *userdata, pid_t pid, const struct iovec *local,
+                          const struct iovec *remote, size_t n) {
+        (void) sem_wait(&awake);
+        return -1;
+}
+
+/* One that hangs is one of the two for which its owner is left alone, whatever was read of it. */
+START_TEST(what_hung_in_this_job_is_not_touched_again) {
+        HeapWork *work;
+
+        (void) sem_init(&awake, 0, 0);
+        fake.read_memory = never_read;
+        ck_assert_int_eq(begin(10, 30, false), HEAP_FAILURE_NONE);
+        work = heap_bench_work(bench);
+        ck_assert_ptr_nonnull(work);
+        work->ranges[0] = (WordRange){ 4096, work->words[0], 1, false };
+        work->n_ranges = 1;
+        ck_assert_int_eq(heap_bench_run(bench, HEAP_WORK_WORDS, NSEC_PER_MSEC),
+                         HEAP_FAILURE_TIMED_OUT);
+        ck_assert_int_eq(begin(10, 30, false), HEAP_FAILURE_HUNG);
+        ck_assert_int_eq(begin(11, 30, false), HEAP_FAILURE_NONE);
+        (void) sem_post(&awake);
+}
+END_TEST
+
 START_TEST(an_answer_is_known_from_then_on) {
         ck_assert(!is_known(1));
         (void) sem_post(&job.go);
@@ -268,6 +295,7 @@ int main(void) {
         tcase_add_test(shared, an_owner_takes_half_from_the_others_at_most);
         tcase_add_test(shared, who_was_slow_takes_nothing_from_the_others);
         tcase_add_test(shared, what_hung_before_is_not_touched);
+        tcase_add_test(shared, what_hung_in_this_job_is_not_touched_again);
         tcase_add_test(shared, an_answer_is_known_from_then_on);
         tcase_add_test(shared, a_late_answer_is_for_who_asks_next);
         tcase_add_test(shared, a_late_answer_is_waited_for_at_the_end);

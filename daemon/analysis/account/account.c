@@ -134,6 +134,8 @@ static void account_for_time(Account *account, const AccountBasis *basis) {
                 account->blocked_ns =
                         amount_subtract(sum_of(account, basis, METRIC_block_sum, ACCOUNT_BLOCKED),
                                         sum_of(account, basis, METRIC_iowait_sum, ACCOUNT_BLOCKED));
+        if (!account->blocked_ns.known)
+                account->is_cut[ACCOUNT_BLOCKED] = false;
         account_for_reasons(account, basis);
         account_for_rest(account);
 }

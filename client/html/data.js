@@ -148,7 +148,7 @@ class Data {
     group.side = SIDE_OF_LIST[list];
     if (this.kind === "sets" && (group.threadsBefore === 0 || group.threadsAfter === 0))
       group.side = group.threadsBefore === 0 ? "after" : "before";
-    group.label = groupLabel(group);
+    group.label = commandLabel(group);
     group.search = group.label.toLowerCase();
     group.rows = group.rows.map((row) => new Row(this, group, row));
     group.byName = new Map(group.rows.map((row) => [row.metric.name, row]));
@@ -215,6 +215,20 @@ function groupLabel(group) {
   if (group.key === "")
     return group.process !== undefined || group.thread !== undefined ? '""' : "(unknown)";
   return group.key.split("\u001f").map(printable).join(" / ");
+}
+
+// As group_label_append_commands(), with the key alone where the command tells nothing more.
+function commandLabel(group) {
+  const label = groupLabel(group), commands = group.commands ?? [];
+  if (!commands.length || group.process === undefined || group.thread !== undefined || group.cgroup !== undefined)
+    return label;
+  if (commands.length > 2 || group.commandsOmitted)
+    return `${label} \u00d7${commands.length}${group.commandsOmitted ? "+" : ""}`;
+  const news = commands.map(({name}) => name === group.process || group.process.length >= 15 && name.startsWith(group.process) ? ""
+    : name.startsWith(group.process + " ") ? name.slice(group.process.length + 1) : name);
+  if (commands.length === 1 && news[0] !== commands[0].name)
+    return news[0] ? `${label} ${printable(news[0])}` : label;
+  return `${label} (${news.map((text, i) => printable(text || commands[i].name)).join(", ")})`;
 }
 
 // The totals of each metric over all groups of the page, for shares: rounding does not show in a bar.

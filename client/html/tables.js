@@ -221,6 +221,8 @@ class MetricTable {
       ["age", group.uptimePercent != null && `${group.uptimePercent.toFixed(1)}% of that of the oldest group`],
       ["names", (group.members ?? []).map(({name, threads}) => `${printable(name)} (${threads})`).join(", ") +
         (group.membersOmitted ? ` and ${plural(group.membersOmitted, "more thread")}` : "")],
+      ["commands", (group.commands ?? []).map(({name, threads}) => `${printable(name)} (${threads})`).join(", ") +
+        (group.commandsOmitted ? ` and ${plural(group.commandsOmitted, "more thread")}` : "")],
     ];
     this.detail.replaceChildren(make("h3", {}, `${group.label} · ${metric.name}`), make("dl", {}, facts
       .filter(([, text]) => text).map(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])));

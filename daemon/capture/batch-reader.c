@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "capture/cgroups.h"
+#include "capture/heap/command-reader.h"
 #include "capture/heap/heap-reader.h"
 #include "capture/scene/process-memory.h"
 #include "snapshot/snapshot-writer.h"
@@ -16,7 +17,9 @@ struct BatchReader {
         CgroupSet cgroups;
         RollupBudget *smaps;                  /* borrowed */
         HeapReader *heap;                     /* owned */
+        CommandReader *commands;              /* owned */
         TextPlace rollups[BATCH_MAX_THREADS]; /* of the batch's processes */
+        CommandPlace places[BATCH_MAX_THREADS];
 };
 
 int batch_reader_new(const Backend *backend, const CaptureHost *host, RollupBudget *smaps,
@@ -33,6 +36,8 @@ int batch_reader_new(const Backend *backend, const CaptureHost *host, RollupBudg
                 r = backend->reader_new(reader->scene, &reader->threads);
         if (r == 0)
                 r = heap_reader_new(heap, reader->scene, &reader->heap);
+        if (r == 0)
+                r = command_reader_new(heap, reader->scene, &reader->commands);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(reader);
@@ -48,6 +53,7 @@ BatchReader *batch_reader_free(BatchReader *reader) {
                 return NULL;
         batch_reader_close(reader);
         reader->heap = heap_reader_free(reader->heap);
+        reader->commands = command_reader_free(reader->commands);
         reader->scene = scene_free(reader->scene);
         cgroup_set_done(&reader->cgroups);
         free(reader);
@@ -99,19 +105,22 @@ static void count_outcomes(const ThreadSlot *slot, Tally *tally) {
  * The steps that read more of a process than the backend did. The ones that can disturb the process
  * come last, and what is asked of another job is asked of the whole batch then.
  */
-static TextPlace read_process(BatchReader *reader, const BatchProcess *process) {
+static void read_process(BatchReader *reader, size_t i) {
         Scene *scene = reader->scene;
-        TextPlace smaps;
+        const BatchProcess *process = &scene->batch->processes[i];
 
         cgroups_read_membership(scene, process, &reader->cgroups);
         process_memory_read(scene, process);
-        smaps = rollup_read(reader->smaps, scene, process);
+        reader->rollups[i] = rollup_read(reader->smaps, scene, process);
         heap_reader_add(reader->heap, process);
-        return smaps;
+        command_reader_add(reader->commands, process, &reader->places[i]);
 }
 
-static void finish_process(BatchReader *reader, BatchProcess *process, TextPlace smaps) {
+static void finish_process(BatchReader *reader, size_t number) {
         Scene *scene = reader->scene;
+        BatchProcess *process = &scene->batch->processes[number];
+        const CommandPlace *place = &reader->places[number];
+        TextPlace smaps = reader->rollups[number];
         ThreadSlot *slots = scene_threads(scene, process);
         const ThreadSlot *leader = scene_find_leader(scene, process);
         Span pcomm = { NULL, 0 };
@@ -132,6 +141,8 @@ static void finish_process(BatchReader *reader, BatchProcess *process, TextPlace
                         if (is_leader && slot->num_threads != 0)
                                 thread_sample_put(&slot->sample, METRIC_nr_threads,
                                                   slot->num_threads);
+                        slot->sample.command = scene_text(scene, place->command);
+                        slot->sample.command_line = scene_text(scene, place->line);
                         scene->error = encode_row(reader, process, slot, pcomm,
                                                   is_leader ? scene_text(scene, smaps)
                                                             : (Span){ NULL, 0 });
@@ -147,15 +158,17 @@ void batch_reader_read(BatchReader *reader, Batch *batch) {
         scene_begin(scene, batch);
         reader->backend->read(reader->threads);
         for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++)
-                reader->rollups[i] = read_process(reader, &batch->processes[i]);
+                read_process(reader, i);
         heap_reader_read(reader->heap);
+        command_reader_read(reader->commands);
         for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++)
-                finish_process(reader, &batch->processes[i], reader->rollups[i]);
+                finish_process(reader, i);
         scene_end(scene);
 }
 
 int batch_reader_merge(const BatchReader *reader, Tally *tally, Heap *heap, CgroupSet *cgroups) {
         heap_add_summary(heap, heap_reader_summary(reader->heap));
+        heap_add_summary(heap, command_reader_summary(reader->commands));
         tally_merge(tally, &reader->scene->tally);
         return cgroup_set_merge(cgroups, &reader->cgroups);
 }

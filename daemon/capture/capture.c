@@ -231,6 +231,7 @@ static int open_heap(Capture *capture, bool is_trial) {
         const CaptureOptions *options = capture->options;
         const HeapOptions heap = {
                 .wanted = options->heap || is_trial,
+                .commands = options->commands,
                 .limit_ns = options->heap_limit_ns,
                 .cache_fd = options->heap_cache_fd,
                 .open_memory = options->open_memory,

@@ -29,6 +29,7 @@
 #include "kernel/bpf/task-object.h"
 #include "kernel/bpf/ledger.h"
 #include "metric/smaps-mode.h"
+#include "metric/command.h"
 #include "snapshot/head.h"
 #include "snapshot/snapshot-writer.h"
 #include "snapshot/source.h"
@@ -60,7 +61,8 @@ typedef struct CaptureOptions {
         uint64_t smaps_max_processes;
         uint64_t smaps_limit_ns; /* time for that, of all workers together */
         bool heap;               /* read the counters of allocators */
-        uint64_t heap_limit_ns;  /* time for that, of all workers together */
+        CommandLines commands;   /* what is read of what processes were started as */
+        uint64_t heap_limit_ns;  /* time for each of these, of all workers together */
         int heap_cache_fd;       /* borrowed; negative: there is none */
         /*
          * Gets the other end of a pair to a job that reads memory of others; called once, when

@@ -408,4 +408,5 @@ void source_report_write(const SourceReport *report, SourceTable *ret) {
         judge_waits(report, &sources[SOURCE_WAITS]);
         judge_reasons(report, &sources[SOURCE_REASONS]);
         heap_explain(report->heap, &sources[SOURCE_JEMALLOC]);
+        heap_explain_commands(report->heap, &sources[SOURCE_CMDLINE]);
 }

@@ -16,6 +16,7 @@
 #include "metric/backend-choice.h"
 #include "metric/exit-choice.h"
 #include "metric/smaps-mode.h"
+#include "metric/command.h"
 #include "wire/limits.h"
 
 #define SETTING_MIB (UINT64_C(1) << 20)
@@ -59,6 +60,8 @@
           0, 1, 1)                                                                                 \
         S(HEAP_TIME, "Capture", "HeapTime", TIME,                                                  \
           NSEC_PER_MSEC, SETTING_DAY_NS, LIMIT_HEAP_NS)                                            \
+        S(COMMANDS, "Capture", "CommandLines", COMMAND_LINES,                                      \
+          COMMAND_LINES_NO, COMMAND_LINES_FULL, COMMAND_LINES_SHORT)                               \
         S(JOB_MEMORY, "Jobs", "MemoryMax", SIZE,                                                   \
           64 * SETTING_MIB, SETTING_TIB, LIMIT_JOB_MEMORY_BYTES)                                   \
         S(CAPTURE_TIME, "Jobs", "CaptureTime", TIME,                                               \

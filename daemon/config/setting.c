@@ -54,6 +54,15 @@ static void format_smaps_mode(uint64_t value, char ret[static QUANTITY_TEXT_BYTE
         (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", smaps_mode_name((SmapsMode) value));
 }
 
+static bool parse_command_lines(Span text, uint64_t *ret) {
+        *ret = command_lines_find(text);
+        return *ret != _COMMAND_LINES_MAX;
+}
+
+static void format_command_lines(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
+        (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", command_lines_name((CommandLines) value));
+}
+
 static bool parse_backend(Span text, uint64_t *ret) {
         *ret = backend_choice_find(text);
         return *ret != _BACKEND_CHOICE_MAX;
@@ -116,6 +125,8 @@ static const struct {
         [SETTING_ACCOUNTING] = { parse_accounting, format_accounting, "auto or off" },
         [SETTING_STAY] = { parse_stay, format_stay, "always, off or a time like 1h" },
         [SETTING_SMAPS_MODE] = { parse_smaps_mode, format_smaps_mode, "all, small or none" },
+        [SETTING_COMMAND_LINES] = { parse_command_lines, format_command_lines,
+                                    "short, full or no" },
 };
 
 bool setting_parse(const Setting *setting, Span text, uint64_t *ret) {

@@ -17,8 +17,9 @@ typedef enum SettingType {
         SETTING_SIZE,
         SETTING_TIME,
         SETTING_COUNT,
-        SETTING_BOOL,       /* 0 or 1 */
-        SETTING_SMAPS_MODE, /* a SmapsMode */
+        SETTING_BOOL,          /* 0 or 1 */
+        SETTING_SMAPS_MODE,    /* a SmapsMode */
+        SETTING_COMMAND_LINES, /* a CommandLines */
         SETTING_BACKEND_CHOICE,
         SETTING_EXIT_CHOICE, /* an ExitChoice */
         SETTING_ACCOUNTING,  /* 0: off, 1: auto */

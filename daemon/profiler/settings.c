@@ -116,6 +116,7 @@ DeskSettings settings_of_service(const Config *config, int spool_fd) {
         settings.smaps_max_processes = config_get(config, SETTING_SMAPS_MAX_PROCESSES);
         settings.smaps_ns = config_get(config, SETTING_SMAPS_TIME);
         settings.heap = config_get(config, SETTING_HEAP) != 0;
+        settings.commands = (CommandLines) config_get(config, SETTING_COMMANDS);
         settings.heap_ns = config_get(config, SETTING_HEAP_TIME);
         settings.capture_ns = config_get(config, SETTING_CAPTURE_TIME);
         settings.analysis_ns = config_get(config, SETTING_ANALYSIS_TIME);

@@ -34,6 +34,7 @@ typedef struct CaptureParameters {
         const char *smaps_mode; /* a name of smaps-mode.h */
         uint64_t smaps_max_rss_bytes, smaps_max_processes, smaps_limit_ns;
         bool heap;
+        const char *command_lines; /* a name of command.h */
         uint64_t heap_limit_ns;
         int heap_cache;        /* owned; negative: none */
         const char *no_memory; /* why nobody reads memory of processes; NULL: somebody may */
@@ -56,6 +57,7 @@ typedef struct CaptureParameters {
                               .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES, \
                               .smaps_max_processes = LIMIT_SMAPS_PROCESSES,     \
                               .smaps_limit_ns = LIMIT_SMAPS_NS,                 \
+                              .command_lines = "no",                            \
                               .heap_limit_ns = LIMIT_HEAP_NS,                   \
                               .heap_cache = -EBADF,                             \
                               .exit_line = -EBADF,                              \
@@ -294,6 +296,7 @@ static CaptureOptions recording_options(Recording *recording) {
                 .smaps_max_processes = recording->parameters->smaps_max_processes,
                 .smaps_limit_ns = recording->parameters->smaps_limit_ns,
                 .heap = recording->parameters->heap,
+                .commands = command_lines_find(span_of(recording->parameters->command_lines)),
                 .heap_limit_ns = recording->parameters->heap_limit_ns,
                 .tasks = &recording->parameters->tasks,
                 .no_tasks = recording->parameters->no_tasks,
@@ -460,6 +463,8 @@ static int work_capture(Work *work) {
                 { JOB_KEY_SMAPS_LIMIT_NS, PARAMETER_U64, false,
                   offsetof(CaptureParameters, smaps_limit_ns) },
                 { JOB_KEY_HEAP, PARAMETER_BOOL, false, offsetof(CaptureParameters, heap) },
+                { JOB_KEY_COMMAND_LINES, PARAMETER_TEXT, false,
+                  offsetof(CaptureParameters, command_lines) },
                 { JOB_KEY_HEAP_LIMIT_NS, PARAMETER_U64, false,
                   offsetof(CaptureParameters, heap_limit_ns) },
                 { JOB_KEY_HEAP_CACHE, PARAMETER_DESCRIPTOR, false,
@@ -488,6 +493,8 @@ static int work_capture(Work *work) {
         r = work_decode(work, table, ELEMENTSOF(table), &parameters);
         if (r == 0 && smaps_mode_find(span_of(parameters.smaps_mode)) == _SMAPS_MODE_MAX)
                 r = work_refuse_parameter(work, JOB_KEY_SMAPS_MODE, NULL);
+        if (r == 0 && command_lines_find(span_of(parameters.command_lines)) == _COMMAND_LINES_MAX)
+                r = work_refuse_parameter(work, JOB_KEY_COMMAND_LINES, NULL);
         if (r == 0)
                 r = capture_start(work, &parameters);
         spool_parameters_done(&parameters.spool);

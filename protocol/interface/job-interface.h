@@ -105,6 +105,7 @@
 #define JOB_KEY_SMAPS_MAX_PROCESSES "smapsMaxProcesses"
 #define JOB_KEY_SMAPS_LIMIT_NS "smapsLimitNs"
 #define JOB_KEY_HEAP "heap"
+#define JOB_KEY_COMMAND_LINES "commandLines"
 #define JOB_KEY_HEAP_LIMIT_NS "heapLimitNs"
 #define JOB_KEY_HEAP_CACHE "heapCache" /* descriptor: what captures keep for each other */
 #define JOB_KEY_HEAP_FILES "heapFiles" /* descriptor: what memory jobs keep for each other */

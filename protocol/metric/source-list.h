@@ -36,7 +36,8 @@
         S(HOST_NETWORK,    "host-network")    /* /proc/1/net/dev, snmp, netstat */           \
         S(EXITS,           "exits")           /* the ledger of the dead */                         \
         S(WAITS,           "waits")           /* the account of uninterruptible waits */           \
-        S(REASONS,         "reasons")         /* the account of all other waits, by reason */
+        S(REASONS,         "reasons")         /* the account of all other waits, by reason */      \
+        S(CMDLINE,         "cmdline")         /* /proc/PID/task/TID/cmdline, per process */
 // clang-format on
 
 /* From here on earlier versions did not read them, and their files do not list them. */

@@ -39,12 +39,15 @@ static int read_cell(void *row, unsigned column, JsonToken token) {
 
 static int end_row(void *row) {
         DeadReader *reader = row;
+        int r;
 
         if ((reader->seen & ALL_COUNTS) != ALL_COUNTS)
                 return json_scanner_fail(reader->thread.scanner,
                                          "exits, lives_ns, accounted, young and young_run_ns "
                                          "must have a value");
-        thread_reader_end(&reader->thread);
+        r = thread_reader_end(&reader->thread);
+        if (r != 0)
+                return r;
         reader->row.sample = reader->thread.sample;
         reader->row.has_owner = (reader->seen & BIT_OF(DEAD_COLUMN_owner)) != 0;
         reader->row.has_times = (reader->seen & ALL_TIMES) == ALL_TIMES;

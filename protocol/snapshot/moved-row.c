@@ -49,11 +49,12 @@ static void begin_row(void *row) {
 
 static int end_row(void *row) {
         ThreadReader *reader = row;
+        int r;
 
-        thread_reader_end(reader);
-        if (reader->sample.tid == 0 || reader->sample.tgid == 0)
+        r = thread_reader_end(reader);
+        if (r == 0 && (reader->sample.tid == 0 || reader->sample.tgid == 0))
                 return json_scanner_fail(reader->scanner, "tid and tgid must have a value");
-        return 0;
+        return r;
 }
 
 const TableRows moved_rows = {

@@ -22,12 +22,13 @@ const char *source_state_name(SourceState state) {
 }
 
 /*
- * What does not make a snapshot incomplete: allocators' counters, which few processes have, and
- * what only programs in the kernel can count, which are not to be had everywhere.
+ * What does not make a snapshot incomplete: allocators' counters, which few processes have, what
+ * only programs in the kernel can count, which are not to be had everywhere, and commands, which
+ * are but names.
  */
 static bool is_optional(SourceId id) {
         return id == SOURCE_JEMALLOC || id == SOURCE_EXITS || id == SOURCE_WAITS ||
-               id == SOURCE_REASONS;
+               id == SOURCE_REASONS || id == SOURCE_CMDLINE;
 }
 
 /* Neither does a source that was not requested. */

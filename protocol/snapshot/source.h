@@ -91,7 +91,9 @@ typedef struct SourceTable {
 
 const char *source_state_name(SourceState state);
 
-/* Every requested source but jemalloc, exits, waits and reasons is ok or not applicable. */
+/*
+ * Every requested source but jemalloc, exits, waits, reasons and cmdline is ok or not applicable.
+ */
 bool source_table_is_complete(const SourceTable *table);
 
 /*

@@ -67,7 +67,7 @@ static int append_name(Buffer *buffer, Span text) {
 
 static int take_name(ThreadReader *reader, JsonToken token, NameSlot *ret) {
         NameSlot slot = { .is_known = true, .at = reader->bytes.n };
-        Span text;
+        Span text = {};
         int r;
 
         r = take_text(reader, token, &text);
@@ -76,6 +76,32 @@ static int take_name(ThreadReader *reader, JsonToken token, NameSlot *ret) {
         r = append_name(&reader->bytes, text);
         if (r < 0)
                 return r;
+        slot.n = reader->bytes.n - slot.at;
+        *ret = slot;
+        return 0;
+}
+
+/* An array of arguments, each of which is kept with a NUL. */
+static int read_command(ThreadReader *reader, JsonToken token, NameSlot *ret) {
+        NameSlot slot = { .is_known = true, .at = reader->bytes.n };
+        int r;
+
+        if (token != JSON_TOKEN_ARRAY)
+                return fail(reader, "an array of arguments is expected");
+        for (;;) {
+                NameSlot argument;
+
+                r = json_scanner_next(reader->scanner, &token);
+                if (r != 0)
+                        return r;
+                if (token == JSON_TOKEN_ARRAY_END)
+                        break;
+                r = take_name(reader, token, &argument);
+                if (r == 0)
+                        r = buffer_append_byte(&reader->bytes, '\0');
+                if (r != 0)
+                        return r;
+        }
         slot.n = reader->bytes.n - slot.at;
         *ret = slot;
         return 0;
@@ -364,6 +390,12 @@ static int read_identity(ThreadReader *reader, ThreadColumn column, JsonToken to
                 break;
         case COLUMN_smaps_rollup_kb:
                 r = read_smaps(reader, token);
+                break;
+        case COLUMN_command:
+                r = read_command(reader, token, &reader->command);
+                break;
+        case COLUMN_command_line:
+                r = read_command(reader, token, &reader->command_line);
                 break;
         }
         if (r == 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "metric/command.h"
 
 #define IDENTITY_NAME(name) #name,
 static const char *const identity_names[] = { THREAD_IDENTITY_COLUMNS(IDENTITY_NAME) };
@@ -74,6 +75,20 @@ static void write_name_if(JsonWriter *writer, Span name) {
                 json_write_null(writer);
 }
 
+/* An array of its arguments. */
+static void write_command(JsonWriter *writer, Span command) {
+        Span argument;
+
+        if (!command.bytes) {
+                json_write_null(writer);
+                return;
+        }
+        json_write_array(writer);
+        while (command_next(&command, &argument))
+                json_write_name(writer, argument);
+        json_write_end(writer);
+}
+
 static void write_identity(JsonWriter *writer, const ThreadSample *sample, ThreadColumn column) {
         switch (column) {
         case COLUMN_tid:
@@ -121,6 +136,12 @@ static void write_identity(JsonWriter *writer, const ThreadSample *sample, Threa
         case COLUMN_smaps_rollup_kb:
                 json_write_raw(writer,
                                sample->smaps_unasked ? SPAN_LITERAL("{}") : SPAN_LITERAL("null"));
+                break;
+        case COLUMN_command:
+                write_command(writer, sample->command);
+                break;
+        case COLUMN_command_line:
+                write_command(writer, sample->command_line);
                 break;
         }
 }

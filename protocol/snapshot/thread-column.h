@@ -17,7 +17,7 @@
 // clang-format off
 #define THREAD_IDENTITY_COLUMNS(C)                                                                 \
         C(tid) C(tgid) C(ppid) C(uid) C(gid) C(pcomm) C(comm) C(cgroup) C(start_time_clock_ticks)  \
-        C(kthread) C(self) C(exe_dev) C(exe_inode) C(smaps_rollup_kb)
+        C(kthread) C(self) C(exe_dev) C(exe_inode) C(smaps_rollup_kb) C(command) C(command_line)
 // clang-format on
 
 /* Identity columns, then _COLUMN_IDENTITY_MAX + METRIC_x. */

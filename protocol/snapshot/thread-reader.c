@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "snapshot/thread-reader.h"
 
+#include "metric/command.h"
 #include "snapshot/thread-family.h"
 
 #define COLUMN_BIT(name) (UINT32_C(1) << COLUMN_##name)
@@ -10,11 +11,15 @@ void thread_reader_init(ThreadReader *reader, JsonScanner *scanner) {
         *reader = (ThreadReader){ .scanner = scanner };
         buffer_init(&reader->bytes, 0);
         buffer_init(&reader->smaps, 0);
+        buffer_init(&reader->last_command, 0);
+        buffer_init(&reader->last_name, 0);
 }
 
 void thread_reader_done(ThreadReader *reader) {
         buffer_done(&reader->bytes);
         buffer_done(&reader->smaps);
+        buffer_done(&reader->last_command);
+        buffer_done(&reader->last_name);
 }
 
 static int fail(ThreadReader *reader, const char *complaint) {
@@ -34,6 +39,7 @@ void thread_reader_begin(ThreadReader *reader) {
         buffer_clear(&reader->bytes);
         buffer_clear(&reader->smaps);
         reader->pcomm = reader->comm = reader->cgroup = reader->cpus = (NameSlot){};
+        reader->command = reader->command_line = (NameSlot){};
         reader->seen = 0;
         reader->unmeasured = 0;
 }
@@ -42,7 +48,27 @@ static bool has_seen(const ThreadReader *reader, uint32_t bits) {
         return (reader->seen & bits) == bits;
 }
 
-void thread_reader_end(ThreadReader *reader) {
+/* Threads of one process follow each other, so that most commands are the last one. */
+static int name_command(ThreadReader *reader, ThreadSample *sample) {
+        int r = 0;
+
+        sample->command_name = sample->pcomm;
+        if (sample->command.n == 0)
+                return 0;
+        if (!span_equal(sample->command, buffer_span(&reader->last_command))) {
+                buffer_clear(&reader->last_command);
+                buffer_clear(&reader->last_name);
+                r = command_append_name(&reader->last_name, sample->command);
+                if (r == 0)
+                        r = buffer_append(&reader->last_command, sample->command.bytes,
+                                          sample->command.n);
+        }
+        if (reader->last_name.n > 0)
+                sample->command_name = buffer_span(&reader->last_name);
+        return r;
+}
+
+int thread_reader_end(ThreadReader *reader) {
         ThreadSample *sample = &reader->sample;
 
         sample->has_ppid = has_seen(reader, COLUMN_BIT(ppid));
@@ -53,6 +79,9 @@ void thread_reader_end(ThreadReader *reader) {
         sample->comm = name_of(reader, &reader->comm);
         sample->cgroup = name_of(reader, &reader->cgroup);
         sample->cpus = name_of(reader, &reader->cpus);
+        sample->command = name_of(reader, &reader->command);
+        sample->command_line = name_of(reader, &reader->command_line);
+        return name_command(reader, sample);
 }
 
 static void begin_thread(void *row) {
@@ -65,9 +94,8 @@ static int end_thread(void *row) {
         if (!has_seen(reader,
                       COLUMN_BIT(tid) | COLUMN_BIT(tgid) | COLUMN_BIT(start_time_clock_ticks)))
                 return fail(reader, "tid, tgid and start_time_clock_ticks must have a value");
-        thread_reader_end(reader);
         thread_sample_put(&reader->sample, METRIC_thread_count, 1);
-        return 0;
+        return thread_reader_end(reader);
 }
 
 const TableRows thread_rows = {

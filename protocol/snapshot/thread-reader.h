@@ -37,8 +37,9 @@ typedef struct ThreadReader {
         ThreadSample sample;
         Buffer bytes; /* of the names */
         Buffer smaps;
-        NameSlot pcomm, comm, cgroup, cpus;
-        uint32_t seen; /* bits of identity columns that had a value */
+        NameSlot pcomm, comm, cgroup, cpus, command, command_line;
+        Buffer last_command, last_name; /* a command, and what groups call it */
+        uint32_t seen;                  /* bits of identity columns that had a value */
 
         bool is_version_0;
         unsigned unmeasured; /* families that an object of version 0 says were not read */
@@ -69,4 +70,5 @@ static inline Span thread_reader_smaps(const ThreadReader *reader) {
 void thread_reader_begin(ThreadReader *reader);
 /* thread-cell.c: TableRows.cell of threads. */
 _must_check_ int thread_reader_cell(void *row, unsigned column, JsonToken token);
-void thread_reader_end(ThreadReader *reader);
+/* 0 or -ENOMEM. */
+_must_check_ int thread_reader_end(ThreadReader *reader);

@@ -26,7 +26,11 @@ typedef struct ThreadSample {
         Span pcomm;  /* the process's name: its leader's comm */
         Span comm;   /* raw bytes */
         Span cgroup; /* cgroup v2 path as /proc/PID/cgroup has it; empty bytes == NULL: unknown */
-        Span cpus;   /* of cpu_affinity, as a list "0-3,7"; only when that is present */
+        /* Commands (command.h) of the process; bytes == NULL: not known, and empty: it has none. */
+        Span command, command_line;
+        /* Set by readers: what groups call the command; where that is not known, the process. */
+        Span command_name;
+        Span cpus; /* of cpu_affinity, as a list "0-3,7"; only when that is present */
 
         bool has_ppid, has_owner, has_kthread, has_exe;
         bool kthread;

@@ -31,7 +31,8 @@
         A(COMM_EXACT, "comm-exact", "comm-exact",  "thread")                                       \
         A(CGROUP,     "cgroup",     "cgroup",      "cgroup")                                       \
         A(ALL,        "all",        "all",         "cgroup / process / thread")                    \
-        A(THREAD,     "thread",     "thread",      "thread")
+        A(THREAD,     "thread",     "thread",      "thread")                                       \
+        A(COMMAND,    "command",    "command",     "command")
 
 /*
  * What a view is about; the first reply says it.

@@ -66,7 +66,7 @@
 #define LIMIT_FILE_JOB_BYTES (32ull * 1024u * 1024u) /* RLIMIT_DATA of one */
 #define LIMIT_MEMORY_JOBS 8u /* that read memory for captures: one, and those killed in vain */
 #define LIMIT_MEMORY_JOB_BYTES (64ull * 1024u * 1024u) /* RLIMIT_DATA of one */
-#define LIMIT_HEAP_CACHE_BYTES (4ull * 1024u * 1024u)  /* what captures keep of processes */
+#define LIMIT_HEAP_CACHE_BYTES (8ull * 1024u * 1024u)  /* what captures keep of processes */
 #define LIMIT_HEAP_FILES_BYTES (2ull * 1024u * 1024u)  /* and memory jobs of files */
 #define LIMIT_HUNG_PROCESSES 64u               /* in whose memory a job hung, to be left alone */
 #define LIMIT_REASONS_NS (3600 * NSEC_PER_SEC) /* so long waits have reasons after a capture */

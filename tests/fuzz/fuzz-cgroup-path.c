@@ -377,6 +377,9 @@ static void check_key(const ThreadKey *key, const ThreadSample *sample, const Vi
         case VIEW_AXIS_PCOMM:
                 expect_name_or_pattern(key->label, sample->pcomm, false, view);
                 break;
+        case VIEW_AXIS_COMMAND:
+                expect_name_or_pattern(key->label, sample->command_name, false, view);
+                break;
         case VIEW_AXIS_COMM:
                 expect_name_or_pattern(key->label, sample->comm, false, view);
                 break;

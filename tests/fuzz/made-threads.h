@@ -126,7 +126,7 @@ static inline void made_thread(FuzzInput *input, MadeThreads *threads) {
         sample->tgid = sample->tid / 4 * 4;
         sample->start_ticks = 50 * index;
         sample->self = life >= 0xf8;
-        sample->pcomm = made_name(input);
+        sample->pcomm = sample->command_name = made_name(input);
         sample->comm = made_name(input);
         sample->cgroup = made_cgroup(input);
         made_values(input, sample);

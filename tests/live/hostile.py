@@ -12,10 +12,11 @@ import pathlib
 import pty
 import struct
 import subprocess
+import sys
 import termios
 import threading
 
-from harness import BUILD, CTPROFD, Skip, end, expect_equal, wait_until
+from harness import BUILD, CTPROFD, Skip, end, expect, expect_equal, wait_until
 
 HOSTILE = str(BUILD / "tests" / "live" / "hostile")
 SLOW = b"__asan_init" in pathlib.Path(CTPROFD).read_bytes()  # built with sanitizers
@@ -55,6 +56,42 @@ def on_terminal(*command, columns=80):
                 written += piece
         expect_equal(process.wait(60), 0, "exit status", written)
     return written.decode().replace("\r\n", "\n").splitlines()
+
+
+# Its second thread wants the lock for itself as soon as somebody else reads its memory.
+MAPPER = """
+import mmap, sys
+file = open(sys.argv[1], "rb")
+area = mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ)
+lines = open("/proc/self/maps").read().splitlines()
+print(next(line.split("-")[0] for line in lines if line.endswith(sys.argv[1])), flush=True)
+sys.stdin.readline()
+mmap.mmap(-1, 4096)
+"""
+PEEPER = """
+import os, sys
+os.pread(os.open(f"/proc/{sys.argv[1]}/mem", os.O_RDONLY), 1, int(sys.argv[2], 16))
+"""
+
+
+@contextlib.contextmanager
+def held_memory(fuse):
+    """The pid of a process whose mmap lock is not to be had, which takes no privilege to arrange."""
+    with subprocess.Popen([sys.executable, "-c", MAPPER, str(fuse.path("page"))], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as mapper:
+        address = mapper.stdout.readline().strip()
+        with subprocess.Popen([sys.executable, "-c", PEEPER, str(mapper.pid), address],
+                              stderr=subprocess.DEVNULL) as peeper:
+            try:
+                expect(fuse.waiting.wait(20), "nobody asked for the page")
+                mapper.stdin.write("\n")
+                mapper.stdin.flush()
+                wait_until(lambda: state_of(mapper.pid) == "D", what="somebody to wait for the lock")
+                yield mapper.pid
+            finally:
+                peeper.kill()
+                mapper.kill()
+                fuse.release()
 
 
 class Actor:

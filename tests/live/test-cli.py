@@ -15,7 +15,7 @@ from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, Local, expect, expect_equ
 
 SOURCES = ("stat schedstat sched schedstats status io cgroup affinity smaps_rollup taskstats taskstats-delay "
            "taskstats-irq jemalloc cgroup-stats host-pressure cgroup-pressure sched-ext host host-cpu "
-           "host-memory host-disk host-network exits waits reasons").split()
+           "host-memory host-disk host-network exits waits reasons cmdline").split()
 STATES = {"ok", "partial", "unavailable", "not-requested", "not-applicable"}
 COUNTS = ("ok", "denied", "vanished", "unsupported", "malformed", "other")
 VERBS = ("capture list show compare run metric-list info verify remove rename export import status").split()

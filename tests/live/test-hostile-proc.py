@@ -9,7 +9,7 @@ import time
 
 from fuse import STUCK_PAGE, Fuse
 from harness import CTPROFCTL, Daemon, Idle, Local, Skip, expect, expect_equal, main, need_root, temporary, test, wait_until
-from hostile import Actor, capture, on_terminal, state_of
+from hostile import Actor, capture, held_memory, on_terminal, state_of
 
 EIO = 5
 
@@ -110,42 +110,6 @@ def files_that_lie_cost_themselves_only():
             expect(len(line) <= 80 and line.isprintable(), "a line of", len(line), repr(line))
         for name in metrics:
             expect(any(line.startswith(f"{name} ") for line in lines), name, "is not explained in", lines)
-
-
-# Its second thread wants the lock for itself as soon as somebody else reads its memory.
-MAPPER = """
-import mmap, sys
-file = open(sys.argv[1], "rb")
-area = mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ)
-lines = open("/proc/self/maps").read().splitlines()
-print(next(line.split("-")[0] for line in lines if line.endswith(sys.argv[1])), flush=True)
-sys.stdin.readline()
-mmap.mmap(-1, 4096)
-"""
-PEEPER = """
-import os, sys
-os.pread(os.open(f"/proc/{sys.argv[1]}/mem", os.O_RDONLY), 1, int(sys.argv[2], 16))
-"""
-
-
-@contextlib.contextmanager
-def held_memory(fuse):
-    """The pid of a process whose mmap lock is not to be had, which takes no privilege to arrange."""
-    with subprocess.Popen([sys.executable, "-c", MAPPER, str(fuse.path("page"))], text=True,
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as mapper:
-        address = mapper.stdout.readline().strip()
-        with subprocess.Popen([sys.executable, "-c", PEEPER, str(mapper.pid), address],
-                              stderr=subprocess.DEVNULL) as peeper:
-            try:
-                expect(fuse.waiting.wait(20), "nobody asked for the page")
-                mapper.stdin.write("\n")
-                mapper.stdin.flush()
-                wait_until(lambda: state_of(mapper.pid) == "D", what="somebody to wait for the lock")
-                yield mapper.pid
-            finally:
-                peeper.kill()
-                mapper.kill()
-                fuse.release()
 
 
 @test

@@ -613,7 +613,7 @@ def many_tiny_snapshots():
 
 @test
 def what_a_snapshot_tells():
-    """a snapshot has no arguments, no environment, no path of a program or a file, and no other column"""
+    """a snapshot has no argument but the first, no environment, no path of a file, and no other column"""
     need_root()
     secret = "Xq7-of-nobody"
     documented = set()
@@ -622,7 +622,7 @@ def what_a_snapshot_tells():
         text = (TESTS / "data" / table).read_text(encoding="utf-8")
         documented |= {row.split("\t")[0] for row in text.splitlines()[1:]}
     identity = {"tid", "tgid", "ppid", "uid", "gid", "pcomm", "comm", "cgroup", "start_time_clock_ticks", "kthread",
-                "self", "exe_dev", "exe_inode", "smaps_rollup_kb"}
+                "self", "exe_dev", "exe_inode", "smaps_rollup_kb", "command", "command_line"}
     with temporary() as directory, Daemon(directory) as daemon:
         (directory / f"file-{secret}").touch()
         with open(directory / f"file-{secret}", encoding="ascii") as opened_file, \

@@ -346,10 +346,10 @@ def what_captures_keep_outlives_a_restart():
             everything, kept = dict(stored), stored[CACHE]
             status = os.fstat(kept)
             files = sorted(os.fstat(fd).st_ino for name, fd in stored.items() if name.startswith("object.heap-"))
-            expect_equal((status.st_size, status.st_mode & 0o777), (4 << 20, 0o600), "the file")
+            expect_equal((status.st_size, status.st_mode & 0o777), (8 << 20, 0o600), "the file")
             expect_equal(sorted(memory_files(process.pid, "ctprof-heap")), files, "of the daemon")
             captured(directory)
-            for change in (0, 1 << 20, 8 << 20):
+            for change in (0, 1 << 20, 16 << 20):
                 try:
                     os.ftruncate(kept, change)
                     expect(False, "it became as long as", change)

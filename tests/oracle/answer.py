@@ -207,17 +207,20 @@ def intervals(first, second, axis):
     sides = [windows(*pair, axis) for pair in (first, second)]
     pairs = (first, second)
     shown = [{key: window for key, window in side.items() if not window.only_ended} for side in sides]
-    if axis == "thread":
+    both = shown[0].keys() & shown[1].keys()
+    if axis == "thread" and first[0].boot == second[0].boot:
         shown[0] = renamed(shown[0], sides[1])
+        both = shown[0].keys() & shown[1].keys()
+    elif axis == "thread":  # those that live may share a key, and are two groups all the same
+        both = {key for key in both if not shown[0][key].lives}
     return {"kind": "intervals",
             "a": intervals_side(first), "b": intervals_side(second),
             **{member: {name: told(follow(*pair), *pair) for name, pair in zip("ab", pairs)}
                for member, told in (("coverage", coverage), ("host", host_of), ("but", contradictions))},
             "limited": {name: limited(*pair) for name, pair in zip("ab", pairs)},
-            "groups": {key: intervals_group([side[key] for side in shown], pairs)
-                       for key in shown[0].keys() & shown[1].keys()},
-            "onlyA": dict.fromkeys(shown[0].keys() - shown[1].keys(), {}),
-            "onlyB": dict.fromkeys(shown[1].keys() - shown[0].keys(), {})}
+            "groups": {key: intervals_group([side[key] for side in shown], pairs) for key in both},
+            "onlyA": dict.fromkeys(shown[0].keys() - both, {}),
+            "onlyB": dict.fromkeys(shown[1].keys() - both, {})}
 
 
 def intervals_side(pair):

@@ -35,6 +35,7 @@ class Thread:
     own: bool  # of ctprof itself
     values: dict
     uid: object = None
+    command: str = ""  # as groups call it; "": not known
     doubted: set = dataclasses.field(default_factory=set)  # totals that cannot be right as they were read
 
     @property
@@ -93,7 +94,8 @@ class Snapshot:
             values["thread_count"] = 1
             yield Thread(row["tid"], row["tgid"], row["start_time_clock_ticks"], row.get("pcomm", ""),
                          row.get("comm", ""), row.get("cgroup", ""), row.get("kthread", False),
-                         row.get("self", False), values, row.get("uid") if "gid" in row else None)
+                         row.get("self", False), values, row.get("uid") if "gid" in row else None,
+                         " ".join(word.rpartition("/")[2] for word in row.get("command") or []))
 
     def _dead(self):
         for row in rows_of(self.document.get("dead") or {"rows": []}):

@@ -20,6 +20,7 @@ WAITS = "storage_wait_ns storage_wait_count uninterruptible_ns uninterruptible_c
 AXES = {
     "comm-exact": lambda thread: thread.comm,
     "pcomm": lambda thread: thread.pcomm,
+    "command": lambda thread: thread.command or thread.pcomm,
     "cgroup": lambda thread: thread.cgroup,
     "thread": lambda thread: SEPARATOR.join(
         map(str, (thread.tgid, thread.tid, thread.start, thread.pcomm, thread.comm))),
@@ -319,7 +320,9 @@ def windows(before, after, axis):
 
 
 def key_of_ended(names, axis):
-    """Who ended has no number: where each thread is a group, all with these names are one."""
+    """Who ended has no number: where each thread is a group, all with these names are one; and no command."""
+    if axis == "command":
+        return names.pcomm
     return AXES[axis](names) if axis != "thread" else SEPARATOR.join((names.cgroup, names.pcomm, names.comm))
 
 

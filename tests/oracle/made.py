@@ -18,7 +18,7 @@ PROCESSES = "nginx postgres redis gzip java systemd-udevd kthread-user node cron
 THREADS = "main worker-1 worker-2 io pool-3 gc".split()
 CGROUPS = ("/ /system.slice/web.service /system.slice/db.service /user.slice/user-1000.slice /apps/blue "
            "/apps/green").split()
-IDENTITY = "tid tgid ppid start_time_clock_ticks pcomm comm cgroup uid gid kthread self".split()
+IDENTITY = "tid tgid ppid start_time_clock_ticks pcomm comm cgroup uid gid kthread self command".split()
 SCHEDSTATS = [name for name in METRICS if name.startswith((
     "nr_wakeups", "nr_failed", "nr_forced", "wait_sum", "wait_count", "wait_max", "voluntary_sleep", "sleep_max", "block_",
     "iowait_", "exec_max", "slice_max", "core_forceidle"))]
@@ -110,10 +110,15 @@ class Worker:
             elif metric.rule == "MaxPeakBytes" and rng.random() < 0.3:
                 values[name] += rng.randrange(1, 1 << 12) * 4096
 
+    def command(self):
+        """What its process was started as: nothing that is known, a program, or what an interpreter runs."""
+        known = [None, [f"/usr/sbin/{PROCESSES[self.tgid % 3]}"], ["python3", f"/srv/{PROCESSES[self.tgid % 4]}.py"]]
+        return known[self.tgid % 5 % 3]
+
     def row(self, without):
         cells = {"tid": self.tid, "tgid": self.tgid, "ppid": 1, "start_time_clock_ticks": self.start,
                  "pcomm": self.pcomm, "comm": self.comm, "cgroup": self.cgroup, "uid": self.uid, "gid": 0,
-                 "kthread": self.kthread, "self": self.own}
+                 "kthread": self.kthread, "self": self.own, "command": self.command()}
         lacks = without | self.lacks
         values = {name: value for name, value in self.values.items() if name not in lacks}
         if self.tid != self.tgid:

@@ -26,7 +26,8 @@ from lives import follow
 SEED = int(os.environ.get("CTPROF_SEED", "1"))
 HOSTS = (int(os.environ.get("CTPROF_PAIRS", "50")) + 1) // 2  # each has two pairs
 # Keys that are the names themselves.
-AXES = {"comm-exact": [], "pcomm": ["--no-thread-normalize"], "thread": [], "cgroup": ["--no-cg-normalize"]}
+AXES = {"comm-exact": [], "pcomm": ["--no-thread-normalize"], "thread": [],
+        "command": ["--no-thread-normalize"], "cgroup": ["--no-cg-normalize"]}
 VIEW = ["--sections", "primary,taskstats-delay,taskstats-accounting,waits,derived", "--limit", "0"]
 SHOWN = 12  # of the differences
 BETWEEN_NS = 20 * made.SECOND_NS

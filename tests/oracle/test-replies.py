@@ -16,7 +16,7 @@ import varlink
 from harness import BUILD, Daemon, call, expect, expect_equal, main, private_host, run, temporary, test
 
 INTERFACE = "io.ctprof.Profiler"
-AXES = "pcomm comm comm-exact cgroup all thread".split()
+AXES = "pcomm command comm comm-exact cgroup all thread".split()
 SECTIONS = "primary,taskstats-delay,taskstats-accounting,waits,derived,smaps-rollup,host-pressure,sched-ext"
 CGROUP_SECTIONS = "cgroup-stats,cgroup-limits,memory-stat,memory-events,pressure"
 VARIANTS = 3

@@ -4,7 +4,7 @@ import dataclasses
 
 PROFILER = "io.ctprof.Profiler"
 SERVICE = "org.varlink.service"
-AXES = ["pcomm", "comm", "comm-exact", "cgroup", "all", "thread"]
+AXES = ["pcomm", "command", "comm", "comm-exact", "cgroup", "all", "thread"]
 SECTIONS = ["primary", "taskstats-delay", "taskstats-accounting", "derived", "smaps-rollup", "host-pressure",
             "sched-ext", "cgroup-stats", "cgroup-limits", "memory-stat", "memory-events", "pressure"]
 GLOBS = ["/**", "/*", "/churn-*/*", "/tree-*/**", "/[a-z]*", "/nowhere"]

@@ -15,6 +15,7 @@
 /* The widths that names shrink to: two values in a cell leave less for them. */
 #define NAME_COLUMNS 24
 #define NAME_COLUMNS_OF_TWO 16
+#define FIGURE_COLUMNS 80 /* that the others take with all their figures */
 
 struct AccountTable {
         const Session *session;
@@ -202,6 +203,17 @@ static void begin_row(AccountTable *table) {
         table->begun = true;
 }
 
+/* What figures leave for names on a terminal that is wider than the usual. */
+static size_t label_columns(const AccountTable *table) {
+        const Terminal *terminal = &table->session->terminal;
+        size_t least = table->columns[find_column(table, ACCOUNT_COLUMN_GROUP)].shrink_to;
+
+        if (!terminal->out)
+                return SIZE_MAX;
+        return terminal->columns > FIGURE_COLUMNS + least ? terminal->columns - FIGURE_COLUMNS
+                                                          : least;
+}
+
 /* The label of a command is its key as it is. */
 static void add_row(AccountTable *table, json_object *row, bool is_command) {
         size_t threads = find_column(table, ACCOUNT_COLUMN_THREADS);
@@ -216,7 +228,7 @@ static void add_row(AccountTable *table, json_object *row, bool is_command) {
                 else if (is_command)
                         cell_append_text(cell, cell_member(row, "key"));
                 else
-                        group_label_append(cell, row);
+                        group_label_append_commands(cell, row, label_columns(table));
                 table->moved[i] = table->moved[i] ||
                                   cell_moves(table, (Span){ cell->bytes + n, cell->n - n });
         }

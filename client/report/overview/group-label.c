@@ -50,3 +50,66 @@ void group_label_append(Buffer *label, json_object *group) {
                 key = (Span){ joint + 1, key.n - n - 1 };
         }
 }
+
+#define NAMED_COMMANDS 2
+#define TASK_NAME_CHARS 15u /* the kernel cuts what is longer */
+
+static Span command_at(json_object *commands, size_t i) {
+        return cell_string(cell_member(cell_element(commands, i), "name"));
+}
+
+static bool begins_with(Span text, Span start) {
+        return text.n >= start.n && memcmp(text.bytes, start.bytes, start.n) == 0;
+}
+
+/* What the command says beyond the name of its process: nothing, or only what that runs. */
+static Span news_of(Span command, Span process) {
+        if (span_equal(command, process) ||
+            (process.n >= TASK_NAME_CHARS && begins_with(command, process)))
+                return (Span){ command.bytes, 0 };
+        if (process.n > 0 && command.n > process.n + 1 && begins_with(command, process) &&
+            command.bytes[process.n] == ' ')
+                return (Span){ command.bytes + process.n + 1, command.n - process.n - 1 };
+        return command;
+}
+
+/* " worker.py", or " (firefox)", " (web.py, worker.py)". */
+static void append_names(Buffer *label, json_object *commands, Span process) {
+        size_t n = cell_length(commands);
+        Span only = n == 1 ? news_of(command_at(commands, 0), process) : (Span){};
+
+        if (n == 1 && only.n < command_at(commands, 0).n) {
+                buffer_append_text(label, only.n > 0 ? " " : "");
+                printable_append_name(label, only);
+                return;
+        }
+        for (size_t i = 0; i < n; i++) {
+                Span command = command_at(commands, i), news = news_of(command, process);
+
+                buffer_append_text(label, i == 0 ? " (" : ", ");
+                printable_append_name(label, news.n > 0 ? news : command);
+        }
+        buffer_append_byte(label, ')');
+}
+
+void group_label_append_commands(Buffer *label, json_object *group, size_t n_columns) {
+        json_object *commands = cell_member(group, "commands");
+        bool has_more = cell_member(group, "commandsOmitted");
+        bool is_process = cell_member(group, "process") && !cell_member(group, "thread") &&
+                          !cell_member(group, "cgroup");
+        size_t n = cell_length(commands), at = label->n, n_key;
+
+        group_label_append(label, group);
+        if (!is_process || n == 0)
+                return;
+        n_key = label->n;
+        if (n <= NAMED_COMMANDS && !has_more) {
+                append_names(label, commands, cell_string(cell_member(group, "process")));
+                if (buffer_failure(label) != 0 ||
+                    printable_span_width((Span){ label->bytes + at, label->n - at }) <= n_columns)
+                        return;
+                buffer_truncate(label, n_key);
+        }
+        if (n > 1)
+                buffer_append_format(label, " \u00d7%zu%s", n, has_more ? "+" : "");
+}

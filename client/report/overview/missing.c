@@ -39,6 +39,7 @@ static const struct {
         { "taskstats-delay", "thread", "threads" },
         { "taskstats-irq", "thread", "threads" },
         { "cgroup-stats", "cgroup", "cgroups" },
+        { "cmdline", "process", "processes" },
 };
 
 /* What is missing of one source, or of all sources of some sides. */

@@ -23,6 +23,9 @@ void group_rows_begin_group(RowWriter *writer, ReportKind kind, Span side, RowSi
         static const RowField names[] = { { "cgroup", "cgroup" },
                                           { "process", "process" },
                                           { "thread", "thread" } };
+        static const RowField commands[] = { { "cgroup", "cgroup" },
+                                             { "process", "command" },
+                                             { "thread", "thread" } };
         static const RowField ids[] = { { "pid", "pid" },
                                         { "tid", "tid" },
                                         { "start_ticks", "startTicks" } };
@@ -30,7 +33,8 @@ void group_rows_begin_group(RowWriter *writer, ReportKind kind, Span side, RowSi
         row_begin(writer, ROW_PART_GROUP);
         if (report_kind_has_sides(kind))
                 row_write_text(writer, "side", side);
-        row_write_fields(writer, group, names, ELEMENTSOF(names));
+        row_write_fields(writer, group, cell_member(group, "command") ? commands : names,
+                         ELEMENTSOF(names));
         if (kind != REPORT_SETS)
                 row_write_fields(writer, group, ids, ELEMENTSOF(ids));
         if (kind == REPORT_SNAPSHOT) {

@@ -579,8 +579,10 @@ static void cut_lists(Comparison *comparison) {
                 GroupList *list = &comparison->lists[i];
 
                 list->n_shown = limit > 0 ? MIN_OF(limit, list->n_groups) : list->n_groups;
-                for (size_t j = 0; j < list->n_shown; j++)
+                for (size_t j = 0; j < list->n_shown; j++) {
                         member_list_sort(&list->groups[j]->members);
+                        member_list_sort(&list->groups[j]->commands);
+                }
         }
 }
 

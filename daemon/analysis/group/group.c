@@ -22,6 +22,7 @@ static Group *group_free(Group *group) {
         }
         group_window_free(group->window);
         member_list_done(&group->members);
+        member_list_done(&group->commands);
         free(group->label);
         free(group->id);
         free(group);
@@ -277,6 +278,10 @@ int group_adopt(Group *group, unsigned side, Group *from) {
         if (r != 0)
                 return r;
         member_list_done(&from->members);
+        r = member_list_merge(&group->commands, &from->commands);
+        if (r != 0)
+                return r;
+        member_list_done(&from->commands);
         group->is_pattern = group->is_pattern || from->is_pattern;
         group->has_program = group->has_program || from->has_program;
         group->sides[side] = TAKE_PTR(from->sides[side]);

@@ -34,8 +34,9 @@ typedef struct Group {
 
         bool is_pattern;
         MemberList members;
-        bool is_ended;    /* threads that ended, on an axis where each that lives is a group */
-        bool has_program; /* one of its threads is no thread of the kernel */
+        MemberList commands; /* that threads of it were seen to have been started as */
+        bool is_ended;       /* threads that ended, on an axis where each that lives is a group */
+        bool has_program;    /* one of its threads is no thread of the kernel */
         /* If the group is one thread: the parts of its label. */
         pid_t pid, tid;
         uint64_t start_ticks;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/group/member-list.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,8 +101,12 @@ void member_list_sort(MemberList *list) {
                 qsort(list->members, list->n_members, sizeof(*list->members), by_threads);
 }
 
-void member_list_write_json(JsonWriter *writer, const MemberList *list) {
-        json_write_key(writer, "members");
+#define KEY_BYTES 32
+
+void member_list_write_json(JsonWriter *writer, const char *key, const MemberList *list) {
+        char omitted[KEY_BYTES];
+
+        json_write_key(writer, key);
         json_write_array(writer);
         for (size_t i = 0; i < list->n_members; i++) {
                 if (!has_threads(list->members[i].n_threads))
@@ -112,6 +117,7 @@ void member_list_write_json(JsonWriter *writer, const MemberList *list) {
                 json_write_end(writer);
         }
         json_write_end(writer);
+        (void) snprintf(omitted, sizeof(omitted), "%sOmitted", key);
         if (has_threads(list->n_omitted))
-                json_write_member_u64(writer, "membersOmitted", list->n_omitted);
+                json_write_member_u64(writer, omitted, list->n_omitted);
 }

@@ -154,6 +154,8 @@ Span key_part_name(const KeyPart *part, const ThreadSample *sample) {
                 return sample->cgroup;
         case KEY_PART_PROCESS:
                 return sample->pcomm;
+        case KEY_PART_COMMAND:
+                return sample->command_name;
         case KEY_PART_THREAD:
                 break;
         }

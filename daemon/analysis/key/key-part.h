@@ -56,6 +56,7 @@ typedef enum KeyPartName {
         KEY_PART_CGROUP,
         KEY_PART_PROCESS,
         KEY_PART_THREAD,
+        KEY_PART_COMMAND,
 } KeyPartName;
 
 typedef struct KeyPart {

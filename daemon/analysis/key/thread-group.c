@@ -86,6 +86,8 @@ int thread_groups_obtain(ThreadGroups *groups, Side side, const ThreadSample *sa
         r = obtain(groups, side, sample, &key, ret);
         if (r == 0 && thread_keys_has_patterns(&groups->keys))
                 r = member_list_add(&(*ret)->members, key.name);
+        if (r == 0 && sample->command.n > 0)
+                r = member_list_add(&(*ret)->commands, sample->command_name);
         return r;
 }
 
@@ -145,13 +147,13 @@ int thread_groups_obtain_dead(ThreadGroups *groups, const ThreadSample *sample, 
 
         if (groups->keys.axis == VIEW_AXIS_THREAD)
                 return obtain_ended(groups, sample, ret);
+        renamed = *sample;
         if (sample->has_kthread && sample->kthread) {
-                renamed = *sample;
                 renamed.comm = name_at_end(sample->comm);
                 renamed.pcomm = name_at_end(sample->pcomm);
-                sample = &renamed;
         }
-        r = obtain(groups, SIDE_AFTER, sample, &key, ret);
+        renamed.command_name = renamed.pcomm;
+        r = obtain(groups, SIDE_AFTER, &renamed, &key, ret);
         if (r == 0 && thread_keys_has_patterns(&groups->keys))
                 r = member_list_add_ended(&(*ret)->members, key.name, n);
         return r;
@@ -213,6 +215,8 @@ GroupNames group_names(const Group *group, ViewAxis axis) {
         case VIEW_AXIS_COMM:
         case VIEW_AXIS_COMM_EXACT:
                 return (GroupNames){ .thread = key };
+        case VIEW_AXIS_COMMAND:
+                return (GroupNames){ .command = key };
         case VIEW_AXIS_CGROUP:
                 return (GroupNames){ .cgroup = key };
         case VIEW_AXIS_ALL:
@@ -246,7 +250,7 @@ static Span life_of(Span key, Span process) {
  * left.
  */
 static void write_key(JsonWriter *writer, Span key, const GroupNames *names, ViewAxis axis) {
-        const Span parts[] = { names->cgroup, names->process, names->thread };
+        const Span parts[] = { names->cgroup, names->process, names->thread, names->command };
         _cleanup_(buffer_done) Buffer text = { .bytes = NULL };
         bool joint = false;
 
@@ -283,6 +287,7 @@ void group_write_names(JsonWriter *writer, const Group *group, ViewAxis axis) {
                 write_name(writer, "cgroup", names.cgroup);
         write_name(writer, "process", names.process);
         write_name(writer, "thread", names.thread);
+        write_name(writer, "command", names.command);
         if (group->is_ended) {
                 json_write_member_bool(writer, "ended", true);
         } else if (axis == VIEW_AXIS_THREAD) {
@@ -295,5 +300,7 @@ void group_write_names(JsonWriter *writer, const Group *group, ViewAxis axis) {
 void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis) {
         group_write_names(writer, group, axis);
         if (group->is_pattern)
-                member_list_write_json(writer, &group->members);
+                member_list_write_json(writer, "members", &group->members);
+        if (group->commands.n_members > 0)
+                member_list_write_json(writer, "commands", &group->commands);
 }

@@ -47,8 +47,9 @@ _must_check_ int thread_groups_obtain(ThreadGroups *groups, Side side, const Thr
 
 /*
  * The group of threads that ended with the names of @sample: that of the living who have them, but
- * where each of these is a group, one of its own for each process, thread name and cgroup. @n
- * threads, modulo 2^64, count among its members. 0 or -ENOMEM.
+ * where each of these is a group, one of its own for each process, thread name and cgroup. Nobody
+ * tells with which command one ended, so they are called by their process there. @n threads, modulo
+ * 2^64, count among its members. 0 or -ENOMEM.
  */
 _must_check_ int thread_groups_obtain_dead(ThreadGroups *groups, const ThreadSample *sample,
                                            uint64_t n, Group **ret);
@@ -69,7 +70,7 @@ bool group_is_placed(const Group *group, ViewAxis axis);
 
 /* Borrowed from the group; bytes are NULL where the axis has no such name. */
 typedef struct GroupNames {
-        Span cgroup, process, thread;
+        Span cgroup, process, thread, command;
 } GroupNames;
 
 GroupNames group_names(const Group *group, ViewAxis axis);
@@ -77,5 +78,5 @@ GroupNames group_names(const Group *group, ViewAxis axis);
 bool group_passes(const Group *group, const View *view);
 /* Writes the members that identify the group into an open object: its key and its names. */
 void group_write_names(JsonWriter *writer, const Group *group, ViewAxis axis);
-/* The same, and the members of a pattern. */
+/* The same, the commands that its threads were started as, and the members of a pattern. */
 void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis);

@@ -14,6 +14,9 @@ static unsigned parts_of(ViewAxis axis, KeyPartName ret_names[static THREAD_KEY_
         case VIEW_AXIS_COMM_EXACT:
                 ret_names[0] = KEY_PART_THREAD;
                 return 1;
+        case VIEW_AXIS_COMMAND:
+                ret_names[0] = KEY_PART_COMMAND;
+                return 1;
         case VIEW_AXIS_CGROUP:
                 return 1;
         case VIEW_AXIS_ALL:

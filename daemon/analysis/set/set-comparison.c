@@ -293,8 +293,10 @@ static int choose_groups(SetComparison *comparison) {
                 bool is_shown = i < comparison->n_shown;
 
                 count_rows(comparison, comparison->shown[i], is_shown);
-                if (is_shown)
+                if (is_shown) {
                         member_list_sort(&comparison->shown[i]->group->members);
+                        member_list_sort(&comparison->shown[i]->group->commands);
+                }
         }
         return 0;
 }

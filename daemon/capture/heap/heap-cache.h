@@ -5,13 +5,14 @@
  * HeapCache
  *
  * What captures found out and need not find out again: what was learned of each file, and of each
- * process which plans lead to its counters, or that it has none. It lies in a memory file that
- * outlives the capture: read when one begins, written when it ends. Its records have a fixed size
- * and there are only so many, so the file is bounded. A file that is torn because two captures
+ * process which plans lead to its counters, or that it has none, and what it was started as. It
+ * lies in a memory file that outlives the capture: read when one begins, written when it ends. Its
+ * records are bounded in size and number, so the file is. A file that is torn because two captures
  * wrote it, or is of another version, counts as empty.
  *
  * Files are known by FileIdentity; a process by when it began and by everything that changes when
- * it executes another program or maps more code. Several threads may use one cache.
+ * it executes another program or, where its counters are, maps more code. Several threads may use
+ * one cache.
  */
 
 #include <stdbool.h>
@@ -22,6 +23,7 @@
 #include "capture/heap/heap-plan.h"
 #include "file/file-question.h"
 #include "kernel/memory/thread-pointer.h"
+#include "metric/command.h"
 
 #define HEAP_CACHE_MAX_FILES 4096
 #define HEAP_CACHE_MAX_PROCESSES 16384
@@ -46,6 +48,24 @@ typedef struct HeapProcess {
         HeapPlan plans[HEAP_CACHE_MAX_PLANS];
 } HeapProcess;
 
+/* What a process was started as holds until it executes a program, which changes one of these. */
+#define COMMAND_KEY_NAME_BYTES 16
+
+typedef struct CommandKey {
+        uint64_t start_ticks; /* of the leader */
+        uint64_t exe_dev, exe_inode;
+        uint64_t start_stack; /* of its address space */
+        uint64_t tgid;
+        char name[COMMAND_KEY_NAME_BYTES];
+} CommandKey;
+
+/* Commands as command.h has them; empty: there is none. */
+typedef struct ProcessCommand {
+        uint32_t n_command, n_line;
+        char command[COMMAND_MAX_BYTES];
+        char line[COMMAND_MAX_BYTES]; /* with COMMAND_LINES_FULL */
+} ProcessCommand;
+
 typedef struct HeapCache HeapCache;
 
 _must_check_ int heap_cache_new(HeapCache **ret); /* -ENOMEM */
@@ -58,9 +78,10 @@ DEFINE_CLEANUP(HeapCache *, heap_cache_free);
  */
 _must_check_ int heap_cache_load(HeapCache *cache, int fd);
 /*
- * Writes the files, and the processes that were found or put since the cache was loaded: the others
- * have ended. -errno; what is in the file then is not read as a cache. Only heap_cache_free() comes
- * after.
+ * Writes the files, and the processes and commands that were found or put since the cache was
+ * loaded: the others have ended, but where there was no such process, as nobody asked for counters,
+ * those that were known are kept. -errno; what is in the file then is not read as a cache. Only
+ * heap_cache_free() comes after.
  */
 _must_check_ int heap_cache_store(HeapCache *cache, int fd);
 
@@ -79,3 +100,10 @@ bool heap_cache_find_process(HeapCache *cache, const HeapProcessKey *key, HeapPr
  * processes nothing is put into a full cache. -ENOMEM.
  */
 _must_check_ int heap_cache_put_process(HeapCache *cache, const HeapProcess *process);
+
+/* The command of a process, if as much as @lines was read of it. */
+bool heap_cache_find_command(HeapCache *cache, const CommandKey *key, CommandLines lines,
+                             ProcessCommand *ret);
+/* Of further processes nothing is put into a full cache. -ENOMEM. */
+_must_check_ int heap_cache_put_command(HeapCache *cache, const CommandKey *key, CommandLines lines,
+                                        const ProcessCommand *command);

@@ -57,6 +57,7 @@ void heap_summary_merge(HeapSummary *summary, const HeapSummary *other) {
         for (unsigned i = 0; i < _HEAP_FAILURE_MAX; i++) {
                 summary->failures[i] += other->failures[i];
                 summary->parts[i] += other->parts[i];
+                summary->commands[i] += other->commands[i];
         }
 }
 

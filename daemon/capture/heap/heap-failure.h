@@ -65,6 +65,7 @@ typedef struct HeapSummary {
         uint64_t failures[_HEAP_FAILURE_MAX];
         /* Batches of processes that failed without their leader, which is what counts a process. */
         uint64_t parts[_HEAP_FAILURE_MAX];
+        uint64_t commands[_HEAP_FAILURE_MAX]; /* processes whose command could not be read */
 } HeapSummary;
 
 void heap_summary_merge(HeapSummary *summary, const HeapSummary *other);

@@ -68,22 +68,21 @@ static void explain_budget(const Heap *heap, Source *source, uint64_t n) {
 }
 
 /* One sentence has room for one cause: the most frequent one, but for what a setting changes. */
-static HeapFailure find_cause(const HeapSummary *summary) {
+static HeapFailure find_cause(const uint64_t counts[static _HEAP_FAILURE_MAX]) {
         HeapFailure cause = HEAP_FAILURE_NONE;
 
-        if (summary->failures[HEAP_FAILURE_TIME_BUDGET] > 0)
+        if (counts[HEAP_FAILURE_TIME_BUDGET] > 0)
                 return HEAP_FAILURE_TIME_BUDGET;
         for (unsigned i = 0; i < _HEAP_FAILURE_MAX; i++)
                 if (heap_failure_outcome((HeapFailure) i) != SOURCE_OUTCOME_vanished &&
-                    summary->failures[i] >
-                            (cause == HEAP_FAILURE_NONE ? 0 : summary->failures[cause]))
+                    counts[i] > (cause == HEAP_FAILURE_NONE ? 0 : counts[cause]))
                         cause = (HeapFailure) i;
         return cause;
 }
 
 static void explain_failure(const Heap *heap, Source *source) {
         const HeapSummary *summary = heap_summary(heap);
-        HeapFailure failure = find_cause(summary);
+        HeapFailure failure = find_cause(summary->failures);
         uint64_t n;
 
         if (failure == HEAP_FAILURE_NONE)
@@ -129,4 +128,35 @@ void heap_explain(const Heap *heap, Source *source) {
         else if (!heap_options(heap)->is_trial && heap_summary(heap)->n_detected == 0)
                 source_set(source, SOURCE_STATE_NOT_APPLICABLE,
                            "no process of this host uses jemalloc");
+}
+
+void heap_explain_commands(const Heap *heap, Source *source) {
+        const HeapOptions *options = heap_options(heap);
+        const uint64_t *counts = heap_summary(heap)->commands;
+        HeapFailure cause = find_cause(counts);
+        const char *text = "their arguments could not be read";
+
+        if (options->commands == COMMAND_LINES_NO) {
+                source_set(source, SOURCE_STATE_NOT_REQUESTED,
+                           "CommandLines=no in ctprofd.conf, or nobody asked for them");
+                return;
+        }
+        if (heap_commands(heap) == COMMAND_LINES_NO) {
+                source_set(source, SOURCE_STATE_UNAVAILABLE, "%s",
+                           options->no_memory ? options->no_memory
+                                              : "the memory of processes cannot be read here");
+                return;
+        }
+        if (source->state == SOURCE_STATE_OK || cause == HEAP_FAILURE_NONE)
+                return;
+        if (cause == HEAP_FAILURE_TIME_BUDGET)
+                text = "there was no time for them, and the next capture reads them: HeapTime= of "
+                       "ctprofd.conf sets it";
+        else if (cause == HEAP_FAILURE_TIMED_OUT)
+                text = "they keep the lock of their memory taken";
+        else if (cause != HEAP_FAILURE_PERMISSION && sentences[cause].text &&
+                 !sentences[cause].is_of_thread)
+                text = sentences[cause].text;
+        source_set(source, source->state, "%" PRIu64 " process%s (%s): %s", counts[cause],
+                   counts[cause] == 1 ? "" : "es", heap_failure_name(cause), text);
 }

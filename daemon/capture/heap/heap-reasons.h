@@ -8,3 +8,5 @@
 
 /* @source has its counts and a general judgement of them, which is replaced. */
 void heap_explain(const Heap *heap, Source *source);
+/* The same of commands. */
+void heap_explain_commands(const Heap *heap, Source *source);

@@ -39,10 +39,21 @@ static HeapState find_state(const HeapOptions *options, const CaptureHost *host)
         return thread_machine == EM_NONE ? HEAP_STATE_NO_MACHINE : HEAP_STATE_READING;
 }
 
+CommandLines heap_commands(const Heap *heap) {
+        return heap->options.open_memory && !heap->options.no_memory ? heap->options.commands
+                                                                     : COMMAND_LINES_NO;
+}
+
+static bool is_needed(const Heap *heap) {
+        return heap->state == HEAP_STATE_READING || heap_commands(heap) != COMMAND_LINES_NO;
+}
+
 static bool fits(uint32_t question, size_t n) {
         switch ((MemoryQuestion) question) {
         case MEMORY_QUESTION_HEAP:
                 return n >= heap_answered_bytes(0);
+        case MEMORY_QUESTION_COMMANDS:
+                return n <= sizeof(CommandsAnswered);
         case MEMORY_QUESTION_TRIAL:
                 return n == sizeof(MemoryTrial);
         case MEMORY_QUESTION_END:
@@ -69,14 +80,15 @@ int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret) {
         heap->host = host;
         heap->state = find_state(options, host);
         r = heap_cache_new(&heap->cache);
-        if (r == 0 && heap->state == HEAP_STATE_READING && options->cache_fd >= 0)
+        if (r == 0 && is_needed(heap) && options->cache_fd >= 0)
                 r = heap_cache_load(heap->cache, options->cache_fd);
-        if (r == 0 && heap->state == HEAP_STATE_READING)
+        if (r == 0 && is_needed(heap))
                 r = room_new(&terms, &heap->room);
         if (r < 0)
                 return r;
         /* It takes its time to start, while the threads that it will be asked about may end. */
-        if (heap->room && !options->is_trial && heap_cache_expects_plans(heap->cache))
+        if (heap->state == HEAP_STATE_READING && !options->is_trial &&
+            heap_cache_expects_plans(heap->cache))
                 room_begin(heap->room);
         *ret = TAKE_PTR(heap);
         return 0;
@@ -156,6 +168,6 @@ void heap_keep(Heap *heap) {
                 (void) !heap_ask(heap, MEMORY_QUESTION_END, &end, sizeof(end), &answer,
                                  sizeof(answer.END));
         /* Without it the next capture looks at every process anew. */
-        if (heap->state == HEAP_STATE_READING && heap->options.cache_fd >= 0)
+        if (is_needed(heap) && heap->options.cache_fd >= 0)
                 (void) !heap_cache_store(heap->cache, heap->options.cache_fd);
 }

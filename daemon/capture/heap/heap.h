@@ -6,9 +6,9 @@
  *
  * The counters of memory allocators, which stand in the memory of each process: how many bytes each
  * thread has allocated and freed, where its process uses jemalloc. They are read without stopping
- * anything, by a memory job, which is asked (memory-question.h). What the workers of one capture
- * share is here: what is known of processes from earlier captures, the way to that job, and the
- * counts.
+ * anything, by a memory job, which is asked (memory-question.h), also for the command of each
+ * process, which lies there, too. What the workers of one capture share is here: what is known of
+ * processes from earlier captures, the way to that job, and the counts.
  */
 
 #include <stdbool.h>
@@ -22,8 +22,9 @@
 
 typedef struct HeapOptions {
         bool wanted;
-        uint64_t limit_ns; /* of all workers together */
-        int cache_fd;      /* borrowed; negative: none */
+        CommandLines commands; /* what is read of what processes were started as */
+        uint64_t limit_ns;     /* of all workers together */
+        int cache_fd;          /* borrowed; negative: none */
         /* As CaptureOptions has them. */
         int (*open_memory)(void *userdata, int peer_fd);
         void *userdata;
@@ -58,6 +59,8 @@ const CaptureHost *heap_host(const Heap *heap);
 const HeapOptions *heap_options(const Heap *heap);
 HeapState heap_state(const Heap *heap);
 HeapCache *heap_cache(Heap *heap);
+/* What is read of commands; NO also where nobody can be asked for them. */
+CommandLines heap_commands(const Heap *heap);
 
 /*
  * Asks the memory job, and waits for its answer. False when there is none: what it costs has no

@@ -18,10 +18,11 @@
 #include "capture/scene/scene.h"
 
 /* id, what is asked, what is answered */
-#define MEMORY_QUESTIONS(Q)                                                       \
-        Q(HEAP, HeapAsked, HeapAnswered)  /* the counters of allocators */        \
-        Q(TRIAL, MemoryLife, MemoryTrial) /* whether memory can be read at all */ \
-        Q(END, MemoryEnd, MemoryEnd)      /* nothing more is asked: keeps what was found */
+#define MEMORY_QUESTIONS(Q)                                                                  \
+        Q(HEAP, HeapAsked, HeapAnswered)             /* the counters of allocators */        \
+        Q(COMMANDS, CommandsAsked, CommandsAnswered) /* what processes were started as */    \
+        Q(TRIAL, MemoryLife, MemoryTrial)            /* whether memory can be read at all */ \
+        Q(END, MemoryEnd, MemoryEnd) /* nothing more is asked: keeps what was found */
 
 #define MEMORY_QUESTION_ID(id, ...) MEMORY_QUESTION_##id,
 typedef enum MemoryQuestion {
@@ -86,6 +87,21 @@ typedef struct HeapAnswered {
         HeapAnsweredProcess processes[BATCH_MAX_THREADS];
 } HeapAnswered;
 
+typedef struct CommandsAsked {
+        uint32_t lines; /* CommandLines */
+        uint32_t n;
+        MemoryLife lives[BATCH_MAX_THREADS]; /* no more are sent than there are */
+} CommandsAsked;
+
+typedef struct AnsweredCommand {
+        uint32_t failure; /* HeapFailure; NONE: read */
+        ProcessCommand command;
+} AnsweredCommand;
+
+typedef struct CommandsAnswered {
+        AnsweredCommand commands[BATCH_MAX_THREADS];
+} CommandsAnswered;
+
 typedef struct MemoryTrial {
         uint64_t failure; /* HeapFailure */
 } MemoryTrial;
@@ -104,10 +120,16 @@ typedef union MemoryAnswered {
         MEMORY_QUESTIONS(MEMORY_ANSWERED_MEMBER)
 } MemoryAnswered;
 
-/* Both of a question about @n processes. */
+/* All of a question about @n processes. */
 static inline size_t heap_asked_bytes(size_t n) {
         return offsetof(HeapAsked, processes) + n * sizeof(HeapAskedProcess);
 }
 static inline size_t heap_answered_bytes(size_t n) {
         return offsetof(HeapAnswered, processes) + n * sizeof(HeapAnsweredProcess);
+}
+static inline size_t commands_asked_bytes(size_t n) {
+        return offsetof(CommandsAsked, lives) + n * sizeof(MemoryLife);
+}
+static inline size_t commands_answered_bytes(size_t n) {
+        return n * sizeof(AnsweredCommand);
 }

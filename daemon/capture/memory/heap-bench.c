@@ -23,7 +23,7 @@
 typedef struct OwnerAccount {
         uint32_t owner;
         unsigned n_left; /* calls that were left behind */
-        uint64_t spent_ns;
+        uint64_t spent_ns[_HEAP_BENCH_PURPOSE_MAX];
 } OwnerAccount;
 
 struct HeapBench {
@@ -36,8 +36,10 @@ struct HeapBench {
         size_t n_left;
         OwnerAccount accounts[MAX_ACCOUNTS];
         size_t n_accounts;
-        uint64_t spent_ns, slow_ns; /* of the limit; of the part of the slow */
+        /* of the limit; of the part of the slow */
+        uint64_t spent_ns[_HEAP_BENCH_PURPOSE_MAX], slow_ns[_HEAP_BENCH_PURPOSE_MAX];
         /* the process at hand */
+        HeapBenchPurpose purpose;
         MemoryLife life;
         OwnerAccount *account;
         bool is_of_slow;
@@ -95,9 +97,11 @@ static bool is_same(const MemoryLife *a, const MemoryLife *b) {
                (a->start_ticks == b->start_ticks || a->start_ticks == 0 || b->start_ticks == 0);
 }
 
-HeapFailure heap_bench_begin(HeapBench *bench, const MemoryLife *life, bool was_slow) {
+HeapFailure heap_bench_begin(HeapBench *bench, HeapBenchPurpose purpose, const MemoryLife *life,
+                             bool was_slow) {
         const HeapBenchOptions *options = &bench->options;
 
+        bench->purpose = purpose;
         bench->life = *life;
         bench->account = find_account(bench, life->owner);
         bench->is_of_slow = was_slow;
@@ -129,10 +133,10 @@ uint64_t heap_bench_now_ns(const HeapBench *bench) {
 
 static void spend(HeapBench *bench, uint64_t ns) {
         if (bench->is_of_slow)
-                bench->slow_ns += ns;
+                bench->slow_ns[bench->purpose] += ns;
         else {
-                bench->spent_ns += ns;
-                bench->account->spent_ns += ns;
+                bench->spent_ns[bench->purpose] += ns;
+                bench->account->spent_ns[bench->purpose] += ns;
         }
 }
 
@@ -144,10 +148,11 @@ uint64_t heap_bench_patience_ns(const HeapBench *bench, bool is_known) {
         uint64_t limit_ns = bench->options.limit_ns, left_ns, own_ns;
 
         if (bench->is_of_slow)
-                left_ns = own_ns = left_of(limit_ns / SLOW_PART, bench->slow_ns);
+                left_ns = own_ns = left_of(limit_ns / SLOW_PART, bench->slow_ns[bench->purpose]);
         else {
-                left_ns = left_of(is_known ? limit_ns : limit_ns - limit_ns / 4, bench->spent_ns);
-                own_ns = left_of(limit_ns / OWNER_PART, bench->account->spent_ns);
+                left_ns = left_of(is_known ? limit_ns : limit_ns - limit_ns / 4,
+                                  bench->spent_ns[bench->purpose]);
+                own_ns = left_of(limit_ns / OWNER_PART, bench->account->spent_ns[bench->purpose]);
         }
         if (left_ns == 0 || own_ns == 0)
                 return 0;

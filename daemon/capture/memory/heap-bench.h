@@ -27,8 +27,8 @@
 typedef struct HeapBenchOptions {
         int proc_fd;                 /* borrowed */
         const CaptureSystem *system; /* borrowed, also by what is left behind */
-        uint64_t limit_ns;
-        int cache_fd; /* of what is known of files; borrowed; negative: none */
+        uint64_t limit_ns;           /* for each purpose */
+        int cache_fd;                /* of what is known of files; borrowed; negative: none */
         /* As RoomTerms has it, for a job that parses files; NULL: there is none. */
         int (*open_files)(void *userdata, int peer_fd);
         /* A call for this process was left behind. May be NULL. */
@@ -49,11 +49,19 @@ DEFINE_CLEANUP(HeapBench *, heap_bench_free);
 
 const HeapBenchOptions *heap_bench_options(const HeapBench *bench);
 
+/* What is read of a process. The time for one of these is not spent on another. */
+typedef enum HeapBenchPurpose {
+        HEAP_BENCH_COUNTERS,
+        HEAP_BENCH_COMMANDS,
+        _HEAP_BENCH_PURPOSE_MAX,
+} HeapBenchPurpose;
+
 /*
  * From here on everything is for one process, and counts for its owner. NONE, or why it is not to
  * be touched.
  */
-HeapFailure heap_bench_begin(HeapBench *bench, const MemoryLife *life, bool was_slow);
+HeapFailure heap_bench_begin(HeapBench *bench, HeapBenchPurpose purpose, const MemoryLife *life,
+                             bool was_slow);
 /* Whether the process made us wait for so long that another time others come first. */
 bool heap_bench_was_slow(const HeapBench *bench);
 

@@ -9,6 +9,7 @@
  * memory, and the results are found there.
  */
 
+#include "capture/heap/memory-question.h"
 #include "capture/memory/module-file.h"
 #include "capture/memory/module-list.h"
 #include "capture/memory/thread-counters.h"
@@ -30,7 +31,11 @@ typedef enum HeapWorkKind {
         HEAP_WORK_OPEN,     /* the files, which have been identified */
         HEAP_WORK_WORDS,    /* the ranges, of thread @tid */
         HEAP_WORK_COUNTERS,
+        HEAP_WORK_COMMAND, /* what the process was started as */
 } HeapWorkKind;
+
+/* Of the arguments of a process: a class path of Java may stand before what tells of it. */
+#define HEAP_WORK_ARGUMENT_BYTES 4096
 
 typedef struct HeapWork {
         HeapWorkKind kind;
@@ -51,6 +56,12 @@ typedef struct HeapWork {
         uint64_t words[HEAP_WORK_RANGES][2]; /* of the ranges */
 
         CounterRequest counters;
+
+        int proc_fd; /* borrowed */
+        MemoryLife life;
+        int command_result; /* TEXT_E_* */
+        size_t n_arguments;
+        char arguments[HEAP_WORK_ARGUMENT_BYTES];
 } HeapWork;
 
 extern const PatientWork heap_work;

@@ -222,7 +222,8 @@ static void put_findings(HeapCase *heap) {
 static int answer_heap_process(MemoryServer *server, HeapCase *heap) {
         const MemoryLife *life = &heap->process->life;
         _cleanup_(fd_closep) int dir_fd = -EBADF;
-        HeapFailure failure = heap_bench_begin(server->bench, life, heap->process->was_slow);
+        HeapFailure failure =
+                heap_bench_begin(server->bench, HEAP_BENCH_COUNTERS, life, heap->process->was_slow);
         int r = 0;
 
         if (failure == HEAP_FAILURE_NONE) {
@@ -274,6 +275,62 @@ static int answer_HEAP(MemoryServer *server, const HeapAsked *asked, size_t n_as
         return r;
 }
 
+/* commands */
+
+static HeapFailure failure_of_text(int r) {
+        switch (r) {
+        case TEXT_OK:
+                return HEAP_FAILURE_NONE;
+        case TEXT_E_ABSENT:
+        case TEXT_E_VANISHED:
+                return HEAP_FAILURE_PID_MISSING;
+        case TEXT_E_DENIED:
+                return HEAP_FAILURE_PERMISSION;
+        default:
+                return HEAP_FAILURE_PROCESS_VM_READV;
+        }
+}
+
+/* What the capture does not want does not leave this process. */
+static HeapFailure read_command(MemoryServer *server, const MemoryLife *life, CommandLines lines,
+                                ProcessCommand *ret) {
+        HeapFailure failure = heap_bench_begin(server->bench, HEAP_BENCH_COMMANDS, life, false);
+        HeapWork *work;
+        Span arguments;
+
+        if (failure != HEAP_FAILURE_NONE)
+                return failure;
+        work = heap_bench_work(server->bench);
+        if (!work)
+                return HEAP_FAILURE_PROCESS_VM_READV;
+        work->proc_fd = heap_bench_options(server->bench)->proc_fd;
+        work->life = *life;
+        failure = heap_bench_run(server->bench, HEAP_WORK_COMMAND,
+                                 heap_bench_patience_ns(server->bench, true));
+        if (failure == HEAP_FAILURE_NONE)
+                failure = failure_of_text(work->command_result);
+        if (failure != HEAP_FAILURE_NONE)
+                return failure;
+        arguments = (Span){ work->arguments, work->n_arguments };
+        ret->n_command = (uint32_t) command_shorten(arguments, ret->command);
+        if (lines == COMMAND_LINES_FULL)
+                ret->n_line = (uint32_t) command_keep(arguments, ret->line);
+        return HEAP_FAILURE_NONE;
+}
+
+static int answer_COMMANDS(MemoryServer *server, const CommandsAsked *asked, size_t n_asked,
+                           CommandsAnswered *ret, size_t *ret_n) {
+        if (n_asked < commands_asked_bytes(0) || asked->n > BATCH_MAX_THREADS ||
+            n_asked != commands_asked_bytes(asked->n))
+                return -EINVAL;
+        for (uint32_t i = 0; i < asked->n; i++)
+                ret->commands[i].failure =
+                        read_command(server, &asked->lives[i], (CommandLines) asked->lines,
+                                     &ret->commands[i].command);
+        *ret_n = commands_answered_bytes(asked->n);
+        return 0;
+}
+
 /* Whether this user may read the process at all, tried on one thread. */
 static HeapFailure try_process(MemoryServer *server, const MemoryLife *life, int dir_fd) {
         uint64_t patience_ns = heap_bench_patience_ns(server->bench, true);
@@ -308,7 +365,7 @@ static int answer_TRIAL(MemoryServer *server, const MemoryLife *life, size_t n_a
 
         if (n_asked != sizeof(*life))
                 return -EINVAL;
-        failure = heap_bench_begin(server->bench, life, false);
+        failure = heap_bench_begin(server->bench, HEAP_BENCH_COUNTERS, life, false);
         if (failure == HEAP_FAILURE_NONE) {
                 dir_fd = open_thread(server, life);
                 failure = try_process(server, life, dir_fd);

@@ -24,6 +24,7 @@ DeskSettings desk_default_settings(void) {
                 .smaps_max_processes = LIMIT_SMAPS_PROCESSES,
                 .smaps_ns = LIMIT_SMAPS_NS,
                 .heap = true,
+                .commands = COMMAND_LINES_SHORT,
                 .heap_ns = LIMIT_HEAP_NS,
                 .capture_ns = LIMIT_CAPTURE_NS,
                 .analysis_ns = LIMIT_ANALYSIS_NS,

@@ -16,6 +16,7 @@
 #include "metric/backend-choice.h"
 #include "metric/exit-choice.h"
 #include "metric/smaps-mode.h"
+#include "metric/command.h"
 #include "service/desk/hung.h"
 #include "service/desk/lent.h"
 #include "service/desk/queue.h"
@@ -55,7 +56,8 @@ typedef struct DeskSettings {
         uint64_t smaps_max_processes;
         uint64_t smaps_ns;                /* budget of smaps_rollup in one capture */
         bool heap;                        /* counters of allocators, likewise */
-        uint64_t heap_ns;                 /* budget of these */
+        CommandLines commands;            /* what is read of what processes were started as */
+        uint64_t heap_ns;                 /* budget of each of these */
         uint64_t capture_ns, analysis_ns; /* time limits of jobs */
         QueueLimits captures, analyses;   /* QUEUE_CHANGING: those of analyses, one at a time */
 } DeskSettings;

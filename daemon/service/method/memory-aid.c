@@ -57,11 +57,16 @@ void memory_aid_prepare(Vault *vault) {
         prepare_file(vault, FILES_NAME, LIMIT_HEAP_FILES_BYTES);
 }
 
-int memory_aid_write_heap(Request *request, JsonWriter *writer) {
+int memory_aid_write_wishes(Request *request, JsonWriter *writer, bool heap) {
+        const DeskSettings *settings = &request->desk->settings;
         int fd;
 
-        json_write_member_bool(writer, JOB_KEY_HEAP, true);
-        json_write_member_u64(writer, JOB_KEY_HEAP_LIMIT_NS, request->desk->settings.heap_ns);
+        json_write_member_bool(writer, JOB_KEY_HEAP, heap);
+        json_write_member_text(writer, JOB_KEY_COMMAND_LINES,
+                               command_lines_name(settings->commands));
+        json_write_member_u64(writer, JOB_KEY_HEAP_LIMIT_NS, settings->heap_ns);
+        if (!heap && settings->commands == COMMAND_LINES_NO)
+                return 0;
         fd = vault_lend(request->desk->vault, PROCESSES_NAME);
         return fd < 0 ? 0 : request_add_fd(request, writer, JOB_KEY_HEAP_CACHE, fd);
 }

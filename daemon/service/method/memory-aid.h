@@ -29,8 +29,11 @@ void memory_aid_prepare(Vault *vault);
 
 void memory_aid_done(MemoryAid *aid);
 
-/* The members of the order of a capture that is to read the counters of allocators. */
-_must_check_ int memory_aid_write_heap(Request *request, JsonWriter *writer);
+/*
+ * The members of the order of a capture that say what it is to read there: the counters of
+ * allocators, if @heap, and what is set of commands.
+ */
+_must_check_ int memory_aid_write_wishes(Request *request, JsonWriter *writer, bool heap);
 /* The member of the order of any job that may ask: why nobody will come, if that is so. */
 void memory_aid_write(Request *request, JsonWriter *writer);
 

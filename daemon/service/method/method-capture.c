@@ -250,8 +250,8 @@ static int write_order(Request *request, JsonWriter *writer) {
                 r = open_file(request, state);
         if (r == 0)
                 r = add_file(request, writer, state, JOB_KEY_OUTPUT);
-        if (r == 0 && state->fields.heap)
-                r = memory_aid_write_heap(request, writer);
+        if (r == 0)
+                r = memory_aid_write_wishes(request, writer, state->fields.heap);
         memory_aid_write(request, writer);
         if (r == 0)
                 r = task_aid_write(request, writer, state->fields.backend);

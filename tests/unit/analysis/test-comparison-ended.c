@@ -731,12 +731,58 @@ START_TEST(patterns_count_who_ended) {
 }
 END_TEST
 
+/*
+ * No ledger tells with which command a thread ended: what it did is that of its process, and what
+ * it had before is taken out there.
+ */
+START_TEST(the_ended_have_no_command) {
+        static const Dead rows[] = { { "python3", SIDE_AFTER, 1, S(15), S(5), 0, 0, false } };
+        static const Life lives[] = { { "python3", S(1), S(3), 0 }, { "python3", S(2), GONE, 0 } };
+        static const char *const names[] = { "python3 worker.py", "python3 web.py" };
+        ComparisonSetup setup = setup_of(true);
+        Compared compared = { .comparison = NULL };
+        View view = view_of(VIEW_AXIS_COMMAND);
+        DeadRow row = row_of(&rows[0]);
+        json_object *group;
+
+        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        ck_assert_int_eq(comparison_fold_dead(compared.comparison, SIDE_AFTER, SIDE_AFTER, &row),
+                         0);
+        for (size_t i = 0; i < ELEMENTSOF(lives); i++) {
+                ThreadSample before = sample_of(&lives[i], i, lives[i].before);
+                ThreadSample after = sample_of(&lives[i], i, lives[i].after);
+
+                before.command_name = after.command_name = span_of(names[i]);
+                before.command = after.command = SPAN_LITERAL("python3\0x.py\0");
+                ck_assert_int_eq(comparison_fold_life(compared.comparison, &before,
+                                                      lives[i].after == GONE ? NULL : &after),
+                                 0);
+        }
+        comparison_set_host(compared.comparison, SIDE_AFTER, &host);
+        compared_end(&compared, no_sources);
+        group = compared_group(&compared, COMPARISON_GROUPS, "python3 worker.py");
+        ck_assert_ptr_nonnull(group);
+        ck_assert_str_eq(json_at(group, "command", END), "\"python3 worker.py\"");
+        ck_assert_str_eq(json_at(group, "commands", END),
+                         "[{\"name\":\"python3 worker.py\",\"threads\":1}]");
+        ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "work", END), "2000000000");
+        ck_assert_ptr_null(compared_group(&compared, COMPARISON_GROUPS, "python3 web.py"));
+        ck_assert_ptr_null(compared_group(&compared, COMPARISON_ONLY_BEFORE, "python3 web.py"));
+        group = compared_group(&compared, COMPARISON_GROUPS, "python3");
+        ck_assert_ptr_nonnull(group);
+        ck_assert_str_eq(json_at(group, "commands", END), "");
+        ck_assert_str_eq(json_at(group, "lives", "ended", END), "1");
+        compared_done(&compared);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("comparison-ended");
         TCase *tcase;
 
         tcase = tcase_create("work");
         tcase_add_test(tcase, who_was_born_and_ended_inside_is_a_group);
+        tcase_add_test(tcase, the_ended_have_no_command);
         tcase_add_test(tcase, without_a_ledger_nobody_knows);
         tcase_add_test(tcase, all_four_kinds_of_lives_add_up);
         tcase_add_test(tcase, a_group_that_ended_as_a_whole_has_its_work);

@@ -12,7 +12,7 @@ static const char *written(MemberList *list) {
 
         member_list_sort(list);
         json_write_object(json_text_begin(&writer));
-        member_list_write_json(&writer, list);
+        member_list_write_json(&writer, "members", list);
         json_write_end(&writer);
         return json_text_end(&writer);
 }

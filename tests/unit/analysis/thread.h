@@ -16,6 +16,7 @@ static inline ThreadSample thread_of(const char *pcomm, const char *comm, pid_t 
                 .start_ticks = (uint64_t) tid + 7,
                 .pcomm = span_of(pcomm),
                 .comm = span_of(comm),
+                .command_name = span_of(pcomm), /* as of a process without a command */
                 .cgroup = SPAN_LITERAL("/"),
         };
 

@@ -207,13 +207,18 @@ static int on_thread(void *userdata, const ThreadSample *sample, Span smaps) {
         /* The memory is reserved at once, so that pointers to kept bytes stay valid. */
         ck_assert_int_eq(buffer_reserve(&thread->texts,
                                         sample->pcomm.n + sample->comm.n + sample->cgroup.n +
-                                                sample->cpus.n + smaps.n + 1,
+                                                sample->cpus.n + sample->command.n +
+                                                sample->command_line.n + sample->command_name.n +
+                                                smaps.n + 1,
                                         &room),
                          0);
         keep(&thread->texts, &thread->sample.pcomm);
         keep(&thread->texts, &thread->sample.comm);
         keep(&thread->texts, &thread->sample.cgroup);
         keep(&thread->texts, &thread->sample.cpus);
+        keep(&thread->texts, &thread->sample.command);
+        keep(&thread->texts, &thread->sample.command_line);
+        keep(&thread->texts, &thread->sample.command_name);
         keep(&thread->texts, &thread->smaps);
         return 0;
 }

@@ -284,11 +284,11 @@ static inline void check_value(pid_t tid, uint64_t allocated, uint64_t deallocat
         ck_assert_uint_eq(captured_value(&captured, tid, METRIC_deallocated_bytes), deallocated);
 }
 
-static const char *reason(void) {
+static inline const char *reason(void) {
         return captured.sources.sources[SOURCE_JEMALLOC].reason;
 }
 
-static const char *summary(void) {
+static inline const char *summary(void) {
         const char *text;
 
         ck_assert_int_eq(buffer_terminate(&captured.probe_summary, &text), 0);

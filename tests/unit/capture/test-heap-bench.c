@@ -119,7 +119,7 @@ static bool is_known(uint64_t inode) {
 static HeapFailure begin(uint32_t tgid, uint32_t owner, bool was_slow) {
         const MemoryLife life = { .start_ticks = 5, .tgid = tgid, .tid = tgid, .owner = owner };
 
-        return heap_bench_begin(bench, &life, was_slow);
+        return heap_bench_begin(bench, HEAP_BENCH_COUNTERS, &life, was_slow);
 }
 
 /* On a file of the process at hand. */
@@ -228,6 +228,22 @@ START_TEST(what_hung_in_this_job_is_not_touched_again) {
 }
 END_TEST
 
+START_TEST(time_for_counters_is_not_spent_on_commands) {
+        const MemoryLife life = { .start_ticks = 5, .tgid = 10, .tid = 10, .owner = 30 };
+        uint64_t patience_ns;
+
+        ck_assert_int_eq(begin(10, 30, false), HEAP_FAILURE_NONE);
+        patience_ns = heap_bench_patience_ns(bench, true);
+        spend(LIMIT_NS);
+        ck_assert_uint_eq(heap_bench_patience_ns(bench, true), 0);
+        ck_assert_int_eq(heap_bench_begin(bench, HEAP_BENCH_COMMANDS, &life, false),
+                         HEAP_FAILURE_NONE);
+        ck_assert_uint_eq(heap_bench_patience_ns(bench, true), patience_ns);
+        spend(LIMIT_NS);
+        ck_assert_uint_eq(heap_bench_patience_ns(bench, true), 0);
+}
+END_TEST
+
 START_TEST(an_answer_is_known_from_then_on) {
         ck_assert(!is_known(1));
         (void) sem_post(&job.go);
@@ -296,6 +312,7 @@ int main(void) {
         tcase_add_test(shared, who_was_slow_takes_nothing_from_the_others);
         tcase_add_test(shared, what_hung_before_is_not_touched);
         tcase_add_test(shared, what_hung_in_this_job_is_not_touched_again);
+        tcase_add_test(shared, time_for_counters_is_not_spent_on_commands);
         tcase_add_test(shared, an_answer_is_known_from_then_on);
         tcase_add_test(shared, a_late_answer_is_for_who_asks_next);
         tcase_add_test(shared, a_late_answer_is_waited_for_at_the_end);

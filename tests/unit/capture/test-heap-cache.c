@@ -113,6 +113,97 @@ START_TEST(what_was_put_is_found_by_the_next_capture) {
 }
 END_TEST
 
+static CommandKey command_key(pid_t tgid) {
+        return (CommandKey){ .start_ticks = 1000,
+                             .exe_dev = 5,
+                             .exe_inode = 6,
+                             .start_stack = 0x7ffc0000,
+                             .tgid = (uint64_t) tgid,
+                             .name = "python3" };
+}
+
+static void put_command(pid_t tgid, CommandLines lines, Span command, Span line) {
+        const CommandKey key = command_key(tgid);
+        ProcessCommand put = { .n_command = (uint32_t) command.n, .n_line = (uint32_t) line.n };
+
+        memcpy(put.command, command.bytes, command.n);
+        memcpy(put.line, line.bytes, line.n);
+        ck_assert_int_eq(heap_cache_put_command(cache, &key, lines, &put), 0);
+}
+
+static bool has_command(pid_t tgid, CommandLines lines, Span command, Span line) {
+        const CommandKey key = command_key(tgid);
+        ProcessCommand found;
+
+        return heap_cache_find_command(cache, &key, lines, &found) &&
+               span_equal((Span){ found.command, found.n_command }, command) &&
+               span_equal((Span){ found.line, found.n_line }, line);
+}
+
+#define NOTHING SPAN_LITERAL("")
+
+START_TEST(commands_are_found_by_the_next_capture) {
+        const Span sleep = SPAN_LITERAL("sleep\0"), line = SPAN_LITERAL("sleep\0"
+                                                                        "60\0");
+
+        put_command(1, COMMAND_LINES_FULL, sleep, line);
+        put_command(2, COMMAND_LINES_SHORT, sleep, NOTHING);
+        put_command(3, COMMAND_LINES_SHORT, NOTHING, NOTHING);
+        for (unsigned i = 0; i < 3; i++) {
+                ck_assert_int_eq(heap_cache_store(cache, fd), 0);
+                reload();
+                ck_assert(has_command(1, COMMAND_LINES_FULL, sleep, line));
+                ck_assert(has_command(2, COMMAND_LINES_SHORT, sleep, NOTHING));
+                ck_assert(!has_command(2, COMMAND_LINES_FULL, sleep, NOTHING));
+                ck_assert(has_command(3, COMMAND_LINES_SHORT, NOTHING, NOTHING));
+                ck_assert(!has_command(4, COMMAND_LINES_SHORT, NOTHING, NOTHING));
+        }
+        /* Who wants less does not keep what is more. */
+        reload();
+        ck_assert(has_command(1, COMMAND_LINES_SHORT, sleep, NOTHING));
+        ck_assert_int_eq(heap_cache_store(cache, fd), 0);
+        reload();
+        ck_assert(has_command(1, COMMAND_LINES_SHORT, sleep, NOTHING));
+        ck_assert(!has_command(1, COMMAND_LINES_FULL, sleep, line));
+        /* Nobody asked for the others. */
+        ck_assert(!has_command(2, COMMAND_LINES_SHORT, sleep, NOTHING));
+}
+END_TEST
+
+/* A capture without counters of allocators is no reason to look at each process anew. */
+START_TEST(processes_that_nobody_asked_for_are_kept) {
+        const Span sleep = SPAN_LITERAL("sleep\0");
+
+        put_process(1);
+        put_command(1, COMMAND_LINES_SHORT, sleep, NOTHING);
+        ck_assert_int_eq(heap_cache_store(cache, fd), 0);
+        reload();
+        ck_assert(has_command(1, COMMAND_LINES_SHORT, sleep, NOTHING));
+        ck_assert_int_eq(heap_cache_store(cache, fd), 0);
+        reload();
+        ck_assert(has_process(1));
+        ck_assert_int_eq(heap_cache_store(cache, fd), 0);
+        reload();
+        /* Commands are asked for with everything. */
+        ck_assert(!has_command(1, COMMAND_LINES_SHORT, sleep, NOTHING));
+}
+END_TEST
+
+START_TEST(commands_that_do_not_fit_are_not_kept) {
+        char line[COMMAND_MAX_BYTES];
+        const Span full = { line, sizeof(line) };
+
+        memset(line, 'x', sizeof(line));
+        for (pid_t tgid = 1; tgid <= 100; tgid++)
+                put_command(tgid, COMMAND_LINES_FULL, full, full);
+        ck_assert_int_eq(ftruncate(fd, 8192), 0);
+        ck_assert_int_eq(heap_cache_store(cache, fd), 0);
+        reload();
+        ck_assert(has_command(1, COMMAND_LINES_FULL, full, full));
+        ck_assert(!has_command(100, COMMAND_LINES_FULL, full, full));
+}
+END_TEST
+
 START_TEST(a_file_that_changed_in_any_way_is_another) {
         const FileIdentity same = file_of(10);
         HeapLayout layout;
@@ -288,6 +379,9 @@ int main(void) {
 
         tcase_add_checked_fixture(tcase, setup, teardown);
         tcase_add_test(tcase, what_was_put_is_found_by_the_next_capture);
+        tcase_add_test(tcase, commands_are_found_by_the_next_capture);
+        tcase_add_test(tcase, processes_that_nobody_asked_for_are_kept);
+        tcase_add_test(tcase, commands_that_do_not_fit_are_not_kept);
         tcase_add_test(tcase, a_file_that_changed_in_any_way_is_another);
         tcase_add_test(tcase, a_process_that_changed_in_any_way_is_another);
         tcase_add_test(tcase, what_is_put_again_replaces_what_was_known);

@@ -241,7 +241,7 @@ START_TEST(sources_are_the_closed_list) {
                 "jemalloc",     "cgroup-stats", "host-pressure",   "cgroup-pressure",
                 "sched-ext",    "host",         "host-cpu",        "host-memory",
                 "host-disk",    "host-network", "exits",           "waits",
-                "reasons",
+                "reasons",      "cmdline",
         };
 
         ck_assert_uint_eq(ELEMENTSOF(names), _SOURCE_MAX);

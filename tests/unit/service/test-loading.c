@@ -21,6 +21,7 @@ static void start(const char *what, BackendChoice backend, bool is_private) {
         desk = service_desk(bench.service);
         settings = desk->settings;
         settings.backend = backend;
+        settings.commands = COMMAND_LINES_NO; /* nothing is borrowed for them */
         ck_assert_int_eq(service_configure(bench.service, &settings), 0);
         desk->is_private = is_private;
         if (!is_private)
@@ -31,6 +32,7 @@ static void configure(BackendChoice backend) {
         DeskSettings settings = service_desk(bench.service)->settings;
 
         settings.backend = backend;
+        settings.commands = COMMAND_LINES_NO; /* nothing is borrowed for them */
         ck_assert_int_eq(service_configure(bench.service, &settings), 0);
 }
 

@@ -132,7 +132,8 @@ START_TEST(a_capture_becomes_an_order_for_a_job) {
                               "\"keepFreeFiles\":0,\"maxAgeNs\":5,\"reservedBytes\":0,"
                               "\"maxSnapshots\":0,\"maxSnapshotsPerUid\":0}");
         ck_assert_has(answer, "\"directory\":0,\"output\":1");
-        ck_assert_has(answer, "\"heap\":true,\"heapLimitNs\":100000000,\"heapCache\":2");
+        ck_assert_has(answer, "\"heap\":true,\"commandLines\":\"short\",\"heapLimitNs\":100000000,"
+                              "\"heapCache\":2");
         ck_assert_has(answer, "\"fds\":3");
         ck_assert_has(answer, "\"more\":false");
         (void) snprintf(expected, sizeof(expected), "\"selfPids\":[%d", getpid());
@@ -255,6 +256,25 @@ static const struct {
         { false, "{\"tag\":\"x\",\"heap\":false}", false },
 };
 
+/* What captures keep for each other is lent where any of it is wanted. */
+START_TEST(commands_are_read_as_the_setting_says) {
+        DeskSettings settings = service_desk(bench.service)->settings;
+        bool is_read = _i != COMMAND_LINES_NO;
+        char text[64];
+        const char *answer;
+
+        settings.commands = (CommandLines) _i;
+        ck_assert_int_eq(service_configure(bench.service, &settings), 0);
+        answer = call(CALL("Capture", "{\"tag\":\"x\",\"heap\":false}"));
+        (void) snprintf(text, sizeof(text), "\"heap\":false,\"commandLines\":\"%s\"",
+                        command_lines_name(settings.commands));
+        ck_assert_has(answer, text);
+        ck_assert_has(answer, is_read ? "\"fds\":3" : "\"fds\":2");
+        answer = call(CALL("Capture", "{\"tag\":\"y\"}"));
+        ck_assert_has(answer, "\"heapCache\":2");
+}
+END_TEST
+
 START_TEST(counters_of_allocators_are_read_as_the_caller_or_the_setting_says) {
         DeskSettings settings = service_desk(bench.service)->settings;
         char text[256];
@@ -262,22 +282,25 @@ START_TEST(counters_of_allocators_are_read_as_the_caller_or_the_setting_says) {
 
         settings.heap = heap_rows[_i].setting;
         settings.heap_ns = 123;
+        settings.commands = COMMAND_LINES_NO;
         ck_assert_int_eq(service_configure(bench.service, &settings), 0);
         (void) snprintf(text, sizeof(text),
                         "{\"method\":\"" PROFILER_INTERFACE ".Capture\",\"parameters\":%s}",
                         heap_rows[_i].parameters);
         answer = call(text);
         if (heap_rows[_i].is_read) {
-                ck_assert_has(answer, "\"heap\":true,\"heapLimitNs\":123,\"heapCache\":2");
+                ck_assert_has(answer, "\"heap\":true,\"commandLines\":\"no\",\"heapLimitNs\":123,"
+                                      "\"heapCache\":2");
         } else {
-                ck_assert_has_not(answer, "\"heap");
+                ck_assert_has(answer, "\"heap\":false,");
+                ck_assert_has_not(answer, "\"heapCache");
                 ck_assert_has(answer, "\"fds\":2");
         }
 }
 END_TEST
 
 START_TEST(captures_keep_a_file_for_each_other) {
-        const char *fixed = "of 4194304, fixed\"";
+        const char *fixed = "of 8388608, fixed\"";
         const char *answer = call(CALL("Capture", "{\"tag\":\"cache\"}"));
 
         ck_assert_has(answer, "\"note\":\"[]");
@@ -286,7 +309,7 @@ START_TEST(captures_keep_a_file_for_each_other) {
         ck_assert_has(answer, "\"note\":\"[kept]");
         ck_assert_has(answer, fixed);
         ck_assert_has(call(CALL("Capture", "{\"tag\":\"cache\",\"heap\":false}")),
-                      "\"note\":\"none\"");
+                      "\"note\":\"[kept]");
 }
 END_TEST
 
@@ -642,6 +665,7 @@ int main(void) {
         tcase_add_loop_test(capture,
                             counters_of_allocators_are_read_as_the_caller_or_the_setting_says, 0,
                             ELEMENTSOF(heap_rows));
+        tcase_add_loop_test(capture, commands_are_read_as_the_setting_says, 0, _COMMAND_LINES_MAX);
         tcase_add_test(capture, captures_keep_a_file_for_each_other);
         tcase_add_loop_test(capture, a_capture_gets_jobs_that_read_memory_and_files, 0,
                             2 * ELEMENTSOF(memory_rows));

@@ -38,6 +38,8 @@ START_TEST(columns_are_identity_then_the_registry) {
                 "exe_dev",
                 "exe_inode",
                 "smaps_rollup_kb",
+                "command",
+                "command_line",
         };
 
         ck_assert_uint_eq(_COLUMN_IDENTITY_MAX, ELEMENTSOF(identity));

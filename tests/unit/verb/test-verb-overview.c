@@ -208,6 +208,58 @@ START_TEST(what_was_set_anew_is_told_and_is_no_rest) {
 }
 END_TEST
 
+// clang-format off
+#define COMMAND(name) "{\"name\":\"" name "\",\"threads\":1}"
+#define COMMANDS(list) ",\"commands\":[" list "]"
+static const Exchange started_as[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"interval\",\"before\":" HEAD("a")
+                ",\"after\":" HEAD("b")
+                ",\"sameBoot\":true,\"elapsedNs\":10000000000},\"continues\":true}\0"
+                OVERVIEW(ROW("python3", COMMANDS(COMMAND("python3 worker.py")), NGINX) ","
+                         ROW("java", COMMANDS(COMMAND("java a.jar") "," COMMAND("java b.jar")),
+                             NGINX) ","
+                         ROW("perl", COMMANDS(COMMAND("perl") "," COMMAND("perl x.pl") ","
+                                              COMMAND("other")), NGINX) ","
+                         ROW("node", COMMANDS(COMMAND("node 1.js") ","
+                                              COMMAND("node a-long-name-of-a-program.js")),
+                             NGINX) ","
+                         ROW("Web Content", COMMANDS(COMMAND("firefox")), NGINX) ","
+                         ROW("systemd-journal", COMMANDS(COMMAND("systemd-journald")), NGINX) ","
+                         ROW("ruby", COMMANDS(COMMAND("ruby 1.rb")) ",\"commandsOmitted\":7",
+                             NGINX) ","
+                         ROW("cron", COMMANDS(COMMAND("cron")), NGINX) ","
+                         CGROUP_ROW("/web", COMMANDS(COMMAND("python3 worker.py")), NGINX))
+                LAST),
+} };
+// clang-format on
+
+START_TEST(groups_say_what_was_started) {
+        static const char *const whole[] = {
+                "\npython3 worker.py ",
+                "\njava (a.jar, b.jar) ",
+                "\nperl \u00d73 ",
+                "\nnode (1.js, a-long-name-of-a-program.js) ",
+                "\nWeb Content (firefox) ",
+                "\nsystemd-journal ",
+                "\nruby ",
+                "\ncron ",
+                "\n/web ",
+        };
+
+        begin(started_as, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        for (size_t i = 0; i < ELEMENTSOF(whole); i++)
+                ck_assert_msg(strstr(ctl.out, whole[i]), "%s in\n%s", whole[i], ctl.out);
+        /* On a terminal what has no room is counted. */
+        CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b");
+        ck_assert_msg(strstr(ctl.out, "\nnode \u00d72 "), "%s", ctl.out);
+        ck_assert_msg(strstr(ctl.out, "\njava (a.jar, b.jar) "), "%s", ctl.out);
+        CTL_RUN_TERMINAL(&ctl, 140, "compare", "a", "b");
+        ck_assert_msg(strstr(ctl.out, whole[3]), "%s", ctl.out);
+        end();
+}
+END_TEST
+
 START_TEST(a_host_at_rest_has_no_table) {
         begin(all_idle, 1);
         CTL_RUN(&ctl, "compare", "a", "b");
@@ -436,6 +488,7 @@ int main(void) {
         tcase_add_test(kinds, a_terminal_gets_what_fits);
         tcase_add_test(kinds, groups_without_activity_are_counted);
         tcase_add_test(kinds, what_was_set_anew_is_told_and_is_no_rest);
+        tcase_add_test(kinds, groups_say_what_was_started);
         tcase_add_test(kinds, a_host_at_rest_has_no_table);
         tcase_add_test(kinds, the_bar_has_letters_in_other_locales);
         tcase_add_test(kinds, rows_come_when_they_are_asked_for);

@@ -30,17 +30,12 @@ static const struct {
         const char *name;
         ViewAxis axis; /* _VIEW_AXIS_MAX: refused */
 } axis_rows[] = {
-        { "pcomm", VIEW_AXIS_PCOMM },
-        { "comm", VIEW_AXIS_COMM },
-        { "comm-exact", VIEW_AXIS_COMM_EXACT },
-        { "cgroup", VIEW_AXIS_CGROUP },
-        { "thread", VIEW_AXIS_THREAD },
-        { "all", VIEW_AXIS_ALL },
-        { "Thread", VIEW_AXIS_THREAD },
-        { "process", VIEW_AXIS_PCOMM },
-        { "thread-name", VIEW_AXIS_COMM },
-        { "", _VIEW_AXIS_MAX },
-        { "pid", _VIEW_AXIS_MAX },
+        { "pcomm", VIEW_AXIS_PCOMM },     { "command", VIEW_AXIS_COMMAND },
+        { "comm", VIEW_AXIS_COMM },       { "comm-exact", VIEW_AXIS_COMM_EXACT },
+        { "cgroup", VIEW_AXIS_CGROUP },   { "thread", VIEW_AXIS_THREAD },
+        { "all", VIEW_AXIS_ALL },         { "Thread", VIEW_AXIS_THREAD },
+        { "process", VIEW_AXIS_PCOMM },   { "thread-name", VIEW_AXIS_COMM },
+        { "", _VIEW_AXIS_MAX },           { "pid", _VIEW_AXIS_MAX },
         { "comm,pcomm", _VIEW_AXIS_MAX },
 };
 

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/heap/command-reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One process that has to be asked about. */
+typedef struct CommandTarget {
+        CommandKey key;
+        ThreadSlot *leader; /* NULL: in another batch, which counts the process */
+        CommandPlace *place;
+} CommandTarget;
+
+struct CommandReader {
+        Heap *heap;
+        Scene *scene;
+        CommandLines lines;
+        HeapSummary summary;
+        /* Process number i of the question is target number i. */
+        CommandTarget targets[BATCH_MAX_THREADS];
+        CommandsAsked asked;
+        MemoryAnswered answer;
+};
+
+int command_reader_new(Heap *heap, Scene *scene, CommandReader **ret) {
+        CommandReader *reader = calloc(1, sizeof(*reader));
+
+        if (!reader)
+                return -ENOMEM;
+        reader->heap = heap;
+        reader->scene = scene;
+        reader->lines = heap_commands(heap);
+        reader->asked.lines = reader->lines;
+        *ret = reader;
+        return 0;
+}
+
+CommandReader *command_reader_free(CommandReader *reader) {
+        free(reader);
+        return NULL;
+}
+
+const HeapSummary *command_reader_summary(const CommandReader *reader) {
+        return &reader->summary;
+}
+
+static TextPlace place_text(Scene *scene, const char *text, uint32_t n) {
+        return n > 0 ? scene_add_text(scene, (Span){ text, n }) : (TextPlace){ .is_set = false };
+}
+
+static void take(CommandReader *reader, ThreadSlot *leader, CommandPlace *place,
+                 const ProcessCommand *command) {
+        place->command = place_text(reader->scene, command->command, command->n_command);
+        place->line = place_text(reader->scene, command->line, command->n_line);
+        if (leader)
+                thread_slot_note(leader, SOURCE_CMDLINE, SOURCE_OUTCOME_ok);
+}
+
+static void fail(CommandReader *reader, ThreadSlot *leader, HeapFailure failure) {
+        if (!leader)
+                return;
+        thread_slot_note(leader, SOURCE_CMDLINE, heap_failure_outcome(failure));
+        reader->summary.commands[failure]++;
+}
+
+/* A thread by which the memory of the process is reached; NULL where it has none. */
+static const ThreadSlot *find_speaker(Scene *scene, const BatchProcess *process) {
+        const ThreadSlot *slots = scene_threads(scene, process);
+
+        for (size_t i = 0; i < process->n; i++)
+                if (slots[i].kept && slots[i].has_space && !thread_slot_is_zombie(&slots[i]))
+                        return &slots[i];
+        return NULL;
+}
+
+/*
+ * Where nobody may see its address space, a process is known by its start and its names, which it
+ * changes when it executes another program.
+ */
+static CommandKey make_key(Scene *scene, const BatchProcess *process, const ThreadSlot *leader,
+                           const ThreadSlot *speaker) {
+        const ThreadSample *sample = &speaker->sample;
+        Span name = process->is_split ? (Span){ process->name, process->n_name } : (Span){};
+        CommandKey key = {
+                .start_ticks = process->is_split && process->has_leader ? process->start_ticks : 0,
+                .exe_dev = sample->has_exe ? sample->exe_dev : 0,
+                .exe_inode = sample->has_exe ? sample->exe_inode : 0,
+                .start_stack = speaker->start_stack,
+                .tgid = (uint64_t) process->tgid,
+        };
+
+        if (leader) {
+                key.start_ticks = leader->sample.start_ticks;
+                if (!process->is_split)
+                        name = scene_text(scene, leader->comm);
+        }
+        if (name.n > 0)
+                memcpy(key.name, name.bytes, MIN_OF(name.n, sizeof(key.name)));
+        return key;
+}
+
+void command_reader_add(CommandReader *reader, const BatchProcess *process, CommandPlace *ret) {
+        Scene *scene = reader->scene;
+        const ThreadSlot *speaker;
+        ProcessCommand known;
+        ThreadSlot *leader;
+        CommandKey key;
+
+        *ret = (CommandPlace){};
+        if (reader->lines == COMMAND_LINES_NO)
+                return;
+        speaker = find_speaker(scene, process);
+        if (!speaker || capture_host_owns(scene->host, process->tgid, &speaker->sample))
+                return;
+        leader = scene_find_leader(scene, process);
+        if (leader && !leader->kept)
+                leader = NULL;
+        key = make_key(scene, process, leader, speaker);
+        if (key.start_ticks != 0 &&
+            heap_cache_find_command(heap_cache(reader->heap), &key, reader->lines, &known)) {
+                take(reader, leader, ret, &known);
+                return;
+        }
+        reader->targets[reader->asked.n] =
+                (CommandTarget){ .key = key, .leader = leader, .place = ret };
+        reader->asked.lives[reader->asked.n++] = (MemoryLife){
+                .start_ticks = key.start_ticks,
+                .tgid = (uint32_t) process->tgid,
+                .tid = (uint32_t) speaker->tid,
+                .owner = speaker->owner,
+        };
+}
+
+/* The memory job reads what everybody can write, and may have been taken over. */
+static bool is_command(const char *text, uint32_t n) {
+        return n <= COMMAND_MAX_BYTES && (n == 0 || text[n - 1] == '\0');
+}
+
+static bool is_valid(const AnsweredCommand *answer) {
+        return answer->failure <= HEAP_FAILURE_NONE &&
+               is_command(answer->command.command, answer->command.n_command) &&
+               is_command(answer->command.line, answer->command.n_line);
+}
+
+void command_reader_read(CommandReader *reader) {
+        CommandsAsked *asked = &reader->asked;
+        size_t n = asked->n;
+        bool is_answered = n > 0 && heap_ask(reader->heap, MEMORY_QUESTION_COMMANDS, asked,
+                                             commands_asked_bytes(n), &reader->answer,
+                                             commands_answered_bytes(n));
+
+        for (size_t i = 0; i < n; i++) {
+                const AnsweredCommand *answer = &reader->answer.COMMANDS.commands[i];
+                CommandTarget *target = &reader->targets[i];
+                int r = 0;
+
+                if (!is_answered || !is_valid(answer)) {
+                        fail(reader, target->leader, HEAP_FAILURE_MEMORY_JOB);
+                } else if (answer->failure != HEAP_FAILURE_NONE) {
+                        fail(reader, target->leader, (HeapFailure) answer->failure);
+                } else {
+                        take(reader, target->leader, target->place, &answer->command);
+                        if (target->key.start_ticks != 0)
+                                r = heap_cache_put_command(heap_cache(reader->heap), &target->key,
+                                                           reader->lines, &answer->command);
+                }
+                if (r < 0)
+                        reader->scene->error = r;
+        }
+        asked->n = 0;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "metric/command.h"
+
+#include <string.h>
+
+#include "base/name.h"
+
+#define LINES_NAME(id, name) name,
+static const char *const lines_names[] = { COMMAND_LINES(LINES_NAME) };
+
+const char *command_lines_name(CommandLines lines) {
+        return lines_names[lines];
+}
+
+CommandLines command_lines_find(Span name) {
+        return (CommandLines) name_find(name, lines_names, _COMMAND_LINES_MAX);
+}
+
+bool command_next(Span *rest, Span *ret) {
+        const char *end = rest->n > 0 ? memchr(rest->bytes, '\0', rest->n) : NULL;
+        size_t n = end ? (size_t) (end - rest->bytes) : 0;
+
+        if (!end)
+                return false;
+        *ret = (Span){ rest->bytes, n };
+        *rest = (Span){ rest->bytes + n + 1, rest->n - n - 1 };
+        return true;
+}
+
+/* interpreters */
+
+/*
+ * Which options are followed by something else than the program to run. Letters may be put together
+ * behind one hyphen, as getopt(3) has it; words are whole arguments, separated by blanks.
+ */
+typedef struct Interpreter {
+        const char *name;
+        const char *program;  /* letters: what follows is text of a program, not its name */
+        const char *operand;  /* letters: what follows belongs to the option */
+        const char *attached; /* letters: so does the rest of the argument */
+        const char *program_words, *operand_words;
+} Interpreter;
+
+// clang-format off
+static const Interpreter interpreters[] = {
+        { "python",  "c",    "WXQ",    "",            "", "--check-hash-based-pycs" },
+        { "pypy",    "c",    "WX",     "",            "", "--jit" },
+        { "perl",    "eE",   "I",      "MmiFxdDCVl0", "", "" },
+        { "ruby",    "e",    "IrCE",   "KTWxFi0",     "", "--encoding --external-encoding" },
+        { "php",     "rRBE", "cdtSzF", "",            "--run",
+          "--php-ini --define --docroot --server" },
+        { "node",    "ep",   "rC",     "",            "--eval --print",
+          "--require --import --loader --experimental-loader --conditions --input-type --title" },
+        { "nodejs",  "ep",   "rC",     "",            "--eval --print",
+          "--require --import --loader --experimental-loader --conditions --input-type --title" },
+        { "lua",     "e",    "l",      "",            "", "" },
+        { "luajit",  "e",    "l",      "jO",          "", "" },
+        { "tclsh",   "",     "",       "",            "", "-encoding" },
+        { "wish",    "",     "",       "",            "",
+          "-encoding -display -geometry -name -use" },
+        { "Rscript", "e",    "",       "",            "", "" },
+        { "julia",   "eE",   "JLptC",  "",            "--eval --print",
+          "--project --load --procs --threads --sysimage" },
+        { "guile",   "c",    "Llex",   "",            "", "" },
+        { "java",    "",     "",       "",            "",
+          "-cp -classpath --class-path -p --module-path --upgrade-module-path --add-modules "
+          "--limit-modules --add-exports --add-opens --add-reads --source" },
+        { "mono",    "",     "",       "",            "", "--config" },
+        { "dotnet",  "",     "",       "",            "",
+          "--depsfile --runtimeconfig --fx-version --roll-forward --additionalprobingpath "
+          "--additional-deps" },
+        { "sh",      "c",    "o",      "",            "", "" },
+        { "bash",    "c",    "oO",     "",            "", "--rcfile --init-file" },
+        { "dash",    "c",    "o",      "",            "", "" },
+        { "ash",     "c",    "o",      "",            "", "" },
+        { "ksh",     "c",    "o",      "",            "", "" },
+        { "mksh",    "c",    "o",      "",            "", "" },
+        { "zsh",     "c",    "o",      "",            "", "" },
+        { "fish",    "c",    "Cdo",    "",            "--command", "--init-command" },
+};
+// clang-format on
+
+static Span last_component(Span path) {
+        for (size_t i = path.n; i > 0; i--)
+                if (path.bytes[i - 1] == '/')
+                        return (Span){ path.bytes + i, path.n - i };
+        return path;
+}
+
+/* The hyphen in front of the name of a login shell is no part of it. */
+static Span program_name(Span argument) {
+        Span name = last_component(argument);
+
+        if (name.n > 1 && name.bytes[0] == '-')
+                name = (Span){ name.bytes + 1, name.n - 1 };
+        return name;
+}
+
+/* "python3.11" and "perl5.36.0" are called by their version. */
+static const Interpreter *find_interpreter(Span name) {
+        while (name.n > 0 && (name.bytes[name.n - 1] == '.' ||
+                              (name.bytes[name.n - 1] >= '0' && name.bytes[name.n - 1] <= '9')))
+                name.n--;
+        for (size_t i = 0; i < ELEMENTSOF(interpreters); i++)
+                if (span_is(name, interpreters[i].name))
+                        return &interpreters[i];
+        return NULL;
+}
+
+static bool is_among(Span word, const char *words) {
+        while (*words != '\0') {
+                size_t n = strcspn(words, " ");
+
+                if (span_equal(word, (Span){ words, n }))
+                        return true;
+                words += n + (words[n] == ' ');
+        }
+        return false;
+}
+
+typedef enum Option {
+        OPTION_FLAG,
+        OPTION_OPERAND, /* the next argument belongs to it */
+        OPTION_PROGRAM, /* there is no program but that text */
+} Option;
+
+static Option find_option(const Interpreter *interpreter, Span option) {
+        if (is_among(option, interpreter->program_words))
+                return OPTION_PROGRAM;
+        if (is_among(option, interpreter->operand_words))
+                return OPTION_OPERAND;
+        for (size_t i = 1; i < option.n && option.bytes[1] != '-'; i++) {
+                char letter = option.bytes[i];
+
+                if (letter == '\0' || strchr(interpreter->attached, letter))
+                        break;
+                if (strchr(interpreter->program, letter))
+                        return OPTION_PROGRAM;
+                if (strchr(interpreter->operand, letter))
+                        return i + 1 == option.n ? OPTION_OPERAND : OPTION_FLAG;
+        }
+        return OPTION_FLAG;
+}
+
+/* What the interpreter runs, of the arguments behind its own. */
+static bool find_program(const Interpreter *interpreter, Span rest, Span *ret) {
+        Span argument;
+
+        while (command_next(&rest, &argument)) {
+                Option option;
+
+                if (span_is(argument, "--"))
+                        return command_next(&rest, ret) && ret->n > 0;
+                if (argument.n == 0 || span_is(argument, "-"))
+                        return false; /* what it reads from a pipe */
+                if (argument.bytes[0] != '-') {
+                        *ret = argument;
+                        return true;
+                }
+                option = find_option(interpreter, argument);
+                if (option == OPTION_PROGRAM ||
+                    (option == OPTION_OPERAND && !command_next(&rest, &argument)))
+                        return false;
+        }
+        return false;
+}
+
+/* commands */
+
+/* A process writes over its arguments from their beginning, and leaves zeros or nothing behind. */
+static bool is_title(Span text) {
+        Span rest = text, first;
+
+        if (!command_next(&rest, &first))
+                return true;
+        for (size_t i = 0; i < rest.n; i++)
+                if (rest.bytes[i] != '\0')
+                        return false;
+        return first.n > 0 && memchr(first.bytes, ' ', first.n);
+}
+
+static size_t put(char *room, size_t at, Span argument) {
+        if (argument.n >= COMMAND_MAX_BYTES - at)
+                return at;
+        memcpy(room + at, argument.bytes, argument.n);
+        room[at + argument.n] = '\0';
+        return at + argument.n + 1;
+}
+
+size_t command_shorten(Span text, char ret[static COMMAND_MAX_BYTES]) {
+        const Interpreter *interpreter;
+        Span rest = text, first, program;
+        size_t n;
+
+        if (is_title(text) || !command_next(&rest, &first) || program_name(first).n == 0)
+                return 0;
+        n = put(ret, 0, first);
+        interpreter = n > 0 ? find_interpreter(program_name(first)) : NULL;
+        if (interpreter && find_program(interpreter, rest, &program))
+                n = put(ret, n, program);
+        return n;
+}
+
+size_t command_keep(Span text, char ret[static COMMAND_MAX_BYTES]) {
+        size_t n;
+
+        while (text.n > 0 && text.bytes[text.n - 1] == '\0')
+                text.n--;
+        n = MIN_OF(text.n, (size_t) COMMAND_MAX_BYTES - 1);
+        if (n == 0)
+                return 0;
+        memcpy(ret, text.bytes, n);
+        ret[n] = '\0';
+        return n + 1;
+}
+
+int command_append_name(Buffer *buffer, Span command) {
+        Span first, program;
+
+        if (!command_next(&command, &first))
+                return buffer_failure(buffer);
+        first = program_name(first);
+        (void) buffer_append(buffer, first.bytes, first.n);
+        if (command_next(&command, &program) && program.n > 0) {
+                Span name = last_component(program);
+
+                (void) buffer_append_byte(buffer, ' ');
+                (void) buffer_append(buffer, name.n > 0 ? name.bytes : program.bytes,
+                                     name.n > 0 ? name.n : program.n);
+        }
+        return buffer_failure(buffer);
+}

@@ -307,20 +307,24 @@ static __always_inline void read_waits(LedgerValues *values, struct task_struct 
         values->minima[LEDGER_OFF_CPU_MIN] = of->min_ns;
 }
 
-/* In two parts, which must stay apart: the compiler has no instructions for a larger one. */
+/*
+ * In two parts, which must stay apart: the compiler has no instructions for a larger one. Of the
+ * second it has to be told that it consists of whole words, or it writes each byte by itself.
+ */
 #define VALUES_FRONT __builtin_offsetof(LedgerValues, sums[LEDGER_REASON_SUMS])
+#define VALUES_REST(values) \
+        __builtin_assume_aligned((values)->sums + LEDGER_REASON_SUMS, sizeof(__u64))
 
 static __always_inline void forget_values(LedgerValues *values) {
         __builtin_memset(values, 0, VALUES_FRONT);
         asm volatile("" ::: "memory");
-        __builtin_memset((char *) values + VALUES_FRONT, 0, sizeof(*values) - VALUES_FRONT);
+        __builtin_memset(VALUES_REST(values), 0, sizeof(*values) - VALUES_FRONT);
 }
 
 static __always_inline void copy_values(LedgerValues *to, const LedgerValues *from) {
         __builtin_memcpy(to, from, VALUES_FRONT);
         asm volatile("" ::: "memory");
-        __builtin_memcpy((char *) to + VALUES_FRONT, (const char *) from + VALUES_FRONT,
-                         sizeof(*to) - VALUES_FRONT);
+        __builtin_memcpy(VALUES_REST(to), VALUES_REST(from), sizeof(*to) - VALUES_FRONT);
 }
 
 static __always_inline void read_values(LedgerValues *values, struct task_struct *task) {
@@ -355,7 +359,13 @@ static __always_inline void lower_minimum(__u64 *place, __u64 value) {
         }
 }
 
-static __always_inline void add_values(LedgerValues *row, const LedgerValues *values) {
+/*
+ * Verified by itself, as it is not static: each program that adds would otherwise be walked through
+ * it with every state in which it may arrive, which takes most of the time that loading takes.
+ */
+__noinline int add_values(LedgerValues *row, const LedgerValues *values) {
+        if (!row || !values)
+                return 0;
         raise_maximum(&row->grew_ns, values->grew_ns);
         if (values->n_overflow)
                 __sync_fetch_and_add(&row->n_overflow, values->n_overflow);
@@ -378,6 +388,7 @@ static __always_inline void add_values(LedgerValues *row, const LedgerValues *va
                 raise_maximum(&row->maxima[i], values->maxima[i]);
         for (int i = 0; i < _LEDGER_MINIMUM_MAX; i++)
                 lower_minimum(&row->minima[i], values->minima[i]);
+        return 0;
 }
 
 /* owners */
@@ -483,7 +494,7 @@ static __always_inline int add_to_row(Scratch *scratch, __u64 now_ns) {
                 row = bpf_map_lookup_elem(&ledger_rows, &scratch->place);
         }
         if (row)
-                add_values(row, &scratch->values);
+                (void) add_values(row, &scratch->values);
         return 0;
 }
 
@@ -746,7 +757,7 @@ static __always_inline int add_rest(struct task_struct *task, __u32 scratch_inde
                                 scratch->values.young_run_ns = scratch->values.sums[LEDGER_RUN_NS];
                         if (row) {
                                 scratch->values.grew_ns = bpf_ktime_get_boot_ns();
-                                add_values(row, &scratch->values);
+                                (void) add_values(row, &scratch->values);
                         } else
                                 (void) add_to_row(scratch, bpf_ktime_get_boot_ns());
                 }

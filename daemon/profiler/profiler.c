@@ -493,6 +493,10 @@ static int open_all(Profiler *profiler) {
 static int await_programs(Profiler *profiler) {
         int r = 0;
 
+        if (service_is_loading(profiler->service))
+                /* A host may need longer for that than a service manager waits by itself. */
+                (void) sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=Loading BPF programs",
+                                  (LIMIT_LOAD_NS + LIMIT_LOAD_MARGIN_NS) / NSEC_PER_USEC);
         while (r >= 0 && service_is_loading(profiler->service) &&
                sd_event_get_state(profiler->event) != SD_EVENT_FINISHED)
                 r = sd_event_run(profiler->event, UINT64_MAX);

@@ -52,10 +52,12 @@
 #define LIMIT_LOADING_THREADS 3000u /* from which on it pays to load programs for one capture */
 /*
  * Of a job that loads programs into the kernel. Its verifier takes less than a second for them,
- * but half a minute on an emulated processor, and only captures that want programs wait for it.
+ * but two minutes on an emulated processor that gets a tenth of a real one, and only captures that
+ * want programs wait for it.
  */
-#define LIMIT_LOAD_NS (120 * NSEC_PER_SEC)
-#define LIMIT_FOLD_NS (30 * NSEC_PER_SEC) /* of one that folds rows of their tables */
+#define LIMIT_LOAD_NS (240 * NSEC_PER_SEC)
+#define LIMIT_LOAD_MARGIN_NS (30 * NSEC_PER_SEC) /* from its end until the daemon is ready */
+#define LIMIT_FOLD_NS (30 * NSEC_PER_SEC)        /* of one that folds rows of their tables */
 #define LIMIT_FOLD_JOB_BYTES (256u << 20)
 #define LIMIT_FOLD_FILE_BYTES (128u << 20)         /* what it hands over */
 #define LIMIT_FOLD_INTERVAL_NS (10 * NSEC_PER_SEC) /* between looks at how full the tables are */

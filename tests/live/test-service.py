@@ -37,11 +37,13 @@ def patient(directory, backend="auto"):
     return ["--config", str(config)]
 
 
-def denied_to_root(directory):
-    """What even a daemon of root is refused here: the machine's doing, not the sandbox's."""
-    (directory / "root").mkdir()
-    with Daemon(directory / "root", options=patient(directory)) as daemon:
-        return capture(daemon)
+def beyond(got, wanted):
+    """What is read less well under @got than under @wanted, in words."""
+    # How large the processes are that were left out, and how many, changes from one capture to the next.
+    def told(reading):
+        return reading[0], re.sub(r"\d+", "N", reading[2])
+    return [f"{name}: {got[name]}, to root {row}" for name, row in wanted.items()
+            if told(got[name]) != told(row) or got[name][1] > row[1]]
 
 
 @test
@@ -49,9 +51,18 @@ def sandbox_takes_nothing():
     """in the sandbox of ctprofd.service every reading of root is there, and nothing more is denied"""
     need_root()
     with temporary() as directory, Idle(20, 4):
-        of_root, wanted = denied_to_root(directory)
-        with Sandboxed(directory, options=patient(directory)) as daemon:
-            reply, got = capture(daemon)
+        (directory / "root").mkdir()
+        # What even a daemon of root is refused here is the machine's doing, not the sandbox's.
+        with Daemon(directory / "root", options=patient(directory)) as root, \
+                Sandboxed(directory, options=patient(directory)) as daemon:
+            # Others start and end programs between the two captures: what the sandbox takes away is missing in each pair.
+            for _ in range(8):
+                of_root, wanted = capture(root)
+                reply, got = capture(daemon)
+                lost = beyond(got, wanted)
+                if not lost:
+                    break
+            expect_equal(lost, [], "what the sandbox takes away")
             expect_equal(reply["snapshot"]["uid"], 0, "who asked")
             expect_equal(reply["snapshot"]["backend"], of_root["snapshot"]["backend"], "how threads are read")
             status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text(encoding="ascii")
@@ -72,10 +83,6 @@ def sandbox_takes_nothing():
             expect_equal(daemon("import", directory / "c.zst", "--tag", "d").status, 0, "import")
             expect_equal(daemon("verify", "--all").status, 0, "verify")
             expect_equal(daemon("remove", "c", "d").status, 0, "remove")
-        for name, (state, denied, reason) in wanted.items():
-            # How large the processes are that were left out, and how many, changes from one capture to the next.
-            expect_equal((got[name][0], re.sub(r"\d+", "N", got[name][2])), (state, re.sub(r"\d+", "N", reason)), name)
-            expect(got[name][1] <= denied, name, "denied", got[name], "to root", denied)
         print("# " + ", ".join(f"{name} {row[0]}" for name, row in got.items()))
 
 
@@ -246,6 +253,10 @@ def told_to_systemd():
             return daemon("status", "--json").json()["spool"]["maxBytes"]
 
         with daemon:
+            if os.geteuid() == 0:
+                # The job that loads programs may take minutes; a service manager waits for one and a half by itself.
+                extended = notified.next("EXTEND_TIMEOUT_USEC=")[0]
+                expect(int(extended.partition("=")[2]) > 90_000_000, extended)
             expect("STATUS=Ready" in notified.next("READY=1"), "status")
             begin = time.monotonic()
             for _ in range(3):

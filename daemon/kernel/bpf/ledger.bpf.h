@@ -394,7 +394,7 @@ __noinline int add_values(LedgerValues *row, const LedgerValues *values) {
 /* owners */
 
 /* The place of @uid among the owners, which is taken now where it is a new one. */
-static __noinline __u32 find_owner(__u32 uid) {
+__noinline __u32 find_owner(__u32 uid) {
         for (__u32 i = 0; i < LEDGER_OWNER_TRIES; i++) {
                 __u32 place = ledger_owner_place(uid, i);
                 __u64 id =
@@ -454,10 +454,14 @@ static __always_inline int make_row(Scratch *scratch, __u32 place) {
  * are to be added. An owner's row for what finds no other is made when it is needed; that of all
  * others is there from the start.
  */
-static __noinline int find_room(Scratch *scratch) {
-        __u32 place = find_owner(scratch->key.owner);
-        LedgerKey *key = &scratch->place;
+__noinline int find_room(Scratch *scratch) {
+        LedgerKey *key;
+        __u32 place;
 
+        if (!scratch)
+                return ROW_IS_THERE;
+        key = &scratch->place;
+        place = find_owner(scratch->key.owner);
         if (make_row(scratch, place))
                 return ROW_IS_NEW;
         *key = scratch->key;
@@ -508,14 +512,16 @@ static __always_inline struct kernfs_node *parent_of(struct kernfs_node *node) {
         return bpf_core_field_exists(rcu->__parent) ? rcu->__parent : (void *) 0;
 }
 
-static __noinline int note_cgroup(struct task_struct *task, __u32 uid) {
+/* Of the thread that runs, which exits. Verified by itself, as its loop has many ways through. */
+__noinline int note_cgroup(__u32 uid) {
+        struct task_struct *task = bpf_get_current_task_btf();
         __u32 zero = 0;
         LedgerCgroup *path = bpf_map_lookup_elem(&cgroup_scratch, &zero);
         struct kernfs_node *node, *parent;
         LedgerOwner *owner;
         __u64 id, n_bytes = 0;
 
-        if (!path || !task)
+        if (!path)
                 return 0;
         node = task->cgroups->dfl_cgrp->kn;
         id = node->id;
@@ -698,7 +704,7 @@ int BPF_PROG(add_exit, struct task_struct *task) {
         read_peaks(values, task);
         scratch->key.is_of_odd = generation & 1;
         if (add_to_row(scratch, now) && bpf_core_field_exists(task->cgroups))
-                (void) note_cgroup(task, scratch->key.owner);
+                (void) note_cgroup(scratch->key.owner);
         __sync_fetch_and_add(&control.n_exits, 1);
         if (*(volatile __u64 *) &control.is_recording)
                 record_exit(scratch, task, generation);

@@ -454,14 +454,10 @@ static __always_inline int make_row(Scratch *scratch, __u32 place) {
  * are to be added. An owner's row for what finds no other is made when it is needed; that of all
  * others is there from the start.
  */
-__noinline int find_room(Scratch *scratch) {
-        LedgerKey *key;
-        __u32 place;
+static __noinline int find_room(Scratch *scratch) {
+        __u32 place = find_owner(scratch->key.owner);
+        LedgerKey *key = &scratch->place;
 
-        if (!scratch)
-                return ROW_IS_THERE;
-        key = &scratch->place;
-        place = find_owner(scratch->key.owner);
         if (make_row(scratch, place))
                 return ROW_IS_NEW;
         *key = scratch->key;

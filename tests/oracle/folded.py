@@ -22,7 +22,9 @@ class Fold:
     def __init__(self, before, after):
         self.is_known = tells_times(before, after)
         self.begin_ns = before.start_ns
-        self.rows = [{identity(row): row for row in snapshot.dead} for snapshot in (before, after)]
+        # The first of each: others are of another cgroup that has the path.
+        self.rows = [{identity(row): row for row in reversed(snapshot.dead)} for snapshot in (before, after)]
+        self.there = {(identity(row), row.born_ns) for row in after.dead}
         self.taken = {}
         self.lost = 0
         folded = [row for row in after.dead if row.folded]
@@ -64,12 +66,11 @@ class Fold:
 
     def earlier(self, row):
         """A row of the first ledger as it is called now; None where it did nothing."""
-        there = self.rows[1].get(identity(row))
-        if there and not row.folded and there.born_ns == row.born_ns:
+        if not row.folded and (identity(row), row.born_ns) in self.there:
             return row
         if self.is_idle(row.owner):
             return None
-        return row if there and row.folded else self.place(row, row.exits)
+        return row if row.folded and identity(row) in self.rows[1] else self.place(row, row.exits)
 
     def later(self, row):
         return None if row.folded and self.is_idle(row.owner) else row

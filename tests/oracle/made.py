@@ -143,6 +143,14 @@ def added(row, more):
     return both
 
 
+class Cgroup(str):
+    """One of this path: another one may have it later, as that of a service that was restarted."""
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return self is other
+
+
 class Ledger:
     """What threads did that ended, by their names."""
 
@@ -154,6 +162,7 @@ class Ledger:
         self.has_cgroups = rng.random() < 0.75  # messages of taskstats have none
         self.generation = 0
         self.rows = {}
+        self.cgroups = {path: Cgroup(path) for path in CGROUPS}
         self.moved = []  # rows of threads that ended under other names than captures saw
 
     def note(self, worker):
@@ -162,7 +171,9 @@ class Ledger:
             self.moved.append([worker.tid, worker.tgid, worker.start, *worker.names, worker.kthread, worker.own])
 
     def enter(self, worker, lived_ns, is_young, now_ns):
-        cgroup = worker.cgroup if self.has_cgroups else None
+        cgroup = self.cgroups[worker.cgroup] if self.has_cgroups else None
+        if cgroup and self.rng.random() < 0.05:
+            cgroup = self.cgroups[worker.cgroup] = Cgroup(worker.cgroup)
         key = worker.pcomm, worker.comm, cgroup, worker.kthread, worker.own, worker.uid, 0
         self.note(worker)
         if self.tells_times and self.rng.random() < 0.05:  # there is no room

@@ -21,6 +21,7 @@ struct ListedRow {
         bool has_owner, has_cgroup;
         uint64_t owner, folded, born_ns, grew_ns;
         uint64_t exits;
+        size_t next;      /* of the same key; INDEX_NONE: none */
         uint64_t n_taken; /* threads of earlier rows that were taken out of it */
 };
 
@@ -39,7 +40,10 @@ static Span key_of(const void *owner, size_t element) {
         return (Span){ list->keys.bytes + row->key_at, row->n_key };
 }
 
-/* What tells a row from all others of its ledger. */
+/*
+ * What tells a row from all others of its ledger but for those of another cgroup of the same path,
+ * as that of a service which was restarted has.
+ */
 typedef struct RowKey {
         bool has_owner, kthread, self;
         uint64_t owner, folded;
@@ -82,6 +86,27 @@ static size_t find(const DeadList *list, const RowKey *key) {
         return index_find(&list->index, buffer_span(&bytes), key_of, list);
 }
 
+/* Whether the rows of the key of the one at @at have one that was born then. */
+static bool has_born(const DeadList *list, size_t at, uint64_t born_ns) {
+        while (at != INDEX_NONE && list->rows[at].born_ns != born_ns)
+                at = list->rows[at].next;
+        return at != INDEX_NONE;
+}
+
+/* Under its key, behind the first of those that have it. */
+static int enter(DeadList *list, size_t first) {
+        int r = 0;
+
+        if (first == INDEX_NONE) {
+                r = index_add(&list->index, key_of(list, list->n), list->n);
+        } else {
+                list->rows[list->n].next = list->rows[first].next;
+                list->rows[first].next = list->n;
+        }
+        list->n += r == 0;
+        return r;
+}
+
 static int keep(DeadList *list, Span name, size_t *ret_at, size_t *ret_n) {
         *ret_at = list->keys.n;
         *ret_n = name.n;
@@ -100,10 +125,12 @@ int dead_list_add(DeadList *list, const DeadRow *row) {
                 .born_ns = row->has_times ? row->born_boottime_ns : 0,
                 .grew_ns = row->has_times ? row->grew_boottime_ns : 0,
                 .exits = row->exits,
+                .next = INDEX_NONE,
         };
+        size_t first = find(list, &key);
         int r;
 
-        if (find(list, &key) != INDEX_NONE)
+        if (has_born(list, first, added.born_ns))
                 return 0;
         r = append_key(&list->keys, &key);
         added.n_key = list->keys.n - added.key_at;
@@ -118,9 +145,7 @@ int dead_list_add(DeadList *list, const DeadRow *row) {
         if (r != 0)
                 return r;
         list->rows[list->n] = added;
-        r = index_add(&list->index, key_of(list, list->n), list->n);
-        list->n += r == 0;
-        return r;
+        return enter(list, first);
 }
 
 /* intervals */
@@ -243,6 +268,11 @@ static ListedRow *find_target(const DeadSpan *span, const RowKey *key, uint64_t 
         return NULL;
 }
 
+/* Of rows of no one owner none has grown inside: who ended inside is in none of them. */
+static bool is_idle_of_many(const DeadSpan *span, const ListedRow *row) {
+        return !row->has_owner && row->grew_ns <= span->begin_ns;
+}
+
 static Span name_at(const DeadList *list, size_t at, size_t n) {
         return (Span){ n > 0 ? list->keys.bytes + at : "", n };
 }
@@ -267,7 +297,7 @@ bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row) {
         if (end == SIDE_AFTER)
                 return is_own || last_growth(span, &key) > span->begin_ns;
         at = find(span->after, &key);
-        if (at != INDEX_NONE && is_own && span->after->rows[at].born_ns == row->born_boottime_ns)
+        if (is_own && has_born(span->after, at, row->born_boottime_ns))
                 return true;
         is_idle = last_growth(span, &key) <= span->begin_ns;
         if (is_idle || (at != INDEX_NONE && !is_own))
@@ -275,8 +305,8 @@ bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row) {
         target = find_target(span, &key, row->exits);
         if (!target)
                 return true;
-        if (!target->has_owner && target->grew_ns <= span->begin_ns)
-                return false; /* of rows of no one owner none has grown */
+        if (is_idle_of_many(span, target))
+                return false;
         target->n_taken += row->exits;
         span->n_lost++;
         call(&row->sample, span->after, target);
@@ -299,7 +329,7 @@ void dead_span_place_gone(DeadSpan *span, ThreadSample *gone) {
             (gone->has_kthread && gone->kthread) || find(span->after, &key) != INDEX_NONE)
                 return;
         target = find_target(span, &key, 1);
-        if (!target)
+        if (!target || is_idle_of_many(span, target))
                 return;
         target->n_taken++;
         span->n_lost++;

@@ -49,6 +49,12 @@ static const struct {
         { { 5, DEAD_OWN, "job-17", 3, 50, 60 },
           { { 5, DEAD_OWN, "job-17", 9, 50, 120 }, { 5, DEAD_NAMELESS, NAMELESS, 9, 1, LATE_NS } },
           "job-17" },
+        /* It is there beside one of another cgroup that has the path, whichever comes first. */
+        { { 5, DEAD_OWN, "job-17", 3, 50, 60 },
+          { { 5, DEAD_OWN, "job-17", 2, 70, 80 },
+            { 5, DEAD_OWN, "job-17", 3, 50, 60 },
+            { 5, DEAD_OWN, "job-17", 1, 105, 105 } },
+          "job-17" },
         /* It was put together with others, to which nothing was added since. */
         { { 5, DEAD_OWN, "job-17", 3, 50, 60 },
           { { 5, DEAD_NAMELESS, NAMELESS, 9, 1, EARLY_NS },
@@ -164,6 +170,25 @@ START_TEST(a_thread_is_found_where_its_row_went) {
 }
 END_TEST
 
+/* Those in a row of many owners, to which nothing was added, had ended before. */
+START_TEST(a_thread_is_in_no_row_that_did_not_grow) {
+        const Row later[MAX_ROWS] = { { 6, DEAD_NAMELESS, NAMELESS, 9, 1, LATE_NS },
+                                      { -1, DEAD_OVERFLOW, OVERFLOW, 9, 1, EARLY_NS } };
+        _cleanup_(dead_list_done) DeadList before = { .n = 0 }, after = { .n = 0 };
+        DeadSpan span = {
+                .before = &before, .after = &after, .is_known = true, .begin_ns = BEGIN_NS
+        };
+        ThreadSample gone = { .has_owner = true, .uid = 5, .cgroup = SPAN_LITERAL("/a") };
+
+        fill(&after, later, &span.grew_ns);
+        ck_assert_int_eq(dead_span_begin(&span), 0);
+        gone.pcomm = gone.comm = SPAN_LITERAL("gone");
+        dead_span_place_gone(&span, &gone);
+        ck_assert(span_is(gone.pcomm, "gone"));
+        ck_assert_uint_eq(span.n_lost, 0);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("dead-list");
         TCase *tcase = tcase_create("places");
@@ -171,6 +196,7 @@ int main(void) {
         tcase_add_loop_test(tcase, a_row_is_found_where_it_went, 0, ELEMENTSOF(places));
         tcase_add_test(tcase, idle_rows_do_not_count);
         tcase_add_test(tcase, a_thread_is_found_where_its_row_went);
+        tcase_add_test(tcase, a_thread_is_in_no_row_that_did_not_grow);
         suite_add_tcase(suite, tcase);
         return check_main(suite);
 }

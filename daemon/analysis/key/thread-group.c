@@ -131,6 +131,8 @@ static bool starts_with(Span name, Span prefix) {
 static Span name_at_end(Span name) {
         const Span worker = SPAN_LITERAL("kworker/"), rescuer = SPAN_LITERAL("kworker/R-");
 
+        if (starts_with(name, SPAN_LITERAL("[ended"))) /* many that have lost theirs */
+                return name;
         if (starts_with(name, worker) && !starts_with(name, rescuer))
                 for (size_t i = worker.n; i < name.n; i++)
                         if (name.bytes[i] == '-' || name.bytes[i] == '+')

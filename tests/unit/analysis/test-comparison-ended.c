@@ -62,7 +62,7 @@ typedef struct Scene {
 
 static void note_kernel(ThreadSample *sample, const char *name) {
         sample->has_kthread = true;
-        sample->kthread = strncmp(name, "kworker/", strlen("kworker/")) == 0;
+        sample->kthread = strstr(name, "kworker") != NULL;
 }
 
 static ThreadSample sample_of(const Life *life, size_t i, uint64_t run) {
@@ -300,6 +300,7 @@ START_TEST(workers_of_the_kernel_end_under_their_short_names) {
                 { "kworker/2:0", SIDE_AFTER, 1, S(12), S(901), 0, 0, false },
                 { "kworker/u8:3", SIDE_AFTER, 1, S(12), S(52), 0, 0, false },
                 { "kworker/R-kvfre", SIDE_AFTER, 1, S(12), S(6), 0, 0, false },
+                { "[ended, kworkers folded]", SIDE_AFTER, 1, S(5), S(4), 1, 0, false },
         };
         const Scene scene = SCENE(lives, dead);
         Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
@@ -308,7 +309,8 @@ START_TEST(workers_of_the_kernel_end_under_their_short_names) {
                 ck_assert_str_eq(metric_at(&compared, dead[i].name, "run_time_ns", "work"),
                                  i == 0   ? "1000000000"
                                  : i == 1 ? "2000000000"
-                                          : "3000000000");
+                                 : i == 2 ? "3000000000"
+                                          : "4000000000");
         compared_done(&compared);
 }
 END_TEST

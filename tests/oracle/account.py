@@ -193,7 +193,7 @@ FIGURES = {"runningNs": ["run_time_ns"], "waitingNs": ["wait_time_ns"],
            "readBytes": ["read_bytes"], "writeBytes": ["write_bytes"], "majorFaults": ["majflt"]}
 
 
-def cuts(window):
+def cuts(window, host):
     """The figures that are less than the work of the group."""
     if not window.excess:
         return []
@@ -205,6 +205,10 @@ def cuts(window):
             continue
         if figure == "blockedNs" and of == ["block_sum"]:
             of = ["block_sum", "iowait_sum"]
+        # Shown is what system calls were handed, where that is less than what cannot be.
+        written = written_at_most(window.cut_work, host) if figure == "writeBytes" else None
+        if written is not None and written < window.cut_work["write_bytes"]:
+            of = [*of, "wchar"]
         if any(name in window.excess for name in of):
             found.append(figure)
     return found

@@ -297,7 +297,7 @@ def account_between(window, pair, is_of_kernel):
     memory = memory_between(window)
     told = account(time, work, host, len(window.sides[1])) | memory | {
         "born": len(window.born), "ended": len(window.ended), "peakRssBytes": risen(window),
-        "bornAndEnded": window.dead.fleeting if window.dead else None, "cut": cuts(window),
+        "bornAndEnded": window.dead.fleeting if window.dead else None, "cut": cuts(window, host),
         "leftOut": window.dead.left_out("run_time_ns") + window.dead.elsewhere if window.dead else None}
     return told, shares(time, work, host, is_of_kernel, grown(memory))
 

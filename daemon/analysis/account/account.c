@@ -156,11 +156,13 @@ static bool writes_are_plausible(Amount written, const HostUse *host) {
  * maps files hands nothing to them.
  */
 static Amount writes_at_most(Account *account, const AccountBasis *basis) {
+        bool is_cut = account->is_cut[ACCOUNT_WRITE];
         Amount handed = sum_of(account, basis, METRIC_wchar, ACCOUNT_WRITE);
 
-        if (!handed.known || handed.n == 0)
-                return account->write_bytes;
-        return amount_of(MIN_OF(handed.n, account->write_bytes.n));
+        if (handed.known && handed.n > 0 && handed.n < account->write_bytes.n)
+                return handed;
+        account->is_cut[ACCOUNT_WRITE] = is_cut;
+        return account->write_bytes;
 }
 
 /* memory */

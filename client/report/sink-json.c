@@ -56,7 +56,8 @@ static const Members all_members[_REPORT_KIND_MAX] = {
         },
         [REPORT_INTERVALS] = {
                 .first = { "kind", "matchedGroups", "a", "b", "sameBoot", "hostChanges",
-                           "changes", "swapped", "coverage", "host", "limited", "but" },
+                           "changes", "swapped", "coverage", "host", "limited", "but",
+                           "waits" },
                 .last_list = GROUP_LIST_ONLY_AFTER,
                 .counts = { "hiddenRows", "hiddenGroups", "hiddenOnlyA", "hiddenOnlyB",
                             "hiddenSections", "rowsAboveThreshold", "pairings",

@@ -9,6 +9,7 @@ from judge import TOTALS, Bound
 from lives import SEPARATOR, WAITS, Window, follow, states, windows
 from reduce import derive, difference, differs, percent, reduce
 from registry import DERIVED, METRICS, REASONS
+from shift import shifts
 
 NS = 10**9
 
@@ -218,9 +219,17 @@ def intervals(first, second, axis):
             **{member: {name: told(follow(*pair), *pair) for name, pair in zip("ab", pairs)}
                for member, told in (("coverage", coverage), ("host", host_of), ("but", contradictions))},
             "limited": {name: limited(*pair) for name, pair in zip("ab", pairs)},
+            "waits": shifts(both_accounts(pairs, shown, both)),
             "groups": {key: intervals_group([side[key] for side in shown], pairs) for key in both},
             "onlyA": dict.fromkeys(shown[0].keys() - both, {}),
             "onlyB": dict.fromkeys(shown[1].keys() - both, {})}
+
+
+def both_accounts(pairs, shown, both):
+    """{key: its account in each interval, and how long that was}, of the groups of programs that are in @both."""
+    keys = [key for key in both if not of_kernel([], *(side[key] for side in shown))]
+    return {key: [(account_between(side[key], pair, False)[0], pair[1].start_ns - pair[0].start_ns)
+                  for side, pair in zip(shown, pairs)] for key in keys}
 
 
 def intervals_side(pair):

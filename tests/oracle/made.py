@@ -42,6 +42,7 @@ TIME_SHARES = {"run_time_ns": 0.3, "wait_time_ns": 0.2, "cpu_delay_total_ns": 0.
                "iowait_sum": 0.15, "blkio_delay_total_ns": 0.15, "voluntary_sleep_ns": 0.2, "wait_sum": 0.2,
                "storage_wait_ns": 0.1, "uninterruptible_ns": 0.1,
                **{name: 0.02 for name in REASONS if name.endswith("_wait_ns")}}
+MOST_SHARE = 0.25  # of what it waits for most at the time
 PEAK_OF = {"wait_max": "wait_sum", "sleep_max": "voluntary_sleep_ns", "block_max": "block_sum", "exec_max": "run_time_ns",
            "slice_max": "run_time_ns", "off_cpu_max_ns": "sleep_wait_ns", "off_cpu_min_ns": "sleep_wait_ns"}
 
@@ -81,13 +82,14 @@ class Worker:
         for name in ("rss_anon_bytes", "rss_file_bytes", "rss_shmem_bytes", "swap_bytes"):
             self.values[name] = rng.randrange(1 << 15) * 4096
         self.values["nr_threads"] = rng.randrange(1, 9)
+        self.most = rng.choice([name for name in REASONS if name.endswith("_wait_ns")])
         self.values["other_wait_call"] = rng.choice([None, 35, 202, 4294967295])
 
     def advance(self, time_ns):
         """Works for so long."""
         rng, grown = self.rng, {}
         for name in COUNTERS:
-            share = TIME_SHARES.get(name, 0.1)
+            share = MOST_SHARE if name == self.most else TIME_SHARES.get(name, 0.1)
             if METRICS[name].rule == "SumNs":
                 grown[name] = int(time_ns * share * self.pace * rng.random())
             elif METRICS[name].rule == "SumTicks":

@@ -21,7 +21,7 @@ import made
 from compare import by_key, differences
 from document import Snapshot
 from harness import BUILD, Daemon, call, expect, expect_equal, main, private_host, temporary, test
-from lives import follow
+from lives import follow, share_reasons
 
 SEED = int(os.environ.get("CTPROF_SEED", "1"))
 HOSTS = (int(os.environ.get("CTPROF_PAIRS", "50")) + 1) // 2  # each has two pairs
@@ -45,7 +45,7 @@ class Bench:
     def __init__(self, directory):
         self.directory = directory
         self.daemon = Daemon(directory)
-        self.n_compared = self.n_cut = self.n_moved = self.n_lost = 0
+        self.n_compared = self.n_cut = self.n_moved = self.n_lost = self.n_begun = self.n_shifted = 0
         self.differences = []
 
     def __enter__(self):
@@ -61,6 +61,12 @@ class Bench:
         expect_equal(self.daemon("import", path, "--quiet").status, 0, "import", name)
         return Snapshot(path)
 
+    def note(self, pair):
+        """What a pair of snapshots is an example of."""
+        self.n_moved += sum(life.after is None and life.before.life in pair[1].moved for life in follow(*pair))
+        self.n_lost += sum(pair[1].lost_since.values())
+        self.n_begun += pair[1].head.get("reasonsId") is not None and not share_reasons(*pair)
+
     def check(self, wanted, axis, *words):
         """Notes how the answer to a command differs from @wanted."""
         words = [*words, "--group-by", axis, *AXES[axis], *VIEW]
@@ -68,6 +74,7 @@ class Bench:
             words.append("--no-pairing")
         got = by_key(self.daemon(*words, "--json").json())
         self.n_compared += 1
+        self.n_shifted += len(wanted.get("waits") or ())
         self.differences += [f"{' '.join(words)}: {text}" for text in unlike(wanted, got)]
 
     def check_overview(self, wanted, axis, method, **subjects):
@@ -91,7 +98,8 @@ class Bench:
 
     def report(self):
         print(f"# seed {SEED}: {self.n_compared} answers, {len(self.differences)} differences, {self.n_moved} threads of other "
-              f"names in the end, {self.n_lost} rows that lost theirs, {self.n_cut} accounts cut", flush=True)
+              f"names in the end, {self.n_lost} rows that lost theirs, {self.n_cut} accounts cut, {self.n_begun} pairs in which reasons "
+              f"began to be counted, {self.n_shifted} waits that moved", flush=True)
         expect(not self.differences, f"{len(self.differences)} differences",
                *(f"\n{text}" for text in self.differences[:SHOWN]))
 
@@ -125,8 +133,7 @@ def make_pairs(bench, number):
         elif host.rng.random() < 0.3:
             host.change_sources()
         pairs.append((before, bench.add(host.capture(), f"h{number}-{pair}b")))
-        bench.n_moved += sum(life.after is None and life.before.life in pairs[-1][1].moved for life in follow(*pairs[-1]))
-        bench.n_lost += sum(pairs[-1][1].lost_since.values())
+        bench.note(pairs[-1])
         host.live(host.rng.randrange(1, 100) * made.SECOND_NS)
     return pairs
 
@@ -160,6 +167,8 @@ def intervals_agree():
                 bench.check(answer.intervals(first, second, axis), axis, "compare", range_of(first), range_of(second))
             others = pairs
         bench.report()
+        expect(bench.n_begun or HOSTS < 20, "every epoch of reasons spans its pair")
+        expect(bench.n_shifted or HOSTS < 20, "no wait moved")
 
 
 @test

@@ -86,6 +86,7 @@ SetGroup *set_group_free(SetGroup *group, const SetRowList *list) {
                 set_samples_done(&group->rows[slot].samples);
         set_samples_done(&group->threads);
         set_samples_done(&group->alive);
+        set_samples_done(&group->grown);
         free(group->rows);
         free(group);
         return NULL;
@@ -118,9 +119,11 @@ int set_group_fold(SetGroup *group, const SetCapture *capture, const ThreadSampl
 int set_group_fold_gone(SetGroup *group, const SetCapture *capture, const ThreadSample *gone) {
         int r = group->dead ? 0 : group_dead_new(&group->dead);
 
-        if (r == 0)
-                group_dead_add_gone(group->dead, &capture->period, gone);
-        return r;
+        if (r != 0)
+                return r;
+        group_dead_add_gone(group->dead, &capture->period, gone);
+        life_tally_add(&group->tally, &capture->period, gone, NULL);
+        return 0;
 }
 
 int set_group_fold_dead(SetGroup *group, Side end, const DeadRow *row) {
@@ -162,6 +165,24 @@ static int take_alive(SetGroup *group, const SetCapture *capture, size_t n_captu
                                        (double) capture->elapsed_ns);
 }
 
+/*
+ * As an interval has it (account.h). Without a ledger, memory that is gone with threads that ended
+ * is not taken off.
+ */
+static int take_grown(SetGroup *group, const SetCapture *capture, size_t n_captures, size_t index) {
+        Amount rss = life_tally_rss_growth(&group->tally), heap = { .known = false };
+
+        if (!capture->period.known || capture->elapsed_ns == 0 || !capture->has_ledger)
+                return 0;
+        if (!group->dead || group_dead_n_fleeting(group->dead) == 0)
+                heap = life_tally_heap_growth(&group->tally);
+        if (!rss.known && !heap.known)
+                return 0;
+        return set_samples_put(&group->grown, n_captures, index,
+                               (double) MAX_OF(rss.n, heap.n) * (double) NSEC_PER_SEC /
+                                       (double) capture->elapsed_ns);
+}
+
 int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *capture,
                    size_t n_captures, size_t index) {
         SetSight sight = {
@@ -186,6 +207,8 @@ int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *ca
         r = set_samples_put(&group->threads, n_captures, index, (double) group->window->n_threads);
         if (r == 0)
                 r = take_alive(group, capture, n_captures, index);
+        if (r == 0)
+                r = take_grown(group, capture, n_captures, index);
         for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
                 r = set_row_take(&group->rows[slot], list->indexes[slot], &sight);
         forget_capture(group);
@@ -205,6 +228,8 @@ int set_group_take_nothing(SetGroup *group, const SetRowList *list, uint64_t sid
                 r = set_samples_put(&group->threads, n_captures, capture, 0);
                 if (r == 0)
                         r = set_samples_put(&group->alive, n_captures, capture, 0);
+                if (r == 0)
+                        r = set_samples_put(&group->grown, n_captures, capture, 0);
                 for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
                         r = set_row_take_nothing(&group->rows[slot], list->indexes[slot],
                                                  n_captures, capture);

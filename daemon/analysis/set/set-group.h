@@ -64,6 +64,7 @@ typedef struct SetGroup {
         SetRow *rows;       /* owned; one per slot */
         SetSamples threads; /* the number of threads */
         SetSamples alive;   /* how long its threads were alive in a second, in ns */
+        SetSamples grown;   /* bytes a second that its memory, or its live heap, grew */
         /* Captures in whose windows the group had threads that ended, though none by its names. */
         uint64_t renamed;
         /* Some thread is in two captures, of the same set or of both. */

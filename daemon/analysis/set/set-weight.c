@@ -79,6 +79,7 @@ void set_rates_find(const SetFamily *family, const SetGroup *group, unsigned sid
                         .waiting_ns = rate_of(family, group, side, METRIC_wait_time_ns),
                         .read_bytes = rate_of(family, group, side, METRIC_read_bytes),
                         .write_bytes = rate_of(family, group, side, METRIC_write_bytes),
+                        .rss_growth_bytes = median_of(family, &group->grown, side),
                 },
         };
         ret->second.reasons_ns[WAIT_REASON_lock] =
@@ -117,6 +118,7 @@ static void write_rates(JsonWriter *writer, const char *key, const SetRates *rat
         amount_write_json(writer, "lockNs", rates->second.reasons_ns[WAIT_REASON_lock]);
         amount_write_json(writer, "readBytes", rates->second.read_bytes);
         amount_write_json(writer, "writeBytes", rates->second.write_bytes);
+        amount_write_json(writer, "memoryGrowthBytes", rates->second.rss_growth_bytes);
         json_write_end(writer);
 }
 

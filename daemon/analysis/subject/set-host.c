@@ -42,6 +42,7 @@ int set_host_find(SetSubjects *subjects, unsigned side, HostUse *ret, Subject **
         }
         *ret = (HostUse){
                 .n_cpus = use.n_cpus, /* of the last capture */
+                .memory_bytes = use.memory_bytes,
                 .disk_read_bytes = median_of(&read),
                 .disk_written_bytes = median_of(&written),
         };

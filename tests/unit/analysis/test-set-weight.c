@@ -168,6 +168,48 @@ START_TEST(rates_and_weight_are_told) {
 }
 END_TEST
 
+/* One process keeps two MiB a second; of the other there is another one at each capture. */
+START_TEST(what_memory_grew_has_a_share) {
+        View view = view_by("weight", "minflt");
+        const char *const names[] = { "keeps", "turns" };
+        json_object *group;
+        SetRun run;
+
+        for (unsigned i = 0; i < N_SHOTS; i++) {
+                unsigned grown = i < N_SIDE ? 0 : i - N_SIDE + 1;
+                uint64_t bytes = (100 + 2 * WINDOW_S * (uint64_t) grown) * (uint64_t) MIB;
+                ThreadSample *turn = put_thread(i, names[1], 10 + (pid_t) i);
+
+                thread_sample_put(put_thread(i, names[0], 1), METRIC_rss_anon_bytes, bytes);
+                thread_sample_put(turn, METRIC_rss_anon_bytes, 500 * (uint64_t) MIB);
+                shots[i].has_ledger = true;
+        }
+        for (unsigned side = 0; side < SIDES; side++) {
+                set_run_hosts[side].n_cpus = amount_of(2);
+                set_run_hosts[side].memory_bytes = amount_of(60 * 1000 * (uint64_t) MIB);
+        }
+        run = set_run_of(&view, 0.05, shots, N_SHOTS, no_sources);
+        check_keys(&run, "keeps turns");
+        /* of the 10 MiB that are a hundredth of the memory a minute, in a second */
+        group = set_run_group(&run, names[0]);
+        ck_assert_double_eq_tol(atof(json_at(group, "weight", END)), 0.2, 1e-6);
+        ck_assert_str_eq(json_at(group, "rates", "before", "memoryGrowthBytes", END), "0");
+        ck_assert_str_eq(json_at(group, "rates", "after", "memoryGrowthBytes", END), "2097152");
+        /* What came is what went. */
+        group = set_run_group(&run, names[1]);
+        ck_assert_str_eq(json_at(group, "rates", "after", "memoryGrowthBytes", END), "0");
+        set_run_done(&run);
+
+        /* Nobody says what went. */
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                shots[i].has_ledger = false;
+        run = set_run_of(&view, 0.05, shots, N_SHOTS, no_sources);
+        group = set_run_group(&run, names[0]);
+        ck_assert_str_eq(json_at(group, "rates", "after", "memoryGrowthBytes", END), "null");
+        set_run_done(&run);
+}
+END_TEST
+
 START_TEST(a_host_of_unknown_size_has_no_weights) {
         View view = view_by("weight", "minflt");
         SetRun run;
@@ -250,6 +292,7 @@ int main(void) {
         tcase_add_test(engine, what_is_significant_or_new_comes_first_and_by_weight);
         tcase_add_test(engine, what_is_not_tested_is_shown_though_rows_are_hidden);
         tcase_add_test(engine, rates_and_weight_are_told);
+        tcase_add_test(engine, what_memory_grew_has_a_share);
         tcase_add_test(engine, a_host_of_unknown_size_has_no_weights);
         tcase_add_test(engine, waiting_for_storage_is_cut_to_what_is_left);
         tcase_add_test(engine, what_ended_had_time_to_wait_for_storage);

@@ -635,9 +635,8 @@ bool account_row_tells(json_object *row, AccountColumn column, const AccountStyl
 static double moved_of(json_object *row, AccountColumn column, const AccountStyle *style) {
         double first = seconds_of(row, 0, column, style);
 
-        return account_kind_n_sides(style->kind) == 1
-                       ? first
-                       : fabs(seconds_of(row, 1, column, style) - first);
+        return account_kind_n_sides(style->kind) == 1 ? first
+                                                      : seconds_of(row, 1, column, style) - first;
 }
 
 /* By how much the resident size grew, on the side where it did most. */
@@ -655,35 +654,30 @@ static double grown_of(json_object *row, const AccountStyle *style) {
         return most;
 }
 
-AccountColumn account_row_heaviest(json_object *row, const AccountStyle *style) {
+/* What weighs if it is no time: the largest share is the weight. */
+static AccountColumn heaviest_of_bytes(json_object *row, const AccountStyle *style) {
+        double read = fabs(moved_of(row, ACCOUNT_COLUMN_READ, style));
+        double written = fabs(moved_of(row, ACCOUNT_COLUMN_WRITE, style));
+
+        if (grown_of(row, style) > read + written)
+                return ACCOUNT_COLUMN_RSS;
+        return written > read ? ACCOUNT_COLUMN_WRITE : ACCOUNT_COLUMN_READ;
+}
+
+bool account_row_weighs(json_object *row, AccountColumn column, const AccountStyle *style) {
         static const AccountColumn times[] = { ACCOUNT_COLUMN_CPU, ACCOUNT_COLUMN_WAIT,
                                                ACCOUNT_COLUMN_STORAGE, ACCOUNT_COLUMN_LOCK,
                                                ACCOUNT_COLUMN_BLOCKED };
-        double weight = fabs(json_object_get_double(cell_member(row, "weight"))), all = 0, most = 0;
-        AccountColumn heaviest = ACCOUNT_COLUMN_GROUP;
+        double weight = fabs(json_object_get_double(cell_member(row, "weight"))), all = 0;
 
         if (!has_rates(style->kind) || weight < LEAST_WEIGHT || style->cpus <= 0)
-                return ACCOUNT_COLUMN_GROUP;
+                return false;
         for (size_t i = 0; i < ELEMENTSOF(times); i++) {
-                double moved = moved_of(row, times[i], style) / style->cpus;
-
-                all += moved;
-                if (moved > most) {
-                        most = moved;
-                        heaviest = times[i];
-                }
+                if (times[i] == column)
+                        return fabs(moved_of(row, column, style)) / style->cpus >= weight / 2;
+                all += moved_of(row, times[i], style) / style->cpus;
         }
-        /* The largest share is the weight: if it is none of time, it is of storage or memory. */
-        if (all < weight * 0.99 &&
-            grown_of(row, style) > moved_of(row, ACCOUNT_COLUMN_READ, style) +
-                                           moved_of(row, ACCOUNT_COLUMN_WRITE, style))
-                return ACCOUNT_COLUMN_RSS;
-        if (all < weight * 0.99)
-                return moved_of(row, ACCOUNT_COLUMN_WRITE, style) >
-                                       moved_of(row, ACCOUNT_COLUMN_READ, style)
-                               ? ACCOUNT_COLUMN_WRITE
-                               : ACCOUNT_COLUMN_READ;
-        return most >= weight / 2 ? heaviest : ACCOUNT_COLUMN_GROUP;
+        return fabs(all) < weight * 0.99 && column == heaviest_of_bytes(row, style);
 }
 
 /* the bar */

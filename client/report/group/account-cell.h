@@ -85,8 +85,11 @@ size_t account_kind_n_sides(ReportKind kind);
 bool account_row_is_idle(json_object *row, json_object *changes, const AccountStyle *style);
 /* Whether a column that only stands where it has something to say has that in this row. */
 bool account_row_tells(json_object *row, AccountColumn column, const AccountStyle *style);
-/* The column that has most of the weight of the group; that of groups: none, or it is little. */
-AccountColumn account_row_heaviest(json_object *row, const AccountStyle *style);
+/*
+ * Whether at least half of the weight of the group is in the column: that much time moved there, or
+ * its storage or its memory is what weighs. Of one that weighs little: no.
+ */
+bool account_row_weighs(json_object *row, AccountColumn column, const AccountStyle *style);
 TableColumn account_column(AccountColumn column, ReportKind kind);
 /*
  * Appends a cell, whose column is not the group, of an OverviewRow; adds to @signs. An account may

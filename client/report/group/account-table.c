@@ -31,7 +31,7 @@ struct AccountTable {
         uint64_t n_rows, n_idle, max_rows;
         double most_read, most_written;  /* of a row on a side, in bytes */
         bool moved[_ACCOUNT_COLUMN_MAX]; /* by place: some cell says that something did */
-        bool heavy[_ACCOUNT_COLUMN_MAX]; /* by id: most of the weight of a group is there */
+        bool heavy[_ACCOUNT_COLUMN_MAX]; /* by id: half of the weight of a group is there */
         AccountSigns signs;              /* those that were printed */
 };
 
@@ -158,7 +158,7 @@ static unsigned own_rank(const AccountTable *table, AccountColumn id) {
 }
 
 /*
- * A column that has most of the weight of a group makes room after all those in which nothing
+ * A column that has half of the weight of a group makes room after all those in which nothing
  * moved; else each has its place. The table looks when it prints.
  */
 static void rank_columns(AccountTable *table) {
@@ -187,10 +187,12 @@ static bool cell_moves(const AccountTable *table, Span cell) {
 }
 
 static void note_row(AccountTable *table, json_object *row) {
-        for (size_t i = 0; i < table->n_columns; i++)
+        for (size_t i = 0; i < table->n_columns; i++) {
                 if (account_row_tells(row, table->ids[i], &table->style))
                         table->columns[i].absent = false;
-        table->heavy[account_row_heaviest(row, &table->style)] = true;
+                if (account_row_weighs(row, table->ids[i], &table->style))
+                        table->heavy[table->ids[i]] = true;
+        }
         note_most(&table->most_read, row, "readBytes");
         note_most(&table->most_written, row, "writeBytes");
         rank_columns(table);

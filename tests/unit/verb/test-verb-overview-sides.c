@@ -527,6 +527,41 @@ START_TEST(columns_make_room_in_their_order) {
 }
 END_TEST
 
+// clang-format off
+#define ONE_GROUP(first, second)                                                                   \
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", "10000000000") \
+                ",\"b\":" SIDE("c", "d", "20000000000") ",\"sameBoot\":true,"                   \
+                "\"hostChanges\":[],\"coverage\":{\"a\":null,\"b\":null},"                     \
+                "\"host\":{\"a\":null,\"b\":" HOST "},"                                        \
+                "\"limited\":{\"a\":[],\"b\":[]}},\"continues\":true}\0"                      \
+                OVERVIEW(ROW("app", "", first "," second)) LAST)
+#define WORKED(running, waiting, storage, switches, read)                                          \
+        THREADS("8", "0", "0") TIMES(running, waiting, storage, "true")                            \
+        WORK_DONE(switches, read, "0", "true")
+/* 1.2 → 0.6 CPUs, and 0.55 that it waits, are half of its weight each; storage did not move. */
+static const Exchange halves[] = { {
+        ONE_GROUP(WORKED("12000000000", "0", "1000000000", "20", "0"),
+                  WORKED("12000000000", "11000000000", "2000000000", "40", "0")),
+} };
+/* It reads instead of running, so that its share of the time is what it was: storage weighs. */
+static const Exchange readers[] = { {
+        ONE_GROUP(WORKED("8000000000", "1000000000", "0", "20", "0"),
+                  WORKED("6000000000", "2000000000", "10000000000", "40", "800000000")),
+} };
+// clang-format on
+
+START_TEST(columns_with_half_of_a_weight_outlast_those_in_which_nothing_moved) {
+        begin(halves, 1);
+        CTL_RUN_TERMINAL(&ctl, 33, "compare", "a", "b");
+        ck_assert_msg(strstr(ctl.out, "GROUP THREADS       CPU   WAIT\r\n"), "%s", ctl.out);
+        end();
+        begin(readers, 1);
+        CTL_RUN_TERMINAL(&ctl, 40, "compare", "a", "b");
+        ck_assert_msg(strstr(ctl.out, "GROUP THREADS       CPU     IO  READ/S\r\n"), "%s", ctl.out);
+        end();
+}
+END_TEST
+
 START_TEST(lives_have_durations) {
         begin(totals, 1);
         CTL_RUN(&ctl, "compare", "a", "b");
@@ -686,6 +721,7 @@ int main(void) {
         tcase_add_test(kinds, levels_of_two_intervals_are_those_of_their_ends);
         tcase_add_test(kinds, what_is_waited_for_is_told);
         tcase_add_test(kinds, columns_make_room_in_their_order);
+        tcase_add_test(kinds, columns_with_half_of_a_weight_outlast_those_in_which_nothing_moved);
         tcase_add_test(kinds, lives_have_durations);
         suite_add_tcase(suite, kinds);
         return check_main(suite);

@@ -3,8 +3,8 @@
 
     accounts.py ROUNDS
 
-A context switch, with a daemon that keeps no account, with one that has loaded its programs, and with one that counts
-waits by reason, in turn; an exit with the last two; and captures of many threads with reasons and without. An exit, with
+A context switch, with a daemon that keeps no account, with one that has loaded its programs, with one that counts waits
+by reason, and with one whose time for that is over, in turn; an exit with the last but one and its like that does not; and captures of many threads with reasons and without. An exit, with
 an empty ledger, with one whose table is full, and beside a storm of new names, which is measured without a ledger, too.
 What a storm of exits loses while captures follow each other; what a daemon does while nobody asks it anything; and the
 memory of the kernel's tables.
@@ -22,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
 
 # pylint: disable=wrong-import-position
 import ledgers
-from harness import BUILD, Daemon, Idle, Skip, temporary
+from harness import BUILD, Daemon, Idle, Skip, temporary, wait_until
 
 CHURN = BUILD / "tests" / "bench" / "churn"
 SWITCHES = 200_000
@@ -38,14 +38,17 @@ IDLE_THREADS = 10_000
 
 
 @contextlib.contextmanager
-def daemon(waits, exits, reasons="no"):
-    """One that has loaded what these settings say, and the directory that it lives in."""
+def daemon(waits, exits, reasons="no", is_over=False):
+    """One that has loaded what these settings say, and the directory that it lives in. @is_over: it has counted reasons."""
     with temporary() as directory:
         settings = directory / "ctprofd.conf"
-        settings.write_text(f"[Capture]\nWaitAccounting={waits}\nExitAccounting={exits}\n", encoding="ascii")
+        settings.write_text(f"[Capture]\nWaitAccounting={waits}\nExitAccounting={exits}\nWaitReasons={'1s' if is_over else '1h'}\n",
+                            encoding="ascii")
         with Daemon(directory, options=("--config", str(settings))) as ctl:
             if ctl("capture", "--backend", "bpf", f"--reasons={reasons}", "--tag", "a").status != 0:
                 raise Skip("no programs can be loaded here")
+            if is_over:
+                wait_until(lambda: not ctl("status", "--json").json()["reasons"]["counted"], what="the end of the time")
             yield ctl, directory
 
 
@@ -68,6 +71,7 @@ OFF = {"waits": "off", "exits": "off"}
 WAITS = {"waits": "auto", "exits": "off"}
 BOTH = {"waits": "auto", "exits": "auto"}
 REASONS = {"reasons": "yes"}
+AFTER = {**REASONS, "is_over": True}
 
 
 def in_turn(title, kept, rounds, *arguments):
@@ -87,7 +91,8 @@ def in_turn(title, kept, rounds, *arguments):
 def bench_events(rounds):
     print(f"accounts of waits, reasons and exits, CPU ns a switch or a life on one CPU, medians of {rounds} rounds")
     print(f"  {'':<42}{'ns':>10}{'more':>8}{'ratio':>8}{'of min':>8}")
-    in_turn("switch, pipes", {"none": OFF, "waits": WAITS, "reasons": WAITS | REASONS}, rounds, "switches", SWITCHES)
+    in_turn("switch, pipes", {"none": OFF, "waits": WAITS, "reasons": WAITS | REASONS, "after reasons": WAITS | AFTER}, rounds,
+            "switches", SWITCHES)
     in_turn("exit of a thread", {"both accounts": BOTH, "reasons": BOTH | REASONS}, rounds, "threads", THREADS)
     in_turn("exit of a process, vfork", {"both accounts": BOTH, "reasons": BOTH | REASONS}, rounds, "processes", PROCESSES)
 

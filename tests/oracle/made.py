@@ -348,7 +348,7 @@ class Host:
         if rng.random() < 0.1:
             self.ledger = Ledger(rng, self.boottime_ns)
             self.waits_since_ns = self.boottime_ns
-        if rng.random() < 0.15:
+        if rng.random() < 0.3:
             self._switch_reasons()
         for worker in rng.sample(list(self.workers.values()), rng.randrange(4)):
             self._rename(worker)

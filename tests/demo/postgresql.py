@@ -10,12 +10,13 @@ import subprocess
 import time
 
 from investigation import SETTLE_S, ask, became_slower, directory_on_disk, interval, started
-from harness import Daemon, expect, main, sysctl, test, wait_until
+from harness import Daemon, Skip, expect, main, sysctl, test, wait_until
 from programs import Programs
 
 PACKAGES = {"initdb": "postgresql", "postgres": "postgresql", "pgbench": "postgresql", "psql": "postgresql"}
 SETTINGS = {"listen_addresses": "", "shared_buffers": "64MB", "jit": "off", "autovacuum": "off",
             "synchronous_commit": "off"}
+LEAST_SHARE = 0.08  # of the time, a little more than what the first screen leaves out
 DURATION_S = 60  # of a load that is ended before
 
 
@@ -73,11 +74,12 @@ class Server:
 class Load:
     """pgbench, and what it says that it has done."""
 
-    def __init__(self, server):
+    def __init__(self, server, clients):
         self.log = server.directory / "pgbench"
         server.run("pgbench", "--initialize", "--quiet", "--scale=5")
-        self.running = started(*server.command("pgbench", "--client=8", "--jobs=2", f"--time={DURATION_S}",
-                                               "--progress=1", "--no-vacuum"), log=self.log, **server.options)
+        self.running = started(*server.command("pgbench", f"--client={clients}", f"--jobs={min(2, clients)}",
+                                               f"--time={DURATION_S}", "--progress=1", "--no-vacuum"),
+                               log=self.log, **server.options)
 
     def __enter__(self):
         self.process = self.running.__enter__()
@@ -99,9 +101,9 @@ def written_bytes():
     return sum(int(words[6]) * 512 for words in disks)
 
 
-@test
-def commits_wait_for_the_disk():
-    """with synchronous_commit on, the first screen says that PostgreSQL waits for storage"""
+def investigate(clients):
+    """What is seen when commits begin to wait for the disk, the bytes a second that all disks write then, and the share
+    of the time that the server waits in syncs, None where nobody counts that."""
     with directory_on_disk() as directory, contextlib.ExitStack() as stack:
         programs = Programs(directory, PACKAGES)
         # Only tasks that start afterwards are accounted for.
@@ -109,7 +111,7 @@ def commits_wait_for_the_disk():
         daemon = stack.enter_context(Daemon(directory))
         server = Server(directory, programs)
         stack.enter_context(server.serving())
-        load = stack.enter_context(Load(server))
+        load = stack.enter_context(Load(server, clients))
         time.sleep(SETTLE_S)
         fast = interval(daemon, "a", "b", load.transactions)
         server.set("synchronous_commit", "on")
@@ -118,7 +120,16 @@ def commits_wait_for_the_disk():
         slow = interval(daemon, "c", "d", load.transactions)
         written = (written_bytes() - disks) / (time.monotonic() - begin)
         became_slower("transactions", fast, slow)
-        screens = ask(["--socket", daemon.socket], "compare", "a..b", "c..d")
+        answer = daemon("show", "c..d", "--filter", "postgres", "--json").json()
+        sync = answer["groups"][0]["time"]["syncNs"]
+        share = None if sync is None else sync / answer["elapsedNs"]
+        return written, share, ask(["--socket", daemon.socket], "compare", "a..b", "c..d")
+
+
+@test
+def commits_wait_for_the_disk():
+    """with synchronous_commit on, the first screen says that PostgreSQL waits for storage"""
+    written, _, screens = investigate(8)
     for screen in screens:
         row = screen.row("postgres")
         before, after = row.sides("IO")
@@ -131,6 +142,20 @@ def commits_wait_for_the_disk():
             expect("~" in row.cells["WRITE/S"], f"the disks wrote {written:.0f} B/s, and writes are", row.cells["WRITE/S"])
             # In a pipe, which has more groups, it stands below them.
             expect(screen is not screens[0] or screen.find(r"^~ .*\bWRITE\b"))
+
+
+@test
+def one_client_waits_in_fsync():
+    """with synchronous_commit on and one client, the first screen says for how much of the time PostgreSQL waits in a sync"""
+    _, share, screens = investigate(1)
+    if share is None:
+        raise Skip("no programs can count waits here")
+    if share < LEAST_SHARE:
+        raise Skip(f"its syncs take {100 * share:.0f} % of the time here: the disk is quick, or the processors are wanted more")
+    for screen in screens:
+        told = re.search(r"\bpostgres: sync (\S+) \u2192 (\d\.\d+)", screen.text)
+        expect(told, "no sync in", *screen.lines)
+        expect(float(told[1]) + 0.03 < float(told[2]) < share + 0.02, "in sync:", told[0], share)
 
 
 main()

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""redis-server as Debian ships it: which of its threads allocates, how fast, and what it keeps, beside its own account."""
+"""redis-server as Debian ships it: which of its threads allocates, how fast, and what it keeps, beside its own account; and
+that it becomes slower beside an idle CPU, because a program that never stops is bound to the CPU that it is bound to."""
 import contextlib
 import os
+import re
 import signal
 import socket
+import sys
 import time
 
-from investigation import SETTLE_S, comment, directory_on_disk, in_pipe, started
+from investigation import SETTLE_S, ask, became_slower, comment, directory_on_disk, in_pipe, interval, started
 from harness import CTPROFCTL, Daemon, Skip, expect, expect_equal, main, need_root, test, wait_until
 from programs import Programs
 
@@ -16,6 +19,9 @@ VALUE_BYTES = 1500
 KEYS = 200000
 MIB = 1 << 20
 SETTINGS = ("--port", "0", "--save", "", "--appendonly", "no", "--enable-debug-command", "yes", "--daemonize", "no")
+IDLE_SHARE = 0.35  # of another CPU, which what else runs on this host has to leave
+ATTEMPTS = 8
+LOOP = "while True: pass"
 COUNTERS = ("allocated_bytes", "deallocated_bytes")
 
 
@@ -57,6 +63,9 @@ class Server:
     def info(self, section):
         lines = [line.partition(":") for line in self.ask("INFO", section).splitlines()]
         return {name: value for name, colon, value in lines if colon}
+
+    def commands(self):
+        return int(self.info("stats")["total_commands_processed"])
 
     def own_count(self, name):
         """What jemalloc tells the thread that serves."""
@@ -150,6 +159,60 @@ def a_load_that_grows():
         # The thread that serves allocates each value at least once.
         expect(allocated[pid] > commands * VALUE_BYTES, allocated, commands)
         expect(max(allocated, key=allocated.get) == pid, "another thread allocates more", allocated)
+
+
+def idle_s(cpu):
+    """For how long a CPU was idle, up to now."""
+    with open("/proc/stat", encoding="ascii") as file:
+        words = next(line.split() for line in file if line.startswith(f"cpu{cpu} "))
+    return (int(words[4]) + int(words[5])) / os.sysconf("SC_CLK_TCK")
+
+
+def when_another_is_idle(daemon, server, others):
+    """The names of two captures between which one of the CPUs @others was idle, and how many commands a second there were."""
+    shares = []
+    for number in range(ATTEMPTS):
+        names = f"c{number}", f"d{number}"
+        begin, idle = time.monotonic(), [-idle_s(cpu) for cpu in others]
+        rate = interval(daemon, *names, server.commands, INTERVAL_S)
+        seconds = time.monotonic() - begin
+        shares.append(max(had + idle_s(cpu) for had, cpu in zip(idle, others)) / seconds)
+        if shares[-1] >= IDLE_SHARE:
+            return names, rate
+    raise Skip(f"no other CPU was idle for {IDLE_SHARE} of the time: {', '.join(f'{share:.2f}' for share in shares)}")
+
+
+@test
+def bound_to_a_cpu_that_is_full():
+    """beside a loop that is bound to its CPU, the first screen says that the two share it while another is idle"""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise Skip("there is one CPU")
+    with directory_on_disk() as directory, contextlib.ExitStack() as stack:
+        programs = Programs(directory, PACKAGES)
+        daemon = stack.enter_context(Daemon(directory))
+        server = stack.enter_context(Server(directory, programs))
+        for thread in os.listdir(f"/proc/{server.process.pid}/task"):
+            os.sched_setaffinity(int(thread), cpus[-1:])
+        load = stack.enter_context(started(programs["redis-benchmark"], "-s", server.path, "-t", "get", "-P", 32, "-c", 8,
+                                           "-n", 1000000000, "-q", stop=signal.SIGKILL,
+                                           env={**os.environ, **programs.environment}))
+        os.sched_setaffinity(load.pid, cpus[:-1])
+        time.sleep(SETTLE_S)
+        alone = interval(daemon, "a", "b", server.commands, INTERVAL_S)
+        loop = directory / "loop"
+        loop.symlink_to(sys.executable)
+        beside = stack.enter_context(started(loop, "-c", LOOP, stop=signal.SIGKILL))
+        os.sched_setaffinity(beside.pid, cpus[-1:])
+        time.sleep(SETTLE_S)
+        names, slower = when_another_is_idle(daemon, server, cpus[:-1])
+        became_slower("commands", alone, slower)
+        screens = ask(["--socket", daemon.socket], "compare", "a..b", "..".join(names))
+    for screen in screens:
+        told = re.search(r"but B [\d.]+ threads wait while [\d.]+ CPUs are idle: (\S+) and (\S+) share CPU (\d+), \d+ % busy, "
+                         r"while CPU\S* \S+ (is|are) ", screen.text)
+        expect(told, "no contradiction in", *screen.lines)
+        expect_equal(({told[1], told[2]}, int(told[3])), ({"redis-server", "loop"}, cpus[-1]), "who shares a CPU")
 
 
 main()

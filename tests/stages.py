@@ -121,7 +121,7 @@ STAGES = (
           command=("tests/fuzz/run", "--jobs=3", "60"), alone=True),
     Stage("soak", "all", "32 clients call everything and misbehave for ten minutes",
           build="build", command=("tests/soak/run", "10"), alone=True),
-    Stage("demo", "all", "locks, sleeps, syncs, PostgreSQL, nginx, redis, a leak, a memory limit, short lives: the first screen tells",
+    Stage("demo", "all", "locks, sleeps, syncs, PostgreSQL, nginx, redis, a leak, limits, short lives, hanging exits: the first screen tells",
           build="build", command=("tests/demo/run",), alone=True),
     Stage("bench", "all", "speed, against floors measured in the same run; only printed",
           build="build", command=("tests/bench/run",), alone=True),

@@ -12,7 +12,7 @@ import threading
 
 from harness import Skip
 
-LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT, INTERRUPT, BATCH_FORGET = 1, 2, 3, 14, 15, 18, 25, 26, 36, 42
+LOOKUP, FORGET, GETATTR, OPEN, READ, WRITE, RELEASE, FLUSH, INIT, INTERRUPT, BATCH_FORGET = 1, 2, 3, 14, 15, 16, 18, 25, 26, 36, 42
 SILENT = {FORGET, BATCH_FORGET, INTERRUPT}
 DIRECT_IO = 1
 ROOT = 1
@@ -25,15 +25,16 @@ class Fuse:
 
     None is answered with EIO when the file system is closed, so that nobody waits for ever. STUCK_PAGE is
     the same for a file that is mapped; STUCK_OPEN is such a one that only this process can open. @silent_flush: so
-    is what others ask for when they close a file.
+    is what others ask for when they close a file. @silent_write: files can be written to, which is never answered.
     """
 
-    def __init__(self, directory, files, silent_flush=False):
+    def __init__(self, directory, files, silent_flush=False, silent_write=False):
         self.directory = directory
         self.names = list(files)
         self.contents = list(files.values())
         self.waiting = threading.Event()
-        self.silent_flush = silent_flush
+        self.silent_flush, self.silent_write = silent_flush, silent_write
+        self.mode = 0o100666 if silent_write else 0o100444
         self._pending = []
         self._ended = threading.Event()
         self._lock = threading.Lock()  # of what is pending, and whether anything may become so
@@ -57,7 +58,7 @@ class Fuse:
     def release(self):
         """Answers whoever waits with EIO; files that never answered do so from now on."""
         with self._lock:
-            self.silent_flush = False
+            self.silent_flush = self.silent_write = False
             self.contents = [errno.EIO if content in (None, STUCK_PAGE, STUCK_OPEN) else content
                              for content in self.contents]
             for unique in self._pending:
@@ -93,7 +94,7 @@ class Fuse:
         if node != ROOT:
             content = self.contents[node - 2]
             size = len(content) if isinstance(content, bytes) else 4096
-            mode = 0o100444
+            mode = self.mode
         return struct.pack("=6Q10I", node, size, (size + 511) // 512, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 
     def _lookup(self, unique, name):
@@ -136,6 +137,13 @@ class Fuse:
                 return
         self._answer(unique)
 
+    def _write(self, unique):
+        with self._lock:
+            if self.silent_write:
+                self._leave(unique)
+                return
+        self._answer(unique, error=errno.EIO)
+
     def _serve(self):
         os.set_blocking(self._fd, False)
         while not self._ended.is_set():
@@ -161,6 +169,8 @@ class Fuse:
             self._open(unique, node, pid)
         elif code == READ:
             self._read(unique, node, body)
+        elif code == WRITE:
+            self._write(unique)
         elif code == RELEASE:
             self._answer(unique)
         elif code == FLUSH:

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A file load becomes slower: the memory limit of its cgroup was cut. Of tests/demo/run, which names it."""
+"""A file load becomes slower because the memory limit of its cgroup was cut, and nginx because it has got a CPU quota. Of
+tests/demo/run, which names it."""
 import contextlib
 import functools
+import itertools
 import os
 import pathlib
+import random
+import re
+import socket
+import threading
 import time
 
 import machine
@@ -12,6 +18,33 @@ from investigation import SETTLE_S, ask, became_slower, directory_on_disk, inter
 
 UNIT = "files.service"
 AMPLE_MIB, SCARCE_MIB, CACHED_MIB = 400, 60, 190
+WEB_UNIT = "web.service"
+WEB_QUOTA = "40%"
+CLIENTS = 4
+WEB = """
+daemon off;
+user nobody nogroup;
+worker_processes 2;
+pid {directory}/pid;
+events {{ worker_connections 64; }}
+http {{
+    access_log off;
+    client_body_temp_path {directory}/body;
+    proxy_temp_path {directory}/proxy;
+    fastcgi_temp_path {directory}/fastcgi;
+    uwsgi_temp_path {directory}/uwsgi;
+    scgi_temp_path {directory}/scgi;
+    default_type text/plain;
+    gzip on;
+    gzip_comp_level 9;
+    gzip_types text/plain;
+    server {{
+        listen unix:{directory}/socket;
+        root {directory};
+    }}
+}}
+"""
+REQUEST = b"GET /page HTTP/1.1\r\nHost: guest\r\nAccept-Encoding: gzip\r\n\r\n"
 FILES = ("--file-num=8", "--file-total-size=200M", "--file-test-mode=rndrd")
 
 
@@ -86,3 +119,66 @@ def the_limit_is_named():
         raise Skip("this daemon does not tell which limits held a cgroup back")
     for screen in pair:
         expect(f"{UNIT}: memory.max" in screen.text, "no limit of", UNIT, "in", screen.text)
+
+
+@contextlib.contextmanager
+def web(directory):
+    """nginx, which compresses a page for each request, in a cgroup of its own."""
+    machine.need("nginx", "there is no nginx")
+    numbers = random.Random(1)
+    (directory / "page").write_text(" ".join(f"{numbers.randrange(5000)}" for _ in range(40000)), encoding="ascii")
+    (directory / "nginx.conf").write_text(WEB.format(directory=directory), encoding="ascii")
+    begun = run("systemd-run", f"--unit={WEB_UNIT}", "--property=CPUAccounting=yes", "nginx", "-p", directory,
+                "-e", directory / "error.log", "-c", directory / "nginx.conf")
+    expect_equal(begun.status, 0, begun.err)
+    try:
+        wait_until((directory / "socket").exists, 60, "nginx")
+        yield
+    finally:
+        run("systemctl", "stop", WEB_UNIT)
+        run("systemctl", "reset-failed", WEB_UNIT)
+
+
+@contextlib.contextmanager
+def clients(path):
+    """Ask again after each answer; yields a function that tells how many there were."""
+    answered, is_over = itertools.count(), threading.Event()
+
+    def ask_again():
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(path))
+            while not is_over.is_set():
+                connection.sendall(REQUEST)
+                end = b""
+                while not end.endswith(b"\r\n0\r\n\r\n"):
+                    piece = connection.recv(1 << 16)
+                    expect(piece, "nginx has ended the connection")
+                    end = end[-8:] + piece
+                next(answered)
+    threads = [threading.Thread(target=ask_again) for _ in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield lambda: int(re.search(r"\d+", repr(answered))[0])
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+
+
+@test
+def a_quota_lets_cpus_idle():
+    """with a CPU quota for nginx, the first screen says that its threads wait while CPUs are idle, and that the quota is why"""
+    with directory_on_disk() as directory, web(directory), clients(directory / "socket") as answers:
+        time.sleep(SETTLE_S)
+        fast = interval(machine.ctl, "e", "f", answers)
+        machine.systemctl("set-property", "--runtime", WEB_UNIT, f"CPUQuota={WEB_QUOTA}")
+        time.sleep(SETTLE_S)
+        slow = interval(machine.ctl, "g", "h", answers)
+        became_slower("answers", fast, slow)
+        pair = ask([], "compare", "e..f", "g..h")
+    for screen in pair:
+        told = re.search(r"but B +([\d.]+) threads wait while ([\d.]+) CPUs are idle: the CPU quota of /system.slice/(\S+) "
+                         r"throttled nginx for [\d.]+ s", screen.text)
+        expect(told and told[3] == WEB_UNIT, "no contradiction in", *screen.lines)
+        expect(re.search(rf"limited B +/system.slice/{WEB_UNIT}: CPU throttled", screen.text), "no limit in", *screen.lines)

@@ -515,7 +515,7 @@ __noinline int note_cgroup(__u32 uid) {
         LedgerCgroup *path = bpf_map_lookup_elem(&cgroup_scratch, &zero);
         struct kernfs_node *node, *parent;
         LedgerOwner *owner;
-        __u64 id, n_bytes = 0;
+        __u64 id, n_bytes = 0, cut = 0;
 
         if (!path)
                 return 0;
@@ -524,7 +524,6 @@ __noinline int note_cgroup(__u32 uid) {
         if (bpf_map_lookup_elem(&ledger_cgroups, &id))
                 return 0;
         path->n_levels = 0;
-        path->is_cut = 0;
         for (__u32 i = 0; i < LEDGER_PATH_LEVELS; i++) {
                 long n;
 
@@ -532,15 +531,13 @@ __noinline int note_cgroup(__u32 uid) {
                 if (!parent) /* the root has no name */
                         break;
                 n = bpf_probe_read_kernel_str(path->levels[i], LEDGER_LEVEL_BYTES, node->name);
-                if (n < 0 || n == LEDGER_LEVEL_BYTES)
-                        path->is_cut = 1;
-                if (n > 0)
-                        n_bytes += n; /* with a NUL, for which there will be a slash */
+                /* Without branches, as in subtract_added(): where it failed, or did not fit. */
+                cut |= (__u64) n >> 63 | (__u64) (LEDGER_LEVEL_BYTES - 1 - n) >> 63;
+                n_bytes += n & ~(n >> 63); /* with a NUL, for which there will be a slash */
                 path->n_levels = i + 1;
                 node = parent;
         }
-        if (parent_of(node))
-                path->is_cut = 1;
+        path->is_cut = cut != 0 || parent_of(node);
         path->owner = uid;
         path->room = 1 + n_bytes / LEDGER_PATH_UNIT;
         owner = owner_at(find_owner(uid));

@@ -87,11 +87,14 @@ static Span last_component(Span path) {
         return path;
 }
 
-/* The hyphen in front of the name of a login shell is no part of it. */
+/*
+ * The hyphen in front of the name of a login shell is no part of it, nor is the "@" of a process
+ * that is not to be killed at the end of a boot.
+ */
 static Span program_name(Span argument) {
         Span name = last_component(argument);
 
-        if (name.n > 1 && name.bytes[0] == '-')
+        if (name.n > 1 && (name.bytes[0] == '-' || name.bytes[0] == '@'))
                 name = (Span){ name.bytes + 1, name.n - 1 };
         return name;
 }
@@ -142,6 +145,13 @@ static Option find_option(const Interpreter *interpreter, Span option) {
         return OPTION_FLAG;
 }
 
+/* "/dev/stdin", and "/dev/fd/63" as shells name what another program writes: no program's name. */
+static bool is_pipe(Span argument) {
+        const Span start = SPAN_LITERAL("/dev/");
+
+        return argument.n > start.n && memcmp(argument.bytes, start.bytes, start.n) == 0;
+}
+
 /* What the interpreter runs, of the arguments behind its own. */
 static bool find_program(const Interpreter *interpreter, Span rest, Span *ret) {
         Span argument;
@@ -151,8 +161,8 @@ static bool find_program(const Interpreter *interpreter, Span rest, Span *ret) {
 
                 if (span_is(argument, "--"))
                         return command_next(&rest, ret) && ret->n > 0;
-                if (argument.n == 0 || span_is(argument, "-"))
-                        return false; /* what it reads from a pipe */
+                if (argument.n == 0 || span_is(argument, "-") || is_pipe(argument))
+                        return false;
                 if (argument.bytes[0] != '-') {
                         *ret = argument;
                         return true;

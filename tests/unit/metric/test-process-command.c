@@ -23,6 +23,9 @@ static const struct {
           "/usr/sbin/nginx|", "nginx" },
         { TEXT("./relative/tool\0"), "./relative/tool|", "tool" },
         { TEXT("-bash\0"), "-bash|", "bash" },
+        { TEXT("@dbus-daemon\0"
+               "--system\0"),
+          "@dbus-daemon|", "dbus-daemon" },
         { TEXT("mysql\0"
                "-psecret\0"),
           "mysql|", "mysql" },
@@ -55,6 +58,9 @@ static const struct {
                "secret\0"),
           "python3|", "python3" },
         { TEXT("python3\0"), "python3|", "python3" },
+        { TEXT("bash\0"
+               "/dev/fd/63\0"),
+          "bash|", "bash" },
         { TEXT("sh\0"
                "-ec\0"
                "curl -u a:b x\0"),

@@ -224,7 +224,8 @@ function commandLabel(group) {
     return label;
   if (commands.length > 2 || group.commandsOmitted)
     return `${label} \u00d7${commands.length}${group.commandsOmitted ? "+" : ""}`;
-  const news = commands.map(({name}) => name === group.process || group.process.length >= 15 && name.startsWith(group.process) ? ""
+  const isCalled = (name) => name === group.process || group.process.length >= 15 && name.startsWith(group.process);
+  const news = commands.map(({name}) => isCalled(name) || isCalled(name.slice(name.indexOf(" ") + 1)) ? ""
     : name.startsWith(group.process + " ") ? name.slice(group.process.length + 1) : name);
   if (commands.length === 1 && news[0] !== commands[0].name)
     return news[0] ? `${label} ${printable(news[0])}` : label;

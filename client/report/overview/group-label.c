@@ -62,10 +62,21 @@ static bool begins_with(Span text, Span start) {
         return text.n >= start.n && memcmp(text.bytes, start.bytes, start.n) == 0;
 }
 
-/* What the command says beyond the name of its process: nothing, or only what that runs. */
+static bool is_called(Span program, Span process) {
+        return span_equal(program, process) ||
+               (process.n >= TASK_NAME_CHARS && begins_with(program, process));
+}
+
+/*
+ * What the command says beyond the name of its process: nothing, or only what that runs. A script
+ * that the kernel starts by its first line gives the process its name, and not its interpreter.
+ */
 static Span news_of(Span command, Span process) {
-        if (span_equal(command, process) ||
-            (process.n >= TASK_NAME_CHARS && begins_with(command, process)))
+        const char *blank = command.n > 0 ? memchr(command.bytes, ' ', command.n) : NULL;
+        size_t n = blank ? (size_t) (blank + 1 - command.bytes) : 0;
+
+        if (is_called(command, process) ||
+            is_called((Span){ command.bytes + n, command.n - n }, process))
                 return (Span){ command.bytes, 0 };
         if (process.n > 0 && command.n > process.n + 1 && begins_with(command, process) &&
             command.bytes[process.n] == ' ')

@@ -228,6 +228,9 @@ static const Exchange started_as[] = { {
                          ROW("ruby", COMMANDS(COMMAND("ruby 1.rb")) ",\"commandsOmitted\":7",
                              NGINX) ","
                          ROW("cron", COMMANDS(COMMAND("cron")), NGINX) ","
+                         ROW("gunicorn", COMMANDS(COMMAND("python3 gunicorn")), NGINX) ","
+                         ROW("networkd-dispat", COMMANDS(COMMAND("python3 networkd-dispatcher")),
+                             NGINX) ","
                          CGROUP_ROW("/web", COMMANDS(COMMAND("python3 worker.py")), NGINX))
                 LAST),
 } };
@@ -240,10 +243,12 @@ START_TEST(groups_say_what_was_started) {
                 "\nperl \u00d73 ",
                 "\nnode (1.js, a-long-name-of-a-program.js) ",
                 "\nWeb Content (firefox) ",
-                "\nsystemd-journal ",
-                "\nruby ",
-                "\ncron ",
-                "\n/web ",
+                "\nsystemd-journal  ",
+                "\nruby  ",
+                "\ncron  ",
+                "\ngunicorn  ",
+                "\nnetworkd-dispat  ",
+                "\n/web  ",
         };
 
         begin(started_as, 1);

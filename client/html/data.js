@@ -149,7 +149,7 @@ class Data {
     if (this.kind === "sets" && (group.threadsBefore === 0 || group.threadsAfter === 0))
       group.side = group.threadsBefore === 0 ? "after" : "before";
     group.label = commandLabel(group);
-    group.search = group.label.toLowerCase();
+    group.search = [group.label, ...(group.commands ?? []).map(({name}) => printable(name))].join("\n").toLowerCase();
     group.rows = group.rows.map((row) => new Row(this, group, row));
     group.byName = new Map(group.rows.map((row) => [row.metric.name, row]));
     this.lists[{before: "onlyBefore", after: "onlyAfter"}[SIDE_OF_LIST[list]] ?? "groups"].push(group);
@@ -230,6 +230,13 @@ function commandLabel(group) {
   if (commands.length === 1 && news[0] !== commands[0].name)
     return news[0] ? `${label} ${printable(news[0])}` : label;
   return `${label} (${news.map((text, i) => printable(text || commands[i].name)).join(", ")})`;
+}
+
+// The names in one of its lists, with the threads that have them: "members", or "commands".
+function namesOf(group, list) {
+  const omitted = group[list + "Omitted"];
+  return (group[list] ?? []).map(({name, threads}) => `${printable(name)} (${threads})`).join(", ") +
+    (omitted ? ` and ${plural(omitted, "more thread")}` : "");
 }
 
 // The totals of each metric over all groups of the page, for shares: rounding does not show in a bar.

@@ -18,7 +18,8 @@ function groupColumn(page, metricOf) {
 }
 
 function rowsButton(page, group, text, metric) {
-  const button = make("button", {type: "button", class: "link", title: `${group.label}: show its rows`}, text);
+  const commands = group.commands?.length > 1 ? `\n${namesOf(group, "commands")}` : "";
+  const button = make("button", {type: "button", class: "link", title: `${group.label}: show its rows${commands}`}, text);
   button.addEventListener("click", () => page.table.show(group.label, metric));
   return button;
 }

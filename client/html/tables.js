@@ -219,10 +219,8 @@ class MetricTable {
       ["threads", threadsOf(group) + (group.lives?.survived === undefined ? ""
         : `: ${group.lives.survived} survived, ${group.lives.born} born, ${group.lives.ended} ended`)],
       ["age", group.uptimePercent != null && `${group.uptimePercent.toFixed(1)}% of that of the oldest group`],
-      ["names", (group.members ?? []).map(({name, threads}) => `${printable(name)} (${threads})`).join(", ") +
-        (group.membersOmitted ? ` and ${plural(group.membersOmitted, "more thread")}` : "")],
-      ["commands", (group.commands ?? []).map(({name, threads}) => `${printable(name)} (${threads})`).join(", ") +
-        (group.commandsOmitted ? ` and ${plural(group.commandsOmitted, "more thread")}` : "")],
+      ["names", namesOf(group, "members")],
+      ["commands", namesOf(group, "commands")],
     ];
     this.detail.replaceChildren(make("h3", {}, `${group.label} · ${metric.name}`), make("dl", {}, facts
       .filter(([, text]) => text).map(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])));

@@ -299,6 +299,35 @@ def filtering():
               text="post", metric="run", section="primary", moved=True)
 
 
+def tell_commands(source):
+    """nginx is what an interpreter runs several programs as, and web a program that names itself."""
+    threads = source["document"]["threads"]
+    names = [column if isinstance(column, str) else column.get("name") for column in threads["columns"]]
+    process, pid = names.index("pcomm"), names.index("tgid")
+    threads["columns"].append("command")
+    for row in threads["rows"]:
+        row.append({"nginx": ["python3", f"/srv/App-{row[pid]}.py"], "web": ["python3", "/usr/bin/web"]}.get(row[process]))
+
+
+@test
+def groups_of_commands():
+    """a group of several commands says how many, which they are where it is pointed at, and is found by each"""
+    with Made(tell_commands) as made:
+        commands = {group["key"]: group.get("commands") for group in made.json("--limit", "0")["groups"]}
+        names = [command["name"] for command in commands["nginx"]]
+        expect_equal(set(names), {f"python3 App-{pid}.py" for pid in (100, 101, 102, 203)}, "commands")
+        made.open()
+        expect("web" in commands and commands["postgres"] is None, commands)
+        titles = dict(made.browser.run("""
+            return Array.from(document.querySelectorAll('#time button.link'), (button) => [button.textContent, button.title]);"""))
+        expect(all(name in titles[f"nginx \u00d7{len(names)}"] for name in names), titles)
+        expect({"web", "postgres"} <= titles.keys(), titles)
+        made.filter(text="app-203", metric="run_time_ns", moved=False)
+        expect_equal([row[0] for row in made.rows()[1]], [f"nginx \u00d7{len(names)}"], "found by a command")
+        made.filter(text="app-204")
+        expect_equal(made.rows()[1], [], "found by none")
+
+
 @test
 def ladders():
     """the script writes numbers as the tables do, for every vector of the contract"""

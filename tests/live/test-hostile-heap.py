@@ -474,8 +474,11 @@ def storms_of_threads():
         storm = stack.enter_context(Storm(directory, 300, 20000, env=preload(library)))
         steady = stack.enter_context(Target(TARGET, env=preload(library)))
         daemon = stack.enter_context(daemon_with(directory))
-        n_read = n_absent = 0
-        for _ in range(30):
+        n_captures = n_read = n_absent = 0
+        # On a busy host few of them are there at a time.
+        while n_captures < 30 or n_read <= 500:
+            n_captures += 1
+            expect(n_captures < 1000, "too few were read", n_read, n_absent)
             steady.round()
             document = capture(daemon, directory, "--no-smaps")[1]
             expect_exact(document, steady, "beside the storm")
@@ -485,8 +488,7 @@ def storms_of_threads():
                     continue
                 n_read += 1
                 expect(None not in numbers and max(numbers) < MARK, "thread", tid, numbers)
-        print(f"# {n_read} readings of threads that come and go, {n_absent} absent")
-        expect(n_read > 500, "too few were read")
+        print(f"# {n_captures} captures: {n_read} readings of threads that come and go, {n_absent} absent")
 
 
 @test

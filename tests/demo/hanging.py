@@ -74,8 +74,7 @@ def kill(processes):
 
 @test
 def who_hangs_in_its_exit_is_named():
-    """beside processes that hang in their exit, the first screen says how many wait for storage; without an account of waits,
-    that nobody has waited, and who is in state D"""
+    """beside processes that hang in their exit, the first screen says how many wait for storage, or who is in state D"""
     need_root()
     with directory_on_disk() as directory, contextlib.ExitStack() as stack:
         fuse = stack.enter_context(Fuse(directory / "fuse", {str(number): bytes(mmap.PAGESIZE) for number in range(PROCESSES)},
@@ -107,7 +106,8 @@ def who_hangs_in_its_exit_is_named():
         row = screen.row(NAME)
         before, after = row.sides("IO")
         expect_equal((row.threads, before), (str(PROCESSES), 0), row.cells)
-        expect(PROCESSES - 0.2 < after <= PROCESSES, "threads that wait for storage:", after)
+        # One is read a moment later in the second capture, or earlier.
+        expect(abs(after - PROCESSES) < 0.2, "threads that wait for storage:", after)
     if share < LEAST_SHARE:
         raise Skip(f"this kernel counts no pressure of who waits for what is written: {100 * share:.0f} %")
     for screen in untold:

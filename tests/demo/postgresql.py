@@ -101,7 +101,28 @@ def written_bytes():
     return sum(int(words[6]) * 512 for words in disks)
 
 
-def investigate(clients):
+@contextlib.contextmanager
+def in_image(directory):
+    """A directory on an ext4 of its own in a file, of which each sync takes one of that file besides; as root."""
+    image, mounted = directory / "image", directory / "mounted"
+    mounted.mkdir()
+    if os.geteuid() != 0:
+        yield mounted
+        return
+    with open(image, "wb") as file:
+        file.truncate(1 << 30)
+    for command in (["mke2fs", "-q", "-t", "ext4", image], ["mount", "-o", "loop", image, mounted]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False,
+                              env={**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"})
+        if done.returncode != 0:
+            raise Skip(f"{command[0]}: {done.stderr.strip()}")
+    try:
+        yield mounted
+    finally:
+        subprocess.run(["umount", "--lazy", mounted], check=True)
+
+
+def investigate(clients, place=contextlib.nullcontext):
     """What is seen when commits begin to wait for the disk, the bytes a second that all disks write then, and the share
     of the time that the server waits in syncs, None where nobody counts that."""
     with directory_on_disk() as directory, contextlib.ExitStack() as stack:
@@ -109,7 +130,7 @@ def investigate(clients):
         # Only tasks that start afterwards are accounted for.
         stack.enter_context(sysctl("kernel.task_delayacct", 1))
         daemon = stack.enter_context(Daemon(directory))
-        server = Server(directory, programs)
+        server = Server(stack.enter_context(place(directory)), programs)
         stack.enter_context(server.serving())
         load = stack.enter_context(Load(server, clients))
         time.sleep(SETTLE_S)
@@ -147,7 +168,7 @@ def commits_wait_for_the_disk():
 @test
 def one_client_waits_in_fsync():
     """with synchronous_commit on and one client, the first screen says for how much of the time PostgreSQL waits in a sync"""
-    _, share, screens = investigate(1)
+    _, share, screens = investigate(1, in_image)
     if share is None:
         raise Skip("no programs can count waits here")
     if share < LEAST_SHARE:

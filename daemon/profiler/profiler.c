@@ -33,7 +33,7 @@
 
 #define PROFILER_SOCKET_NAME "varlink"
 /* Of what the vault holds (service/method); that of another version is closed. */
-#define PROFILER_LAYOUT "heap-1-tasks-4"
+#define PROFILER_LAYOUT "heap-1-tasks-5"
 
 /* What a step of the start returns besides a negative errno. */
 enum {

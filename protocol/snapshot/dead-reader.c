@@ -20,6 +20,7 @@ static void begin_row(void *row) {
         DeadReader *reader = row;
 
         thread_reader_begin(&reader->thread);
+        reader->started_by = (NameSlot){};
         reader->seen = 0;
 }
 
@@ -31,6 +32,8 @@ static int read_cell(void *row, unsigned column, JsonToken token) {
                 return thread_reader_cell(&reader->thread, column, token);
         if (column >= _DEAD_COLUMN_COUNTS_MAX && token == JSON_TOKEN_NULL)
                 return 0;
+        if (column == DEAD_COLUMN_started_by)
+                return thread_reader_name(&reader->thread, token, &reader->started_by);
         if (!json_scanner_has_u64(scanner, dead_column_count(&reader->row, column)))
                 return json_scanner_fail(scanner, "an integer from 0 to 2^64-1 is expected");
         reader->seen |= BIT_OF(column);
@@ -49,6 +52,7 @@ static int end_row(void *row) {
         if (r != 0)
                 return r;
         reader->row.sample = reader->thread.sample;
+        reader->row.started_by = thread_reader_span(&reader->thread, &reader->started_by);
         reader->row.has_owner = (reader->seen & BIT_OF(DEAD_COLUMN_owner)) != 0;
         reader->row.has_times = (reader->seen & ALL_TIMES) == ALL_TIMES;
         return 0;

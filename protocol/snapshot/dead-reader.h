@@ -15,7 +15,8 @@
 typedef struct DeadReader {
         ThreadReader thread; /* reads what a row has in common with a thread's */
         DeadRow row;         /* the last one read; its bytes are @thread's */
-        unsigned seen;       /* bits of the counts that had a value */
+        NameSlot started_by;
+        unsigned seen; /* bits of the counts that had a value */
 } DeadReader;
 
 void dead_reader_init(DeadReader *reader, JsonScanner *scanner);

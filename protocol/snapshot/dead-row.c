@@ -32,7 +32,7 @@ static const ThreadColumn identity[] = {
 
 #define COUNT_NAME(name) #name,
 static const char *const count_names[] = { DEAD_COUNT_COLUMNS(COUNT_NAME)
-                                                   DEAD_LATER_COLUMNS(COUNT_NAME) };
+                                                   DEAD_LATER_COLUMNS(COUNT_NAME) "started_by" };
 
 #define COUNT_SLOT(name) offsetof(DeadRow, name),
 static const size_t count_slots[] = { DEAD_COUNT_COLUMNS(COUNT_SLOT)
@@ -92,6 +92,8 @@ void dead_columns_write(JsonWriter *writer) {
 static bool has_column(const DeadRow *row, DeadColumn column) {
         if (column < _DEAD_COLUMN_COUNTS_MAX)
                 return true;
+        if (column == DEAD_COLUMN_started_by)
+                return row->started_by.bytes != NULL;
         return column == DEAD_COLUMN_owner ? row->has_owner : row->has_times;
 }
 
@@ -100,6 +102,8 @@ static void write_cell(JsonWriter *writer, const DeadRow *row, DeadColumn column
                 thread_cell_write(writer, &row->sample, column);
         else if (!has_column(row, column))
                 json_write_null(writer);
+        else if (column == DEAD_COLUMN_started_by)
+                json_write_name(writer, row->started_by);
         else
                 json_write_u64(
                         writer,

@@ -5,9 +5,10 @@
  * DeadRow
  *
  * What threads did that have ended: the ledger of the dead. Since some moment the kernel adds what
- * each thread that ends has done to the row of its process name, thread name and cgroup. A snapshot
- * carries all rows beside the living threads, and each thread that lived since that moment is in
- * exactly one of the two. The sums only grow, so between two snapshots of one ledger
+ * each thread that ends has done to the row of its process name, thread name, cgroup and whose
+ * child its process was. A snapshot carries all rows beside the living threads, and each thread
+ * that lived since that moment is in exactly one of the two. The sums only grow, so between two
+ * snapshots of one ledger
  *
  *     work = (living after + dead after) - (living before + dead before)
  *
@@ -45,6 +46,12 @@ typedef struct DeadRow {
          */
         bool has_owner, has_times;
         uint64_t owner, folded, born_boottime_ns, grew_boottime_ns;
+        /*
+         * The name of the parent when they ended: of whoever started the process, or of init or
+         * another reaper if that had ended by then. Empty: nobody starts threads of the kernel.
+         * bytes == NULL: it is not known, as in files of earlier versions, or several had the row.
+         */
+        Span started_by;
 } DeadRow;
 
 /* DeadRow.folded: how far rows were put together to make room. */
@@ -92,25 +99,27 @@ bool dead_row_carries(MetricId id);
 
 /*
  * Columns of the table "dead": names, cgroup and metrics as in the table of threads, without what
- * only the living have, and members of DeadRow: counts, which all rows have, and what came later.
+ * only the living have, and members of DeadRow: counts, which all rows have, what came later, and
+ * a name.
  */
 #define DEAD_COUNT_COLUMNS(C) C(exits) C(lives_ns) C(accounted) C(young) C(young_run_ns)
 #define DEAD_LATER_COLUMNS(C) C(owner) C(folded) C(born_boottime_ns) C(grew_boottime_ns)
 
-/* A column of threads, or _COLUMN_MAX and more for a member of the row. */
+/* A column of threads, or _COLUMN_MAX and more for a member of the row; the last one is a name. */
 #define DEAD_COLUMN_ID(name) DEAD_COLUMN_##name,
 enum {
         _DEAD_COLUMN_BEFORE = _COLUMN_MAX - 1,
         DEAD_COUNT_COLUMNS(DEAD_COLUMN_ID) _DEAD_COLUMN_COUNTS_MAX,
         _DEAD_COLUMN_COUNTS_LAST = _DEAD_COLUMN_COUNTS_MAX - 1,
-        DEAD_LATER_COLUMNS(DEAD_COLUMN_ID) _DEAD_COLUMN_MAX,
+        DEAD_LATER_COLUMNS(DEAD_COLUMN_ID) DEAD_COLUMN_started_by,
+        _DEAD_COLUMN_MAX,
 };
 typedef unsigned DeadColumn;
 
 const char *dead_column_name(DeadColumn column);
 /* _DEAD_COLUMN_MAX when no column has that name. */
 DeadColumn dead_column_find(Span name);
-/* Of a column >= _COLUMN_MAX: the member of the row. */
+/* Of a column from _COLUMN_MAX on that is a number: the member of the row. */
 uint64_t *dead_column_count(DeadRow *row, DeadColumn column);
 
 /*

@@ -65,7 +65,7 @@ static int append_name(Buffer *buffer, Span text) {
         return name_unescape(buffer, text);
 }
 
-static int take_name(ThreadReader *reader, JsonToken token, NameSlot *ret) {
+int thread_reader_name(ThreadReader *reader, JsonToken token, NameSlot *ret) {
         NameSlot slot = { .is_known = true, .at = reader->bytes.n };
         Span text = {};
         int r;
@@ -96,7 +96,7 @@ static int read_command(ThreadReader *reader, JsonToken token, NameSlot *ret) {
                         return r;
                 if (token == JSON_TOKEN_ARRAY_END)
                         break;
-                r = take_name(reader, token, &argument);
+                r = thread_reader_name(reader, token, &argument);
                 if (r == 0)
                         r = buffer_append_byte(&reader->bytes, '\0');
                 if (r != 0)
@@ -257,7 +257,7 @@ static int read_cpus(ThreadReader *reader, JsonToken token) {
                 return r;
         if (!count_cpus(list, &n_cpus))
                 return fail(reader, "an ascending list of CPU ranges is expected");
-        r = take_name(reader, token, &reader->cpus);
+        r = thread_reader_name(reader, token, &reader->cpus);
         if (r != 0)
                 return r;
         thread_sample_put(&reader->sample, METRIC_cpu_affinity, n_cpus);
@@ -365,13 +365,13 @@ static int read_identity(ThreadReader *reader, ThreadColumn column, JsonToken to
                 sample->gid = (gid_t) value;
                 break;
         case COLUMN_pcomm:
-                r = take_name(reader, token, &reader->pcomm);
+                r = thread_reader_name(reader, token, &reader->pcomm);
                 break;
         case COLUMN_comm:
-                r = take_name(reader, token, &reader->comm);
+                r = thread_reader_name(reader, token, &reader->comm);
                 break;
         case COLUMN_cgroup:
-                r = take_name(reader, token, &reader->cgroup);
+                r = thread_reader_name(reader, token, &reader->cgroup);
                 break;
         case COLUMN_start_time_clock_ticks:
                 r = take_unsigned(reader, UINT64_MAX, &sample->start_ticks);

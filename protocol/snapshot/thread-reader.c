@@ -26,7 +26,7 @@ static int fail(ThreadReader *reader, const char *complaint) {
         return json_scanner_fail(reader->scanner, complaint);
 }
 
-static Span name_of(const ThreadReader *reader, const NameSlot *slot) {
+Span thread_reader_span(const ThreadReader *reader, const NameSlot *slot) {
         if (!slot->is_known)
                 return (Span){};
         return (Span){ slot->n > 0 ? reader->bytes.bytes + slot->at : "", slot->n };
@@ -75,12 +75,12 @@ int thread_reader_end(ThreadReader *reader) {
         sample->has_owner = has_seen(reader, COLUMN_BIT(uid) | COLUMN_BIT(gid));
         sample->has_kthread = has_seen(reader, COLUMN_BIT(kthread));
         sample->has_exe = has_seen(reader, COLUMN_BIT(exe_dev) | COLUMN_BIT(exe_inode));
-        sample->pcomm = name_of(reader, &reader->pcomm);
-        sample->comm = name_of(reader, &reader->comm);
-        sample->cgroup = name_of(reader, &reader->cgroup);
-        sample->cpus = name_of(reader, &reader->cpus);
-        sample->command = name_of(reader, &reader->command);
-        sample->command_line = name_of(reader, &reader->command_line);
+        sample->pcomm = thread_reader_span(reader, &reader->pcomm);
+        sample->comm = thread_reader_span(reader, &reader->comm);
+        sample->cgroup = thread_reader_span(reader, &reader->cgroup);
+        sample->cpus = thread_reader_span(reader, &reader->cpus);
+        sample->command = thread_reader_span(reader, &reader->command);
+        sample->command_line = thread_reader_span(reader, &reader->command_line);
         return name_command(reader, sample);
 }
 

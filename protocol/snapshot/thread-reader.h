@@ -70,5 +70,8 @@ static inline Span thread_reader_smaps(const ThreadReader *reader) {
 void thread_reader_begin(ThreadReader *reader);
 /* thread-cell.c: TableRows.cell of threads. */
 _must_check_ int thread_reader_cell(void *row, unsigned column, JsonToken token);
+/* A cell that is a name, beside those of threads; and once the row was read, its bytes. */
+_must_check_ int thread_reader_name(ThreadReader *reader, JsonToken token, NameSlot *ret);
+Span thread_reader_span(const ThreadReader *reader, const NameSlot *slot);
 /* 0 or -ENOMEM. */
 _must_check_ int thread_reader_end(ThreadReader *reader);

@@ -6,6 +6,7 @@
  *     ended-storm names WORD N         N threads, each of another name without digits
  *     ended-storm cgroups DIRECTORY N  as many processes, each in a cgroup of its own
  *     ended-storm uids WORD N          likewise, each of another name and uid of this namespace
+ *     ended-storm parents WORD N       likewise, each of that name, of a parent of another name
  *
  * Names go on from those of an earlier run where a number follows.
  */
@@ -111,6 +112,21 @@ static void live_under_uids(const char *word, unsigned long from, unsigned long 
         }
 }
 
+static void live_of_parents(const char *word, unsigned long from, unsigned long n) {
+        for (unsigned long i = 0; i < n; i++) {
+                Name name = make_name("of-", from + i);
+                pid_t pid;
+
+                (void) prctl(PR_SET_NAME, name.text);
+                pid = fork();
+                if (pid == 0)
+                        _exit(prctl(PR_SET_NAME, word) < 0);
+                if (pid < 0)
+                        err(1, "fork");
+                reap(pid);
+        }
+}
+
 int main(int argc, char **argv) {
         static const struct {
                 const char *name;
@@ -119,6 +135,7 @@ int main(int argc, char **argv) {
                 { "names", live_as_threads },
                 { "cgroups", live_in_cgroups },
                 { "uids", live_under_uids },
+                { "parents", live_of_parents },
         };
 
         for (size_t i = 0; argc >= 4 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -127,5 +144,5 @@ int main(int argc, char **argv) {
                                      strtoul(argv[3], NULL, 10));
                         return 0;
                 }
-        errx(2, "usage: ended-storm names|cgroups|uids WORD|DIRECTORY N [FROM]");
+        errx(2, "usage: ended-storm names|cgroups|uids|parents WORD|DIRECTORY N [FROM]");
 }

@@ -65,6 +65,7 @@ def account():
                 _, living, dead = ledgers.capture(ctl, directory)
                 kernel = ledgers.used_ns(place)
             ours = [row for row in dead if row["pcomm"] == called]
+            expect_equal({row["started_by"] for row in ours}, {None}, "no message tells whose children they were")
             heard = ledgers.total(ours, "run_time_ns") - outside
             print(f"# {name}: kernel {kernel / 1e6:.1f} ms, heard {heard / 1e6:.1f} ms, {100 * (heard / kernel - 1):+.2f} %, "
                   f"{ledgers.total(ours, 'exits')} exits")

@@ -77,6 +77,28 @@ def names():
         expect_equal([row["exits"] for row in named(dead, "honest", HONEST)], [2] * 64, "honest names")
 
 
+@test
+def parents():
+    """who starts processes under 12,000 names of its own fills its share alone, and its processes keep their name"""
+    with daemon() as (ctl, directory):
+        storm("parents", "honest", 64, user=HONEST)
+        _, _, bytes_before, cpu_before = capture(ctl, directory, "at rest")
+        storm("parents", "storm", 12000)
+        document, dead, n_bytes, cpu_ns = capture(ctl, directory, "12,000 parents later")
+        ours = named(dead, "honest", HONEST)
+        expect_equal([row["exits"] for row in ours], [1] * 64, "one for each parent")
+        expect_equal(len({row["started_by"] for row in ours}), 64)
+        expect_equal(ledgers.total(of_owner(dead, STRANGER), "exits"), 12001, "exits of the stranger")
+        lost = losses(document)
+        expect(HONEST not in lost, lost)
+        # Where the table was full for a moment, it found no row. No row lost its name for want of room for parents.
+        expect_equal(lost.get(STRANGER, {}).get("folded_rows", 0), 0, "names of the stranger")
+        known = ledgers.total(named(dead, "storm"), "exits")
+        expect_equal(known + lost.get(STRANGER, {}).get("overflow_exits", 0), 12001 - len(named(dead, "of-")), lost)
+        expect(n_bytes - bytes_before < MOST_BYTES, n_bytes, bytes_before)
+        expect(cpu_ns - cpu_before < MOST_NS, cpu_ns, cpu_before)
+
+
 fresh = iter(range(1 << 20))
 
 

@@ -16,7 +16,7 @@ typedef struct OwnerGrowth {
 } OwnerGrowth;
 
 struct ListedRow {
-        size_t key_at, n_key; /* in the bytes of all keys */
+        size_t key_at, n_key, n_names; /* in the bytes of all keys, which begin with the names */
         size_t pcomm_at, n_pcomm, comm_at, n_comm, cgroup_at, n_cgroup;
         bool has_owner, has_cgroup;
         uint64_t owner, folded, born_ns, grew_ns;
@@ -30,6 +30,7 @@ void dead_list_done(DeadList *list) {
         free(list->owners);
         buffer_done(&list->keys);
         index_done(&list->index);
+        index_done(&list->names);
         *list = (DeadList){ .rows = NULL };
 }
 
@@ -40,6 +41,13 @@ static Span key_of(const void *owner, size_t element) {
         return (Span){ list->keys.bytes + row->key_at, row->n_key };
 }
 
+static Span names_of(const void *owner, size_t element) {
+        const DeadList *list = owner;
+        const ListedRow *row = &list->rows[element];
+
+        return (Span){ list->keys.bytes + row->key_at, row->n_names };
+}
+
 /*
  * What tells a row from all others of its ledger but for those of another cgroup of the same path,
  * as that of a service which was restarted has.
@@ -48,6 +56,7 @@ typedef struct RowKey {
         bool has_owner, kthread, self;
         uint64_t owner, folded;
         Span pcomm, comm, cgroup;
+        Span started_by; /* apart from the names, which are those of a group */
 } RowKey;
 
 static RowKey key_of_row(const DeadRow *row) {
@@ -62,10 +71,11 @@ static RowKey key_of_row(const DeadRow *row) {
                 .pcomm = sample->pcomm,
                 .comm = sample->comm,
                 .cgroup = sample->cgroup,
+                .started_by = row->started_by,
         };
 }
 
-static int append_key(Buffer *bytes, const RowKey *key) {
+static int append_names(Buffer *bytes, const RowKey *key) {
         const Span names[] = { key->pcomm, key->comm, key->cgroup };
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
@@ -78,23 +88,52 @@ static int append_key(Buffer *bytes, const RowKey *key) {
                                     (unsigned long long) key->folded);
 }
 
+static int append_parent(Buffer *bytes, const RowKey *key) {
+        if (!key->started_by.bytes)
+                return 0;
+        (void) buffer_append(bytes, ",", 1);
+        return buffer_append(bytes, key->started_by.bytes, key->started_by.n);
+}
+
 static size_t find(const DeadList *list, const RowKey *key) {
         _cleanup_(buffer_done) Buffer bytes = {};
 
-        if (append_key(&bytes, key) != 0)
+        if (append_names(&bytes, key) != 0 || append_parent(&bytes, key) != 0)
                 return INDEX_NONE;
         return index_find(&list->index, buffer_span(&bytes), key_of, list);
 }
 
-/* Whether the rows of the key of the one at @at have one that was born then. */
-static bool has_born(const DeadList *list, size_t at, uint64_t born_ns) {
+/* Whether any row has these names, whoever the parent was. */
+static bool has_names(const DeadList *list, const RowKey *key) {
+        _cleanup_(buffer_done) Buffer bytes = {};
+
+        return append_names(&bytes, key) == 0 &&
+               index_find(&list->names, buffer_span(&bytes), names_of, list) != INDEX_NONE;
+}
+
+/* Which of the rows of the key of the one at @at was born then; INDEX_NONE: none. */
+static size_t find_born(const DeadList *list, size_t at, uint64_t born_ns) {
         while (at != INDEX_NONE && list->rows[at].born_ns != born_ns)
                 at = list->rows[at].next;
-        return at != INDEX_NONE;
+        return at;
+}
+
+/*
+ * Which of these a row is that was born then. One of several parents has been there for as long as
+ * the oldest that it took in, which it may have done since.
+ */
+static size_t find_same(const DeadList *list, size_t at, const RowKey *key, uint64_t born_ns) {
+        size_t same = find_born(list, at, born_ns);
+
+        if (same != INDEX_NONE || key->started_by.bytes || !list->tells_parents)
+                return same;
+        while (at != INDEX_NONE && list->rows[at].born_ns > born_ns)
+                at = list->rows[at].next;
+        return at;
 }
 
 /* Under its key, behind the first of those that have it. */
-static int enter(DeadList *list, size_t first) {
+static int enter(DeadList *list, size_t first, const RowKey *key) {
         int r = 0;
 
         if (first == INDEX_NONE) {
@@ -103,6 +142,8 @@ static int enter(DeadList *list, size_t first) {
                 list->rows[list->n].next = list->rows[first].next;
                 list->rows[first].next = list->n;
         }
+        if (r == 0 && !has_names(list, key))
+                r = index_add(&list->names, names_of(list, list->n), list->n);
         list->n += r == 0;
         return r;
 }
@@ -130,9 +171,12 @@ int dead_list_add(DeadList *list, const DeadRow *row) {
         size_t first = find(list, &key);
         int r;
 
-        if (has_born(list, first, added.born_ns))
+        if (find_born(list, first, added.born_ns) != INDEX_NONE)
                 return 0;
-        r = append_key(&list->keys, &key);
+        r = append_names(&list->keys, &key);
+        added.n_names = list->keys.n - added.key_at;
+        if (r == 0)
+                r = append_parent(&list->keys, &key);
         added.n_key = list->keys.n - added.key_at;
         if (r == 0)
                 r = keep(list, sample->pcomm, &added.pcomm_at, &added.n_pcomm);
@@ -145,7 +189,8 @@ int dead_list_add(DeadList *list, const DeadRow *row) {
         if (r != 0)
                 return r;
         list->rows[list->n] = added;
-        return enter(list, first);
+        list->tells_parents = list->tells_parents || key.started_by.bytes;
+        return enter(list, first, &key);
 }
 
 /* intervals */
@@ -238,12 +283,28 @@ static bool has_room(const DeadSpan *span, size_t at, const RowKey *key, uint64_
         return row->exits >= number_add_saturating(number_add_saturating(had, row->n_taken), exits);
 }
 
+/* The row of the later ledger of the same names that has what that of @key had; NULL: none is. */
+static ListedRow *find_parentless(const DeadSpan *span, const RowKey *key, uint64_t exits) {
+        RowKey target = *key;
+        size_t at;
+
+        if (key->folded != DEAD_OWN || !key->started_by.bytes)
+                return NULL;
+        target.started_by = (Span){ NULL, 0 };
+        at = find(span->after, &target);
+        while (at != INDEX_NONE && !has_room(span, at, &target, exits))
+                at = span->after->rows[at].next;
+        return at != INDEX_NONE ? &span->after->rows[at] : NULL;
+}
+
 /* The row of the later ledger that has what the row of @key had; NULL: none is found. */
 static ListedRow *find_target(const DeadSpan *span, const RowKey *key, uint64_t exits) {
         const Span nameless = SPAN_LITERAL(NAMELESS_NAME), overflow = SPAN_LITERAL(OVERFLOW_NAME);
         char process[NAME_BYTES], thread[NAME_BYTES];
         RowKey targets[4] = { *key, *key, *key, *key };
 
+        for (size_t i = 0; i < ELEMENTSOF(targets); i++)
+                targets[i].started_by = (Span){ NULL, 0 };
         targets[0].folded = DEAD_NUMBERLESS;
         targets[0].pcomm = without_numbers(key->pcomm, process);
         targets[0].comm = without_numbers(key->comm, thread);
@@ -286,6 +347,12 @@ static void call(ThreadSample *sample, const DeadList *list, const ListedRow *ro
                 sample->has_kthread = sample->kthread = false;
 }
 
+/* Where nothing was added in between, whose children it was long ago does not matter. */
+static void forget_parent_of_idle(const DeadSpan *span, DeadRow *row, uint64_t grew_ns) {
+        if (grew_ns <= span->begin_ns)
+                row->started_by = (Span){ NULL, 0 };
+}
+
 bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row) {
         const RowKey key = key_of_row(row);
         bool is_idle, is_own = key.folded == DEAD_OWN;
@@ -294,11 +361,22 @@ bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row) {
 
         if (!span->is_known || !row->has_times)
                 return true;
-        if (end == SIDE_AFTER)
+        if (end == SIDE_AFTER) {
+                forget_parent_of_idle(span, row, row->grew_boottime_ns);
                 return is_own || last_growth(span, &key) > span->begin_ns;
+        }
         at = find(span->after, &key);
-        if (is_own && has_born(span->after, at, row->born_boottime_ns))
+        at = is_own ? find_same(span->after, at, &key, row->born_boottime_ns) : at;
+        if (at != INDEX_NONE && is_own) {
+                forget_parent_of_idle(span, row, span->after->rows[at].grew_ns);
                 return true;
+        }
+        target = find_parentless(span, &key, row->exits);
+        if (target) {
+                target->n_taken += row->exits;
+                row->started_by = (Span){ NULL, 0 };
+                return true;
+        }
         is_idle = last_growth(span, &key) <= span->begin_ns;
         if (is_idle || (at != INDEX_NONE && !is_own))
                 return !is_idle;
@@ -326,7 +404,7 @@ void dead_span_place_gone(DeadSpan *span, ThreadSample *gone) {
         ListedRow *target;
 
         if (!span->is_known || span->grew_ns <= span->begin_ns || !gone->has_owner ||
-            (gone->has_kthread && gone->kthread) || find(span->after, &key) != INDEX_NONE)
+            (gone->has_kthread && gone->kthread) || has_names(span->after, &key))
                 return;
         target = find_target(span, &key, 1);
         if (!target || is_idle_of_many(span, target))

@@ -10,6 +10,9 @@
  * made anew since, is part of another one there. If nothing was added since to any row of its owner
  * that was put together, the row did nothing in between, and neither did those, however much larger
  * they are now. Otherwise its sums are taken out of the row that has them.
+ *
+ * Rows of the same names that differ in whose children ended may be put together as well. That
+ * changes no sum of a group, only what is known of the parents.
  */
 
 #include <stdbool.h>
@@ -26,8 +29,9 @@ typedef struct ListedRow ListedRow;
 typedef struct DeadList {
         ListedRow *rows; /* owned */
         size_t n, n_allocated;
-        Buffer keys; /* of all of them */
-        Index index;
+        Buffer keys;        /* of all of them */
+        Index index, names; /* the first one of some names, too */
+        bool tells_parents; /* of some row the ledger says whose child it was */
         /* Owned: owners of rows that were put together, in order, and when these last grew. */
         struct OwnerGrowth *owners;
         size_t n_owners;
@@ -52,7 +56,8 @@ typedef struct DeadSpan {
 _must_check_ int dead_span_begin(DeadSpan *span);
 /*
  * Whether a row of the ledger at that @end counts in the interval; if it is part of another one in
- * the later snapshot, *row is called as that is. Names are borrowed from the list.
+ * the later snapshot, *row is called as that is. Names are borrowed from the list. What of a row
+ * was not of the interval has no parent any more.
  */
 bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row);
 /* The same of a thread that ended in the interval, with the names that it ended with. */

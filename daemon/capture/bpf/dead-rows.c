@@ -203,6 +203,14 @@ static uint64_t find_folding(uint32_t flags) {
         return flags & LEDGER_NUMBERLESS ? DEAD_NUMBERLESS : DEAD_OWN;
 }
 
+/* Messages do not tell whose child it was, and rows of several do not either. */
+static Span find_parent(const LedgerRow *row) {
+        if (ledger_key_is_folded(&row->key) || row->key.flags & LEDGER_PARENTLESS ||
+            row->values.has & LEDGER_OF_MESSAGES)
+                return (Span){ NULL, 0 };
+        return name_of(row->key.parent);
+}
+
 DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, const Gates *gates) {
         const LedgerValues *values = &from->values;
         const uint32_t flags = from->key.flags;
@@ -218,6 +226,7 @@ DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, co
                 .folded = find_folding(flags),
                 .born_boottime_ns = values->born_ns,
                 .grew_boottime_ns = values->grew_ns,
+                .started_by = find_parent(from),
         };
 
         if (flags & LEDGER_OVERFLOW)

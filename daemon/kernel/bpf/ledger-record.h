@@ -99,7 +99,7 @@ enum {
 };
 
 /* Bits beside those of TaskRecord. */
-#define LEDGER_OF_MESSAGES (1u << 27)     /* of taskstats: no migrations, no ticks, no I/O */
+#define LEDGER_OF_MESSAGES (1u << 27)     /* of taskstats: no parents, migrations, ticks, I/O */
 #define LEDGER_HAS_DELAY_PEAKS (1u << 28) /* since 6.14 */
 #define LEDGER_HAS_SCHEDSTATS (1u << 29)
 #define LEDGER_HAS_FORCEIDLE (1u << 30)
@@ -111,10 +111,15 @@ enum {
         LEDGER_OVERFLOW = 1 << 2,   /* threads that found no room for a row of their own */
         LEDGER_NAMELESS = 1 << 3,   /* rows of one cgroup that were put together, only in files */
         LEDGER_NUMBERLESS = 1 << 4, /* those whose names differed in numbers, likewise */
+        LEDGER_PARENTLESS = 1 << 5, /* those of several parents, likewise */
 };
 
+/*
+ * The parent is the process whose child the process is when the thread ends: whoever started it, or
+ * init or another reaper if that has ended by then. Threads of the kernel have none.
+ */
 typedef struct LedgerKey {
-        char process[TASK_COMM_BYTES], thread[TASK_COMM_BYTES];
+        char process[TASK_COMM_BYTES], thread[TASK_COMM_BYTES], parent[TASK_COMM_BYTES];
         __u64 cgroup;    /* id; 0: none */
         __u32 flags;     /* LEDGER_OF_KERNEL, ... */
         __u32 is_of_odd; /* the lowest bit of the generation in which the row grows */

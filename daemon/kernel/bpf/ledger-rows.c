@@ -88,7 +88,22 @@ static bool replace_numbers(char name[static TASK_COMM_BYTES]) {
         return has_any;
 }
 
+#define FORGOTTEN ((uint32_t) (LEDGER_PARENTLESS | LEDGER_NUMBERLESS | LEDGER_NAMELESS))
+
+/* Of what was forgotten only the most is said. */
+static void note_forgotten(LedgerKey *key, uint32_t what) {
+        memset(key->parent, 0, sizeof(key->parent));
+        key->flags = (key->flags & ~FORGOTTEN) | what;
+}
+
 /* These return whether they say anything of such a row. */
+
+static bool forget_parent(LedgerKey *key) {
+        if (ledger_key_is_folded(key))
+                return false;
+        note_forgotten(key, LEDGER_PARENTLESS);
+        return true;
+}
 
 static bool forget_numbers(LedgerKey *key) {
         bool has_any = replace_numbers(key->process);
@@ -97,7 +112,7 @@ static bool forget_numbers(LedgerKey *key) {
                 return (key->flags & LEDGER_NUMBERLESS) != 0;
         if (!replace_numbers(key->thread) && !has_any)
                 return false;
-        key->flags |= LEDGER_NUMBERLESS;
+        note_forgotten(key, LEDGER_NUMBERLESS);
         return true;
 }
 
@@ -106,7 +121,7 @@ static bool forget_names(LedgerKey *key) {
                 return false;
         memset(key->process, 0, sizeof(key->process));
         memset(key->thread, 0, sizeof(key->thread));
-        key->flags = (key->flags & ~(uint32_t) LEDGER_NUMBERLESS) | LEDGER_NAMELESS;
+        note_forgotten(key, LEDGER_NAMELESS);
         return true;
 }
 
@@ -123,6 +138,8 @@ static bool forget_owner(LedgerKey *key) {
 }
 
 bool ledger_key_coarsen(LedgerKey *key) {
+        if (!(key->flags & LEDGER_PARENTLESS) && forget_parent(key))
+                return true;
         if (!ledger_key_is_folded(key) && forget_numbers(key))
                 return true;
         if (!(key->flags & LEDGER_NAMELESS) && forget_names(key))
@@ -381,6 +398,7 @@ static uint64_t reduce(Coarsener *coarsener, LedgerRow *rows, size_t n, uint64_t
         size_t n_items = take_items(coarsener, rows, n);
         uint64_t room = measure(coarsener, n_items);
 
+        n_items = fold_rows(coarsener, n_items, &room, most, forget_parent, grew_before_ns);
         n_items = fold_rows(coarsener, n_items, &room, most, forget_numbers, grew_before_ns);
         n_items = fold_rows(coarsener, n_items, &room, most, forget_names, grew_before_ns);
         n_items = fold_cgroups(coarsener, n_items, room, most, grew_before_ns);

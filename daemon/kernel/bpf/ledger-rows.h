@@ -9,9 +9,11 @@
  *
  * An owner has at most its share of rows, and where all of them do not fit, whoever has most gives
  * way first. Of an owner's rows those go first that have not
- * grown for longest. Rows become part of one in which numbers in names are 0, so that they stay in
- * the group of their pattern; then of one for each cgroup; then of one without cgroup. A row is
- * folded as a whole, with what the kernel's table has of it.
+ * grown for longest. Rows become part of one for all parents; then of one in which numbers in names
+ * are 0, so that they stay in the group of their pattern; then of one for each cgroup; then of one
+ * without cgroup. A row is folded as a whole, with what the kernel's table has of it.
+ *
+ * Who forgets a parent loses no name: groups are the same without.
  */
 
 #include <stdbool.h>
@@ -75,7 +77,7 @@ typedef struct LedgerLoss {
 _must_check_ int ledger_rows_losses(const LedgerRow *rows, size_t n,
                                     LedgerLoss ret[static LEDGER_MAX_LOSSES], size_t *ret_n);
 
-/* The row stands for others, or for what found no row. */
+/* The row has lost names to what it stands for, or is for what found no row. */
 static inline bool ledger_key_is_folded(const LedgerKey *key) {
         return (key->flags & (LEDGER_OVERFLOW | LEDGER_NAMELESS | LEDGER_NUMBERLESS)) != 0;
 }

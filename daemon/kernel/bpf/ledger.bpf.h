@@ -3,7 +3,7 @@
 
 /*
  * The ledger of the dead: what threads have done that have ended, added up by process name, thread
- * name and cgroup.
+ * name, cgroup and name of the parent.
  *
  * A thread is added when it exits (sched_process_exit), while its names and its cgroup are known.
  * It goes on running for a while: it gives back its memory, closes its files, and leaves its CPU
@@ -581,6 +581,9 @@ static __always_inline void read_key(LedgerKey *key, struct task_struct *task, _
         key->owner = read_owner(task);
         if (task->flags & PF_KTHREAD)
                 key->flags |= LEDGER_OF_KERNEL;
+        else
+                (void) bpf_probe_read_kernel_str(key->parent, sizeof(key->parent),
+                                                 task->real_parent->group_leader->comm);
         if (is_own(task, now))
                 key->flags |= LEDGER_OF_SELF;
 }

@@ -54,6 +54,16 @@ static void add_numbers(uint32_t owner, uint64_t cgroup, unsigned n, uint64_t gr
         }
 }
 
+/* Rows of one name whose parents have nothing in common. */
+static void add_parents(uint32_t owner, const char *thread, unsigned n, uint64_t grew_ns) {
+        for (unsigned i = 0; i < n; i++) {
+                LedgerRow *row = add(owner, 1, grew_ns + i, thread);
+
+                for (unsigned k = 0, left = i; k < 4; k++, left /= 26)
+                        row->key.parent[k] = (char) ('a' + left % 26);
+        }
+}
+
 static LedgerValues sum_of(uint32_t owner) {
         LedgerValues sum = {};
 
@@ -141,6 +151,63 @@ START_TEST(rows_lose_what_tells_them_apart_step_by_step) {
         ck_assert_uint_eq(sum_of(STRANGER).exits, 140);
         /* Each of them counts once, however often what it is in was folded. */
         ck_assert_uint_eq(sum_of(STRANGER).n_folded + count(STRANGER, 0), 140);
+}
+END_TEST
+
+/* Names stay, and nobody is told that any was lost. */
+START_TEST(parents_are_forgotten_before_names) {
+        LedgerLoss losses[LEDGER_MAX_LOSSES];
+        const LedgerRow *row;
+        size_t n_losses;
+
+        how.max_rows = 16 * 30;
+        add_parents(STRANGER, "storm", 200, 1);
+        add_parents(STRANGER, "alone", 1, 1);
+        add_letters(STRANGER, 1, 20, 1);
+        coarsen();
+        ck_assert_uint_eq(n_rows, 30);
+        ck_assert_uint_eq(count(STRANGER, LEDGER_PARENTLESS), 1);
+        row = find(STRANGER, LEDGER_PARENTLESS);
+        ck_assert_str_eq(row->key.thread, "storm");
+        ck_assert_str_eq(row->key.parent, "");
+        ck_assert_uint_eq(row->values.exits, 200 - 8);
+        ck_assert_uint_eq(row->values.grew_ns, 200 - 8); /* the latest keep theirs */
+        ck_assert_uint_eq(sum_of(STRANGER).exits, 221);
+        ck_assert_uint_eq(sum_of(STRANGER).n_folded, 0);
+        for (size_t i = 0; i < n_rows; i++)
+                if (strcmp(rows[i].key.thread, "alone") == 0)
+                        ck_assert_str_eq(rows[i].key.parent, "aaaa");
+        ck_assert_int_eq(ledger_rows_losses(rows, n_rows, losses, &n_losses), 0);
+        ck_assert_uint_eq(n_losses, 0);
+}
+END_TEST
+
+/* Each process of such a storm has a number, and its parent some other name. */
+START_TEST(a_storm_of_names_and_parents_loses_its_numbers_alone) {
+        how.max_rows = 16 * 10;
+        for (unsigned i = 0; i < 100; i++) {
+                char name[TASK_COMM_BYTES];
+
+                (void) snprintf(name, sizeof(name), "worker-%u", i);
+                add_parents(STRANGER, name, 2, i);
+        }
+        coarsen();
+        ck_assert_uint_le(n_rows, 10);
+        ck_assert_uint_eq(count(STRANGER, LEDGER_NUMBERLESS), 1);
+        ck_assert_str_eq(find(STRANGER, LEDGER_NUMBERLESS)->key.thread, "worker-0");
+        ck_assert_str_eq(find(STRANGER, LEDGER_NUMBERLESS)->key.parent, "");
+        ck_assert_uint_eq(sum_of(STRANGER).exits, 200);
+}
+END_TEST
+
+START_TEST(a_storm_of_parents_is_its_owners) {
+        add_parents(1000, "quiet", 64, 1);
+        add_parents(STRANGER, "storm", 65472, 1000);
+        coarsen();
+        ck_assert_uint_eq(count(1000, 0), 64);
+        ck_assert_uint_eq(count(STRANGER, 0) + 1, ledger_rows_share(STRANGER, how.max_rows));
+        ck_assert_uint_eq(sum_of(STRANGER).exits, 65472);
+        ck_assert_uint_eq(sum_of(STRANGER).n_folded, 0);
 }
 END_TEST
 
@@ -348,23 +415,29 @@ START_TEST(a_key_has_coarser_ones) {
                 uint64_t cgroup;
                 uint32_t flags, owner;
         } steps[] = {
+                { "w12", "io", 5, LEDGER_PARENTLESS, 7 },
                 { "w0", "io", 5, LEDGER_NUMBERLESS, 7 },
                 { "", "", 5, LEDGER_NAMELESS, 7 },
                 { "", "", 0, LEDGER_OVERFLOW, 7 },
                 { "", "", 0, LEDGER_OVERFLOW, LEDGER_OTHERS },
         };
-        LedgerKey key = { .process = "w12", .thread = "io", .cgroup = 5, .owner = 7 };
+        LedgerKey key = { .process = "w12", .thread = "io", .parent = "sh9", .cgroup = 5 };
         LedgerKey plain = { .process = "w", .thread = "io", .cgroup = 5, .owner = 7 };
+
+        key.owner = 7;
 
         for (size_t i = 0; i < ELEMENTSOF(steps); i++) {
                 ck_assert(ledger_key_coarsen(&key));
                 ck_assert_str_eq(key.process, steps[i].process);
                 ck_assert_str_eq(key.thread, steps[i].thread);
+                ck_assert_str_eq(key.parent, "");
                 ck_assert_uint_eq(key.cgroup, steps[i].cgroup);
                 ck_assert_uint_eq(key.flags, steps[i].flags);
                 ck_assert_uint_eq(key.owner, steps[i].owner);
         }
         ck_assert(!ledger_key_coarsen(&key));
+        ck_assert(ledger_key_coarsen(&plain));
+        ck_assert_uint_eq(plain.flags, LEDGER_PARENTLESS);
         ck_assert(ledger_key_coarsen(&plain)); /* there are no numbers to forget */
         ck_assert_uint_eq(plain.flags, LEDGER_NAMELESS);
 }
@@ -381,6 +454,9 @@ int main(void) {
         tcase_add_test(tcase, who_lives_is_taken_out_of_a_row);
         tcase_add_test(tcase, a_key_has_coarser_ones);
         tcase_add_test(tcase, rows_lose_what_tells_them_apart_step_by_step);
+        tcase_add_test(tcase, parents_are_forgotten_before_names);
+        tcase_add_test(tcase, a_storm_of_names_and_parents_loses_its_numbers_alone);
+        tcase_add_test(tcase, a_storm_of_parents_is_its_owners);
         tcase_add_test(tcase, a_folded_row_has_grown_when_its_members_did);
         tcase_add_test(tcase, rows_that_have_not_grown_for_long_are_folded);
         tcase_add_test(tcase, cgroups_that_have_not_grown_for_longest_become_one);

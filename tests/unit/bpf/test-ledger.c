@@ -267,6 +267,79 @@ START_TEST(a_row_tells_its_cgroup) {
 }
 END_TEST
 
+/* parents */
+
+static void *run_as_thread(void *name) {
+        (void) prctl(PR_SET_NAME, "ledger-runner");
+        (void) run_processes(name, 2);
+        return NULL;
+}
+
+/*
+ * A process of that name runs two of another name, whose parent is one of its threads. It leaves
+ * one behind that ends when the line does; NULL: none.
+ */
+static void run_family(const char *parent, const char *child, const int *line) {
+        pthread_t thread;
+        pid_t pid = fork();
+        char byte;
+
+        if (pid != 0) {
+                ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+                return;
+        }
+        (void) prctl(PR_SET_NAME, parent);
+        if (line && fork() == 0) {
+                (void) close(line[1]);
+                (void) prctl(PR_SET_NAME, "ledger-orphan");
+                _exit(read(line[0], &byte, 1) != 0);
+        }
+        if (pthread_create(&thread, NULL, run_as_thread, (void *) (uintptr_t) child) != 0)
+                _exit(1);
+        (void) pthread_join(thread, NULL);
+        _exit(0);
+}
+
+/* Threads of that name that had such a parent. */
+static uint64_t count_dead_of(const char *thread, const char *parent) {
+        uint64_t n = 0;
+
+        for (size_t i = 0; i < ledger_n_rows(ledger); i++) {
+                const LedgerRow *row = ledger_row(ledger, i);
+
+                if (is_called(row->key.thread, thread) && is_called(row->key.parent, parent))
+                        n += row->values.exits;
+        }
+        return n;
+}
+
+START_TEST(a_row_tells_whose_children_ended) {
+        char own[TASK_COMM_BYTES] = "";
+        int line[2];
+
+        (void) prctl(PR_GET_NAME, own);
+        ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+        ck_assert_int_eq(pipe2(line, O_CLOEXEC), 0);
+        run_family("ledger-mother", "ledger-child", line);
+        run_family("ledger-father", "ledger-child", line);
+        (void) close(line[0]);
+        (void) close(line[1]);
+        for (int i = 0; i < 2; i++)
+                ck_assert_int_gt(wait(NULL), 0);
+        ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+        task_table_free(capture());
+        ck_assert_uint_eq(count_dead_of("ledger-child", "ledger-mother"), 2);
+        ck_assert_uint_eq(count_dead_of("ledger-child", "ledger-father"), 2);
+        ck_assert_uint_eq(find_dead("ledger-child").exits, 4);
+        ck_assert_uint_eq(count_dead_of("ledger-mother", own), 1);
+        ck_assert_uint_eq(count_dead_of("ledger-runner", own), 2); /* as their process */
+        ck_assert_uint_eq(count_dead_of("ledger-orphan", own), 2); /* by then */
+        for (size_t i = 0; i < ledger_n_rows(ledger); i++)
+                if (ledger_row(ledger, i)->key.flags & LEDGER_OF_KERNEL)
+                        ck_assert_str_eq(ledger_row(ledger, i)->key.parent, "");
+}
+END_TEST
+
 START_TEST(own_children_are_marked) {
         (void) run_processes("ledger-own", 1); /* the captures before said who it is */
         task_table_free(capture());
@@ -365,8 +438,8 @@ START_TEST(callers_are_marked_by_their_lives) {
                               objects.fds[TASK_OBJECT_OWN], 0);
         pid_t pids[ELEMENTSOF(callers)];
         int lines[ELEMENTSOF(callers)];
+        bool found[ELEMENTSOF(callers)] = {};
         struct timespec now;
-        size_t n_found = 0;
         uint64_t now_ns;
 
         ck_assert_ptr_ne(own, MAP_FAILED);
@@ -397,9 +470,10 @@ START_TEST(callers_are_marked_by_their_lives) {
                                 continue;
                         ck_assert_msg(key->flags == callers[j].flags, "%s: %u", callers[j].name,
                                       key->flags);
-                        n_found++;
+                        found[j] = true; /* in a row for each parent of the host */
                 }
-        ck_assert_uint_eq(n_found, ELEMENTSOF(callers));
+        for (size_t i = 0; i < ELEMENTSOF(callers); i++)
+                ck_assert_msg(found[i], "%s", callers[i].name);
         memset(own, 0, sizeof(*own));
         (void) munmap(own, sizeof(*own));
 }
@@ -656,6 +730,40 @@ static LedgerValues find_owner(uint32_t uid, size_t *ret_n) {
         return sum;
 }
 
+/* Half of what is known of the children is their parents. */
+START_TEST(rows_that_a_file_has_no_room_for_lose_their_parents_first) {
+        const unsigned n_families = 60;
+        size_t n_rows = 0;
+        int folded;
+
+        for (unsigned i = 0; i < n_families; i++) {
+                char name[TASK_COMM_BYTES];
+
+                (void) snprintf(name, sizeof(name), "ledger-m%u", i);
+                run_family(name, "ledger-child", NULL);
+        }
+        wait_until_finished();
+        task_table_free(capture());
+        ck_assert_uint_eq(count_dead_of("ledger-child", "ledger-m7"), 2);
+        (void) find_owner(0, &n_rows);
+        ck_assert_uint_gt(n_rows, 3 * n_families - 1);
+        /* Root has an eighth. */
+        folded = fold_on(-EBADF, 20, 8 * (n_rows - n_families / 2));
+        task_table_free(capture());
+        ck_assert_uint_eq(find_dead("ledger-child").exits, 2 * n_families);
+        ck_assert_uint_ge(count_dead_of("ledger-child", ""), n_families / 2);
+        ck_assert_uint_eq(ledger_n_folded(ledger), 0);
+        for (unsigned i = 0; i < n_families; i++) {
+                char name[TASK_COMM_BYTES];
+
+                (void) snprintf(name, sizeof(name), "ledger-m%u", i);
+                ck_assert_uint_eq(find_dead(name).exits, 1);
+        }
+        reopen(-EBADF);
+        (void) close(folded);
+}
+END_TEST
+
 /* As it is an hour later: time is what is told. */
 START_TEST(rows_that_are_old_are_folded_whether_or_not_there_is_room) {
         LedgerFoldOptions options = LEDGER_FOLD_DEFAULTS;
@@ -805,8 +913,10 @@ int main(void) {
                 tcase_add_test(tcase, a_thread_that_a_capture_has_seen_is_not_young);
                 tcase_add_test(tcase, a_zombie_is_among_the_dead_alone);
                 tcase_add_test(tcase, a_row_tells_its_cgroup);
+                tcase_add_test(tcase, a_row_tells_whose_children_ended);
                 tcase_add_test(tcase, a_fold_keeps_every_row_and_empties_the_table);
                 tcase_add_test(tcase, rows_that_a_file_has_no_room_for_lose_their_numbers);
+                tcase_add_test(tcase, rows_that_a_file_has_no_room_for_lose_their_parents_first);
                 tcase_add_test(tcase, rows_that_are_old_are_folded_whether_or_not_there_is_room);
                 tcase_add_test(tcase, owners_beyond_the_bound_are_one_together);
                 tcase_add_test(tcase, own_children_are_marked);

@@ -119,6 +119,7 @@ static inline int visited_dead(void *userdata, const DeadRow *row) {
         copy = &visited->dead[visited->n_dead++];
         *copy = *row;
         visited_keep(visited, &row->sample, &copy->sample);
+        copy->started_by = visited_copy(visited, row->started_by);
         visited_note(visited, 'd');
         return 0;
 }

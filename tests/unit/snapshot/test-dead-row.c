@@ -81,7 +81,8 @@ START_TEST(columns_are_names_then_counts_then_metrics) {
         static const char start[] =
                 "[\"pcomm\",\"comm\",\"cgroup\",\"kthread\",\"self\",\"exits\",\"lives_ns\","
                 "\"accounted\",\"young\",\"young_run_ns\",\"owner\",\"folded\","
-                "\"born_boottime_ns\",\"grew_boottime_ns\",\"run_time_ns\",\"wait_time_ns\",";
+                "\"born_boottime_ns\",\"grew_boottime_ns\",\"started_by\",\"run_time_ns\","
+                "\"wait_time_ns\",";
         JsonWriter json;
         Buffer columns;
         size_t n = 1;
@@ -97,7 +98,7 @@ START_TEST(columns_are_names_then_counts_then_metrics) {
         for (size_t i = 0; i < columns.n; i++)
                 n += columns.bytes[i] == ',';
         /* 102 sums that only grow, 2 of them of allocators; 18 maxima; 9 minima. */
-        ck_assert_uint_eq(n, 14 + 102 - 2 + 18 + 9);
+        ck_assert_uint_eq(n, 15 + 102 - 2 + 18 + 9);
         buffer_done(&columns);
 }
 END_TEST
@@ -183,7 +184,7 @@ START_TEST(every_metric_survives_at_its_extremes_and_alone) {
 END_TEST
 
 START_TEST(counts_survive_apart_from_each_other) {
-        for (DeadColumn column = _COLUMN_MAX; column < _DEAD_COLUMN_MAX; column++) {
+        for (DeadColumn column = _COLUMN_MAX; column < DEAD_COLUMN_started_by; column++) {
                 DeadRow row = some_row();
                 Visited *visited;
 
@@ -191,7 +192,7 @@ START_TEST(counts_survive_apart_from_each_other) {
                 row.has_owner = row.has_times = true;
                 *dead_column_count(&row, column) = UINT64_MAX;
                 visited = pass_through(&row);
-                for (DeadColumn other = _COLUMN_MAX; other < _DEAD_COLUMN_MAX; other++)
+                for (DeadColumn other = _COLUMN_MAX; other < DEAD_COLUMN_started_by; other++)
                         ck_assert_uint_eq(*dead_column_count(&visited->dead[0], other),
                                           other == column ? UINT64_MAX : 0);
                 ck_assert(visited->dead[0].has_owner && visited->dead[0].has_times);
@@ -202,8 +203,9 @@ END_TEST
 
 /* As in files of earlier versions, in which a row has no owner either. */
 START_TEST(what_came_later_may_be_absent) {
-        static const char *const columns[] = { "", ",\"owner\",\"folded\",\"grew_boottime_ns\"" },
-                                 *const cells[] = { "[1,2,3,4,5]", "[1,2,3,4,5,null,7,null]" };
+        static const char *const columns[] = { "", ",\"owner\",\"folded\",\"grew_boottime_ns\","
+                                                   "\"started_by\"" },
+                                 *const cells[] = { "[1,2,3,4,5]", "[1,2,3,4,5,null,7,null,null]" };
 
         for (size_t i = 0; i < ELEMENTSOF(columns); i++) {
                 char document[1024];
@@ -213,6 +215,7 @@ START_TEST(what_came_later_may_be_absent) {
                                 cells[i]);
                 ck_assert_int_eq(document_read(span_of(document), &visited), SNAPSHOT_OK);
                 ck_assert(!visited->dead[0].has_owner && !visited->dead[0].has_times);
+                ck_assert_ptr_null(visited->dead[0].started_by.bytes);
                 ck_assert(!visited->ledger.has_losses);
                 visited_free(visited);
         }
@@ -266,6 +269,35 @@ START_TEST(names_survive_whole_and_absent) {
         ck_assert(span_is(read->cgroup, "/a \"b\""));
         ck_assert(read->has_kthread && read->kthread && read->self);
         ck_assert_int_eq(read->tid, 0);
+        visited_free(visited);
+}
+END_TEST
+
+/* Nobody is another thing than not known, and a name is any bytes. */
+START_TEST(who_started_it_survives) {
+        static const Span names[] = { { NULL, 0 }, { "", 0 }, { "sh", 2 }, { "a\n\xff\"", 4 } };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                DeadRow row = some_row();
+                Visited *visited;
+                Span read;
+
+                row.started_by = names[i];
+                visited = pass_through(&row);
+                read = visited->dead[0].started_by;
+                ck_assert_int_eq(read.bytes != NULL, names[i].bytes != NULL);
+                ck_assert(!read.bytes || span_equal(read, names[i]));
+                visited_free(visited);
+        }
+}
+END_TEST
+
+START_TEST(a_name_that_is_no_text_is_refused) {
+        Visited *visited;
+
+        ck_assert_int_eq(
+                document_read(span_of(DEAD(COUNTS ",\"started_by\"", "[1,2,3,4,5,6]")), &visited),
+                SNAPSHOT_E_MALFORMED);
         visited_free(visited);
 }
 END_TEST
@@ -453,6 +485,8 @@ int main(void) {
         tcase_add_test(row, what_came_later_may_be_absent);
         tcase_add_test(document, losses_of_owners_survive);
         tcase_add_test(row, names_survive_whole_and_absent);
+        tcase_add_test(row, who_started_it_survives);
+        tcase_add_test(row, a_name_that_is_no_text_is_refused);
         tcase_add_test(row, a_row_that_does_not_fit_leaves_nothing);
         suite_add_tcase(suite, row);
         tcase_add_test(document, a_ledger_survives);

@@ -120,6 +120,77 @@ START_TEST(a_row_is_found_where_it_went) {
 }
 END_TEST
 
+typedef struct Child {
+        Row row;
+        const char *parent; /* NULL: not known */
+} Child;
+
+static DeadRow row_of_child(const Child *child) {
+        DeadRow row = row_of(&child->row);
+
+        if (child->parent)
+                row.started_by = span_of(child->parent);
+        return row;
+}
+
+/* The same of a row with a parent, and whether that is still told of it; no name is ever lost. */
+static const struct {
+        Child earlier, later[2];
+        bool tells_parent;
+} parents[] = {
+        { { { 5, DEAD_OWN, "job", 3, 50, 60 }, "sh" },
+          { { { 5, DEAD_OWN, "job", 9, 50, LATE_NS }, "sh" },
+            { { 5, DEAD_OWN, "job", 9, 50, LATE_NS }, "bash" } },
+          true },
+        /* Nothing was added to it: of the interval that is no parent. */
+        { { { 5, DEAD_OWN, "job", 3, 50, 60 }, "sh" },
+          { { { 5, DEAD_OWN, "job", 3, 50, 60 }, "sh" },
+            { { 5, DEAD_OWN, "job", 9, 50, LATE_NS }, "bash" } },
+          false },
+        /* It became part of one of several parents, whether or not another one is there by now. */
+        { { { 5, DEAD_OWN, "job", 3, 50, 60 }, "sh" },
+          { { { 5, DEAD_OWN, "job", 9, 40, LATE_NS }, NULL },
+            { { 5, DEAD_NAMELESS, NAMELESS, 9, 1, LATE_NS }, NULL } },
+          false },
+        { { { 5, DEAD_OWN, "job", 3, 50, 60 }, "sh" },
+          { { { 5, DEAD_OWN, "job", 9, 40, EARLY_NS }, NULL },
+            { { 5, DEAD_OWN, "job", 1, 105, LATE_NS }, "sh" } },
+          false },
+        /* That took in an older one since. */
+        { { { 5, DEAD_OWN, "job", 3, 50, 60 }, NULL },
+          { { { 5, DEAD_OWN, "job", 9, 40, LATE_NS }, NULL },
+            { { 5, DEAD_OWN, "other", 9, 40, LATE_NS }, "sh" } },
+          false },
+};
+
+START_TEST(who_loses_a_parent_loses_no_name) {
+        _cleanup_(dead_list_done) DeadList before = { .n = 0 }, after = { .n = 0 };
+        DeadSpan span = {
+                .before = &before, .after = &after, .is_known = true, .begin_ns = BEGIN_NS
+        };
+        DeadRow row = row_of_child(&parents[_i].earlier);
+
+        ck_assert_int_eq(dead_list_add(&before, &row), 0);
+        for (size_t i = 0; i < ELEMENTSOF(parents[_i].later); i++) {
+                DeadRow later = row_of_child(&parents[_i].later[i]);
+
+                ck_assert_int_eq(dead_list_add(&after, &later), 0);
+        }
+        ck_assert_uint_eq(after.n, ELEMENTSOF(parents[_i].later));
+        ck_assert_int_eq(dead_span_begin(&span), 0);
+        ck_assert(dead_span_place(&span, SIDE_BEFORE, &row));
+        ck_assert(span_is(row.sample.pcomm, "job") && span_is(row.sample.comm, "job"));
+        ck_assert_int_eq(row.started_by.bytes != NULL, parents[_i].tells_parent);
+        ck_assert_uint_eq(span.n_lost, 0);
+        for (size_t i = 0; i < ELEMENTSOF(parents[_i].later); i++) {
+                DeadRow later = row_of_child(&parents[_i].later[i]);
+
+                if (later.folded == DEAD_OWN)
+                        ck_assert(dead_span_place(&span, SIDE_AFTER, &later));
+        }
+}
+END_TEST
+
 /* Rows that were put together count as idle on both sides, whatever became part of them. */
 START_TEST(idle_rows_do_not_count) {
         const Row later[MAX_ROWS] = { { 5, DEAD_NAMELESS, NAMELESS, 9, 1, EARLY_NS },
@@ -154,10 +225,14 @@ START_TEST(a_thread_is_found_where_its_row_went) {
         DeadSpan span = {
                 .before = &before, .after = &after, .is_known = true, .begin_ns = BEGIN_NS
         };
-        static const char *const names[] = { "kept", "gone", "more" };
-        static const char *const wanted[] = { "kept", NAMELESS, "more" };
+        static const char *const names[] = { "kept", "child", "gone", "more" };
+        static const char *const wanted[] = { "kept", "child", NAMELESS, "more" };
+        const Child child = { { 5, DEAD_OWN, "child", 9, 1, LATE_NS }, "sh" };
+        DeadRow row;
 
         fill(&after, later, &span.grew_ns);
+        row = row_of_child(&child);
+        ck_assert_int_eq(dead_list_add(&after, &row), 0);
         ck_assert_int_eq(dead_span_begin(&span), 0);
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
                 ThreadSample gone = { .has_owner = true, .uid = 5, .cgroup = SPAN_LITERAL("/a") };
@@ -194,6 +269,7 @@ int main(void) {
         TCase *tcase = tcase_create("places");
 
         tcase_add_loop_test(tcase, a_row_is_found_where_it_went, 0, ELEMENTSOF(places));
+        tcase_add_loop_test(tcase, who_loses_a_parent_loses_no_name, 0, ELEMENTSOF(parents));
         tcase_add_test(tcase, idle_rows_do_not_count);
         tcase_add_test(tcase, a_thread_is_found_where_its_row_went);
         tcase_add_test(tcase, a_thread_is_in_no_row_that_did_not_grow);

@@ -42,6 +42,13 @@ function timesOf({kind}, group) {
   return side && (kind === "intervals" || kind === "totals") ? (side === "before" ? [time, null] : [null, time]) : [time];
 }
 
+// Of each side, whoever was the parent of more than half of the threads that ended; null where nobody was.
+function startersOf({startedBy, exits}) {
+  const most = (all, n) => all?.length && 2 * Number(all[0].threads) > Number(n) ? printable(all[0].name) : null;
+  return !startedBy || Array.isArray(startedBy) ? [most(startedBy, exits)]
+    : ["a", "b"].map((side) => most(startedBy[side], exits?.[side]));
+}
+
 class TimeParts {
   constructor(page) {
     this.page = page;
@@ -111,6 +118,17 @@ class TimeParts {
     return ["waits for", "", cell, "What threads that are asleep wait for, and how many of them do; sync is part of storage or blocked"];
   }
 
+  startersColumn() {
+    const all = ({startedBy}) => [startedBy?.a ?? startedBy, startedBy?.b].map((list) => Array.isArray(list)
+      && list.map(({name, threads}) => `${printable(name)} ${threads}`).join(", ")).filter(Boolean).join(" \u2192 ");
+    const cell = ({group}) => {
+      const names = [...new Set(startersOf(group))];
+      return names.every((name) => name === null) ? absent("nobody started more than half of what ended, or it is not known")
+        : make("span", {title: all(group)}, names.map((name) => name ?? "-").join(" \u2192 "));
+    };
+    return ["started by", "", cell, "The parent of more than half of the threads that ended"];
+  }
+
   // What stands beside the bars: of an interval, what was done in it.
   metricColumn(title, name, hint) {
     const {page} = this, {kind} = page.data;
@@ -147,6 +165,7 @@ class TimeParts {
       ...this.parts.filter(({key, known}) => known && (this.withSleep || key !== "asleepNs"))
         .map((part) => this.partColumn(part)),
       ...this.rows.some(({times}) => times.some((time) => time?.reasons)) ? [this.waitsColumn()] : [],
+      ...this.rows.some(({group}) => startersOf(group).some(Boolean)) ? [this.startersColumn()] : [],
       ...["read", "write"].filter((word) => has(word + "_bytes"))
         .map((word) => this.metricColumn(word === "read" ? "read" : "written", word + "_bytes")),
       // There is no room for these of two sides; the table of all metrics has them.

@@ -41,6 +41,51 @@ def partition():
         print(f"# {ledgers.survive(ctl, directory, place, path)} captures")
 
 
+STARTERS = """
+import os, sys
+for _ in range(100):
+    if os.fork() == 0:
+        os.execv(sys.argv[1], [sys.argv[1]])
+    os.wait()
+"""
+
+
+@test
+def starters():
+    """whoever started more than half of what ended is named: a shell, a program in Python, and the nearest of several"""
+    with daemon() as (ctl, directory):
+        for name, program in {"starting-shell": "sh", "starting-python": sys.executable, "ended-soon": "true"}.items():
+            shutil.copy(os.path.realpath(shutil.which(program)), directory / name)
+        shell, python, soon = (str(directory / name) for name in ("starting-shell", "starting-python", "ended-soon"))
+        loop = f"i=0; while [ $i -lt %d ]; do {soon}; i=$((i + 1)); done"
+        environment = {"PYTHONHOME": sys.base_prefix} | os.environ
+        expect_equal(ctl("capture", "--tag", "a").status, 0)
+        subprocess.run([shell, "-c", loop % 500], check=True)
+        expect_equal(ctl("capture", "--tag", "b").status, 0)
+        # The shell of the shell is who starts these, and most are those of the other.
+        subprocess.run([shell, "-c", f"sh -c '{loop % 5}'; :"], check=True)
+        subprocess.run([python, "-c", STARTERS, soon], check=True, env=environment)
+        expect_equal(ctl("capture", "--tag", "c").status, 0)
+        first, second = (group_of(ctl, "ended-soon", *between) for between in (("a", "b"), ("b", "c")))
+        expect_equal((first["exits"], first["startedBy"]), (500, [{"name": "starting-shell", "threads": 500}]))
+        expect_equal((second["exits"], second["startedBy"]),
+                     (105, [{"name": "starting-python", "threads": 100}, {"name": "sh", "threads": 5}]))
+        expect_equal(group_of(ctl, "sh", "b", "c")["startedBy"][0]["threads"] > 0, True)
+        header, row = table_of(ctl, "a..b", "b..c")
+        at = header.index("STARTED BY")
+        expect_equal(row[at:].split()[0], "starting-shell\u2192starting-python", header, row)
+
+
+def group_of(ctl, name, *snapshots):
+    view = ("--filter", name, "--json", "--no-thread-normalize", "--metrics", "run_time_ns", "--limit", "0")
+    return next(group for group in ctl("compare", *snapshots, *view).json()["groups"] if group["key"] == name)
+
+
+def table_of(ctl, *intervals):
+    lines = ctl("compare", *intervals, "--filter", "ended-soon").out.splitlines()
+    return next(line for line in lines if line.startswith("GROUP ")), next(line for line in lines if line.startswith("ended-soon "))
+
+
 @contextlib.contextmanager
 def nested(place, n):
     """A cgroup @n levels below another, removed at the end."""

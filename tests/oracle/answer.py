@@ -90,9 +90,9 @@ def lives_of(window):
 
 def exits_of(window):
     if not window.dead:
-        return {"exits": None, "births": None}
+        return {"exits": None, "births": None, "startedBy": None}
     births = window.dead.exits + len(window.born) - len(window.ended)
-    return {"exits": window.dead.exits, "births": births if births >= 0 else None}
+    return {"exits": window.dead.exits, "births": births if births >= 0 else None, "startedBy": window.dead.starters}
 
 
 def interval_group(window, before, after):
@@ -265,7 +265,7 @@ def intervals_group(sides, pairs):
     both = lambda items: dict(zip("ab", items))
     return {"threads": both([len(window.sides[1]) for window in sides]),
             "time": both(times), "lives": both([lives_of(window) for window in sides]),
-            **{name: both([exits_of(window)[name] for window in sides]) for name in ("exits", "births")},
+            **{name: both([exits_of(window)[name] for window in sides]) for name in ("exits", "births", "startedBy")},
             "weight": weight([shares(time, work, Host(*pair), of_kernel([], *sides), grown(memory_between(window)))
                               for time, work, pair, window in zip(times, works, pairs, sides)]),
             "metrics": {name: side_by_side(name, values[0][name], values[1][name]) | {"reset": name in resets}
@@ -285,7 +285,7 @@ def account_of_lives(threads, snapshot, is_of_kernel):
     values = reduce(threads)[0]
     time, host = time_of_lives(threads, values, snapshot), Host(None, snapshot)
     told = account(time, values, host, len(threads)) | memory_of(threads) | {
-        "born": None, "ended": None, "peakRssBytes": values["hiwater_rss_bytes"], "cut": []}
+        "born": None, "ended": None, "startedBy": None, "peakRssBytes": values["hiwater_rss_bytes"], "cut": []}
     return told, shares(time, values, host, is_of_kernel)
 
 
@@ -307,6 +307,7 @@ def account_between(window, pair, is_of_kernel):
     told = account(time, work, host, len(window.sides[1])) | memory | {
         "born": len(window.born), "ended": len(window.ended), "peakRssBytes": risen(window),
         "bornAndEnded": window.dead.fleeting if window.dead else None, "cut": cuts(window, host),
+        "startedBy": window.dead.starters if window.dead else None,
         "leftOut": window.dead.left_out("run_time_ns") + window.dead.elsewhere if window.dead else None}
     return told, shares(time, work, host, is_of_kernel, grown(memory))
 

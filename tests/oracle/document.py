@@ -62,6 +62,7 @@ class DeadRow:
     born_ns: int
     grew_ns: int
     values: dict
+    started_by: object = None  # None: not known; "": nobody
 
 
 def rows_of(table):
@@ -102,7 +103,8 @@ class Snapshot:
             counts = [row[name] for name in "exits lives_ns accounted young young_run_ns".split()]
             yield DeadRow(row.get("pcomm", ""), row.get("comm", ""), row.get("cgroup", ""), row.get("kthread", False),
                           row.get("self", False), *counts, row.get("owner"), row.get("folded", 0),
-                          row.get("born_boottime_ns", 0), row.get("grew_boottime_ns", 0), {name: row[name] for name in METRICS if name in row})
+                          row.get("born_boottime_ns", 0), row.get("grew_boottime_ns", 0), {name: row[name] for name in METRICS if name in row},
+                          row.get("started_by"))
 
     def _moved(self):
         """(life, names) of threads that ended under others than a capture saw them with."""

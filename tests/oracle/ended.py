@@ -40,6 +40,17 @@ class Ended:
         return max(0, self._difference(lambda row: row.exits))
 
     @property
+    def starters(self):
+        """Whose children ended, those of most first; None where the ledger does not tell."""
+        told = [(row, sign) for sign, rows in zip((-1, 1), self.rows) for row in rows if row.started_by is not None]
+        counts = {}
+        for row, sign in told:
+            if not row.kthread:
+                counts[row.started_by] = counts.get(row.started_by, 0) + sign * row.exits
+        found = sorted((-n, name.encode(), name) for name, n in counts.items() if n > 0)
+        return [{"name": name, "threads": -n} for n, _, name in found] if told or not self.exits else None
+
+    @property
     def fleeting(self):
         return max(0, self.exits - len(self.gone))
 

@@ -7,8 +7,12 @@ OWN, NUMBERLESS, NAMELESS, OVERFLOW = range(4)
 NAMELESS_NAME, OVERFLOW_NAME = "[ended, names folded]", "[ended without a row]"
 
 
-def identity(row):
+def names_of(row):
     return row.owner, row.pcomm, row.comm, row.cgroup, row.kthread, row.own, row.folded
+
+
+def identity(row):
+    return row.started_by, *names_of(row)
 
 
 def tells_times(before, after):
@@ -24,7 +28,11 @@ class Fold:
         self.begin_ns = before.start_ns
         # The first of each: others are of another cgroup that has the path.
         self.rows = [{identity(row): row for row in reversed(snapshot.dead)} for snapshot in (before, after)]
-        self.there = {(identity(row), row.born_ns) for row in after.dead}
+        self.alike = {}
+        for row in after.dead:
+            self.alike.setdefault(identity(row), []).insert(1, row)  # behind the first
+        self.names = set(map(names_of, after.dead))
+        self.tells_starters = any(row.started_by is not None for row in after.dead)
         self.taken = {}
         self.lost = 0
         folded = [row for row in after.dead if row.folded]
@@ -37,6 +45,16 @@ class Fold:
         """Nothing was added to what was put together of this owner, or of those who have no place of their own."""
         return max(self.growths.get(owner, 0), self.growths.get(None, 0)) <= self.begin_ns
 
+    def has_room(self, key, exits):
+        there = self.rows[1].get(key)
+        had = self.rows[0][key].exits if key in self.rows[0] else 0
+        return there is not None and there.exits - had - self.taken.get(key, 0) >= exits
+
+    def parentless(self, row):
+        """The key of the row of these names that has what @row had, and whose parents are not told; None: there is none."""
+        key = None, *names_of(row)
+        return key if not row.folded and row.started_by is not None and self.has_room(key, row.exits) else None
+
     def target(self, row, exits):
         """The row that has what @row had; None where none is found."""
         pattern = [re.sub("[0-9]+", "0", name) for name in (row.pcomm, row.comm)]
@@ -45,12 +63,8 @@ class Fold:
                     (row.owner, NAMELESS_NAME, NAMELESS_NAME, *of, NAMELESS),
                     (row.owner, OVERFLOW_NAME, OVERFLOW_NAME, "", False, row.own, OVERFLOW),
                     (None, OVERFLOW_NAME, OVERFLOW_NAME, "", False, False, OVERFLOW)):
-            there = self.rows[1].get(key) if key[-1] > row.folded else None
-            if there is None:
-                continue
-            had = self.rows[0][key].exits if key in self.rows[0] else 0
-            if there.exits - had - self.taken.get(key, 0) >= exits:
-                return there
+            if key[-1] > row.folded and self.has_room((None, *key), exits):
+                return self.rows[1][None, *key]
         return None
 
     def place(self, row, exits):
@@ -64,22 +78,38 @@ class Fold:
         self.lost += 1
         return dataclasses.replace(row, pcomm=target.pcomm, comm=target.comm, cgroup=target.cgroup, kthread=target.kthread)
 
+    def same(self, row):
+        """What the row is in the second ledger, where it may have taken in older ones of other parents."""
+        alike = self.alike.get(identity(row), []) if not row.folded else []
+        found = [one for one in alike if one.born_ns == row.born_ns]
+        if not found and row.started_by is None and self.tells_starters:
+            found = [one for one in alike if one.born_ns <= row.born_ns]
+        return found[0] if found else None
+
     def earlier(self, row):
         """A row of the first ledger as it is called now; None where it did nothing."""
-        if not row.folded and (identity(row), row.born_ns) in self.there:
-            return row
+        there, unknown = self.same(row), self.parentless(row)
+        if there:
+            return self.told(row, there.grew_ns)
+        if unknown:
+            self.taken[unknown] = self.taken.get(unknown, 0) + row.exits
+            return dataclasses.replace(row, started_by=None)
         if self.is_idle(row.owner):
             return None
         return row if row.folded and identity(row) in self.rows[1] else self.place(row, row.exits)
 
     def later(self, row):
-        return None if row.folded and self.is_idle(row.owner) else row
+        return None if row.folded and self.is_idle(row.owner) else self.told(row, row.grew_ns)
+
+    def told(self, row, grew_ns):
+        """Where nothing was added since, whose children they were long ago is not told."""
+        return row if grew_ns > self.begin_ns else dataclasses.replace(row, started_by=None)
 
     def gone(self, thread):
         """A thread that ended; its uid is its owner."""
         row = dataclasses.replace(NO_ROW, owner=thread.uid, pcomm=thread.pcomm, comm=thread.comm, cgroup=thread.cgroup,
                                   own=thread.own)
-        if self.grew_ns <= self.begin_ns or thread.uid is None or thread.kthread or identity(row) in self.rows[1]:
+        if self.grew_ns <= self.begin_ns or thread.uid is None or thread.kthread or names_of(row) in self.names:
             return thread
         found = self.place(row, 1)
         return thread if found in (None, row) else dataclasses.replace(
@@ -95,6 +125,7 @@ class Row:
     kthread: bool
     own: bool
     folded: int
+    started_by: object = None
 
 
 NO_ROW = Row(None, "", "", "", False, False, OWN)

@@ -18,6 +18,7 @@ PROCESSES = "nginx postgres redis gzip java systemd-udevd kthread-user node cron
 THREADS = "main worker-1 worker-2 io pool-3 gc".split()
 CGROUPS = ("/ /system.slice/web.service /system.slice/db.service /user.slice/user-1000.slice /apps/blue "
            "/apps/green").split()
+STARTERS = "sh bash systemd make".split()
 IDENTITY = "tid tgid ppid start_time_clock_ticks pcomm comm cgroup uid gid kthread self command".split()
 SCHEDSTATS = [name for name in METRICS if name.startswith((
     "nr_wakeups", "nr_failed", "nr_forced", "wait_sum", "wait_count", "wait_max", "voluntary_sleep", "sleep_max", "block_",
@@ -112,6 +113,10 @@ class Worker:
             elif metric.rule == "MaxPeakBytes" and rng.random() < 0.3:
                 values[name] += rng.randrange(1, 1 << 12) * 4096
 
+    def starter(self):
+        """Whose child its process is by the end: of whoever started it, or of who adopted it."""
+        return "" if self.kthread else "init" if self.tgid % 7 == 0 else STARTERS[self.tgid % len(STARTERS)]
+
     def command(self):
         """What its process was started as: nothing that is known, a program, or what an interpreter runs."""
         known = [None, [f"/usr/sbin/{PROCESSES[self.tgid % 3]}"], ["python3", f"/srv/{PROCESSES[self.tgid % 4]}.py"]]
@@ -162,6 +167,7 @@ class Ledger:
         self.n_folded = 0  # rows
         self.tells_times = rng.random() < 0.7
         self.has_cgroups = rng.random() < 0.75  # messages of taskstats have none
+        self.tells_starters = self.tells_times and self.has_cgroups and rng.random() < 0.8
         self.generation = 0
         self.rows = {}
         self.cgroups = {path: Cgroup(path) for path in CGROUPS}
@@ -176,12 +182,13 @@ class Ledger:
         cgroup = self.cgroups[worker.cgroup] if self.has_cgroups else None
         if cgroup and self.rng.random() < 0.05:
             cgroup = self.cgroups[worker.cgroup] = Cgroup(worker.cgroup)
-        key = worker.pcomm, worker.comm, cgroup, worker.kthread, worker.own, worker.uid, 0
+        starter = worker.starter() if self.tells_starters else None
+        key = worker.pcomm, worker.comm, cgroup, worker.kthread, worker.own, worker.uid, starter, 0
         self.note(worker)
         if self.tells_times and self.rng.random() < 0.05:  # there is no room
             key = self.coarser(key, 3)
         if not self.tells_times:
-            key = *key[:5], None, None
+            key = *key[:5], None, None, None
         row = self.rows.setdefault(key, dict.fromkeys(COUNTS, 0) | {"born": now_ns, "grew": now_ns})
         row["born"], row["grew"] = min(row["born"], now_ns), max(row["grew"], now_ns)
         row["exits"] += 1
@@ -201,30 +208,33 @@ class Ledger:
 
     def coarser(self, key, level):
         """The row that one becomes part of."""
-        pcomm, comm, cgroup, kthread, own, uid, _ = key
+        pcomm, comm, cgroup, kthread, own, uid, _, _ = key
+        if level == 0:
+            return *key[:6], None, 0
         if level == 1:
-            return re.sub("[0-9]+", "0", pcomm), re.sub("[0-9]+", "0", comm), cgroup, kthread, own, uid, 1
+            return re.sub("[0-9]+", "0", pcomm), re.sub("[0-9]+", "0", comm), cgroup, kthread, own, uid, None, 1
         if level == 2:
-            return NAMELESS, NAMELESS, cgroup, kthread, own, uid, 2
-        return OVERFLOW, OVERFLOW, None, None, own, uid if self.rng.random() < 0.9 else None, 3
+            return NAMELESS, NAMELESS, cgroup, kthread, own, uid, None, 2
+        return OVERFLOW, OVERFLOW, None, None, own, uid if self.rng.random() < 0.9 else None, None, 3
 
     def fold(self, now_ns):
-        """Makes room: takes the names of who has not ended for long, or those of one owner."""
+        """Makes room: takes the parents or names of who has not ended for long, or those of one owner."""
         rng = self.rng
         if not self.tells_times:
             return
-        uid, level = rng.choice([None, 0, 1000, 1001]), rng.choice([1, 1, 2, 2, 3])
+        uid, level = rng.choice([None, 0, 1000, 1001]), rng.choice([0, 0, 1, 1, 2, 2, 3])
         for key in list(self.rows):
             row = self.rows[key]
-            if key[-1] >= level or key[5] is None or (row["grew"] > now_ns - 20 * SECOND_NS if uid is None else key[5] != uid):
+            is_as_coarse = key[6] is None if level == 0 else key[-1] >= level
+            if is_as_coarse or key[5] is None or (row["grew"] > now_ns - 20 * SECOND_NS if uid is None else key[5] != uid):
                 continue
             if rng.random() < 0.3:
                 continue
             target = self.coarser(key, level)
             if target[5] is None:
-                target = *target[:4], False, None, 3
+                target = *target[:4], False, None, None, 3
             del self.rows[key]
-            self.n_folded += 1
+            self.n_folded += level > 0
             self.rows[target] = added(self.rows[target], row) if target in self.rows else row
 
     def document(self, without):
@@ -233,8 +243,8 @@ class Ledger:
         lacks = without | set(GROUPS_OF_COLUMNS["jemalloc"])
         names = [name for name, metric in METRICS.items() if name not in GROUPS_OF_COLUMNS["jemalloc"]
                  and (name in COUNTERS or metric.is_extreme)]
-        columns = ["pcomm", "comm", "cgroup", "kthread", "self", "owner", "folded", "born_boottime_ns", "grew_boottime_ns",
-                   *counts, *names]
+        columns = ["pcomm", "comm", "cgroup", "kthread", "self", "owner", "started_by", "folded", "born_boottime_ns",
+                   "grew_boottime_ns", *counts, *names]
         times = [(row["born"], row["grew"]) if self.tells_times else (None, None) for row in self.rows.values()]
         rows = [[*key, *time, *(row[name] for name in counts), *(None if name in lacks else row.get(name) for name in names)]
                 for (key, row), time in zip(self.rows.items(), times)]

@@ -47,16 +47,17 @@ static const struct {
         [ACCOUNT_COLUMN_BLOCKED] = { "blocked", "BLOCKED", "BLOCKED", "blockedNs", NULL,
                                      FIGURE_TIME, 2 },
         [ACCOUNT_COLUMN_SWITCHES] = { "switch", "SWITCH/S", "SWITCHES", "switches", NULL,
-                                      FIGURE_COUNT, 9 },
-        [ACCOUNT_COLUMN_READ] = { "read", "READ/S", "READ", "readBytes", NULL, FIGURE_BYTES, 7 },
+                                      FIGURE_COUNT, 10 },
+        [ACCOUNT_COLUMN_READ] = { "read", "READ/S", "READ", "readBytes", NULL, FIGURE_BYTES, 8 },
         [ACCOUNT_COLUMN_WRITE] = { "write", "WRITE/S", "WRITE", "writeBytes", "writeExact",
-                                   FIGURE_BYTES, 8 },
+                                   FIGURE_BYTES, 9 },
         [ACCOUNT_COLUMN_RSS] = { "rss", "RSS", "RSS", "rssBytes", NULL, FIGURE_LEVEL, 3 },
         [ACCOUNT_COLUMN_FAULTS] = { "majflt", "MAJFLT/S", "MAJFLT", "majorFaults", NULL,
                                     FIGURE_COUNT, EXTRA },
         [ACCOUNT_COLUMN_PEAK] = { "peak-rss", "PEAK-RSS", "PEAK-RSS", "peakRssBytes", NULL,
                                   FIGURE_LEVEL, EXTRA },
-        [ACCOUNT_COLUMN_WAITS] = { NULL, "WAITS FOR", "WAITS FOR", NULL, NULL, FIGURE_NONE, 6 },
+        [ACCOUNT_COLUMN_STARTER] = { NULL, "STARTED BY", "STARTED BY", NULL, NULL, FIGURE_NONE, 6 },
+        [ACCOUNT_COLUMN_WAITS] = { NULL, "WAITS FOR", "WAITS FOR", NULL, NULL, FIGURE_NONE, 7 },
         [ACCOUNT_COLUMN_BAR] = { NULL, "TIME", "TIME", NULL, NULL, FIGURE_NONE, EXTRA },
 };
 
@@ -187,7 +188,7 @@ static bool is_changed(json_object *row, json_object *changes) {
 
 TableColumn account_column(AccountColumn column, ReportKind kind) {
         bool is_text = column == ACCOUNT_COLUMN_GROUP || column == ACCOUNT_COLUMN_BAR ||
-                       column == ACCOUNT_COLUMN_WAITS;
+                       column == ACCOUNT_COLUMN_STARTER || column == ACCOUNT_COLUMN_WAITS;
 
         return (TableColumn){
                 .header = has_rates(kind) ? columns[column].rate : columns[column].life,
@@ -496,6 +497,37 @@ static void append_two(Buffer *cell, AccountColumn column, json_object *row,
         buffer_append(cell, after.bytes, after.n);
 }
 
+/* who started what ended: "sh", "cron→sh" */
+
+/* The process that was the parent of more than half of the threads that ended; NULL: none was. */
+static json_object *starter_of(json_object *account) {
+        json_object *first = cell_element(cell_member(account, "startedBy"), 0);
+
+        return first && count_of(first, "threads") > ended_of(account) / 2
+                       ? cell_member(first, "name")
+                       : NULL;
+}
+
+static void append_starter(Buffer *cell, json_object *row, const AccountStyle *style) {
+        json_object *first = account_of(row, 0), *second = account_of(row, 1);
+        json_object *starters[] = { starter_of(first), starter_of(second) };
+        bool both = account_kind_n_sides(style->kind) == 2 && first && second;
+
+        if (!starters[0] && !starters[1])
+                return;
+        if (!both || json_object_equal(starters[0], starters[1])) {
+                cell_append_text(cell, starters[0] ? starters[0] : starters[1]);
+                return;
+        }
+        for (size_t side = 0; side < 2; side++) {
+                buffer_append_text(cell, side > 0 ? ARROW : "");
+                if (starters[side])
+                        cell_append_text(cell, starters[side]);
+                else
+                        buffer_append_byte(cell, '-');
+        }
+}
+
 /* what it waits for: "poll 3.0, futex 1.9", "sleep 0→6.6" */
 
 typedef struct Wait {
@@ -624,7 +656,9 @@ bool account_row_tells(json_object *row, AccountColumn column, const AccountStyl
         for (size_t side = 0; side < n; side++) {
                 if (column == ACCOUNT_COLUMN_WAITS && cell_member(account_of(row, side), "reasons"))
                         return true;
-                if (column != ACCOUNT_COLUMN_WAITS &&
+                if (column == ACCOUNT_COLUMN_STARTER && starter_of(account_of(row, side)))
+                        return true;
+                if (columns[column].key &&
                     seconds_of(row, side, column, style) >= least_told(style))
                         return true;
         }
@@ -762,6 +796,8 @@ void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
                 append_threads(cell, row, style->kind);
         else if (column == ACCOUNT_COLUMN_RSS)
                 append_rss(cell, row, style);
+        else if (column == ACCOUNT_COLUMN_STARTER)
+                append_starter(cell, row, style);
         else if (column == ACCOUNT_COLUMN_WAITS)
                 append_waits(cell, row, style);
         else if (column == ACCOUNT_COLUMN_BAR)

@@ -29,6 +29,7 @@ typedef enum AccountColumn {
         ACCOUNT_COLUMN_RSS,
         ACCOUNT_COLUMN_FAULTS,
         ACCOUNT_COLUMN_PEAK,
+        ACCOUNT_COLUMN_STARTER,
         ACCOUNT_COLUMN_WAITS,
         ACCOUNT_COLUMN_BAR,
         _ACCOUNT_COLUMN_MAX,

@@ -84,6 +84,7 @@ static void lay_columns(AccountTable *table, const AccountColumns *chosen) {
                 /* Until a row has something to say. */
                 table->columns[i].absent = table->ids[i] == ACCOUNT_COLUMN_LOCK ||
                                            table->ids[i] == ACCOUNT_COLUMN_BLOCKED ||
+                                           table->ids[i] == ACCOUNT_COLUMN_STARTER ||
                                            table->ids[i] == ACCOUNT_COLUMN_WAITS;
         }
         for (size_t i = 0; i < chosen->n; i++) {

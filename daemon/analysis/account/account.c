@@ -198,7 +198,9 @@ static void account_for_lives(Account *account, const LifeCounts *lives, const G
 /* all of it */
 
 Account account_of(const AccountBasis *basis) {
-        Account account = { .threads = basis->n_threads, .is_of_kernel = basis->is_of_kernel };
+        Account account = { .threads = basis->n_threads,
+                            .started_by = basis->started_by,
+                            .is_of_kernel = basis->is_of_kernel };
 
         account.switches =
                 amount_add(sum_of(&account, basis, METRIC_voluntary_csw, ACCOUNT_SWITCHES),
@@ -315,6 +317,7 @@ void account_write_json(JsonWriter *writer, const Account *account) {
         amount_write_json(writer, "ended", account->ended);
         amount_write_json(writer, "bornAndEnded", account->fleeting);
         amount_write_json(writer, "leftOut", account->left_out);
+        member_list_write_json(writer, "startedBy", account->started_by);
         write_times(writer, account);
         amount_write_json(writer, "switches", account->switches);
         amount_write_json(writer, "readBytes", account->read_bytes);

@@ -34,6 +34,7 @@
 #include "analysis/group/group-dead.h"
 #include "analysis/group/group-window.h"
 #include "analysis/group/life-tally.h"
+#include "analysis/group/member-list.h"
 #include "json/json-writer.h"
 #include "metric/kernel-defect.h"
 #include "metric/reason-list.h"
@@ -59,7 +60,8 @@ typedef struct AccountBasis {
          */
         const GroupDead *dead;
         Figures figures;
-        const LifeCounts *lives; /* of an interval; NULL: whole lives */
+        const LifeCounts *lives;      /* of an interval; NULL: whole lives */
+        const MemberList *started_by; /* of an interval: group_starters() */
         const LifeTally *tally;
         const Period *period;
         Amount waits_since_ns;   /* when the account of waits began; of whole lives */
@@ -89,6 +91,8 @@ typedef struct Account {
          * the beginning, or what they had done by then is not known. Known if the last is.
          */
         Amount left_out;
+        const MemberList
+                *started_by; /* of whom the ended were children; NULL: not known; borrowed */
         Amount alive_ns, running_ns, waiting_ns, storage_ns, blocked_ns, asleep_ns;
         bool storage_exact; /* only where storage is known */
         Amount sync_ns;

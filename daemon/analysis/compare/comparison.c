@@ -582,6 +582,8 @@ static void cut_lists(Comparison *comparison) {
                 for (size_t j = 0; j < list->n_shown; j++) {
                         member_list_sort(&list->groups[j]->members);
                         member_list_sort(&list->groups[j]->commands);
+                        for (unsigned side = 0; side < SIDES; side++)
+                                member_list_sort(&list->groups[j]->starters[side]);
                 }
         }
 }

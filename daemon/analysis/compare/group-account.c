@@ -32,6 +32,7 @@ bool group_account(const GroupAccounts *accounts, const Group *group, unsigned s
 
         if (!accounts->is_interval && !aggregate)
                 return false;
+        basis.started_by = group_starters(group, side);
         if (accounts->is_interval) {
                 basis.window = group->window;
                 basis.sides = group->sides;

@@ -136,11 +136,13 @@ static Amount births_of(const LifeCounts *lives) {
                                                  : (Amount){ .known = false };
 }
 
-static void write_lives(JsonWriter *writer, const LifeCounts *lives) {
+static void write_lives(JsonWriter *writer, const LifeCounts *lives, const Group *group,
+                        unsigned side) {
         json_write_key(writer, "lives");
         life_counts_write_json(writer, lives, NULL, NULL);
         amount_write_json(writer, "exits", lives->exits);
         amount_write_json(writer, "births", births_of(lives));
+        member_list_write_json(writer, "startedBy", group_starters(group, side));
 }
 
 /* The members of a side of two intervals. */
@@ -164,7 +166,7 @@ static void write_two(JsonWriter *writer, const char *key, Amount a, Amount b) {
 static void write_threads_of_intervals(JsonWriter *writer, const Group *group, unsigned side) {
         if (side != BOTH_SIDES) {
                 json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
-                write_lives(writer, lives_of(group, side));
+                write_lives(writer, lives_of(group, side), group, side);
                 return;
         }
         json_write_key(writer, "threads");
@@ -181,6 +183,11 @@ static void write_threads_of_intervals(JsonWriter *writer, const Group *group, u
         json_write_end(writer);
         write_two(writer, "exits", lives_of(group, 0)->exits, lives_of(group, 1)->exits);
         write_two(writer, "births", births_of(lives_of(group, 0)), births_of(lives_of(group, 1)));
+        json_write_key(writer, "startedBy");
+        json_write_object(writer);
+        for (unsigned i = 0; i < SIDES; i++)
+                member_list_write_json(writer, interval_names[i], group_starters(group, i));
+        json_write_end(writer);
 }
 
 static void write_threads(JsonWriter *writer, const GroupLens *lens, const Group *group,
@@ -190,7 +197,7 @@ static void write_threads(JsonWriter *writer, const GroupLens *lens, const Group
                 return;
         }
         if (group->window)
-                write_lives(writer, &group->window->lives);
+                write_lives(writer, &group->window->lives, group, SIDE_AFTER);
         if (side != BOTH_SIDES) {
                 json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
                 return;

@@ -23,6 +23,8 @@ static Group *group_free(Group *group) {
         group_window_free(group->window);
         member_list_done(&group->members);
         member_list_done(&group->commands);
+        for (unsigned side = 0; side < SIDES; side++)
+                member_list_done(&group->starters[side]);
         free(group->label);
         free(group->id);
         free(group);
@@ -163,9 +165,26 @@ static int obtain_dead(Group *group, unsigned side) {
 int group_fold_dead(Group *group, unsigned side, Side end, const DeadRow *row) {
         int r = obtain_dead(group, side);
 
-        if (r == 0)
-                group_dead_add_row(group->dead[side], end, row);
-        return r;
+        if (r < 0)
+                return r;
+        group_dead_add_row(group->dead[side], end, row);
+        if (!row->started_by.bytes)
+                return 0;
+        group->tells_starters[side] = true;
+        if (row->sample.has_kthread && row->sample.kthread)
+                return 0; /* nobody starts those */
+        return member_list_add_ended(&group->starters[side], row->started_by,
+                                     end == SIDE_AFTER ? row->exits : -row->exits);
+}
+
+const MemberList *group_starters(const Group *group, unsigned side) {
+        const LifeCounts *lives = group->works[side] ? &group->works[side]->lives
+                                  : group->window    ? &group->window->lives
+                                                     : NULL;
+
+        if (!lives || !lives->exits.known)
+                return NULL;
+        return group->tells_starters[side] || lives->exits.n == 0 ? &group->starters[side] : NULL;
 }
 
 int group_fold_gone(Group *group, unsigned side, const Period *period, const ThreadSample *gone) {
@@ -282,6 +301,11 @@ int group_adopt(Group *group, unsigned side, Group *from) {
         if (r != 0)
                 return r;
         member_list_done(&from->commands);
+        r = member_list_merge(&group->starters[side], &from->starters[side]);
+        if (r != 0)
+                return r;
+        member_list_done(&from->starters[side]);
+        group->tells_starters[side] = group->tells_starters[side] || from->tells_starters[side];
         group->is_pattern = group->is_pattern || from->is_pattern;
         group->has_program = group->has_program || from->has_program;
         group->sides[side] = TAKE_PTR(from->sides[side]);

@@ -57,6 +57,9 @@ typedef struct Group {
          * Threads that ended, by the same rule; owned; NULL: none did, or no ledger tells.
          */
         GroupDead *dead[SIDES];
+        /* Whose children these were; @tells_starters: the ledger says it of some of them. */
+        MemberList starters[SIDES];
+        bool tells_starters[SIDES];
         /* Borrowed; of a thread that ended: the group of its names without its cgroup; or NULL. */
         struct Group *unplaced;
         uint64_t elapsed_ns[SIDES]; /* the length of each of two intervals; 0: not of them */
@@ -106,6 +109,11 @@ _must_check_ int group_fold_work(Group *group, unsigned side, const ThreadSample
                                  const ThreadSample *after, ThreadSample *ret_sample);
 /* Adds a row of the ledger at the @end of the interval that @side is about. 0 or -ENOMEM. */
 _must_check_ int group_fold_dead(Group *group, unsigned side, Side end, const DeadRow *row);
+/*
+ * Whose children the threads were that ended in the interval of @side, of some of them if parents
+ * were forgotten to make room. NULL: it is not known.
+ */
+const MemberList *group_starters(const Group *group, unsigned side);
 /* Adds a thread that is gone in that interval to what is said of the ended. 0 or -ENOMEM. */
 _must_check_ int group_fold_gone(Group *group, unsigned side, const Period *period,
                                  const ThreadSample *gone);

@@ -107,6 +107,10 @@ void member_list_write_json(JsonWriter *writer, const char *key, const MemberLis
         char omitted[KEY_BYTES];
 
         json_write_key(writer, key);
+        if (!list) {
+                json_write_null(writer);
+                return;
+        }
         json_write_array(writer);
         for (size_t i = 0; i < list->n_members; i++) {
                 if (!has_threads(list->members[i].n_threads))

@@ -4,9 +4,9 @@
 /*
  * MemberList
  *
- * The distinct names behind a pattern, or the commands behind a name, with the number of threads of
- * each. The list is bounded: further names are not listed and their threads only counted, so the
- * counts always add up to all added threads.
+ * The distinct names behind a pattern, the commands behind a name, or the parents of what ended,
+ * with the number of threads of each. The list is bounded: further names are not listed and their
+ * threads only counted, so the counts always add up to all added threads.
  */
 
 #include <stddef.h>
@@ -42,5 +42,8 @@ _must_check_ int member_list_add_ended(MemberList *list, Span name, uint64_t n);
 _must_check_ int member_list_merge(MemberList *list, const MemberList *from);
 /* Sorts by number of threads, largest first, then bytewise. */
 void member_list_sort(MemberList *list);
-/* Writes the list as @key and, if there are any, @key "Omitted" into an open object. */
+/*
+ * Writes the list as @key and, if there are any, @key "Omitted" into an open object; null if @list
+ * is NULL.
+ */
 void member_list_write_json(JsonWriter *writer, const char *key, const MemberList *list);

@@ -292,9 +292,8 @@ static ListedRow *find_parentless(const DeadSpan *span, const RowKey *key, uint6
                 return NULL;
         target.started_by = (Span){ NULL, 0 };
         at = find(span->after, &target);
-        while (at != INDEX_NONE && !has_room(span, at, &target, exits))
-                at = span->after->rows[at].next;
-        return at != INDEX_NONE ? &span->after->rows[at] : NULL;
+        return at != INDEX_NONE && has_room(span, at, &target, exits) ? &span->after->rows[at]
+                                                                      : NULL;
 }
 
 /* The row of the later ledger that has what the row of @key had; NULL: none is found. */

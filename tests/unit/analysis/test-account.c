@@ -203,7 +203,7 @@ START_TEST(the_whole_account_is_written) {
                                               .host = &no_host });
         ck_assert_str_eq(text_of(&account, false),
                          "{\"threads\":3,\"born\":1,\"ended\":4,\"bornAndEnded\":null,"
-                         "\"leftOut\":null,\"aliveNs\":500,\"runningNs\":100,"
+                         "\"leftOut\":null,\"startedBy\":null,\"aliveNs\":500,\"runningNs\":100,"
                          "\"waitingNs\":50,\"storageNs\":null,\"blockedNs\":null,\"asleepNs\":350,"
                          "\"exact\":null," NO_REASONS
                          ",\"switches\":7,\"readBytes\":5,\"writeBytes\":6,"
@@ -246,6 +246,32 @@ static Account account_with_reasons(MetricId without, uint64_t alive_ns, bool is
         aggregate_free(work);
         return account;
 }
+
+/* What storage took is told, with too much of it, and not for how long all blocked. */
+START_TEST(what_is_not_known_is_not_cut) {
+        GroupDead dead = { .exits = 1 };
+        ThreadSample sample = thread_of("p", "t", 1);
+        const LifeTally tally = { .alive_ns = 1000 };
+        Aggregate *work;
+        Account account;
+
+        put(&sample, METRIC_iowait_sum, 300);
+        dead.excess[METRIC_iowait_sum] = 100;
+        ck_assert_int_eq(aggregate_new(&work), 0);
+        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        account = account_of(&(AccountBasis){ .work = work,
+                                              .lives = &(LifeCounts){ .born = 1 },
+                                              .dead = &dead,
+                                              .figures = FIGURES_CUT,
+                                              .tally = &tally,
+                                              .period = &interval,
+                                              .host = &no_host });
+        aggregate_free(work);
+        ck_assert(account.storage_ns.known && account.storage_ns.n == 200);
+        ck_assert(account.is_cut[ACCOUNT_STORAGE]);
+        ck_assert(!account.blocked_ns.known && !account.is_cut[ACCOUNT_BLOCKED]);
+}
+END_TEST
 
 START_TEST(reasons_are_parts_of_what_is_asleep) {
         Account account = account_with_reasons(_METRIC_MAX, 2000, false, NULL);
@@ -293,7 +319,7 @@ START_TEST(of_unknown_work_nothing_is_known) {
 
         ck_assert_str_eq(text_of(&account, false),
                          "{\"threads\":0,\"born\":0,\"ended\":4,\"bornAndEnded\":null,"
-                         "\"leftOut\":null,\"aliveNs\":null,"
+                         "\"leftOut\":null,\"startedBy\":null,\"aliveNs\":null,"
                          "\"runningNs\":null,\"waitingNs\":null,\"storageNs\":null,"
                          "\"blockedNs\":null,\"asleepNs\":null,\"exact\":null," NO_REASONS
                          ",\"switches\":null,"
@@ -400,6 +426,7 @@ int main(void) {
         tcase_add_test(time, a_corrected_delay_is_not_exact);
         suite_add_tcase(suite, time);
         tcase_add_test(rest, the_whole_account_is_written);
+        tcase_add_test(rest, what_is_not_known_is_not_cut);
         tcase_add_test(rest, reasons_are_parts_of_what_is_asleep);
         tcase_add_test(rest, all_reasons_are_known_or_none);
         tcase_add_test(rest, locks_weigh_and_waits_in_the_kernel_of_programs);

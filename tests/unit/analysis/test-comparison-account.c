@@ -131,7 +131,7 @@ START_TEST(an_interval_has_one_overview_of_all_groups) {
         ck_assert_str_eq(
                 at(&compared, COMPARISON_OVERVIEW, 2, "accounts"),
                 "[{\"threads\":2,\"born\":1,\"ended\":0,\"bornAndEnded\":null,"
-                "\"leftOut\":null,\"aliveNs\":15000000000,"
+                "\"leftOut\":null,\"startedBy\":null,\"aliveNs\":15000000000,"
                 "\"runningNs\":2000000000,\"waitingNs\":0,\"storageNs\":null,\"blockedNs\":null,"
                 "\"asleepNs\":13000000000,\"exact\":null," NO_REASONS
                 ",\"switches\":null,\"readBytes\":null,"

@@ -704,6 +704,58 @@ START_TEST(two_intervals_compare_the_work_of_the_ended) {
 }
 END_TEST
 
+/* By whose children ended inside, as far as that is known; nobody starts workers of the kernel. */
+START_TEST(who_started_what_ended_is_told) {
+        static const struct {
+                Dead dead;
+                const char *parent; /* NULL: not known */
+        } rows[] = {
+                { { "gzip", SIDE_BEFORE, 7, S(1), S(1), 0, 0, false }, "cron" },
+                { { "gzip", SIDE_AFTER, 7, S(1), S(1), 0, 0, false }, "cron" },
+                { { "gzip", SIDE_AFTER, 3, S(1), S(1), 3, 0, false }, "bash" },
+                { { "gzip", SIDE_AFTER, 5, S(1), S(1), 5, 0, false }, "sh" },
+                { { "gzip", SIDE_BEFORE, 2, S(1), S(1), 0, 0, false }, NULL },
+                { { "gzip", SIDE_AFTER, 3, S(1), S(1), 1, 0, false }, NULL },
+                { { "kworker/0:1", SIDE_AFTER, 2, S(1), S(1), 2, 0, false }, "" },
+                { { "unknown", SIDE_AFTER, 2, S(1), S(1), 2, 0, false }, NULL },
+        };
+        static const struct {
+                const char *key, *exits, *starters;
+        } wanted[] = {
+                { "gzip", "9",
+                  "[{\"name\":\"sh\",\"threads\":5},{\"name\":\"bash\",\"threads\":3}]" },
+                { "kworker/0:1", "2", "[]" },
+                { "unknown", "2", "null" },
+                { "sh", "0", "[]" },
+        };
+        const Scene scene = { shell, ELEMENTSOF(shell), NULL, 0 };
+        ComparisonSetup setup = setup_of(true);
+        Compared compared = { .comparison = NULL };
+        View view = view_of(VIEW_AXIS_PCOMM);
+
+        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                DeadRow row = row_of(&rows[i].dead);
+
+                if (rows[i].parent)
+                        row.started_by = span_of(rows[i].parent);
+                ck_assert_int_eq(comparison_fold_dead(compared.comparison, SIDE_AFTER,
+                                                      rows[i].dead.end, &row),
+                                 0);
+        }
+        fold(compared.comparison, &scene, true);
+        compared_end(&compared, no_sources);
+        for (size_t i = 0; i < ELEMENTSOF(wanted); i++) {
+                json_object *group = compared_group(&compared, COMPARISON_GROUPS, wanted[i].key);
+
+                ck_assert_ptr_nonnull(group);
+                ck_assert_str_eq(json_at(group, "exits", END), wanted[i].exits);
+                ck_assert_str_eq(json_at(group, "startedBy", END), wanted[i].starters);
+        }
+        compared_done(&compared);
+}
+END_TEST
+
 /* Members of a pattern are those that ended inside. */
 START_TEST(patterns_count_who_ended) {
         static const Dead rows[] = {
@@ -797,6 +849,7 @@ int main(void) {
                             ELEMENTSOF(peak_rows));
         tcase_add_test(tcase, own_threads_are_left_out_of_the_view_alone);
         tcase_add_test(tcase, two_intervals_compare_the_work_of_the_ended);
+        tcase_add_test(tcase, who_started_what_ended_is_told);
         suite_add_tcase(suite, tcase);
 
         tcase = tcase_create("names");

@@ -505,6 +505,70 @@ START_TEST(what_is_waited_for_is_told) {
 }
 END_TEST
 
+// clang-format off
+#define STARTERS(ended, starters)                                                                  \
+        THREADS("1", "0", "0") ",\"bornAndEnded\":" ended ",\"startedBy\":" starters               \
+        TIMES("1000000000", "500000000", "0", "true") REASONS("0", "8000000000", "0")              \
+        WORK_DONE("20", "0", "0", "true")
+#define STARTER(name, threads) "{\"name\":\"" name "\",\"threads\":" threads "}"
+static const Exchange started[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", "10000000000")
+                ",\"b\":" SIDE("c", "d", "20000000000") ",\"sameBoot\":true,\"hostChanges\":[],"
+                "\"coverage\":{\"a\":null,\"b\":null},\"host\":{\"a\":null,\"b\":" HOST "},"
+                "\"limited\":{\"a\":[],\"b\":[]},\"waits\":[]},\"continues\":true}\0"
+                OVERVIEW(ROW("moved", "", STARTERS("9", "[" STARTER("cron", "5") "]") ","
+                             STARTERS("9", "[" STARTER("sh", "9") "]")) ","
+                         ROW("same", "", STARTERS("1", "[" STARTER("make", "1") "]") ","
+                             STARTERS("3", "[" STARTER("make", "2") "," STARTER("sh", "1") "]")) ","
+                         ROW("half", "", STARTERS("0", "[]") ","
+                             STARTERS("4", "[" STARTER("zip", "2") "," STARTER("zap", "2") "]")) ","
+                         ROW("begun", "", STARTERS("0", "[]") ","
+                             STARTERS("4", "[" STARTER("a\\nb", "4") "]")) ","
+                         ROW("new", ",\"only\":\"b\"", "null,"
+                             STARTERS("4", "[" STARTER("bash", "3") "]")) ","
+                         ROW("unknown", "", STARTERS("4", "null") "," STARTERS("4", "null"))) LAST),
+} };
+// clang-format on
+
+START_TEST(who_started_more_than_half_is_told) {
+        begin(started, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_msg(strstr(ctl.out, " STARTED BY WAITS FOR\n"), "%s", ctl.out);
+        ck_assert_msg(strstr(ctl.out, " cron\u2192sh    poll"), "%s", ctl.out);
+        ck_assert_msg(strstr(ctl.out, " make       poll"), "%s", ctl.out);
+        ck_assert_msg(strstr(ctl.out, " -\u2192a\\x0ab   poll"), "%s", ctl.out);
+        ck_assert_msg(strstr(ctl.out, " bash       poll"), "%s", ctl.out);
+        ck_assert_ptr_null(strstr(ctl.out, "zip"));
+        ck_assert_ptr_null(strstr(ctl.out, "zap"));
+        end();
+        begin(waiting, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_ptr_null(strstr(ctl.out, "STARTED BY"));
+        end();
+}
+END_TEST
+
+/* It makes room after what is waited for, and before waits for a CPU. */
+START_TEST(who_started_it_makes_room_in_its_turn) {
+        static const struct {
+                unsigned short columns;
+                const char *headers;
+        } rows[] = {
+                { 60, "CPU      WAIT STARTED BY WAITS FOR\r\n" },
+                { 50, "CPU      WAIT STARTED BY\r\n" },
+                { 40, "CPU      WAIT\r\n" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                begin(started, 1);
+                CTL_RUN_TERMINAL(&ctl, rows[i].columns, "compare", "a", "b");
+                ck_assert_msg(strstr(ctl.out, rows[i].headers), "%d: %s", (int) rows[i].columns,
+                              ctl.out);
+                end();
+        }
+}
+END_TEST
+
 /* Rates make room before waits, and these for locks; what has most of a weight stays. */
 START_TEST(columns_make_room_in_their_order) {
         static const struct {
@@ -722,6 +786,8 @@ int main(void) {
         tcase_add_test(kinds, what_is_waited_for_is_told);
         tcase_add_test(kinds, columns_make_room_in_their_order);
         tcase_add_test(kinds, columns_with_half_of_a_weight_outlast_those_in_which_nothing_moved);
+        tcase_add_test(kinds, who_started_more_than_half_is_told);
+        tcase_add_test(kinds, who_started_it_makes_room_in_its_turn);
         tcase_add_test(kinds, lives_have_durations);
         suite_add_tcase(suite, kinds);
         return check_main(suite);

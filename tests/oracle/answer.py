@@ -213,7 +213,7 @@ def intervals(first, second, axis):
         shown[0] = renamed(shown[0], sides[1])
         both = shown[0].keys() & shown[1].keys()
     elif axis == "thread":  # those that live may share a key, and are two groups all the same
-        both = {key for key in both if not shown[0][key].lives}
+        both = {key for key in both if not any(life.after for life in shown[0][key].lives)}
     return {"kind": "intervals",
             "a": intervals_side(first), "b": intervals_side(second),
             **{member: {name: told(follow(*pair), *pair) for name, pair in zip("ab", pairs)}

@@ -126,7 +126,8 @@ static int open_sink(GroupView *view) {
         r = view->form.kind == REPORT_SETS ? check_set_options(session) : 0;
         if (r != 0)
                 return r;
-        if (options_have(session->options, OPTION_FORMAT) && session_has_json(session))
+        if (options_have(session->options, OPTION_FORMAT) && session_has_json(session) &&
+            !view->form.stream)
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
         if (options_have(session->options, OPTION_FORMULAS) && format != FORMAT_CSV &&
@@ -137,6 +138,11 @@ static int open_sink(GroupView *view) {
                                 "A page is not for a terminal to show: redirect stdout to a file "
                                 "(> report.html).");
         warn_axis(&session->options->view);
+        if (view->form.stream) {
+                session->rows = true;
+                r = sink_rows_new(&view->form, &view->sink);
+                return r < 0 ? complain_errno(r, "prepare the output") : 0;
+        }
         if (view->form.kind == REPORT_INTERVALS)
                 warn_states(&session->options->view);
         if (session_has_json(session)) {
@@ -254,7 +260,7 @@ static int take_account_columns(GroupForm *form) {
         return r == ACCOUNT_COLUMNS_E_INVALID ? complain(STATUS_USAGE, "%s", complaint) : 0;
 }
 
-int group_view_new(Session *session, ReportKind kind, GroupView **ret) {
+static int new_view(Session *session, ReportKind kind, RowStream *stream, GroupView **ret) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
         int r;
 
@@ -264,7 +270,8 @@ int group_view_new(Session *session, ReportKind kind, GroupView **ret) {
         view = malloc(sizeof(*view));
         if (!view)
                 return complain_errno(-ENOMEM, "prepare the output");
-        *view = (GroupView){ .form = { .session = session, .kind = kind }, .asked = kind };
+        *view = (GroupView){ .form = { .session = session, .kind = kind, .stream = stream },
+                             .asked = kind };
         r = take_account_columns(&view->form);
         if (r == 0 && view->form.accounts.n == 0)
                 r = check_columns(kind != REPORT_SETS ? session->options->columns : NULL, kind,
@@ -278,6 +285,14 @@ int group_view_new(Session *session, ReportKind kind, GroupView **ret) {
         warn_pairs(&session->options->view);
         *ret = TAKE_PTR(view);
         return 0;
+}
+
+int group_view_new(Session *session, ReportKind kind, GroupView **ret) {
+        return new_view(session, kind, NULL, ret);
+}
+
+int group_view_new_stream(Session *session, RowStream *stream, GroupView **ret) {
+        return new_view(session, REPORT_INTERVAL, stream, ret);
 }
 
 GroupView *group_view_free(GroupView *view) {

@@ -20,6 +20,8 @@ typedef struct GroupView GroupView;
 /* Functions that return int: 0, or an exit status after a message to the user. */
 
 int group_view_new(Session *session, ReportKind kind, GroupView **ret);
+/* An interval whose rows are appended to @stream, which is borrowed. */
+int group_view_new_stream(Session *session, RowStream *stream, GroupView **ret);
 GroupView *group_view_free(GroupView *view);
 DEFINE_CLEANUP(GroupView *, group_view_free);
 /*

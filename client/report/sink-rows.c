@@ -13,22 +13,42 @@
 typedef struct SinkRows {
         GroupSink sink;
         RowWriter writer;
+        RowStream own; /* stdout, where there is no other */
+        RowStream *stream;
+        RowChoice choice;
+        json_object *coverage; /* owned */
 } SinkRows;
 
+/* Writes the names of the columns where they are wanted and do not stand there yet. */
+static void begin_stream(RowStream *stream, const Session *session, RowWriter *writer,
+                         ReportKind kind) {
+        if (stream->is_csv && !stream->is_begun && session_legend(session) == TABLE_LEGEND_SHOWN)
+                group_rows_add_names(writer, kind);
+        stream->is_begun = true;
+}
+
+static Span axis_of(const Session *session) {
+        return span_of(view_axis_name(session->options->view.axis));
+}
+
+static void init_writer(RowWriter *writer, const RowStream *stream, const Session *session) {
+        row_writer_init(writer, stream->is_csv ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
+                        options_have(session->options, OPTION_FORMULAS), stream->out);
+}
+
 static int begin(GroupSink *sink, json_object *reply) {
-        RowWriter *writer = &((SinkRows *) sink)->writer;
+        SinkRows *rows = (SinkRows *) sink;
         const GroupForm *form = sink->form;
         int r;
 
         r = group_form_lead(form, NULL, NULL);
         if (r != 0)
                 return r;
-        if (writer->style != ROW_STYLE_NDJSON &&
-            session_legend(form->session) == TABLE_LEGEND_SHOWN)
-                group_rows_add_names(writer, form->kind);
-        row_head_begin(writer, form->kind,
-                       span_of(view_axis_name(form->session->options->view.axis)), reply);
-        return row_writer_failure(writer);
+        begin_stream(rows->stream, form->session, &rows->writer, form->kind);
+        row_head_begin(&rows->writer, form->kind, axis_of(form->session), reply);
+        if (form->kind == REPORT_INTERVAL)
+                rows->coverage = json_object_get(cell_member(reply, "coverage"));
+        return row_writer_failure(&rows->writer);
 }
 
 static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
@@ -37,15 +57,17 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
                 [GROUP_LIST_ONLY_BEFORE] = ROW_SIDE_BEFORE,
                 [GROUP_LIST_ONLY_AFTER] = ROW_SIDE_AFTER,
         };
-        RowWriter *writer = &((SinkRows *) sink)->writer;
+        SinkRows *rows = (SinkRows *) sink;
 
         for (size_t i = 0; i < cell_length(groups); i++)
-                group_rows_add(writer, sink->form->kind, cell_element(groups, i), sides[list]);
-        return row_writer_failure(writer);
+                group_rows_add(&rows->writer, sink->form->kind, cell_element(groups, i),
+                               sides[list], rows->choice, rows->coverage);
+        return row_writer_failure(&rows->writer);
 }
 
 static int add_sections(GroupSink *sink, json_object *part) {
-        RowWriter *writer = &((SinkRows *) sink)->writer;
+        SinkRows *rows = (SinkRows *) sink;
+        RowWriter *writer = &rows->writer;
         const GroupForm *form = sink->form;
         json_object_iter member;
 
@@ -54,17 +76,23 @@ static int add_sections(GroupSink *sink, json_object *part) {
 
                 for (size_t i = 0; id < _SECTION_MAX && i < cell_length(member.val); i++)
                         section_rows_add(writer, form->kind, &form->session->options->view, id,
-                                         cell_element(member.val, i));
+                                         cell_element(member.val, i), rows->choice);
         }
         return row_writer_failure(writer);
 }
 
 static int end(GroupSink *sink, json_object *reply) {
-        return 0;
+        SinkRows *rows = (SinkRows *) sink;
+
+        group_rows_add_coverage(&rows->writer, rows->coverage, rows->choice);
+        return row_writer_failure(&rows->writer);
 }
 
 static void free_sink(GroupSink *sink) {
-        row_writer_done(&((SinkRows *) sink)->writer);
+        SinkRows *rows = (SinkRows *) sink;
+
+        row_writer_done(&rows->writer);
+        (void) json_object_put(rows->coverage);
         free(sink);
 }
 
@@ -74,15 +102,35 @@ int sink_rows_new(const GroupForm *form, GroupSink **ret) {
                                             .sections = add_sections,
                                             .end = end,
                                             .free = free_sink };
-        const Options *options = form->session->options;
+        const View *view = &form->session->options->view;
         SinkRows *rows = malloc(sizeof(*rows));
 
         if (!rows)
                 return -ENOMEM;
-        rows->sink = (GroupSink){ &type, form };
-        row_writer_init(&rows->writer,
-                        options->format == FORMAT_CSV ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
-                        options_have(options, OPTION_FORMULAS), stdout);
+        *rows = (SinkRows){
+                .sink = { &type, form },
+                .own = { stdout, .is_csv = form->session->options->format == FORMAT_CSV },
+        };
+        rows->stream = form->stream ? form->stream : &rows->own;
+        /* Who names metrics or sections wants nothing else, but a stream has to be believed. */
+        rows->choice = (RowChoice){
+                .present = rows->stream->present,
+                .lives = form->stream || (!view->has_metrics && !view->has_sections),
+        };
+        init_writer(&rows->writer, rows->stream, form->session);
         *ret = &rows->sink;
         return 0;
+}
+
+int sink_rows_add_gap(Session *session, RowStream *stream, json_object *ends, Span reason) {
+        RowWriter writer;
+        int r;
+
+        init_writer(&writer, stream, session);
+        begin_stream(stream, session, &writer, REPORT_INTERVAL);
+        row_head_begin_gap(&writer, axis_of(session), ends);
+        group_rows_add_gap(&writer, reason);
+        r = row_writer_failure(&writer);
+        row_writer_done(&writer);
+        return r;
 }

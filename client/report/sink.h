@@ -38,6 +38,14 @@ typedef int (*GroupLead)(void *userdata, FILE *file, JsonOut *out);
 /* The command as a row of the overview (account-table.h), owned by the caller; NULL: none. */
 typedef json_object *(*GroupCommand)(void *userdata);
 
+/* Rows of several views in one stream, which has the names of its columns once. */
+typedef struct RowStream {
+        FILE *out;     /* borrowed */
+        bool is_csv;   /* else NDJSON */
+        bool is_begun; /* something was written */
+        bool present;  /* only rows that have a value */
+} RowStream;
+
 /* What all formats need to know; it does not change once the sink has begun. */
 typedef struct GroupForm {
         Session *session;
@@ -49,6 +57,7 @@ typedef struct GroupForm {
         GroupLead lead;          /* may be NULL, as the next */
         GroupCommand command;
         void *lead_userdata;
+        RowStream *stream; /* where rows go instead of stdout; may be NULL */
 } GroupForm;
 
 typedef struct GroupSink GroupSink;
@@ -90,5 +99,10 @@ static inline int group_form_lead(const GroupForm *form, FILE *file, JsonOut *ou
 typedef int GroupSinkNew(const GroupForm *form, GroupSink **ret);
 GroupSinkNew sink_json_new; /* --json */
 GroupSinkNew sink_rows_new; /* --format csv and ndjson: row/group-rows.h */
+/*
+ * A row that says that nothing is known of the time between two snapshots, and why. @ends: {before,
+ * after, sameBoot}, heads or null. 0 or -errno.
+ */
+int sink_rows_add_gap(Session *session, RowStream *stream, json_object *ends, Span reason);
 GroupSinkNew sink_html_new; /* --format html: html/html-page.h */
 GroupSinkNew sink_text_new; /* for people: overview, tables, hints */

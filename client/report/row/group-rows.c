@@ -169,11 +169,12 @@ static void write_doubts(RowWriter *writer, json_object *entry) {
         row_write_fields(writer, entry, fields, ELEMENTSOF(fields));
 }
 
+static const RowField changes[] = {
+        { "delta", "delta" },     { "percent", "percent" }, { "per_second", "perSecond" },
+        { "changed", "changed" }, { "reset", "reset" },
+};
+
 static void write_pair(RowWriter *writer, ReportKind kind, json_object *entry, RowSide side) {
-        static const RowField fields[] = {
-                { "delta", "delta" },     { "percent", "percent" }, { "per_second", "perSecond" },
-                { "changed", "changed" }, { "reset", "reset" },
-        };
         json_object *value = cell_member(entry, "value");
 
         write_value(writer, ROW_VALUE_BEFORE,
@@ -182,7 +183,7 @@ static void write_pair(RowWriter *writer, ReportKind kind, json_object *entry, R
                     side == ROW_SIDE_AFTER ? value : cell_member(entry, "after"));
         if (kind == REPORT_INTERVAL)
                 row_write_value(writer, "work", cell_member(entry, "work"));
-        row_write_fields(writer, entry, fields, ELEMENTSOF(fields));
+        row_write_fields(writer, entry, changes, ELEMENTSOF(changes));
         write_reason(writer, kind, entry, side);
         write_doubts(writer, entry);
 }
@@ -255,7 +256,90 @@ static void add_row(RowWriter *writer, ReportKind kind, const char *metric, json
         row_end(writer);
 }
 
-void group_rows_add(RowWriter *writer, ReportKind kind, json_object *group, RowSide side) {
+/* what an interval has as a whole: a number without a before and an after */
+
+typedef struct RowCount {
+        const char *member, *metric, *rule, *unit;
+        bool has_reason; /* where it is not known */
+} RowCount;
+
+static void add_counts(RowWriter *writer, const char *section, const RowCount counts[], size_t n,
+                       json_object *object, Span reason, RowChoice choice) {
+        for (size_t i = 0; i < n; i++) {
+                json_object *work = cell_member(object, counts[i].member);
+
+                if (choice.present && !work)
+                        continue;
+                row_begin(writer, ROW_PART_OWN);
+                row_write_text(writer, "section", span_of(section));
+                row_write_text(writer, "metric", span_of(counts[i].metric));
+                row_write_text(writer, "rule", span_of(counts[i].rule));
+                row_write_text(writer, "unit", span_of(counts[i].unit));
+                group_rows_write_value(writer, ROW_VALUE_BEFORE, &(RowValue){});
+                group_rows_write_value(writer, ROW_VALUE_AFTER, &(RowValue){});
+                row_write_value(writer, "work", work);
+                row_write_fields(writer, NULL, changes, ELEMENTSOF(changes));
+                row_write_text(writer, "reason", !work && counts[i].has_reason ? reason : (Span){});
+                write_doubts(writer, NULL);
+                group_rows_write_spreads(writer, REPORT_INTERVAL, NULL, ROW_SIDE_BOTH);
+                row_end(writer);
+        }
+}
+
+/* Who was born and ended in between is only known where exits were counted. */
+static Span reason_of_ended(json_object *coverage) {
+        return cell_string(cell_member(coverage, "endedReason"));
+}
+
+static void add_lives(RowWriter *writer, json_object *group, json_object *coverage,
+                      RowChoice choice) {
+        static const RowCount counts[] = {
+                { "survived", "survived", "SumCount", "count", false },
+                { "born", "born", "SumCount", "count", false },
+                { "ended", "ended", "SumCount", "count", false },
+                { "bornAndEnded", "born_and_ended", "SumCount", "count", true },
+        };
+        json_object *lives = cell_member(group, "lives");
+
+        if (lives && choice.lives)
+                add_counts(writer, "lives", counts, ELEMENTSOF(counts), lives,
+                           reason_of_ended(coverage), choice);
+}
+
+void group_rows_add_coverage(RowWriter *writer, json_object *coverage, RowChoice choice) {
+        static const RowCount counts[] = {
+                { "cpuUsedNs", "cpu_used_ns", NULL, "ns", false },
+                { "attributedNs", "attributed_ns", NULL, "ns", false },
+                { "survivedNs", "survived_ns", NULL, "ns", false },
+                { "bornNs", "born_ns", NULL, "ns", false },
+                { "endedNs", "ended_ns", NULL, "ns", true },
+                { "bornAndEndedNs", "born_and_ended_ns", NULL, "ns", true },
+                { "kernelThreadsNs", "kernel_threads_ns", NULL, "ns", false },
+                { "ownNs", "own_ns", NULL, "ns", false },
+                { "notAttributedNs", "not_attributed_ns", NULL, "ns", false },
+                { "boundNs", "bound_ns", NULL, "ns", false },
+                { "storageUsedBytes", "storage_used_bytes", NULL, "bytes", false },
+                { "storageAttributedBytes", "storage_attributed_bytes", NULL, "bytes", false },
+        };
+
+        group_rows_begin_group(writer, REPORT_INTERVAL, (Span){}, ROW_SIDE_BOTH, NULL);
+        if (coverage && choice.lives)
+                add_counts(writer, "coverage", counts, ELEMENTSOF(counts), coverage,
+                           reason_of_ended(coverage), choice);
+}
+
+/* Whether a row of a metric has a value on any side. */
+static bool has_value(json_object *entry) {
+        static const char *const members[] = { "value", "before", "after", "a", "b", "work" };
+
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                if (cell_member(entry, members[i]))
+                        return true;
+        return false;
+}
+
+void group_rows_add(RowWriter *writer, ReportKind kind, json_object *group, RowSide side,
+                    RowChoice choice, json_object *coverage) {
         static const char *const names[2][3] = { { "both", "before", "after" },
                                                  { "both", "a", "b" } };
         const char *const *sides = names[kind == REPORT_INTERVALS];
@@ -268,9 +352,18 @@ void group_rows_add(RowWriter *writer, ReportKind kind, json_object *group, RowS
 
                 if (json_object_is_type(entries, json_type_object))
                         json_object_object_foreachC(entries, member) {
-                                add_row(writer, kind, member.key, member.val, side);
+                                if (!choice.present || has_value(member.val))
+                                        add_row(writer, kind, member.key, member.val, side);
                         }
         }
+        add_lives(writer, group, coverage, choice);
+}
+
+void group_rows_add_gap(RowWriter *writer, Span reason) {
+        static const RowCount nothing = { .has_reason = true };
+
+        group_rows_begin_group(writer, REPORT_INTERVAL, (Span){}, ROW_SIDE_BOTH, NULL);
+        add_counts(writer, NULL, &nothing, 1, NULL, reason, (RowChoice){});
 }
 
 void group_rows_add_names(RowWriter *writer, ReportKind kind) {

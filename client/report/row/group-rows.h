@@ -23,10 +23,24 @@ typedef enum RowSide {
 /* In the column "rule" of values that are made of others: they cannot be added. */
 #define GROUP_ROWS_RULE_DERIVED "Derived"
 
+/* Which rows are wanted. */
+typedef struct RowChoice {
+        bool present; /* only those that have a value */
+        bool lives;   /* of an interval: those of its threads, and how much of it is known */
+} RowChoice;
+
 /* The line of names of CSV; the head has to be begun anew after it. */
 void group_rows_add_names(RowWriter *writer, ReportKind kind);
-/* A Group, OneSidedGroup or SetGroup of the interface. */
-void group_rows_add(RowWriter *writer, ReportKind kind, json_object *group, RowSide side);
+/*
+ * A Group, OneSidedGroup or SetGroup of the interface. @coverage: of the reply, for why something
+ * is not known of lives; may be NULL.
+ */
+void group_rows_add(RowWriter *writer, ReportKind kind, json_object *group, RowSide side,
+                    RowChoice choice, json_object *coverage);
+/* How much of an interval is known, as rows of the section "coverage", which are of no group. */
+void group_rows_add_coverage(RowWriter *writer, json_object *coverage, RowChoice choice);
+/* One row without a group, metric and value; the columns are those of an interval. */
+void group_rows_add_gap(RowWriter *writer, Span reason);
 
 /* The parts of a row that rows of sections have, too. */
 

@@ -26,8 +26,15 @@ static void write_state(RowWriter *writer, json_object *reply) {
         write_cpus(writer, "cpus", cell_member(reply, "host"));
 }
 
-/* Two snapshots, which may be the ends of an interval. */
-static void write_pair(RowWriter *writer, json_object *reply) {
+/*
+ * Two snapshots, which may be the ends of an interval. Of an interval the host of the end has plain
+ * names, too, as in rows of a state: a query then joins both.
+ */
+static void write_pair(RowWriter *writer, ReportKind kind, json_object *reply) {
+        static const RowField plain[] = { { "host", "hostName" },
+                                          { "machine_id", "machineId" },
+                                          { "boot_id", "bootId" },
+                                          { "kernel_release", "kernelRelease" } };
         static const RowField before[] = { HEAD_FIELDS("before_") };
         static const RowField after[] = { HEAD_FIELDS("after_") };
         static const RowField rest[] = { { "same_boot", "sameBoot" },
@@ -37,6 +44,8 @@ static void write_pair(RowWriter *writer, json_object *reply) {
         row_write_fields(writer, cell_member(reply, "after"), after, ELEMENTSOF(after));
         row_write_fields(writer, reply, rest, ELEMENTSOF(rest));
         write_cpus(writer, "cpus", cell_member(reply, "host"));
+        if (kind == REPORT_INTERVAL)
+                row_write_fields(writer, cell_member(reply, "after"), plain, ELEMENTSOF(plain));
 }
 
 static void write_intervals(RowWriter *writer, json_object *reply) {
@@ -110,17 +119,26 @@ static void write_sets(RowWriter *writer, json_object *reply) {
         row_write_fields(writer, reply, test, ELEMENTSOF(test));
 }
 
-void row_head_begin(RowWriter *writer, ReportKind kind, Span axis, json_object *reply) {
+static void begin_head(RowWriter *writer, const char *kind, Span axis) {
         row_begin(writer, ROW_PART_HEAD);
-        row_write_text(writer, "kind", span_of(report_kind_name(kind)));
+        row_write_text(writer, "kind", span_of(kind));
         row_write_text(writer, "group_by", axis);
+}
+
+void row_head_begin_gap(RowWriter *writer, Span axis, json_object *ends) {
+        begin_head(writer, "gap", axis);
+        write_pair(writer, REPORT_INTERVAL, ends);
+}
+
+void row_head_begin(RowWriter *writer, ReportKind kind, Span axis, json_object *reply) {
+        begin_head(writer, report_kind_name(kind), axis);
         switch (kind) {
         case REPORT_SNAPSHOT:
                 write_state(writer, reply);
                 break;
         case REPORT_PAIR:
         case REPORT_INTERVAL:
-                write_pair(writer, reply);
+                write_pair(writer, kind, reply);
                 break;
         case REPORT_INTERVALS:
                 write_intervals(writer, reply);

@@ -15,3 +15,8 @@
 
 /* @axis: as --group-by takes it. @reply: the first one; NULL while names are written. */
 void row_head_begin(RowWriter *writer, ReportKind kind, Span axis, json_object *reply);
+/*
+ * Of the time between two snapshots of which nothing is known; it has the columns of an interval.
+ * @ends: {before, after, sameBoot}, heads or null.
+ */
+void row_head_begin_gap(RowWriter *writer, Span axis, json_object *ends);

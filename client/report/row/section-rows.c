@@ -128,11 +128,17 @@ static void add_value(RowWriter *writer, ReportKind kind, SectionId id, const Se
 }
 
 void section_rows_add(RowWriter *writer, ReportKind kind, const View *view, SectionId id,
-                      json_object *json) {
+                      json_object *json, RowChoice choice) {
         SectionRow row = section_row_read(id, json);
 
-        for (size_t i = 0; i < row.n_values; i++)
-                if (!report_kind_has_sides(kind) || !view->has_threshold ||
-                    section_value_moved(&row.values[i], view))
-                        add_value(writer, kind, id, &row, &row.values[i]);
+        for (size_t i = 0; i < row.n_values; i++) {
+                const SectionValue *value = &row.values[i];
+
+                if (report_kind_has_sides(kind) && view->has_threshold &&
+                    !section_value_moved(value, view))
+                        continue;
+                if (choice.present && !side_value(value, 0) && !side_value(value, 1))
+                        continue; /* of two sides, as all that is chosen so far */
+                add_value(writer, kind, id, &row, value);
+        }
 }

@@ -596,7 +596,7 @@ START_TEST(an_interval_has_its_work_in_its_rows) {
         CTL_RUN(&ctl, "show", "a..b", "--format", "ndjson");
         ck_assert_str_eq(ctl.err, "");
         ck_assert_ptr_nonnull(strstr(ctl.out, "{\"kind\":\"interval\","));
-        ck_assert_ptr_nonnull(strstr(ctl.out, ",\"elapsed_ns\":5,\"cpus\":2,\"side\":"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",\"elapsed_ns\":5,\"cpus\":2,\"host\":"));
         ck_assert_ptr_nonnull(strstr(ctl.out, ",\"work\":9,\"delta\":3,\"percent\":300,"
                                               "\"per_second\":0.6,"));
         CTL_RUN(&ctl, "show", "a..b", "--format", "csv");

@@ -340,7 +340,7 @@ void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
         /* A program gets everything, unless its user said otherwise. */
         parameter.changed_only = !is_machine && !options_have(options, OPTION_ALL_ROWS);
         if (is_machine && !forms[format_of(options)].is_page &&
-            !options_have(options, OPTION_LIMIT))
+            !options_have(options, OPTION_LIMIT) && !options_have(options, OPTION_TOP))
                 parameter.limit = 0;
         if (view->form.kind != REPORT_SETS) {
                 parameter.spread = is_machine || view->wants_spread;

@@ -80,7 +80,14 @@
         O(UNTIL, "until", 0, REQUIRED, "TIME", TIME(until_realtime_ns),                         \
           "Only snapshots captured at TIME or earlier")                                         \
         O(ALL, "all", 0, NONE, "", GIVEN,                                                       \
-          "Check all snapshots of the spool")
+          "Check all snapshots of the spool")                                                   \
+        O(CHANGES, "changes", 0, NONE, "", GIVEN,                                               \
+          "Instead of a snapshot: what was done between each two of this host that follow "     \
+          "each other, as rows, the oldest first (ctprof-rows(5))")                             \
+        O(PRESENT, "present", 0, NONE, "", GIVEN,                                               \
+          "With --changes: only rows that have a value")                                        \
+        O(TOP, "top", 0, REQUIRED, "N", VIEW_NUMBER(limit),                                     \
+          "With --changes: only the N groups of each interval that weigh most")
 
 #define OPTIONS_OF_VIEWS(O)                                                                     \
         O(FORMAT, "format", 0, REQUIRED, "FORMAT", VALUE(format),                               \

@@ -74,7 +74,7 @@ static int append_reply(void *userdata, Connection *connection, json_object *par
         return r == 0 ? append_elements(list, parameters, "unreadable") : r;
 }
 
-int list_snapshots(Session *session, json_object **ret) {
+int list_snapshots(Session *session, bool of_time, json_object **ret) {
         _cleanup_(message_object_freep) json_object *list = json_object_new_object();
         const Options *options = session->options;
         _cleanup_(session_call_done) SessionCall call = {
@@ -87,9 +87,9 @@ int list_snapshots(Session *session, json_object **ret) {
             json_object_object_add(list, "unreadable", json_object_new_array()) < 0)
                 return complain_errno(-ENOMEM, "list the snapshots");
 
-        if (options_have(options, OPTION_SINCE))
+        if (of_time && options_have(options, OPTION_SINCE))
                 json_write_member_u64(writer, "sinceRealtimeNs", options->since_realtime_ns);
-        if (options_have(options, OPTION_UNTIL))
+        if (of_time && options_have(options, OPTION_UNTIL))
                 json_write_member_u64(writer, "untilRealtimeNs", options->until_realtime_ns);
         r = session_call(session, &call, append_reply, list);
         if (r == 0)

@@ -16,5 +16,8 @@
  * ...}, owned by the caller. With @ret_fd the snapshot is anonymous and comes as a descriptor.
  */
 int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret_fd);
-/* *ret is the reply {snapshots, unreadable}, owned by the caller. */
-int list_snapshots(Session *session, json_object **ret);
+/*
+ * *ret is the reply {snapshots, unreadable}, newest first, owned by the caller. @of_time: only
+ * those that --since and --until leave.
+ */
+int list_snapshots(Session *session, bool of_time, json_object **ret);

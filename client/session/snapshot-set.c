@@ -84,7 +84,7 @@ static int add_glob(SnapshotNames *names, SnapshotSet *set, const char *glob) {
         if (r != GLOB_OK)
                 return complain(STATUS_USAGE, "The glob %s in %s is wrong: %s.",
                                 quote(glob, quoted), set->option, glob_fault(r));
-        r = names->reply ? 0 : list_snapshots(names->session, &names->reply);
+        r = names->reply ? 0 : list_snapshots(names->session, false, &names->reply);
         return r == 0 ? add_matches(names, set, glob) : r;
 }
 

@@ -11,6 +11,7 @@
 #include "session/complain.h"
 #include "session/output.h"
 #include "session/reference.h"
+#include "verb/verb-changes.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
 
@@ -173,6 +174,25 @@ static int print_export(const Export *export) {
         return session_finish_json(&out);
 }
 
+/* Refuses what only --changes has. */
+static int check_snapshot(const Options *options) {
+        for (unsigned id = 0; id < _OPTION_MAX; id++)
+                if ((VERB_CHANGES_BITS & options->given) >> id & 1)
+                        return complain(STATUS_USAGE,
+                                        "--%s is for \"export --changes\", which exports "
+                                        "intervals: a snapshot is exported as it is.",
+                                        option_table[id].name);
+        if (options_have(options, OPTION_FORMAT) && options->format == FORMAT_CSV)
+                return complain(STATUS_USAGE,
+                                "A snapshot is exported as ctprof, ktstr or ndjson: --format csv "
+                                "is for \"export --changes\".");
+        if (options->n_arguments < 2)
+                return complain(STATUS_USAGE,
+                                "\"export\" needs a snapshot, as in \"ctprofctl export SNAPSHOT "
+                                "[FILE|-]\", or --changes.");
+        return 0;
+}
+
 int verb_export(Session *session) {
         const Options *options = session->options;
         _cleanup_(export_done) Export export = {
@@ -182,6 +202,11 @@ int verb_export(Session *session) {
         };
         int r;
 
+        if (options_have(options, OPTION_CHANGES))
+                return export_changes(session);
+        r = check_snapshot(options);
+        if (r != 0)
+                return r;
         if (options->n_arguments > 2 && strcmp(options->arguments[2], "-") == 0 &&
             session_has_json(session))
                 return complain(STATUS_USAGE, "\"-\" and --json both want stdout: name a file.");

@@ -175,7 +175,7 @@ int verb_list(Session *session) {
             options->since_realtime_ns > options->until_realtime_ns)
                 return complain(STATUS_USAGE,
                                 "--since is later than --until: no snapshot can lie between them.");
-        r = list_snapshots(session, &reply);
+        r = list_snapshots(session, true, &reply);
         if (r != 0)
                 return r;
         r = session_has_json(session) ? print_list_json(session, reply)

@@ -215,7 +215,7 @@ static int prepare_tags(Run *run) {
                         return complain(STATUS_USAGE, "The tag %s %s.",
                                         quote(run->tags[side], quoted), complaint);
         }
-        r = list_snapshots(run->session, &reply);
+        r = list_snapshots(run->session, false, &reply);
         if (r != 0)
                 return r;
         heads = cell_member(reply, "snapshots");

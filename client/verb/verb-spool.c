@@ -86,7 +86,7 @@ static int resolve_all(Session *session, char *const *words, size_t n_words, Nam
                 r = check_word(verb, words[i]);
         for (size_t i = 0; r == 0 && !reply && i < n_words; i++)
                 if (snapshot_name_is_relative(span_of(words[i]), &back))
-                        r = list_snapshots(session, &reply);
+                        r = list_snapshots(session, false, &reply);
         for (size_t i = 0; r == 0 && i < n_words; i++)
                 r = resolve(words[i], cell_member(reply, "snapshots"), &ret[i]);
         return r;

@@ -57,8 +57,13 @@ static int check_show(const Options *options, bool is_interval) {
         return 0;
 }
 
-static int show_subject(Session *session, const SubjectReference *subject) {
+int show_opened(Session *session, GroupView *view, const SubjectReference *subject) {
         static const char *const names[] = { "snapshot" };
+
+        return call_view(session, view, PROFILER_INTERFACE ".Show", names, subject, 1);
+}
+
+static int show_subject(Session *session, const SubjectReference *subject) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
         int r;
 
@@ -66,7 +71,7 @@ static int show_subject(Session *session, const SubjectReference *subject) {
         if (r == 0)
                 r = group_view_new(session,
                                    subject->is_interval ? REPORT_INTERVAL : REPORT_SNAPSHOT, &view);
-        return r == 0 ? call_view(session, view, PROFILER_INTERFACE ".Show", names, subject, 1) : r;
+        return r == 0 ? show_opened(session, view, subject) : r;
 }
 
 int verb_show(Session *session) {

@@ -4,7 +4,7 @@
 /*
  * VerbView
  *
- * Compares two subjects, for the verbs that end with a comparison.
+ * Shows one subject or compares two, for the verbs that end with that.
  */
 
 #include "report/group-view.h"
@@ -13,6 +13,9 @@
 
 /* @view has two sides; both are opened. 0, or an exit status after a sentence. */
 int compare_subjects(Session *session, GroupView *view, const SubjectReference subjects[static 2]);
+
+/* @view is of one subject, which is opened. 0, or an exit status after a sentence. */
+int show_opened(Session *session, GroupView *view, const SubjectReference *subject);
 
 /*
  * Refuses options that need two sides, before the interval that has one is read or comes about. 0

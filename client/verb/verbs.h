@@ -23,6 +23,13 @@
 #define VERB_VIEW_FORMATS \
         (FORMAT_BIT(TABLE) | FORMAT_BIT(CSV) | FORMAT_BIT(NDJSON) | FORMAT_BIT(HTML))
 
+/* What "export" takes beside --changes. */
+#define VERB_CHANGES_BITS                                                                      \
+        (OPTION_BIT(SINCE) | OPTION_BIT(UNTIL) | OPTION_BIT(AFTER) | OPTION_BIT(PRESENT) |     \
+         OPTION_BIT(TOP) | OPTION_BIT(GROUP_BY) | OPTION_BIT(METRICS) | OPTION_BIT(SECTIONS) | \
+         OPTION_BIT(FILTER) | OPTION_BIT(NO_THREAD_NORMALIZE) | OPTION_BIT(CGROUP_FLATTEN) |   \
+         OPTION_BIT(NO_CG_NORMALIZE) | OPTION_BIT(SELF) | OPTION_BIT(FORMULAS))
+
 // clang-format off
 #define VERBS(V)                                                                                   \
         V(capture, "capture", "",                                                                  \
@@ -61,10 +68,10 @@
         V(rename, "rename", "OLD NEW",                                                             \
           "Give a snapshot of the spool another name",                                             \
           "the old name and the new one", 2, 2, 0, 0)                                              \
-        V(export, "export", "SNAPSHOT [FILE|-]",                                                   \
-          "Copy a snapshot out of the spool, or convert it",                                       \
-          "a snapshot", 1, 2, OPTION_BIT(FORMAT),                                                  \
-          FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON))                             \
+        V(export, "export", "SNAPSHOT [FILE|-]|--changes [FILE|-]",                                \
+          "Copy a snapshot out of the spool, or convert it or all that changed",                   \
+          NULL, 0, 2, OPTION_BIT(FORMAT) | OPTION_BIT(CHANGES) | VERB_CHANGES_BITS,                \
+          FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON) | FORMAT_BIT(CSV))           \
         V(import, "import", "FILE",                                                                \
           "Put a snapshot file into the spool",                                                    \
           "a file", 1, 1, OPTION_BIT(TAG), 0)                                                      \
@@ -119,7 +126,15 @@
           "Name the snapshots PREFIX-before and PREFIX-after")                                     \
         H(export, FORMAT, NULL,                                                                    \
           "ctprof (default: the file as it is), ktstr (for the prior tool) or ndjson (one "        \
-          "thread per line)")                                                                      \
+          "thread per line); with --changes ndjson (default) or csv")                              \
+        H(export, SINCE, NULL,                                                                     \
+          "With --changes: only intervals that end at TIME or later: \"2026-11-20 15:30\", "       \
+          "today, yesterday, -2h")                                                                 \
+        H(export, UNTIL, NULL,                                                                     \
+          "With --changes: only intervals that end at TIME or earlier")                            \
+        H(export, AFTER, "NAME",                                                                   \
+          "With --changes: only intervals behind the snapshot NAME, the last one of the export "   \
+          "before")                                                                                \
         H(import, TAG, NULL,                                                                       \
           "Name of the snapshot (default: the name of the file without its suffix)")
 // clang-format on

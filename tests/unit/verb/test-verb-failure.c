@@ -93,7 +93,13 @@ static const struct {
           "--totals is for two snapshots, as in \"ctprofctl compare A B --totals\".\n" },
         { { "list", "--threshold=5" }, "\"list\" does not take --threshold.\n" },
         { { "export", "a", "--format=csv" },
-          "\"export\" has no --format csv: there are ctprof, ktstr, ndjson.\n" },
+          "A snapshot is exported as ctprof, ktstr or ndjson: --format csv is for \"export "
+          "--changes\".\n" },
+        { { "export", "a", "--format=html" },
+          "\"export\" has no --format html: there are csv, ctprof, ktstr, ndjson.\n" },
+        { { "export", "a", "--top=3" },
+          "--top is for \"export --changes\", which exports intervals: a snapshot is exported as "
+          "it is.\n" },
         { { "verify" }, "\"verify\" needs either snapshots or --all.\n" },
         { { "verify", "a", "--all" }, "\"verify\" needs either snapshots or --all.\n" },
         { { "list", "--local", "--socket", "x" },
@@ -142,7 +148,7 @@ static const struct {
         { "capture", "--tag NAME ", "PREFIX" },
         { "run", "--tag PREFIX ", "export" },
         { "import", "default: the name of the", "the time of the capture" },
-        { "export", "ctprof (default", "csv" },
+        { "export", "ctprof (default", "html" },
         { "show", "table (default)", "ktstr" },
         { "show", "Also rows without a value", "did not change" },
         { "show", "value work", "arrow" },

@@ -8,8 +8,9 @@ from harness import Skip, expect, expect_equal
 
 # What passes while a thread sleeps.
 AGES = {"acct_elapsed_ns"}
-# Columns that say how a row was read, not what.
-OURS = {"self", "smaps_rollup_kb"}
+# Columns that say how a row was read, not what; and those that a job of its own reads, whatever the backend, for as
+# long as it has time.
+OURS = {"self", "smaps_rollup_kb", "command", "command_line"}
 
 
 def capture(ctl, directory, backend):

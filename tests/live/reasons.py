@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Threads that wait in each way that there is, and what captures say of them beside their own clocks."""
+import collections
 import os
+import pathlib
+import re
 import subprocess
 import tempfile
+import threading
 import time
 
 import ledgers
@@ -109,3 +113,99 @@ def sums(ctl, directory, seconds):
     expect(len(away) > 20, away)
     return away, (f"{len(away)} threads: median {100 * away[len(away) // 2]:.4f} %, 95 % below "
                   f"{100 * away[len(away) * 95 // 100]:.3f} %, worst {100 * away[-1]:.2f} %")
+
+
+# What the kernel's stack of a thread that waits says: the first function that is in the list, from the innermost on.
+FRAMES = tuple((reason, re.compile(functions)) for reason, functions in (
+    ("stopped", "ptrace_stop|do_signal_stop|do_freezer_trap|__refrigerator|do_jobctl_trap"),
+    ("futex", "futex_|rt_mutex"),
+    ("sleep", "(do|hrtimer)_nanosleep"),
+    ("poll", "do_epoll_wait|ep_poll|do_sys_poll|do_poll|do_select|core_sys_select"),
+    ("child", "do_wait$|kernel_wait"),
+    ("fault", "handle_userfault"),
+    ("async_io", "read_events|io_cqring_wait|__x64_sys_io_getevents|__x64_sys_io_pgetevents"),
+    ("pipe", "(anon_)?pipe_(read|write)|fifo_open|wait_for_partner"),
+    ("socket", "(unix|inet|inet6|sock|netlink|packet|tcp|udp)_.*(accept|recvmsg|sendmsg|connect)|unix_stream_|sk_wait_data|__sys_accept|"
+               "__skb_wait"),
+    ("terminal", "n_tty_read|n_tty_write|tty_"),
+    ("signal", "do_sigtimedwait|sigsuspend|__x64_sys_pause|__do_sys_pause"),
+    ("file_lock", "fcntl_setlk|flock_lock|posix_lock|locks_lock|__break_lease"),
+    ("ipc", "do_msgrcv|do_msgsnd|do_semtimedop|do_mq_timed|mq_timed|wq_sleep"),
+    ("ioctl", "__x64_sys_ioctl|vfs_ioctl"),
+    ("file", "vfs_read|vfs_write|ksys_read|ksys_write"),
+))
+# What a stack cannot tell apart.
+TOGETHER = {"futex": ("futex_wait_ns", "lock_wait_ns"), "blocked": ("storage_wait_ns", "uninterruptible_ns")}
+PF_KTHREAD, PF_IO_WORKER, PF_USER_WORKER = 0x00200000, 0x00000010, 0x00004000
+
+
+def verdict(task):
+    """What the thread waits for by its state and its kernel stack; None: it runs, or has ended."""
+    try:
+        fields = (task / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        frames = [line.split()[1].partition("+")[0] for line in (task / "stack").read_text(encoding="ascii").splitlines()]
+        # The thread has not run in between: state and stack are of one wait.
+        if fields[0] != (task / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]:
+            return None
+    except (OSError, IndexError):
+        return None
+    if fields[0] in "RXZ" or not frames:
+        return None
+    if fields[0] == "D":
+        return "blocked"
+    if fields[0] in "Tt":
+        return "stopped"
+    if int(fields[6]) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER):
+        return "idle"
+    for frame in frames:
+        for reason, functions in FRAMES:
+            if functions.match(frame):
+                return reason
+    return "other"
+
+
+def agreement(ctl, directory, seconds, is_told):
+    """The share of the time of waits whose reason is what samples of the kernel's stacks say, which threads are not so,
+    and how often each reason was sampled.
+
+    @is_told: whether a thread of an id is to be told apart from the rest, by its kind.
+    """
+    samples = collections.defaultdict(collections.Counter)
+    stop = threading.Event()
+
+    def look():
+        while not stop.is_set():
+            for task in pathlib.Path("/proc").glob("[0-9]*/task/[0-9]*"):
+                said = verdict(task)
+                if said:
+                    samples[int(task.name)][said] += 1
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    try:
+        lives = pair(ctl, directory, seconds)
+    finally:
+        stop.set()
+        looker.join()
+    agreed = total = 0
+    strange, told = [], collections.Counter()
+    for rows in lives:
+        seen = samples[rows[0]["tid"]]
+        n = sum(seen.values())
+        waits = {reason: sum(difference(rows, name) for name in TOGETHER.get(reason, (f"{reason}_wait_ns",)))
+                 for reason in (set(REASONS) - {"lock"}) | {"blocked"}}
+        time_ns = sum(waits.values())
+        if n < 10 or time_ns == 0:
+            continue
+        share = 0
+        for reason, ns in waits.items():
+            part = seen[reason] / n
+            # A share of n samples is known to within three times its deviation.
+            share += min(ns / time_ns, part + 3 * (max(part * (1 - part), 1 / n) / n) ** 0.5)
+        agreed += min(share, 1) * time_ns
+        total += time_ns
+        told.update(seen)
+        if share < 0.98:
+            strange.append((rows[1]["comm"], is_told(rows[0]["tid"]), dict(seen),
+                            {reason: f"{100 * ns / time_ns:.0f} %" for reason, ns in waits.items() if ns > time_ns / 100}))
+    return agreed / total, strange, told

@@ -11,7 +11,7 @@ import time
 
 import ledgers
 from harness import Daemon, Skip, expect, expect_equal, main, need_root, temporary, test, wait_until
-from reasons import Waiters, against_clocks, difference, pair, sums
+from reasons import Waiters, against_clocks, agreement, difference, pair, sums
 
 SECONDS = 5
 
@@ -49,6 +49,19 @@ def parts():
         away, line = sums(ctl, directory, SECONDS)
         print(f"# {line}")
         expect(away[len(away) * 95 // 100] < 0.02, away[-20:])
+
+
+@test
+def stacks():
+    """what threads of the host wait for is what the kernel's stacks say, for at least 98 % of the time"""
+    if not os.path.exists("/proc/self/stack"):
+        raise Skip("this kernel was built without CONFIG_STACKTRACE")
+    with daemon() as (ctl, directory), Waiters() as waiters:
+        share, strange, told = agreement(ctl, directory, SECONDS, waiters.kinds.get)
+        print("".join(f"# {line}\n" for line in strange), end="")
+        print(f"# {100 * share:.2f} % of the time; samples: {dict(told.most_common())}")
+        expect(len(told) > 10, told)
+        expect(share >= 0.98, share, strange)
 
 
 def states(ctl, directory, *options):

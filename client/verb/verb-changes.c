@@ -186,14 +186,19 @@ static int find_begin(Changes *changes, size_t *ret) {
         return add_gap(changes, NULL, changes->captures[0].head, reason);
 }
 
-static bool is_in_time(const Options *options, const Capture *capture) {
-        return (!options_have(options, OPTION_SINCE) ||
-                capture->end_realtime_ns >= options->since_realtime_ns) &&
-               (!options_have(options, OPTION_UNTIL) ||
-                capture->end_realtime_ns <= options->until_realtime_ns);
+static bool is_before(const Options *options, const Capture *capture) {
+        return options_have(options, OPTION_SINCE) &&
+               capture->end_realtime_ns < options->since_realtime_ns;
 }
 
+static bool is_behind(const Options *options, const Capture *capture) {
+        return options_have(options, OPTION_UNTIL) &&
+               capture->end_realtime_ns > options->until_realtime_ns;
+}
+
+/* What is too old is done with, and what is too new is left to the next export. */
 static int add_all(Changes *changes) {
+        const Options *options = changes->session->options;
         const Capture *captures = changes->captures;
         size_t begin;
         int r;
@@ -202,9 +207,10 @@ static int add_all(Changes *changes) {
         if (r == 0 && begin < changes->n_captures)
                 changes->last = captures[begin].head;
         for (size_t i = begin + 1; r == 0 && i < changes->n_captures; i++) {
-                if (!is_in_time(changes->session->options, &captures[i]))
+                if (is_behind(options, &captures[i]))
                         continue;
-                r = add_step(changes, &captures[i - 1], &captures[i]);
+                if (!is_before(options, &captures[i]))
+                        r = add_step(changes, &captures[i - 1], &captures[i]);
                 changes->last = captures[i].head;
         }
         return r;

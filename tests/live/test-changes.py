@@ -160,6 +160,11 @@ def less_on_request():
             expect(1 <= len(groups) <= 3, name, sorted(groups))
         expect_equal(spool.rows("--until", "-1h"), [], "a time without any")
         expect_equal(ends(spool.rows("--since", "-1h")), pairs(NAMES), "an hour")
+        # The next export goes on behind what was too old, and takes up what was too new.
+        for time, last in (("--since", "fourth"), ("--until", "first")):
+            told = spool.ctl("export", "--changes", directory / f"{last}.ndjson", time, "now" if time == "--since" else "-1h",
+                             "--json").json()
+            expect_equal(told, {"intervals": 0, "gaps": 0, "last": last}, time)
 
 
 @test

@@ -170,8 +170,9 @@ def ended():
         elapsed_ns = time.monotonic_ns() - begin_ns
         _, _, dead = ledgers.capture(ctl, directory)
         rows = [row for row in dead if row["pcomm"] == "ending-waiter"]
-        expect_equal(ledgers.total(rows, "sleep_wait_count"), 20)
-        expect(1.0e9 <= ledgers.total(rows, "sleep_wait_ns") < elapsed_ns, elapsed_ns, rows)
+        # Who is preempted on the way into its sleep, and woken before it runs again, has waited for a CPU instead.
+        expect(18 <= ledgers.total(rows, "sleep_wait_count") <= 20, rows)
+        expect(0.9e9 <= ledgers.total(rows, "sleep_wait_ns") < elapsed_ns, elapsed_ns, rows)
         expect(0.9e9 <= ledgers.total(rows, "child_wait_ns") < elapsed_ns, elapsed_ns, rows)
         expect(max(row["off_cpu_max_ns"] for row in rows) >= 0.05e9, rows)
 

@@ -71,14 +71,19 @@ static void *run_sleeper(void *userdata) {
         return NULL;
 }
 
+/* The state is that of a sleeper before it leaves its CPU: it has left it once it gave it up. */
 static bool is_asleep(pid_t tid) {
         char path[64], text[PROCFS_BUFFER_BYTES];
         ProcStat stat;
         size_t n;
 
         (void) snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-        return procfs_read(AT_FDCWD, path, text, sizeof(text), &n) == 0 &&
-               proc_stat_parse((Span){ text, n }, &stat) == 0 && stat.state == 'S';
+        if (procfs_read(AT_FDCWD, path, text, sizeof(text), &n) != 0 ||
+            proc_stat_parse((Span){ text, n }, &stat) != 0 || stat.state != 'S')
+                return false;
+        (void) snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+        return procfs_read(AT_FDCWD, path, text, sizeof(text) - 1, &n) == 0 &&
+               (text[n] = '\0', !strstr(text, "\nvoluntary_ctxt_switches:\t0\n"));
 }
 
 static void start_sleepers(void) {

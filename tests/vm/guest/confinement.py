@@ -129,7 +129,8 @@ def readings(name):
 
 def losses(whole, without):
     """Prints what became absent, with the reasons that users see; returns the names of the sources."""
-    lost = [name for name, source in without[0].items() if source["state"] != whole[0][name]["state"]]
+    # What is ok now has lost nothing, even if there was no time for it before.
+    lost = [name for name, source in without[0].items() if source["state"] not in ("ok", whole[0][name]["state"])]
     for name in lost:
         source = without[0][name]
         reason = source.get("reason")

@@ -19,7 +19,7 @@ UNIT = "idle-check.service"
 
 # The first capture of a host has to find out everything, and may not find the time; everything else has to be read in
 # full.
-UNAVAILABLE = {"jemalloc"}
+UNAVAILABLE = {"jemalloc", "cmdline"}
 # What needs a switch on the kernel's command line to be there for all threads.
 SWITCHED = {"schedstats", "taskstats-delay", "host-pressure", "cgroup-pressure"}
 

@@ -290,21 +290,24 @@ void group_adopt_dead(Group *group, unsigned side, Group *from) {
         group_dead_adopt(&group->dead[side], &from->dead[side]);
 }
 
+static int adopt_members(MemberList *list, MemberList *from) {
+        int r = member_list_merge(list, from);
+
+        if (r == 0)
+                member_list_done(from);
+        return r;
+}
+
 int group_adopt(Group *group, unsigned side, Group *from) {
         int r;
 
-        r = member_list_merge(&group->members, &from->members);
+        r = adopt_members(&group->members, &from->members);
+        if (r == 0)
+                r = adopt_members(&group->commands, &from->commands);
+        if (r == 0)
+                r = adopt_members(&group->starters[side], &from->starters[side]);
         if (r != 0)
                 return r;
-        member_list_done(&from->members);
-        r = member_list_merge(&group->commands, &from->commands);
-        if (r != 0)
-                return r;
-        member_list_done(&from->commands);
-        r = member_list_merge(&group->starters[side], &from->starters[side]);
-        if (r != 0)
-                return r;
-        member_list_done(&from->starters[side]);
         group->tells_starters[side] = group->tells_starters[side] || from->tells_starters[side];
         group->is_pattern = group->is_pattern || from->is_pattern;
         group->has_program = group->has_program || from->has_program;

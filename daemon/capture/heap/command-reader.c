@@ -64,16 +64,6 @@ static void fail(CommandReader *reader, ThreadSlot *leader, HeapFailure failure)
         reader->summary.commands[failure]++;
 }
 
-/* A thread by which the memory of the process is reached; NULL where it has none. */
-static const ThreadSlot *find_speaker(Scene *scene, const BatchProcess *process) {
-        const ThreadSlot *slots = scene_threads(scene, process);
-
-        for (size_t i = 0; i < process->n; i++)
-                if (slots[i].kept && slots[i].has_space && !thread_slot_is_zombie(&slots[i]))
-                        return &slots[i];
-        return NULL;
-}
-
 /*
  * Where nobody may see its address space, a process is known by its start and its names, which it
  * changes when it executes another program.
@@ -110,7 +100,7 @@ void command_reader_add(CommandReader *reader, const BatchProcess *process, Comm
         *ret = (CommandPlace){};
         if (reader->lines == COMMAND_LINES_NO)
                 return;
-        speaker = find_speaker(scene, process);
+        speaker = scene_find_speaker(scene, process);
         if (!speaker || capture_host_owns(scene->host, process->tgid, &speaker->sample))
                 return;
         leader = scene_find_leader(scene, process);

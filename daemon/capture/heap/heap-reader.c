@@ -53,20 +53,6 @@ const HeapSummary *heap_reader_summary(const HeapReader *reader) {
         return &reader->summary;
 }
 
-static bool is_living(const ThreadSlot *slot) {
-        return slot->kept && slot->has_space && !thread_slot_is_zombie(slot);
-}
-
-/* The leader if it lives; otherwise its address space lives on with another thread. */
-static ThreadSlot *find_speaker(const HeapTarget *target) {
-        if (target->leader && is_living(target->leader))
-                return target->leader;
-        for (size_t i = 0; i < target->process->n; i++)
-                if (is_living(&target->slots[i]))
-                        return &target->slots[i];
-        return NULL;
-}
-
 /* counts */
 
 static void count_failure(HeapReader *reader, HeapFailure failure) {
@@ -80,7 +66,7 @@ static void note_failure(ThreadSlot *slot, HeapFailure failure) {
 /* None of the process's threads can be read. */
 static void fail_process(HeapReader *reader, const HeapTarget *target, HeapFailure failure) {
         for (size_t i = 0; i < target->process->n; i++)
-                if (is_living(&target->slots[i]))
+                if (thread_slot_is_living(&target->slots[i]))
                         note_failure(&target->slots[i], failure);
         if (target->leader)
                 count_failure(reader, failure);
@@ -149,7 +135,8 @@ static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
         for (size_t i = 0; i < target->process->n; i++) {
                 ThreadSlot *slot = &target->slots[i];
 
-                if (!is_living(slot) || scene_open_thread(scene, target->process, slot) != 0 ||
+                if (!thread_slot_is_living(slot) ||
+                    scene_open_thread(scene, target->process, slot) != 0 ||
                     scene_read_patiently(scene, slot, "stat", PATIENT_FILE_LEAST_NS, &text) != 0 ||
                     proc_stat_parse(text, &now) != 0 || now.state == 'Z' || now.state == 'X')
                         continue;
@@ -224,7 +211,7 @@ static void take_counters(HeapReader *reader, const HeapTarget *target,
                 ThreadSlot *slot = &target->slots[i];
                 HeapFailure failure;
 
-                if (!is_living(slot))
+                if (!thread_slot_is_living(slot))
                         continue;
                 failure = (HeapFailure) answers[at].failure;
                 if (failure == HEAP_FAILURE_NO_THREAD_POINTER && slot->is_kernel_worker) {
@@ -263,7 +250,7 @@ static void try_process(HeapReader *reader, const HeapTarget *target, const Memo
                 return;
         }
         for (size_t i = 0; i < target->process->n; i++)
-                if (is_living(&target->slots[i]))
+                if (thread_slot_is_living(&target->slots[i]))
                         thread_slot_note(&target->slots[i], SOURCE_JEMALLOC, SOURCE_OUTCOME_ok);
 }
 
@@ -298,7 +285,7 @@ static void ask_about(HeapReader *reader, const HeapTarget *target) {
         for (size_t i = 0; i < target->process->n; i++) {
                 const ThreadSlot *slot = &target->slots[i];
 
-                if (is_living(slot))
+                if (thread_slot_is_living(slot))
                         asked->threads[asked->n_threads++] = (HeapAskedThread){
                                 .pointer = slot->thread_pointer,
                                 .tid = (uint32_t) slot->tid,
@@ -320,7 +307,7 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
 
         if (heap_state(reader->heap) != HEAP_STATE_READING)
                 return;
-        target.speaker = find_speaker(&target);
+        target.speaker = scene_find_speaker(scene, process);
         if (target.speaker &&
             capture_host_owns(scene->host, process->tgid, &target.speaker->sample))
                 return;

@@ -19,7 +19,7 @@ ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process) {
         if (!thread_slot_is_zombie(leader))
                 return leader->has_space ? leader : NULL;
         for (size_t i = 0; i < process->n; i++)
-                if (slots[i].kept && slots[i].has_space && !thread_slot_is_zombie(&slots[i]))
+                if (thread_slot_is_living(&slots[i]))
                         return &slots[i];
         return NULL;
 }

@@ -98,6 +98,18 @@ ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process) {
         return NULL;
 }
 
+ThreadSlot *scene_find_speaker(Scene *scene, const BatchProcess *process) {
+        ThreadSlot *slots = scene_threads(scene, process), *leader;
+
+        leader = scene_find_leader(scene, process);
+        if (leader && thread_slot_is_living(leader))
+                return leader;
+        for (size_t i = 0; i < process->n; i++)
+                if (thread_slot_is_living(&slots[i]))
+                        return &slots[i];
+        return NULL;
+}
+
 static bool is_realtime(int64_t policy) {
         return policy == POLICY_FIFO || policy == POLICY_RR || policy == POLICY_DEADLINE;
 }

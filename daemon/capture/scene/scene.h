@@ -209,6 +209,11 @@ _must_check_ int scene_read_patiently(Scene *scene, const ThreadSlot *slot, cons
                                       uint64_t limit_ns, Span *ret);
 /* The slot of the leader; NULL when it is not in this batch. */
 ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process);
+/*
+ * A thread by which the memory of the process is reached: the leader if it lives; otherwise its
+ * address space lives on with another thread. NULL where there is none.
+ */
+ThreadSlot *scene_find_speaker(Scene *scene, const BatchProcess *process);
 
 /* Keeps a copy of @text until the next scene_begin(). */
 TextPlace scene_add_text(Scene *scene, Span text);
@@ -234,6 +239,10 @@ static inline void thread_slot_vanish(ThreadSlot *slot) {
 }
 static inline bool thread_slot_is_zombie(const ThreadSlot *slot) {
         return slot->state == 'Z' || slot->state == 'X';
+}
+/* It is in the capture, and has memory that can be read. */
+static inline bool thread_slot_is_living(const ThreadSlot *slot) {
+        return slot->kept && slot->has_space && !thread_slot_is_zombie(slot);
 }
 /* Zombies of the process are counted by a ledger, so they are not among the living. */
 void scene_leave_zombies_out(Scene *scene, const BatchProcess *process);

@@ -106,6 +106,8 @@ static void read_peak(Scene *scene, const BatchProcess *process) {
         size_t n;
 
         for (size_t i = 0; i < process->n; i++) {
+                if (has_some(&slots[i].sample))
+                        return; /* what told of these told of the peak */
                 if (!has_peak(&slots[i]) || scene_open_thread(scene, process, &slots[i]) != 0 ||
                     procfs_read(slots[i].fd, "status", scene->file, sizeof(scene->file), &n) != 0 ||
                     proc_status_parse((Span){ scene->file, n }, &status) != 0)

@@ -77,8 +77,9 @@ uint64_t heap_bench_patience_ns(const HeapBench *bench, bool is_known);
 /* Where to put the next piece of work; NULL when no thread can be started. */
 HeapWork *heap_bench_work(HeapBench *bench);
 /*
- * Lets the thread work for @patience_ns at most. NONE; TIME_BUDGET when that is 0; TIMED_OUT when
- * it was too short: then what heap_bench_work() gave is gone.
+ * Lets the thread work for @patience_ns, and for some times that as long as it gets no processor.
+ * NONE; TIME_BUDGET when @patience_ns is 0; TIMED_OUT when it was too short: then what
+ * heap_bench_work() gave is gone.
  */
 HeapFailure heap_bench_run(HeapBench *bench, HeapWorkKind kind, uint64_t patience_ns);
 uint64_t heap_bench_now_ns(const HeapBench *bench);

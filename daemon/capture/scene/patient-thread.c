@@ -3,15 +3,22 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "kernel/procfs/proc-task.h"
 
 struct PatientThread {
         const PatientWork *work; /* borrowed: a constant */
         pthread_t thread;
+        _Atomic pid_t tid; /* 0: it has not begun */
         pthread_mutex_t lock;
         pthread_cond_t changed;
         bool asked;       /* work is to be done or being done; one piece at a time */
@@ -32,6 +39,7 @@ static void *run(void *userdata) {
         PatientThread *thread = userdata;
         bool left_behind;
 
+        atomic_store(&thread->tid, gettid());
         (void) pthread_mutex_lock(&thread->lock);
         while (!thread->ended) {
                 if (!thread->asked) {
@@ -122,17 +130,51 @@ static struct timespec find_end(uint64_t limit_ns) {
         };
 }
 
-int patient_thread_run(PatientThread *thread, uint64_t limit_ns) {
+/* The lock is taken. */
+static int wait_for_answer(PatientThread *thread, uint64_t limit_ns) {
         const struct timespec end = find_end(limit_ns);
         int r = 0;
+
+        while (r == 0 && thread->asked)
+                r = pthread_cond_timedwait(&thread->changed, &thread->lock, &end);
+        return thread->asked ? -ETIMEDOUT : 0;
+}
+
+int patient_thread_run(PatientThread *thread, uint64_t limit_ns) {
+        int r;
 
         (void) pthread_mutex_lock(&thread->lock);
         assert(!thread->asked);
         thread->asked = true;
         (void) pthread_cond_signal(&thread->changed);
-        while (r == 0 && thread->asked)
-                r = pthread_cond_timedwait(&thread->changed, &thread->lock, &end);
-        r = thread->asked ? -ETIMEDOUT : 0;
+        r = wait_for_answer(thread, limit_ns);
+        (void) pthread_mutex_unlock(&thread->lock);
+        return r;
+}
+
+/* One that has not begun is ready to. Where its state cannot be read, it is taken to sleep. */
+static bool is_ready(const PatientThread *thread) {
+        char path[64], text[PROCFS_BUFFER_BYTES];
+        pid_t tid = atomic_load(&thread->tid);
+        ProcStat stat;
+        size_t n;
+
+        if (tid == 0)
+                return true;
+        (void) snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+        if (procfs_read(AT_FDCWD, path, text, sizeof(text), &n) != 0)
+                return false;
+        (void) !proc_stat_parse((Span){ text, n }, &stat);
+        return stat.has_identity && stat.state == 'R';
+}
+
+int patient_thread_wait(PatientThread *thread, uint64_t limit_ns) {
+        int r;
+
+        if (!is_ready(thread))
+                limit_ns = 0;
+        (void) pthread_mutex_lock(&thread->lock);
+        r = wait_for_answer(thread, limit_ns);
         (void) pthread_mutex_unlock(&thread->lock);
         return r;
 }

@@ -39,6 +39,12 @@ void *patient_thread_memory(PatientThread *thread);
 
 /*
  * Lets the thread work once. -ETIMEDOUT when that took longer than @limit_ns: then
- * patient_thread_free() is the only call left.
+ * patient_thread_free() and patient_thread_wait() are the only calls left.
  */
 _must_check_ int patient_thread_run(PatientThread *thread, uint64_t limit_ns);
+/*
+ * After -ETIMEDOUT: waits for @limit_ns more if the thread is running or ready to run. Such a
+ * thread does not hang: on a loaded host it may not have had a processor yet. -ETIMEDOUT as above,
+ * and at once when the thread sleeps in a call.
+ */
+_must_check_ int patient_thread_wait(PatientThread *thread, uint64_t limit_ns);

@@ -4,7 +4,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 
 #include "base/macro.h"
 #include "capture/scene/patient-thread.h"
@@ -14,6 +16,7 @@ static sem_t go_on, is_done;
 typedef struct Sum {
         unsigned a, b, sum;
         bool stuck, begun;
+        _Atomic bool *works; /* until this is false; NULL: no longer than it takes */
 } Sum;
 
 static void add(void *memory) {
@@ -22,6 +25,8 @@ static void add(void *memory) {
         sum->begun = true;
         if (sum->stuck)
                 sem_wait(&go_on);
+        while (sum->works && atomic_load(sum->works))
+                continue;
         sum->sum = sum->a + sum->b;
 }
 
@@ -37,6 +42,13 @@ static void note_done(void *memory) {
 }
 
 static const PatientWork work = { .n_bytes = sizeof(Sum), .run = add, .done = note_done };
+
+static uint64_t now_ns(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
 
 static void setup(void) {
         sem_init(&go_on, 0, 0);
@@ -85,6 +97,36 @@ START_TEST(one_that_does_not_answer_is_left_behind) {
 }
 END_TEST
 
+/* Where the states of threads cannot be read, nobody is waited for. */
+START_TEST(one_that_works_is_waited_for_and_one_that_sleeps_is_not) {
+        _Atomic bool works = true;
+        PatientThread *thread;
+        uint64_t begin_ns;
+        Sum *sum;
+
+        ck_assert_int_eq(patient_thread_new(&work, &thread), 0);
+        sum = patient_thread_memory(thread);
+        *sum = (Sum){ .a = 5, .b = 6, .works = &works };
+        ck_assert_int_eq(patient_thread_run(thread, NSEC_PER_MSEC), -ETIMEDOUT);
+        ck_assert_int_eq(patient_thread_wait(thread, NSEC_PER_MSEC), -ETIMEDOUT);
+        atomic_store(&works, false);
+        ck_assert_int_eq(patient_thread_wait(thread, 100 * NSEC_PER_SEC), 0);
+        ck_assert_uint_eq(sum->sum, 11);
+
+        *sum = (Sum){ .a = 7, .b = 8, .stuck = true };
+        ck_assert_int_eq(patient_thread_run(thread, NSEC_PER_MSEC), -ETIMEDOUT);
+        /* Until it sleeps it is waited for. */
+        do {
+                begin_ns = now_ns();
+                ck_assert_int_eq(patient_thread_wait(thread, 10 * NSEC_PER_SEC), -ETIMEDOUT);
+        } while (now_ns() - begin_ns >= 10 * NSEC_PER_SEC);
+        sem_post(&go_on);
+        ck_assert_int_eq(patient_thread_wait(thread, 100 * NSEC_PER_SEC), 0);
+        ck_assert_ptr_null(patient_thread_free(thread));
+        sem_wait(&is_done);
+}
+END_TEST
+
 START_TEST(one_that_was_never_asked_ends) {
         PatientThread *thread;
 
@@ -101,6 +143,7 @@ int main(void) {
         tcase_add_checked_fixture(life, setup, teardown);
         tcase_add_test(life, it_works_in_its_memory_as_often_as_it_is_asked);
         tcase_add_test(life, one_that_does_not_answer_is_left_behind);
+        tcase_add_test(life, one_that_works_is_waited_for_and_one_that_sleeps_is_not);
         tcase_add_test(life, one_that_was_never_asked_ends);
         suite_add_tcase(suite, life);
         return check_main(suite);

@@ -89,8 +89,6 @@ STAGES = (
     # uninitialised.
     Stage("valgrind", "all", "the unit tests of the release build under valgrind",
           build="build", suites=("unit",), without=("table", "bpf"), setup="valgrind"),
-    Stage("vm", "run", "one boot of Debian 12, 13 and its backports: checks that depend on the kernel",
-          command=("tests/vm/run", "--kernel-checks"), logs=True, root=True, beside=True),
     Stage("vm-all", "all", "two boots of each, every check",
           command=("tests/vm/run",), logs=True, root=True, beside=True),
     Stage("arm64", "all", "arm64: a cross-build with warnings as errors, the unit tests in qemu's user emulation",
@@ -113,6 +111,8 @@ STAGES = (
           build="build", suites=("heap",), without=("measured",)),
     Stage("live-paced", "run all", "the programs as users get them, where a load and its pace are compared",
           build="build", suites=("paced",), alone=True),
+    Stage("vm", "run", "one boot of Debian 12, 13 and its backports: checks that depend on the kernel",
+          command=("tests/vm/run", "--kernel-checks"), logs=True, root=True, alone=True),
     Stage("paced-sanitizers", "all", "the same under sanitizers",
           build="build-dev", suites=("paced",), alone=True),
     Stage("heap-measured", "all", "what reading the counters of jemalloc costs the threads that are read",

@@ -26,8 +26,7 @@ static void setup(void) {
         memset(&batch, 0, sizeof(batch));
         batch.n_processes = 1;
         batch.n_tids = ELEMENTSOF(tids);
-        batch.processes[0] =
-                (BatchProcess){ .tgid = 7, .n = ELEMENTSOF(tids), .is_split = true };
+        batch.processes[0] = (BatchProcess){ .tgid = 7, .n = ELEMENTSOF(tids), .is_split = true };
         for (size_t i = 0; i < ELEMENTSOF(tids); i++) {
                 char path[64];
 

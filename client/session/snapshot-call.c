@@ -96,3 +96,75 @@ int list_snapshots(Session *session, bool of_time, json_object **ret) {
                 *ret = TAKE_PTR(list);
         return r;
 }
+
+/* the captures of this host */
+
+static int by_boot(const void *a_, const void *b_) {
+        const OwnCapture *a = a_, *b = b_;
+        int order = span_compare(a->boot_id, b->boot_id);
+
+        if (order != 0)
+                return order;
+        return (a->start_boottime_ns > b->start_boottime_ns) -
+               (a->start_boottime_ns < b->start_boottime_ns);
+}
+
+static int by_time(const void *a_, const void *b_) {
+        const OwnCapture *a = a_, *b = b_;
+
+        if (a->boot_begin_ns != b->boot_begin_ns)
+                return a->boot_begin_ns < b->boot_begin_ns ? -1 : 1;
+        return by_boot(a, b);
+}
+
+bool own_captures_share_boot(const OwnCapture *a, const OwnCapture *b) {
+        return span_equal(a->boot_id, b->boot_id);
+}
+
+static void sort(OwnCaptures *captures) {
+        OwnCapture *all = captures->all;
+
+        qsort(all, captures->n, sizeof(*all), by_boot);
+        for (size_t i = 1; i < captures->n; i++)
+                if (own_captures_share_boot(&all[i - 1], &all[i]))
+                        all[i].boot_begin_ns = all[i - 1].boot_begin_ns;
+        qsort(all, captures->n, sizeof(*all), by_time);
+}
+
+static uint64_t number_of(json_object *head, const char *key) {
+        return json_object_get_uint64(cell_member(head, key));
+}
+
+int own_captures_list(Session *session, OwnCaptures *ret) {
+        json_object *heads;
+        int r;
+
+        r = list_snapshots(session, false, &ret->list);
+        if (r != 0)
+                return r;
+        heads = cell_member(ret->list, "snapshots");
+        ret->all = calloc(cell_length(heads) + 1, sizeof(*ret->all));
+        if (!ret->all)
+                return complain_errno(-ENOMEM, "list the snapshots");
+        for (size_t i = 0; i < cell_length(heads); i++) {
+                json_object *head = cell_element(heads, i);
+                uint64_t boottime_ns = number_of(head, "startBoottimeNs");
+
+                if (!cell_member(head, "name") || cell_member(head, "importedFrom"))
+                        continue;
+                ret->all[ret->n++] = (OwnCapture){
+                        .head = head,
+                        .boot_id = cell_string(cell_member(head, "bootId")),
+                        .boot_begin_ns = number_of(head, "startRealtimeNs") - boottime_ns,
+                        .start_boottime_ns = boottime_ns,
+                        .end_realtime_ns = number_of(head, "endRealtimeNs"),
+                };
+        }
+        sort(ret);
+        return 0;
+}
+
+void own_captures_done(OwnCaptures *captures) {
+        free(captures->all);
+        (void) json_object_put(captures->list);
+}

@@ -9,6 +9,7 @@
  */
 
 #include <json-c/json.h>
+#include "base/span.h"
 #include "session/session.h"
 
 /*
@@ -21,3 +22,29 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
  * those that --since and --until leave.
  */
 int list_snapshots(Session *session, bool of_time, json_object **ret);
+
+/*
+ * OwnCaptures
+ *
+ * The snapshots of the spool that this host took itself, in the order of time: captures of one boot
+ * follow each other by CLOCK_BOOTTIME, which nobody sets, and boots by the wall clock; where that
+ * was set between two captures of a boot, the first one dates the boot. Snapshots that were
+ * imported are of another host, or of another spool of this one, and are left out.
+ */
+typedef struct OwnCapture {
+        json_object *head; /* borrowed of the list */
+        Span boot_id;
+        uint64_t boot_begin_ns; /* CLOCK_REALTIME of its boot, as the first snapshot of it tells */
+        uint64_t start_boottime_ns, end_realtime_ns;
+} OwnCapture;
+
+typedef struct OwnCaptures {
+        json_object *list; /* owned */
+        OwnCapture *all;   /* owned; the oldest first */
+        size_t n;
+} OwnCaptures;
+
+/* @ret is zeroed by the caller, and done by it in any case. 0 or an exit status. */
+int own_captures_list(Session *session, OwnCaptures *ret);
+void own_captures_done(OwnCaptures *captures);
+bool own_captures_share_boot(const OwnCapture *a, const OwnCapture *b);

@@ -17,20 +17,10 @@
 #include "verb/verb-view.h"
 #include "wire/message-object.h"
 
-/* A snapshot of this host, on its place in time. */
-typedef struct Capture {
-        json_object *head; /* borrowed of the list */
-        Span boot_id;
-        uint64_t boot_begin_ns; /* CLOCK_REALTIME of its boot, as the first snapshot of it tells */
-        uint64_t start_boottime_ns, end_realtime_ns;
-} Capture;
-
 /* The state of one export. */
 typedef struct Changes {
         Session *session;
-        json_object *list; /* owned */
-        Capture *captures; /* owned; the oldest first */
-        size_t n_captures;
+        OwnCaptures captures;
         const char *path; /* borrowed; NULL: stdout */
         Output *output;
         RowStream stream;
@@ -42,85 +32,11 @@ static void changes_done(Changes *changes) {
         if (changes->output && changes->stream.out)
                 (void) fclose(changes->stream.out);
         changes->output = output_free(changes->output);
-        free(changes->captures);
-        (void) json_object_put(changes->list);
+        own_captures_done(&changes->captures);
 }
 
 static const char *name_of(json_object *head) {
         return json_object_get_string(cell_member(head, "name"));
-}
-
-static uint64_t number_of(json_object *head, const char *key) {
-        return json_object_get_uint64(cell_member(head, key));
-}
-
-/* in the order of time */
-
-static int by_boot(const void *a_, const void *b_) {
-        const Capture *a = a_, *b = b_;
-        int order = span_compare(a->boot_id, b->boot_id);
-
-        if (order != 0)
-                return order;
-        return (a->start_boottime_ns > b->start_boottime_ns) -
-               (a->start_boottime_ns < b->start_boottime_ns);
-}
-
-static int by_time(const void *a_, const void *b_) {
-        const Capture *a = a_, *b = b_;
-
-        if (a->boot_begin_ns != b->boot_begin_ns)
-                return a->boot_begin_ns < b->boot_begin_ns ? -1 : 1;
-        return by_boot(a, b);
-}
-
-static bool is_of_one_boot(const Capture *a, const Capture *b) {
-        return span_equal(a->boot_id, b->boot_id);
-}
-
-/*
- * Captures of one boot follow each other by CLOCK_BOOTTIME, which nobody sets, and boots by the
- * wall clock; where that was set between two captures of a boot, the first one dates the boot.
- */
-static void sort_captures(Changes *changes) {
-        Capture *captures = changes->captures;
-        size_t n = changes->n_captures;
-
-        qsort(captures, n, sizeof(*captures), by_boot);
-        for (size_t i = 1; i < n; i++)
-                if (is_of_one_boot(&captures[i - 1], &captures[i]))
-                        captures[i].boot_begin_ns = captures[i - 1].boot_begin_ns;
-        qsort(captures, n, sizeof(*captures), by_time);
-}
-
-/* Snapshots that were imported are of another host, or of another spool of this one. */
-static int list_captures(Changes *changes) {
-        json_object *heads;
-        int r;
-
-        r = list_snapshots(changes->session, false, &changes->list);
-        if (r != 0)
-                return r;
-        heads = cell_member(changes->list, "snapshots");
-        changes->captures = calloc(cell_length(heads) + 1, sizeof(*changes->captures));
-        if (!changes->captures)
-                return complain_errno(-ENOMEM, "list the snapshots");
-        for (size_t i = 0; i < cell_length(heads); i++) {
-                json_object *head = cell_element(heads, i);
-                uint64_t boottime_ns = number_of(head, "startBoottimeNs");
-
-                if (!name_of(head) || cell_member(head, "importedFrom"))
-                        continue;
-                changes->captures[changes->n_captures++] = (Capture){
-                        .head = head,
-                        .boot_id = cell_string(cell_member(head, "bootId")),
-                        .boot_begin_ns = number_of(head, "startRealtimeNs") - boottime_ns,
-                        .start_boottime_ns = boottime_ns,
-                        .end_realtime_ns = number_of(head, "endRealtimeNs"),
-                };
-        }
-        sort_captures(changes);
-        return 0;
 }
 
 /* the rows */
@@ -139,27 +55,21 @@ static int add_gap(Changes *changes, json_object *before, json_object *after, co
 }
 
 static int add_interval(Changes *changes, json_object *before, json_object *after) {
-        const SubjectReference interval = {
-                .text = name_of(after),
-                .is_interval = true,
-                .ends = { { .text = name_of(before), .fd = -EBADF },
-                          { .text = name_of(after), .fd = -EBADF } },
-        };
         _cleanup_(group_view_freep) GroupView *view = NULL;
         int r;
 
         r = group_view_new_stream(changes->session, &changes->stream, &view);
         if (r == 0)
-                r = show_opened(changes->session, view, &interval);
+                r = show_between(changes->session, view, name_of(before), name_of(after));
         changes->n_intervals++;
         return r;
 }
 
 /* What lies between a snapshot and the one before it. */
-static int add_step(Changes *changes, const Capture *before, const Capture *after) {
+static int add_step(Changes *changes, const OwnCapture *before, const OwnCapture *after) {
         char reason[QUOTE_BYTES + 64], quoted[QUOTE_BYTES];
 
-        if (is_of_one_boot(before, after))
+        if (own_captures_share_boot(before, after))
                 return add_interval(changes, before->head, after->head);
         (void) snprintf(reason, sizeof(reason), "the host was booted again after %s",
                         quote(name_of(before->head), quoted));
@@ -174,24 +84,24 @@ static int find_begin(Changes *changes, size_t *ret) {
         *ret = 0;
         if (!after)
                 return 0;
-        for (size_t i = 0; i < changes->n_captures; i++)
-                if (strcmp(name_of(changes->captures[i].head), after) == 0) {
+        for (size_t i = 0; i < changes->captures.n; i++)
+                if (strcmp(name_of(changes->captures.all[i].head), after) == 0) {
                         *ret = i;
                         return 0;
                 }
-        if (changes->n_captures == 0)
+        if (changes->captures.n == 0)
                 return 0;
         (void) snprintf(reason, sizeof(reason), "the snapshot %s is no longer in the spool",
                         quote(after, quoted));
-        return add_gap(changes, NULL, changes->captures[0].head, reason);
+        return add_gap(changes, NULL, changes->captures.all[0].head, reason);
 }
 
-static bool is_before(const Options *options, const Capture *capture) {
+static bool is_before(const Options *options, const OwnCapture *capture) {
         return options_have(options, OPTION_SINCE) &&
                capture->end_realtime_ns < options->since_realtime_ns;
 }
 
-static bool is_behind(const Options *options, const Capture *capture) {
+static bool is_behind(const Options *options, const OwnCapture *capture) {
         return options_have(options, OPTION_UNTIL) &&
                capture->end_realtime_ns > options->until_realtime_ns;
 }
@@ -199,14 +109,14 @@ static bool is_behind(const Options *options, const Capture *capture) {
 /* What is too old is done with, and what is too new is left to the next export. */
 static int add_all(Changes *changes) {
         const Options *options = changes->session->options;
-        const Capture *captures = changes->captures;
+        const OwnCapture *captures = changes->captures.all;
         size_t begin;
         int r;
 
         r = find_begin(changes, &begin);
-        if (r == 0 && begin < changes->n_captures)
+        if (r == 0 && begin < changes->captures.n)
                 changes->last = captures[begin].head;
-        for (size_t i = begin + 1; r == 0 && i < changes->n_captures; i++) {
+        for (size_t i = begin + 1; r == 0 && i < changes->captures.n; i++) {
                 if (is_behind(options, &captures[i]))
                         continue;
                 if (!is_before(options, &captures[i]))
@@ -303,7 +213,7 @@ int export_changes(Session *session) {
         if (r == 0)
                 r = open_stream(&changes);
         if (r == 0)
-                r = list_captures(&changes);
+                r = own_captures_list(session, &changes.captures);
         if (r == 0)
                 r = add_all(&changes);
         if (r == 0)

@@ -57,10 +57,21 @@ static int check_show(const Options *options, bool is_interval) {
         return 0;
 }
 
-int show_opened(Session *session, GroupView *view, const SubjectReference *subject) {
+/* @view is of one subject, which is opened. 0, or an exit status after a sentence. */
+static int show_opened(Session *session, GroupView *view, const SubjectReference *subject) {
         static const char *const names[] = { "snapshot" };
 
         return call_view(session, view, PROFILER_INTERFACE ".Show", names, subject, 1);
+}
+
+int show_between(Session *session, GroupView *view, const char *before, const char *after) {
+        const SubjectReference interval = {
+                .text = after,
+                .is_interval = true,
+                .ends = { { .text = before, .fd = -EBADF }, { .text = after, .fd = -EBADF } },
+        };
+
+        return show_opened(session, view, &interval);
 }
 
 static int show_subject(Session *session, const SubjectReference *subject) {

@@ -14,8 +14,8 @@
 /* @view has two sides; both are opened. 0, or an exit status after a sentence. */
 int compare_subjects(Session *session, GroupView *view, const SubjectReference subjects[static 2]);
 
-/* @view is of one subject, which is opened. 0, or an exit status after a sentence. */
-int show_opened(Session *session, GroupView *view, const SubjectReference *subject);
+/* The interval between two snapshots of the spool. 0, or an exit status after a sentence. */
+int show_between(Session *session, GroupView *view, const char *before, const char *after);
 
 /*
  * Refuses options that need two sides, before the interval that has one is read or comes about. 0

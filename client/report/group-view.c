@@ -138,9 +138,10 @@ static int open_sink(GroupView *view) {
                                 "A page is not for a terminal to show: redirect stdout to a file "
                                 "(> report.html).");
         warn_axis(&session->options->view);
-        if (view->form.stream) {
+        if (view->form.stream || view->form.metrics) {
                 session->rows = true;
-                r = sink_rows_new(&view->form, &view->sink);
+                r = view->form.stream ? sink_rows_new(&view->form, &view->sink)
+                                      : sink_metrics_new(&view->form, &view->sink);
                 return r < 0 ? complain_errno(r, "prepare the output") : 0;
         }
         if (view->form.kind == REPORT_INTERVALS)
@@ -260,8 +261,11 @@ static int take_account_columns(GroupForm *form) {
         return r == ACCOUNT_COLUMNS_E_INVALID ? complain(STATUS_USAGE, "%s", complaint) : 0;
 }
 
-static int new_view(Session *session, ReportKind kind, RowStream *stream, GroupView **ret) {
+/* @form: of whom it is for, and where it goes. */
+static int new_view(const GroupForm *form, GroupView **ret) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
+        Session *session = form->session;
+        ReportKind kind = form->kind;
         int r;
 
         if (options_have(session->options, OPTION_WINDOW) &&
@@ -270,8 +274,7 @@ static int new_view(Session *session, ReportKind kind, RowStream *stream, GroupV
         view = malloc(sizeof(*view));
         if (!view)
                 return complain_errno(-ENOMEM, "prepare the output");
-        *view = (GroupView){ .form = { .session = session, .kind = kind, .stream = stream },
-                             .asked = kind };
+        *view = (GroupView){ .form = *form, .asked = kind };
         r = take_account_columns(&view->form);
         if (r == 0 && view->form.accounts.n == 0)
                 r = check_columns(kind != REPORT_SETS ? session->options->columns : NULL, kind,
@@ -288,11 +291,18 @@ static int new_view(Session *session, ReportKind kind, RowStream *stream, GroupV
 }
 
 int group_view_new(Session *session, ReportKind kind, GroupView **ret) {
-        return new_view(session, kind, NULL, ret);
+        return new_view(&(GroupForm){ .session = session, .kind = kind }, ret);
 }
 
 int group_view_new_stream(Session *session, RowStream *stream, GroupView **ret) {
-        return new_view(session, REPORT_INTERVAL, stream, ret);
+        return new_view(
+                &(GroupForm){ .session = session, .kind = REPORT_INTERVAL, .stream = stream }, ret);
+}
+
+int group_view_new_metrics(Session *session, MetricsPage *metrics, GroupView **ret) {
+        return new_view(
+                &(GroupForm){ .session = session, .kind = REPORT_INTERVAL, .metrics = metrics },
+                ret);
 }
 
 GroupView *group_view_free(GroupView *view) {

@@ -22,6 +22,8 @@ typedef struct GroupView GroupView;
 int group_view_new(Session *session, ReportKind kind, GroupView **ret);
 /* An interval whose rows are appended to @stream, which is borrowed. */
 int group_view_new_stream(Session *session, RowStream *stream, GroupView **ret);
+/* An interval that is added to @metrics, which is borrowed. */
+int group_view_new_metrics(Session *session, MetricsPage *metrics, GroupView **ret);
 GroupView *group_view_free(GroupView *view);
 DEFINE_CLEANUP(GroupView *, group_view_free);
 /*

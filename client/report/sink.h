@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "report/group/account-cell.h"
 #include "report/group/group-columns.h"
+#include "report/metrics-page.h"
 #include "report/overview/overview.h"
 #include "session/session.h"
 
@@ -57,7 +58,8 @@ typedef struct GroupForm {
         GroupLead lead;          /* may be NULL, as the next */
         GroupCommand command;
         void *lead_userdata;
-        RowStream *stream; /* where rows go instead of stdout; may be NULL */
+        RowStream *stream;    /* where rows go instead of stdout; may be NULL */
+        MetricsPage *metrics; /* where groups go instead of stdout; may be NULL */
 } GroupForm;
 
 typedef struct GroupSink GroupSink;
@@ -104,5 +106,6 @@ GroupSinkNew sink_rows_new; /* --format csv and ndjson: row/group-rows.h */
  * after, sameBoot}, heads or null. 0 or -errno.
  */
 int sink_rows_add_gap(Session *session, RowStream *stream, json_object *ends, Span reason);
-GroupSinkNew sink_html_new; /* --format html: html/html-page.h */
-GroupSinkNew sink_text_new; /* for people: overview, tables, hints */
+GroupSinkNew sink_html_new;    /* --format html: html/html-page.h */
+GroupSinkNew sink_metrics_new; /* of an interval, into a MetricsPage: metrics-page.h */
+GroupSinkNew sink_text_new;    /* for people: overview, tables, hints */

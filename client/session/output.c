@@ -266,7 +266,8 @@ int output_publish(Output *output) {
 
         if (!output->temporary_name)
                 return 0;
-        if (fsync(output->fd) < 0)
+        if (fsync(output->fd) < 0 ||
+            (output->mode == OUTPUT_PUBLIC && fchmod(output->fd, 0644) < 0))
                 return complain_path(output, errno, "written");
         if (output->mode == OUTPUT_EXCLUSIVE)
                 r = move_exclusively(output);

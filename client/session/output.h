@@ -8,7 +8,7 @@
  * is written under a dot-name in the same directory, synced and renamed. A target that is no
  * regular file (a pipe, /dev/null) is written in place. A symbolic link is not followed: in /tmp
  * anybody may have put it there. Only the user may read the file, because it describes every
- * process of the host.
+ * process of the host, unless it is made for another service.
  */
 
 #include "base/cleanup.h"
@@ -16,6 +16,7 @@
 
 typedef enum OutputMode {
         OUTPUT_REPLACE,   /* an existing file is replaced in the end */
+        OUTPUT_PUBLIC,    /* likewise, and everybody may read it */
         OUTPUT_EXCLUSIVE, /* the file must not exist, now or in the end */
 } OutputMode;
 

@@ -75,6 +75,12 @@
         V(import, "import", "FILE",                                                                \
           "Put a snapshot file into the spool",                                                    \
           "a file", 1, 1, OPTION_BIT(TAG), 0)                                                      \
+        V(metrics, "metrics", "",                                                                  \
+          "Print the last interval as gauges for Prometheus",                                      \
+          NULL, 0, 0,                                                                              \
+          OPTION_BIT(OUTPUT) | OPTION_BIT(TOP) | OPTION_BIT(GROUP_BY) |                            \
+          OPTION_BIT(NO_THREAD_NORMALIZE) | OPTION_BIT(CGROUP_FLATTEN) |                           \
+          OPTION_BIT(NO_CG_NORMALIZE) | OPTION_BIT(SELF), 0)                                       \
         V(status, "status", "",                                                                    \
           "Show the state of the daemon and what it can read",                                     \
           NULL, 0, 0, 0, 0)                                                                        \
@@ -135,6 +141,12 @@
         H(export, AFTER, "NAME",                                                                   \
           "With --changes: only intervals behind the snapshot NAME, the last one of the export "   \
           "before")                                                                                \
+        H(metrics, OUTPUT, NULL,                                                                   \
+          "Replace FILE by the gauges, at once and readable for everybody, as the textfile "       \
+          "collector of the node exporter wants it (default, and \"-\": stdout)")                  \
+        H(metrics, TOP, NULL,                                                                      \
+          "Only the N groups that weigh most, and of the last hour as many; \"other\" has the "    \
+          "rest (default: 50)")                                                                    \
         H(import, TAG, NULL,                                                                       \
           "Name of the snapshot (default: the name of the file without its suffix)")
 // clang-format on

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/metrics-page.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "config.h"
+#include "render/cell.h"
+
+/* A workload chooses the names of its groups: no label is longer. */
+#define LABEL_BYTES 128
+
+/* families */
+
+/* Where the value of a series stands in a group. */
+typedef enum Place {
+        PLACE_MEMBER, /* a number of threads */
+        PLACE_LIVES,  /* the same, with those that were born and have ended */
+        PLACE_TIME,   /* of "time", by the length of the interval */
+        PLACE_REASON, /* likewise, of its "reasons" */
+        PLACE_RATE,   /* a metric a second */
+        PLACE_LEVEL,  /* a metric as it was at the end */
+        PLACE_PEAK,   /* likewise; not added up */
+} Place;
+
+// clang-format off
+/*        name, without "ctprof_", help */
+#define FAMILIES(F)                                                                                \
+        F(CPU, "group_cpu_cores",                                                                  \
+          "CPU seconds a second, also of threads that have ended.")                                \
+        F(RUNQUEUE, "group_runqueue_wait_ratio",                                                   \
+          "Threads that waited for a CPU, on average.")                                            \
+        F(WAIT, "group_wait_ratio",                                                                \
+          "Threads that were kept waiting, on average: for storage, uninterruptible otherwise, "   \
+          "for a contended lock; sync, for data to be written, overlaps the first two.")           \
+        F(DELAY, "group_block_delay_ratio",                                                        \
+          "Threads that the kernel delayed, on average (delay accounting).")                       \
+        F(SWITCHES, "group_context_switches_per_second", "Context switches.")                      \
+        F(FAULTS, "group_page_faults_per_second", "Page faults.")                                  \
+        F(IO, "group_io_bytes_per_second", "Bytes read from storage and written to it.")           \
+        F(RESIDENT, "group_resident_bytes", "Resident memory at the end of the interval.")         \
+        F(PEAK, "group_peak_resident_bytes",                                                       \
+          "The highest peak of the resident memory of a process, in its whole life.")              \
+        F(THREADS, "group_threads", "Threads at the end of the interval.")                         \
+        F(BORN, "group_threads_born", "Threads that were born in the interval.")                   \
+        F(ENDED, "group_threads_ended", "Threads that ended in the interval.")
+
+#define FAMILY_ID(id, ...) FAMILY_##id,
+typedef enum Family { FAMILIES(FAMILY_ID) _FAMILY_MAX } Family;
+
+/*        family, label, its value, place, member or metric, what it is multiplied with */
+#define SERIES(S)                                                                                  \
+        S(CPU,      NULL,        NULL,              TIME,   runningNs,                1)           \
+        S(RUNQUEUE, NULL,        NULL,              TIME,   waitingNs,                1)           \
+        S(WAIT,     "reason",    "storage",         TIME,   storageNs,                1)           \
+        S(WAIT,     "reason",    "uninterruptible", TIME,   blockedNs,                1)           \
+        S(WAIT,     "reason",    "sync",            TIME,   syncNs,                   1)           \
+        S(WAIT,     "reason",    "lock",            REASON, lock,                     1)           \
+        S(DELAY,    "source",    "blkio",           RATE,   blkio_delay_total_ns,     1e-9)        \
+        S(DELAY,    "source",    "swapin",          RATE,   swapin_delay_total_ns,    1e-9)        \
+        S(DELAY,    "source",    "freepages",       RATE,   freepages_delay_total_ns, 1e-9)        \
+        S(DELAY,    "source",    "thrashing",       RATE,   thrashing_delay_total_ns, 1e-9)        \
+        S(DELAY,    "source",    "compact",         RATE,   compact_delay_total_ns,   1e-9)        \
+        S(DELAY,    "source",    "wpcopy",          RATE,   wpcopy_delay_total_ns,    1e-9)        \
+        S(DELAY,    "source",    "irq",             RATE,   irq_delay_total_ns,       1e-9)        \
+        S(SWITCHES, "kind",      "voluntary",       RATE,   voluntary_csw,            1)           \
+        S(SWITCHES, "kind",      "involuntary",     RATE,   nonvoluntary_csw,         1)           \
+        S(FAULTS,   "kind",      "major",           RATE,   majflt,                   1)           \
+        S(FAULTS,   "kind",      "minor",           RATE,   minflt,                   1)           \
+        S(IO,       "direction", "read",            RATE,   read_bytes,               1)           \
+        S(IO,       "direction", "write",           RATE,   write_bytes,              1)           \
+        S(RESIDENT, "kind",      "anonymous",       LEVEL,  rss_anon_bytes,           1)           \
+        S(RESIDENT, "kind",      "file",            LEVEL,  rss_file_bytes,           1)           \
+        S(RESIDENT, "kind",      "shared",          LEVEL,  rss_shmem_bytes,          1)           \
+        S(PEAK,     NULL,        NULL,              PEAK,   hiwater_rss_bytes,        1)           \
+        S(THREADS,  NULL,        NULL,              MEMBER, threadsAfter,             1)           \
+        S(BORN,     NULL,        NULL,              LIVES,  born,                     1)           \
+        S(ENDED,    NULL,        NULL,              LIVES,  ended,                    1)
+// clang-format on
+
+#define SERIES_ID(family, label, value, place, member, factor) SERIES_##place##_##member,
+enum { SERIES(SERIES_ID) _SERIES_MAX };
+
+#define FAMILY_ROW(id, name, help) { "ctprof_" name, help },
+static const struct {
+        const char *name, *help;
+} families[_FAMILY_MAX] = { FAMILIES(FAMILY_ROW) };
+
+#define SERIES_ROW(family, label, value, place, member, factor) \
+        { FAMILY_##family, label, value, PLACE_##place, #member, factor },
+static const struct {
+        Family family;
+        const char *label, *value;
+        Place place;
+        const char *member;
+        double factor;
+} series_table[_SERIES_MAX] = { SERIES(SERIES_ROW) };
+
+/* That it is a metric is for the compiler to know. */
+#define CHOOSE_MEMBER(view, member)
+#define CHOOSE_LIVES(view, member)
+#define CHOOSE_TIME(view, member)
+#define CHOOSE_REASON(view, member)
+#define CHOOSE_RATE(view, member) (view)->metrics[METRIC_##member] = true;
+#define CHOOSE_LEVEL(view, member) (view)->metrics[METRIC_##member] = true;
+#define CHOOSE_PEAK(view, member) (view)->metrics[METRIC_##member] = true;
+#define CHOOSE(family, label, value, place, member, factor) CHOOSE_##place(view, member)
+
+void metrics_page_choose(View *view) {
+        view->has_metrics = true;
+        SERIES(CHOOSE)
+}
+
+/* groups */
+
+typedef struct Group {
+        char *name;                 /* owned, as the reply has it; NULL: "other" */
+        double values[_SERIES_MAX]; /* NAN: not measured */
+} Group;
+
+struct MetricsPage {
+        size_t n_top;
+        bool is_last;
+        char **earlier; /* owned; sorted once the last interval has begun */
+        size_t n_earlier;
+        size_t n_seen, n_kept_of_earlier; /* of the last interval */
+        Group *groups;                    /* owned */
+        size_t n_groups;
+        Group other;
+        size_t n_other;     /* groups in it */
+        json_object *reply; /* owned; of the last interval; NULL: there is none */
+};
+
+int metrics_page_new(size_t n_top, MetricsPage **ret) {
+        MetricsPage *page = calloc(1, sizeof(*page));
+
+        if (!page)
+                return -ENOMEM;
+        page->n_top = n_top;
+        for (unsigned i = 0; i < _SERIES_MAX; i++)
+                page->other.values[i] = NAN;
+        *ret = page;
+        return 0;
+}
+
+MetricsPage *metrics_page_free(MetricsPage *page) {
+        if (!page)
+                return NULL;
+        for (size_t i = 0; i < page->n_earlier; i++)
+                free(page->earlier[i]);
+        for (size_t i = 0; i < page->n_groups; i++)
+                free(page->groups[i].name);
+        free(page->earlier);
+        free(page->groups);
+        (void) json_object_put(page->reply);
+        free(page);
+        return NULL;
+}
+
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+void metrics_page_begin_last(MetricsPage *page) {
+        page->is_last = true;
+        if (page->n_earlier > 0)
+                qsort(page->earlier, page->n_earlier, sizeof(*page->earlier), compare_names);
+}
+
+int metrics_page_add_interval(MetricsPage *page, json_object *reply) {
+        if (page->is_last)
+                page->reply = json_object_get(reply);
+        return 0;
+}
+
+static int remember(MetricsPage *page, const char *name) {
+        char **names = reallocarray(page->earlier, page->n_earlier + 1, sizeof(*names));
+
+        if (!names)
+                return -ENOMEM;
+        page->earlier = names;
+        names[page->n_earlier] = strdup(name);
+        if (!names[page->n_earlier])
+                return -ENOMEM;
+        page->n_earlier++;
+        return 0;
+}
+
+static double number(json_object *value) {
+        return json_object_is_type(value, json_type_int) ||
+                               json_object_is_type(value, json_type_double)
+                       ? json_object_get_double(value)
+                       : NAN;
+}
+
+static double find_value(json_object *group, unsigned id, double elapsed_ns) {
+        const char *member = series_table[id].member;
+        json_object *time = cell_member(group, "time"), *lives = cell_member(group, "lives"),
+                    *entry = cell_member(cell_member(group, "metrics"), member);
+
+        switch (series_table[id].place) {
+        case PLACE_MEMBER:
+                return number(cell_member(group, member));
+        case PLACE_LIVES:
+                return number(cell_member(lives, member)) +
+                       number(cell_member(lives, "bornAndEnded"));
+        case PLACE_TIME:
+                return number(cell_member(time, member)) / elapsed_ns;
+        case PLACE_REASON:
+                return number(cell_member(cell_member(time, "reasons"), member)) / elapsed_ns;
+        case PLACE_RATE:
+                return number(cell_member(entry, "perSecond"));
+        case PLACE_LEVEL:
+        case PLACE_PEAK:
+                return number(cell_member(entry, "after"));
+        }
+        return NAN;
+}
+
+static void read_values(const MetricsPage *page, json_object *group, Group *ret) {
+        double elapsed_ns = number(cell_member(page->reply, "elapsedNs"));
+
+        for (unsigned i = 0; i < _SERIES_MAX; i++)
+                ret->values[i] = find_value(group, i, elapsed_ns) * series_table[i].factor;
+}
+
+/* A peak of many processes says nothing. */
+static void add_to_other(MetricsPage *page, const Group *group) {
+        page->n_other++;
+        for (unsigned i = 0; i < _SERIES_MAX; i++) {
+                double *sum = &page->other.values[i];
+
+                if (!isnan(group->values[i]) && series_table[i].place != PLACE_PEAK)
+                        *sum = isnan(*sum) ? group->values[i] : *sum + group->values[i];
+        }
+}
+
+/* labels */
+
+/* The length of the character that begins at @text, which is UTF-8 as all of JSON is. */
+static size_t character_bytes(const char *text) {
+        size_t n = 1;
+
+        while ((text[n] & 0xc0) == 0x80)
+                n++;
+        return n;
+}
+
+/*
+ * A name as a label: every byte of a JSON text may stand there but three that are escaped. The
+ * parts of an axis of several are apart by a bar.
+ */
+static void put_label(const char *name, char ret[static LABEL_BYTES + 8]) {
+        char *at = ret;
+
+        while (*name != '\0') {
+                size_t n = character_bytes(name);
+
+                if ((size_t) (at - ret) + n + 1 > LABEL_BYTES) {
+                        memcpy(at, "…", sizeof("…"));
+                        return;
+                }
+                if (*name == '\n' || *name == '\\' || *name == '"') {
+                        *at++ = '\\';
+                        *at++ = *name == '\n' ? 'n' : *name;
+                } else if (*name == '\x1f') {
+                        *at++ = '|';
+                } else {
+                        memcpy(at, name, n);
+                        at += n;
+                }
+                name += n;
+        }
+        *at = '\0';
+}
+
+#define OTHER "other"
+
+/* Two series of one name would make the whole file unreadable. */
+static bool is_taken(const MetricsPage *page, const char *name) {
+        char label[LABEL_BYTES + 8], other[LABEL_BYTES + 8];
+
+        put_label(name, label);
+        if (strcmp(label, OTHER) == 0)
+                return true;
+        for (size_t i = 0; i < page->n_groups; i++) {
+                put_label(page->groups[i].name, other);
+                if (strcmp(label, other) == 0)
+                        return true;
+        }
+        return false;
+}
+
+/* Whether the next group of the last interval, which has this name, is shown by itself. */
+static bool is_shown(MetricsPage *page, const char *name) {
+        bool is_top = page->n_seen++ < page->n_top;
+
+        if (!is_top &&
+            (page->n_kept_of_earlier == page->n_top || page->n_earlier == 0 ||
+             !bsearch(&name, page->earlier, page->n_earlier, sizeof(name), compare_names)))
+                return false;
+        if (is_taken(page, name))
+                return false;
+        page->n_kept_of_earlier += !is_top;
+        return true;
+}
+
+int metrics_page_add_group(MetricsPage *page, json_object *group) {
+        const char *name = json_object_get_string(cell_member(group, "key"));
+        Group read = {}, *groups;
+
+        if (!name)
+                return 0;
+        if (!page->is_last)
+                return remember(page, name);
+        read_values(page, group, &read);
+        if (!is_shown(page, name)) {
+                add_to_other(page, &read);
+                return 0;
+        }
+        groups = reallocarray(page->groups, page->n_groups + 1, sizeof(*groups));
+        if (!groups)
+                return -ENOMEM;
+        page->groups = groups;
+        read.name = strdup(name);
+        if (!read.name)
+                return -ENOMEM;
+        groups[page->n_groups++] = read;
+        return 0;
+}
+
+/* the text */
+
+static void begin_family(FILE *out, const char *name, const char *help) {
+        (void) fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+}
+
+static void write_sample(FILE *out, unsigned id, const char *label, double value) {
+        const char *name = families[series_table[id].family].name;
+
+        if (isnan(value))
+                return;
+        (void) fprintf(out, "%s{group=\"%s\"", name, label);
+        if (series_table[id].label)
+                (void) fprintf(out, ",%s=\"%s\"", series_table[id].label, series_table[id].value);
+        (void) fprintf(out, "} %.12g\n", value);
+}
+
+static void write_groups(const MetricsPage *page, FILE *out) {
+        for (unsigned family = 0; family < _FAMILY_MAX; family++) {
+                begin_family(out, families[family].name, families[family].help);
+                for (unsigned id = 0; id < _SERIES_MAX; id++) {
+                        if (series_table[id].family != (Family) family)
+                                continue;
+                        for (size_t i = 0; i < page->n_groups; i++) {
+                                char label[LABEL_BYTES + 8];
+
+                                put_label(page->groups[i].name, label);
+                                write_sample(out, id, label, page->groups[i].values[id]);
+                        }
+                        if (page->n_other > 0)
+                                write_sample(out, id, OTHER, page->other.values[id]);
+                }
+        }
+}
+
+static void write_gauge(FILE *out, const char *name, const char *help, double value) {
+        if (isnan(value))
+                return;
+        begin_family(out, name, help);
+        (void) fprintf(out, "%s %.15g\n", name, value);
+}
+
+static void write_interval(const MetricsPage *page, FILE *out) {
+        json_object *coverage = cell_member(page->reply, "coverage");
+        double elapsed_ns = number(cell_member(page->reply, "elapsedNs"));
+
+        write_gauge(out, "ctprof_interval_seconds", "The length of the interval.",
+                    elapsed_ns / NSEC_PER_SEC);
+        write_gauge(out, "ctprof_host_cpu_cores", "CPU seconds a second that the host used.",
+                    number(cell_member(coverage, "cpuUsedNs")) / elapsed_ns);
+        write_gauge(out, "ctprof_attributed_cpu_cores", "As many of them as are those of groups.",
+                    number(cell_member(coverage, "attributedNs")) / elapsed_ns);
+        write_gauge(out, "ctprof_groups_omitted", "Groups that \"other\" stands for.",
+                    (double) page->n_other);
+        write_groups(page, out);
+}
+
+static void write_sources(json_object *sources, FILE *out) {
+        static const char name[] = "ctprof_source_available";
+
+        if (cell_length(sources) > 0)
+                begin_family(out, name,
+                             "1: it was read, of some threads at least; 0: it has no value.");
+        for (size_t i = 0; i < cell_length(sources); i++) {
+                json_object *source = cell_element(sources, i);
+                char label[LABEL_BYTES + 8];
+                Span state = cell_string(cell_member(source, "state"));
+
+                put_label(json_object_get_string(cell_member(source, "name")), label);
+                (void) fprintf(out, "%s{source=\"%s\"} %d\n", name, label,
+                               span_is(state, "ok") || span_is(state, "partial"));
+        }
+}
+
+void metrics_page_write(const MetricsPage *page, json_object *head, const char *axis, FILE *out) {
+        static const char info[] = "ctprof_info";
+
+        begin_family(out, info, "Its version, and what the groups are by.");
+        (void) fprintf(out, "%s{version=\"" CTPROF_VERSION "\",group_by=\"%s\"} 1\n", info, axis);
+        if (head) {
+                write_gauge(out, "ctprof_capture_timestamp_seconds",
+                            "When the last capture ended, at the end of the interval.",
+                            number(cell_member(head, "endRealtimeNs")) / NSEC_PER_SEC);
+                write_gauge(out, "ctprof_capture_cpu_seconds", "What it cost.",
+                            number(cell_member(cell_member(head, "cost"), "cpuNs")) / NSEC_PER_SEC);
+                write_gauge(out, "ctprof_capture_complete",
+                            "1: every source was read of every thread.",
+                            json_object_get_boolean(cell_member(head, "complete")));
+        }
+        if (!page->reply) {
+                (void) fputs("# There is no interval yet: it takes two captures of one boot.\n",
+                             out);
+                return;
+        }
+        write_sources(cell_member(page->reply, "sourcesAfter"), out);
+        write_interval(page, out);
+}

@@ -85,9 +85,7 @@ typedef enum Family { FAMILIES(FAMILY_ID) _FAMILY_MAX } Family;
 enum { SERIES(SERIES_ID) _SERIES_MAX };
 
 #define FAMILY_ROW(id, name, help) { "ctprof_" name, help },
-static const struct {
-        const char *name, *help;
-} families[_FAMILY_MAX] = { FAMILIES(FAMILY_ROW) };
+static const struct { const char *name, *help; } families[_FAMILY_MAX] = { FAMILIES(FAMILY_ROW) };
 
 #define SERIES_ROW(family, label, value, place, member, factor) \
         { FAMILY_##family, label, value, PLACE_##place, #member, factor },

@@ -119,8 +119,9 @@
           "Order of groups and rows: weight (default), impact, delta, percent, name, or "       \
           "METRIC[:asc|desc][,...]; also by columns:" VIEW_COLUMNS(OPTION_NAMED))               \
         O(BEFORE, "before", 0, REQUIRED, "LIST", TEXT(before, "list"),                          \
-          "Compare sets: the snapshots and intervals before, separated by commas; a name may "    \
-          "be a glob")      \
+          "Compare sets: the snapshots and intervals before, separated by commas; a name may be " \
+          "a glob, KEY=GLOB chooses by host, kernel, machine, boot, user or version, and DIR/ "   \
+          "stands for the files in it")                                                           \
         O(AFTER, "after", 0, REQUIRED, "LIST", TEXT(after, "list"),                             \
           "Compare sets: the snapshots after, likewise")                                        \
         O(ALPHA, "alpha", 0, REQUIRED, "P", VALUE(alpha),                                       \

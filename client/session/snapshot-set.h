@@ -7,6 +7,11 @@
  * The snapshots of one side as a user lists them: names, "latest~N", files, intervals between two
  * of these, and globs over the names of the spool, separated by commas. The matches of a glob are
  * in the order of their captures; nothing is in a set twice.
+ *
+ * "KEY=GLOB" chooses by a member of the head instead, as in "host=web-*,kernel=6.12*": what is
+ * chosen fits one of the globs of each key that is there. It is chosen from the spool, or from the
+ * snapshot files of each directory of the list, whose path ends in a slash; a directory without a
+ * key stands for all of its files.
  */
 
 #include <json-c/json.h>

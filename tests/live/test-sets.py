@@ -222,5 +222,32 @@ def the_load_ends():
     STATE.pop("context").__exit__(None, None, None)
 
 
+@test
+def heads_choose_files():
+    """KEY=GLOB chooses snapshots of the spool and files of a directory by their heads, and DIR/ all files in it"""
+    with temporary() as directory:
+        ctl, one, two = Local(directory / "spool"), directory / "one", directory / "two"
+        names = {place: [f"{place.name}-{i}" for i in range(2)] for place in (one, two)}
+        for place, tags in names.items():
+            place.mkdir()
+            (place / "notes.txt").write_text("no snapshot\n", encoding="ascii")
+            for tag in tags:
+                expect_equal(ctl("capture", "--tag", tag, "--no-heap", "-q").status, 0, tag)
+                expect_equal(ctl("export", tag, place / f"{tag}.ctprof.zst", "-q").status, 0, tag)
+        head = ctl("info", "one-0", "--json").json()["snapshot"]
+        host, kernel = head["hostName"], head["kernelRelease"]
+        for before, after in ((f"{one}/", f"{two}/"), (f"{one}/,host={host},kernel={kernel[:2]}*", f"{two}/,boot={head['bootId']}")):
+            result = ctl("compare", "--before", before, "--after", after, "--json")
+            expect_equal((result.status, result.err), (0, ""), before)
+            sides = result.json()
+            got = [[capture["name"] for capture in sides[side]] for side in ("before", "after")]
+            expect_equal(got, list(names.values()), before)
+        result = ctl("compare", "--before", f"host={host},machine={head['machineId']}", "--after", f"{two}/", "--json")
+        expect(result.status != 0 and "same capture" in result.err, "all of the spool:", result.err)
+        result = ctl("compare", "--before", f"{one}/,host=-{host}", "--after", "one-0")
+        expect_equal((result.status, result.out), (1, ""), result.err)
+        expect("No snapshot of the directory" in result.err, result.err)
+
+
 if __name__ == "__main__":
     main()

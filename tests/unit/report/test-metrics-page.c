@@ -40,8 +40,7 @@ static void add_interval(void) {
 static void add_running(const char *name, unsigned n) {
         json_object *group = json_object_new_object(), *time = json_object_new_object();
 
-        (void) json_object_object_add(time, "runningNs",
-                                      json_object_new_uint64(n * NSEC_PER_SEC));
+        (void) json_object_object_add(time, "runningNs", json_object_new_uint64(n * NSEC_PER_SEC));
         (void) json_object_object_add(group, "time", time);
         (void) json_object_object_add(group, "key", json_object_new_string(name));
         ck_assert_int_eq(metrics_page_add_group(page, group), 0);
@@ -158,8 +157,8 @@ START_TEST(labels_are_bounded_and_escaped) {
         (void) snprintf(line, sizeof(line), "ctprof_group_cpu_cores{group=\"%s\"} 1",
                         label_rows[_i].label ? label_rows[_i].label : "other");
         ck_assert_msg(says(line), "%s", text);
-        ck_assert(says(label_rows[_i].label ? "ctprof_groups_omitted 0"
-                                            : "ctprof_groups_omitted 1"));
+        ck_assert(
+                says(label_rows[_i].label ? "ctprof_groups_omitted 0" : "ctprof_groups_omitted 1"));
 }
 END_TEST
 

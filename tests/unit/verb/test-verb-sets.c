@@ -324,6 +324,17 @@ static const struct {
         { { "--before", "a[", "--after", "b" },
           2,
           "The glob \"a[\" in --before is wrong: a [ in it is never closed.\n" },
+        { { "--before", "rack=1", "--after", "b" },
+          2,
+          "\"rack=1\" in --before names no member of a head: there are host, kernel, machine, "
+          "boot, "
+          "user, version.\n" },
+        { { "--before", "host=", "--after", "b" },
+          2,
+          "The glob of \"host=\" in --before is wrong: it is empty.\n" },
+        { { "--before", "/nowhere/at/all/", "--after", "b" },
+          1,
+          "The directory \"/nowhere/at/all/\" cannot be read: No such file or directory.\n" },
         { { "--before", "a,c", "--after", "b", "--alpha", "1" },
           2,
           "--alpha \"1\" is not a probability between 0 and 1, as 0.05.\n" },
@@ -405,6 +416,47 @@ START_TEST(a_glob_that_matches_nothing_is_an_error) {
 }
 END_TEST
 
+#define OF_HOST(name, host, kernel)                                                    \
+        "{\"name\":\"" name "\",\"hostName\":\"" host "\",\"kernelRelease\":\"" kernel \
+        "\",\"uid\":7}"
+#define HOSTS                                                                            \
+        "{\"parameters\":{\"snapshots\":[" OF_HOST("d", "web-03", "6.12.1") "," OF_HOST( \
+                "c", "db-1",                                                             \
+                "6.1.0") "," OF_HOST("b", "web-02",                                      \
+                                     "6.12.0") "," OF_HOST("a", "web-01",                \
+                                                           "6.1.0") "],\"unreadable\":[]}}"
+
+static const struct {
+        const char *before, *asked; /* NULL: nothing is chosen */
+} chosen_rows[] = {
+        { "host=web-*", "[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"d\"}]" },
+        { "host=web-*,kernel=6.12*", "[{\"name\":\"b\"},{\"name\":\"d\"}]" },
+        { "host=web-02,host=db-1", "[{\"name\":\"b\"},{\"name\":\"c\"}]" },
+        { "x, kernel=6.12.? ,d", "[{\"name\":\"x\"},{\"name\":\"d\"},{\"name\":\"b\"}]" },
+        { "user=7,host=db*,x", "[{\"name\":\"x\"},{\"name\":\"c\"}]" },
+        { "host=web-*,kernel=5*", NULL },
+        { "boot=*", NULL }, /* a head without it */
+};
+
+START_TEST(heads_choose_from_the_spool) {
+        const Exchange exchanges[] = {
+                { REPLIES(HOSTS) },
+                { REPLIES(FIRST("0", "0", "1", "null") LAST("")) },
+        };
+        const char *asked = chosen_rows[_i].asked;
+
+        begin(exchanges, asked ? 2 : 1);
+        CTL_RUN(&ctl, "compare", "--before", chosen_rows[_i].before, "--after", "y,z");
+        if (asked)
+                ck_assert_ptr_nonnull(strstr(ctl.asked, asked));
+        else
+                expect(1, "",
+                       "No snapshot of the spool is what --before chooses: \"ctprofctl info "
+                       "SNAPSHOT --json\" shows the head of one.\n");
+        end();
+}
+END_TEST
+
 START_TEST(two_sets_have_a_bound) {
         char list[512] = "s0", other[512] = "t0";
 
@@ -441,6 +493,7 @@ int main(void) {
         suite_add_tcase(suite, answers);
         tcase_add_loop_test(line, what_sets_cannot_be_is_refused, 0, ELEMENTSOF(refused_rows));
         tcase_add_test(line, a_glob_that_matches_nothing_is_an_error);
+        tcase_add_loop_test(line, heads_choose_from_the_spool, 0, ELEMENTSOF(chosen_rows));
         tcase_add_test(line, two_sets_have_a_bound);
         suite_add_tcase(suite, line);
         return check_main(suite);

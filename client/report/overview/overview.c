@@ -71,7 +71,8 @@ static const char *why_no_time(json_object *before, json_object *after) {
                            *b = string_of(after, host_keys[i]);
 
                 if (a[0] != '\0' && b[0] != '\0' && strcmp(a, b) != 0)
-                        return "the snapshots are of different hosts";
+                        return "the snapshots are of different hosts: levels, peaks and limits "
+                               "compare, and work by two intervals (A..B C..D)";
         }
         if (!cell_member(before, "bootId") || !cell_member(after, "bootId"))
                 return "one of the snapshots has no boot id";

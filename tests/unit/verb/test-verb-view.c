@@ -239,6 +239,24 @@ static const Exchange apart[] = { { REPLIES(
         "\"continues\":true}\0{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}"
         "}") } };
 
+static const Exchange elsewhere[] = { { REPLIES(
+        "{\"parameters\":{\"before\":{\"name\":\"a\",\"hostName\":\"h\",\"machineId\":\"1\"},"
+        "\"after\":{\"name\":\"b\",\"hostName\":\"h\",\"machineId\":\"2\"},\"sameBoot\":false,"
+        "\"elapsedNs\":null,\"hostChanges\":[],\"sourcesBefore\":[],\"sourcesAfter\":[]},"
+        "\"continues\":true}\0{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}"
+        "}") } };
+
+START_TEST(what_compares_of_two_hosts_is_told) {
+        begin(elsewhere, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "the snapshots are of different hosts: levels, peaks and limits "
+                                "compare, and work by two intervals (A..B C..D)\n"));
+        end();
+}
+END_TEST
+
 START_TEST(a_swap_of_the_sides_is_told) {
         begin(swapped, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--json");
@@ -665,6 +683,7 @@ int main(void) {
         tcase_add_test(view, json_says_how_many_groups_the_filter_lets_through);
         tcase_add_test(view, the_view_is_asked_for_as_it_was_given);
         tcase_add_test(view, an_explicit_limit_is_for_json_too);
+        tcase_add_test(view, what_compares_of_two_hosts_is_told);
         tcase_add_test(view, a_swap_of_the_sides_is_told);
         tcase_add_test(view, without_one_boot_there_is_no_time_between);
         tcase_add_test(view, raw_and_columns_are_the_users);

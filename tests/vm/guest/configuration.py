@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Settings of the administrator, and the timer that is off by default."""
+import pathlib
+
 import machine
 from harness import expect, expect_equal, run, test, wait_until
 from machine import ctl, systemctl
@@ -44,3 +46,24 @@ def periodic():
         expect_equal(systemctl("is-active", "ctprof-capture.timer"), "active")
     finally:
         systemctl("stop", "ctprof-capture.timer")
+
+
+@test
+def gauges():
+    """with ctprof-metrics.service enabled each capture of the timer becomes gauges, in a directory of another user"""
+    place = pathlib.Path("/var/lib/prometheus/node-exporter")
+    file = place / "ctprof.prom"
+    place.mkdir(parents=True)
+    place.chmod(0o755)
+    user = machine.user("prometheus")
+    run("chown", user["user"], str(place))
+    systemctl("enable", "ctprof-metrics.service")
+    try:
+        for _ in range(2):
+            systemctl("start", "ctprof-capture.service")
+        wait_until(lambda: file.exists() and "ctprof_group_cpu_cores{" in file.read_text(encoding="utf-8"), 60, "gauges")
+        expect_equal(file.stat().st_mode & 0o777, 0o644, "its mode")
+        expect_equal(sorted(path.name for path in place.iterdir()), ["ctprof.prom"], "the directory")
+        machine.comment(f"{file.read_text(encoding='utf-8').count(chr(10))} lines")
+    finally:
+        systemctl("disable", "ctprof-metrics.service")

@@ -4,6 +4,7 @@
 import csv
 import io
 import json
+import os
 import pathlib
 import shutil
 
@@ -165,6 +166,39 @@ def less_on_request():
             told = spool.ctl("export", "--changes", directory / f"{last}.ndjson", time, "now" if time == "--since" else "-1h",
                              "--json").json()
             expect_equal(told, {"intervals": 0, "gaps": 0, "last": last}, time)
+
+
+COMPLETIONS = {
+    "bash": """compopt() { :; }
+               . $BUILD/client/completion/ctprofctl
+               COMP_WORDS=(ctprofctl export --changes '') COMP_CWORD=3
+               _ctprofctl
+               printf '%s\\n' "${COMPREPLY[@]}" """,
+    "zsh": """compadd() { }
+              _files() { ls }
+              words=(ctprofctl export --changes '') CURRENT=4 PREFIX=
+              . $BUILD/client/completion/_ctprofctl""",
+    "fish": """source $BUILD/client/completion/ctprofctl.fish
+               complete -C 'ctprofctl export --changes ' """,
+}
+
+
+@test
+def shells_complete_a_file():
+    """Behind --changes each shell offers files, and asks nobody for names of snapshots"""
+    with temporary() as directory:
+        (directory / "work").mkdir()
+        (directory / "work" / "rows.ndjson").touch()
+        asked = directory / "asked"
+        program = directory / "ctprofctl"
+        program.write_text(f"#!/bin/sh\ntouch {asked}\n", encoding="utf-8")
+        program.chmod(0o755)
+        shells = [shell for shell in COMPLETIONS if shutil.which(shell)]
+        for shell in shells:
+            result = run(shell, *(["--norc"] if shell == "bash" else ["-f"] if shell == "zsh" else ["--no-config"]), "-c", COMPLETIONS[shell],
+                         env={"BUILD": str(BUILD), "PATH": f"{directory}:{os.environ['PATH']}"}, cwd=directory / "work")
+            expect_equal(result.out.split(), ["rows.ndjson"], shell, result.err)
+            expect(not asked.exists(), shell, "asked for names")
 
 
 @test

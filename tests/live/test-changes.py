@@ -7,8 +7,9 @@ import json
 import os
 import pathlib
 import shutil
+import time
 
-from harness import BUILD, CTPROFD, Local, expect, expect_equal, main, run, temporary, test
+from harness import BUILD, CTPROFCTL, CTPROFD, Local, Skip, expect, expect_equal, main, run, temporary, test
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 NAMES = ["first", "second", "third", "fourth"]
@@ -199,6 +200,61 @@ def shells_complete_a_file():
                          env={"BUILD": str(BUILD), "PATH": f"{directory}:{os.environ['PATH']}"}, cwd=directory / "work")
             expect_equal(result.out.split(), ["rows.ndjson"], shell, result.err)
             expect(not asked.exists(), shell, "asked for names")
+
+
+class Files:
+    """The example that writes files for a fleet, with a spool of its own."""
+
+    def __init__(self, spool, directory):
+        if not shutil.which("zstd"):
+            raise Skip("zstd is not installed")
+        self.directory, self.programs = directory / "fleet", directory / "programs"
+        self.programs.mkdir()
+        self.program("ctprofctl", f'exec {CTPROFCTL} --local --spool {spool.directory / "spool"} "$@"')
+
+    def program(self, name, text):
+        path = self.programs / name
+        path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def __call__(self, *options):
+        environment = {"PATH": f"{self.programs}:{os.environ['PATH']}", "CTPROFD": CTPROFD}
+        return run(TESTS.parent / "systemd/examples/ctprof-changes", self.directory, *options, env=environment)
+
+    def text(self):
+        paths = sorted(self.directory.glob("day=*/host=*/*.ndjson.zst"), key=lambda path: int(path.name.split(".")[0]))
+        return "".join(run("zstd", "-dcq", path).out for path in paths)
+
+
+@test
+def files_for_a_fleet_are_whole():
+    """Files of the example have every interval once, whatever is killed between, below a day and a host that is a plain name"""
+    with temporary() as directory:
+        spool = Spool(directory)
+        files = Files(spool, directory)
+        files.program("uname", "printf 'a/b=%%c\\n\\303\\251.x'")
+        for expected in (1, 1):  # a second run has nothing to add
+            result = files("--present")
+            expect_equal((result.status, result.err), (0, ""), "run")
+            expect_equal(len(list(files.directory.rglob("*.zst"))), expected, "files")
+        path, = files.directory.rglob("*.zst")
+        row = json.loads(files.text().splitlines()[0])
+        day = time.strftime("%Y-%m-%d", time.gmtime(row["after_end_realtime_ns"] // 10**9))
+        expect_equal(str(path.relative_to(files.directory)),
+                     f"day={day}/host=a%2Fb%3D%25c%0A%C3%A9.x/{row['after_end_realtime_ns']}.ndjson.zst", "path")
+        expect_equal((files.directory / "cursor").read_text(encoding="utf-8"), "fourth\n", "cursor")
+        # Killed before it is complete, and when it is complete but not in its place.
+        for number, victim in enumerate(("new", "pending/day*", "pending/cursor", "rm")):
+            expect_equal(spool.ctl("capture", "--tag", f"more{number}", "--no-heap", "-q").status, 0, "capture")
+            name = "rm" if victim == "rm" else "mv"
+            files.program(name, f'case $1:$2 in {victim}:* | -r:pending) kill $PPID; exit 1;; esac; exec /bin/{name} "$@"')
+            expect(files("--present").status != 0, victim, "was killed")
+            (files.programs / name).unlink()
+            expect_equal(files("--present").status, 0, "again")
+        expect(files.text() == spool.changes("--present"), "all files are the whole")
+        expect_equal(sorted(path.name for path in files.directory.iterdir()), ["cursor", f"day={day}"], "nothing else is left")
+        files.program("ctprofctl", "echo no >&2; exit 3")
+        expect_equal(files().status, 3, "a failure of the export")
 
 
 @test

@@ -123,6 +123,8 @@ STAGES = (
           build="build", command=("tests/soak/run", "10"), alone=True),
     Stage("demo", "all", "locks, sleeps, syncs, PostgreSQL, nginx, redis, a leak, limits, short lives, hanging exits: the first screen tells",
           build="build", command=("tests/demo/run",), alone=True),
+    Stage("fleet", "all", "200 hosts made from real intervals, in DuckDB and ClickHouse: each question finds what was planted",
+          build="build", command=("tests/fleet/run",), alone=True),
     Stage("bench", "all", "speed, against floors measured in the same run; only printed",
           build="build", command=("tests/bench/run",), alone=True),
 )

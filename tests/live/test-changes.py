@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import time
 
@@ -200,6 +201,34 @@ def shells_complete_a_file():
                          env={"BUILD": str(BUILD), "PATH": f"{directory}:{os.environ['PATH']}"}, cwd=directory / "work")
             expect_equal(result.out.split(), ["rows.ndjson"], shell, result.err)
             expect(not asked.exists(), shell, "asked for names")
+
+
+def typed_members(path, table):
+    """The columns of the list that stands behind @table in a file of sql/, in its order, with their types."""
+    text = path.read_text(encoding="utf-8").split(table, 1)[1]
+    text = re.split(r"\n        }\);|\n\)(?: ENGINE|;)", text)[0]
+    return dict(re.findall(r"^        (\w+):? '?((?:[^',(\n]|\([^)]*\))+)", text, re.M))
+
+
+@test
+def schemas_name_every_column():
+    """The tables of sql/ have a type for each column of the rows, the same in both engines, and say which they leave out"""
+    with temporary() as directory:
+        columns = list(Spool(directory).rows("--metrics", "run_time_ns")[0])
+    same = {"VARCHAR": "String", "BOOLEAN": "Bool", "UINTEGER": "UInt32", "UBIGINT": "UInt64", "BIGINT": "Int64", "HUGEINT": "Int128",
+            "DOUBLE": "Float64", "DECIMAL(38,12)": "Decimal(38, 12)"}
+    plain = lambda kind: re.sub(r"LowCardinality\((.*)\)$|Nullable\((.*)\)$", lambda m: plain(m[1] or m[2]), kind.strip())
+    duckdb, clickhouse = (TESTS.parent / "sql" / engine / "schema.sql" for engine in ("duckdb", "clickhouse"))
+    typed = typed_members(duckdb, "columns = {")
+    expect_equal(list(typed), columns, "duckdb")
+    others = typed_members(clickhouse, "EXISTS ctprof_rows")
+    expect_equal({name: plain(kind) for name, kind in others.items()}, {name: same[kind] for name, kind in typed.items()}, "clickhouse")
+    for schema, tables in ((duckdb, "TABLE "), (clickhouse, "EXISTS ")):
+        kept = {name for table in ("ctprof_interval", "ctprof_change") for name in typed_members(schema, f"{tables}{table} (")}
+        left_out = re.search(r"-- Left out of both.*?:\n-- ((?:.*\n)+?)\n", schema.read_text(encoding="utf-8"))[1]
+        left_out = set(re.findall(r"\w+", left_out))
+        expect_equal((kept | left_out) - {"time", "group_name", "value"}, set(columns), schema, "kept or left out")
+        expect_equal(kept & left_out, set(), schema, "both")
 
 
 class Files:

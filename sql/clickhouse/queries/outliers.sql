@@ -1,0 +1,27 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- Hosts that are unlike the others in the last minutes, by group and metric.
+--
+-- Rates are those of one CPU, so that large hosts are no outliers, and compared as logarithms: twice as much is as far as half
+-- as much. z is robust: by the median of the hosts, and the median of their distances from it, which outliers do not move.
+-- Where most hosts agree exactly, 5 % stand for that distance. A count below ten says nothing.
+
+WITH (SELECT max(time) FROM ctprof_interval WHERE time <= {until:DateTime64(3, 'UTC')}) AS ends,
+        toIntervalMinute({minutes:UInt32}) AS span,
+per_host AS (
+        SELECT group_name, metric, any(unit) AS unit, machine_id, max(host) AS host,
+                avg(if(per_second IS NULL, ctprof_change.value, ctprof_change.value / cpus)) AS value
+        FROM ctprof_change
+        WHERE group_by = {axis:String} AND rule != '' AND section != 'lives' AND time > ends - span AND time <= ends
+                AND ctprof_change.value > 0
+        GROUP BY group_name, metric, machine_id
+        HAVING unit != 'count' OR sum(work) IS NULL OR sum(work) >= 10),
+far AS (SELECT *, ln(value) - quantileExactInclusive(0.5)(ln(value)) OVER hosts AS distance, count() OVER hosts AS hosts
+        FROM per_host WINDOW hosts AS (PARTITION BY group_name, metric)),
+scaled AS (
+        SELECT *, greatest(1.4826 * quantileExactInclusive(0.5)(abs(distance)) OVER (PARTITION BY group_name, metric), 0.05) AS scale
+        FROM far)
+SELECT host, machine_id, group_name, metric, unit, value, value / exp(distance) AS typical, exp(distance) AS ratio,
+        distance / scale AS z, hosts
+FROM scaled
+WHERE hosts >= 8 AND abs(distance) >= ln(2) AND abs(distance / scale) >= 6
+ORDER BY abs(z) DESC, host, group_name, metric LIMIT 50;

@@ -14,8 +14,10 @@ shift
 touch loaded
 status=0
 # No name has an end of line: ctprof-changes writes one as %0A.
-for file in $(find . -name '*.ndjson.zst' | sort | grep -vxF -f loaded); do
-        if zstd -dcq "$file" | clickhouse-client "$@" --input_format_skip_unknown_fields=1 --insert_deduplication_token="$file" \
+for file in $(find . -path './day=*/host=*/*.ndjson.zst' | sort | grep -vxF -f loaded); do
+        # A file that is damaged, or not all there yet, is found out before any of its rows go in.
+        if zstd -tq "$file" && zstd -dcq "$file" |
+                clickhouse-client "$@" --input_format_skip_unknown_fields=1 --insert_deduplication_token="$file" \
                 --deduplicate_blocks_in_dependent_materialized_views=1 --query='INSERT INTO ctprof_rows FORMAT JSONEachRow'; then
                 echo "$file" >>loaded
         else

@@ -11,7 +11,7 @@ import time
 
 import harness
 from engines import SQL, Engine, Refused, packages, statements
-from fleet import ABSENT_REASON, GAP_REASON, GROUPS, HEAD, LARGEST, NAMES, SECOND_NS, Day, Fleet, Host, Writer, learn, real_intervals
+from fleet import ABSENT_REASON, GAP_REASON, GROUPS, HEAD, LARGEST, NAMES, SECOND_NS, Fleet, Host, Writer, learn, real_intervals
 from harness import Skip, expect, expect_equal, run, temporary, test
 
 QUESTIONS = ("moved", "outliers", "canary", "waits", "trend", "coverage", "absent")
@@ -401,6 +401,12 @@ cat >{directory}/rows.$n
     for status in (1, 0, 0):
         result = run("sh", SQL / "clickhouse" / "load.sh", files.directory, "--host=a b", env=environment)
         expect_equal(result.status, status, result.err)
+    files.write("cut", "2026-01-01", 9, [json.dumps({**row, "work": number}) + "\n" for number in range(9)])
+    cut, = files.directory.glob("*/host=cut/*")
+    cut.write_bytes(cut.read_bytes()[:-8])
+    result = run("sh", SQL / "clickhouse" / "load.sh", files.directory, env=environment)
+    expect_equal(result.status, 1, "a file that was cut")
+    expect(result.err.endswith("load.sh: ./day=2026-01-01/host=cut/9.ndjson.zst was not loaded\n"), result.err)
     told = sorted(directory.glob("words.*"))
     expect_equal(len(told), 3, "calls")
     engine = bench().engines["clickhouse"]
@@ -445,49 +451,6 @@ def the_manual_leads_to_an_answer():
         rows = [row for row in rows if "reason" in row]
         expect(rows and rows[0]["reason"] == "wait_time_ns" and float(rows[0]["threads"]) > 0, result.out[-2000:])
         bench().lines.append(f"the commands of the manual: {time.monotonic() - begin:.0f} s from no snapshot to {len(rows)} rows")
-
-
-def day(n_hosts):
-    """Only printed: a day of many hosts, what it takes, and how long the questions take then."""
-    with temporary() as directory:
-        intervals = learn(real_intervals(directory))
-        whole = Day(intervals[1], time.time_ns(), n_hosts)
-        files = Writer(directory / "files")
-        begin = time.monotonic()
-        whole.write(files)
-        compressed = files.compressed()
-        print(f"{n_hosts} hosts, 144 intervals, {len(whole.rows)} rows each: {files.rows:,} rows, {files.bytes / 1e9:,.1f} GB as NDJSON, "
-              f"{compressed / 1e6:,.0f} MB as .ndjson.zst ({compressed / files.rows:.1f} bytes a row), "
-              f"made in {time.monotonic() - begin:.0f} s", flush=True)
-        for kind in ("clickhouse", "duckdb"):
-            with Engine(kind, directory) as engine:
-                engine.load(files.directory)
-                print(f"{engine.version}: loaded in {engine.seconds:.0f} s, {files.rows / engine.seconds:,.0f} rows a second", flush=True)
-                for number, host in enumerate(whole.hosts):
-                    engine.ask(f"INSERT INTO ctprof_role VALUES ('{host.machine_id}', '{'canary' if number < n_hosts / 10 else 'control'}')")
-                if kind == "clickhouse":
-                    # As merges leave it, and each column in a file of its own: small parts are not told by column.
-                    engine.ask("ALTER TABLE ctprof_change MODIFY SETTING min_bytes_for_wide_part = 0")
-                    engine.ask("OPTIMIZE TABLE ctprof_change FINAL")
-                    print_columns(engine, files.rows)
-                print(f"{engine.bytes() / 1e6:,.0f} MB, {engine.bytes() / files.rows:.2f} bytes a row", flush=True)
-                engine.run("queries/parameters.sql")
-                for minutes in (60, 1440):
-                    engine.set(minutes=minutes, group_name=whole.rows[0].row["process"])
-                    times = []
-                    for question in QUESTIONS:
-                        engine.question(question)
-                        times.append(f"{question} {engine.seconds:.2f} s")
-                    print(f"of {minutes} minutes: {', '.join(times)}", flush=True)
-
-
-def print_columns(engine, rows):
-    columns = engine.ask("SELECT column, sum(column_data_compressed_bytes) AS n FROM system.parts_columns WHERE active AND "
-                         "table = 'ctprof_change' GROUP BY column ORDER BY n DESC")
-    for column in columns[:8]:
-        print(f"    {column['column']:<16} {int(column['n']) / 1e6:>8.1f} MB {int(column['n']) / rows:>7.3f} bytes a row")
-    rest = sum(int(column["n"]) for column in columns[8:])
-    print(f"    {len(columns) - 8} others{'':<8} {rest / 1e6:>8.1f} MB {rest / rows:>7.3f} bytes a row", flush=True)
 
 
 def main():

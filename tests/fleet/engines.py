@@ -28,8 +28,9 @@ def packages():
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not all((directory / "node_modules" / name / "package.json").exists() for name in PACKAGES.values()):
             (directory / "package.json").write_text('{"private": true}\n', encoding="utf-8")
-            made = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", *PACKAGES.values()], cwd=directory,
-                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            made = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1",
+                                   *PACKAGES.values()], cwd=directory, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  check=False)
             if made.returncode != 0:
                 raise Skip(f"npm cannot install {' and '.join(PACKAGES.values())}: {made.stderr.strip().splitlines()[0]}")
     return directory

@@ -38,8 +38,8 @@ time.sleep(600)
 LOADS = {"web": 0.5, "database": 0.3, "queue": 0.2, "cache": 0.15, "search": 0.1, "mail": 0.05}
 
 
-def real_intervals(directory, options=()):
-    """The rows of two intervals of this host, and what it took to write them."""
+def real_intervals(directory):
+    """The rows of two intervals of this host."""
     loads = [subprocess.Popen([sys.executable, "-c", LOAD, name, str(share)], stdin=subprocess.DEVNULL)
              for name, share in LOADS.items()]
     try:
@@ -49,19 +49,26 @@ def real_intervals(directory, options=()):
                 result = daemon("capture", "--tag", name, "--no-heap", "-q")
                 expect(result.status == 0, "capture:", result.err)
                 time.sleep(3 if name != "three" else 0)
-            return export(daemon, directory / "real.ndjson", *options)
+            return export(daemon, directory / "real.ndjson")
     finally:
         for load in loads:
             load.kill()
             load.wait()
 
 
-def export(daemon, path, *options):
-    result = daemon("export", "--changes", path, "-q", *options)
+def export(daemon, path):
+    result = daemon("export", "--changes", path, "-q")
     expect(result.status == 0, "export:", result.err)
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     names = list(dict.fromkeys(row["after_snapshot"] for row in rows))
     return [[row for row in rows if row["after_snapshot"] == name] for name in names]
+
+
+def heaviest(rows, n_groups):
+    """The rows of the loads, and of the first groups beside them: those of an interval come by weight."""
+    names = list(dict.fromkeys(row["process"] for row in rows if row["process"] is not None and row["process"] not in LOADS))
+    kept = {None, *LOADS, *names[:n_groups - len(LOADS)]}
+    return [row for row in rows if row["process"] in kept]
 
 
 def has_value(row):

@@ -11,7 +11,7 @@ import time
 
 import harness
 from engines import SQL, Engine, Refused, packages, statements
-from fleet import ABSENT_REASON, GAP_REASON, GROUPS, HEAD, LARGEST, NAMES, SECOND_NS, Fleet, Host, Writer, learn, real_intervals
+from fleet import ABSENT_REASON, GAP_REASON, GROUPS, HEAD, LARGEST, NAMES, SECOND_NS, Fleet, Host, Writer, heaviest, learn, real_intervals
 from harness import Skip, expect, expect_equal, run, temporary, test
 
 QUESTIONS = ("moved", "outliers", "canary", "waits", "trend", "coverage", "absent")
@@ -24,7 +24,7 @@ class Bench:
     def __init__(self):
         packages()
         self.directory = _cleanup.enter_context(temporary())
-        intervals = learn(real_intervals(self.directory, ("--top", "24")))
+        intervals = learn([heaviest(rows, 24) for rows in real_intervals(self.directory)])
         self.fleet = Fleet(intervals[1], time.time_ns())
         self.files = Writer(self.directory / "files")
         begin = time.monotonic()

@@ -26,6 +26,7 @@ struct Connection {
         FrameStream *stream;
         const char *peer; /* in sentences */
         Child child;
+        int words_fd; /* of the child, where it tells why it ended; -EBADF: none */
 };
 
 static _printf_(2, 3) int complain(char *ret_complaint, const char *format, ...) {
@@ -44,7 +45,7 @@ int connection_adopt(int fd, const char *peer, Connection **ret) {
         connection = malloc(sizeof(*connection));
         if (!connection)
                 return -ENOMEM;
-        *connection = (Connection){ .peer = peer };
+        *connection = (Connection){ .peer = peer, .words_fd = -EBADF };
         r = frame_stream_new(fd, LIMIT_REPLY_BYTES, QUEUE_BYTES, LIMIT_FDS_PER_CALL,
                              &connection->stream);
         if (r != 0)
@@ -53,12 +54,18 @@ int connection_adopt(int fd, const char *peer, Connection **ret) {
         return 0;
 }
 
+void connection_set_child(Connection *connection, Child child, int words_fd) {
+        connection->child = child;
+        connection->words_fd = words_fd;
+}
+
 Connection *connection_free(Connection *connection) {
         if (!connection)
                 return NULL;
         /* Hang up first: the child ends when its socket closes. */
         connection->stream = frame_stream_free(connection->stream);
         child_end(&connection->child);
+        connection->words_fd = fd_close(connection->words_fd);
         free(connection);
         return NULL;
 }
@@ -90,7 +97,7 @@ static int open_child(const Endpoint *endpoint, Connection **ret, char *ret_comp
                 return r;
         }
         (void) TAKE_FD(fd);
-        (*ret)->child = child;
+        connection_set_child(*ret, child, -EBADF);
         return 0;
 }
 
@@ -102,7 +109,7 @@ int connection_open(const Endpoint *endpoint, uint64_t timeout_ns, Connection **
         if (endpoint->kind != ENDPOINT_DAEMON)
                 return open_child(endpoint, ret, ret_complaint);
 
-        r = dial(endpoint->socket_path, timeout_ns, &fd, ret_complaint);
+        r = dial(endpoint->socket_path, timeout_ns, !endpoint->is_of_bridge, &fd, ret_complaint);
         if (r == DIAL_E_REFUSED)
                 return CONNECTION_E_FAILED;
         if (r == DIAL_E_CANCELLED)
@@ -122,6 +129,19 @@ bool connection_is_quiet(const Connection *connection) {
         return poll(&socket, 1, 0) == 0;
 }
 
+/* What the child wrote before it ended; false if that is nothing. */
+static bool read_words(const Connection *connection, char *ret_complaint) {
+        ssize_t n;
+
+        if (connection->words_fd < 0)
+                return false;
+        do
+                n = read(connection->words_fd, ret_complaint, CONNECTION_COMPLAINT_BYTES - 1);
+        while (n < 0 && errno == EINTR);
+        ret_complaint[MAX_OF(n, (ssize_t) 0)] = '\0';
+        return n > 0;
+}
+
 static int complain_lost(Connection *connection, char *ret_complaint) {
         char fate[CHILD_FATE_BYTES];
 
@@ -133,6 +153,8 @@ static int complain_lost(Connection *connection, char *ret_complaint) {
                                 "may tell why.",
                                 connection->peer);
         child_end(&connection->child);
+        if (read_words(connection, ret_complaint))
+                return CONNECTION_E_FAILED;
         child_format_fate(&connection->child, fate);
         return complain(ret_complaint, "%s %s in the middle of the call.", connection->peer, fate);
 }
@@ -207,9 +229,11 @@ static int send_call(Exchange *exchange) {
                 if (fds[n] < 0)
                         break;
         }
-        r = n < request->n_fds
-                    ? -errno
-                    : frame_stream_queue(connection->stream, buffer_span(&frame), fds, n);
+        r = n < request->n_fds ? -errno : 0;
+        if (r == 0 && request->prelude.n > 0)
+                r = frame_stream_queue(connection->stream, request->prelude, NULL, 0);
+        if (r == 0)
+                r = frame_stream_queue(connection->stream, buffer_span(&frame), fds, n);
         if (r != 0) {
                 while (n > 0)
                         (void) close(fds[--n]);

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
+#include "call/child.h"
 #include "wire/message.h"
 
 typedef struct Connection Connection;
@@ -28,6 +29,7 @@ typedef enum EndpointKind {
 typedef struct Endpoint {
         EndpointKind kind;
         const char *socket_path; /* ENDPOINT_DAEMON */
+        bool is_of_bridge;       /* whoever reads a complaint is on another host */
         const char *spool_path;  /* ENDPOINT_PRIVATE; absolute */
 } Endpoint;
 
@@ -45,6 +47,11 @@ _must_check_ int connection_open(const Endpoint *endpoint, uint64_t timeout_ns, 
                                  char ret_complaint[static CONNECTION_COMPLAINT_BYTES]);
 /* Adopts the connected socket @fd on success. @peer: the name of the other side in sentences. */
 _must_check_ int connection_adopt(int fd, const char *peer, Connection **ret);
+/*
+ * @child stands between us and the peer, and ends when we hang up. Before it ends for another
+ * reason it writes a sentence that tells why into @words_fd, which is adopted.
+ */
+void connection_set_child(Connection *connection, Child child, int words_fd);
 /* Hangs up, and waits for the child, if there is one. */
 Connection *connection_free(Connection *connection);
 DEFINE_CLEANUP(Connection *, connection_free);
@@ -60,6 +67,7 @@ typedef struct Request {
         uint64_t timeout_ns; /* until the last reply; 0: none */
         uint64_t spent_ns;   /* how much of that is over: the connecting */
         uint64_t silence_ns; /* until the next reply, and from each reply to the next; 0: none */
+        Span prelude;        /* a frame that is sent in front of the call, to a bridge, or empty */
 } Request;
 
 /*

@@ -20,34 +20,33 @@
 #define NAME_CHARS 64
 
 void dial_format_refusal(const char *path, int error, const char *group, const char *user,
-                         char ret_complaint[static DIAL_COMPLAINT_BYTES]) {
-        static const char start[] = "as root, \"systemctl enable --now ctprofd.socket\" starts it; "
-                                    "--local does without";
+                         bool offers_local, char ret_complaint[static DIAL_COMPLAINT_BYTES]) {
+        static const char start[] = "as root, \"systemctl enable --now ctprofd.socket\" starts it";
         int n = DIAL_COMPLAINT_BYTES;
 
         switch (error) {
         case ENOENT:
         case ENOTDIR:
-                (void) snprintf(ret_complaint, (size_t) n, "No ctprofd is at %s: %s.", path, start);
+                (void) snprintf(ret_complaint, (size_t) n, "No ctprofd is at %s: %s%s.", path,
+                                start, offers_local ? "; --local does without" : "");
                 break;
         case ECONNREFUSED:
-                (void) snprintf(ret_complaint, (size_t) n, "No ctprofd listens at %s: %s.", path,
-                                start);
+                (void) snprintf(ret_complaint, (size_t) n, "No ctprofd listens at %s: %s%s.", path,
+                                start, offers_local ? "; --local does without" : "");
                 break;
         case EACCES:
         case EPERM:
                 if (group && group[0] == '\0')
                         (void) snprintf(ret_complaint, (size_t) n,
-                                        "Only root may use the ctprofd at %s; --local does without "
-                                        "it.",
-                                        path);
+                                        "Only root may use the ctprofd at %s%s.", path,
+                                        offers_local ? "; --local does without it" : "");
                 else
                         (void) snprintf(ret_complaint, (size_t) n,
                                         "Only members of group %s may use the ctprofd at %s: as "
-                                        "root, \"usermod -aG %s %s\", then log in again; --local "
-                                        "does without it.",
+                                        "root, \"usermod -aG %s %s\", then log in again%s.",
                                         group ? group : DEFAULT_GROUP, path,
-                                        group ? group : DEFAULT_GROUP, user);
+                                        group ? group : DEFAULT_GROUP, user,
+                                        offers_local ? "; --local does without it" : "");
                 break;
         case EAGAIN:
         case ETIMEDOUT:
@@ -75,7 +74,7 @@ static void format_group(gid_t gid, char ret_name[static NAME_CHARS]) {
                 (void) snprintf(ret_name, NAME_CHARS, "%u", gid);
 }
 
-static int refuse(const char *path, int error, char *ret_complaint) {
+static int refuse(const char *path, int error, bool offers_local, char *ret_complaint) {
         const struct passwd *passwd = getpwuid(geteuid());
         char group[NAME_CHARS], user[NAME_CHARS];
         struct stat st;
@@ -87,11 +86,11 @@ static int refuse(const char *path, int error, char *ret_complaint) {
                 (void) snprintf(user, sizeof(user), "%s", passwd->pw_name);
         else
                 (void) snprintf(user, sizeof(user), "%u", geteuid());
-        dial_format_refusal(path, error, known ? group : NULL, user, ret_complaint);
+        dial_format_refusal(path, error, known ? group : NULL, user, offers_local, ret_complaint);
         return DIAL_E_REFUSED;
 }
 
-int dial(const char *path, uint64_t timeout_ns, int *ret_fd,
+int dial(const char *path, uint64_t timeout_ns, bool offers_local, int *ret_fd,
          char ret_complaint[static DIAL_COMPLAINT_BYTES]) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         _cleanup_(fd_closep) int fd = -EBADF;
@@ -125,7 +124,7 @@ int dial(const char *path, uint64_t timeout_ns, int *ret_fd,
         if (r < 0 && errno == EINTR)
                 return DIAL_E_CANCELLED;
         if (r < 0)
-                return refuse(path, errno, ret_complaint);
+                return refuse(path, errno, offers_local, ret_complaint);
         *ret_fd = TAKE_FD(fd);
         return 0;
 }

@@ -8,6 +8,7 @@
  * user is not in the group that may connect.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include "base/macro.h"
@@ -22,8 +23,9 @@ enum {
 
 /*
  * A connected socket. @timeout_ns bounds the wait for a daemon that does not accept; 0: a default.
+ * @offers_local: the sentence may advise --local, which a bridge for another host does not have.
  */
-_must_check_ int dial(const char *path, uint64_t timeout_ns, int *ret_fd,
+_must_check_ int dial(const char *path, uint64_t timeout_ns, bool offers_local, int *ret_fd,
                       char ret_complaint[static DIAL_COMPLAINT_BYTES]);
 
 /*
@@ -31,4 +33,4 @@ _must_check_ int dial(const char *path, uint64_t timeout_ns, int *ret_fd,
  * the socket, by name or number; NULL when that is unknown, "" when it is root's.
  */
 void dial_format_refusal(const char *path, int error, const char *group, const char *user,
-                         char ret_complaint[static DIAL_COMPLAINT_BYTES]);
+                         bool offers_local, char ret_complaint[static DIAL_COMPLAINT_BYTES]);

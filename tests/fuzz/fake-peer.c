@@ -65,7 +65,7 @@ static void answer(FrameStream *stream) {
 
 /* client/call/dial.h */
 
-int dial(const char *path, uint64_t timeout_ns, int *ret_fd,
+int dial(const char *path, uint64_t timeout_ns, bool offers_local, int *ret_fd,
          char ret_complaint[static DIAL_COMPLAINT_BYTES]) {
         _cleanup_(frame_stream_freep) FrameStream *stream = NULL;
         int pair[2], ours, r;

@@ -45,7 +45,8 @@ static const struct {
 START_TEST(every_refusal_has_its_way_out) {
         char complaint[DIAL_COMPLAINT_BYTES];
 
-        dial_format_refusal("/run/x", refusals[_i].error, refusals[_i].group, "alice", complaint);
+        dial_format_refusal("/run/x", refusals[_i].error, refusals[_i].group, "alice", true,
+                            complaint);
         ck_assert_str_eq(complaint, refusals[_i].sentence);
 }
 END_TEST
@@ -68,7 +69,7 @@ START_TEST(a_socket_that_listens_is_reached) {
 
         temporary_init(&temporary);
         listener = listen_at(temporary_path(&temporary, "socket", path), 1);
-        ck_assert_int_eq(dial(path, 0, &fd, complaint), 0);
+        ck_assert_int_eq(dial(path, 0, true, &fd, complaint), 0);
         ck_assert_int_ge(fd, 0);
 }
 END_TEST
@@ -80,12 +81,12 @@ START_TEST(nobody_there_is_told_apart_from_nobody_listening) {
 
         temporary_init(&temporary);
         (void) temporary_path(&temporary, "socket", path);
-        ck_assert_int_eq(dial(path, 0, &fd, complaint), DIAL_E_REFUSED);
+        ck_assert_int_eq(dial(path, 0, true, &fd, complaint), DIAL_E_REFUSED);
         ck_assert_ptr_nonnull(strstr(complaint, "No ctprofd is at"));
 
         listener = listen_at(path, 1);
         (void) fd_close(listener);
-        ck_assert_int_eq(dial(path, 0, &fd, complaint), DIAL_E_REFUSED);
+        ck_assert_int_eq(dial(path, 0, true, &fd, complaint), DIAL_E_REFUSED);
         ck_assert_ptr_nonnull(strstr(complaint, "No ctprofd listens at"));
         ck_assert_int_eq(fd, -EBADF);
 }
@@ -99,10 +100,10 @@ START_TEST(a_daemon_that_accepts_nobody_is_not_waited_for) {
 
         temporary_init(&temporary);
         listener = listen_at(temporary_path(&temporary, "socket", path), 0);
-        ck_assert_int_eq(dial(path, NSEC_PER_MSEC, &first, complaint), 0);
-        r = dial(path, NSEC_PER_MSEC, &second, complaint);
+        ck_assert_int_eq(dial(path, NSEC_PER_MSEC, true, &first, complaint), 0);
+        r = dial(path, NSEC_PER_MSEC, true, &second, complaint);
         if (r == 0) /* how many more a backlog of 0 takes is the kernel's */
-                r = dial(path, NSEC_PER_MSEC, &third, complaint);
+                r = dial(path, NSEC_PER_MSEC, true, &third, complaint);
         ck_assert_int_eq(r, DIAL_E_REFUSED);
         ck_assert_ptr_nonnull(strstr(complaint, "too busy"));
 }
@@ -123,10 +124,10 @@ START_TEST(a_signal_that_cancels_nothing_does_not_end_the_wait) {
 
         temporary_init(&temporary);
         listener = listen_at(temporary_path(&temporary, "socket", path), 0);
-        ck_assert_int_eq(dial(path, NSEC_PER_MSEC, &first, complaint), 0);
+        ck_assert_int_eq(dial(path, NSEC_PER_MSEC, true, &first, complaint), 0);
         ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
         ck_assert_int_eq(setitimer(ITIMER_REAL, &once, NULL), 0);
-        ck_assert_int_eq(dial(path, 200 * NSEC_PER_MSEC, &second, complaint), DIAL_E_REFUSED);
+        ck_assert_int_eq(dial(path, 200 * NSEC_PER_MSEC, true, &second, complaint), DIAL_E_REFUSED);
         ck_assert_int_eq(n_signals, 1);
         ck_assert_ptr_nonnull(strstr(complaint, "too busy"));
 }
@@ -139,11 +140,11 @@ START_TEST(paths_fit_the_address_or_are_refused) {
         memset(path, 'x', sizeof(path));
         path[0] = '/';
         path[107] = '\0';
-        ck_assert_int_eq(dial(path, 0, &fd, complaint), DIAL_E_REFUSED);
+        ck_assert_int_eq(dial(path, 0, true, &fd, complaint), DIAL_E_REFUSED);
         ck_assert_ptr_nonnull(strstr(complaint, "No ctprofd is at"));
         path[107] = 'x';
         path[108] = '\0';
-        ck_assert_int_eq(dial(path, 0, &fd, complaint), DIAL_E_REFUSED);
+        ck_assert_int_eq(dial(path, 0, true, &fd, complaint), DIAL_E_REFUSED);
         ck_assert_ptr_nonnull(strstr(complaint, "longer than 107 bytes"));
 }
 END_TEST

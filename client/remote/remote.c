@@ -1,0 +1,731 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "remote/remote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "call/cancel.h"
+#include "call/child.h"
+#include "json/json-writer.h"
+#include "remote/bridge-frame.h"
+#include "remote/host-set.h"
+#include "remote/relay.h"
+#include "render/printable.h"
+#include "wire/limits.h"
+#include "wire/message.h"
+
+#define GREETING "ctprofBridge"
+#define CONFIG_BYTES 65536u
+#define LINE_COLUMNS 200u
+#define END_STEP_MS 1000
+/* Where ssh's own configuration says nothing: else a host that is off is waited for for ever. */
+#define CONNECT_TIMEOUT "ConnectTimeout=10"
+#define ALIVE_INTERVAL "ServerAliveInterval=15"
+/* Before the one further try, so that those who were refused together do not come together. */
+#define PAUSE_MS 1000u
+#define PAUSE_SPREAD_MS 2000u
+
+/* Statuses of a shell, and ssh's own. */
+enum { STATUS_CANNOT_RUN = 126, STATUS_NOT_FOUND = 127, STATUS_SSH = 255 };
+
+int remote_greeting_encode(Buffer *frame, const char *version, const char *daemon_version,
+                           const char *host_name, const char *complaint) {
+        _cleanup_(buffer_done) Buffer parameters = {};
+        JsonWriter writer;
+        int r;
+
+        json_writer_init(&writer, &parameters);
+        json_write_object(&writer);
+        json_write_key(&writer, GREETING);
+        json_write_object(&writer);
+        json_write_member_u64(&writer, "bridge", BRIDGE_VERSION);
+        json_write_member_u64(&writer, "realtimeNs", realtime_now_ns());
+        if (version)
+                json_write_member_text(&writer, "version", version);
+        if (host_name)
+                json_write_member_name(&writer, "hostName", span_of(host_name));
+        if (daemon_version)
+                json_write_member_name(&writer, "daemonVersion", span_of(daemon_version));
+        if (complaint)
+                json_write_member_name(&writer, "complaint", span_of(complaint));
+        json_write_end(&writer);
+        json_write_end(&writer);
+        r = json_writer_finish(&writer);
+        return r < 0 ? r : reply_encode(frame, buffer_span(&parameters), false);
+}
+
+/* the process that stands between our socket and ssh */
+
+/* What it tells once the bridge stands. Anything else is a sentence: why it does not, or broke. */
+typedef struct Standing {
+        char mark; /* no sentence begins with it */
+        RemoteGreeting greeting;
+} Standing;
+
+#define STANDING_MARK '\1'
+
+typedef struct Near {
+        const Remote *remote;
+        const char *ssh;
+        HostAddress address;
+        int socket_fd, words_fd;
+        bool greeted;
+        bool explained;
+        pid_t pid; /* of ssh */
+        int status;
+} Near;
+
+/* Says why it failed. Only the first reason counts: others follow from it. */
+static _printf_(2, 3) void explain(Near *near, const char *format, ...) {
+        char text[CONNECTION_COMPLAINT_BYTES];
+        va_list arguments;
+
+        if (near->explained)
+                return;
+        va_start(arguments, format);
+        (void) vsnprintf(text, sizeof(text), format, arguments);
+        va_end(arguments);
+        (void) !write(near->words_fd, text, strlen(text));
+        near->explained = true;
+}
+
+/* Makes @text printable, and cuts it; "?" where there is no memory. */
+static void format_line(Span text, char *ret, size_t n_ret) {
+        _cleanup_(buffer_done) Buffer printable = {};
+        const char *shown = "?";
+
+        if (printable_append(&printable, text) < 0 || buffer_terminate(&printable, &shown) < 0)
+                shown = "?";
+        (void) snprintf(ret, n_ret, "%.*s",
+                        (int) MIN_OF(printable_fit(shown, LINE_COLUMNS), n_ret - 1), shown);
+}
+
+static Span text_member(json_object *object, const char *key) {
+        json_object *value;
+
+        if (!json_object_object_get_ex(object, key, &value) ||
+            !json_object_is_type(value, json_type_string))
+                return (Span){};
+        return (Span){ json_object_get_string(value), (size_t) json_object_get_string_len(value) };
+}
+
+/* One without a full stop at its end. */
+static Span sentence_member(json_object *object, const char *key) {
+        Span text = text_member(object, key);
+
+        while (text.n > 0 && text.bytes[text.n - 1] == '.')
+                text.n--;
+        return text;
+}
+
+static int take_greeting(Near *near, json_object *bridge) {
+        char line[CONNECTION_COMPLAINT_BYTES];
+        json_object *number;
+        Standing standing = { .mark = STANDING_MARK };
+
+        if (!json_object_object_get_ex(bridge, "bridge", &number) ||
+            json_object_get_uint64(number) != BRIDGE_VERSION) {
+                explain(near, "The ctprofctl there speaks another form of the bridge: both hosts "
+                              "need the same version of ctprof.");
+                return RELAY_E_REFUSED;
+        }
+        if (sentence_member(bridge, "complaint").n > 0) {
+                _cleanup_(buffer_done) Buffer printable = {};
+                const char *shown = "?";
+
+                /* A whole sentence of theirs, which has the remedy at its end. */
+                if (printable_append_name(&printable, sentence_member(bridge, "complaint")) < 0 ||
+                    buffer_terminate(&printable, &shown) < 0)
+                        shown = "?";
+                explain(near, "%s.", shown);
+                return RELAY_E_REFUSED;
+        }
+        format_line(text_member(bridge, "daemonVersion"), line, sizeof(line));
+        (void) snprintf(standing.greeting.daemon_version, sizeof(standing.greeting.daemon_version),
+                        "%.*s", (int) printable_fit(line, REMOTE_VERSION_BYTES / 4), line);
+        if (json_object_object_get_ex(bridge, "realtimeNs", &number))
+                standing.greeting.realtime_ns = json_object_get_uint64(number);
+        near->greeted = true;
+        (void) !write(near->words_fd, &standing, sizeof(standing));
+        return RELAY_SWALLOW;
+}
+
+static int on_message(Relay *relay, Span message) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        _cleanup_(reply_done) Reply reply = {};
+        Near *near = relay->userdata;
+        json_object *bridge;
+        int r;
+
+        if (near->greeted)
+                return 0;
+        r = reply_decode(message, &reply, complaint);
+        if (r == 0 && !reply.error &&
+            json_object_object_get_ex(reply.parameters, GREETING, &bridge))
+                return take_greeting(near, bridge);
+        relay->n_strange = MIN_OF(message.n, sizeof(relay->strange));
+        memcpy(relay->strange, message.bytes, relay->n_strange);
+        return r < 0 ? r : RELAY_E_MALFORMED;
+}
+
+/* ssh */
+
+/* What an ssh is started with. */
+typedef struct Words {
+        const char *words[32];
+        size_t n;
+        char port[8];
+} Words;
+
+static void add_word(Words *words, const char *word) {
+        if (words->n + 1 < ELEMENTSOF(words->words))
+                words->words[words->n++] = word;
+}
+
+static void add_setting(Words *words, const char *setting) {
+        add_word(words, "-o");
+        add_word(words, setting);
+}
+
+static void add_port(Words *words, const Near *near) {
+        if (near->address.port.n == 0)
+                return;
+        (void) snprintf(words->port, sizeof(words->port), "%.*s", (int) near->address.port.n,
+                        near->address.port.bytes);
+        add_word(words, "-p");
+        add_word(words, words->port);
+}
+
+static _noreturn_ void become(const Words *words, const int fds[static 3], int error_fd) {
+        union {
+                const char *const *is;
+                char *const *wanted;
+        } cast = { .is = words->words };
+        int error = 0;
+
+        /* If we are killed, it must not stay. */
+        (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
+        (void) signal(SIGPIPE, SIG_DFL);
+        for (int i = 0; error == 0 && i < 3; i++)
+                if (dup2(fds[i], i) < 0)
+                        error = errno;
+        if (error == 0) {
+                (void) execvp(words->words[0], cast.wanted);
+                error = errno;
+        }
+        (void) !write(error_fd, &error, sizeof(error));
+        _exit(STATUS_CANNOT_RUN);
+}
+
+static int make_pipe(int *ret_read_fd, int *ret_write_fd) {
+        int fds[2];
+
+        if (pipe2(fds, O_CLOEXEC) < 0)
+                return -errno;
+        *ret_read_fd = fds[0];
+        *ret_write_fd = fds[1];
+        return 0;
+}
+
+/* Runs a program with @fds as its stdin, stdout and stderr. 0 or -errno. */
+static int start(const Words *words, const int fds[static 3], pid_t *ret_pid) {
+        _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
+        int error = 0, r;
+        ssize_t n;
+
+        r = make_pipe(&read_fd, &write_fd);
+        if (r < 0)
+                return r;
+        *ret_pid = fork();
+        if (*ret_pid < 0)
+                return -errno;
+        if (*ret_pid == 0)
+                become(words, fds, write_fd);
+        write_fd = fd_close(write_fd);
+        do
+                n = read(read_fd, &error, sizeof(error));
+        while (n < 0 && errno == EINTR);
+        if (n != sizeof(error))
+                return 0;
+        while (waitpid(*ret_pid, NULL, 0) < 0 && errno == EINTR)
+                ;
+        return -error;
+}
+
+static bool wait_for_input(int fd, int socket_fd) {
+        struct pollfd polled[] = { { .fd = fd, .events = POLLIN }, { .fd = socket_fd } };
+
+        while (poll(polled, ELEMENTSOF(polled), -1) < 0)
+                if (errno != EINTR)
+                        return false;
+        return (polled[1].revents & POLLHUP) == 0;
+}
+
+/* What ssh would do for this host, a setting a line, as a string; "" if it does not tell. */
+static const char *read_config(Near *near, Buffer *text) {
+        _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
+        int fds[3];
+        Words words = {};
+        const char *result;
+        ssize_t n = 1;
+        pid_t pid = 0;
+        char *end;
+
+        add_word(&words, near->ssh);
+        add_word(&words, "-G");
+        add_port(&words, near);
+        add_word(&words, "--");
+        add_word(&words, near->address.text);
+        if (make_pipe(&read_fd, &write_fd) < 0)
+                return "";
+        fds[0] = fds[2] = STDIN_FILENO; /* which is /dev/null */
+        fds[1] = write_fd;
+        if (start(&words, fds, &pid) < 0)
+                return "";
+        write_fd = fd_close(write_fd);
+        while (n > 0 && text->n < CONFIG_BYTES && wait_for_input(read_fd, near->socket_fd) &&
+               buffer_reserve(text, 4096, &end) == 0) {
+                n = read(read_fd, end, 4096);
+                text->n += n > 0 ? (size_t) n : 0;
+        }
+        (void) kill(pid, SIGTERM);
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+                ;
+        buffer_append_byte(text, '\0');
+        result = text->bytes;
+        return result && buffer_failure(text) == 0 ? result : "";
+}
+
+/* Whether @config has a line "@name VALUE" whose value is not @none. */
+static bool is_set(const char *config, const char *name, const char *none) {
+        size_t n_name = strlen(name);
+
+        for (const char *line = config; *line != '\0';) {
+                size_t n = strcspn(line, "\n");
+
+                if (n > n_name && strncmp(line, name, n_name) == 0 && line[n_name] == ' ')
+                        return !span_is((Span){ line + n_name + 1, n - n_name - 1 }, none);
+                line += n + (line[n] != '\0');
+        }
+        return false;
+}
+
+/* The words that the remote shell gets. A path is put in quotes for it. */
+static int append_command(const Remote *remote, Buffer *command) {
+        buffer_append_text(command, "ctprofctl bridge");
+        if (!remote->socket_path)
+                return buffer_failure(command);
+        buffer_append_text(command, " --socket '");
+        for (const char *c = remote->socket_path; *c != '\0'; c++)
+                buffer_append_text(command, *c == '\'' ? "'\\''" : (char[]){ *c, '\0' });
+        return buffer_append_text(command, "'");
+}
+
+/* Starts ssh for the bridge; the descriptors of @relay become our ends. 0 or -errno. */
+static int start_bridge(Near *near, const char *config, Relay *relay) {
+        _cleanup_(fd_closep) int in_theirs = -EBADF, out_theirs = -EBADF, log_theirs = -EBADF;
+        _cleanup_(buffer_done) Buffer command = {};
+        const char *command_text = NULL;
+        Words words = {};
+        int fds[3], r;
+
+        r = append_command(near->remote, &command);
+        if (r == 0)
+                r = buffer_terminate(&command, &command_text);
+        if (r < 0)
+                return r;
+        add_word(&words, near->ssh);
+        add_word(&words, "-xaT");
+        add_setting(&words, "ClearAllForwardings=yes");
+        add_setting(&words, "RemoteCommand=none");
+        if (near->remote->batch)
+                add_setting(&words, "BatchMode=yes");
+        if (!is_set(config, "connecttimeout", "none"))
+                add_setting(&words, CONNECT_TIMEOUT);
+        if (!is_set(config, "serveraliveinterval", "0"))
+                add_setting(&words, ALIVE_INTERVAL);
+        add_port(&words, near);
+        add_word(&words, "--");
+        add_word(&words, near->address.text);
+        add_word(&words, command_text);
+
+        r = make_pipe(&in_theirs, &relay->out_fd);
+        if (r == 0)
+                r = make_pipe(&relay->in_fd, &out_theirs);
+        if (r == 0)
+                r = make_pipe(&relay->log_fd, &log_theirs);
+        if (r < 0)
+                return r;
+        fds[0] = in_theirs;
+        fds[1] = out_theirs;
+        fds[2] = log_theirs;
+        return start(&words, fds, &near->pid);
+}
+
+/* Whether the process has ended within the time. */
+static bool has_ended(pid_t pid, int timeout_ms) {
+        _cleanup_(fd_closep) int pid_fd = pidfd_open(pid, 0);
+        struct pollfd polled = { .fd = pid_fd, .events = POLLIN };
+
+        return pid_fd < 0 || poll(&polled, 1, timeout_ms) > 0;
+}
+
+/* Its pipes are closed: ssh ends by itself, and takes leave of whoever shares its connection. */
+static void end_ssh(Near *near, Relay *relay) {
+        if (!has_ended(near->pid, END_STEP_MS))
+                (void) kill(near->pid, SIGTERM);
+        if (!has_ended(near->pid, END_STEP_MS))
+                (void) kill(near->pid, SIGKILL);
+        while (waitpid(near->pid, &near->status, 0) < 0 && errno == EINTR)
+                ;
+        while (relay_read_log(relay))
+                ;
+        relay->log_fd = fd_close(relay->log_fd);
+}
+
+/* what went wrong */
+
+static bool has_text(const Relay *relay, const char *text) {
+        return memmem(relay->tail, relay->n_tail, text, strlen(text));
+}
+
+/* The last line of what ssh said. */
+static void format_last_line(const Relay *relay, char ret_line[static CONNECTION_COMPLAINT_BYTES]) {
+        Span text = { relay->tail, relay->n_tail };
+        const char *newline;
+
+        while (text.n > 0 && strchr("\r\n .", text.bytes[text.n - 1]))
+                text.n--;
+        newline = text.n > 0 ? memrchr(text.bytes, '\n', text.n) : NULL;
+        if (newline)
+                text = (Span){ newline + 1, text.n - (size_t) (newline + 1 - text.bytes) };
+        format_line(text, ret_line, CONNECTION_COMPLAINT_BYTES);
+}
+
+/*
+ * Behind "port N: " or "hostname NAME: " in the last line there is why; without the name of the
+ * host it is the same for many.
+ */
+static bool find_reason(char *line, const char *mark, char **ret_reason) {
+        char *at = strstr(line, mark), *reason = at ? strstr(at, ": ") : NULL;
+
+        if (!reason)
+                return false;
+        *reason = '\0';
+        *ret_reason = reason + 2;
+        if (**ret_reason >= 'A' && **ret_reason <= 'Z')
+                **ret_reason += 'a' - 'A';
+        return true;
+}
+
+static void explain_ssh(Near *near, const Relay *relay) {
+        char line[CONNECTION_COMPLAINT_BYTES], *reason, *port;
+        const char *remedy = "";
+
+        format_last_line(relay, line);
+        if (has_text(relay, "Host key verification failed")) {
+                explain(near, "ssh does not know its host key, or another one: log in once with "
+                              "\"ssh\", and compare it with what the host has.");
+        } else if (has_text(relay, "Permission denied")) {
+                explain(near, "ssh is not let in (%s): a key that is accepted there is needed%s.",
+                        line,
+                        near->remote->batch ? ", because with several hosts nobody is asked for a "
+                                              "password"
+                                            : "");
+        } else if (find_reason(line, "Could not resolve hostname ", &reason)) {
+                explain(near, "its name cannot be resolved: %s.", reason);
+        } else if ((port = strstr(line, "connect to host ")) &&
+                   find_reason(port, " port ", &reason)) {
+                if (strstr(reason, "timed out"))
+                        remedy = ": is it up, and is the port open?";
+                else if (strstr(reason, "refused"))
+                        remedy = ": does sshd run there?";
+                explain(near, "%s at port %s%s", reason, strstr(port, " port ") + strlen(" port "),
+                        remedy[0] != '\0' ? remedy : ".");
+        } else if (line[0] != '\0') {
+                explain(near, "ssh failed: %s; \"ssh -v\" tells more.", line);
+        } else {
+                explain(near, "ssh ended without a word; \"ssh -v\" tells more.");
+        }
+}
+
+/* It ended before it greeted us. */
+static void explain_no_bridge(Near *near, const Relay *relay) {
+        int status = WIFEXITED(near->status) ? WEXITSTATUS(near->status) : -1;
+        char line[CONNECTION_COMPLAINT_BYTES];
+
+        format_last_line(relay, line);
+        switch (status) {
+        case STATUS_SSH:
+                explain_ssh(near, relay);
+                break;
+        case STATUS_NOT_FOUND:
+                explain(near, "there is no ctprofctl there where ssh finds programs: install "
+                              "ctprof there.");
+                break;
+        case STATUS_CANNOT_RUN:
+                explain(near, "ctprofctl cannot be run there: %s.", line);
+                break;
+        default:
+                if (has_text(relay, "Unknown verb"))
+                        explain(near, "the ctprofctl there is too old to know \"bridge\": update "
+                                      "ctprof there.");
+                else if (line[0] != '\0')
+                        explain(near, "\"ctprofctl bridge\" ended there before it began: %s.",
+                                line);
+                else
+                        explain(near, "\"ctprofctl bridge\" ended there without a word: is another "
+                                      "command forced for this key?");
+                break;
+        }
+}
+
+/* It ended, and in the middle of a call this is why. */
+static void explain_loss(Near *near, const Relay *relay) {
+        char line[CONNECTION_COMPLAINT_BYTES];
+
+        format_last_line(relay, line);
+        if (WIFEXITED(near->status) && WEXITSTATUS(near->status) == STATUS_SSH)
+                explain(near, "the connection broke in the middle of the call: %s.",
+                        line[0] != '\0' ? line : "ssh does not say why");
+        else if (line[0] != '\0')
+                explain(near, "the bridge there ended in the middle of the call: %s.", line);
+        else
+                explain(near, "ctprofd hung up in the middle of the call: there, \"journalctl -u "
+                              "ctprofd\" may tell why.");
+}
+
+static void explain_strange(Near *near, const Relay *relay) {
+        char line[CONNECTION_COMPLAINT_BYTES];
+        const char *newline = memchr(relay->strange, '\n', relay->n_strange);
+        size_t n = newline ? (size_t) (newline - relay->strange) : relay->n_strange;
+
+        format_line((Span){ relay->strange, n }, line, sizeof(line));
+        if (near->greeted)
+                explain(near,
+                        "the bridge there sent what is no message (\"%s\"): more bytes of a "
+                        "file than it had said, or something that prints in between.",
+                        line);
+        else
+                explain(near,
+                        "\"%s\" came instead of the greeting of \"ctprofctl bridge\": a "
+                        "shell there must print nothing when it is not on a terminal.",
+                        line);
+}
+
+/* @r: what the relay ended with. */
+static void explain_end(Near *near, const Relay *relay, int r) {
+        switch (r) {
+        case RELAY_OK:
+        case RELAY_E_PIPE:
+                if (near->greeted)
+                        explain_loss(near, relay);
+                else
+                        explain_no_bridge(near, relay);
+                break;
+        case RELAY_E_HUNG_UP:
+        case RELAY_E_REFUSED:
+                break;
+        case RELAY_E_TOO_LONG:
+                explain(near, "the bridge there sent a message that is too long.");
+                break;
+        case RELAY_E_FILE_TOO_LONG:
+                explain(near, "the bridge there announced a file that is longer than a snapshot "
+                              "can be.");
+                break;
+        case RELAY_E_TOO_MANY:
+                explain(near, "the bridge there sent more files than a message can have.");
+                break;
+        case RELAY_E_MALFORMED:
+                explain_strange(near, relay);
+                break;
+        case RELAY_E_NO_FILE:
+                explain(near, "a file could not be sent: it is no regular one, or it was changed "
+                              "meanwhile.");
+                break;
+        case RELAY_E_NO_ROOM:
+                explain(near,
+                        "a file from there could not be kept here: %s; $TMPDIR names another "
+                        "place.",
+                        strerror(relay->error));
+                break;
+        default:
+                explain(near, "the bridge could not be kept up: %s.", strerror(-r));
+                break;
+        }
+}
+
+/*
+ * A bastion's sshd drops whoever comes when too many log in, and refuses sessions beyond its
+ * number: in both cases it hangs up before anything was said.
+ */
+static bool may_be_full(const Near *near, const Relay *relay) {
+        static const char *const texts[] = { "exchange_identification", "banner exchange",
+                                             "Connection reset by", "Connection closed by",
+                                             "Session open refused" };
+
+        if (near->greeted || !WIFEXITED(near->status) || WEXITSTATUS(near->status) != STATUS_SSH)
+                return false;
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
+                if (has_text(relay, texts[i]))
+                        return true;
+        return false;
+}
+
+/* Whether we are still wanted after the pause. */
+static bool pause_once(const Near *near) {
+        struct pollfd polled = { .fd = near->socket_fd };
+        unsigned spread = (unsigned) (mono_now_ns() / NSEC_PER_USEC + (uint64_t) getpid() * 7919u);
+
+        return poll(&polled, 1, (int) (PAUSE_MS + spread % PAUSE_SPREAD_MS)) == 0;
+}
+
+/* One bridge from its begin to its end. True if another one is worth a try. */
+static bool run_bridge(Near *near, const char *config) {
+        Relay relay = {
+                .socket_fd = fcntl(near->socket_fd, F_DUPFD_CLOEXEC, 0),
+                .in_fd = -EBADF,
+                .out_fd = -EBADF,
+                .log_fd = -EBADF,
+                .max_in_bytes = LIMIT_REPLY_BYTES,
+                .max_out_bytes = LIMIT_CALL_BYTES + 4096u,
+                .is_near = true,
+                .on_message = on_message,
+                .userdata = near,
+        };
+        int r;
+
+        r = relay.socket_fd < 0 ? -errno : start_bridge(near, config, &relay);
+        if (r < 0) {
+                explain(near, "%s cannot be run: %s.", near->ssh,
+                        r == -ENOENT ? "there is no such program here" : strerror(-r));
+                return false;
+        }
+        r = relay_run(&relay);
+        end_ssh(near, &relay);
+        if (r != RELAY_E_HUNG_UP && may_be_full(near, &relay) && !near->explained)
+                return true;
+        explain_end(near, &relay, r);
+        return false;
+}
+
+static _noreturn_ void become_near(const Remote *remote, int socket_fd, int words_fd) {
+        const char *ssh = getenv("CTPROF_SSH");
+        _cleanup_(buffer_done) Buffer config = {};
+        Near near = { .remote = remote, .ssh = ssh && ssh[0] != '\0' ? ssh : "ssh" };
+        const char *config_text;
+        int null_fd;
+
+        /* Ctrl-C is for our client: it hangs up, and that ends us and ssh in order. */
+        (void) signal(SIGINT, SIG_IGN);
+        (void) signal(SIGQUIT, SIG_IGN);
+        (void) signal(SIGTERM, SIG_DFL);
+        (void) signal(SIGPIPE, SIG_IGN);
+        near.socket_fd = fcntl(socket_fd, F_DUPFD_CLOEXEC, 5);
+        near.words_fd = fcntl(words_fd, F_DUPFD_CLOEXEC, 5);
+        null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (near.socket_fd < 0 || near.words_fd < 0 || null_fd < 0 ||
+            dup2(null_fd, STDIN_FILENO) < 0 || dup2(null_fd, STDOUT_FILENO) < 0 ||
+            dup2(near.socket_fd, 3) < 0 || dup2(near.words_fd, 4) < 0)
+                _exit(EXIT_FAILURE);
+        near.socket_fd = 3;
+        near.words_fd = 4;
+        (void) close_range(5, ~0u, 0);
+        (void) fcntl(near.socket_fd, F_SETFD, FD_CLOEXEC);
+        (void) fcntl(near.words_fd, F_SETFD, FD_CLOEXEC);
+
+        host_address_parse(remote->host, &near.address);
+        config_text = read_config(&near, &config);
+        if (run_bridge(&near, config_text) && pause_once(&near) && run_bridge(&near, config_text))
+                explain(&near, "ssh was turned away twice: too many log in there, or at the host "
+                               "in front of it, at a time (MaxStartups of sshd_config(5)).");
+        _exit(near.explained ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* the client's side */
+
+/* Waits for the first word of the process. */
+static int await_bridge(int words_fd, uint64_t timeout_ns, RemoteGreeting *ret_greeting,
+                        char *ret_complaint) {
+        union {
+                Standing standing;
+                char text[CONNECTION_COMPLAINT_BYTES];
+        } word = {};
+        ssize_t n;
+        int r;
+
+        r = cancel_wait(words_fd, POLLIN, mono_deadline_ns(timeout_ns));
+        if (r == CANCEL_E_CANCELLED || r == CANCEL_E_STOP)
+                return CONNECTION_E_CANCELLED;
+        if (r == CANCEL_E_TIMEOUT) {
+                (void) snprintf(ret_complaint, CONNECTION_COMPLAINT_BYTES,
+                                "\"ctprofctl bridge\" did not greet within %.3g seconds; "
+                                "--timeout=SECONDS waits longer.",
+                                (double) timeout_ns / (double) NSEC_PER_SEC);
+                return CONNECTION_E_FAILED;
+        }
+        if (r != 0)
+                return err_fold(r);
+        do
+                n = read(words_fd, &word, sizeof(word) - 1);
+        while (n < 0 && errno == EINTR);
+        if (n == sizeof(word.standing) && word.standing.mark == STANDING_MARK) {
+                *ret_greeting = word.standing.greeting;
+                return 0;
+        }
+        (void) snprintf(ret_complaint, CONNECTION_COMPLAINT_BYTES, "%s",
+                        n > 0 ? word.text : "the process that talks to ssh ended.");
+        return CONNECTION_E_FAILED;
+}
+
+int remote_open(const Remote *remote, uint64_t timeout_ns, Connection **ret,
+                RemoteGreeting *ret_greeting,
+                char ret_complaint[static CONNECTION_COMPLAINT_BYTES]) {
+        _cleanup_(fd_closep) int ours = -EBADF, theirs = -EBADF, words_read = -EBADF,
+                                 words_write = -EBADF;
+        Child child = {};
+        int sockets[2], r;
+
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+                return -errno;
+        ours = sockets[0];
+        theirs = sockets[1];
+        r = make_pipe(&words_read, &words_write);
+        if (r < 0)
+                return r;
+        (void) fflush(stdout);
+        child.pid = fork();
+        if (child.pid < 0)
+                return -errno;
+        if (child.pid == 0)
+                become_near(remote, theirs, words_write);
+        theirs = fd_close(theirs);
+        words_write = fd_close(words_write);
+
+        r = await_bridge(words_read, timeout_ns, ret_greeting, ret_complaint);
+        if (r == 0)
+                r = connection_adopt(ours, "ctprofd", ret);
+        if (r != 0) {
+                ours = fd_close(ours);
+                child_end(&child);
+                return r;
+        }
+        (void) TAKE_FD(ours);
+        connection_set_child(*ret, child, TAKE_FD(words_read));
+        return 0;
+}

@@ -38,6 +38,13 @@
           "Use no daemon: start a private ctprofd for this one command")                        \
         O(SPOOL, "spool", 0, REQUIRED, "DIR", TEXT(spool_path, "path"),                         \
           "With --local: use this spool directory")                                             \
+        O(HOST, "host", 'H', REQUIRED, "HOST", VALUE(host),                                     \
+          "Ask the daemon of HOST through ssh: [USER@]HOST[:PORT], or several as "              \
+          "web[01-40,50],db1; may be given several times")                                      \
+        O(HOSTS_FILE, "hosts-file", 0, REQUIRED, "FILE", TEXT(hosts_path, "path"),              \
+          "Ask the hosts that FILE (\"-\": stdin) names, such a list a line")                   \
+        O(FANOUT, "fanout", 0, REQUIRED, "N", VALUE(fanout),                                    \
+          "Ask so many of several hosts at a time (default: 16)")                               \
         O(JSON, "json", 'j', OPTIONAL, "STYLE", VALUE(json),                                    \
           "Print the result as JSON: short, pretty or off")                                     \
         O(TIMEOUT, "timeout", 0, REQUIRED, "SECONDS", VALUE(timeout),                           \
@@ -72,6 +79,9 @@
         O(BACKEND, "backend", 0, REQUIRED, "HOW", VALUE(backend),                               \
           "Read threads through BPF (bpf), from files (procfs), or auto: through BPF where "    \
           "that works (default: ctprofd.conf(5), there auto)")                                    \
+        O(AT, "at", 0, REQUIRED, "TIME", VALUE(at),                                             \
+          "Wait until TIME (\"2026-11-20 15:30\", +30s), by the clock of the host that is "      \
+          "captured")                                                                           \
         O(OUTPUT, "output", 0, REQUIRED, "FILE", TEXT(output_path, "path"),                     \
           "Write the snapshot to FILE (\"-\": stdout) instead of the spool")                    \
         O(SINCE, "since", 0, REQUIRED, "TIME", TIME(since_realtime_ns),                         \

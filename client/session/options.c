@@ -134,6 +134,50 @@ static bool parse_seconds(const char *text, uint64_t *ret_ns) {
         return true;
 }
 
+static int take_host(Taking *taking) {
+        Options *options = taking->options;
+
+        if (taking->value[0] == '\0')
+                return refuse(taking->complaint, "--host is given an empty name.");
+        if (options->n_hosts == OPTIONS_MAX_HOSTS)
+                return refuse(taking->complaint,
+                              "--host is given more than %u times: one can name several hosts, as "
+                              "a,b, and --hosts-file as many as there are.",
+                              OPTIONS_MAX_HOSTS);
+        options->hosts[options->n_hosts++] = taking->value;
+        return 0;
+}
+
+static int take_fanout(Taking *taking) {
+        uint32_t *fanout = &taking->options->fanout;
+
+        if (number_parse_u32(span_of(taking->value), fanout) && *fanout > 0)
+                return 0;
+        return refuse(taking->complaint, "--fanout %s is not a number of hosts above 0.",
+                      taking->quoted);
+}
+
+/* A time, or an amount from now on: "+30s". */
+static int take_at(Taking *taking) {
+        uint64_t *at_ns = &taking->options->at_realtime_ns, now_ns = taking->now_realtime_ns;
+        char before[32];
+        bool valid;
+
+        /* The same amount before now, on the other side. */
+        if (taking->value[0] == '+' &&
+            snprintf(before, sizeof(before), "-%s", taking->value + 1) < (int) sizeof(before)) {
+                valid = when_parse(span_of(before), now_ns, at_ns);
+                *at_ns = number_add_saturating(now_ns, now_ns - *at_ns);
+        } else {
+                valid = when_parse(span_of(taking->value), now_ns, at_ns);
+        }
+        if (valid)
+                return 0;
+        return refuse(taking->complaint,
+                      "--at %s is not a time: write YYYY-MM-DD HH:MM[:SS], +30s or +5min.",
+                      taking->quoted);
+}
+
 static int take_timeout(Taking *taking) {
         uint64_t *timeout_ns = &taking->options->timeout_ns;
 
@@ -296,8 +340,10 @@ int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret
         view_init(&options.view);
         optind = 0; /* start over, even in a second call in one process */
         opterr = 0;
-        while ((code = getopt_long(argc, argv, ":jqh", long_options, NULL)) >= 0) {
+        while ((code = getopt_long(argc, argv, ":jqhH:", long_options, NULL)) >= 0) {
                 word = argv[optind - 1];
+                if (code == ':' && optopt < LONG_BASE)
+                        return refuse(ret_complaint, "-%c needs a value.", optopt);
                 if (code == ':' && is_in_full(word, (OptionId) (optopt - LONG_BASE)))
                         return refuse(ret_complaint, "%s needs a value.", word);
                 if (code == ':')

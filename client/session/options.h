@@ -45,6 +45,9 @@ typedef enum JsonWish {
         JSON_WISH_PRETTY,
 } JsonWish;
 
+/* How often --host may be given: each time it can name many. */
+#define OPTIONS_MAX_HOSTS 64u
+
 typedef struct Options {
         uint64_t given; /* OPTION_BIT() of every option that was given */
 
@@ -53,11 +56,17 @@ typedef struct Options {
         JsonWish json;
         uint64_t timeout_ns; /* 0: not given */
 
+        const char *hosts[OPTIONS_MAX_HOSTS]; /* a list of them each */
+        size_t n_hosts;
+        const char *hosts_path;
+        uint32_t fanout; /* 0: not given */
+
         const char *tag;
         const char *output_path;
         SmapsMode smaps;       /* when it was given */
         BackendChoice backend; /* likewise */
         bool reasons;          /* likewise */
+        uint64_t at_realtime_ns;
         uint64_t since_realtime_ns, until_realtime_ns;
         Format format;
 

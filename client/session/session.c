@@ -8,7 +8,9 @@
 
 #include "call/cancel.h"
 #include "interface/error-list.h"
+#include "remote/bridge-frame.h"
 #include "render/cell.h"
+#include "render/when.h"
 #include "session/complain.h"
 #include "session/local-spool.h"
 #include "session/reply-names.h"
@@ -30,7 +32,7 @@ static JsonStyle json_style(JsonWish wish, const Terminal *terminal) {
 }
 
 void session_init(Session *session, const Options *options) {
-        *session = (Session){ .options = options };
+        *session = (Session){ .options = options, .connected_fd = -EBADF };
         terminal_init(&session->terminal);
         session->json = json_style(options->json, &session->terminal);
         progress_init(&session->progress, &session->terminal,
@@ -48,6 +50,7 @@ int session_done(Session *session, int status) {
                                   strerror(errno > 0 ? errno : EIO));
         pager_close(&session->pager);
         session->kept = connection_free(session->kept);
+        session->connected_fd = fd_close(session->connected_fd);
         free(session->spool_path);
         session->spool_path = NULL;
         return status;
@@ -73,7 +76,7 @@ int session_page(Session *session) {
         return r < 0 ? complain_errno(r, "start the pager") : 0;
 }
 
-static const char *socket_path(const Options *options) {
+const char *session_socket_path(const Options *options) {
         const char *path = getenv("CTPROF_SOCKET");
 
         if (options->socket_path)
@@ -84,7 +87,7 @@ static const char *socket_path(const Options *options) {
 static int prepare_endpoint(Session *session, EndpointKind kind, Endpoint *ret) {
         const Options *options = session->options;
 
-        *ret = (Endpoint){ .kind = kind, .socket_path = socket_path(options) };
+        *ret = (Endpoint){ .kind = kind, .socket_path = session_socket_path(options) };
         if (kind == ENDPOINT_DAEMON && options_have(options, OPTION_LOCAL)) {
                 ret->kind = ENDPOINT_PRIVATE;
                 if (!session->spool_path) {
@@ -98,8 +101,16 @@ static int prepare_endpoint(Session *session, EndpointKind kind, Endpoint *ret) 
         return 0;
 }
 
-static int complain_reply(const SessionCall *call, const Reply *error) {
-        const WireTopic topic = { .subject = call->subject, .taken_hint = call->taken_hint };
+/* A sentence about what is on the session's host. */
+static int complain_there(const Session *session, int status, const char *sentence) {
+        return complain(status, "%s%s%s", session->host ? session->host : "",
+                        session->host ? ": " : "", sentence);
+}
+
+static int complain_reply(const Session *session, const SessionCall *call, const Reply *error) {
+        const WireTopic topic = { .subject = call->subject,
+                                  .taken_hint = call->taken_hint,
+                                  .daemon_version = session->daemon_version };
         _cleanup_(buffer_done) Buffer sentence = {};
         const char *text;
         int status = STATUS_FAILED, r;
@@ -110,7 +121,7 @@ static int complain_reply(const SessionCall *call, const Reply *error) {
         r = buffer_terminate(&sentence, &text);
         if (r != 0)
                 return complain_errno(r, "explain the answer of ctprofd");
-        return complain(status, "%s", text);
+        return complain_there(session, status, text);
 }
 
 /* Turns a code of the connection into an exit status, and explains it. */
@@ -122,11 +133,11 @@ static int conclude(Session *session, const SessionCall *call, int r, const char
         case 0:
                 return 0;
         case CONNECTION_E_FAILED:
-                return complain(STATUS_FAILED, "%s", complaint);
+                return complain_there(session, STATUS_FAILED, complaint);
         case CONNECTION_E_CANCELLED:
                 return complain(STATUS_FAILED, "Cancelled.");
         case CONNECTION_E_ERROR:
-                return complain_reply(call, error);
+                return complain_reply(session, call, error);
         default:
                 return complain_errno(r, "talk to ctprofd");
         }
@@ -213,20 +224,78 @@ static bool is_to_be_kept(const Session *session, const Endpoint *endpoint) {
         return endpoint->kind == ENDPOINT_PRIVATE && session->captures_ends;
 }
 
+static int complain_over(uint64_t now_realtime_ns, const char *whose, char *ret_complaint) {
+        char now[WHEN_CHARS];
+
+        when_format(now_realtime_ns, now);
+        (void) snprintf(ret_complaint, CONNECTION_COMPLAINT_BYTES,
+                        "the time of --at is over: %s clock says %s.", whose, now);
+        return CONNECTION_E_FAILED;
+}
+
+/* Without a bridge that could, we hold the call ourselves. */
+static int wait_until(uint64_t at_realtime_ns, char *ret_complaint) {
+        uint64_t now_ns = realtime_now_ns();
+        int r;
+
+        if (now_ns > at_realtime_ns)
+                return complain_over(now_ns, "this", ret_complaint);
+        /* In steps, because the clock may be set meanwhile. */
+        do {
+                uint64_t step_ns = MIN_OF(at_realtime_ns - now_ns, NSEC_PER_SEC);
+
+                r = cancel_wait(-1, 0, mono_deadline_ns(step_ns + 1));
+                now_ns = realtime_now_ns();
+        } while (r == CANCEL_E_TIMEOUT && now_ns < at_realtime_ns);
+        if (r == CANCEL_E_TIMEOUT)
+                return 0;
+        return r < 0 ? r : CONNECTION_E_CANCELLED;
+}
+
+static int connect_host(Session *session, const SessionCall *call, uint64_t timeout_ns,
+                        Connection **ret, char *ret_complaint) {
+        const Remote remote = { .host = session->host,
+                                .socket_path = session->options->socket_path,
+                                .batch = session->is_of_many };
+        RemoteGreeting greeting = {};
+        int r;
+
+        r = remote_open(&remote, timeout_ns, ret, &greeting, ret_complaint);
+        session->connected_fd = fd_close(session->connected_fd);
+        if (r != 0)
+                return r;
+        memcpy(session->daemon_version, greeting.daemon_version, sizeof(greeting.daemon_version));
+        if (call->at_realtime_ns > 0 && greeting.realtime_ns > call->at_realtime_ns)
+                return complain_over(greeting.realtime_ns, "its", ret_complaint);
+        return 0;
+}
+
+/* Connects to the other side of @call, and waits there or here for its time. */
+static int connect_side(Session *session, const SessionCall *call, const Endpoint *endpoint,
+                        uint64_t timeout_ns, Connection **ret, char *ret_complaint) {
+        int r = 0;
+
+        if (session->host && endpoint->kind == ENDPOINT_DAEMON)
+                return connect_host(session, call, timeout_ns, ret, ret_complaint);
+        if (call->at_realtime_ns > 0)
+                r = wait_until(call->at_realtime_ns, ret_complaint);
+        return r == 0 ? connection_open(endpoint, timeout_ns, ret, ret_complaint) : r;
+}
+
 /*
  * Sets the time limits of @request: a user who gives one bounds the whole, the connecting included,
  * and bears any silence. Otherwise no daemon may be silent for long. An analysis job that we
  * started ourselves may compute for as long as it takes.
  */
-static int open_connection(Session *session, const Endpoint *endpoint, Request *request,
-                           Connection **ret, char *ret_complaint) {
+static int open_connection(Session *session, const SessionCall *call, const Endpoint *endpoint,
+                           Request *request, Connection **ret, char *ret_complaint) {
         uint64_t begin_mono_ns = mono_now_ns(), timeout_ns = session->options->timeout_ns;
         int r;
 
         *ret = take_kept(session, endpoint);
         r = *ret ? 0
-                 : connection_open(endpoint, timeout_ns > 0 ? timeout_ns : LIMIT_SILENCE_NS, ret,
-                                   ret_complaint);
+                 : connect_side(session, call, endpoint,
+                                timeout_ns > 0 ? timeout_ns : LIMIT_SILENCE_NS, ret, ret_complaint);
         if (r != 0)
                 return r;
         if (timeout_ns > 0) {
@@ -241,6 +310,7 @@ static int open_connection(Session *session, const Endpoint *endpoint, Request *
 
 int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_reply,
                  void *userdata) {
+        _cleanup_(buffer_done) Buffer prelude = {};
         _cleanup_(connection_freep) Connection *connection = NULL;
         _cleanup_(reply_done) Reply error = {};
         char complaint[CONNECTION_COMPLAINT_BYTES];
@@ -256,7 +326,13 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
         if (r != 0)
                 return r;
         request = call->request;
-        r = open_connection(session, &endpoint, &request, &connection, complaint);
+        if (session->host && call->at_realtime_ns > 0) {
+                r = bridge_append_hold(&prelude, call->at_realtime_ns);
+                if (r != 0)
+                        return complain_errno(r, "write the call");
+                request.prelude = buffer_span(&prelude);
+        }
+        r = open_connection(session, call, &endpoint, &request, &connection, complaint);
         if (r == 0)
                 r = connection_call(connection, &request, on_reply, &exchange, &error, complaint);
         if (r == 0 && is_to_be_kept(session, &endpoint))

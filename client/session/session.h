@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include "call/connection.h"
 #include "json/json-writer.h"
+#include "remote/remote.h"
 #include "render/json-out.h"
 #include "render/pager.h"
 #include "render/progress.h"
@@ -29,7 +30,11 @@ typedef struct Session {
         bool captures_ends; /* what is captured are the two ends of an interval */
         bool is_refused;    /* the last call was refused: another one may succeed */
         int left_status;    /* the exit status if the user quits the pager early */
-        char *spool_path;   /* owned, absolute; NULL until a private ctprofd is needed */
+        const char *host;   /* borrowed: whose daemon is asked, through ssh; NULL: this one's */
+        bool is_of_many;    /* other sessions ask other hosts at the same time */
+        int connected_fd;   /* closed once the host is connected; -EBADF: nobody waits for that */
+        char daemon_version[REMOTE_VERSION_BYTES]; /* of the host; "": not known */
+        char *spool_path; /* owned, absolute; NULL until a private ctprofd is needed */
         /*
          * Owned; the private ctprofd that made the first of the two ends, kept for the second: what
          * threads do that end in between is known to its programs alone.
@@ -52,6 +57,9 @@ static inline bool session_has_json(const Session *session) {
 static inline bool session_is_machine(const Session *session) {
         return session_has_json(session) || session->rows;
 }
+/* The socket of the daemon here, without a host. */
+const char *session_socket_path(const Options *options);
+
 /* True if lines may be printed that are neither result nor error: hints, "removed x". */
 bool session_is_chatty(const Session *session);
 TableLegend session_legend(const Session *session);
@@ -64,11 +72,12 @@ int session_page(Session *session);
  * a failure to write. session_call_done() releases them.
  */
 typedef struct SessionCall {
-        EndpointKind endpoint;  /* ENDPOINT_DAEMON becomes a private daemon with --local */
-        Request request;        /* its time limits are set by session_call() */
-        bool is_about_files;    /* replies may have names of files, which are any text */
-        const char *subject;    /* the name or path that a refusal is about; may be NULL */
-        const char *taken_hint; /* what to do about SnapshotExists */
+        EndpointKind endpoint;   /* ENDPOINT_DAEMON becomes a private daemon with --local */
+        Request request;         /* its time limits are set by session_call() */
+        bool is_about_files;     /* replies may have names of files, which are any text */
+        const char *subject;     /* the name or path that a refusal is about; may be NULL */
+        const char *taken_hint;  /* what to do about SnapshotExists */
+        uint64_t at_realtime_ns; /* when the daemon is called, by its host's clock; 0: at once */
         Buffer parameters;
         JsonWriter writer; /* of the parameters, once begun */
 } SessionCall;

@@ -28,6 +28,7 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
                 .request = { .method = PROFILER_INTERFACE ".Capture", .more = true },
                 .subject = tag,
                 .taken_hint = "choose another, or give --replace",
+                .at_realtime_ns = options->at_realtime_ns,
         };
         JsonWriter *writer = session_call_begin(&call);
 

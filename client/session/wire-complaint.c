@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/name.h"
+#include "config.h"
 #include "interface/interface.h"
 #include "render/cell.h"
 #include "session/complain.h"
@@ -124,6 +125,12 @@ static int format(WireError error, const Facts *facts, Buffer *sentence) {
         case WIRE_ERROR_METHOD_NOT_FOUND:
         case WIRE_ERROR_INTERFACE_NOT_FOUND:
         case WIRE_ERROR_METHOD_NOT_IMPLEMENTED:
+                if (facts->topic->daemon_version && facts->topic->daemon_version[0] != '\0')
+                        return buffer_append_format(
+                                sentence,
+                                "ctprofd %s does not know %s: it is older than ctprofctl here, "
+                                "which is " CTPROF_VERSION ".",
+                                facts->topic->daemon_version, value);
                 return buffer_append_format(sentence,
                                             "This ctprofd does not know %s: it is older than "
                                             "ctprofctl.",

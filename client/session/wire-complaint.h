@@ -18,8 +18,9 @@
         "intervals (A..B C..D)."
 
 typedef struct WireTopic {
-        const char *subject;    /* what the user typed; NULL: unknown */
-        const char *taken_hint; /* what to do about SnapshotExists; NULL: none */
+        const char *subject;        /* what the user typed; NULL: unknown */
+        const char *taken_hint;     /* what to do about SnapshotExists; NULL: none */
+        const char *daemon_version; /* printable; NULL or "": not known */
 } WireTopic;
 
 /* Appends the sentence to @sentence. */

@@ -2,12 +2,14 @@
 #include "verb/dispatch.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buffer.h"
 #include "call/cancel.h"
 #include "config.h"
 #include "render/lines.h"
 #include "session/complain.h"
+#include "fan-out/fan-out.h"
 #include "session/option-list.h"
 #include "verb/verb.h"
 
@@ -61,7 +63,7 @@ static void print_help(const Verb *verb, const Terminal *terminal, FILE *out) {
                              "Take host-wide snapshots of every thread, show and compare them.\n\n"
                              "Verbs:\n",
                              out);
-                for (size_t i = 0; i < _VERB_MAX; i++)
+                for (size_t i = 0; i < _VERB_LISTED; i++)
                         print_verb(&lines, &verb_table[i]);
         }
         (void) fprintf(out, "\n%s:\n", verb ? "Common options" : "Options of all verbs");
@@ -155,6 +157,119 @@ static int check_arguments(const Options *options, const Verb *verb) {
         return 0;
 }
 
+/* What goes with hosts, and which verbs take them. */
+static int check_hosts(const Options *options, const Verb *verb) {
+        if (options->n_hosts == 0 && !options->hosts_path) {
+                if (options_have(options, OPTION_FANOUT))
+                        return complain(STATUS_USAGE,
+                                        "--fanout is for several hosts: --host or --hosts-file "
+                                        "names them.");
+                return 0;
+        }
+        if (verb->hosts == VERB_HOSTS_NONE)
+                return complain(STATUS_USAGE, "\"%s\" takes no --host: %s.", verb->name,
+                                verb->run == verb_run
+                                        ? "COMMAND runs here, and would be captured there; run "
+                                          "ctprofctl there, or capture before and after it"
+                                        : "it asks no daemon");
+        if (options_have(options, OPTION_LOCAL))
+                return complain(STATUS_USAGE,
+                                "--local starts a daemon here and --host asks one elsewhere: give "
+                                "only one of them.");
+        return 0;
+}
+
+/* Puts all hosts that the command line names into @hosts. 0 or an exit status. */
+static int collect_hosts(const Options *options, HostSet *hosts) {
+        char complaint[HOST_SET_COMPLAINT_BYTES];
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < options->n_hosts; i++)
+                r = host_set_add(hosts, span_of(options->hosts[i]), complaint);
+        if (r == 0 && options->hosts_path)
+                r = host_set_add_file(hosts, options->hosts_path, complaint);
+        if (r < 0)
+                return complain_errno(r, "read the hosts");
+        if (r != 0)
+                return complain(r == HOST_SET_E_INVALID ? STATUS_USAGE : STATUS_FAILED, "%s",
+                                complaint);
+        if (hosts->n == 0)
+                return complain(STATUS_USAGE, "--hosts-file names no host.");
+        return 0;
+}
+
+/* many of them */
+
+/* The file that "export" is told to write, "-" for stdout; NULL: it names one itself. */
+static const char *export_file(const Options *options, const Verb *verb) {
+        size_t n_operands = options_have(options, OPTION_CHANGES) ? 1 : 2;
+
+        return verb->run == verb_export && options->n_arguments > n_operands
+                       ? options->arguments[n_operands]
+                       : NULL;
+}
+
+static FanOutForm form_of(const Session *session, const Verb *verb) {
+        const Options *options = session->options;
+
+        if (session_has_json(session))
+                return FAN_OUT_JSON;
+        /* An export of a snapshot tells people where it is, unless it is what is printed. */
+        if (verb->run == verb_export && !options_have(options, OPTION_CHANGES) &&
+            !export_file(options, verb))
+                return FAN_OUT_TEXT;
+        if (options->format == FORMAT_CSV)
+                return FAN_OUT_CSV;
+        return options->format == FORMAT_NDJSON || options_have(options, OPTION_CHANGES)
+                       ? FAN_OUT_NDJSON
+                       : FAN_OUT_TEXT;
+}
+
+/* Refuses what only one host can be asked. */
+static int check_many(const Options *options, const Verb *verb, size_t n_hosts) {
+        const char *file = export_file(options, verb);
+        bool is_rows = options_have(options, OPTION_CHANGES) || options->format == FORMAT_NDJSON;
+
+        if (verb->hosts == VERB_HOSTS_ONE)
+                return complain(STATUS_USAGE,
+                                "\"%s\" takes one --host at a time, and %zu %s named.", verb->name,
+                                n_hosts, n_hosts == 1 ? "is, in a list," : "are");
+        if (options->output_path)
+                return complain(STATUS_USAGE,
+                                "--output names one file, and each host has a snapshot of its "
+                                "own: capture them, then \"export\" writes a file for each.");
+        if (options->format == FORMAT_HTML)
+                return complain(STATUS_USAGE,
+                                "--format html is a page for one host: a page of several would be "
+                                "none.");
+        if (file && (strcmp(file, "-") != 0 || !is_rows))
+                return complain(STATUS_USAGE,
+                                "Each host has a file of its own, HOST-NAME with its suffix: leave "
+                                "%s out%s.",
+                                strcmp(file, "-") == 0 ? "\"-\"" : "FILE",
+                                is_rows ? ", or write \"-\" for the rows of all" : "");
+        return 0;
+}
+
+/* One host that is named as one is asked as the daemon here would be. */
+static int run_on_hosts(Session *session, const Verb *verb) {
+        _cleanup_(host_set_done) HostSet hosts = {};
+        const Options *options = session->options;
+        int r;
+
+        r = collect_hosts(options, &hosts);
+        if (r != 0)
+                return r;
+        if (options->hosts_path || hosts.n > 1 || host_set_is_list(span_of(options->hosts[0]))) {
+                r = check_many(options, verb, hosts.n);
+                return r == 0 ? fan_out(session, form_of(session, verb), verb->run, &hosts) : r;
+        }
+        session->host = hosts.names[0];
+        r = verb->run(session);
+        session->host = NULL;
+        return r;
+}
+
 static int run(Session *session) {
         const Options *options = session->options;
         const char *nearest = NULL;
@@ -183,7 +298,12 @@ static int run(Session *session) {
         if (r != 0)
                 return r;
         r = check_arguments(options, verb);
-        return r == 0 ? verb->run(session) : r;
+        if (r == 0)
+                r = check_hosts(options, verb);
+        if (r != 0)
+                return r;
+        return options->n_hosts > 0 || options->hosts_path ? run_on_hosts(session, verb)
+                                                           : verb->run(session);
 }
 
 int dispatch(int argc, char *argv[]) {

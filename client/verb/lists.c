@@ -28,7 +28,7 @@ OPTIONS_OF_VERBS(OF_VERBS)
         OPTION_ROW("views", id, name, letter, argument, argument_name, help)
 OPTIONS_OF_VIEWS(OF_VIEWS)
 
-#define VERB(id, name_, synopsis, summary_, needs, min, max, options_, formats_) \
+#define VERB(id, name_, synopsis, summary_, needs, min, max, options_, formats_, hosts) \
         ROW{"list": "verbs", "name": name_, "summary": summary_, "options": TEXT(options_), \
             "formats": TEXT(formats_)}END
 VERBS(VERB)

@@ -40,9 +40,14 @@ static void export_done(Export *export) {
         (void) json_object_put(export->head);
 }
 
-/* Opens the file the user named, or "./NAME" with the suffix of the format. */
+/*
+ * Opens the file the user named, or "./NAME" with the suffix of the format; of many hosts each has
+ * its own in front.
+ */
 static int open_output(Export *export, Span name) {
-        const Options *options = export->session->options;
+        const Session *session = export->session;
+        const Options *options = session->options;
+        bool is_of_many = session->is_of_many;
         int n;
 
         if (export->output)
@@ -50,7 +55,8 @@ static int open_output(Export *export, Span name) {
         if (options->n_arguments > 2)
                 n = asprintf(&export->path, "%s", options->arguments[2]);
         else
-                n = asprintf(&export->path, "./%.*s%s", (int) name.n, name.bytes,
+                n = asprintf(&export->path, "./%s%s%.*s%s", is_of_many ? session->host : "",
+                             is_of_many ? "-" : "", (int) name.n, name.bytes,
                              suffixes[export->format]);
         if (n < 0) {
                 export->path = NULL;

@@ -6,19 +6,20 @@
 #include "base/name.h"
 #include "session/complain.h"
 
-#define VERB_ROW(id, name_, synopsis_, summary_, needs_, min, max, options_, formats_) \
-        [VERB_##id] = {                                                                \
-                .name = (name_),                                                       \
-                .synopsis = (synopsis_),                                               \
-                .summary = (summary_),                                                 \
-                .needs = (needs_),                                                     \
-                .min_arguments = (min),                                                \
-                .max_arguments = (max),                                                \
-                .options = (options_),                                                 \
-                .formats = (formats_),                                                 \
-                .run = verb_##id,                                                      \
+#define VERB_ROW(id, name_, synopsis_, summary_, needs_, min, max, options_, formats_, hosts_) \
+        [VERB_##id] = {                                                                        \
+                .name = (name_),                                                               \
+                .synopsis = (synopsis_),                                                       \
+                .summary = (summary_),                                                         \
+                .needs = (needs_),                                                             \
+                .min_arguments = (min),                                                        \
+                .max_arguments = (max),                                                        \
+                .options = (options_),                                                         \
+                .formats = (formats_),                                                         \
+                .hosts = VERB_HOSTS_##hosts_,                                                  \
+                .run = verb_##id,                                                              \
         },
-const Verb verb_table[_VERB_MAX] = { VERBS(VERB_ROW) };
+const Verb verb_table[_VERB_MAX] = { VERBS(VERB_ROW) VERBS_HIDDEN(VERB_ROW) };
 
 #define HELP_ROW(verb, option, argument_name, text) \
         { &verb_table[VERB_##verb], OPTION_##option, { (argument_name), (text) } },
@@ -36,14 +37,15 @@ const VerbHelp *verb_find_help(const Verb *verb, OptionId id) {
 }
 
 const Verb *verb_find(const char *name, const char **ret_nearest) {
-        const char *names[_VERB_MAX];
+        const char *names[_VERB_LISTED];
 
         for (size_t i = 0; i < _VERB_MAX; i++) {
                 if (strcmp(verb_table[i].name, name) == 0)
                         return &verb_table[i];
-                names[i] = verb_table[i].name;
+                if (i < _VERB_LISTED)
+                        names[i] = verb_table[i].name;
         }
-        *ret_nearest = name_nearest(span_of(name), names, _VERB_MAX);
+        *ret_nearest = name_nearest(span_of(name), names, _VERB_LISTED);
         return NULL;
 }
 

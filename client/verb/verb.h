@@ -14,6 +14,12 @@
 #include "session/session.h"
 #include "verb/verbs.h"
 
+typedef enum VerbHosts {
+        VERB_HOSTS_NONE, /* it asks no daemon, or does something here */
+        VERB_HOSTS_ONE,
+        VERB_HOSTS_MANY, /* its answers can stand beside each other */
+} VerbHosts;
+
 typedef struct Verb {
         const char *name;
         const char *synopsis; /* the arguments as the help shows them */
@@ -23,14 +29,17 @@ typedef struct Verb {
         size_t max_arguments;
         uint64_t options; /* OPTION_BIT() of the options it takes besides the common ones */
         uint32_t formats; /* FORMAT_BIT() of its formats, if it takes --format */
+        VerbHosts hosts;
         int (*run)(Session *session);
 } Verb;
 
 #define VERB_FUNCTION(id, ...) int verb_##id(Session *session);
 VERBS(VERB_FUNCTION)
+VERBS_HIDDEN(VERB_FUNCTION)
 
 #define VERB_ID(id, ...) VERB_##id,
-enum { VERBS(VERB_ID) _VERB_MAX };
+/* The hidden ones behind those that are listed. */
+enum { VERBS(VERB_ID) VERBS_HIDDEN(VERB_ID) _VERB_MAX, _VERB_LISTED = VERB_bridge };
 
 extern const Verb verb_table[_VERB_MAX];
 

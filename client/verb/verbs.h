@@ -9,7 +9,7 @@
  *
  * Columns: id, name, the arguments as the help shows them, help, what too few arguments lack, least
  * and greatest number of arguments, options besides the common ones, formats where it takes
- * --format.
+ * --format, hosts that it can ask with --host: NONE, ONE, or MANY.
  */
 
 #include <stdint.h>
@@ -37,59 +37,66 @@
           NULL, 0, 0,                                                                              \
           OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(SMAPS) | OPTION_BIT(NO_SMAPS) |       \
           OPTION_BIT(NO_HEAP) | OPTION_BIT(REASONS) | OPTION_BIT(BACKEND) | OPTION_BIT(OUTPUT) |   \
-          OPTION_BIT(VERBOSE), 0)                                                                  \
+          OPTION_BIT(AT) |                                                                         \
+          OPTION_BIT(VERBOSE), 0, MANY)                                                            \
         V(list, "list", "",                                                                        \
           "List the snapshots of the spool, newest first",                                         \
-          NULL, 0, 0, OPTION_BIT(SINCE) | OPTION_BIT(UNTIL), 0)                                    \
+          NULL, 0, 0, OPTION_BIT(SINCE) | OPTION_BIT(UNTIL), 0, MANY)                              \
         V(show, "show", "SNAPSHOT|A..B",                                                           \
           "Show one snapshot, or what was done between two of one boot",                           \
           "a snapshot or an interval", 1, 1, OPTION_VIEW_BITS | OPTION_INTERVAL_BITS,              \
-          VERB_VIEW_FORMATS)                                                                       \
+          VERB_VIEW_FORMATS, MANY)                                                                 \
         V(compare, "compare", "BEFORE AFTER|A..B C..D|--before LIST --after LIST",                 \
           "Show what was done between two snapshots, or compare intervals or sets",                \
           "two snapshots", 0, VERB_ANY_ARGUMENTS,                                                  \
           OPTION_VIEW_BITS | OPTION_PAIR_BITS | OPTION_BIT(BEFORE) | OPTION_BIT(AFTER) |           \
-          OPTION_BIT(ALPHA), VERB_VIEW_FORMATS)                                                    \
+          OPTION_BIT(ALPHA), VERB_VIEW_FORMATS, MANY)                                              \
         V(run, "run", "-- COMMAND...",                                                             \
           "Capture, run COMMAND, capture again, and compare",                                      \
           "a command", 1, VERB_ANY_ARGUMENTS,                                                      \
           OPTION_BIT(TAG) | OPTION_BIT(NO_HEAP) | OPTION_BIT(REASONS) | OPTION_BIT(BACKEND) |      \
           OPTION_PAIR_BITS | OPTION_VIEW_BITS,                                                     \
-          VERB_VIEW_FORMATS)                                                                       \
+          VERB_VIEW_FORMATS, NONE)                                                                 \
         V(info, "info", "SNAPSHOT",                                                                \
           "Show where a snapshot comes from and how complete it is",                               \
-          "a snapshot", 1, 1, 0, 0)                                                                \
+          "a snapshot", 1, 1, 0, 0, MANY)                                                          \
         V(verify, "verify", "SNAPSHOT...|--all",                                                   \
           "Check snapshots against their digests and for structure",                               \
-          NULL, 0, VERB_ANY_ARGUMENTS, OPTION_BIT(ALL), 0)                                         \
+          NULL, 0, VERB_ANY_ARGUMENTS, OPTION_BIT(ALL), 0, MANY)                                   \
         V(remove, "remove", "SNAPSHOT...",                                                         \
           "Remove snapshots from the spool",                                                       \
-          "snapshots", 1, VERB_ANY_ARGUMENTS, 0, 0)                                                \
+          "snapshots", 1, VERB_ANY_ARGUMENTS, 0, 0, ONE)                                           \
         V(rename, "rename", "OLD NEW",                                                             \
           "Give a snapshot of the spool another name",                                             \
-          "the old name and the new one", 2, 2, 0, 0)                                              \
+          "the old name and the new one", 2, 2, 0, 0, ONE)                                         \
         V(export, "export", "SNAPSHOT [FILE|-]|--changes [FILE|-]",                                \
           "Copy a snapshot out of the spool, or convert it or all that changed",                   \
           NULL, 0, 2, OPTION_BIT(FORMAT) | OPTION_BIT(CHANGES) | VERB_CHANGES_BITS,                \
-          FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON) | FORMAT_BIT(CSV))           \
+          FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON) | FORMAT_BIT(CSV), MANY)     \
         V(import, "import", "FILE",                                                                \
           "Put a snapshot file into the spool",                                                    \
-          "a file", 1, 1, OPTION_BIT(TAG), 0)                                                      \
+          "a file", 1, 1, OPTION_BIT(TAG), 0, ONE)                                                 \
         V(metrics, "metrics", "",                                                                  \
           "Print the last interval as gauges for Prometheus",                                      \
           NULL, 0, 0,                                                                              \
           OPTION_BIT(OUTPUT) | OPTION_BIT(TOP) | OPTION_BIT(GROUP_BY) |                            \
           OPTION_BIT(NO_THREAD_NORMALIZE) | OPTION_BIT(CGROUP_FLATTEN) |                           \
-          OPTION_BIT(NO_CG_NORMALIZE) | OPTION_BIT(SELF), 0)                                       \
+          OPTION_BIT(NO_CG_NORMALIZE) | OPTION_BIT(SELF), 0, ONE)                                  \
         V(status, "status", "",                                                                    \
           "Show the state of the daemon and what it can read",                                     \
-          NULL, 0, 0, 0, 0)                                                                        \
+          NULL, 0, 0, 0, 0, MANY)                                                                  \
         V(metric_list, "metric-list", "[GLOB...]",                                                 \
           "List metrics and derived values, all or those whose name matches",                      \
-          NULL, 0, VERB_ANY_ARGUMENTS, 0, 0)                                                       \
+          NULL, 0, VERB_ANY_ARGUMENTS, 0, 0, NONE)                                                 \
         V(help, "help", "[VERB]",                                                                  \
           "Show the help of the program or of a verb",                                             \
-          NULL, 0, 1, 0, 0)
+          NULL, 0, 1, 0, 0, NONE)
+
+/* Verbs that programs use: no list shows them. */
+#define VERBS_HIDDEN(V)                                                                            \
+        V(bridge, "bridge", "",                                                                    \
+          "Join stdin and stdout to the daemon, for ctprofctl --host on another host",             \
+          NULL, 0, 0, 0, 0, NONE)
 
 /* Names of columns, chosen by the number of sides that have them. */
 #define VERB_COLUMNS_HELP \

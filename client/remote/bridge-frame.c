@@ -76,11 +76,11 @@ static int gather(BridgeDecoder *decoder, Span *input, bool *ret_ended) {
         size_t n = end ? (size_t) (end - input->bytes) : input->n;
         int r;
 
-        if (n > decoder->max_frame_bytes - decoder->frame.n)
-                return BRIDGE_E_TOO_LONG;
         /* A message is an object; what a shell prints at its start is none, however long it is. */
         if (decoder->frame.n == 0 && input->bytes[0] != '{')
                 return BRIDGE_E_MALFORMED;
+        if (n > decoder->max_frame_bytes - decoder->frame.n)
+                return BRIDGE_E_TOO_LONG;
         r = buffer_append(&decoder->frame, input->bytes, n);
         if (r < 0)
                 return r;

@@ -69,6 +69,8 @@ static const struct {
         { TEXT(F("3") "abc"), 0, true, "F:3 abc " },
         { TEXT("Welcome\n"), BRIDGE_E_MALFORMED, false, "" },
         { TEXT("\0"), BRIDGE_E_MALFORMED, false, "" },
+        { TEXT("Welcome to this host, where every shell begins with more than one line of news\n"),
+          BRIDGE_E_MALFORMED, false, "" },
         { TEXT(F("2") "abc{}\0"), BRIDGE_E_MALFORMED, true, "F:2 ab " },
         { TEXT(F("")), BRIDGE_E_MALFORMED, false, "" },
         { TEXT(F("-1")), BRIDGE_E_MALFORMED, false, "" },

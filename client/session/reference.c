@@ -3,13 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/name.h"
+#include "interface/error-list.h"
+#include "remote/host-set.h"
 #include "session/complain.h"
+#include "wire/message-object.h"
 
 #define LATEST "latest"
 #define DOTS ".."
@@ -81,41 +85,147 @@ const char *subject_find_dots(const char *text) {
         return dots;
 }
 
-/* Opens one end of an interval; @text is NULL when there was no memory for it. */
-static int open_end(const SubjectReference *subject, const char *text, Reference *ret) {
+/* An end of an interval; @text is NULL when there was no memory for it. */
+static int name_end(SubjectReference *subject, size_t i, char *text) {
         char quoted[QUOTE_BYTES];
 
         if (!text)
                 return complain_errno(-ENOMEM, "read the name of a snapshot");
+        subject->texts[i] = text;
+        subject->ends[i].text = text;
         if (subject_find_dots(text))
                 return complain(STATUS_USAGE,
                                 "%s has more than two ends: an interval is one snapshot, \"..\" "
                                 "and another.",
                                 quote(subject->text, quoted));
-        return reference_open(text, ret);
+        return 0;
 }
 
-static int open_interval(SubjectReference *subject, const char *dots) {
-        const char *rest = dots + strlen(DOTS);
-        size_t n = (size_t) (dots - subject->text);
+int subject_name(const char *text, SubjectReference *ret) {
+        const char *dots = subject_find_dots(text), *rest = dots ? dots + strlen(DOTS) : NULL;
         int r;
 
-        subject->is_interval = true;
-        if (n > 0)
-                subject->texts[0] = strndup(subject->text, n);
-        else
-                subject->texts[0] = strdup(*rest != '\0' ? LATEST : LATEST "~1");
-        subject->texts[1] = strdup(*rest != '\0' ? rest : LATEST);
-        r = open_end(subject, subject->texts[0], &subject->ends[0]);
-        return r == 0 ? open_end(subject, subject->texts[1], &subject->ends[1]) : r;
+        *ret = SUBJECT_EMPTY;
+        ret->text = ret->ends[0].text = text;
+        if (!dots)
+                return 0;
+        ret->is_interval = true;
+        r = name_end(ret, 0,
+                     dots > text ? strndup(text, (size_t) (dots - text))
+                                 : strdup(*rest != '\0' ? LATEST : LATEST "~1"));
+        return r == 0 ? name_end(ret, 1, strdup(*rest != '\0' ? rest : LATEST)) : r;
 }
 
 int subject_open(const char *text, SubjectReference *ret) {
-        const char *dots = subject_find_dots(text);
+        int r = subject_name(text, ret);
 
-        *ret = SUBJECT_EMPTY;
+        for (size_t i = 0; r == 0 && i < (ret->is_interval ? 2u : 1u); i++)
+                r = reference_open(ret->ends[i].text, &ret->ends[i]);
+        return r;
+}
+
+/* of another host */
+
+/* No name in a spool has a colon, and a path has a slash in front of one. */
+static bool is_of_host(const char *text) {
+        return text[strcspn(text, ":/")] == ':';
+}
+
+/* The host in front of the colon, owned by the caller. */
+static int take_host(const char *text, Span name, char **ret) {
+        char complaint[HOST_SET_COMPLAINT_BYTES], quoted[QUOTE_BYTES];
+        _cleanup_(host_set_done) HostSet hosts = {};
+        int r;
+
+        r = host_set_add(&hosts, name, complaint);
+        if (r < 0)
+                return complain_errno(r, "read the name of a host");
+        if (r != HOST_SET_OK)
+                return complain(STATUS_USAGE, "%s", complaint);
+        if (hosts.n != 1 || host_set_is_list(name))
+                return complain(STATUS_USAGE,
+                                "%s stands for several hosts: \"compare\" takes one on each side.",
+                                quote(text, quoted));
+        *ret = strndup(name.bytes, name.n);
+        return *ret ? 0 : complain_errno(-ENOMEM, "read the name of a host");
+}
+
+/* Fetches the snapshot @name of the session's host. @ret keeps @label as its text. */
+static int fetch(Session *session, const char *name, const char *label, Reference *ret) {
+        const Reference source = { .text = name, .fd = -EBADF };
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        _cleanup_(session_call_done) SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Export", .more = true },
+                .subject = name,
+        };
+        const char *complaint = reference_complaint(name);
+        char quoted[QUOTE_BYTES];
+        JsonWriter *writer;
+        int fd, r;
+
+        if (complaint)
+                return complain(STATUS_USAGE, "The snapshot name %s %s.", quote(label, quoted),
+                                complaint);
+        if (snapshot_name_is_file(name))
+                return complain(STATUS_USAGE,
+                                "%s is a file, and of another host only snapshots of its spool can "
+                                "be compared.",
+                                quote(label, quoted));
+        writer = session_call_begin(&call);
+        json_write_key(writer, "snapshot");
+        reference_write_json(writer, &source, 0);
+        json_write_member_text(writer, "format", format_name(FORMAT_CTPROF));
+        r = session_call_one(session, &call, &reply, &fd);
+        if (r == 0)
+                *ret = (Reference){ .text = label, .is_file = true, .fd = fd };
+        return r;
+}
+
+/* Names the ends of @subject as the user would: with the host in front. */
+static int name_ends(SubjectReference *subject, const char *host) {
+        size_t n_ends = subject->is_interval ? 2 : 1;
+
+        for (size_t i = 0; i < n_ends; i++) {
+                char *label;
+
+                if (asprintf(&label, "%s:%s", host, subject->ends[i].text) < 0)
+                        return complain_errno(-ENOMEM, "read the name of a snapshot");
+                free(subject->texts[i]);
+                subject->texts[i] = label;
+        }
+        return 0;
+}
+
+static int open_of_host(Session *session, const char *text, SubjectReference *ret) {
+        const char *colon = strchr(text, ':');
+        _cleanup_(freep) char *host = NULL;
+        Session far = *session;
+        int r;
+
+        r = take_host(text, (Span){ text, (size_t) (colon - text) }, &host);
+        if (r == 0)
+                r = subject_name(colon + 1, ret);
+        if (r == 0)
+                r = name_ends(ret, host);
         ret->text = text;
-        return dots ? open_interval(ret, dots) : reference_open(text, &ret->ends[0]);
+        far.host = host;
+        far.kept = NULL;
+        far.connected_fd = -EBADF;
+        for (size_t i = 0; r == 0 && i < (ret->is_interval ? 2 : 1); i++)
+                r = fetch(&far, strchr(ret->texts[i], ':') + 1, ret->texts[i], &ret->ends[i]);
+        return r;
+}
+
+int subject_open_anywhere(Session *session, const char *text, SubjectReference *ret) {
+        char quoted[QUOTE_BYTES];
+
+        if (!is_of_host(text))
+                return subject_open(text, ret);
+        *ret = SUBJECT_EMPTY;
+        if (session->host)
+                return complain(STATUS_USAGE, "%s names a host, and so does --host: give either.",
+                                quote(text, quoted));
+        return open_of_host(session, text, ret);
 }
 
 void subject_done(SubjectReference *subject) {

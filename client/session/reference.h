@@ -55,8 +55,19 @@ typedef struct SubjectReference {
 
 /* Where the dots of an interval stand in @text; NULL when it is one snapshot. */
 const char *subject_find_dots(const char *text);
-/* reference_open() of the snapshot, or of both. After a failure @ret is still to be freed. */
+/*
+ * Names the snapshot, or both, and opens nothing. After a failure @ret is still to be freed. 0, or
+ * an exit status after a sentence.
+ */
+int subject_name(const char *text, SubjectReference *ret);
+/* The same and reference_open() of the snapshot, or of both. */
 int subject_open(const char *text, SubjectReference *ret);
+/*
+ * The same also of another host, "HOST:NAME" or "HOST:A..B": HOST is named as for --host, but has
+ * no port, as what follows the first colon is a snapshot. It is fetched through ssh, and from then
+ * on is a file.
+ */
+int subject_open_anywhere(Session *session, const char *text, SubjectReference *ret);
 void subject_done(SubjectReference *subject);
 /* All of its snapshots are files, so that no daemon is needed. */
 bool subject_is_of_files(const SubjectReference *subject);

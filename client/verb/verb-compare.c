@@ -44,9 +44,9 @@ static int compare_pair(Session *session, const char *before, const char *after)
         SubjectReference subjects[2] = { SUBJECT_EMPTY, SUBJECT_EMPTY };
         int r;
 
-        r = subject_open(before, &subjects[0]);
+        r = subject_open_anywhere(session, before, &subjects[0]);
         if (r == 0)
-                r = subject_open(after, &subjects[1]);
+                r = subject_open_anywhere(session, after, &subjects[1]);
         if (r == 0)
                 r = compare_opened(session, subjects);
         subject_done(&subjects[0]);

@@ -47,7 +47,7 @@
           "a snapshot or an interval", 1, 1, OPTION_VIEW_BITS | OPTION_INTERVAL_BITS,              \
           VERB_VIEW_FORMATS, MANY)                                                                 \
         V(compare, "compare", "BEFORE AFTER|A..B C..D|--before LIST --after LIST",                 \
-          "Show what was done between two snapshots, or compare intervals or sets",                \
+          "Show what was done between two snapshots, or compare intervals, sets or hosts",         \
           "two snapshots", 0, VERB_ANY_ARGUMENTS,                                                  \
           OPTION_VIEW_BITS | OPTION_PAIR_BITS | OPTION_BIT(BEFORE) | OPTION_BIT(AFTER) |           \
           OPTION_BIT(ALPHA), VERB_VIEW_FORMATS, MANY)                                              \

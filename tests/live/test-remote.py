@@ -237,6 +237,42 @@ def many_hosts():
 
 
 @test
+def two_hosts():
+    """compare HOST1:A..B HOST2:C..D fetches the snapshots and compares them here, like the files that export writes"""
+    net = NETS[0]
+    for name, idle in (("web01", 3), ("web02", 7)):
+        for tag in ("first", "last"):
+            with Idle(idle, 2, "idle"):
+                expect_equal(ask(net, "-H", name, "capture", "--tag", tag, "--quiet").status, 0, name, tag)
+    with temporary() as directory:
+        for name in ("web01", "web02"):
+            for tag in ("first", "last"):
+                expect_equal(ask(net, "-H", name, "export", tag, str(directory / f"{name}-{tag}.zst"), "-q").status, 0, name)
+        file = str(directory) + "/{}-{}.zst"
+        for far, near in ((("web01:first..last", "web02:first..last"),
+                           (f"{file.format('web01', 'first')}..{file.format('web01', 'last')}",
+                            f"{file.format('web02', 'first')}..{file.format('web02', 'last')}")),
+                          (("web01:first", "web02:first"), (file.format("web01", "first"), file.format("web02", "first"))),
+                          (("web01:first", file.format("web02", "first")), (file.format("web01", "first"), file.format("web02", "first")))):
+            got, wanted = ask(net, "compare", *far, "--json"), run(CTPROFCTL, "compare", *near, "--json")
+            expect_equal((got.status, got.err), (0, ""), far)
+            expect_equal(got.json(), wanted.json(), far)
+    shown = ask(net, "compare", "web01:first..last", "web02:first..last").out.splitlines()
+    if os.geteuid() == 0:
+        expect("web01" in shown[0] and "web02" in shown[1], "the head:", shown[:2])
+    for words, status, text in ((("web01:nothing", "web02:first"), 1, "web01: "), (("web01:/etc/passwd", "web02:first"), 2, "is a file"),
+                                (("web01:x.zst..first", "web02:first"), 2, "is a file"), (("web01:a..b..c", "web02:first"), 2, "more than two"),
+                                (("web01,web02:first", "web02:first"), 2, "one on each side"), (("-x:first", "web02:first"), 2, "-x"),
+                                (("web01:x.zst", "web02:first"), 2, "is a file"), (("absent:first", "web02:first"), 1, "absent: "),
+                                (("web01:first", "web02:first..last"), 2, "of one kind")):
+        done = ask(net, "compare", "--", *words)
+        expect_equal((done.status, done.out), (status, ""), words, done.err)
+        expect(text in done.one_sentence(), words, done.err)
+    done = ask(net, "-H", "web03", "compare", "web01:first", "web02:first")
+    expect(done.status == 2 and "either" in done.one_sentence(), done.err)
+
+
+@test
 def some_fail():
     """hosts that fail are named in the end, folded by what is wrong, and the answers of the others stand"""
     net = NETS[0]

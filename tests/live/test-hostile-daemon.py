@@ -31,6 +31,7 @@ COMMANDS = {
     "rename": [["rename", "latest", "n"], ["rename", "a", "n", "--json"]],
     "export": [["export", "a"], ["export", "a", "--json"], ["export", "a", "-", "--format", "ndjson"]],
     "import": [["import", "file.zst", "--tag", "t"], ["import", "file.zst", "--json"]],
+    "metrics": [["metrics"], ["metrics", "--output", "out.zst"]],
     "status": [["status"], ["status", "--json"]],
     "metric-list": [["metric-list"]],
     "help": [["help"]],
@@ -233,7 +234,7 @@ def shapes():
         for words in commands():
             if words[0] in ("help", "metric-list"):
                 continue
-            method = {"capture": "Capture", "run": "Capture"}.get(words[0], words[0].title())
+            method = {"capture": "Capture", "run": "Capture", "metrics": "Show"}.get(words[0], words[0].title())
             method = "CompareSets" if "--before" in words else method
             for i, reply in enumerate(stage.truth[method]):
                 for path in paths(reply["parameters"]):

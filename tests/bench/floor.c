@@ -223,25 +223,6 @@ static bool is_task_iterator(int directory, const char *name) {
         return strstr(buffer, "link_type:\titer\n") && strstr(buffer, "target_name:\ttask\n");
 }
 
-/* A descriptor of the link that process @pid has. */
-static int find_link(const char *pid) {
-        char path[64];
-        struct dirent *entry;
-        DIR *directory;
-        int process = (int) syscall(SYS_pidfd_open, atoi(pid), 0), link = -1;
-
-        snprintf(path, sizeof(path), "/proc/%s/fdinfo", pid);
-        directory = opendir(path);
-        if (process < 0 || !directory)
-                fail(path);
-        while (link < 0 && (entry = readdir(directory)))
-                if (is_task_iterator(dirfd(directory), entry->d_name))
-                        link = (int) syscall(SYS_pidfd_getfd, process, atoi(entry->d_name), 0);
-        (void) closedir(directory);
-        (void) close(process);
-        return link;
-}
-
 static unsigned long count_records(const char *bytes, size_t n_bytes) {
         unsigned long n = 0;
         uint32_t n_record = 0;
@@ -273,6 +254,40 @@ static void read_iterator(int link, char *memory, size_t size, size_t *ret_n) {
                 fail("read");
         (void) close(fd);
         *ret_n = n;
+}
+
+/* A daemon has further iterators over tasks, which make no records. */
+static bool makes_records(int link, char *memory, size_t size) {
+        size_t n = 0;
+
+        if (link >= 0)
+                read_iterator(link, memory, size, &n);
+        return n > 0;
+}
+
+/* A descriptor of the link that process @pid has; -1: none. */
+static int find_link(const char *pid, char *memory, size_t size) {
+        char path[64];
+        struct dirent *entry;
+        DIR *directory;
+        int process = (int) syscall(SYS_pidfd_open, atoi(pid), 0), link = -1;
+
+        snprintf(path, sizeof(path), "/proc/%s/fdinfo", pid);
+        directory = opendir(path);
+        if (process < 0 || !directory)
+                fail(path);
+        while (link < 0 && (entry = readdir(directory))) {
+                if (!is_task_iterator(dirfd(directory), entry->d_name))
+                        continue;
+                link = (int) syscall(SYS_pidfd_getfd, process, atoi(entry->d_name), 0);
+                if (!makes_records(link, memory, size)) {
+                        (void) close(link);
+                        link = -1;
+                }
+        }
+        (void) closedir(directory);
+        (void) close(process);
+        return link;
 }
 
 static long long now_ns(clockid_t clock) {
@@ -327,15 +342,15 @@ int main(int argc, char **argv) {
         if (with_taskstats)
                 open_taskstats();
         if (is_iterator) {
-                link = find_link(argv[2]);
-                if (link < 0) {
-                        fprintf(stderr, "floor: process %s has no task iterator\n", argv[2]);
-                        return EXIT_FAILURE;
-                }
                 memory = malloc(MAX_ITERATOR_BYTES);
                 if (!memory)
                         fail("malloc");
                 memset(memory, 1, MAX_ITERATOR_BYTES);
+                link = find_link(argv[2], memory, MAX_ITERATOR_BYTES);
+                if (link < 0) {
+                        fprintf(stderr, "floor: process %s has no task iterator\n", argv[2]);
+                        return EXIT_FAILURE;
+                }
         }
         wall_ns = now_ns(CLOCK_MONOTONIC);
         cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
+#include "base/name-set.h"
 #include "config.h"
 #include "render/cell.h"
 
@@ -114,20 +114,18 @@ void metrics_page_choose(View *view) {
 
 /* groups */
 
-typedef struct Group {
-        char *name;                 /* owned, as the reply has it; NULL: "other" */
-        double values[_SERIES_MAX]; /* NAN: not measured */
-} Group;
+typedef struct Values {
+        double of[_SERIES_MAX]; /* NAN: not measured */
+} Values;
 
 struct MetricsPage {
         size_t n_top;
         bool is_last;
-        char **earlier; /* owned; sorted once the last interval has begun */
-        size_t n_earlier;
+        NameSet earlier; /* groups of earlier intervals, as the replies have them */
         size_t n_seen, n_kept_of_earlier; /* of the last interval */
-        Group *groups;                    /* owned */
-        size_t n_groups;
-        Group other;
+        NameSet labels;                   /* of its groups that are shown, in their order */
+        Values *values;                   /* owned: as many */
+        Values other;
         size_t n_other;     /* groups in it */
         json_object *reply; /* owned; of the last interval; NULL: there is none */
 };
@@ -139,7 +137,7 @@ int metrics_page_new(size_t n_top, MetricsPage **ret) {
                 return -ENOMEM;
         page->n_top = n_top;
         for (unsigned i = 0; i < _SERIES_MAX; i++)
-                page->other.values[i] = NAN;
+                page->other.of[i] = NAN;
         *ret = page;
         return 0;
 }
@@ -147,44 +145,21 @@ int metrics_page_new(size_t n_top, MetricsPage **ret) {
 MetricsPage *metrics_page_free(MetricsPage *page) {
         if (!page)
                 return NULL;
-        for (size_t i = 0; i < page->n_earlier; i++)
-                free(page->earlier[i]);
-        for (size_t i = 0; i < page->n_groups; i++)
-                free(page->groups[i].name);
-        free(page->earlier);
-        free(page->groups);
+        name_set_done(&page->earlier);
+        name_set_done(&page->labels);
+        free(page->values);
         (void) json_object_put(page->reply);
         free(page);
         return NULL;
 }
 
-static int compare_names(const void *a, const void *b) {
-        return strcmp(*(char *const *) a, *(char *const *) b);
-}
-
 void metrics_page_begin_last(MetricsPage *page) {
         page->is_last = true;
-        if (page->n_earlier > 0)
-                qsort(page->earlier, page->n_earlier, sizeof(*page->earlier), compare_names);
 }
 
-int metrics_page_add_interval(MetricsPage *page, json_object *reply) {
+void metrics_page_add_interval(MetricsPage *page, json_object *reply) {
         if (page->is_last)
                 page->reply = json_object_get(reply);
-        return 0;
-}
-
-static int remember(MetricsPage *page, const char *name) {
-        char **names = reallocarray(page->earlier, page->n_earlier + 1, sizeof(*names));
-
-        if (!names)
-                return -ENOMEM;
-        page->earlier = names;
-        names[page->n_earlier] = strdup(name);
-        if (!names[page->n_earlier])
-                return -ENOMEM;
-        page->n_earlier++;
-        return 0;
 }
 
 static double number(json_object *value) {
@@ -218,21 +193,21 @@ static double find_value(json_object *group, unsigned id, double elapsed_ns) {
         return NAN;
 }
 
-static void read_values(const MetricsPage *page, json_object *group, Group *ret) {
+static void read_values(const MetricsPage *page, json_object *group, Values *ret) {
         double elapsed_ns = number(cell_member(page->reply, "elapsedNs"));
 
         for (unsigned i = 0; i < _SERIES_MAX; i++)
-                ret->values[i] = find_value(group, i, elapsed_ns) * series_table[i].factor;
+                ret->of[i] = find_value(group, i, elapsed_ns) * series_table[i].factor;
 }
 
 /* A peak of many processes says nothing. */
-static void add_to_other(MetricsPage *page, const Group *group) {
+static void add_to_other(MetricsPage *page, const Values *values) {
         page->n_other++;
         for (unsigned i = 0; i < _SERIES_MAX; i++) {
-                double *sum = &page->other.values[i];
+                double *sum = &page->other.of[i];
 
-                if (!isnan(group->values[i]) && series_table[i].place != PLACE_PEAK)
-                        *sum = isnan(*sum) ? group->values[i] : *sum + group->values[i];
+                if (!isnan(values->of[i]) && series_table[i].place != PLACE_PEAK)
+                        *sum = isnan(*sum) ? values->of[i] : *sum + values->of[i];
         }
 }
 
@@ -277,56 +252,51 @@ static void put_label(const char *name, char ret[static LABEL_BYTES + 8]) {
 
 #define OTHER "other"
 
-/* Two series of one name would make the whole file unreadable. */
-static bool is_taken(const MetricsPage *page, const char *name) {
-        char label[LABEL_BYTES + 8], other[LABEL_BYTES + 8];
-
-        put_label(name, label);
-        if (strcmp(label, OTHER) == 0)
-                return true;
-        for (size_t i = 0; i < page->n_groups; i++) {
-                put_label(page->groups[i].name, other);
-                if (strcmp(label, other) == 0)
-                        return true;
-        }
-        return false;
-}
-
-/* Whether the next group of the last interval, which has this name, is shown by itself. */
-static bool is_shown(MetricsPage *page, const char *name) {
+/*
+ * Whether the next group of the last interval is shown by itself. Two series of one name would make
+ * the whole file unreadable, so what has the label of another group is not.
+ */
+static bool is_shown(MetricsPage *page, Span name, Span label) {
         bool is_top = page->n_seen++ < page->n_top;
 
-        if (!is_top &&
-            (page->n_kept_of_earlier == page->n_top || page->n_earlier == 0 ||
-             !bsearch(&name, page->earlier, page->n_earlier, sizeof(name), compare_names)))
+        if (!is_top && (page->n_kept_of_earlier == page->n_top ||
+                        name_set_find(&page->earlier, name) == INDEX_NONE))
                 return false;
-        if (is_taken(page, name))
+        if (span_is(label, OTHER) || name_set_find(&page->labels, label) != INDEX_NONE)
                 return false;
         page->n_kept_of_earlier += !is_top;
         return true;
 }
 
-int metrics_page_add_group(MetricsPage *page, json_object *group) {
-        const char *name = json_object_get_string(cell_member(group, "key"));
-        Group read = {}, *groups;
+static int show(MetricsPage *page, Span label, const Values *values) {
+        Values *all = reallocarray(page->values, page->labels.n + 1, sizeof(*all));
+        size_t at;
+        int r;
 
-        if (!name)
+        if (!all)
+                return -ENOMEM;
+        page->values = all;
+        r = name_set_add(&page->labels, label, &at);
+        if (r == 0)
+                all[at] = *values;
+        return r;
+}
+
+int metrics_page_add_group(MetricsPage *page, json_object *group) {
+        json_object *key = cell_member(group, "key");
+        char label[LABEL_BYTES + 8];
+        Values values;
+        size_t at;
+
+        if (!key)
                 return 0;
         if (!page->is_last)
-                return remember(page, name);
-        read_values(page, group, &read);
-        if (!is_shown(page, name)) {
-                add_to_other(page, &read);
-                return 0;
-        }
-        groups = reallocarray(page->groups, page->n_groups + 1, sizeof(*groups));
-        if (!groups)
-                return -ENOMEM;
-        page->groups = groups;
-        read.name = strdup(name);
-        if (!read.name)
-                return -ENOMEM;
-        groups[page->n_groups++] = read;
+                return name_set_add(&page->earlier, cell_string(key), &at);
+        read_values(page, group, &values);
+        put_label(json_object_get_string(key), label);
+        if (is_shown(page, cell_string(key), span_of(label)))
+                return show(page, span_of(label), &values);
+        add_to_other(page, &values);
         return 0;
 }
 
@@ -336,12 +306,12 @@ static void begin_family(FILE *out, const char *name, const char *help) {
         (void) fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-static void write_sample(FILE *out, unsigned id, const char *label, double value) {
+static void write_sample(FILE *out, unsigned id, Span label, double value) {
         const char *name = families[series_table[id].family].name;
 
         if (isnan(value))
                 return;
-        (void) fprintf(out, "%s{group=\"%s\"", name, label);
+        (void) fprintf(out, "%s{group=\"%.*s\"", name, (int) label.n, label.bytes);
         if (series_table[id].label)
                 (void) fprintf(out, ",%s=\"%s\"", series_table[id].label, series_table[id].value);
         (void) fprintf(out, "} %.12g\n", value);
@@ -353,14 +323,11 @@ static void write_groups(const MetricsPage *page, FILE *out) {
                 for (unsigned id = 0; id < _SERIES_MAX; id++) {
                         if (series_table[id].family != (Family) family)
                                 continue;
-                        for (size_t i = 0; i < page->n_groups; i++) {
-                                char label[LABEL_BYTES + 8];
-
-                                put_label(page->groups[i].name, label);
-                                write_sample(out, id, label, page->groups[i].values[id]);
-                        }
+                        for (size_t i = 0; i < page->labels.n; i++)
+                                write_sample(out, id, name_set_get(&page->labels, i),
+                                             page->values[i].of[id]);
                         if (page->n_other > 0)
-                                write_sample(out, id, OTHER, page->other.values[id]);
+                                write_sample(out, id, SPAN_LITERAL(OTHER), page->other.of[id]);
                 }
         }
 }

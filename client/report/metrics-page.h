@@ -34,8 +34,8 @@ void metrics_page_choose(View *view);
 
 /* What is added from now on is of the interval that is written; before, of earlier ones. */
 void metrics_page_begin_last(MetricsPage *page);
-/* @reply: of Show of an interval, with its heads. -ENOMEM. */
-_must_check_ int metrics_page_add_interval(MetricsPage *page, json_object *reply);
+/* @reply: of Show of an interval, with its heads. */
+void metrics_page_add_interval(MetricsPage *page, json_object *reply);
 /* The groups of an interval come in the order of their weight. -ENOMEM. */
 _must_check_ int metrics_page_add_group(MetricsPage *page, json_object *group);
 

@@ -98,6 +98,15 @@ int list_snapshots(Session *session, bool of_time, json_object **ret) {
         return r;
 }
 
+int describe_snapshot(Session *session, const Reference *snapshot, json_object **ret) {
+        _cleanup_(session_call_done) SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Info", .more = true },
+        };
+
+        reference_prepare_call(snapshot, &call);
+        return session_call_one(session, &call, ret, NULL);
+}
+
 /* the captures of this host */
 
 static int by_boot(const void *a_, const void *b_) {

@@ -10,6 +10,7 @@
 
 #include <json-c/json.h>
 #include "base/span.h"
+#include "session/reference.h"
 #include "session/session.h"
 
 /*
@@ -22,6 +23,8 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
  * those that --since and --until leave.
  */
 int list_snapshots(Session *session, bool of_time, json_object **ret);
+/* *ret is the reply {snapshot, host, sources} about @snapshot, owned by the caller. */
+int describe_snapshot(Session *session, const Reference *snapshot, json_object **ret);
 
 /*
  * OwnCaptures

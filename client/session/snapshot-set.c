@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/name.h"
-#include "interface/error-list.h"
 #include "view/glob.h"
 #include "render/cell.h"
 #include "session/complain.h"
@@ -95,7 +94,6 @@ static int add_glob(SnapshotNames *names, SnapshotSet *set, const char *glob) {
 /* chosen by their heads */
 
 #define MAX_CHOICE_ENTRIES 16u
-#define FILE_SUFFIX ".zst"
 
 /* What stands in front of "=", and the member of the head. */
 static const struct {
@@ -212,29 +210,21 @@ static int choose_from_spool(SnapshotNames *names, SnapshotSet *set, const Choic
 static int examine_file(Session *session, const Choice *choice, const char *path, bool *ret) {
         _cleanup_(reference_done) Reference file = REFERENCE_EMPTY;
         _cleanup_(message_object_freep) json_object *reply = NULL;
-        _cleanup_(session_call_done) SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Info", .more = true },
-        };
         int r;
 
         *ret = true;
         if (choice->n_conditions == 0)
                 return 0;
         r = reference_open_file(path, &file);
-        if (r != 0)
-                return r;
-        reference_prepare_call(&file, &call);
-        r = session_call_one(session, &call, &reply, NULL);
+        if (r == 0)
+                r = describe_snapshot(session, &file, &reply);
         if (r == 0)
                 *ret = fits(choice, cell_member(reply, "snapshot"));
         return r;
 }
 
 static int is_snapshot_file(const struct dirent *entry) {
-        size_t n = strlen(entry->d_name), n_suffix = strlen(FILE_SUFFIX);
-
-        return entry->d_name[0] != '.' && n > n_suffix &&
-               strcmp(entry->d_name + n - n_suffix, FILE_SUFFIX) == 0;
+        return entry->d_name[0] != '.' && snapshot_name_is_file(entry->d_name);
 }
 
 static int choose_file(Session *session, SnapshotSet *set, const Choice *choice,

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "interface/error-list.h"
 #include "json/json-writer.h"
 #include "render/cell.h"
 #include "render/lines.h"
@@ -12,6 +11,7 @@
 #include "session/complain.h"
 #include "report/overview/overview.h"
 #include "session/reference.h"
+#include "session/snapshot-call.h"
 #include "report/overview/source-report.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
@@ -261,16 +261,11 @@ static int print_info(Session *session, json_object *reply) {
 int verb_info(Session *session) {
         _cleanup_(reference_done) Reference snapshot = REFERENCE_EMPTY;
         _cleanup_(message_object_freep) json_object *reply = NULL;
-        _cleanup_(session_call_done) SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Info", .more = true },
-        };
         int r;
 
         r = reference_open(session->options->arguments[1], &snapshot);
-        if (r != 0)
-                return r;
-        reference_prepare_call(&snapshot, &call);
-        r = session_call_one(session, &call, &reply, NULL);
+        if (r == 0)
+                r = describe_snapshot(session, &snapshot, &reply);
         if (r != 0)
                 return r;
         return session_has_json(session) ? session_print_json(session, reply)

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 
 static volatile sig_atomic_t n_signals;
@@ -22,8 +23,9 @@ static void on_signal(int number) {
 
         if (command > 0) {
                 (void) kill(command, number);
-                passed_on_mono_ns = mono_now_ns();
-        } else if (passed_on_mono_ns == 0 || mono_now_ns() - passed_on_mono_ns > SAME_SIGNAL_NS) {
+                passed_on_mono_ns = clock_now_ns(CLOCK_MONOTONIC);
+        } else if (passed_on_mono_ns == 0 ||
+                   clock_now_ns(CLOCK_MONOTONIC) - passed_on_mono_ns > SAME_SIGNAL_NS) {
                 n_signals = n_signals + 1;
                 if (n_signals > n_spared)
                         (void) signal(number, SIG_DFL);
@@ -93,29 +95,14 @@ void cancel_end_command(void) {
         cancel_open();
 }
 
-static uint64_t now_ns(clockid_t clock) {
-        struct timespec now = {};
-
-        (void) clock_gettime(clock, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
-
-uint64_t mono_now_ns(void) {
-        return now_ns(CLOCK_MONOTONIC);
-}
-
-uint64_t realtime_now_ns(void) {
-        return now_ns(CLOCK_REALTIME);
-}
-
 uint64_t mono_deadline_ns(uint64_t timeout_ns) {
         return timeout_ns == 0 ? CANCEL_NO_DEADLINE
-                               : number_add_saturating(mono_now_ns(), timeout_ns);
+                               : number_add_saturating(clock_now_ns(CLOCK_MONOTONIC), timeout_ns);
 }
 
 static int wait_masked(int fd, short events, uint64_t deadline_mono_ns, const sigset_t *open_mask) {
         struct pollfd polled = { .fd = fd, .events = events };
-        uint64_t now_ns = mono_now_ns(), left_ns = 0;
+        uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), left_ns = 0;
         struct timespec left;
         int n;
 
@@ -127,8 +114,7 @@ static int wait_masked(int fd, short events, uint64_t deadline_mono_ns, const si
         }
         if (deadline_mono_ns != CANCEL_NO_DEADLINE && deadline_mono_ns > now_ns)
                 left_ns = deadline_mono_ns - now_ns;
-        left = (struct timespec){ .tv_sec = (time_t) (left_ns / NSEC_PER_SEC),
-                                  .tv_nsec = (long) (left_ns % NSEC_PER_SEC) };
+        left = clock_timespec(left_ns);
         n = ppoll(&polled, 1, deadline_mono_ns == CANCEL_NO_DEADLINE ? NULL : &left, open_mask);
         if (n > 0)
                 return 0;

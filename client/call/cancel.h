@@ -56,7 +56,5 @@ enum {
  */
 _must_check_ int cancel_wait(int fd, short events, uint64_t deadline_mono_ns);
 
-uint64_t mono_now_ns(void);
-uint64_t realtime_now_ns(void);
 /* @timeout_ns from now on; 0: CANCEL_NO_DEADLINE. */
 uint64_t mono_deadline_ns(uint64_t timeout_ns);

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "call/cancel.h"
 #include "call/child.h"
@@ -189,7 +190,9 @@ static int complain_late(Exchange *exchange) {
 
 /* A peer that never stops sending is never waited for: whoever reads on looks at the time, too. */
 static int check_time(Exchange *exchange) {
-        return mono_now_ns() >= exchange_deadline(exchange) ? complain_late(exchange) : 0;
+        return clock_now_ns(CLOCK_MONOTONIC) >= exchange_deadline(exchange)
+                       ? complain_late(exchange)
+                       : 0;
 }
 
 /* Waits until the socket is ready, and writes the complaint otherwise. */

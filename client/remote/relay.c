@@ -14,7 +14,9 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "call/cancel.h"
 #include "remote/bridge-frame.h"
 #include "wire/frame.h"
@@ -70,7 +72,7 @@ int unnamed_file_open(void) {
 }
 
 static bool is_held(const Relay *relay) {
-        return relay->held_until_realtime_ns > realtime_now_ns();
+        return relay->held_until_realtime_ns > clock_now_ns(CLOCK_REALTIME);
 }
 
 /* towards the socket */
@@ -87,14 +89,9 @@ static int fail_room(Pump *pump, int error) {
 }
 
 static int keep_data(Pump *pump, Span data) {
-        while (data.n > 0) {
-                ssize_t n = write(pump->came[pump->n_came - 1], data.bytes, data.n);
+        int r = file_write(pump->came[pump->n_came - 1], data.bytes, data.n);
 
-                if (n < 0 && errno != EINTR)
-                        return fail_room(pump, errno);
-                data = n < 0 ? data : (Span){ data.bytes + n, data.n - (size_t) n };
-        }
-        return 0;
+        return r < 0 ? fail_room(pump, -r) : 0;
 }
 
 static int take_message(Pump *pump, Span message) {
@@ -340,7 +337,7 @@ bool relay_read_log(Relay *relay) {
 }
 
 static int hold_ms(const Relay *relay) {
-        uint64_t now_ns = realtime_now_ns(), until_ns = relay->held_until_realtime_ns;
+        uint64_t now_ns = clock_now_ns(CLOCK_REALTIME), until_ns = relay->held_until_realtime_ns;
         uint64_t left_ms = until_ns > now_ns ? (until_ns - now_ns) / NSEC_PER_MSEC + 1 : 0;
 
         return (int) MIN_OF(left_ms, (uint64_t) HOLD_STEP_MS);
@@ -348,7 +345,7 @@ static int hold_ms(const Relay *relay) {
 
 /* Tells the client that its call waits as agreed. */
 static int show_life(Pump *pump) {
-        uint64_t now_mono_ns = mono_now_ns();
+        uint64_t now_mono_ns = clock_now_ns(CLOCK_MONOTONIC);
 
         if (pump->n_sent < pump->out.n || now_mono_ns - pump->alive_mono_ns < LIMIT_HEARTBEAT_NS)
                 return 0;
@@ -467,7 +464,7 @@ static void pump_done(Pump *pump) {
 }
 
 int relay_run(Relay *relay) {
-        Pump pump = { .relay = relay, .alive_mono_ns = mono_now_ns() };
+        Pump pump = { .relay = relay, .alive_mono_ns = clock_now_ns(CLOCK_MONOTONIC) };
         int r;
 
         r = pump_open(&pump);

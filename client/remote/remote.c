@@ -17,6 +17,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/number.h"
 #include "call/cancel.h"
@@ -54,7 +55,7 @@ int remote_greeting_encode(Buffer *frame, const char *version, const char *daemo
         json_write_key(&writer, GREETING);
         json_write_object(&writer);
         json_write_member_u64(&writer, "bridge", BRIDGE_VERSION);
-        json_write_member_u64(&writer, "realtimeNs", realtime_now_ns());
+        json_write_member_u64(&writer, "realtimeNs", clock_now_ns(CLOCK_REALTIME));
         if (version)
                 json_write_member_text(&writer, "version", version);
         if (host_name)
@@ -590,7 +591,8 @@ static bool may_be_full(const Near *near, const Relay *relay) {
 /* Whether we are still wanted after the pause. */
 static bool pause_once(const Near *near) {
         struct pollfd polled = { .fd = near->socket_fd };
-        unsigned spread = (unsigned) (mono_now_ns() / NSEC_PER_USEC + (uint64_t) getpid() * 7919u);
+        unsigned spread = (unsigned) (clock_now_ns(CLOCK_MONOTONIC) / NSEC_PER_USEC +
+                                      (uint64_t) getpid() * 7919u);
 
         return poll(&polled, 1, (int) (PAUSE_MS + spread % PAUSE_SPREAD_MS)) == 0;
 }

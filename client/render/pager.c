@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 
 #define MAX_WORDS 15
 #define SCREEN_BYTES (64 * 1024) /* more than a screen has, with colours */
@@ -51,13 +52,8 @@ static void exec_words(const char *command) {
 }
 
 static void write_all(int fd, const char *bytes, size_t n) {
-        for (size_t done = 0; done < n;) {
-                ssize_t written = write(fd, bytes + done, n - done);
-
-                if (written < 0 && errno != EINTR)
-                        _exit(EXIT_FAILURE);
-                done += written > 0 ? (size_t) written : 0;
-        }
+        if (file_write(fd, bytes, n) < 0)
+                _exit(EXIT_FAILURE);
 }
 
 /* The last resort if there is no pager, and how one is fed: copies stdin. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "call/cancel.h"
 #include "session/complain.h"
 
@@ -109,7 +110,7 @@ int command_run(char *const words[], CommandStdout to, CommandResult *ret) {
         read_fd = fds[0];
         write_fd = fds[1];
 
-        begin_mono_ns = mono_now_ns();
+        begin_mono_ns = clock_now_ns(CLOCK_MONOTONIC);
         r = cancel_fork_command(&pid);
         if (r == 0 && pid == 0)
                 become(words, to, write_fd);
@@ -120,7 +121,7 @@ int command_run(char *const words[], CommandStdout to, CommandResult *ret) {
                 while (n < 0 && errno == EINTR);
                 wait_for(pid, &result);
         }
-        result.elapsed_ns = mono_now_ns() - begin_mono_ns;
+        result.elapsed_ns = clock_now_ns(CLOCK_MONOTONIC) - begin_mono_ns;
         if (r == -ECANCELED || error == ECANCELED)
                 return complain(STATUS_FAILED, "Cancelled.");
         if (r < 0 || error > 0)

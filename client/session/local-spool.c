@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/directory.h"
+#include "base/file.h"
 #include "session/complain.h"
 
 int local_spool_default(const char *xdg_state_home, const char *home, Buffer *ret) {

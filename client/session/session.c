@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "call/cancel.h"
 #include "interface/error-list.h"
 #include "remote/bridge-frame.h"
@@ -174,7 +175,8 @@ static int on_reply(void *userdata, Connection *connection, json_object *paramet
         int r;
 
         if (progress && !last) {
-                progress_update(&exchange->session->progress, progress, mono_now_ns());
+                progress_update(&exchange->session->progress, progress,
+                                clock_now_ns(CLOCK_MONOTONIC));
                 return 0;
         }
         progress_clear(&exchange->session->progress);
@@ -235,7 +237,7 @@ static int complain_over(uint64_t now_realtime_ns, const char *whose, char *ret_
 
 /* Without a bridge that could, we hold the call ourselves. */
 static int wait_until(uint64_t at_realtime_ns, char *ret_complaint) {
-        uint64_t now_ns = realtime_now_ns();
+        uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
         int r;
 
         if (now_ns > at_realtime_ns)
@@ -245,7 +247,7 @@ static int wait_until(uint64_t at_realtime_ns, char *ret_complaint) {
                 uint64_t step_ns = MIN_OF(at_realtime_ns - now_ns, NSEC_PER_SEC);
 
                 r = cancel_wait(-1, 0, mono_deadline_ns(step_ns + 1));
-                now_ns = realtime_now_ns();
+                now_ns = clock_now_ns(CLOCK_REALTIME);
         } while (r == CANCEL_E_TIMEOUT && now_ns < at_realtime_ns);
         if (r == CANCEL_E_TIMEOUT)
                 return 0;
@@ -289,7 +291,8 @@ static int connect_side(Session *session, const SessionCall *call, const Endpoin
  */
 static int open_connection(Session *session, const SessionCall *call, const Endpoint *endpoint,
                            Request *request, Connection **ret, char *ret_complaint) {
-        uint64_t begin_mono_ns = mono_now_ns(), timeout_ns = session->options->timeout_ns;
+        uint64_t begin_mono_ns = clock_now_ns(CLOCK_MONOTONIC),
+                 timeout_ns = session->options->timeout_ns;
         int r;
 
         *ret = take_kept(session, endpoint);
@@ -300,7 +303,7 @@ static int open_connection(Session *session, const SessionCall *call, const Endp
                 return r;
         if (timeout_ns > 0) {
                 request->timeout_ns = timeout_ns;
-                request->spent_ns = mono_now_ns() - begin_mono_ns;
+                request->spent_ns = clock_now_ns(CLOCK_MONOTONIC) - begin_mono_ns;
         } else {
                 request->timeout_ns = LIMIT_CALL_NS;
                 request->silence_ns = endpoint->kind != ENDPOINT_ANALYSIS ? LIMIT_SILENCE_NS : 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "call/cancel.h"
 #include "config.h"
 #include "render/lines.h"
@@ -312,7 +313,7 @@ int dispatch(int argc, char *argv[]) {
         Session session;
         int r;
 
-        r = options_parse(argc, argv, realtime_now_ns(), &options, complaint);
+        r = options_parse(argc, argv, clock_now_ns(CLOCK_REALTIME), &options, complaint);
         if (r == OPTIONS_E_INVALID)
                 return complain(STATUS_USAGE, "%s", complaint);
         if (r != 0)

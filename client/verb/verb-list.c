@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "call/cancel.h"
 #include "render/cell.h"
 #include "render/when.h"
@@ -110,7 +111,7 @@ static int print_heads(Session *session, json_object *heads) {
         _cleanup_(table_freep) Table *table = NULL;
         TableLegend legend = session_legend(session);
         bool in_header = legend == TABLE_LEGEND_SHOWN && find_zone(heads, zone);
-        Rows rows = { .now_realtime_ns = realtime_now_ns(), .has_zone = !in_header };
+        Rows rows = { .now_realtime_ns = clock_now_ns(CLOCK_REALTIME), .has_zone = !in_header };
         int r;
 
         memcpy(zoned, columns, sizeof(columns));

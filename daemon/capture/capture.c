@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/number.h"
 #include "capture/bpf/bpf-backend.h"
 #include "capture/bpf/dead-rows.h"
@@ -71,13 +71,6 @@ static void capture_done(Capture *capture) {
 
 /* time and cost */
 
-static uint64_t read_clock(clockid_t clock) {
-        struct timespec now;
-
-        (void) clock_gettime(clock, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
-
 static uint64_t timeval_ns(struct timeval time) {
         return (uint64_t) time.tv_sec * NSEC_PER_SEC + (uint64_t) time.tv_usec * NSEC_PER_USEC;
 }
@@ -91,9 +84,9 @@ static void start_clocks(Capture *capture, Head *head) {
 
         (void) getrusage(RUSAGE_SELF, &usage);
         capture->begin_cpu_ns = used_cpu_ns(&usage);
-        capture->begin_ns = read_clock(CLOCK_MONOTONIC);
-        head->start_realtime_ns = read_clock(CLOCK_REALTIME);
-        head->start_boottime_ns = read_clock(CLOCK_BOOTTIME);
+        capture->begin_ns = clock_now_ns(CLOCK_MONOTONIC);
+        head->start_realtime_ns = clock_now_ns(CLOCK_REALTIME);
+        head->start_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
         head->has_start_realtime = head->has_start_boottime = true;
 }
 
@@ -101,12 +94,12 @@ static void start_clocks(Capture *capture, Head *head) {
 static void stop_clocks(const Capture *capture, Head *head) {
         struct rusage usage = {};
 
-        head->end_realtime_ns = read_clock(CLOCK_REALTIME);
-        head->end_boottime_ns = read_clock(CLOCK_BOOTTIME);
+        head->end_realtime_ns = clock_now_ns(CLOCK_REALTIME);
+        head->end_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
         head->has_end_realtime = head->has_end_boottime = true;
 
         (void) getrusage(RUSAGE_SELF, &usage);
-        head->cost_wall_ns = read_clock(CLOCK_MONOTONIC) - capture->begin_ns;
+        head->cost_wall_ns = clock_now_ns(CLOCK_MONOTONIC) - capture->begin_ns;
         head->cost_cpu_ns = used_cpu_ns(&usage) - capture->begin_cpu_ns;
         head->cost_peak_rss_bytes = (uint64_t) usage.ru_maxrss * 1024;
         head->has_cost = true;

@@ -2,9 +2,9 @@
 #include "capture/host-record.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "kernel/procfs/host-cpu.h"
 #include "kernel/procfs/host-disk.h"
 #include "kernel/procfs/host-memory.h"
@@ -50,13 +50,6 @@ static const PartRead part_reads[_HOST_PART_MAX] = {
         [HOST_PART_NETWORK] = read_network,
 };
 
-static uint64_t now_boottime_ns(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_BOOTTIME, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
-
 static int read_part(HostReading *reading, HostPartId part, Tally *tally) {
         uint64_t *counts = tally->counts[host_parts[part].source];
         Buffer *buffer = &reading->record->json[part];
@@ -65,7 +58,7 @@ static int read_part(HostReading *reading, HostPartId part, Tally *tally) {
         buffer_init(buffer, SNAPSHOT_MAX_VALUE_BYTES);
         json_writer_init(&reading->json, buffer);
         json_write_object(&reading->json);
-        json_write_member_u64(&reading->json, "at_boottime_ns", now_boottime_ns());
+        json_write_member_u64(&reading->json, "at_boottime_ns", clock_now_ns(CLOCK_BOOTTIME));
         part_reads[part](reading, counts);
         json_write_end(&reading->json);
         r = json_writer_finish(&reading->json);

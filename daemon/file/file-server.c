@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "file/file-question.h"
 #include "job/sandbox/sandbox.h"
 #include "kernel/memory/elf-file.h"
@@ -13,24 +14,13 @@
 
 static int read_file(void *userdata, uint64_t offset, void *ret, size_t n) {
         const int *fd = userdata;
-        char *to = ret;
+        size_t n_read;
+        int r;
 
         if (offset > INT64_MAX - n)
                 return BYTES_E_SHORT;
-        while (n > 0) {
-                ssize_t k = pread(*fd, to, n, (off_t) offset);
-
-                if (k < 0 && errno == EINTR)
-                        continue;
-                if (k < 0)
-                        return -errno;
-                if (k == 0)
-                        return BYTES_E_SHORT;
-                to += k;
-                offset += (uint64_t) k;
-                n -= (size_t) k;
-        }
-        return BYTES_OK;
+        r = file_read_at(*fd, ret, n, offset, &n_read);
+        return r == 0 && n_read < n ? BYTES_E_SHORT : r;
 }
 
 #define FILE_FINDER(id, type, find)                                     \

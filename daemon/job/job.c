@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
@@ -156,13 +156,6 @@ static void start_deadline(Job *job, uint64_t ns) {
         (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
 }
 
-static uint64_t now_realtime_ns(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_REALTIME, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
-
 /* The first reason stays. The child should be gone in a moment. */
 static void kill_child(Job *job, JobKill why) {
         if (job->kill == JOB_KILL_NONE)
@@ -171,7 +164,7 @@ static void kill_child(Job *job, JobKill why) {
         if (!job->killed && !job->exited)
                 start_deadline(job, JOB_FAREWELL_NS);
         if (!job->killed)
-                job->killed_realtime_ns = now_realtime_ns();
+                job->killed_realtime_ns = clock_now_ns(CLOCK_REALTIME);
         job->killed = true;
 }
 

@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
-#include <time.h>
 
-#include "base/directory.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/err.h"
 #include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
@@ -155,13 +155,10 @@ static int reload(Profiler *profiler) {
 /* Tells systemd when the reload begins and ends, as Type=notify-reload requires: sd_notify(3). */
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
         Profiler *profiler = userdata;
-        struct timespec now;
         int r;
 
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
         (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
-                          (uint64_t) now.tv_sec * USEC_PER_SEC +
-                                  (uint64_t) now.tv_nsec / NSEC_PER_USEC);
+                          clock_now_ns(CLOCK_MONOTONIC) / NSEC_PER_USEC);
         r = reload(profiler);
         if (r == SETTINGS_OK)
                 profiler->config_note = service_needs_restart(profiler->service)

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 
 #define ERRNO_MAX 4095
@@ -113,23 +114,11 @@ Room *room_free(Room *room) {
 
 /* time */
 
-static struct timespec timespec_of(uint64_t ns) {
-        return (struct timespec){ .tv_sec = (time_t) (ns / NSEC_PER_SEC),
-                                  .tv_nsec = (long) (ns % NSEC_PER_SEC) };
-}
-
-static uint64_t now_mono_ns(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
-
 /* 0, also when a signal came; ROOM_E_LATE, -errno. */
 static int await(const Room *room, short events, uint64_t deadline_ns) {
         struct pollfd wait = { .fd = room->fd, .events = events };
-        uint64_t now_ns = now_mono_ns();
-        struct timespec left = timespec_of(deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+        uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+        struct timespec left = clock_timespec(deadline_ns > now_ns ? deadline_ns - now_ns : 0);
         int n = ppoll(&wait, 1, &left, NULL);
 
         if (n < 0)
@@ -257,7 +246,7 @@ static int ask(Room *room, const RoomQuestion *question, uint64_t deadline_ns, R
 
         if (room->is_gone)
                 return ROOM_E_GONE;
-        if (now_mono_ns() >= deadline_ns)
+        if (clock_now_ns(CLOCK_MONOTONIC) >= deadline_ns)
                 return ROOM_E_LATE;
         if (!room->is_open)
                 r = get_peer(room);
@@ -279,7 +268,7 @@ static int ask(Room *room, const RoomQuestion *question, uint64_t deadline_ns, R
 
 /* 0, ROOM_E_LATE, -errno. */
 static int lock_until(Room *room, uint64_t deadline_ns) {
-        const struct timespec deadline = timespec_of(deadline_ns);
+        const struct timespec deadline = clock_timespec(deadline_ns);
         int r = pthread_mutex_clocklock(&room->lock, CLOCK_MONOTONIC, &deadline);
 
         return r == ETIMEDOUT ? ROOM_E_LATE : -r;

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "kernel/bpf/ledger-record.h"
 
@@ -53,13 +53,6 @@ OwnProcesses *own_processes_free(OwnProcesses *own) {
         (void) fd_close(own->fd);
         free(own);
         return NULL;
-}
-
-static uint64_t now_ns(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_BOOTTIME, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
 }
 
 static void store(__u64 *word, uint64_t value) {
@@ -128,7 +121,7 @@ void own_processes_enter(OwnProcesses *own, const Peer *peer) {
 static void leave_place(OwnProcesses *own, size_t i) {
         LedgerOwnPlace place = own->list->places[i];
 
-        place.until_ns = now_ns() + LEDGER_FAREWELL_NS;
+        place.until_ns = clock_now_ns(CLOCK_BOOTTIME) + LEDGER_FAREWELL_NS;
         own->n_connections[i] = 0;
         set_place(own, i, &place);
 }

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "log/log.h"
 #include "wire/limits.h"
@@ -46,19 +46,13 @@ ServerLimits server_default_limits(void) {
         };
 }
 
-static uint64_t now_mono_ns(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
-
 static void log_peer(Server *server, const Peer *peer, const char *what, const char *state) {
         const LogEvent event = { .message_id = SERVER_BREACH_ID, .uid = peer->uid };
         char quoted[LOG_QUOTE_BYTES], others[LOG_SUPPRESSED_BYTES];
         unsigned n_suppressed;
 
-        if (!log_limit_pass(&server->log_limit, peer->uid, now_mono_ns(), &n_suppressed))
+        if (!log_limit_pass(&server->log_limit, peer->uid, clock_now_ns(CLOCK_MONOTONIC),
+                            &n_suppressed))
                 return;
         /* The complaint about a malformed call may quote it. */
         log_event(LOG_WARNING, &event, "Connection of uid %u (pid %d) ended while %s: %s%s",

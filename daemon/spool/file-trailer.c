@@ -4,13 +4,13 @@
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/macro.h"
 #include "json/json-scanner.h"
 #include "json/json-writer.h"
@@ -38,47 +38,6 @@ int hash_new(Hash *ret) {
         if (!hash || XXH3_128bits_reset(hash) != XXH_OK)
                 return -ENOMEM;
         *ret = TAKE_PTR(hash);
-        return 0;
-}
-
-int file_read_at(int fd, void *bytes, size_t n, uint64_t offset, size_t *ret_n) {
-        size_t n_read = 0;
-
-        while (n_read < n) {
-                ssize_t k =
-                        pread(fd, (char *) bytes + n_read, n - n_read, (off_t) (offset + n_read));
-
-                if (k < 0 && errno == EINTR)
-                        continue;
-                if (k < 0)
-                        return -errno;
-                if (k == 0)
-                        break;
-                n_read += (size_t) k;
-        }
-        *ret_n = n_read;
-        return 0;
-}
-
-int file_write(int fd, const void *bytes, size_t n) {
-        while (n > 0) {
-                ssize_t k = write(fd, bytes, n);
-
-                if (k < 0 && errno == EAGAIN) {
-                        /* A pipe that somebody made non-blocking: wait as write(2) would have. */
-                        struct pollfd ready = { .fd = fd, .events = POLLOUT };
-
-                        if (poll(&ready, 1, -1) < 0 && errno != EINTR)
-                                return -errno;
-                        continue;
-                }
-                if (k < 0 && errno == EINTR)
-                        continue;
-                if (k < 0)
-                        return -errno;
-                bytes = (const char *) bytes + k;
-                n -= (size_t) k;
-        }
         return 0;
 }
 

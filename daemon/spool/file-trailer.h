@@ -5,7 +5,7 @@
  * FileTrailer
  *
  * Finds, reads and writes the skippable frame that ends a snapshot file; snapshot-file.h has its
- * layout. Also the few functions on descriptors that all of SnapshotFile needs.
+ * layout.
  */
 
 #include <stdbool.h>
@@ -37,10 +37,6 @@ static inline Hash hash_free(Hash hash) {
 DEFINE_CLEANUP(Hash, hash_free);
 /* -ENOMEM. */
 _must_check_ int hash_new(Hash *ret);
-
-/* All of @n bytes from @offset, or as many as there are: *ret_n. */
-_must_check_ int file_read_at(int fd, void *bytes, size_t n, uint64_t offset, size_t *ret_n);
-_must_check_ int file_write(int fd, const void *bytes, size_t n);
 
 /*
  * Finds the trailer of @fd by its last bytes. SNAPSHOT_FILE_E_NO_HEAD (*ret has the sizes),

@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "spool/file-trailer.h"
 #include "wire/limits.h"
 

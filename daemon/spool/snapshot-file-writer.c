@@ -6,6 +6,7 @@
 #include <zstd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "spool/file-trailer.h"
 
 /* Measured on thread tables: smaller and faster than 3. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/number.h"
 #include "kernel/text/cursor.h"
 #include "kernel/text/text-file.h"
@@ -18,13 +19,6 @@
 #define RETRY_NS (20 * NSEC_PER_MSEC)
 #define TABLE_MAX_BYTES (1024u * 1024u)
 #define COMM_BYTES 32
-
-static uint64_t now_ns(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
 
 /* "1: FLOCK ADVISORY WRITE 4711 fe:01:262146 0 EOF"; a waiting process has "->" as second word. */
 static bool parse_holder(Span line, const char *inode, uint32_t *ret_pid) {
@@ -104,7 +98,7 @@ static int complain_locked(Spool *spool, int dir_fd) {
  */
 int spool_lock(Spool *spool, int *ret_fd) {
         const struct timespec pause = { .tv_nsec = RETRY_NS };
-        uint64_t deadline_ns = now_ns() + spool->patience_ns;
+        uint64_t deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + spool->patience_ns;
         _cleanup_(fd_closep) int fd = -EBADF;
 
         /*
@@ -116,7 +110,7 @@ int spool_lock(Spool *spool, int *ret_fd) {
                 return -errno;
         while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
                 if (errno == EWOULDBLOCK) {
-                        if (now_ns() >= deadline_ns)
+                        if (clock_now_ns(CLOCK_MONOTONIC) >= deadline_ns)
                                 return complain_locked(spool, fd);
                         (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
                         continue;

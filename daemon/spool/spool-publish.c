@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/number.h"
 #include "spool/snapshot-file.h"
@@ -270,7 +271,7 @@ static int find_newest(const Spool *spool, uint64_t *ret_ns) {
 static int set_published(int fd, uint64_t ns) {
         const struct timespec times[] = {
                 { .tv_nsec = UTIME_OMIT },
-                { .tv_sec = (time_t) (ns / NSEC_PER_SEC), .tv_nsec = (long) (ns % NSEC_PER_SEC) },
+                clock_timespec(ns),
         };
 
         return futimens(fd, times) < 0 ? -errno : 0;
@@ -282,19 +283,17 @@ static int set_published(int fd, uint64_t ns) {
  */
 static int mark_published(const Spool *spool, int fd) {
         static const uint64_t steps_ns[] = { 1, NSEC_PER_USEC, NSEC_PER_MSEC, 2 * NSEC_PER_SEC };
-        uint64_t newest_ns;
-        struct timespec now;
+        uint64_t newest_ns, now_ns;
         struct stat st;
         int r;
 
         r = find_newest(spool, &newest_ns);
         if (r != 0)
                 return r;
-        (void) clock_gettime(CLOCK_REALTIME, &now);
+        now_ns = clock_now_ns(CLOCK_REALTIME);
         for (size_t i = 0; i < ELEMENTSOF(steps_ns); i++) {
-                r = set_published(
-                        fd, MAX_OF((uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec,
-                                   number_add_saturating(newest_ns, steps_ns[i])));
+                r = set_published(fd,
+                                  MAX_OF(now_ns, number_add_saturating(newest_ns, steps_ns[i])));
                 if (r < 0)
                         return r;
                 if (fstat(fd, &st) < 0)

@@ -9,10 +9,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/macro.h"
 #include "base/number.h"
 #include "spool/spool-directory.h"
@@ -83,47 +84,26 @@ int spool_allocated_bytes(int fd, uint64_t *ret) {
 
 /* The file begins with the stamp; the entries follow as they are in memory. */
 
-static int write_all(int fd, const void *bytes, size_t n) {
-        const char *at = bytes;
-
-        while (n > 0) {
-                ssize_t written = write(fd, at, n);
-
-                if (written < 0 && errno != EINTR)
-                        return -errno;
-                at += MAX_OF(written, 0);
-                n -= (size_t) MAX_OF(written, 0);
-        }
-        return 0;
-}
-
 int spool_roll_write(const SpoolRoll *roll, int *ret) {
         _cleanup_(fd_closep) int fd = memfd_create("ctprof-roll", MFD_CLOEXEC);
         int r;
 
         if (fd < 0)
                 return -errno;
-        r = write_all(fd, &roll->stamp, sizeof(roll->stamp));
+        r = file_write(fd, &roll->stamp, sizeof(roll->stamp));
         if (r == 0)
-                r = write_all(fd, roll->entries, roll->n * sizeof(*roll->entries));
+                r = file_write(fd, roll->entries, roll->n * sizeof(*roll->entries));
         if (r == 0)
                 *ret = TAKE_FD(fd);
         return r;
 }
 
-static int read_all(int fd, void *bytes, size_t n, off_t at) {
-        char *to = bytes;
+/* -EBADMSG when there are fewer bytes. */
+static int read_all(int fd, void *bytes, size_t n, uint64_t at) {
+        size_t n_read;
+        int r = file_read_at(fd, bytes, n, at, &n_read);
 
-        while (n > 0) {
-                ssize_t got = pread(fd, to, n, at);
-
-                if (got == 0 || (got < 0 && errno != EINTR))
-                        return got == 0 ? -EBADMSG : -errno;
-                to += MAX_OF(got, 0);
-                at += MAX_OF(got, 0);
-                n -= (size_t) MAX_OF(got, 0);
-        }
-        return 0;
+        return r == 0 && n_read < n ? -EBADMSG : r;
 }
 
 int spool_roll_read(int fd, SpoolRoll *ret) {
@@ -465,15 +445,13 @@ enum { ROOM_MISTAKEN = 1000 /* the roll may be wrong; nothing was done */ };
 
 /* @is_lent: the plan was made by the roll of the main process, and the files have not been read. */
 static int plan_and_carry_out(Spool *spool, RoomPlan *plan, bool is_lent, Buffer *rotated) {
-        struct timespec now;
         bool is_full;
         int r;
 
         r = spool_free_space(spool->dir_fd, &plan->free);
         if (r < 0)
                 return r;
-        (void) clock_gettime(CLOCK_REALTIME, &now);
-        plan_rotation(plan, (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec);
+        plan_rotation(plan, clock_now_ns(CLOCK_REALTIME));
         plan->n_expected = 0; /* an estimate is no reason to refuse */
         is_full = !fits(plan) || !fits_user(plan);
         if (is_lent && (is_full || !is_right(spool, plan)))

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
+#include "base/clock.h"
 #include "base/err.h"
 #include "job/job-kind.h"
 #include "wire/limits.h"
@@ -123,14 +123,12 @@ int answer_list(Answer *answer, const char *key, size_t n,
 }
 
 int answer_progress(Answer *answer, const char *phase, uint64_t done, uint64_t total) {
-        struct timespec now;
         JsonWriter *writer;
         uint64_t now_ns;
 
         if (!answer->more)
                 return 0;
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        now_ns = (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+        now_ns = clock_now_ns(CLOCK_MONOTONIC);
         if (answer->progress_ns != 0 && now_ns - answer->progress_ns < PROGRESS_INTERVAL_NS)
                 return 0;
         answer->progress_ns = now_ns;

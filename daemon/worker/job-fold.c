@@ -2,9 +2,9 @@
 #include "worker/work.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/number.h"
 #include "kernel/bpf/ledger.h"
 
@@ -19,11 +19,9 @@ typedef struct FoldParameters {
 
 /* Rows that have not grown since are old. */
 static uint64_t find_idle_since(void) {
-        struct timespec now;
         uint64_t now_ns;
 
-        (void) clock_gettime(CLOCK_BOOTTIME, &now);
-        now_ns = (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+        now_ns = clock_now_ns(CLOCK_BOOTTIME);
         return now_ns - MIN_OF(now_ns, LEDGER_IDLE_NS);
 }
 

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "exits/exit-ledger.h"
 #include "exits/exit-line.h"
@@ -56,13 +56,6 @@ static void listener_done(Listener *listener) {
         if (listener->own)
                 (void) munmap((void *) (uintptr_t) listener->own, sizeof(LedgerOwn));
         listener->own_fd = fd_close(listener->own_fd);
-}
-
-static uint64_t now_ns(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_BOOTTIME, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
 }
 
 /* before the sandbox */
@@ -121,7 +114,7 @@ static int listener_open(Listener *listener) {
         /* Without /proc only the first threads of processes have names of processes. */
         listener->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         setup.proc_fd = listener->proc_fd;
-        setup.now_ns = now_ns();
+        setup.now_ns = clock_now_ns(CLOCK_BOOTTIME);
         /* Without them each of these uids answers for itself. */
         (void) !subordinates_read(&listener->subordinates);
         setup.subordinates = &listener->subordinates;
@@ -135,7 +128,7 @@ static int hear(Listener *listener) {
         int r = exit_socket_receive(listener->socket, &listener->batch);
 
         if (r == 0)
-                exit_ledger_take(listener->ledger, &listener->batch, now_ns());
+                exit_ledger_take(listener->ledger, &listener->batch, clock_now_ns(CLOCK_BOOTTIME));
         return r;
 }
 
@@ -150,7 +143,7 @@ static int tell(Listener *listener, int line) {
                 if (r < 0)
                         return r;
         }
-        if (exit_ledger_tell(listener->ledger, now_ns(), &file) == 0)
+        if (exit_ledger_tell(listener->ledger, clock_now_ns(CLOCK_BOOTTIME), &file) == 0)
                 (void) !exit_line_send(line, file);
         return 0;
 }

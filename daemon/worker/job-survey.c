@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "spool/spool-index.h"
 #include "wire/limits.h"
@@ -20,11 +21,9 @@
  */
 static void settle(const SpoolStamp *stamp) {
         const struct timespec pause = { .tv_nsec = SETTLE_NS };
-        struct timespec now;
         uint64_t now_ns;
 
-        (void) clock_gettime(CLOCK_REALTIME, &now);
-        now_ns = (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+        now_ns = clock_now_ns(CLOCK_REALTIME);
         if (now_ns >= stamp->change_ns && now_ns - stamp->change_ns < SETTLE_NS)
                 (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }

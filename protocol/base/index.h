@@ -6,7 +6,11 @@
  *
  * Finds the elements of somebody's array by the bytes of their keys. The index holds numbers and
  * hashes; the keys stay with the owner of the array, who hands them out when a hash is equal, so
- * that keys are always compared byte by byte. Hashes are seeded (base/hash.h).
+ * that keys are always compared byte by byte.
+ *
+ * A hash never stands for the bytes: XXH3 collides for free on inputs that hold its published
+ * secret, so whoever finds an equal hash compares the bytes. The seed differs from process to
+ * process, so that nobody can prepare names that share their slots.
  */
 
 #include <stddef.h>
@@ -41,3 +45,11 @@ void index_clear(Index *index);
 size_t index_find(const Index *index, Span key, IndexKey key_of, const void *owner);
 /* Adds @element under @key, which index_find() did not find. 0 or -ENOMEM. */
 _must_check_ int index_add(Index *index, Span key, size_t element);
+
+/* From the sixteen random bytes that the kernel gives to every process; no system call is made. */
+uint64_t hash_seed(void);
+uint64_t hash_bytes(Span bytes, uint64_t seed);
+
+/* The digest of bytes that may have been torn or mixed up, but by nobody's intent. */
+#define HASH_DIGEST_BYTES 16
+void hash_digest(Span bytes, unsigned char ret_digest[static HASH_DIGEST_BYTES]);

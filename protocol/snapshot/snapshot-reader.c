@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bits.h"
 #include "base/err.h"
 #include "document/document-reader.h"
 #include "snapshot/dead-reader.h"
@@ -101,17 +102,14 @@ const char *snapshot_reader_complaint(const SnapshotReader *reader) {
 static int count_process(SnapshotReader *reader, pid_t tgid) {
         uint32_t id = (uint32_t) tgid;
         uint64_t **page = &reader->pages[id / PAGE_IDS];
-        uint64_t *word, bit = UINT64_C(1) << id % 64;
 
         if (!*page) {
-                *page = calloc(PAGE_IDS / 64, sizeof(**page));
+                *page = calloc(BITS_WORDS(PAGE_IDS), sizeof(**page));
                 if (!*page)
                         return -ENOMEM;
         }
-        word = &(*page)[id % PAGE_IDS / 64];
-        if (!(*word & bit))
-                reader->n_processes++;
-        *word |= bit;
+        reader->n_processes += !bits_has(*page, id % PAGE_IDS);
+        bits_set(*page, id % PAGE_IDS);
         return 0;
 }
 

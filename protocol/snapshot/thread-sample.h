@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "base/bits.h"
 #include "base/span.h"
 #include "metric/metric.h"
 
@@ -47,10 +48,10 @@ typedef struct ThreadSample {
          * Set by analyses only (analysis/group/judge.h): values that were recorded but contradict
          * arithmetic, which are not present; and present values that were corrected.
          */
-        uint64_t implausible[(_METRIC_MAX + 63) / 64];
-        uint64_t corrected[(_METRIC_MAX + 63) / 64];
+        uint64_t implausible[BITS_WORDS(_METRIC_MAX)];
+        uint64_t corrected[BITS_WORDS(_METRIC_MAX)];
 
-        uint64_t present[(_METRIC_MAX + 63) / 64]; /* absent is not zero */
+        uint64_t present[BITS_WORDS(_METRIC_MAX)]; /* absent is not zero */
         METRICS(THREAD_SAMPLE_MEMBER)
 } ThreadSample;
 
@@ -58,7 +59,7 @@ typedef struct ThreadSample {
 extern const uint16_t thread_sample_slots[_METRIC_MAX];
 
 static inline bool thread_sample_has(const ThreadSample *sample, MetricId id) {
-        return sample->present[id / 64] >> (id % 64) & 1;
+        return bits_has(sample->present, id);
 }
 
 /* Only for a metric for which thread_sample_has() is true. */
@@ -69,24 +70,24 @@ static inline uint64_t thread_sample_get(const ThreadSample *sample, MetricId id
 
 static inline void thread_sample_put(ThreadSample *sample, MetricId id, uint64_t value) {
         *(uint64_t *) (void *) ((char *) sample + thread_sample_slots[id]) = value;
-        sample->present[id / 64] |= UINT64_C(1) << (id % 64);
+        bits_set(sample->present, id);
 }
 
 static inline void thread_sample_drop(ThreadSample *sample, MetricId id) {
-        sample->present[id / 64] &= ~(UINT64_C(1) << (id % 64));
+        bits_clear(sample->present, id);
 }
 
 /* Drops a value because it contradicts arithmetic. */
 static inline void thread_sample_refute(ThreadSample *sample, MetricId id) {
         thread_sample_drop(sample, id);
-        sample->corrected[id / 64] &= ~(UINT64_C(1) << (id % 64));
-        sample->implausible[id / 64] |= UINT64_C(1) << (id % 64);
+        bits_clear(sample->corrected, id);
+        bits_set(sample->implausible, id);
 }
 
 /* Replaces a value by what is left of it without an event that cannot have happened. */
 static inline void thread_sample_correct(ThreadSample *sample, MetricId id, uint64_t value) {
         thread_sample_put(sample, id, value);
-        sample->corrected[id / 64] |= UINT64_C(1) << (id % 64);
+        bits_set(sample->corrected, id);
 }
 
 /*

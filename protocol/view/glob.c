@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "base/bits.h"
 #include "base/name.h"
 
 static const char *const faults[_GLOB_E_MAX] = {
@@ -175,16 +176,8 @@ int glob_check_path(Span glob) {
 
 /* A set of places in the glob: offsets of components, and one past the end for a full match. */
 typedef struct Places {
-        uint64_t words[(GLOB_MAX_BYTES + 2 + 63) / 64];
+        uint64_t words[BITS_WORDS(GLOB_MAX_BYTES + 2)];
 } Places;
-
-static void add_place(Places *places, size_t at) {
-        places->words[at / 64] |= UINT64_C(1) << at % 64;
-}
-
-static bool has_place(const Places *places, size_t at) {
-        return places->words[at / 64] >> at % 64 & 1;
-}
 
 /*
  * Moves every place of @from over @component of the path, to @to. @rest is the path from there on.
@@ -195,17 +188,17 @@ static bool step_over(Span glob, Places *from, Span component, Span rest, Places
                 Span wanted = component_at(glob, at);
                 size_t next = at + wanted.n + 1;
 
-                if (has_place(from, at)) {
+                if (bits_has(from->words, at)) {
                         if (!span_is(wanted, "**")) {
                                 if (glob_matches_text(wanted, component))
-                                        add_place(ret_to, next);
+                                        bits_set(ret_to->words, next);
                         } else if (next > glob.n) {
                                 if (rest.n > 0)
                                         return true;
                         } else {
-                                add_place(from, next); /* ** matches none */
+                                bits_set(from->words, next); /* ** matches none */
                                 if (component.n > 0)
-                                        add_place(ret_to, at);
+                                        bits_set(ret_to->words, at);
                         }
                 }
                 at = next;
@@ -222,7 +215,7 @@ bool glob_matches_path(Span glob, Span path) {
         Places places = { { 0 } };
         size_t at = 0;
 
-        add_place(&places, 0);
+        bits_set(places.words, 0);
         while (at <= path.n) {
                 const char *slash = at < path.n ? memchr(bytes + at, '/', path.n - at) : NULL;
                 size_t end = slash ? (size_t) (slash - bytes) : path.n;
@@ -234,5 +227,5 @@ bool glob_matches_path(Span glob, Span path) {
                 places = next;
                 at = end + 1;
         }
-        return has_place(&places, glob.n + 1);
+        return bits_has(places.words, glob.n + 1);
 }

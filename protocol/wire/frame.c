@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 
 #define FIRST_BYTES 4096u
@@ -374,10 +374,7 @@ int frame_stream_flush(FrameStream *stream) {
 }
 
 static uint64_t now_mono_ms(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / NSEC_PER_MSEC;
+        return clock_now_ns(CLOCK_MONOTONIC) / NSEC_PER_MSEC;
 }
 
 /* Returns the rest of @timeout_ms; a negative timeout never ends. */

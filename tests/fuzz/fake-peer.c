@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "call/cancel.h"
 #include "call/dial.h"
 #include "fuzz.h"
@@ -21,14 +22,14 @@
 
 static FuzzInput script;
 static Terminal fake_terminal;
-static uint64_t clock_ns;
+static uint64_t mono_ns;
 static int ends[MAX_CALLS]; /* our ends of the sockets: the calls lie there unread */
 static size_t n_ends;
 
 void fake_peer_begin(Span text, const Terminal *terminal) {
         script = (FuzzInput){ text.bytes, text.n };
         fake_terminal = *terminal;
-        clock_ns = NSEC_PER_SEC;
+        mono_ns = NSEC_PER_SEC;
 }
 
 void fake_peer_end(void) {
@@ -89,6 +90,13 @@ int dial(const char *path, uint64_t timeout_ns, bool offers_local, int *ret_fd,
         return 0;
 }
 
+/* protocol/base/clock.h */
+
+/* The same in every run. */
+uint64_t clock_now_ns(clockid_t clock) {
+        return clock == CLOCK_REALTIME ? UINT64_C(1795188901) * NSEC_PER_SEC : (mono_ns += TICK_NS);
+}
+
 /* client/call/cancel.h */
 
 void cancel_open(void) {
@@ -110,14 +118,6 @@ int cancel_fork_command(pid_t *ret) {
 }
 
 void cancel_end_command(void) {
-}
-
-uint64_t mono_now_ns(void) {
-        return clock_ns += TICK_NS;
-}
-
-uint64_t realtime_now_ns(void) {
-        return UINT64_C(1795188901) * NSEC_PER_SEC; /* the same in every run */
 }
 
 uint64_t mono_deadline_ns(uint64_t timeout_ns) {

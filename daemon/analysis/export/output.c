@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/file.h"
+
 #define DRAIN_BYTES (128 * 1024)
 #define OUTPUT_ZSTD_LEVEL 3
 
@@ -62,20 +64,6 @@ Buffer *output_buffer(Output *output) {
         return &output->buffer;
 }
 
-static int output_write(const Output *output, const char *bytes, size_t n) {
-        while (n > 0) {
-                ssize_t written = write(output->fd, bytes, n);
-
-                if (written < 0 && errno == EINTR)
-                        continue;
-                if (written < 0)
-                        return -errno;
-                bytes += written;
-                n -= (size_t) written;
-        }
-        return 0;
-}
-
 static int output_compress(Output *output, ZSTD_EndDirective directive) {
         ZSTD_inBuffer in = { output->buffer.bytes, output->buffer.n, 0 };
         size_t left;
@@ -87,7 +75,7 @@ static int output_compress(Output *output, ZSTD_EndDirective directive) {
                 left = ZSTD_compressStream2(output->zstd, &out, &in, directive);
                 if (ZSTD_isError(left))
                         return -ENOMEM;
-                r = output_write(output, output->space, out.pos);
+                r = file_write(output->fd, output->space, out.pos);
                 if (r != 0)
                         return r;
         } while (in.pos < in.size || (directive == ZSTD_e_end && left > 0));
@@ -98,7 +86,7 @@ static int output_pass_on(Output *output, ZSTD_EndDirective directive) {
         int r;
 
         r = output->zstd ? output_compress(output, directive)
-                         : output_write(output, output->buffer.bytes, output->buffer.n);
+                         : file_write(output->fd, output->buffer.bytes, output->buffer.n);
         if (r == 0)
                 buffer_clear(&output->buffer);
         return r;

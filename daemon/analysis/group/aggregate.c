@@ -125,7 +125,7 @@ static void add_to_sum(Aggregate *aggregate, MetricId id, uint64_t value) {
 
         if (__builtin_add_overflow(*number, value, number)) {
                 *number = UINT64_MAX;
-                aggregate->saturated[id / 64] |= UINT64_C(1) << id % 64;
+                bits_set(aggregate->saturated, id);
         }
 }
 
@@ -174,13 +174,10 @@ static int fold_doubts(Aggregate *aggregate, const ThreadSample *sample) {
                         return -ENOMEM;
         }
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
-                aggregate->doubts->implausible[id] +=
-                        (uint32_t) (sample->implausible[id / 64] >> id % 64 & 1);
+                aggregate->doubts->implausible[id] += bits_has(sample->implausible, id);
                 /* A corrected value may have been dropped since, as one that lacks its partner. */
                 aggregate->doubts->corrected[id] +=
-                        (uint32_t) ((sample->corrected[id / 64] & sample->present[id / 64]) >>
-                                            id % 64 &
-                                    1);
+                        bits_has(sample->corrected, id) && bits_has(sample->present, id);
         }
         return 0;
 }
@@ -261,7 +258,7 @@ uint32_t aggregate_n_corrected(const Aggregate *aggregate, MetricId id) {
 }
 
 bool aggregate_is_saturated(const Aggregate *aggregate, MetricId id) {
-        return aggregate->saturated[id / 64] >> id % 64 & 1;
+        return bits_has(aggregate->saturated, id);
 }
 
 /* Formats the word as it is shown; returns its length. */

@@ -13,6 +13,7 @@
  */
 
 #include <stdint.h>
+#include "base/bits.h"
 #include "base/macro.h"
 #include "analysis/group/value.h"
 #include "metric/metric.h"
@@ -81,7 +82,7 @@ typedef struct Aggregate {
         uint64_t start_ticks, n_started, last_start;
         uint32_t present[_METRIC_MAX]; /* threads that have the metric */
         uint64_t numbers[_AGGREGATE_NUMBER_MAX];
-        uint64_t saturated[(_METRIC_MAX + 63) / 64]; /* sums that stopped at 2^64-1 */
+        uint64_t saturated[BITS_WORDS(_METRIC_MAX)]; /* sums that stopped at 2^64-1 */
         Tally tallies[_AGGREGATE_TALLY_MAX];
         char *cpus; /* owned, terminated: the list that all threads share; NULL when they differ */
         bool cpus_differ;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bits.h"
 #include "base/number.h"
 #include "analysis/group/group-window.h"
 
@@ -15,14 +16,6 @@ int group_dead_new(GroupDead **ret) {
 GroupDead *group_dead_free(GroupDead *dead) {
         free(dead);
         return NULL;
-}
-
-static void set_bit(uint64_t *words, unsigned id) {
-        words[id / 64] |= UINT64_C(1) << id % 64;
-}
-
-static bool has_bit(const uint64_t *words, unsigned id) {
-        return words[id / 64] >> id % 64 & 1;
 }
 
 static bool is_peak(MetricId id) {
@@ -63,7 +56,7 @@ void group_dead_add_row(GroupDead *dead, Side side, const DeadRow *row) {
                         dead->values[i] += sign * value;
                         dead->threads[i] += (uint32_t) (sign * n_threads_with(row, id));
                         if (value == UINT64_MAX)
-                                set_bit(dead->unknown, i);
+                                bits_set(dead->unknown, i);
                 } else if (is_peak(id) && side == SIDE_AFTER) {
                         dead->values[i] = metric_further(id, dead->values[i], value);
                         dead->threads[i] += row->exits > 0;
@@ -89,7 +82,7 @@ void group_dead_add_gone(GroupDead *dead, const Period *period, const ThreadSamp
                 if (life_value_of_gone(gone, (MetricId) i, &value))
                         dead->values[i] -= value;
                 else
-                        set_bit(dead->unknown, i);
+                        bits_set(dead->unknown, i);
         }
 }
 
@@ -134,7 +127,7 @@ void group_dead_judge(GroupDead *dead, const Period *period) {
 
                 most_ns = number_add_saturating(most_ns, dead->early_ns[i]);
                 if (sum.known && judge_total_ns(i, sum.value, period->tick_ns) > most_ns)
-                        set_bit(dead->refuted, judge_total(i));
+                        bits_set(dead->refuted, judge_total(i));
         }
         dead->outlived = alive_ns.n >
                          judge_most_ns(group_dead_exits(dead), period->most_ns, period->tick_ns);
@@ -177,7 +170,7 @@ void gone_peaks_add(GonePeaks *peaks, const ThreadSample *gone) {
                 if (life_value_of_gone(gone, (MetricId) i, &value))
                         peaks->values[i] = metric_further((MetricId) i, peaks->values[i], value);
                 else
-                        set_bit(peaks->unknown, i);
+                        bits_set(peaks->unknown, i);
         }
 }
 
@@ -205,7 +198,7 @@ uint64_t group_dead_n_elsewhere(const GroupDead *dead) {
 }
 
 static bool is_negative(const GroupDead *dead, unsigned id) {
-        return !has_bit(dead->unknown, id) && (int64_t) dead->values[id] < 0;
+        return !bits_has(dead->unknown, id) && (int64_t) dead->values[id] < 0;
 }
 
 bool group_dead_moved(const GroupDead *dead) {
@@ -226,13 +219,13 @@ DeadSum group_dead_sum(const GroupDead *dead, MetricId id) {
         DeadSum sum = { .value = dead->values[id], .threads = dead->threads[id] };
 
         sum.known = group_dead_exits(dead) > 0 && (int32_t) sum.threads > 0 &&
-                    sum.threads <= n_accounted(dead, id) && !has_bit(dead->unknown, id) &&
-                    !has_bit(dead->refuted, id) && !is_negative(dead, id);
+                    sum.threads <= n_accounted(dead, id) && !bits_has(dead->unknown, id) &&
+                    !bits_has(dead->refuted, id) && !is_negative(dead, id);
         return sum.known ? sum : (DeadSum){ .known = false };
 }
 
 bool group_dead_is_refuted(const GroupDead *dead, MetricId id) {
-        return has_bit(dead->refuted, id);
+        return bits_has(dead->refuted, id);
 }
 
 uint64_t group_dead_left_out(const GroupDead *dead, MetricId id) {
@@ -258,7 +251,7 @@ Amount group_dead_alive_ns(const GroupDead *dead, uint64_t tick_ns) {
 }
 
 static bool exceeds(MetricId id, uint64_t value, const GonePeaks *peaks) {
-        return !has_bit(peaks->unknown, id) && value != peaks->values[id] &&
+        return !bits_has(peaks->unknown, id) && value != peaks->values[id] &&
                metric_further(id, value, peaks->values[id]) == value;
 }
 

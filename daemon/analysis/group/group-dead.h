@@ -28,6 +28,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/bits.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "analysis/group/amount.h"
@@ -40,7 +41,7 @@
 /* What is shown of a group: all that was counted under its names, or without excess. */
 typedef enum Figures { FIGURES_WHOLE, FIGURES_CUT, _FIGURES_MAX } Figures;
 
-#define GROUP_DEAD_WORDS ((_METRIC_MAX + 63) / 64)
+#define GROUP_DEAD_WORDS BITS_WORDS(_METRIC_MAX)
 
 /* Differences are modulo 2^64, of threads modulo 2^32. */
 typedef struct GroupDead {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bits.h"
 #include "base/number.h"
 
 #define WORDS ELEMENTSOF(((ThreadSample *) NULL)->present)
@@ -151,14 +152,6 @@ static bool has_moved(unsigned id, uint64_t from, uint64_t to) {
         return metric_table[id].kind == METRIC_KIND_FLOOR && to > 0 && (from == 0 || to < from);
 }
 
-static void set_bit(uint64_t *words, unsigned id) {
-        words[id / 64] |= UINT64_C(1) << id % 64;
-}
-
-static bool has_bit(const uint64_t *words, unsigned id) {
-        return words[id / 64] >> id % 64 & 1;
-}
-
 static void keep_further(GroupWindowRecords *records, unsigned side, unsigned id, uint64_t value) {
         uint64_t *kept = &records->values[side][record_slots[id]];
 
@@ -170,7 +163,7 @@ static void note_move(GroupWindow *window, unsigned id, uint64_t from, uint64_t 
         if (!has_moved(id, from, to))
                 return;
         group_window_note_record(window, (MetricId) id, to);
-        set_bit(window->records.had, id);
+        bits_set(window->records.had, id);
         keep_further(&window->records, SIDE_BEFORE, id, from);
 }
 
@@ -333,7 +326,7 @@ static void adopt_falls(GroupWindow *window, GroupWindow *from) {
 
 static void adopt_records(GroupWindowRecords *records, const GroupWindowRecords *from) {
         for (unsigned id = 0; id < _METRIC_MAX; id++)
-                for (unsigned side = 0; side < SIDES && has_bit(from->moved, id); side++)
+                for (unsigned side = 0; side < SIDES && bits_has(from->moved, id); side++)
                         keep_further(records, side, id, from->values[side][record_slots[id]]);
         for (unsigned i = 0; i < ELEMENTSOF(records->moved); i++) {
                 records->moved[i] |= from->moved[i];
@@ -358,21 +351,21 @@ bool group_window_fell(const GroupWindow *window, MetricId id) {
 }
 
 bool group_window_inherited(const GroupWindow *window, MetricId id) {
-        return has_bit(window->inherited, id);
+        return bits_has(window->inherited, id);
 }
 
 void group_window_note_record(GroupWindow *window, MetricId id, uint64_t value) {
-        set_bit(window->records.moved, id);
+        bits_set(window->records.moved, id);
         keep_further(&window->records, SIDE_AFTER, id, value);
 }
 
 bool group_window_moved(const GroupWindow *window, MetricId id) {
-        return has_bit(window->records.moved, id);
+        return bits_has(window->records.moved, id);
 }
 
 bool group_window_record(const GroupWindow *window, unsigned side, MetricId id, uint64_t *ret) {
         const GroupWindowRecords *records = &window->records;
-        bool known = has_bit(side == SIDE_AFTER ? records->moved : records->had, id);
+        bool known = bits_has(side == SIDE_AFTER ? records->moved : records->had, id);
 
         *ret = known ? records->values[side][record_slots[id]] : 0;
         return known;

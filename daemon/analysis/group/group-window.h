@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/bits.h"
 #include "base/macro.h"
 #include "analysis/group/aggregate.h"
 #include "analysis/group/amount.h"
@@ -64,15 +65,15 @@ enum { METRICS(RECORD_ID) _RECORD_MAX };
  * because another thread may have had it since long ago.
  */
 typedef struct GroupWindowRecords {
-        uint64_t moved[(_METRIC_MAX + 63) / 64];
-        uint64_t had[(_METRIC_MAX + 63) / 64]; /* what one of them had before is known */
+        uint64_t moved[BITS_WORDS(_METRIC_MAX)];
+        uint64_t had[BITS_WORDS(_METRIC_MAX)]; /* what one of them had before is known */
         uint64_t values[SIDES][_RECORD_MAX];
 } GroupWindowRecords;
 
 typedef struct GroupWindow {
         LifeCounts lives;
         GroupWindowRecords records;
-        uint64_t inherited[(_METRIC_MAX + 63) / 64]; /* sums that threads may have been born with */
+        uint64_t inherited[BITS_WORDS(_METRIC_MAX)]; /* sums that threads may have been born with */
         GroupWindowFalls *falls;                     /* owned; NULL: none */
         GroupWindowGaps *gaps;                       /* owned; NULL: none */
         Aggregate *gone; /* owned; everything the gone threads had; NULL: none is gone */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/group/group-work.h"
 
+#include "base/bits.h"
+
 void group_work_done(GroupWork *work) {
         work->totals = aggregate_free(work->totals);
-}
-
-static void set_bit(uint64_t *words, unsigned id) {
-        words[id / 64] |= UINT64_C(1) << id % 64;
 }
 
 /* The work of the thread by one sum that it has at the end; false when it is not known. */
@@ -17,7 +15,7 @@ static bool find_work(GroupWork *work, const ThreadSample *before, const ThreadS
         if (before ? !life_before(before, after, id, &from) : life_may_inherit(after, id))
                 return false;
         if (to < from) {
-                set_bit(work->fallen, id);
+                bits_set(work->fallen, id);
                 return false;
         }
         *ret = to - from;
@@ -32,7 +30,7 @@ static void keep_work(GroupWork *work, const ThreadSample *before, const ThreadS
 
                 if (!group_work_counts(id) || !thread_sample_has(after, id))
                         continue;
-                set_bit(work->held, i);
+                bits_set(work->held, i);
                 if (knows && find_work(work, before, after, id, &amount))
                         thread_sample_put(sample, id, amount);
                 else
@@ -84,6 +82,6 @@ int group_work_fold(GroupWork *work, Aggregate **sums, const ThreadSample *befor
 
 void group_work_add_ended(GroupWork *work, Aggregate *sums, MetricId id, uint64_t value,
                           uint32_t threads) {
-        set_bit(work->held, id);
+        bits_set(work->held, id);
         aggregate_add_sum(sums, id, value, threads);
 }

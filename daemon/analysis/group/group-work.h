@@ -17,19 +17,18 @@
 #include <stdint.h>
 #include "analysis/group/aggregate.h"
 #include "analysis/group/group-window.h"
+#include "base/bits.h"
 #include "base/macro.h"
 #include "metric/metric.h"
 #include "snapshot/thread-sample.h"
-
-#define GROUP_WORK_WORDS ((_METRIC_MAX + 63) / 64)
 
 /* Zeroed: of no thread. */
 typedef struct GroupWork {
         LifeCounts lives;
         /* Lifetime totals, from which differences are derived; owned; NULL: no thread has them. */
         Aggregate *totals;
-        uint64_t held[GROUP_WORK_WORDS];   /* sums that threads have, their work known or not */
-        uint64_t fallen[GROUP_WORK_WORDS]; /* sums that fell for some thread: it was reset */
+        /* Sums that threads have, their work known or not; and that fell for one: it was reset. */
+        uint64_t held[BITS_WORDS(_METRIC_MAX)], fallen[BITS_WORDS(_METRIC_MAX)];
 } GroupWork;
 
 void group_work_done(GroupWork *work);
@@ -50,8 +49,8 @@ static inline bool group_work_counts(MetricId id) {
         return metric_is_work(id) && id != METRIC_acct_elapsed_ns;
 }
 static inline bool group_work_held(const GroupWork *work, MetricId id) {
-        return work->held[id / 64] >> id % 64 & 1;
+        return bits_has(work->held, id);
 }
 static inline bool group_work_fell(const GroupWork *work, MetricId id) {
-        return work->fallen[id / 64] >> id % 64 & 1;
+        return bits_has(work->fallen, id);
 }

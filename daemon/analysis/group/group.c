@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
+#include "base/index.h"
 #include "analysis/group/judge.h"
 
 static Group *group_free(Group *group) {

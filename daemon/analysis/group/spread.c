@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/name-set.h"
 
 /* names */
@@ -73,13 +74,9 @@ static const uint8_t slots[_METRIC_MAX] = { METRICS(SLOT_OF) };
 typedef struct SpreadThread {
         pid_t tid;
         uint32_t name;                         /* NO_NAME: not looked up yet */
-        uint64_t present[(N_SLOTS + 63) / 64]; /* a bit per slot */
+        uint64_t present[BITS_WORDS(N_SLOTS)]; /* a bit per slot */
         uint64_t values[N_SLOTS];
 } SpreadThread;
-
-static bool has_slot(const SpreadThread *thread, unsigned slot) {
-        return thread->present[slot / 64] >> slot % 64 & 1;
-}
 
 /* No thread yet when the least is larger than the top. */
 typedef struct SpreadTop {
@@ -199,7 +196,7 @@ static int add_row(SpreadMany *many, const SpreadThread *thread) {
         for (unsigned slot = 0; slot < N_SLOTS; slot++) {
                 unsigned bucket;
 
-                if (!has_slot(thread, slot))
+                if (!bits_has(thread->present, slot))
                         continue;
                 bucket = spread_bucket_of(thread->values[slot]);
                 if (!many->counts) {
@@ -247,7 +244,7 @@ static int raise_tops(SpreadMany *many, SpreadNames *names, SpreadThread *thread
                 uint64_t value = thread->values[slot];
                 int r;
 
-                if (!has_slot(thread, slot))
+                if (!bits_has(thread->present, slot))
                         continue;
                 /* Most threads have the top of no sum: their names are not looked up. */
                 if (value < top->top) {
@@ -318,7 +315,7 @@ int spread_fold_sample(Spread *spread, SpreadNames *names, const ThreadSample *s
 
                 if (slot == NO_SLOT || !thread_sample_has(sample, (MetricId) id))
                         continue;
-                thread.present[slot / 64] |= UINT64_C(1) << slot % 64;
+                bits_set(thread.present, slot);
                 thread.values[slot] = thread_sample_get(sample, (MetricId) id);
         }
         if (!spread->many && spread->n_few < SPREAD_MAX_FEW)
@@ -436,7 +433,7 @@ static SpreadTop read_few(const Spread *spread, const SpreadNames *names, unsign
                 uint64_t value = thread->values[slot];
                 unsigned at;
 
-                if (!has_slot(thread, slot))
+                if (!bits_has(thread->present, slot))
                         continue;
                 for (at = n++; at > 0 && values[at - 1] > value; at--)
                         values[at] = values[at - 1];

@@ -11,7 +11,8 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
-#include "base/hash.h"
+#include "base/file.h"
+#include "base/index.h"
 #include "base/index.h"
 
 /* Files of one capture that are kept until it is written. */
@@ -220,19 +221,10 @@ static int put_command(CommandTable *table, const CommandRecord *record, const c
 /* loading */
 
 static int read_whole(int fd, void *memory, size_t n, uint64_t offset) {
-        size_t n_read = 0;
+        size_t n_read;
+        int r = file_read_at(fd, memory, n, offset, &n_read);
 
-        while (n_read < n) {
-                ssize_t n_more =
-                        pread(fd, (char *) memory + n_read, n - n_read, (off_t) (offset + n_read));
-
-                if (n_more < 0 && errno == EINTR)
-                        continue;
-                if (n_more <= 0)
-                        return n_more < 0 ? -errno : -EBADMSG;
-                n_read += (size_t) n_more;
-        }
-        return 0;
+        return r == 0 && n_read < n ? -EBADMSG : r;
 }
 
 static bool is_ours(const CacheHeader *header) {

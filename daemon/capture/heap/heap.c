@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "room/room.h"
 
@@ -121,12 +122,10 @@ HeapCache *heap_cache(Heap *heap) {
 
 static uint64_t find_deadline(const Heap *heap) {
         uint64_t patience_ns = number_multiply_saturating(heap->options.limit_ns, PATIENCE);
-        struct timespec now;
 
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
         patience_ns = MAX_OF(patience_ns, PATIENCE_LEAST_NS);
         patience_ns = MIN_OF(patience_ns, PATIENCE_MOST_NS);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec + patience_ns;
+        return clock_now_ns(CLOCK_MONOTONIC) + patience_ns;
 }
 
 bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n_asked,

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "capture/scene/patient-thread.h"
 #include "file/file-room.h"
@@ -216,13 +216,6 @@ HeapFailure heap_bench_run(HeapBench *bench, HeapWorkKind kind, uint64_t patienc
 #define LAST_PATIENCE 5 /* times the limit */
 #define LAST_PATIENCE_MAX_NS (10 * NSEC_PER_SEC)
 
-static uint64_t now_mono_ns(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
-
 _Static_assert(sizeof(FileIdentity) == sizeof(RoomTag), "a question is known by its file");
 
 static bool is_valid(FileQuestion question, const FileAnswer *answer) {
@@ -275,7 +268,8 @@ HeapFailure heap_bench_ask(HeapBench *bench, FileQuestion question, const FileId
         if (!bench->room)
                 return HEAP_FAILURE_FILE_JOB;
         memcpy(&tag, identity, sizeof(tag));
-        r = file_room_ask(bench->room, question, &tag, fd, now_mono_ns() + patience_ns, ret);
+        r = file_room_ask(bench->room, question, &tag, fd,
+                          clock_now_ns(CLOCK_MONOTONIC) + patience_ns, ret);
         spend(bench, heap_bench_now_ns(bench) - begin_ns);
         collect_late(bench, 0);
         if (r < 0) /* what the job failed to read the file with; a positive result is of the room */
@@ -294,8 +288,8 @@ uint64_t heap_bench_last_patience_ns(uint64_t limit_ns) {
 
 void heap_bench_keep(HeapBench *bench) {
         if (bench->room)
-                collect_late(bench,
-                             now_mono_ns() + heap_bench_last_patience_ns(bench->options.limit_ns));
+                collect_late(bench, clock_now_ns(CLOCK_MONOTONIC) +
+                                            heap_bench_last_patience_ns(bench->options.limit_ns));
         /* Without it the next capture looks at every file anew. */
         if (bench->options.cache_fd >= 0)
                 (void) !heap_cache_store(bench->cache, bench->options.cache_fd);

@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 #include "kernel/memory/thread-pointer.h"
 
@@ -53,10 +53,7 @@ static int kernel_open_cgroups(void *userdata, int proc_fd, Cgroupfs **ret) {
 }
 
 static uint64_t kernel_now_ns(void *userdata) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+        return clock_now_ns(CLOCK_MONOTONIC);
 }
 
 /*

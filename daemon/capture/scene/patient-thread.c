@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/number.h"
 #include "kernel/procfs/proc-task.h"
 
 struct PatientThread {
@@ -118,21 +120,10 @@ void *patient_thread_memory(PatientThread *thread) {
         return thread->memory;
 }
 
-static struct timespec find_end(uint64_t limit_ns) {
-        struct timespec now;
-        uint64_t ns;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        ns = (uint64_t) now.tv_nsec + limit_ns % NSEC_PER_SEC;
-        return (struct timespec){
-                .tv_sec = now.tv_sec + (time_t) (limit_ns / NSEC_PER_SEC + ns / NSEC_PER_SEC),
-                .tv_nsec = (long) (ns % NSEC_PER_SEC),
-        };
-}
-
 /* The lock is taken. */
 static int wait_for_answer(PatientThread *thread, uint64_t limit_ns) {
-        const struct timespec end = find_end(limit_ns);
+        const struct timespec end =
+                clock_timespec(number_add_saturating(clock_now_ns(CLOCK_MONOTONIC), limit_ns));
         int r = 0;
 
         while (r == 0 && thread->asked)

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 /* A file of another layout of rows has another number. */
 #define LAYOUT ((uint32_t) (0xc7000000u + sizeof(FileRow)))
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
@@ -98,20 +100,8 @@ Span ledger_file_path(const LedgerFile *file, size_t index) {
 
 /* writing */
 
-static int write_all(int fd, const char *bytes, size_t n) {
-        while (n > 0) {
-                ssize_t written = write(fd, bytes, n);
-
-                if (written < 0 && errno != EINTR)
-                        return -errno;
-                bytes += MAX_OF(written, 0);
-                n -= (size_t) MAX_OF(written, 0);
-        }
-        return 0;
-}
-
 static int flush(int fd, Buffer *piece) {
-        int r = write_all(fd, piece->bytes, piece->n);
+        int r = file_write(fd, piece->bytes, piece->n);
 
         buffer_clear(piece);
         return r;
@@ -159,7 +149,7 @@ int ledger_file_write(const LedgerFileHead *head, const LedgerRow *rows, size_t 
                 return -errno;
         r = write_rows(fd, rows, n, path_of, userdata, &paths);
         if (r == 0)
-                r = write_all(fd, paths.bytes, paths.n);
+                r = file_write(fd, paths.bytes, paths.n);
         if (r < 0)
                 return r;
         written.layout = LAYOUT;
@@ -167,7 +157,7 @@ int ledger_file_write(const LedgerFileHead *head, const LedgerRow *rows, size_t 
         written.n_path_bytes = paths.n;
         if (lseek(fd, 0, SEEK_SET) < 0)
                 return -errno;
-        r = write_all(fd, (const char *) &written, sizeof(written));
+        r = file_write(fd, &written, sizeof(written));
         if (r == 0 && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
                 r = -errno;
         if (r == 0)

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/index.h"
 #include "base/number.h"
 #include "kernel/bpf/bpf-call.h"
@@ -79,13 +79,6 @@ bool ledger_is_kept(const Ledger *ledger) {
 
 LedgerOrigin ledger_origin(const Ledger *ledger) {
         return has_programs(ledger) ? LEDGER_FROM_PROGRAMS : LEDGER_FROM_TASKSTATS;
-}
-
-static uint64_t clock_ns(clockid_t clock) {
-        struct timespec now;
-
-        (void) clock_gettime(clock, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
 }
 
 static uint64_t load(const __u64 *word) {
@@ -338,10 +331,10 @@ static int remove_rows(Ledger *ledger, unsigned odd) {
 
 /* Programs that have begun to add to rows of such a generation have come to their end. */
 static int wait_until_rest(const Ledger *ledger, unsigned odd) {
-        uint64_t end = clock_ns(CLOCK_MONOTONIC) + MAX_WAIT_NS;
+        uint64_t end = clock_now_ns(CLOCK_MONOTONIC) + MAX_WAIT_NS;
 
         while (load(&ledger->control->n_running[odd]) != 0) {
-                if (clock_ns(CLOCK_MONOTONIC) > end)
+                if (clock_now_ns(CLOCK_MONOTONIC) > end)
                         return -ETIMEDOUT;
                 (void) sched_yield();
         }
@@ -375,7 +368,7 @@ int ledger_begin(Ledger *ledger, pid_t self) {
                 return r;
         store(&control->self, (uint64_t) self);
         store(&control->n_records, 0);
-        store(&control->begun_ns, clock_ns(CLOCK_BOOTTIME));
+        store(&control->begun_ns, clock_now_ns(CLOCK_BOOTTIME));
         store(&control->is_recording, 1);
         store(&control->generation, (LEDGER_CAPTURES(generation) + 1) << 32 | next);
         r = wait_until_rest(ledger, generation & 1);
@@ -424,7 +417,7 @@ static bool has_record(const Ledger *ledger, const TaskRecord *task) {
  * whole, unless there was no room for them.
  */
 static int wait_for_records(Ledger *ledger, const TaskTable *table) {
-        uint64_t end = clock_ns(CLOCK_MONOTONIC) + MAX_WAIT_NS;
+        uint64_t end = clock_now_ns(CLOCK_MONOTONIC) + MAX_WAIT_NS;
 
         for (size_t i = 0; i < task_table_count(table); i++) {
                 const Task found = task_table_get(table, i);
@@ -435,7 +428,7 @@ static int wait_for_records(Ledger *ledger, const TaskTable *table) {
                         continue;
                 while (!has_record(ledger, task) &&
                        load(&ledger->control->n_records) <= LEDGER_MAX_RECORDS) {
-                        if (clock_ns(CLOCK_MONOTONIC) > end)
+                        if (clock_now_ns(CLOCK_MONOTONIC) > end)
                                 return -ETIMEDOUT;
                         (void) sched_yield();
                 }
@@ -959,7 +952,7 @@ _Static_assert(sizeof(TaskReasons) + sizeof(TaskWaits) + sizeof(WaitBegin) <= 51
                "what is kept of each thread stays small");
 
 static uint64_t end_of(uint64_t stay_ns) {
-        return number_add_saturating(clock_ns(CLOCK_MONOTONIC), stay_ns);
+        return number_add_saturating(clock_now_ns(CLOCK_MONOTONIC), stay_ns);
 }
 
 /* NULL with errno set, ENOENT where nothing could count. */
@@ -994,8 +987,8 @@ static int begin_epoch(const TaskObjects *objects, ReasonControl *reasons, uint6
         uint64_t epoch = load(&reasons->last_epoch) + 1;
         int r;
 
-        store(&reasons->since_ns, clock_ns(CLOCK_MONOTONIC));
-        store(&reasons->since_boottime_ns, clock_ns(CLOCK_BOOTTIME));
+        store(&reasons->since_ns, clock_now_ns(CLOCK_MONOTONIC));
+        store(&reasons->since_boottime_ns, clock_now_ns(CLOCK_BOOTTIME));
         store(&reasons->n_switches, n_switches);
         store(&reasons->last_epoch, epoch);
         store(&reasons->epoch, epoch);
@@ -1014,7 +1007,8 @@ static void raise_end(ReasonControl *reasons, uint64_t stay_ns) {
 
 /* Nothing is on past its end, be it that no thread has blocked since then. */
 static bool is_on(const ReasonControl *reasons) {
-        return load(&reasons->epoch) != 0 && load(&reasons->until_ns) > clock_ns(CLOCK_MONOTONIC);
+        return load(&reasons->epoch) != 0 &&
+               load(&reasons->until_ns) > clock_now_ns(CLOCK_MONOTONIC);
 }
 
 int reasons_start(const TaskObjects *objects, uint64_t stay_ns, uint64_t n_switches) {
@@ -1064,7 +1058,7 @@ int reasons_limit(const TaskObjects *objects, uint64_t stay_ns) {
 int reasons_look(const TaskObjects *objects, ReasonState *ret) {
         LedgerControl *control = map_switch(objects);
         const ReasonControl *reasons;
-        uint64_t until_ns, now_ns = clock_ns(CLOCK_MONOTONIC);
+        uint64_t until_ns, now_ns = clock_now_ns(CLOCK_MONOTONIC);
 
         if (!control)
                 return fail_switch();

@@ -9,7 +9,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -20,6 +19,7 @@
 #include <task.skel.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #define TYPES_FILE "/sys/kernel/btf/vmlinux"
 #define LOCKDOWN_FILE "/sys/kernel/security/lockdown"
@@ -239,13 +239,6 @@ static int make_overflow_rows(const struct task_bpf *skeleton) {
         return 0;
 }
 
-static uint64_t boottime_ns(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_BOOTTIME, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
-
 static int attach(const struct bpf_program *program, struct bpf_link **link) {
         *link = bpf_program__attach(program);
         return *link ? 0 : -errno;
@@ -280,7 +273,7 @@ static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *optio
         if (r == 0 && options->waits)
                 r = attach(skeleton->progs.seed_reasons, &skeleton->links.seed_reasons);
         if (r == 0 && options->waits) {
-                control->waits_since_ns = boottime_ns();
+                control->waits_since_ns = clock_now_ns(CLOCK_BOOTTIME);
                 r = run_for_all(skeleton->progs.seed_waits);
         }
         /* It is also in the names of epochs. */
@@ -289,14 +282,14 @@ static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *optio
         if (r < 0 || !options->ledger)
                 return r;
         control->generation = 1;
-        control->begun_ns = boottime_ns();
+        control->begun_ns = clock_now_ns(CLOCK_BOOTTIME);
         r = make_overflow_rows(skeleton);
         if (r == 0)
                 r = attach(skeleton->progs.free_task, &skeleton->links.free_task);
         if (r == 0)
                 r = attach(skeleton->progs.add_exit, &skeleton->links.add_exit);
         if (r == 0)
-                control->ledger_since_ns = boottime_ns();
+                control->ledger_since_ns = clock_now_ns(CLOCK_BOOTTIME);
         return r;
 }
 

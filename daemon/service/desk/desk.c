@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/desk/desk.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "wire/limits.h"
-
-uint64_t desk_now_ns(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
 
 DeskSettings desk_default_settings(void) {
         return (DeskSettings) {
@@ -54,7 +46,7 @@ static QueueLimits limits_of(const DeskSettings *settings, unsigned kind) {
 int desk_init(Desk *desk, sd_event *event, sd_event_handler_t on_turn, void *userdata) {
         int r;
 
-        desk->started_ns = desk_now_ns();
+        desk->started_ns = clock_now_ns(CLOCK_MONOTONIC);
         recorder_init(&desk->recorder);
         r = spool_index_new(&desk->index);
         if (r < 0)

@@ -110,5 +110,4 @@ _must_check_ int desk_configure(Desk *desk, const DeskSettings *settings);
 /* A place in a queue may be free: look for requests whose turn it is, later. */
 void desk_turn(Desk *desk);
 
-uint64_t desk_now_ns(void); /* CLOCK_MONOTONIC */
 void desk_count_jobs(const Desk *desk, unsigned *ret_running, unsigned *ret_waiting);

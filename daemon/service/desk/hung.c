@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "interface/job-interface.h"
 #include "job/vault.h"
 #include "job/workshop.h"
@@ -23,13 +23,6 @@ struct Hung {
         size_t n;
         HungProcess rows[LIMIT_HUNG_PROCESSES];
 };
-
-static uint64_t now_ns(clockid_t clock) {
-        struct timespec now;
-
-        (void) clock_gettime(clock, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
 
 /* the file */
 
@@ -52,7 +45,7 @@ static void store(Hung *hung) {
 
 /* What an earlier daemon wrote. Its jobs are not ours, and whether they hang cannot be told. */
 static void load(Hung *hung) {
-        uint64_t over_ns = now_ns(CLOCK_BOOTTIME);
+        uint64_t over_ns = clock_now_ns(CLOCK_BOOTTIME);
 
         if (pread(hung->fd, hung->rows, sizeof(hung->rows), 0) != (ssize_t) sizeof(hung->rows))
                 return;
@@ -124,7 +117,7 @@ void hung_add(Hung *hung, pid_t job, uint32_t tgid, uint64_t start_ticks, uint32
                 return;
         hung->rows[hung->n++] = (HungProcess){
                 .start_ticks = start_ticks,
-                .since_realtime_ns = now_ns(CLOCK_REALTIME),
+                .since_realtime_ns = clock_now_ns(CLOCK_REALTIME),
                 .tgid = tgid,
                 .owner = owner,
                 .job = job,
@@ -141,7 +134,7 @@ static bool follow(HungProcess *row, const Workshop *workshop) {
                 return false;
         if (!is_there) {
                 row->state = HUNG_OVER;
-                row->over_boottime_ns = now_ns(CLOCK_BOOTTIME);
+                row->over_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
                 row->job = 0;
         } else if (is_stuck) {
                 row->state = HUNG_NOW;
@@ -174,7 +167,7 @@ static size_t count_of(const Hung *hung, uint32_t owner, uint64_t at_boottime_ns
 }
 
 size_t hung_get_barred(const Hung *hung, uint32_t *ret_owners, size_t n) {
-        uint64_t at_ns = now_ns(CLOCK_BOOTTIME);
+        uint64_t at_ns = clock_now_ns(CLOCK_BOOTTIME);
         size_t n_owners = 0;
 
         for (size_t i = 0; i < hung->n && n_owners < n; i++) {

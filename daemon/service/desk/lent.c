@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "wire/limits.h"
 
@@ -34,13 +34,6 @@ struct Lent {
         sd_event_source *timer; /* runs while there are files */
 };
 
-static uint64_t now_mono_ns(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
-
 /*
  * The kernel grants the lease when nobody else has the file open or mapped. A descriptor of O_PATH
  * does not count for it, but keeps the file in memory and can be opened again, so its bytes are
@@ -51,7 +44,7 @@ static bool is_returned(const LentFile *file) {
         (void) fcntl(file->fd, F_SETSIG, SIGURG);
         if (fcntl(file->fd, F_SETLEASE, F_WRLCK) == 0)
                 return ftruncate(file->fd, 0) == 0;
-        return errno != EAGAIN && now_mono_ns() - file->since_ns > UNKNOWN_NS;
+        return errno != EAGAIN && clock_now_ns(CLOCK_MONOTONIC) - file->since_ns > UNKNOWN_NS;
 }
 
 static void take_back(Lent *lent) {
@@ -142,7 +135,7 @@ int lent_add(Lent *lent, int file, uid_t uid) {
                 .fd = TAKE_FD(fd),
                 .uid = uid,
                 .n_bytes = MAX_OF((uint64_t) st.st_blocks * 512, (uint64_t) LIMIT_LENT_LEAST_BYTES),
-                .since_ns = now_mono_ns(),
+                .since_ns = clock_now_ns(CLOCK_MONOTONIC),
         };
         arm(lent);
         return 0;

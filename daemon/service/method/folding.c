@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "job/vault.h"
 #include "kernel/bpf/ledger.h"
 #include "kernel/bpf/task-object.h"
@@ -159,7 +160,7 @@ static void fold_free(void *state) {
 /* There may have been several. */
 static int on_call(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         Desk *desk = userdata;
-        uint64_t since_ns = desk_now_ns() - desk->folded_ns;
+        uint64_t since_ns = clock_now_ns(CLOCK_MONOTONIC) - desk->folded_ns;
         uint64_t delay_ns = MIN_INTERVAL_NS - MIN_OF(since_ns, MIN_INTERVAL_NS);
 
         if (ledger_hear_calls(fd) < 0)
@@ -199,7 +200,8 @@ static bool is_old(const Desk *desk, int control_fd) {
 
         if (file)
                 n_rows += head_of(desk, file).n_rows;
-        return n_rows >= MIN_AGING_ROWS && desk_now_ns() - desk->aged_ns >= AGING_INTERVAL_NS;
+        return n_rows >= MIN_AGING_ROWS &&
+               clock_now_ns(CLOCK_MONOTONIC) - desk->aged_ns >= AGING_INTERVAL_NS;
 }
 
 void folding_look(Desk *desk) {
@@ -221,7 +223,7 @@ void folding_look(Desk *desk) {
         *fold = (Fold){ .desk = desk, .is_forced = is_forced };
         request_keep(request, fold, fold_free);
         desk->is_folding = true;
-        desk->folded_ns = desk_now_ns();
+        desk->folded_ns = clock_now_ns(CLOCK_MONOTONIC);
         if (is_forced)
                 desk->aged_ns = desk->folded_ns;
         request_settle(request, method_fold(request));

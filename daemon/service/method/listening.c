@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "exits/exit-line.h"
 #include "interface/job-interface.h"
 #include "job/sandbox/sandbox.h"
@@ -79,7 +80,7 @@ static void start(Listening *listening);
 
 /* It did not end because somebody wanted it to. */
 static void lose(Listening *listening, const char *reason) {
-        bool was_short = desk_now_ns() - listening->started_ns < SHORT_LIFE_NS;
+        bool was_short = clock_now_ns(CLOCK_MONOTONIC) - listening->started_ns < SHORT_LIFE_NS;
 
         log_warning(0, "The ledger of threads that ended is lost, and another one begins: %s",
                     reason);
@@ -138,7 +139,7 @@ static void start(Listening *listening) {
                 .n_fds = own >= 0,
         };
 
-        listening->started_ns = desk_now_ns();
+        listening->started_ns = clock_now_ns(CLOCK_MONOTONIC);
         r = workshop_start(desk->workshop, &order, &events, listening, &listening->job);
         if (r < 0)
                 (void) fd_close(own);

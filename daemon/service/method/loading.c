@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/number.h"
 #include "job/job-kind.h"
 #include "job/sandbox/sandbox.h"
@@ -37,15 +37,8 @@ typedef struct Since {
         uint64_t realtime_ns, boottime_ns;
 } Since;
 
-static uint64_t read_clock(clockid_t clock) {
-        struct timespec now;
-
-        (void) clock_gettime(clock, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
-
 static void note_since(const Desk *desk) {
-        const Since since = { read_clock(CLOCK_REALTIME), read_clock(CLOCK_BOOTTIME) };
+        const Since since = { clock_now_ns(CLOCK_REALTIME), clock_now_ns(CLOCK_BOOTTIME) };
         _cleanup_(fd_closep) int fd = memfd_create("ctprof-since", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         int r;
 

@@ -9,6 +9,7 @@
 #include <systemd/sd-id128.h>
 
 #include "config.h"
+#include "base/clock.h"
 #include "base/number.h"
 #include "job/vault.h"
 #include "job/workshop.h"
@@ -50,7 +51,8 @@ static void write_daemon(const Request *request, JsonWriter *writer) {
         json_write_key(writer, "daemon");
         json_write_object(writer);
         json_write_member_text(writer, "version", CTPROF_VERSION);
-        json_write_member_u64(writer, "uptimeNs", desk_now_ns() - request->desk->started_ns);
+        json_write_member_u64(writer, "uptimeNs",
+                              clock_now_ns(CLOCK_MONOTONIC) - request->desk->started_ns);
         json_write_member_u64(writer, "uid", geteuid());
         write_capabilities(writer);
         json_write_end(writer);

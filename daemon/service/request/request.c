@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "interface/job-interface.h"
 #include "job/workshop.h"
@@ -196,7 +197,7 @@ static void end(Request *request, Span frame, bool is_error, const int *fds, siz
                               .uid = request->uid,
                               .parameters = request->parameters,
                       },
-                      frame, is_error, desk_now_ns());
+                      frame, is_error, clock_now_ns(CLOCK_MONOTONIC));
         if (request->connection)
                 connection_forward(request->connection, frame, kind_of_last(request), fds, n_fds);
         else

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "base/directory.h"
+#include "base/file.h"
 #include "temporary.h"
 
 static Temporary temporary;
@@ -44,8 +44,8 @@ START_TEST(what_is_there_is_left_alone) {
 END_TEST
 
 int main(void) {
-        Suite *suite = suite_create("directory");
-        TCase *making = tcase_create("making");
+        Suite *suite = suite_create("file");
+        TCase *making = tcase_create("making directories");
 
         tcase_add_checked_fixture(making, set_up, tear_down);
         tcase_add_test(making, a_directory_is_made_with_what_is_above_it);

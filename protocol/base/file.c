@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "base/directory.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,47 @@
 #include "base/cleanup.h"
 
 #define DIRECTORY_MODE 0700
+
+int file_read_at(int fd, void *bytes, size_t n, uint64_t offset, size_t *ret_n) {
+        size_t n_read = 0;
+
+        while (n_read < n) {
+                ssize_t k =
+                        pread(fd, (char *) bytes + n_read, n - n_read, (off_t) (offset + n_read));
+
+                if (k < 0 && errno == EINTR)
+                        continue;
+                if (k < 0)
+                        return -errno;
+                if (k == 0)
+                        break;
+                n_read += (size_t) k;
+        }
+        *ret_n = n_read;
+        return 0;
+}
+
+int file_write(int fd, const void *bytes, size_t n) {
+        while (n > 0) {
+                ssize_t k = write(fd, bytes, n);
+
+                if (k < 0 && errno == EAGAIN) {
+                        /* A pipe that somebody made non-blocking: wait as write(2) would have. */
+                        struct pollfd ready = { .fd = fd, .events = POLLOUT };
+
+                        if (poll(&ready, 1, -1) < 0 && errno != EINTR)
+                                return -errno;
+                        continue;
+                }
+                if (k < 0 && errno == EINTR)
+                        continue;
+                if (k < 0)
+                        return -errno;
+                bytes = (const char *) bytes + k;
+                n -= (size_t) k;
+        }
+        return 0;
+}
 
 static int sync_name(const char *path) {
         _cleanup_(fd_closep) int directory = -EBADF, parent = -EBADF;

@@ -207,6 +207,18 @@ typedef struct MovedEnd {
 #define MOVED_MAX_THREADS 2048
 
 /*
+ * A thread that is in a row and carries no mark, because none could be made: while a program that
+ * was interrupted looks at what a task carries, as the iterator may be at any thread, the kernel
+ * lets no other program on that CPU add anything to a task; and there may be no memory.
+ */
+typedef struct LedgerUnmarked {
+        __u64 generation; /* in which it was added; written last */
+        MovedLife life;
+} LedgerUnmarked;
+
+#define LEDGER_MAX_UNMARKED 1024 /* of those that came last; a power of two */
+
+/*
  * Whoever calls itself anew as often as it can must not take the room of all others. Users are
  * counted in so many places, root in one of its own; a place has at most half of the room, and the
  * last quarter is for those that have less than a sixteenth.
@@ -403,13 +415,14 @@ typedef struct LedgerControl {
         __u64 n_running[2]; /* that add to rows of an even, of an odd generation right now */
         __u64 n_exits;
         __u64 n_marked, n_finished; /* threads whose last moments are to be added, and were */
-        __u64 n_lost_marks;         /* threads for whose mark there was no memory */
+        __u64 n_lost_marks;         /* threads whose mark could not be made */
         __u64 n_overflow_exits;
         __u64 n_rows;     /* less those that folds removed, and without rows for overflow */
         __u64 n_paths;    /* units of noted paths, likewise */
         __u64 n_records;  /* of this capture; those above LEDGER_MAX_RECORDS are lost */
         __u64 is_calling; /* for a fold, which sets it to 0 */
         LedgerOwner owners[LEDGER_MAX_OWNERS + 1]; /* the last one: of all others */
+        LedgerUnmarked unmarked[LEDGER_MAX_UNMARKED];
         MovedCounts moved;
         ReasonControl reasons; /* since_ns and what goes with it by captures */
 } LedgerControl;

@@ -662,6 +662,18 @@ __noinline int note_moved(void) {
         return 0;
 }
 
+/* In a ring: the place may have been another thread's, long ago. */
+static __always_inline void note_unmarked(struct task_struct *task, __u64 generation) {
+        __u64 n = __sync_fetch_and_add(&control.n_lost_marks, 1);
+        LedgerUnmarked *place = &control.unmarked[n & (LEDGER_MAX_UNMARKED - 1)];
+
+        __sync_lock_test_and_set(&place->generation, 0);
+        place->life.tid = task->pid;
+        place->life.tgid = task->tgid;
+        place->life.start_boottime_ns = task->start_boottime;
+        __sync_lock_test_and_set(&place->generation, generation);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(add_exit, struct task_struct *task) {
         __u32 index = SCRATCH_OF_EXIT;
@@ -673,10 +685,13 @@ int BPF_PROG(add_exit, struct task_struct *task) {
         if (!scratch)
                 return 0;
         mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-        if (mark)
+        if (mark) {
                 mark->is_added = 1;
-        __sync_fetch_and_add(mark ? &control.n_marked : &control.n_lost_marks, 1);
+                __sync_fetch_and_add(&control.n_marked, 1);
+        }
         generation = enter_generation();
+        if (!mark)
+                note_unmarked(task, generation);
 
         values = &scratch->values;
         read_key(&scratch->key, task, now);

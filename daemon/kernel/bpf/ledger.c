@@ -436,16 +436,27 @@ static int wait_for_records(Ledger *ledger, const TaskTable *table) {
         return 0;
 }
 
-static bool is_alive_in(const TaskTable *table, const LedgerRecord *record) {
-        size_t at = task_table_search(table, (pid_t) record->tgid, (pid_t) record->tid);
-        Task task;
+static bool find_life(const TaskTable *table, const MovedLife *life, size_t *ret_at) {
+        size_t at = task_table_search(table, (pid_t) life->tgid, (pid_t) life->tid);
+        const TaskRecord *record;
 
         if (at == task_table_count(table))
                 return false;
+        record = task_table_get(table, at).record;
+        *ret_at = at;
+        return record->tid == life->tid && record->tgid == life->tgid &&
+               record->start_boottime_ns == life->start_boottime_ns;
+}
+
+static bool is_alive_in(const TaskTable *table, const LedgerRecord *record) {
+        const MovedLife life = { record->tid, record->tgid, record->start_boottime_ns };
+        size_t at;
+        Task task;
+
+        if (!find_life(table, &life, &at))
+                return false;
         task = task_table_get(table, at);
-        return task.record->tid == record->tid && task.record->tgid == record->tgid &&
-               task.record->start_boottime_ns == record->start_boottime_ns &&
-               (!(task.record->has & TASK_IS_DEAD) || is_hanging(&task));
+        return !(task.record->has & TASK_IS_DEAD) || is_hanging(&task);
 }
 
 static int add_records(Ledger *ledger, const TaskTable *table) {
@@ -498,7 +509,29 @@ static void revive_hanging(Ledger *ledger, TaskTable *table) {
                         continue;
                 if (task.mark->mark.generation == 0 || task.mark->mark.generation == generation ||
                     take_out(ledger, &task.mark->mark))
-                        task_table_revive(table, i);
+                        task_table_set_dead(table, i, false);
+        }
+}
+
+/*
+ * The iterator shows a thread alive that has no mark, be it in its exit or a zombie. One that was
+ * added before this capture began is in a row, so it is not among the living. One that was added
+ * later has a record, which is left out because the table has the thread alive.
+ */
+static void find_unmarked(const Ledger *ledger, TaskTable *table) {
+        const LedgerControl *control = ledger->control;
+        uint64_t generation = load(&control->generation);
+        uint64_t n = MIN_OF(load(&control->n_lost_marks), (uint64_t) LEDGER_MAX_UNMARKED);
+
+        for (uint64_t i = 0; i < n; i++) {
+                const MovedLife life = control->unmarked[i].life;
+                uint64_t added;
+                size_t at;
+
+                __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the place may become another's */
+                added = load(&control->unmarked[i].generation);
+                if (added != 0 && added != generation && find_life(table, &life, &at))
+                        task_table_set_dead(table, at, true);
         }
 }
 
@@ -511,8 +544,10 @@ int ledger_end(Ledger *ledger, TaskTable *table) {
         ledger_cancel(ledger);
         if (r == 0)
                 r = read_rows(ledger, (load(&ledger->control->generation) + 1) & 1, ALL_ROWS);
-        if (r == 0)
+        if (r == 0) {
                 revive_hanging(ledger, table);
+                find_unmarked(ledger, table);
+        }
         ledger->is_read = r == 0;
         return r;
 }

@@ -2,7 +2,6 @@
 #include "kernel/bpf/task-table.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,10 +108,10 @@ Task task_table_get(const TaskTable *table, size_t index) {
         return task_of((const void *) (table->bytes.bytes + table->places[index].at));
 }
 
-void task_table_revive(TaskTable *table, size_t index) {
+void task_table_set_dead(TaskTable *table, size_t index, bool is_dead) {
         TaskRecord *record = (void *) (table->bytes.bytes + table->places[index].at);
 
-        record->has &= ~(uint32_t) TASK_IS_DEAD;
+        record->has = (record->has & ~(uint32_t) TASK_IS_DEAD) | (is_dead ? TASK_IS_DEAD : 0);
 }
 
 static uint64_t key_of(uint32_t tgid, uint32_t tid) {

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -479,6 +480,68 @@ START_TEST(callers_are_marked_by_their_lives) {
 }
 END_TEST
 
+/* Which thread it is, by its name; the table has one of them. */
+static MovedLife life_of(const TaskTable *table, const char *thread) {
+        MovedLife life = {};
+
+        for (size_t i = 0; i < task_table_count(table); i++) {
+                const TaskRecord *record = task_table_get(table, i).record;
+
+                if (is_called(record->comm, thread))
+                        life = (MovedLife){ record->tid, record->tgid, record->start_boottime_ns };
+        }
+        ck_assert_uint_ne(life.tid, 0);
+        return life;
+}
+
+/* A zombie that ended before there were programs, so that it has no mark. */
+static pid_t early;
+
+static void start_early(void) {
+        siginfo_t info;
+
+        early = fork();
+        if (early == 0) {
+                (void) prctl(PR_SET_NAME, "ledger-early");
+                _exit(0);
+        }
+        (void) waitid(P_PID, (id_t) early, &info, WEXITED | WNOWAIT);
+}
+
+/* As if it had been added, which a capture does not read of its own generation. */
+START_TEST(a_thread_without_a_mark_is_found_where_programs_noted_it) {
+        LedgerControl *control = (void *) (uintptr_t) ledger_control(ledger);
+        uint64_t n_lost_marks = control->n_lost_marks;
+        TaskTable *table = capture();
+        LedgerUnmarked *place;
+
+        ck_assert_uint_eq(count_living(table, "ledger-early"), 1);
+        place = &control->unmarked[n_lost_marks % LEDGER_MAX_UNMARKED];
+        *place = (LedgerUnmarked){ control->generation, life_of(table, "ledger-early") };
+        control->n_lost_marks++;
+        task_table_free(table);
+
+        table = capture();
+        ck_assert_uint_eq(count_living(table, "ledger-early"), 0);
+        task_table_free(table);
+        begin();
+        place->generation = control->generation;
+        table = end();
+        ck_assert_uint_eq(count_living(table, "ledger-early"), 1);
+        task_table_free(table);
+
+        /* Another one that has its number is alive. */
+        place->generation--;
+        place->life.start_boottime_ns--;
+        table = capture();
+        ck_assert_uint_eq(count_living(table, "ledger-early"), 1);
+        task_table_free(table);
+        *place = (LedgerUnmarked){};
+        control->n_lost_marks = n_lost_marks;
+        ck_assert_int_eq(waitpid(early, NULL, 0), early);
+}
+END_TEST
+
 /* a storm of short lives */
 
 typedef struct Storm {
@@ -486,12 +549,23 @@ typedef struct Storm {
         volatile bool is_over;
 } Storm;
 
+static Storm *storm;
+static pid_t storm_pid; /* while it goes on: a test that fails leaves its end to the teardown */
+
+static void end_storm(void) {
+        if (storm_pid <= 0)
+                return;
+        storm->is_over = true;
+        (void) waitpid(storm_pid, NULL, 0);
+        storm_pid = 0;
+}
+
 static void *end_at_once(void *userdata) {
         (void) prctl(PR_SET_NAME, "ledger-storm");
         return NULL;
 }
 
-static _Noreturn void run_storm(Storm *storm, bool of_threads) {
+static _Noreturn void run_storm(bool of_threads) {
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void) prctl(PR_SET_NAME, of_threads ? "ledger-parent" : "ledger-storm");
         while (!storm->is_over) {
@@ -516,15 +590,14 @@ static _Noreturn void run_storm(Storm *storm, bool of_threads) {
 }
 
 static void check_partition(bool of_threads, size_t n_parents) {
-        Storm *storm = mmap(NULL, sizeof(*storm), PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         uint64_t n_dead_before = find_dead("ledger-storm").exits;
-        pid_t pid;
 
+        storm = mmap(NULL, sizeof(*storm), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                     0);
         ck_assert_ptr_ne(storm, MAP_FAILED);
-        pid = fork();
-        if (pid == 0)
-                run_storm(storm, of_threads);
+        storm_pid = fork();
+        if (storm_pid == 0)
+                run_storm(of_threads);
         while (storm->n_made == 0)
                 (void) usleep(1000);
         for (int i = 0; i < 100 || storm->n_made < 200; i++) {
@@ -542,8 +615,7 @@ static void check_partition(bool of_threads, size_t n_parents) {
                               (unsigned long long) n_made, (unsigned long long) n_seen,
                               (unsigned long long) n_begun);
         }
-        storm->is_over = true;
-        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+        end_storm();
         task_table_free(capture());
         ck_assert_uint_eq(find_dead("ledger-storm").exits - n_dead_before,
                           storm->n_made + n_parents);
@@ -893,21 +965,35 @@ static void setup(void) {
 }
 
 static void teardown(void) {
+        end_storm();
         ledger = ledger_free(ledger);
+}
+
+/* Threads are counted by their names, those of the whole host: one such test at a time. */
+static int lock_names(void) {
+        int fd = open("/tmp/ctprof-test-ledger.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+
+        if (fd >= 0)
+                (void) flock(fd, LOCK_EX);
+        return fd;
 }
 
 int main(void) {
         const TaskProgramOptions options = { .ledger = true, .waits = true };
+        _cleanup_(fd_closep) int lock = lock_names();
         char reason[TASK_PROGRAM_REASON_BYTES];
         Suite *suite = suite_create("ledger");
         TCase *tcase = tcase_create("rules");
-        int r = task_program_load(&options, &objects, reason);
+        int r;
 
+        start_early();
+        r = task_program_load(&options, &objects, reason);
         tcase_add_test(tcase, values_are_added_by_their_rules);
         suite_add_tcase(suite, tcase);
         if (r == 0) {
                 tcase = tcase_create("kernel");
                 tcase_add_checked_fixture(tcase, setup, teardown);
+                tcase_add_test(tcase, a_thread_without_a_mark_is_found_where_programs_noted_it);
                 tcase_add_test(tcase, processes_did_what_their_parent_hears);
                 tcase_add_test(tcase, the_memory_of_a_parent_is_not_that_of_what_it_executes);
                 tcase_add_test(tcase, a_thread_that_a_capture_has_seen_is_not_young);
@@ -930,5 +1016,6 @@ int main(void) {
                 printf("# SKIP the kernel: %s\n", r < 0 ? strerror(-r) : reason);
         r = check_main(suite);
         task_objects_done(&objects);
+        (void) waitpid(early, NULL, 0);
         return r;
 }

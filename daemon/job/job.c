@@ -36,6 +36,7 @@ struct Job {
         const JobEvents *events; /* NULL: the caller has freed the job */
         void *userdata;
         uid_t uid;
+        Charge hangable, stuck; /* of a kind that counts for its user */
         FrameStream *stream;
         DisposalKeeper keeper; /* of the stream */
         pid_t pid;             /* 0: none yet */
@@ -306,6 +307,8 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         /* SIGKILL did not end it within JOB_FAREWELL_NS, so it hangs in the kernel. */
         job->kill = JOB_KILL_STUCK;
         job->input_ended = true;
+        charge_set(&job->hangable, 1);
+        charge_set(&job->stuck, 1);
         job->setup->on_stuck(job, job->setup->owner);
         settle(job);
         return 0;
@@ -392,6 +395,8 @@ static void destroy(Job *job) {
         sd_event_source_disable_unref(job->next);
         sd_event_source_disable_unref(job->io);
         frame_stream_free(job->stream);
+        charge_end(&job->stuck);
+        charge_end(&job->hangable);
         free(job);
 }
 
@@ -402,6 +407,21 @@ static void abandon(Job *job) {
         if (job->pid > 0)
                 (void) waitpid(job->pid, NULL, 0);
         destroy(job);
+}
+
+/*
+ * Until it is gone it may hang, also when it was killed or has answered: because it reads a file
+ * that a caller sent, or for another reason, once it is known to be stuck.
+ */
+static int charge(Job *job, Users *users) {
+        int r;
+
+        if (job->terms->counts_alone)
+                return 0;
+        r = charge_begin(&job->stuck, users, job->uid, USE_STUCK, 0);
+        return r == 0 ? charge_begin(&job->hangable, users, job->uid, USE_HANGABLE,
+                                     job->terms->reads_foreign)
+                      : r;
 }
 
 int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_bytes,
@@ -419,7 +439,9 @@ int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_byte
                 .uid = order->uid,
                 .timeout_ns = timeout_ns > 0 ? timeout_ns : order->terms->time_ns,
         };
-        r = start_child(job, order, max_data_bytes);
+        r = charge(job, setup->users);
+        if (r == 0)
+                r = start_child(job, order, max_data_bytes);
         if (r < 0) {
                 abandon(job);
                 return r;

@@ -21,6 +21,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "job/job-kind.h"
+#include "user/user.h"
 
 #define JOB_EXIT_TEXT_BYTES 256
 
@@ -79,6 +80,7 @@ int job_take_fd(Job *job, size_t index);
 
 typedef struct JobSetup {
         sd_event *event;
+        Users *users;
         Disposal *disposal;
         Spawner *spawner;
         /* The child has ended; @status is of waitid(2). */

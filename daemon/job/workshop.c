@@ -50,8 +50,8 @@ static void on_gone(const Job *job, void *owner) {
         tell_changed(workshop);
 }
 
-int workshop_new(sd_event *event, Disposal *disposal, int executable_fd, const char *name,
-                 Workshop **ret) {
+int workshop_new(sd_event *event, Users *users, Disposal *disposal, int executable_fd,
+                 const char *name, Workshop **ret) {
         _cleanup_(workshop_freep) Workshop *workshop = NULL;
         int r;
 
@@ -68,6 +68,7 @@ int workshop_new(sd_event *event, Disposal *disposal, int executable_fd, const c
                 return r;
         workshop->setup = (JobSetup){
                 .event = sd_event_ref(event),
+                .users = users,
                 .disposal = disposal,
                 .spawner = workshop->spawner,
                 .on_exit = on_exit_job,
@@ -130,24 +131,6 @@ int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *e
 
 size_t workshop_n_children(const Workshop *workshop) {
         return workshop->n_jobs;
-}
-
-WorkshopCounts workshop_count(const Workshop *workshop, uid_t uid) {
-        WorkshopCounts counts = {};
-
-        for (size_t i = 0; i < workshop->n_jobs; i++) {
-                const Job *job = workshop->jobs[i];
-                bool is_stuck = job_is_stuck(job), is_of_user = job_uid(job) == uid;
-                bool is_hangable = is_stuck || job_terms_of(job)->reads_foreign;
-
-                if (job_terms_of(job)->counts_alone)
-                        continue;
-                counts.n_stuck += is_stuck;
-                counts.n_stuck_of_user += is_stuck && is_of_user;
-                counts.n_hangable += is_hangable;
-                counts.n_hangable_of_user += is_hangable && is_of_user;
-        }
-        return counts;
 }
 
 size_t workshop_count_kind(const Workshop *workshop, JobKind kind) {

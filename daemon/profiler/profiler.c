@@ -60,6 +60,7 @@ typedef struct Profiler {
         bool trimmed; /* this iteration of the event loop only trimmed, which calls for no trim */
         StatusLine *status_line;
         Spool *spool;
+        Users *users;
         Disposal *disposal;
         Vault *vault;
         Workshop *workshop;
@@ -128,23 +129,19 @@ static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) 
 static int reload(Profiler *profiler) {
         _cleanup_(config_freep) Config *config = NULL;
         DeskSettings settings;
-        ServerLimits limits;
+        ConnectionLimits connections;
+        UserLimits users;
         int r;
 
         r = settings_load(profiler->options, profiler->connected, &config);
         if (r != SETTINGS_OK)
                 return r;
+        users = settings_of_users(config);
+        users_set_limits(profiler->users, &users);
+        connections = settings_of_connections(config);
+        server_set_limits(profiler->server, &connections);
         settings = settings_of_service(config, spool_dir_fd(profiler->spool));
-        limits = settings_of_server(config);
-        r = server_set_limits(profiler->server, &limits);
-        if (r < 0)
-                return r;
-        r = service_configure(profiler->service, &settings);
-        if (r < 0) {
-                limits = settings_of_server(profiler->config);
-                (void) !server_set_limits(profiler->server, &limits);
-                return r;
-        }
+        service_configure(profiler->service, &settings);
         workshop_set_memory(profiler->workshop, config_get(config, SETTING_JOB_MEMORY));
         raise_descriptor_limit(config);
         (void) config_free(profiler->config);
@@ -393,7 +390,8 @@ static int open_workshop(Profiler *profiler) {
                 log_error(-errno, "Could not open /proc/self/exe, which jobs are started from");
                 return STEP_TOLD;
         }
-        r = workshop_new(profiler->event, profiler->disposal, fd, "ctprofd", &profiler->workshop);
+        r = workshop_new(profiler->event, profiler->users, profiler->disposal, fd, "ctprofd",
+                         &profiler->workshop);
         if (r < 0) {
                 (void) fd_close(fd);
                 return r;
@@ -405,6 +403,7 @@ static int open_workshop(Profiler *profiler) {
 static int open_service(Profiler *profiler) {
         const ServiceSetup setup = {
                 .event = profiler->event,
+                .users = profiler->users,
                 .disposal = profiler->disposal,
                 .workshop = profiler->workshop,
                 .vault = profiler->vault,
@@ -429,11 +428,11 @@ static int open_service(Profiler *profiler) {
 }
 
 static int open_server(Profiler *profiler) {
-        const ServerLimits limits = settings_of_server(profiler->config);
+        const ConnectionLimits limits = settings_of_connections(profiler->config);
         int r;
 
-        r = server_new(profiler->event, profiler->disposal, &limits, &service_events,
-                       profiler->service, &profiler->server);
+        r = server_new(profiler->event, profiler->users, profiler->disposal, &limits,
+                       &service_events, profiler->service, &profiler->server);
         if (r < 0)
                 return r;
         server_watch_empty(profiler->server, on_last_connection, profiler);
@@ -460,13 +459,15 @@ static int open_config(Profiler *profiler) {
 }
 
 static int open_helpers(Profiler *profiler) {
+        const UserLimits limits = settings_of_users(profiler->config);
         int r;
 
         r = status_line_new(profiler->event, &profiler->status_line);
-        if (r < 0)
-                return r;
-        r = own_processes_new(&profiler->own);
-        return r < 0 ? r : disposal_new(profiler->event, &profiler->disposal);
+        if (r == 0)
+                r = own_processes_new(&profiler->own);
+        if (r == 0)
+                r = users_new(&limits, &profiler->users);
+        return r < 0 ? r : disposal_new(profiler->event, profiler->users, &profiler->disposal);
 }
 
 static int open_all(Profiler *profiler) {
@@ -512,6 +513,7 @@ static void profiler_done(Profiler *profiler) {
         profiler->workshop = workshop_free(profiler->workshop);
         profiler->vault = vault_free(profiler->vault);
         profiler->disposal = disposal_free(profiler->disposal);
+        profiler->users = users_free(profiler->users);
         profiler->spool = spool_free(profiler->spool);
         profiler->status_line = status_line_free(profiler->status_line);
         sd_event_source_disable_unref(profiler->trim_post);

@@ -86,10 +86,6 @@ static uint64_t bound_of(const Config *config, SettingId id) {
         return value == QUANTITY_INFINITY ? 0 : value;
 }
 
-static unsigned count_of(const Config *config, SettingId id) {
-        return (unsigned) config_get(config, id);
-}
-
 static SpoolLimits spool_limits(const Config *config, int spool_fd) {
         SpoolLimits limits = spool_default_limits(spool_fd);
 
@@ -120,26 +116,42 @@ DeskSettings settings_of_service(const Config *config, int spool_fd) {
         settings.heap_ns = config_get(config, SETTING_HEAP_TIME);
         settings.capture_ns = config_get(config, SETTING_CAPTURE_TIME);
         settings.analysis_ns = config_get(config, SETTING_ANALYSIS_TIME);
-        settings.captures.max_waiting = count_of(config, SETTING_CAPTURES_WAITING);
-        settings.captures.max_waiting_per_uid = count_of(config, SETTING_CAPTURES_WAITING_PER_USER);
-        settings.analyses.max_running = count_of(config, SETTING_ANALYSES);
-        /* If there is more than one place, one user cannot take them all. */
-        settings.analyses.max_running_per_uid =
-                settings.analyses.max_running > 1 ? settings.analyses.max_running - 1 : 1;
-        settings.analyses.max_waiting = count_of(config, SETTING_ANALYSES_WAITING);
-        settings.analyses.max_waiting_per_uid = count_of(config, SETTING_ANALYSES_WAITING_PER_USER);
         return settings;
 }
 
-ServerLimits settings_of_server(const Config *config) {
-        ServerLimits limits = server_default_limits();
+UserLimits settings_of_users(const Config *config) {
+        static const struct {
+                Use use;
+                SettingId of_user, of_all;
+        } rows[] = {
+                { USE_CONNECTIONS, SETTING_CONNECTIONS_PER_USER, SETTING_CONNECTIONS },
+                { USE_BYTES, SETTING_BYTES_PER_USER, SETTING_BYTES },
+                { USE_WAITING + QUEUE_ADDING, SETTING_CAPTURES_WAITING_PER_USER,
+                  SETTING_CAPTURES_WAITING },
+                { USE_WAITING + QUEUE_READING, SETTING_ANALYSES_WAITING_PER_USER,
+                  SETTING_ANALYSES_WAITING },
+                { USE_WAITING + QUEUE_CHANGING, SETTING_ANALYSES_WAITING_PER_USER,
+                  SETTING_ANALYSES_WAITING },
+                { USE_WAITING + QUEUE_SURVEYING, SETTING_ANALYSES_WAITING_PER_USER,
+                  SETTING_ANALYSES_WAITING },
+                { USE_WAITING + QUEUE_LOADING, SETTING_ANALYSES_WAITING_PER_USER,
+                  SETTING_ANALYSES_WAITING },
+        };
+        UserLimits limits = user_default_limits();
 
-        limits.max_connections = count_of(config, SETTING_CONNECTIONS);
-        limits.max_connections_per_uid = count_of(config, SETTING_CONNECTIONS_PER_USER);
-        limits.max_bytes = config_get(config, SETTING_BYTES);
-        limits.max_bytes_per_uid = config_get(config, SETTING_BYTES_PER_USER);
-        limits.connection.idle_ns = config_get(config, SETTING_IDLE_TIME);
-        limits.connection.stalled_ns = config_get(config, SETTING_STALLED_TIME);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                limits.of_user[rows[i].use] = config_get(config, rows[i].of_user);
+                limits.of_all[rows[i].use] = config_get(config, rows[i].of_all);
+        }
+        user_limits_set_readers(&limits, config_get(config, SETTING_ANALYSES));
+        return limits;
+}
+
+ConnectionLimits settings_of_connections(const Config *config) {
+        ConnectionLimits limits = server_default_limits();
+
+        limits.idle_ns = config_get(config, SETTING_IDLE_TIME);
+        limits.stalled_ns = config_get(config, SETTING_STALLED_TIME);
         return limits;
 }
 

@@ -27,7 +27,8 @@ _must_check_ int settings_load(const Options *options, bool is_private, Config *
 
 /* Some defaults depend on the file system of @spool_fd; negative: there is no spool. */
 DeskSettings settings_of_service(const Config *config, int spool_fd);
-ServerLimits settings_of_server(const Config *config);
+UserLimits settings_of_users(const Config *config);
+ConnectionLimits settings_of_connections(const Config *config);
 
 /*
  * Writes the configuration to standard output, for --dump-config. 0, SETTINGS_E_WRONG or a negative

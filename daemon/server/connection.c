@@ -25,6 +25,8 @@ struct Connection {
         ConnectionState state;
         void *call_data;
         size_t n_call_bytes; /* of the values of the call in flight */
+        size_t n_held_bytes; /* what else is kept for it */
+        Charge charge, bytes, unread;
 
         bool in_flight;   /* an answer is owed; true in CALLED, perhaps in BROKEN */
         bool oneway;      /* that call wants no answer */
@@ -66,39 +68,37 @@ size_t connection_queued_bytes(const Connection *connection) {
 }
 
 size_t connection_memory(const Connection *connection) {
-        const ConnectionSetup *setup = connection->setup;
-        size_t n;
-
-        if (connection->state == CONNECTION_BROKEN)
-                return 0;
-        n = frame_stream_memory(connection->stream) + connection->n_call_bytes;
-        if (connection->in_flight && setup->events->weigh)
-                n += setup->events->weigh(connection, setup->userdata);
-        return n;
+        return connection->bytes.n;
 }
 
-static ConnectionShare share_of(const Connection *connection) {
-        return connection->setup->share(connection, connection->setup->owner);
+/* Called after everything that changes what is kept for the peer. */
+static void weigh(Connection *connection) {
+        bool is_broken = connection->state == CONNECTION_BROKEN;
+
+        charge_set(&connection->unread, is_broken ? 0 : connection_queued_bytes(connection));
+        charge_set(&connection->bytes, is_broken ? 0
+                                                 : frame_stream_memory(connection->stream) +
+                                                           connection->n_call_bytes +
+                                                           connection->n_held_bytes);
 }
 
-static bool user_is_over(const Connection *connection) {
-        ConnectionShare share = share_of(connection);
-
-        return share.n_bytes > share.max_bytes;
+/* Whether the user may have so many more bytes; with 0, whether it may have what it has. */
+static bool may_have(const Connection *connection, size_t n_bytes) {
+        return users_ask(connection->setup->users, connection->peer.uid, USE_BYTES, n_bytes) ==
+               USER_OK;
 }
 
 /* Senders pause early, so that what others of the same user still send has room. */
 static bool user_is_near(const Connection *connection) {
-        ConnectionShare share = share_of(connection);
+        const Users *users = connection->setup->users;
 
-        return share.n_bytes > share.max_bytes / 2;
+        return users_count(users, connection->peer.uid, USE_BYTES) >
+               users_limits(users)->of_user[USE_BYTES] / 2;
 }
 
 static bool takes_reply(const Connection *connection, size_t n_bytes) {
-        ConnectionShare share = share_of(connection);
-
-        return share.n_unread == 0 ||
-               (share.n_bytes <= share.max_bytes && n_bytes <= share.max_bytes - share.n_bytes);
+        return users_count(connection->setup->users, connection->peer.uid, USE_UNREAD) == 0 ||
+               may_have(connection, n_bytes);
 }
 
 /*
@@ -171,6 +171,7 @@ static void run_next(Connection *connection) {
  */
 static void break_soon(Connection *connection) {
         connection->state = CONNECTION_BROKEN;
+        weigh(connection);
         (void) sd_event_source_set_priority(connection->next, SD_EVENT_PRIORITY_IMPORTANT);
         run_next(connection);
 }
@@ -188,8 +189,10 @@ static void tell_grown(Connection *connection) {
         connection->setup->on_grown(connection, connection->setup->owner);
 }
 
-bool connection_may_hold(Connection *connection) {
-        if (user_is_over(connection))
+bool connection_hold(Connection *connection, size_t n_bytes) {
+        connection->n_held_bytes = n_bytes;
+        weigh(connection);
+        if (!may_have(connection, 0))
                 return false;
         tell_grown(connection);
         return true;
@@ -249,6 +252,7 @@ static void queue_frame(Connection *connection, Span frame, const int *fds, size
                 break_soon(connection);
                 return;
         }
+        weigh(connection);
         if (was_empty)
                 timer_start(connection->stalled_timer, connection->setup->limits.stalled_ns);
         arm(connection);
@@ -274,7 +278,8 @@ static void queue_reply(Connection *connection, Span frame, const int *fds, size
 static void end_call(Connection *connection) {
         connection->in_flight = connection->oneway = connection->stopped = false;
         connection->call_data = NULL;
-        connection->n_call_bytes = 0;
+        connection->n_call_bytes = connection->n_held_bytes = 0;
+        weigh(connection);
         if (connection->state == CONNECTION_CALLED)
                 connection->state = CONNECTION_READING;
         run_next(connection);
@@ -372,7 +377,8 @@ static void dispatch(Connection *connection, const Call *call) {
 
 static void take_checked_call(Connection *connection, const Call *call) {
         connection->n_call_bytes = message_object_memory(call->parameters);
-        if (user_is_over(connection)) {
+        weigh(connection);
+        if (!may_have(connection, 0)) {
                 refuse_as(connection, WIRE_ERROR_BUSY, TOO_MUCH_REASON);
                 return;
         }
@@ -408,15 +414,15 @@ static void take_frame(Connection *connection, Span frame) {
 static void read_input(Connection *connection) {
         int r;
 
-        if (disposal_n_pending(connection->setup->disposal, connection->peer.uid) >
-            LIMIT_FDS_CLOSING_PER_UID) {
+        if (users_ask(connection->setup->users, connection->peer.uid, USE_CLOSING, 0) != USER_OK) {
                 refuse_as(connection, WIRE_ERROR_BUSY,
                           "Too many descriptors that you sent earlier are still being closed; try "
                           "again later.");
                 return;
         }
         r = frame_stream_read(connection->stream);
-        if (r == 0 && user_is_over(connection))
+        weigh(connection);
+        if (r == 0 && !may_have(connection, 0))
                 refuse_as(connection, WIRE_ERROR_BUSY, TOO_MUCH_REASON);
         else if (r == 0)
                 tell_grown(connection);
@@ -497,6 +503,7 @@ static void write_output(Connection *connection) {
         int r;
 
         r = frame_stream_write(connection->stream);
+        weigh(connection);
         if (r != 0 && r != FRAME_E_AGAIN) {
                 connection->peer_gone = true;
                 return;
@@ -526,6 +533,7 @@ static void settle(Connection *connection) {
                 return;
         }
         connection->state = CONNECTION_BROKEN;
+        weigh(connection);
         if (connection->in_flight)
                 setup->events->on_hangup(connection, setup->userdata);
         connection->in_flight = false;
@@ -625,6 +633,14 @@ int connection_new(const ConnectionSetup *setup, int fd, const Peer *peer, Conne
         connection->setup = setup;
         connection->state = CONNECTION_READING;
         connection->hungry = true;
+        connection->peer = *peer;
+        r = charge_begin(&connection->charge, setup->users, peer->uid, USE_CONNECTIONS, 1);
+        if (r == 0)
+                r = charge_begin(&connection->bytes, setup->users, peer->uid, USE_BYTES, 0);
+        if (r == 0)
+                r = charge_begin(&connection->unread, setup->users, peer->uid, USE_UNREAD, 0);
+        if (r < 0)
+                return r;
 
         r = frame_stream_new(owned_fd, setup->limits.max_call_bytes, setup->limits.max_queued_bytes,
                              setup->limits.max_fds, &connection->stream);
@@ -637,7 +653,6 @@ int connection_new(const ConnectionSetup *setup, int fd, const Peer *peer, Conne
         if (r < 0)
                 return r;
 
-        connection->peer = *peer;
         *ret = TAKE_PTR(connection);
         return 0;
 }
@@ -653,6 +668,9 @@ Connection *connection_free(Connection *connection) {
         if (connection->stream && connection_queued_bytes(connection) > 0)
                 (void) !frame_stream_write(connection->stream);
         frame_stream_free(connection->stream);
+        charge_end(&connection->unread);
+        charge_end(&connection->bytes);
+        charge_end(&connection->charge);
         free(connection);
         return NULL;
 }

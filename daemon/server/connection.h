@@ -31,6 +31,7 @@
 #include "job/descriptor/disposal.h"
 #include "interface/interface.h"
 #include "server/peer.h"
+#include "user/user.h"
 #include "wire/message.h"
 
 typedef struct Connection Connection;
@@ -73,22 +74,11 @@ typedef struct ConnectionEvents {
         void (*on_stop)(Connection *connection, void *userdata);
         /* A full connection has room again while its call is in flight. */
         void (*on_drained)(Connection *connection, void *userdata);
-        /*
-         * The bytes that are kept for the call in flight, beside its message and its replies. NULL:
-         * none are.
-         */
-        size_t (*weigh)(const Connection *connection, void *userdata);
 } ConnectionEvents;
-
-/* What all connections of one user hold together. */
-typedef struct ConnectionShare {
-        size_t n_bytes;
-        size_t n_unread; /* of them, replies that were not read yet */
-        size_t max_bytes;
-} ConnectionShare;
 
 typedef struct ConnectionSetup {
         sd_event *event;
+        Users *users;       /* borrowed */
         Disposal *disposal; /* borrowed: closes descriptors that peers send */
         ConnectionLimits limits;
         const ConnectionEvents *events;
@@ -99,7 +89,6 @@ typedef struct ConnectionSetup {
          * The peer broke the rule @what and the connection ends. @owner decides whether to log it.
          */
         void (*on_breach)(Connection *connection, const char *what, void *owner);
-        ConnectionShare (*share)(const Connection *connection, void *owner);
         /*
          * This connection holds more memory than before. @owner may drop connections, also this
          * one.
@@ -137,10 +126,10 @@ void connection_set_call_data(Connection *connection, void *data);
  */
 void connection_drop(Connection *connection, const char *what);
 /*
- * What the call in flight holds has grown. False when its user holds too much; the call is then to
- * be answered with an error.
+ * @n_bytes are kept from now on for the call in flight, beside its message and its replies. False
+ * when its user holds too much; the call is then to be answered with an error.
  */
-_must_check_ bool connection_may_hold(Connection *connection);
+_must_check_ bool connection_hold(Connection *connection, size_t n_bytes);
 
 /* descriptors of the call, inside on_call */
 

@@ -19,7 +19,6 @@
 
 struct Server {
         ConnectionSetup setup;
-        ServerLimits limits;
         Connection **connections; /* owned, all of them */
         unsigned n_connections;
         size_t n_allocated;
@@ -29,20 +28,14 @@ struct Server {
         OwnProcesses *own; /* borrowed; NULL: nobody asks who calls */
 };
 
-ServerLimits server_default_limits(void) {
-        return (ServerLimits) {
-                .max_connections = LIMIT_CONNECTIONS,
-                .max_connections_per_uid = LIMIT_CONNECTIONS_PER_UID,
-                .max_bytes = LIMIT_BYTES,
-                .max_bytes_per_uid = LIMIT_BYTES_PER_UID,
-                .connection = {
-                        .max_call_bytes = LIMIT_CALL_BYTES,
-                        .max_queued_bytes = LIMIT_QUEUED_BYTES,
-                        .pause_bytes = SERVER_PAUSE_BYTES,
-                        .max_fds = LIMIT_FDS_PER_CALL,
-                        .idle_ns = LIMIT_IDLE_NS,
-                        .stalled_ns = LIMIT_STALLED_NS,
-                },
+ConnectionLimits server_default_limits(void) {
+        return (ConnectionLimits){
+                .max_call_bytes = LIMIT_CALL_BYTES,
+                .max_queued_bytes = LIMIT_QUEUED_BYTES,
+                .pause_bytes = SERVER_PAUSE_BYTES,
+                .max_fds = LIMIT_FDS_PER_CALL,
+                .idle_ns = LIMIT_IDLE_NS,
+                .stalled_ns = LIMIT_STALLED_NS,
         };
 }
 
@@ -67,42 +60,15 @@ static void on_breach(Connection *connection, const char *what, void *owner) {
                  connection_state_name(connection_state(connection)));
 }
 
-/* Computed each time: connections are few, and a running total could drift. */
-static ConnectionShare share_of(const Server *server, uid_t uid) {
-        ConnectionShare share = { .max_bytes = server->limits.max_bytes_per_uid };
-
-        for (unsigned i = 0; i < server->n_connections; i++) {
-                const Connection *connection = server->connections[i];
-
-                if (connection_peer(connection)->uid != uid ||
-                    connection_state(connection) == CONNECTION_BROKEN)
-                        continue;
-                share.n_bytes += connection_memory(connection);
-                share.n_unread += connection_queued_bytes(connection);
-        }
-        return share;
-}
-
-static ConnectionShare share(const Connection *connection, void *owner) {
-        return share_of(owner, connection_peer(connection)->uid);
-}
-
-static size_t memory(const Server *server) {
-        size_t n_bytes = 0;
-
-        for (unsigned i = 0; i < server->n_connections; i++)
-                n_bytes += connection_memory(server->connections[i]);
-        return n_bytes;
-}
-
 /* The largest connection of the user who holds most; NULL when nobody holds anything. */
 static Connection *find_largest(const Server *server) {
         Connection *largest = NULL;
-        size_t of_user = 0;
+        uint64_t of_user = 0;
 
         for (unsigned i = 0; i < server->n_connections; i++) {
                 Connection *connection = server->connections[i];
-                size_t n = share_of(server, connection_peer(connection)->uid).n_bytes;
+                uint64_t n = users_count(server->setup.users, connection_peer(connection)->uid,
+                                         USE_BYTES);
 
                 if (connection_memory(connection) == 0 || n < of_user ||
                     (n == of_user && largest &&
@@ -118,7 +84,7 @@ static Connection *find_largest(const Server *server) {
 static void on_grown(Connection *connection, void *owner) {
         Server *server = owner;
 
-        while (memory(server) > server->limits.max_bytes) {
+        while (!users_have_room(server->setup.users, USE_BYTES, 0)) {
                 Connection *largest = find_largest(server);
 
                 if (!largest)
@@ -144,31 +110,26 @@ static void on_closed(Connection *connection, void *owner) {
 
 /* life */
 
-int server_new(sd_event *event, Disposal *disposal, const ServerLimits *limits,
+int server_new(sd_event *event, Users *users, Disposal *disposal, const ConnectionLimits *limits,
                const ConnectionEvents *events, void *userdata, Server **ret) {
-        _cleanup_(server_freep) Server *server = NULL;
-        int r;
+        Server *server = calloc(1, sizeof(*server));
 
-        server = calloc(1, sizeof(*server));
         if (!server)
                 return -ENOMEM;
         server->setup = (ConnectionSetup){
                 .event = sd_event_ref(event),
+                .users = users,
                 .disposal = disposal,
+                .limits = *limits,
                 .events = events,
                 .userdata = userdata,
                 .on_closed = on_closed,
                 .on_breach = on_breach,
-                .share = share,
                 .on_grown = on_grown,
                 .owner = server,
         };
         server->log_limit = (LogLimit){ .interval_ns = 60 * NSEC_PER_SEC, .burst = 5 };
-        r = server_set_limits(server, limits);
-        if (r < 0)
-                return r;
-
-        *ret = TAKE_PTR(server);
+        *ret = server;
         return 0;
 }
 
@@ -184,16 +145,9 @@ Server *server_free(Server *server) {
         return NULL;
 }
 
-/* All connections share this setup, so they follow it from their next timer on. */
-int server_set_limits(Server *server, const ServerLimits *limits) {
-        int r;
-
-        r = ARRAY_RESERVE(server->connections, server->n_allocated, limits->max_connections);
-        if (r != 0)
-                return r;
-        server->limits = *limits;
-        server->setup.limits = limits->connection;
-        return 0;
+/* All connections share this setup. */
+void server_set_limits(Server *server, const ConnectionLimits *limits) {
+        server->setup.limits = *limits;
 }
 
 unsigned server_n_connections(const Server *server) {
@@ -210,18 +164,6 @@ void server_note_peers(Server *server, OwnProcesses *own) {
 }
 
 /* admission */
-
-static const char *admission_complaint(const Server *server, uid_t uid) {
-        unsigned n_of_uid = 0;
-
-        if (server->n_connections >= server->limits.max_connections)
-                return "Too many connections are open; try again later.";
-        for (unsigned i = 0; i < server->n_connections; i++)
-                n_of_uid += connection_peer(server->connections[i])->uid == uid;
-        if (n_of_uid >= server->limits.max_connections_per_uid)
-                return "You have too many connections open; close some of them.";
-        return NULL;
-}
 
 /* Nothing was sent to the peer yet, so the socket takes these few bytes at once. */
 static void send_busy(int fd, const char *reason) {
@@ -248,14 +190,19 @@ int server_adopt(Server *server, int fd) {
         r = peer_read(owned_fd, &peer);
         if (r < 0)
                 return r;
-        complaint = admission_complaint(server, peer.uid);
-        if (complaint) {
+        r = users_ask(server->setup.users, peer.uid, USE_CONNECTIONS, 1);
+        if (r != USER_OK) {
+                complaint = r == USER_E_FULL
+                                    ? "Too many connections are open; try again later."
+                                    : "You have too many connections open; close some of them.";
                 log_peer(server, &peer, complaint, "connecting");
                 send_busy(owned_fd, complaint);
                 (void) disposal_close_socket(server->setup.disposal, TAKE_FD(owned_fd));
                 return SERVER_E_REFUSED;
         }
-        r = connection_new(&server->setup, TAKE_FD(owned_fd), &peer, &connection);
+        r = ARRAY_RESERVE(server->connections, server->n_allocated, server->n_connections + 1);
+        if (r == 0)
+                r = connection_new(&server->setup, TAKE_FD(owned_fd), &peer, &connection);
         if (r < 0)
                 return err_fold(r);
         server->connections[server->n_connections++] = connection;

@@ -4,8 +4,8 @@
 /*
  * Server
  *
- * All connections of the process. Their number is bounded, in total and for each user; a connection
- * past a bound gets an error and is closed.
+ * All connections of the process. Their number is bounded, in total and for each user (user.h); a
+ * connection past a bound gets an error and is closed.
  *
  * The memory that is kept for all peers together is bounded, too. When that bound is passed, the
  * user who holds most loses the connection that holds most. Refusing the newest instead, as for one
@@ -26,27 +26,19 @@ enum {
         SERVER_E_REFUSED, /* a bound was reached; the peer got an error */
 };
 
-typedef struct ServerLimits {
-        unsigned max_connections;
-        unsigned max_connections_per_uid;
-        /* of everything that is kept for peers */
-        size_t max_bytes;
-        size_t max_bytes_per_uid;
-        ConnectionLimits connection;
-} ServerLimits;
-
 /* The bounds of wire/limits.h. */
-ServerLimits server_default_limits(void);
+ConnectionLimits server_default_limits(void);
 
-/* @events and @userdata are handed to every connection; @disposal is borrowed. */
-_must_check_ int server_new(sd_event *event, Disposal *disposal, const ServerLimits *limits,
-                            const ConnectionEvents *events, void *userdata, Server **ret);
+/* @events and @userdata are handed to every connection; @users and @disposal are borrowed. */
+_must_check_ int server_new(sd_event *event, Users *users, Disposal *disposal,
+                            const ConnectionLimits *limits, const ConnectionEvents *events,
+                            void *userdata, Server **ret);
 /* Ends every connection without telling the events; sends what their sockets take at once. */
 Server *server_free(Server *server);
 DEFINE_CLEANUP(Server *, server_free);
 
-/* Changes the limits; connections that exist stay. -ENOMEM, and then the old limits hold. */
-_must_check_ int server_set_limits(Server *server, const ServerLimits *limits);
+/* Connections that exist follow these from their next timer on. */
+void server_set_limits(Server *server, const ConnectionLimits *limits);
 
 /* Makes a connection of a connected socket, which is taken over in any case. */
 _must_check_ int server_adopt(Server *server, int fd);

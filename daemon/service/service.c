@@ -41,22 +41,14 @@ void service_tell_activity(const Service *service) {
 
 /*
  * A job that has ended its call may still hang, when it was killed or closes its files, and holds
- * its memory until it is gone. So it goes on to count, and the bounds hold for all jobs that may
- * come to hang, not only for those that are known to: these have a bound of their own. Whose jobs
- * are known to hang passes, to be refused. As many requests may rest as may run, hence twice as
- * many.
+ * its memory until it is gone. So it goes on to count, and a user waits for jobs that may come to
+ * hang. If some are known to, the request passes, to be refused.
  */
 static bool may_read(uid_t uid, void *userdata) {
         const Service *service = userdata;
-        const QueueLimits *limits = &service->desk.settings.analyses;
-        WorkshopCounts counts = workshop_count(service->desk.workshop, uid);
 
-        if (workshop_judge(&counts) != WORKSHOP_SERVES)
-                return true;
-        return counts.n_hangable - counts.n_stuck <
-                       MAX_OF(LIMIT_STUCK_JOBS, 2 * limits->max_running) &&
-               counts.n_hangable_of_user <
-                       MAX_OF(LIMIT_STUCK_JOBS_PER_UID, limits->max_running_per_uid);
+        return users_ask(service->desk.users, uid, USE_STUCK, 1) != USER_OK ||
+               users_ask(service->desk.users, uid, USE_HANGABLE, 1) == USER_OK;
 }
 
 /* No capture begins before it is known how threads are read. */
@@ -78,7 +70,7 @@ static int on_turn(sd_event_source *source, void *userdata) {
 
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
                 for (;;) {
-                        QueueEntry *entry = queue_next(service->desk.queues[kind]);
+                        QueueEntry *entry = queue_next(&service->desk.queues[kind]);
 
                         if (!entry)
                                 break;
@@ -204,18 +196,11 @@ static void on_drained(Connection *connection, void *userdata) {
         request_settle(request, request_resume(request));
 }
 
-static size_t weigh(const Connection *connection, void *userdata) {
-        const Request *request = connection_call_data(connection);
-
-        return request ? request_memory(request) : 0;
-}
-
 const ConnectionEvents service_events = {
         .on_call = on_call,
         .on_hangup = on_hangup,
         .on_stop = on_stop,
         .on_drained = on_drained,
-        .weigh = weigh,
 };
 
 /* life */
@@ -229,6 +214,7 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                 return -ENOMEM;
         *service = (Service){
                 .desk = {
+                        .users = setup->users,
                         .disposal = setup->disposal,
                         .workshop = setup->workshop,
                         .vault = setup->vault,
@@ -262,8 +248,10 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                 return r;
         workshop_watch_killed(setup->workshop, on_killed, service);
         workshop_watch_changed(setup->workshop, on_jobs_changed, &service->desk);
-        queue_set_gate(service->desk.queues[QUEUE_READING], may_read, service);
-        queue_set_gate(service->desk.queues[QUEUE_ADDING], may_add, service);
+        service->desk.queues[QUEUE_READING].gate = may_read;
+        service->desk.queues[QUEUE_ADDING].gate = may_add;
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
+                service->desk.queues[kind].userdata = service;
         memory_aid_prepare(setup->vault);
 
         *ret = TAKE_PTR(service);
@@ -305,16 +293,11 @@ void service_stop(Service *service) {
         }
 }
 
-int service_configure(Service *service, const DeskSettings *settings) {
-        int r = desk_configure(&service->desk, settings);
-
-        if (r == 0)
-                loading_reconsider(&service->desk);
-        if (r == 0)
-                listening_reconsider(&service->desk);
-        if (r == 0)
-                task_aid_limit_reasons(&service->desk);
-        return r;
+void service_configure(Service *service, const DeskSettings *settings) {
+        desk_configure(&service->desk, settings);
+        loading_reconsider(&service->desk);
+        listening_reconsider(&service->desk);
+        task_aid_limit_reasons(&service->desk);
 }
 
 void service_load_programs(Service *service) {

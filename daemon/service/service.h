@@ -19,6 +19,7 @@ typedef struct Service Service;
 
 typedef struct ServiceSetup {
         sd_event *event;
+        Users *users;       /* borrowed: what each caller has under way */
         Disposal *disposal; /* borrowed: closes descriptors that callers sent */
         Workshop *workshop; /* borrowed */
         Vault *vault;       /* borrowed */
@@ -56,10 +57,10 @@ bool service_is_loading(const Service *service);
 /* Whether the settings want programs that only a new process can load. */
 bool service_needs_restart(const Service *service);
 /*
- * New settings for what begins from now on; requests that run end with the old ones. -ENOMEM, and
- * then nothing is changed.
+ * New settings for what begins from now on; requests that run end with the old ones. What the users
+ * may have is set before.
  */
-_must_check_ int service_configure(Service *service, const DeskSettings *settings);
+void service_configure(Service *service, const DeskSettings *settings);
 /* Where a request may be made that no connection called for: the tests do. */
 Desk *service_desk(Service *service);
 /*

@@ -223,10 +223,6 @@ size_t workshop_n_children(const Workshop *workshop) {
         return fake_jobs_n();
 }
 
-WorkshopCounts workshop_count(const Workshop *workshop, uid_t uid) {
-        return (WorkshopCounts){};
-}
-
 size_t workshop_count_kind(const Workshop *workshop, JobKind kind) {
         return 0;
 }

@@ -82,6 +82,7 @@ typedef struct Caller {
 typedef struct Scene {
         sd_event *event;
         Service *service;
+        Users *users;
         Disposal *disposal;
         Vault *vault;
         Server *server;
@@ -186,20 +187,24 @@ static void fill_index(SpoolIndex *index) {
 }
 
 static void scene_init(Scene *scene) {
-        const ServerLimits limits = server_default_limits();
+        const ConnectionLimits limits = server_default_limits();
+        const UserLimits user_limits = user_default_limits();
         ServiceSetup setup = { .spool = spool, .settings = desk_default_settings() };
 
         *scene = (Scene){ .cuts = { .n_sizes = 0 } };
         fuzz_expect(sd_event_new(&scene->event) >= 0, "sd_event_new");
         setup.event = scene->event;
-        fuzz_expect(disposal_new(scene->event, &scene->disposal) == 0, "disposal_new");
+        fuzz_expect(users_new(&user_limits, &scene->users) == 0, "users_new");
+        setup.users = scene->users;
+        fuzz_expect(disposal_new(scene->event, scene->users, &scene->disposal) == 0,
+                    "disposal_new");
         setup.disposal = scene->disposal;
         fuzz_expect(vault_new("fuzz", &scene->vault) == 0, "vault_new");
         setup.vault = scene->vault;
         fuzz_expect(service_new(&setup, &scene->service) == 0, "service_new");
         fill_index(service_desk(scene->service)->index);
-        fuzz_expect(server_new(scene->event, scene->disposal, &limits, &service_events,
-                               scene->service, &scene->server) == 0,
+        fuzz_expect(server_new(scene->event, scene->users, scene->disposal, &limits,
+                               &service_events, scene->service, &scene->server) == 0,
                     "server_new");
 }
 
@@ -213,6 +218,7 @@ static void scene_done(Scene *scene) {
         scene->service = service_free(scene->service);
         scene->vault = vault_free(scene->vault);
         scene->disposal = disposal_free(scene->disposal);
+        scene->users = users_free(scene->users);
         scene->event = sd_event_unref(scene->event);
 }
 

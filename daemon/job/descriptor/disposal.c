@@ -41,6 +41,7 @@ typedef struct Lane {
         struct Lane *next;
         Disposal *disposal;
         uid_t uid;
+        Charge charge;
         FdList waiting; /* the next child will close these */
         FdList closing; /* the present child closes these */
         pid_t pid;      /* of the present child; 0: there is none */
@@ -49,6 +50,7 @@ typedef struct Lane {
 
 struct Disposal {
         sd_event *event;
+        Users *users; /* borrowed */
         sd_event_source *turn;
         Lane *lanes;
         unsigned n_children;
@@ -88,23 +90,21 @@ static _noreturn_ void close_all(const FdList *list, int stand_in_fd, pid_t pare
 
 /* lanes */
 
-static Lane *find_lane(const Disposal *disposal, uid_t uid) {
+static Lane *get_lane(Disposal *disposal, uid_t uid) {
         Lane *lane = disposal->lanes;
 
         while (lane && lane->uid != uid)
                 lane = lane->next;
-        return lane;
-}
-
-static Lane *get_lane(Disposal *disposal, uid_t uid) {
-        Lane *lane = find_lane(disposal, uid);
-
         if (lane)
                 return lane;
         lane = malloc(sizeof(*lane));
         if (!lane)
                 return NULL;
         *lane = (Lane){ .next = disposal->lanes, .disposal = disposal, .uid = uid };
+        if (charge_begin(&lane->charge, disposal->users, uid, USE_CLOSING, 0) < 0) {
+                free(lane);
+                return NULL;
+        }
         disposal->lanes = lane;
         return lane;
 }
@@ -113,6 +113,7 @@ static void drop_lane(Lane **link) {
         Lane *lane = *link;
 
         *link = lane->next;
+        charge_end(&lane->charge);
         sd_event_source_disable_unref(lane->exit);
         free(lane->closing.fds);
         free(lane->waiting.fds);
@@ -148,6 +149,7 @@ static void lane_end(Lane *lane, const siginfo_t *status) {
                 else
                         lane_add(lane, lane->closing.fds[i]);
         lane->closing.n = 0;
+        charge_set(&lane->charge, lane->waiting.n);
         run_soon(disposal, is_done ? 0 : DISPOSAL_RETRY_US);
 }
 
@@ -223,7 +225,10 @@ static void put_away(Disposal *disposal, int fd, uid_t uid) {
         Lane *lane = get_lane(disposal, uid);
 
         lane_add(lane, fd);
-        if (lane && lane->pid == 0)
+        if (!lane)
+                return;
+        charge_set(&lane->charge, lane->waiting.n + lane->closing.n);
+        if (lane->pid == 0)
                 run_soon(disposal, 0);
 }
 
@@ -294,26 +299,24 @@ void disposal_keeper_init(DisposalKeeper *keeper, Disposal *disposal, uid_t uid)
         };
 }
 
-size_t disposal_n_pending(const Disposal *disposal, uid_t uid) {
-        const Lane *lane = find_lane(disposal, uid);
-
-        return lane ? lane->waiting.n + lane->closing.n : 0;
-}
-
 unsigned disposal_n_children(const Disposal *disposal) {
         return disposal->n_children;
 }
 
 /* life */
 
-int disposal_new(sd_event *event, Disposal **ret) {
+int disposal_new(sd_event *event, Users *users, Disposal **ret) {
         _cleanup_(disposal_freep) Disposal *disposal = NULL;
         int r;
 
         disposal = malloc(sizeof(*disposal));
         if (!disposal)
                 return -ENOMEM;
-        *disposal = (Disposal){ .event = sd_event_ref(event), .stand_in_fd = -EBADF };
+        *disposal = (Disposal){
+                .event = sd_event_ref(event),
+                .users = users,
+                .stand_in_fd = -EBADF,
+        };
 
         disposal->stand_in_fd = eventfd(0, EFD_CLOEXEC);
         if (disposal->stand_in_fd < 0)

@@ -16,12 +16,16 @@
 #include <systemd/sd-event.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "user/user.h"
 #include "wire/frame-keeper.h"
 
 typedef struct Disposal Disposal;
 
-/* Blocks SIGCHLD for good, because the event loop handles it. @event is borrowed. */
-_must_check_ int disposal_new(sd_event *event, Disposal **ret);
+/*
+ * Blocks SIGCHLD for good, because the event loop handles it. @event and @users are borrowed; what
+ * waits to be closed is charged to whoever sent it.
+ */
+_must_check_ int disposal_new(sd_event *event, Users *users, Disposal **ret);
 /* Begins to close the remaining descriptors and waits a moment at most for that to finish. */
 Disposal *disposal_free(Disposal *disposal);
 DEFINE_CLEANUP(Disposal *, disposal_free);
@@ -43,7 +47,5 @@ typedef struct DisposalKeeper {
 /* @keeper must not move while a stream uses it. */
 void disposal_keeper_init(DisposalKeeper *keeper, Disposal *disposal, uid_t uid);
 
-/* How many descriptors of @uid wait to be closed. */
-size_t disposal_n_pending(const Disposal *disposal, uid_t uid);
 /* How many children are closing descriptors. */
 unsigned disposal_n_children(const Disposal *disposal);

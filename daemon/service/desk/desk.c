@@ -5,7 +5,7 @@
 #include "wire/limits.h"
 
 DeskSettings desk_default_settings(void) {
-        return (DeskSettings) {
+        return (DeskSettings){
                 .backend = BACKEND_CHOICE_AUTO,
                 .loading_threads = LIMIT_LOADING_THREADS,
                 .exits = EXIT_CHOICE_AUTO,
@@ -20,27 +20,7 @@ DeskSettings desk_default_settings(void) {
                 .heap_ns = LIMIT_HEAP_NS,
                 .capture_ns = LIMIT_CAPTURE_NS,
                 .analysis_ns = LIMIT_ANALYSIS_NS,
-                .captures = {
-                        .max_running = 1,
-                        .max_running_per_uid = 1,
-                        .max_waiting = LIMIT_CAPTURES_WAITING,
-                        .max_waiting_per_uid = LIMIT_CAPTURES_WAITING_PER_UID,
-                },
-                .analyses = {
-                        .max_running = LIMIT_ANALYSES,
-                        .max_running_per_uid = LIMIT_ANALYSES - 1,
-                        .max_waiting = LIMIT_ANALYSES_WAITING,
-                        .max_waiting_per_uid = LIMIT_ANALYSES_WAITING_PER_UID,
-                },
         };
-}
-
-static QueueLimits limits_of(const DeskSettings *settings, unsigned kind) {
-        QueueLimits limits = kind == QUEUE_ADDING ? settings->captures : settings->analyses;
-
-        if (kind == QUEUE_CHANGING || kind == QUEUE_SURVEYING || kind == QUEUE_LOADING)
-                limits.max_running = limits.max_running_per_uid = 1;
-        return limits;
 }
 
 int desk_init(Desk *desk, sd_event *event, sd_event_handler_t on_turn, void *userdata) {
@@ -51,14 +31,9 @@ int desk_init(Desk *desk, sd_event *event, sd_event_handler_t on_turn, void *use
         r = spool_index_new(&desk->index);
         if (r < 0)
                 return r;
-        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
-                const QueueLimits limits = limits_of(&desk->settings, kind);
-
-                r = queue_new(&limits, &desk->queues[kind]);
-                if (r < 0)
-                        return r;
-        }
-        r = lent_new(event, &desk->lent);
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
+                desk->queues[kind] = (Queue){ .users = desk->users, .kind = (QueueKind) kind };
+        r = lent_new(event, desk->users, &desk->lent);
         if (r == 0)
                 r = hung_new(desk->vault, &desk->hung);
         if (r < 0)
@@ -75,31 +50,12 @@ void desk_done(Desk *desk) {
         desk->turn = sd_event_source_disable_unref(desk->turn);
         desk->lent = lent_free(desk->lent);
         desk->hung = hung_free(desk->hung);
-        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
-                desk->queues[kind] = queue_free(desk->queues[kind]);
         desk->index = spool_index_free(desk->index);
 }
 
-int desk_configure(Desk *desk, const DeskSettings *settings) {
-        int r = 0;
-
-        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX && r == 0; kind++) {
-                const QueueLimits limits = limits_of(settings, kind);
-
-                r = queue_set_limits(desk->queues[kind], &limits);
-        }
-        if (r < 0) {
-                /* queue_set_limits() only allocates; restoring the old limits cannot fail. */
-                for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
-                        const QueueLimits limits = limits_of(&desk->settings, kind);
-
-                        (void) !queue_set_limits(desk->queues[kind], &limits);
-                }
-                return r;
-        }
+void desk_configure(Desk *desk, const DeskSettings *settings) {
         desk->settings = *settings;
         desk_turn(desk);
-        return 0;
 }
 
 void desk_turn(Desk *desk) {
@@ -109,7 +65,7 @@ void desk_turn(Desk *desk) {
 void desk_count_jobs(const Desk *desk, unsigned *ret_running, unsigned *ret_waiting) {
         *ret_running = *ret_waiting = 0;
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
-                *ret_running += queue_n_running(desk->queues[kind]);
-                *ret_waiting += queue_n_waiting(desk->queues[kind]);
+                *ret_running += (unsigned) users_count_all(desk->users, USE_RUNNING + kind);
+                *ret_waiting += (unsigned) users_count_all(desk->users, USE_WAITING + kind);
         }
 }

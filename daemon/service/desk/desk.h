@@ -31,16 +31,6 @@ typedef struct Request Request;
 typedef struct Vault Vault;
 typedef struct Workshop Workshop;
 
-/* The queues: for jobs that add to the spool, that read, that change what is there. */
-typedef enum QueueKind {
-        QUEUE_ADDING,
-        QUEUE_READING,
-        QUEUE_CHANGING,
-        QUEUE_SURVEYING, /* the spool, for the index: our own requests only */
-        QUEUE_LOADING,   /* programs into the kernel, and what tells about them meanwhile */
-        _QUEUE_KIND_MAX,
-} QueueKind;
-
 #define DESK_REFUSAL_BYTES 256
 
 /* What an administrator may choose, and change while calls are served. */
@@ -59,10 +49,10 @@ typedef struct DeskSettings {
         CommandLines commands;            /* what is read of what processes were started as */
         uint64_t heap_ns;                 /* budget of each of these */
         uint64_t capture_ns, analysis_ns; /* time limits of jobs */
-        QueueLimits captures, analyses;   /* QUEUE_CHANGING: those of analyses, one at a time */
 } DeskSettings;
 
 typedef struct Desk {
+        Users *users;         /* borrowed */
         Disposal *disposal;   /* borrowed: closes descriptors that callers sent */
         Workshop *workshop;   /* borrowed */
         Vault *vault;         /* borrowed */
@@ -72,7 +62,7 @@ typedef struct Desk {
         SpoolIndex *index;    /* of @spool */
         DeskSettings settings;
         uint64_t started_ns; /* CLOCK_MONOTONIC */
-        Queue *queues[_QUEUE_KIND_MAX];
+        Queue queues[_QUEUE_KIND_MAX];
         Request *requests; /* all of them, linked by request.c */
         Recorder recorder;
         sd_event_source *turn;
@@ -105,8 +95,7 @@ DeskSettings desk_default_settings(void);
 _must_check_ int desk_init(Desk *desk, sd_event *event, sd_event_handler_t on_turn, void *userdata);
 void desk_done(Desk *desk);
 
-/* -ENOMEM, and then nothing is changed. */
-_must_check_ int desk_configure(Desk *desk, const DeskSettings *settings);
+void desk_configure(Desk *desk, const DeskSettings *settings);
 /* A place in a queue may be free: look for requests whose turn it is, later. */
 void desk_turn(Desk *desk);
 

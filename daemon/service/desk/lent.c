@@ -23,12 +23,12 @@
 
 typedef struct LentFile {
         int fd; /* writable, and an open file of its own: the reader has another */
-        uid_t uid;
-        uint64_t n_bytes;
+        Charge charge;
         uint64_t since_ns; /* CLOCK_MONOTONIC */
 } LentFile;
 
 struct Lent {
+        Users *users; /* borrowed */
         LentFile *files;
         size_t n_files, n_allocated;
         sd_event_source *timer; /* runs while there are files */
@@ -47,10 +47,11 @@ static bool is_returned(const LentFile *file) {
         return errno != EAGAIN && clock_now_ns(CLOCK_MONOTONIC) - file->since_ns > UNKNOWN_NS;
 }
 
-static void take_back(Lent *lent) {
+void lent_take_back(Lent *lent) {
         for (size_t i = lent->n_files; i-- > 0;) {
                 if (!is_returned(&lent->files[i]))
                         continue;
+                charge_end(&lent->files[i].charge);
                 (void) fd_close(lent->files[i].fd);
                 lent->files[i] = lent->files[--lent->n_files];
         }
@@ -66,17 +67,18 @@ static void arm(Lent *lent) {
 static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
         Lent *lent = userdata;
 
-        take_back(lent);
+        lent_take_back(lent);
         arm(lent);
         return 0;
 }
 
-int lent_new(sd_event *event, Lent **ret) {
+int lent_new(sd_event *event, Users *users, Lent **ret) {
         _cleanup_(lent_freep) Lent *lent = calloc(1, sizeof(*lent));
         int r;
 
         if (!lent)
                 return -ENOMEM;
+        lent->users = users;
         r = sd_event_add_time_relative(event, &lent->timer, CLOCK_MONOTONIC, 0, CHECK_ACCURACY_US,
                                        on_timer, lent);
         if (r < 0)
@@ -90,10 +92,12 @@ int lent_new(sd_event *event, Lent **ret) {
 Lent *lent_free(Lent *lent) {
         if (!lent)
                 return NULL;
-        take_back(lent); /* the kernel does not free what an O_PATH descriptor keeps */
+        lent_take_back(lent); /* the kernel does not free what an O_PATH descriptor keeps */
         sd_event_source_disable_unref(lent->timer);
-        for (size_t i = 0; i < lent->n_files; i++)
+        for (size_t i = 0; i < lent->n_files; i++) {
+                charge_end(&lent->files[i].charge);
                 (void) fd_close(lent->files[i].fd);
+        }
         free(lent->files);
         free(lent);
         return NULL;
@@ -117,6 +121,7 @@ int lent_file_new(int *ret) {
 
 int lent_add(Lent *lent, int file, uid_t uid) {
         _cleanup_(fd_closep) int fd = -EBADF;
+        Charge charge = {};
         char path[64];
         struct stat st;
         int r;
@@ -131,22 +136,15 @@ int lent_add(Lent *lent, int file, uid_t uid) {
         fd = open(path, O_RDWR | O_CLOEXEC);
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
+        r = charge_begin(&charge, lent->users, uid, USE_LENT,
+                         MAX_OF((uint64_t) st.st_blocks * 512, (uint64_t) LIMIT_LENT_LEAST_BYTES));
+        if (r < 0)
+                return r;
         lent->files[lent->n_files++] = (LentFile){
                 .fd = TAKE_FD(fd),
-                .uid = uid,
-                .n_bytes = MAX_OF((uint64_t) st.st_blocks * 512, (uint64_t) LIMIT_LENT_LEAST_BYTES),
+                .charge = charge,
                 .since_ns = clock_now_ns(CLOCK_MONOTONIC),
         };
         arm(lent);
         return 0;
-}
-
-void lent_sum(Lent *lent, uid_t uid, uint64_t *ret_user, uint64_t *ret_all) {
-        *ret_user = *ret_all = 0;
-        take_back(lent);
-        for (size_t i = 0; i < lent->n_files; i++) {
-                *ret_all += lent->files[i].n_bytes;
-                if (lent->files[i].uid == uid)
-                        *ret_user += lent->files[i].n_bytes;
-        }
 }

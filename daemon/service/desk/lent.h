@@ -11,15 +11,16 @@
  * descriptor of O_PATH may still keep them.
  */
 
-#include <stdint.h>
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "user/user.h"
 
 typedef struct Lent Lent;
 
-_must_check_ int lent_new(sd_event *event, Lent **ret);
+/* @users is borrowed. */
+_must_check_ int lent_new(sd_event *event, Users *users, Lent **ret);
 Lent *lent_free(Lent *lent);
 DEFINE_CLEANUP(Lent *, lent_free);
 
@@ -32,5 +33,5 @@ _must_check_ int lent_file_new(int *ret);
  * or make it longer, and only root and the user of this process could make it shorter.
  */
 _must_check_ int lent_add(Lent *lent, int file, uid_t uid);
-/* What is lent to @uid, and to all, in bytes. */
-void lent_sum(Lent *lent, uid_t uid, uint64_t *ret_user, uint64_t *ret_all);
+/* Ends the charges of files that were returned, which otherwise happens soon. */
+void lent_take_back(Lent *lent);

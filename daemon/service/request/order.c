@@ -65,7 +65,7 @@ void request_write_limits(const Request *request, JsonWriter *writer) {
 }
 
 static int refuse_waiting(Request *request, int r) {
-        const char *reason = r == QUEUE_E_FULL_FOR_USER
+        const char *reason = r == USER_E_FULL_FOR_USER
                                      ? "You have too many calls waiting; let some of them finish."
                                      : "Too many calls are waiting; try again later.";
 
@@ -89,7 +89,7 @@ int request_end_order(Request *request, JsonWriter *writer, const char *method, 
 }
 
 int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
-        Queue *line = request->desk->queues[queue];
+        Queue *line = &request->desk->queues[queue];
         int r;
 
         r = request_hold(request, request->n_state_bytes);
@@ -101,8 +101,10 @@ int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
             connection_has_room(request->connection, sizeof(WAITING) + ENVELOPE_BYTES))
                 connection_continue(request->connection, SPAN_LITERAL(WAITING));
         r = queue_add(line, &request->entry, request->uid);
-        if (r != QUEUE_OK)
+        if (r > 0)
                 return refuse_waiting(request, r);
+        if (r < 0)
+                return r;
         desk_turn(request->desk);
         return 0;
 }

@@ -101,7 +101,7 @@ void request_close_fds(Request *request) {
 static void leave_queue(Request *request) {
         if (request->entry.place == QUEUE_OUTSIDE)
                 return;
-        queue_remove(request->desk->queues[request->queue], &request->entry);
+        queue_remove(&request->desk->queues[request->queue], &request->entry);
         desk_turn(request->desk);
 }
 
@@ -125,6 +125,7 @@ Request *request_free(Request *request) {
                 request->previous->next = request->next;
         else
                 request->desk->requests = request->next;
+        charge_end(&request->lent);
         free(request);
         return NULL;
 }
@@ -153,13 +154,14 @@ void request_keep(Request *request, void *state, void (*free_state)(void *state)
         request->free_state = free_state;
 }
 
-size_t request_memory(const Request *request) {
+/* What is kept for it, in bytes, without the parameters of the call. */
+static size_t memory(const Request *request) {
         return request->n_state_bytes + request->text.n_allocated + request->call.n_allocated;
 }
 
 int request_hold(Request *request, size_t n_bytes) {
         request->n_state_bytes = n_bytes;
-        if (!request->connection || connection_may_hold(request->connection))
+        if (!request->connection || connection_hold(request->connection, memory(request)))
                 return 0;
         return request_fail(request, WIRE_ERROR_BUSY,
                             &(WireErrorDetail){
@@ -298,7 +300,7 @@ static int take_last(Request *request, Span frame, bool is_error) {
 /* The job waits until the caller reads; let other requests have its place meanwhile. */
 static void pause_job(Request *request) {
         job_pause(request->job);
-        queue_rest(request->desk->queues[request->queue], &request->entry);
+        queue_rest(&request->desk->queues[request->queue], &request->entry);
         desk_turn(request->desk);
 }
 
@@ -380,24 +382,19 @@ static uint64_t timeout_of(const Request *request) {
 }
 
 int request_start_job(Request *request) {
-        Workshop *workshop = request->desk->workshop;
-        WorkshopCounts counts = workshop_count(workshop, request->uid);
         JobOrder order;
         int r;
 
-        switch (workshop_judge(&counts)) {
-        case WORKSHOP_SERVES:
-                break;
-        case WORKSHOP_REFUSES_USER:
+        r = users_ask(request->desk->users, request->uid, USE_STUCK, 1);
+        if (r == USER_E_FULL_FOR_USER)
                 return request_fail(request, WIRE_ERROR_BUSY,
                                     &(WireErrorDetail){
                                             .reason = "Jobs of your earlier calls hang and cannot "
                                                       "be stopped.",
                                     });
-        case WORKSHOP_REFUSES_ALL:
+        if (r != USER_OK)
                 return request_fail(request, WIRE_ERROR_JOB_FAILED,
                                     &(WireErrorDetail){ .reason = STUCK_REASON });
-        }
         r = request->stage->prepare ? request->stage->prepare(request) : 0;
         if (r != 0)
                 return r;
@@ -410,11 +407,13 @@ int request_start_job(Request *request) {
                 .timeout_ns = timeout_of(request),
                 .max_file_bytes = request->max_file_bytes,
         };
-        r = workshop_start(workshop, &order, &job_events, request, &request->job);
+        r = workshop_start(request->desk->workshop, &order, &job_events, request, &request->job);
         if (r < 0)
                 return r;
         request->n_fds = 0; /* the job's */
         buffer_done(&request->call);
+        if (request->connection)
+                (void) !connection_hold(request->connection, memory(request));
         return request->is_stopping ? job_stop(request->job) : 0;
 }
 
@@ -423,7 +422,7 @@ int request_resume(Request *request) {
                 return request->on_drained(request);
         if (!request->job)
                 return 0;
-        queue_wake(request->desk->queues[request->queue], &request->entry);
+        queue_wake(&request->entry);
         job_resume(request->job);
         return 0;
 }
@@ -443,7 +442,7 @@ void request_hang_up(Request *request) {
         request->connection = NULL;
         request->more = false;
         /* It may have waited for the caller to read. */
-        queue_wake(request->desk->queues[request->queue], &request->entry);
+        queue_wake(&request->entry);
         job_resume(request->job);
         request_settle(request, request_stop(request));
 }

@@ -106,7 +106,7 @@ struct Request {
         uint64_t max_file_bytes;
         uint64_t reserved_bytes; /* see reservation.h */
         int reserved_fd;         /* borrowed: what it is written to; -EBADF when that is unknown */
-        uint64_t lent_bytes;     /* how large the file in memory may become that it lends */
+        Charge lent;             /* how large the file in memory may become that it lends */
         const Stage *stage;
         Job *job;
 
@@ -178,8 +178,6 @@ Request *request_free(Request *request);
 _must_check_ int request_handle(Request *request);
 /* The descriptors of the call stay with the request when the handler is to be called later. */
 void request_keep_fds(Request *request);
-/* The memory that is kept for it, in bytes, without the parameters of the call. */
-size_t request_memory(const Request *request);
 /* Its turn has come. */
 _must_check_ int request_start_job(Request *request);
 _must_check_ int request_resume(Request *request);

@@ -76,40 +76,30 @@ void reservation_take_capture(Request *request, int file) {
         request->reserved_fd = file;
 }
 
-static uint64_t left_of(uint64_t n_max, uint64_t n_used) {
-        return n_used < n_max ? n_max - n_used : 0;
-}
-
 int reservation_take_memory(Request *request) {
-        uint64_t n_user, n_all, room;
+        Users *users = request->desk->users;
         char reason[256];
 
-        lent_sum(request->desk->lent, request->uid, &n_user, &n_all);
-        for (const Request *other = request->desk->requests; other; other = other->next) {
-                if (other == request)
-                        continue;
-                n_all += other->lent_bytes;
-                if (other->uid == request->uid)
-                        n_user += other->lent_bytes;
-        }
-        room = MIN_OF(left_of(LIMIT_LENT_BYTES_PER_UID, n_user), left_of(LIMIT_LENT_BYTES, n_all));
-        if (room / 2 < LIMIT_LENT_LEAST_BYTES) {
+        lent_take_back(request->desk->lent);
+        charge_end(&request->lent);
+        if (users_ask(users, request->uid, USE_LENT, 2 * LIMIT_LENT_LEAST_BYTES) != USER_OK) {
                 (void) snprintf(reason, sizeof(reason),
                                 "Files of earlier exports and captures that are still open count "
                                 "as %" PRIu64 " MiB of yours and %" PRIu64 " MiB of all users; "
                                 "close some of them.",
-                                n_user >> 20, n_all >> 20);
+                                users_count(users, request->uid, USE_LENT) >> 20,
+                                users_count_all(users, USE_LENT) >> 20);
                 return refuse(request, WIRE_ERROR_BUSY, reason);
         }
-        request->lent_bytes = request->max_file_bytes = room / 2;
-        return 0;
+        request->max_file_bytes = users_room(users, request->uid, USE_LENT) / 2;
+        return charge_begin(&request->lent, users, request->uid, USE_LENT, request->max_file_bytes);
 }
 
 int reservation_lend(Request *request, int file) {
         int r = lent_add(request->desk->lent, file, request->uid);
 
         if (r == 0)
-                request->lent_bytes = 0;
+                charge_end(&request->lent);
         return r;
 }
 

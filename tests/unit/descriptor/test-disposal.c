@@ -18,17 +18,22 @@
 #define MANY 300
 
 static sd_event *event;
+static Users *users;
 static Disposal *disposal;
 static int ends[2];
 
 static void setup(void) {
+        const UserLimits limits = user_default_limits();
+
         ck_assert_int_ge(sd_event_new(&event), 0);
-        ck_assert_int_eq(disposal_new(event, &disposal), 0);
+        ck_assert_int_eq(users_new(&limits, &users), 0);
+        ck_assert_int_eq(disposal_new(event, users, &disposal), 0);
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
 }
 
 static void teardown(void) {
         disposal = disposal_free(disposal);
+        users = users_free(users);
         event = sd_event_unref(event);
         (void) fd_close(ends[0]);
         (void) fd_close(ends[1]);
@@ -49,7 +54,7 @@ static bool is_hung_up(void) {
 
 /* The time limit of the test ends a wrong wait. */
 static void await_nothing_pending(uid_t uid) {
-        while (disposal_n_pending(disposal, uid) > 0)
+        while (users_count(users, uid, USE_CLOSING) > 0)
                 ck_assert_int_ge(sd_event_run(event, UINT64_MAX), 0);
 }
 
@@ -66,8 +71,8 @@ START_TEST(what_was_sent_is_closed_by_a_child) {
         disposal_note(disposal, ends[1], 1000);
         ck_assert_int_eq(disposal_close(disposal, ends[1]), -EBADF);
         ck_assert(is_open(ends[1])); /* not by us */
-        ck_assert_uint_eq(disposal_n_pending(disposal, 1000), 1);
-        ck_assert_uint_eq(disposal_n_pending(disposal, 1001), 0);
+        ck_assert_uint_eq(users_count(users, 1000, USE_CLOSING), 1);
+        ck_assert_uint_eq(users_count(users, 1001, USE_CLOSING), 0);
         await_nothing_pending(1000);
         ck_assert(!is_open(ends[1]));
         ck_assert(is_hung_up());
@@ -98,7 +103,7 @@ START_TEST(many_are_closed_by_few_children) {
                 disposal_note(disposal, fds[i], 1000 + i % 2);
                 (void) disposal_close(disposal, fds[i]);
         }
-        ck_assert_uint_eq(disposal_n_pending(disposal, 1000), MANY / 2);
+        ck_assert_uint_eq(users_count(users, 1000, USE_CLOSING), MANY / 2);
         ck_assert_int_ge(sd_event_run(event, UINT64_MAX), 0);
         ck_assert_uint_eq(disposal_n_children(disposal), 2); /* a user each */
         await_nothing_pending(1000);
@@ -180,7 +185,7 @@ START_TEST(what_a_killed_child_left_is_closed_by_another) {
         if (_i > 0)
                 (void) usleep((useconds_t) _i * 5);
         (void) kill(only_child(), SIGKILL); /* or it has ended, and is not reaped yet */
-        while (disposal_n_children(disposal) > 0 || disposal_n_pending(disposal, 1000) > 0)
+        while (disposal_n_children(disposal) > 0 || users_count(users, 1000, USE_CLOSING) > 0)
                 ck_assert_int_ge(sd_event_run(event, UINT64_MAX), 0);
         for (int i = 0; i < MANY; i++)
                 ck_assert(!is_open(fds[i]));

@@ -33,6 +33,7 @@ typedef struct Story {
 } Story;
 
 static sd_event *event;
+static Users *users;
 static Disposal *disposal;
 static Workshop *workshop;
 
@@ -63,12 +64,14 @@ static void on_end(Job *job, const char *reason, void *userdata) {
 static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
 
 static void setup_from(const char *executable) {
+        const UserLimits limits = user_default_limits();
         int fd = open(executable, O_PATH | O_CLOEXEC);
 
         ck_assert_int_ge(fd, 0);
         ck_assert_int_ge(sd_event_new(&event), 0);
-        ck_assert_int_eq(disposal_new(event, &disposal), 0);
-        ck_assert_int_eq(workshop_new(event, disposal, fd, "ctprofd", &workshop), 0);
+        ck_assert_int_eq(users_new(&limits, &users), 0);
+        ck_assert_int_eq(disposal_new(event, users, &disposal), 0);
+        ck_assert_int_eq(workshop_new(event, users, disposal, fd, "ctprofd", &workshop), 0);
 }
 
 static void setup(void) {
@@ -78,6 +81,7 @@ static void setup(void) {
 static void teardown(void) {
         workshop = workshop_free(workshop);
         disposal = disposal_free(disposal);
+        users = users_free(users);
         event = sd_event_unref(event);
         ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left to reap */
         ck_assert_int_eq(errno, ECHILD);
@@ -468,45 +472,20 @@ static const JobKind alone[] = { JOB_FILES, JOB_MEMORY };
 
 START_TEST(jobs_that_read_for_captures_count_by_themselves) {
         Story parsing = {}, reading = {};
-        WorkshopCounts counts;
 
         start_with(&parsing, "x.Hang", &(JobOrder){ .terms = job_terms(alone[_i]), .uid = 7 });
         start_with(&reading, "x.Hang", &(JobOrder){ .terms = job_terms(JOB_ANALYSIS), .uid = 7 });
-        counts = workshop_count(workshop, 7);
         ck_assert_uint_eq(workshop_count_kind(workshop, alone[_i]), 1);
-        ck_assert_uint_eq(counts.n_hangable, 1);
-        ck_assert_uint_eq(counts.n_hangable_of_user, 1);
+        ck_assert_uint_eq(users_count_all(users, USE_HANGABLE), 1);
+        ck_assert_uint_eq(users_count(users, 7, USE_HANGABLE), 1);
         reading.job = job_free(reading.job);
         parsing.job = job_free(parsing.job);
         /* They are killed and not gone. */
-        counts = workshop_count(workshop, 7);
         ck_assert_uint_eq(workshop_count_kind(workshop, alone[_i]), 1);
-        ck_assert_uint_eq(counts.n_hangable, 1);
+        ck_assert_uint_eq(users_count_all(users, USE_HANGABLE), 1);
         await_children(0);
-        counts = workshop_count(workshop, 7);
         ck_assert_uint_eq(workshop_count_kind(workshop, alone[_i]), 0);
-        ck_assert_uint_eq(counts.n_hangable, 0);
-}
-END_TEST
-
-static const struct {
-        size_t n_stuck, n_stuck_of_user;
-        WorkshopVerdict verdict;
-} stuck_rows[] = {
-        { 0, 0, WORKSHOP_SERVES },       { 2, 2, WORKSHOP_SERVES },
-        { 3, 3, WORKSHOP_REFUSES_USER }, { 7, 1, WORKSHOP_SERVES },
-        { 9, 3, WORKSHOP_REFUSES_USER },                            /* of three users */
-        { 9, 1, WORKSHOP_REFUSES_USER }, { 9, 0, WORKSHOP_SERVES }, /* anybody else */
-        { 63, 0, WORKSHOP_SERVES },      { 64, 0, WORKSHOP_REFUSES_ALL },
-};
-
-START_TEST(jobs_that_hang_count_for_whose_they_are) {
-        const WorkshopCounts counts = {
-                .n_stuck = stuck_rows[_i].n_stuck,
-                .n_stuck_of_user = stuck_rows[_i].n_stuck_of_user,
-        };
-
-        ck_assert_int_eq(workshop_judge(&counts), stuck_rows[_i].verdict);
+        ck_assert_uint_eq(users_count_all(users, USE_HANGABLE), 0);
 }
 END_TEST
 
@@ -585,8 +564,6 @@ int main(void) {
         tcase_add_test(job, jobs_are_counted_and_known_by_their_pids);
         tcase_add_loop_test(job, jobs_that_read_for_captures_count_by_themselves, 0,
                             ELEMENTSOF(alone));
-        tcase_add_loop_test(job, jobs_that_hang_count_for_whose_they_are, 0,
-                            ELEMENTSOF(stuck_rows));
         tcase_add_test(job, an_executable_that_is_none_is_a_job_that_could_not_be_started);
         tcase_add_loop_test(text, every_end_has_a_sentence, 0, ELEMENTSOF(exit_rows));
         suite_add_tcase(suite, job);

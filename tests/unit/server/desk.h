@@ -22,8 +22,18 @@
 
 #define DESK_MAX_CALLS 64
 
+typedef struct DeskLimits {
+        UserLimits users;
+        ConnectionLimits connection;
+} DeskLimits;
+
+static inline DeskLimits desk_default_limits(void) {
+        return (DeskLimits){ user_default_limits(), server_default_limits() };
+}
+
 typedef struct Desk {
         sd_event *event;
+        Users *users;
         Disposal *disposal;
         OwnProcesses *own; /* who calls */
         Server *server;
@@ -99,13 +109,14 @@ static const ConnectionEvents desk_events = {
         .on_drained = desk_on_drained,
 };
 
-static inline void desk_init(Desk *desk, const ServerLimits *limits) {
+static inline void desk_init(Desk *desk, const DeskLimits *limits) {
         *desk = (Desk){ .taken_fd = -EBADF };
         ck_assert_int_ge(sd_event_new(&desk->event), 0);
-        ck_assert_int_eq(disposal_new(desk->event, &desk->disposal), 0);
-        ck_assert_int_eq(
-                server_new(desk->event, desk->disposal, limits, &desk_events, desk, &desk->server),
-                0);
+        ck_assert_int_eq(users_new(&limits->users, &desk->users), 0);
+        ck_assert_int_eq(disposal_new(desk->event, desk->users, &desk->disposal), 0);
+        ck_assert_int_eq(server_new(desk->event, desk->users, desk->disposal, &limits->connection,
+                                    &desk_events, desk, &desk->server),
+                         0);
         ck_assert_int_eq(own_processes_new(&desk->own), 0);
         server_note_peers(desk->server, desk->own);
 }
@@ -115,6 +126,7 @@ static inline void desk_done(Desk *desk) {
         server_free(desk->server);
         own_processes_free(desk->own);
         disposal_free(desk->disposal);
+        users_free(desk->users);
         sd_event_unref(desk->event);
 }
 

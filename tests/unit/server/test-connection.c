@@ -12,16 +12,16 @@
 #include "wire/frame-queue.h"
 
 static Desk desk;
-static ServerLimits limits;
+static DeskLimits limits;
 static char text[64 * 1024];
 
 static void setup(void) {
-        limits = server_default_limits();
+        limits = desk_default_limits();
         desk_init(&desk, &limits);
 }
 
 static void setup_small(void) {
-        limits = server_default_limits();
+        limits = desk_default_limits();
         limits.connection.max_call_bytes = 1024;
         limits.connection.max_queued_bytes = 256 * 1024;
         limits.connection.pause_bytes = 64 * 1024;
@@ -30,7 +30,7 @@ static void setup_small(void) {
 
 /* Short limits for cases that wait for them to pass; other cases may run on a busy machine. */
 static void setup_hasty(void) {
-        limits = server_default_limits();
+        limits = desk_default_limits();
         limits.connection.pause_bytes = 64 * 1024;
         limits.connection.idle_ns = 20 * NSEC_PER_MSEC;
         limits.connection.stalled_ns = 20 * NSEC_PER_MSEC;
@@ -399,9 +399,9 @@ START_TEST(descriptors_past_the_bound_are_closed_elsewhere_too) {
         send_with_fds(fd, call, sizeof(call), copies, ELEMENTSOF(copies));
         fd_close(ends[1]);
         ck_assert_int_ge(sd_event_run(desk.event, UINT64_MAX), 0);
-        ck_assert_uint_eq(disposal_n_pending(desk.disposal, getuid()), ELEMENTSOF(copies));
+        ck_assert_uint_eq(users_count(desk.users, getuid(), USE_CLOSING), ELEMENTSOF(copies));
         ck_assert(!is_closed_everywhere(ends[0]));
-        while (disposal_n_pending(desk.disposal, getuid()) > 0)
+        while (users_count(desk.users, getuid(), USE_CLOSING) > 0)
                 ck_assert_int_ge(sd_event_run(desk.event, UINT64_MAX), 0);
         ck_assert(is_closed_everywhere(ends[0]));
         ck_assert_ptr_nonnull(

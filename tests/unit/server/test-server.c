@@ -7,13 +7,13 @@
 #include "server/listener.h"
 
 static Desk desk;
-static ServerLimits limits;
+static DeskLimits limits;
 static char text[4096];
 
 static void setup(void) {
-        limits = server_default_limits();
-        limits.max_connections = 4;
-        limits.max_connections_per_uid = 3;
+        limits = desk_default_limits();
+        limits.users.of_all[USE_CONNECTIONS] = 4;
+        limits.users.of_user[USE_CONNECTIONS] = 3;
         desk_init(&desk, &limits);
 }
 
@@ -43,11 +43,11 @@ START_TEST(one_user_gets_so_many_connections_and_then_an_error) {
 END_TEST
 
 START_TEST(all_users_together_get_so_many_connections) {
-        ServerLimits few = limits;
+        DeskLimits few = limits;
         Desk small;
         int adopted, fd, late;
 
-        few.max_connections = 1;
+        few.users.of_all[USE_CONNECTIONS] = 1;
         desk_init(&small, &few);
         fd = desk_connect(&small);
         late = desk_try_connect(&small, &adopted);
@@ -70,12 +70,12 @@ static void send_part(int fd, size_t n) {
 
 START_TEST(one_user_has_so_many_bytes_under_way_over_all_connections) {
         const size_t part = 60000;
-        ServerLimits little = limits;
+        DeskLimits little = limits;
         Desk small;
         int a, b, c;
 
         /* Two buffers of this size fit while they grow, a third does not. */
-        little.max_bytes_per_uid = 2 * 65536 + 4096;
+        little.users.of_user[USE_BYTES] = 2 * 65536 + 4096;
         desk_init(&small, &little);
         a = desk_connect(&small);
         b = desk_connect(&small);
@@ -104,12 +104,12 @@ START_TEST(one_user_has_so_many_bytes_under_way_over_all_connections) {
 END_TEST
 
 START_TEST(a_reply_nobody_reads_counts_and_what_drains_it_goes_on) {
-        ServerLimits little = limits;
+        DeskLimits little = limits;
         char *reply = malloc(200000);
         Desk small;
         int fd;
 
-        little.max_bytes_per_uid = 1000;
+        little.users.of_user[USE_BYTES] = 1000;
         desk_init(&small, &little);
         fd = desk_connect(&small);
         ck_assert_ptr_nonnull(reply);
@@ -123,8 +123,8 @@ START_TEST(a_reply_nobody_reads_counts_and_what_drains_it_goes_on) {
         fd_close(fd);
         desk_turn(&small);
 
-        little.max_bytes_per_uid = 100000;
-        ck_assert_int_eq(server_set_limits(small.server, &little), 0);
+        little.users.of_user[USE_BYTES] = 100000;
+        users_set_limits(small.users, &little.users);
         fd = desk_connect(&small);
         DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
         desk_turn(&small);
@@ -155,7 +155,7 @@ START_TEST(an_empty_object_counts_as_what_it_takes) {
         const char head[] = "{\"method\":\"x.Hold\",\"parameters\":{\"a\":[{}", tail[] = "]}}";
         const size_t n_objects = 5000, n_head = sizeof(head) - 1;
         size_t n = n_head + 3 * n_objects + sizeof(tail);
-        ServerLimits little = limits;
+        DeskLimits little = limits;
         char *call = malloc(n);
         Desk small;
         int fds[4];
@@ -166,7 +166,7 @@ START_TEST(an_empty_object_counts_as_what_it_takes) {
                 memcpy(call + n_head + 3 * i, ",{}", 3);
         memcpy(call + n_head + 3 * n_objects, tail, sizeof(tail));
         /* The texts of all calls together are a hundredth of this, the values of two are more. */
-        little.max_bytes_per_uid = 6 << 20;
+        little.users.of_user[USE_BYTES] = 6 << 20;
         desk_init(&small, &little);
         for (size_t i = 0; i < ELEMENTSOF(fds); i++) {
                 fds[i] = desk_connect(&small);
@@ -185,7 +185,7 @@ END_TEST
 
 START_TEST(a_reply_past_the_bound_is_busy_when_others_are_unread) {
         const size_t n_reply = 300000;
-        ServerLimits little = limits;
+        DeskLimits little = limits;
         char *reply = malloc(n_reply);
         Connection *first;
         Desk small;
@@ -195,7 +195,7 @@ START_TEST(a_reply_past_the_bound_is_busy_when_others_are_unread) {
         memset(reply, 'x', n_reply);
         memcpy(reply, "{\"s\":\"", 6);
         memcpy(reply + n_reply - 2, "\"}", 2);
-        little.max_bytes_per_uid = 500000;
+        little.users.of_user[USE_BYTES] = 500000;
         desk_init(&small, &little);
         a = desk_connect(&small);
         b = desk_connect(&small);
@@ -228,13 +228,13 @@ static Connection *hold(Desk *small, int fd) {
 
 START_TEST(a_connection_that_another_one_filled_goes_on_too) {
         static char reply[30000];
-        ServerLimits little = limits;
+        DeskLimits little = limits;
         Connection *first, *second;
         Desk small;
         int a, b;
 
         memset(reply, 'x', sizeof(reply));
-        little.max_bytes_per_uid = 2 * sizeof(reply);
+        little.users.of_user[USE_BYTES] = 2 * sizeof(reply);
         desk_init(&small, &little);
         a = desk_connect(&small);
         b = desk_connect(&small);
@@ -258,13 +258,13 @@ END_TEST
 /* Its peer may leave without reading what is queued: then there would never be room. */
 START_TEST(a_call_that_wants_no_answer_need_not_pause) {
         static char reply[400000];
-        ServerLimits little = limits;
+        DeskLimits little = limits;
         Connection *first, *second;
         Desk small;
         int a, b;
 
         memset(reply, 'x', sizeof(reply));
-        little.max_bytes_per_uid = 1000000;
+        little.users.of_user[USE_BYTES] = 1000000;
         desk_init(&small, &little);
         a = desk_connect(&small);
         b = desk_connect(&small);
@@ -287,14 +287,14 @@ END_TEST
 /* It has arrived: that it is taken later is not its peer's fault. */
 START_TEST(a_call_that_waits_for_room_is_not_late) {
         static char reply[400000];
-        ServerLimits little = limits;
+        DeskLimits little = limits;
         Connection *first, *second;
         size_t n_read = 0;
         Desk small;
         int a, b;
 
         memset(reply, 'x', sizeof(reply));
-        little.max_bytes_per_uid = 1000000;
+        little.users.of_user[USE_BYTES] = 1000000;
         little.connection.idle_ns = 500 * NSEC_PER_MSEC;
         desk_init(&small, &little);
         a = desk_connect(&small);
@@ -327,13 +327,13 @@ END_TEST
 
 START_TEST(the_answer_to_a_change_is_sent_past_the_bound) {
         static char reply[300000];
-        ServerLimits little = limits;
+        DeskLimits little = limits;
         Connection *first;
         Desk small;
         int a, b;
 
         memset(reply, 'x', sizeof(reply));
-        little.max_bytes_per_uid = sizeof(reply);
+        little.users.of_user[USE_BYTES] = sizeof(reply);
         desk_init(&small, &little);
         a = desk_connect(&small);
         b = desk_connect(&small);
@@ -358,12 +358,12 @@ START_TEST(the_answer_to_a_change_is_sent_past_the_bound) {
 END_TEST
 
 START_TEST(all_users_together_hold_so_much_and_the_largest_goes) {
-        ServerLimits little = limits;
+        DeskLimits little = limits;
         Desk small;
         int fds[3];
 
         /* Two buffers fit, and the small one makes them too many. */
-        little.max_bytes = 2 * 65536 + 4095;
+        little.users.of_all[USE_BYTES] = 2 * 65536 + 4095;
         desk_init(&small, &little);
         for (size_t i = 0; i < ELEMENTSOF(fds); i++) {
                 fds[i] = desk_connect(&small);
@@ -381,18 +381,18 @@ START_TEST(all_users_together_hold_so_much_and_the_largest_goes) {
 END_TEST
 
 START_TEST(other_limits_hold_for_who_comes_next) {
-        ServerLimits other = limits;
+        DeskLimits other = limits;
         int fds[4], adopted, late;
 
         for (size_t i = 0; i < 3; i++)
                 fds[i] = desk_connect(&desk);
-        other.max_connections = 100;
-        other.max_connections_per_uid = 4;
-        ck_assert_int_eq(server_set_limits(desk.server, &other), 0);
+        other.users.of_all[USE_CONNECTIONS] = 100;
+        other.users.of_user[USE_CONNECTIONS] = 4;
+        users_set_limits(desk.users, &other.users);
         fds[3] = desk_connect(&desk);
         /* The new limit is below the number of connections: they stay, new ones are refused. */
-        other.max_connections = other.max_connections_per_uid = 1;
-        ck_assert_int_eq(server_set_limits(desk.server, &other), 0);
+        other.users.of_all[USE_CONNECTIONS] = other.users.of_user[USE_CONNECTIONS] = 1;
+        users_set_limits(desk.users, &other.users);
         ck_assert_uint_eq(server_n_connections(desk.server), 4);
         late = desk_try_connect(&desk, &adopted);
         ck_assert_int_eq(adopted, SERVER_E_REFUSED);

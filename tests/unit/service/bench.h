@@ -29,6 +29,7 @@
 typedef struct Bench {
         char path[64];
         sd_event *event;
+        Users *users;
         Spool *spool;
         Disposal *disposal;
         Workshop *workshop;
@@ -46,7 +47,8 @@ static inline void bench_on_activity(unsigned n_running, unsigned n_waiting, voi
 }
 
 static inline void bench_open(Bench *bench, const char *spool_path) {
-        const ServerLimits limits = server_default_limits();
+        const ConnectionLimits limits = server_default_limits();
+        const UserLimits user_limits = user_default_limits();
         ServiceSetup setup = { .on_activity = bench_on_activity, .userdata = bench };
         int fd = open(FAKE_CTPROFD, O_PATH | O_CLOEXEC);
 
@@ -54,10 +56,13 @@ static inline void bench_open(Bench *bench, const char *spool_path) {
         ck_assert_int_ge(fd, 0);
         ck_assert_int_ge(sd_event_new(&bench->event), 0);
         ck_assert_int_ge(spool_open(spool_path, &bench->spool), 0);
-        ck_assert_int_eq(disposal_new(bench->event, &bench->disposal), 0);
-        ck_assert_int_eq(
-                workshop_new(bench->event, bench->disposal, fd, "ctprofd", &bench->workshop), 0);
+        ck_assert_int_eq(users_new(&user_limits, &bench->users), 0);
+        ck_assert_int_eq(disposal_new(bench->event, bench->users, &bench->disposal), 0);
+        ck_assert_int_eq(workshop_new(bench->event, bench->users, bench->disposal, fd, "ctprofd",
+                                      &bench->workshop),
+                         0);
         setup.event = bench->event;
+        setup.users = bench->users;
         setup.disposal = bench->disposal;
         setup.workshop = bench->workshop;
         ck_assert_int_eq(vault_new("test", &bench->vault), 0);
@@ -68,8 +73,8 @@ static inline void bench_open(Bench *bench, const char *spool_path) {
         setup.settings.backend = BACKEND_CHOICE_PROCFS;
         setup.settings.spool = (SpoolLimits){ .max_bytes = 1 << 20, .max_age_ns = 5 };
         ck_assert_int_eq(service_new(&setup, &bench->service), 0);
-        ck_assert_int_eq(server_new(bench->event, bench->disposal, &limits, &service_events,
-                                    bench->service, &bench->server),
+        ck_assert_int_eq(server_new(bench->event, bench->users, bench->disposal, &limits,
+                                    &service_events, bench->service, &bench->server),
                          0);
 }
 
@@ -86,6 +91,7 @@ static inline void bench_close(Bench *bench) {
         workshop_free(bench->workshop);
         vault_free(bench->vault);
         disposal_free(bench->disposal);
+        users_free(bench->users);
         spool_free(bench->spool);
         sd_event_unref(bench->event);
 }

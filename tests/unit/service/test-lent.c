@@ -14,15 +14,20 @@
 #define MIB (UINT64_C(1) << 20)
 
 static sd_event *event;
+static Users *users;
 static Lent *lent;
 
 static void setup(void) {
+        const UserLimits limits = user_default_limits();
+
         ck_assert_int_ge(sd_event_new(&event), 0);
-        ck_assert_int_eq(lent_new(event, &lent), 0);
+        ck_assert_int_eq(users_new(&limits, &users), 0);
+        ck_assert_int_eq(lent_new(event, users, &lent), 0);
 }
 
 static void teardown(void) {
         lent = lent_free(lent);
+        users = users_free(users);
         event = sd_event_unref(event);
 }
 
@@ -49,11 +54,9 @@ static int lend(uid_t uid, size_t n_mib) {
 }
 
 static void check_sum(uid_t uid, uint64_t user, uint64_t all) {
-        uint64_t n_user, n_all;
-
-        lent_sum(lent, uid, &n_user, &n_all);
-        ck_assert_uint_eq(n_user, user);
-        ck_assert_uint_eq(n_all, all);
+        lent_take_back(lent);
+        ck_assert_uint_eq(users_count(users, uid, USE_LENT), user);
+        ck_assert_uint_eq(users_count_all(users, USE_LENT), all);
 }
 
 START_TEST(a_file_counts_until_its_reader_closes_it) {

@@ -3,35 +3,56 @@
 
 #include "service/desk/queue.h"
 
-static const QueueLimits one_at_a_time = {
-        .max_running = 1,
-        .max_running_per_uid = 1,
-        .max_waiting = 8,
-        .max_waiting_per_uid = 4,
-};
+typedef struct QueueLimits {
+        unsigned running, running_of_user, waiting, waiting_of_user;
+} QueueLimits;
 
-static Queue *queue;
+static Users *users;
+static Queue queue;
 static QueueEntry entries[512];
 
+static void set_limits(QueueLimits bounds) {
+        UserLimits limits = user_default_limits();
+
+        limits.of_all[USE_RUNNING + QUEUE_READING] = bounds.running;
+        limits.of_all[USE_RESTING + QUEUE_READING] = bounds.running;
+        limits.of_user[USE_RUNNING + QUEUE_READING] = bounds.running_of_user;
+        limits.of_all[USE_WAITING + QUEUE_READING] = bounds.waiting;
+        limits.of_user[USE_WAITING + QUEUE_READING] = bounds.waiting_of_user;
+        users_set_limits(users, &limits);
+}
+
 static void setup(void) {
-        ck_assert_int_eq(queue_new(&one_at_a_time, &queue), 0);
-        for (size_t i = 0; i < ELEMENTSOF(entries); i++)
-                entries[i] = (QueueEntry){ .place = QUEUE_OUTSIDE };
+        const UserLimits limits = user_default_limits();
+
+        ck_assert_int_eq(users_new(&limits, &users), 0);
+        set_limits((QueueLimits){ 1, 1, 8, 4 });
+        queue = (Queue){ .users = users, .kind = QUEUE_READING };
 }
 
 static void teardown(void) {
-        queue = queue_free(queue);
+        for (size_t i = 0; i < ELEMENTSOF(entries); i++)
+                queue_remove(&queue, &entries[i]);
+        users = users_free(users);
+}
+
+static unsigned n_running(void) {
+        return (unsigned) users_count_all(users, USE_RUNNING + QUEUE_READING);
+}
+
+static unsigned n_waiting(void) {
+        return (unsigned) users_count_all(users, USE_WAITING + QUEUE_READING);
 }
 
 static void add(unsigned i, uid_t uid) {
-        ck_assert_int_eq(queue_add(queue, &entries[i], uid), QUEUE_OK);
+        ck_assert_int_eq(queue_add(&queue, &entries[i], uid), USER_OK);
 }
 
 /* Removes the running entry, starts the next one and returns its user. */
 static int advance(QueueEntry **running) {
         if (*running)
-                queue_remove(queue, *running);
-        *running = queue_next(queue);
+                queue_remove(&queue, *running);
+        *running = queue_next(&queue);
         return *running ? (int) (*running - entries) : -1;
 }
 
@@ -43,7 +64,7 @@ START_TEST(one_user_is_served_in_order) {
         for (int i = 0; i < 3; i++)
                 ck_assert_int_eq(advance(&running), i);
         ck_assert_int_eq(advance(&running), -1);
-        ck_assert_uint_eq(queue_n_running(queue), 0);
+        ck_assert_uint_eq(n_running(), 0);
 }
 END_TEST
 
@@ -91,34 +112,26 @@ END_TEST
 START_TEST(nobody_runs_past_the_bound) {
         add(0, 1);
         add(1, 2);
-        ck_assert(!queue_is_busy(queue));
-        ck_assert_ptr_eq(queue_next(queue), &entries[0]);
-        ck_assert(queue_is_busy(queue));
-        ck_assert_ptr_null(queue_next(queue));
-        ck_assert_uint_eq(queue_n_running(queue), 1);
-        ck_assert_uint_eq(queue_n_waiting(queue), 1);
+        ck_assert(!queue_is_busy(&queue));
+        ck_assert_ptr_eq(queue_next(&queue), &entries[0]);
+        ck_assert(queue_is_busy(&queue));
+        ck_assert_ptr_null(queue_next(&queue));
+        ck_assert_uint_eq(n_running(), 1);
+        ck_assert_uint_eq(n_waiting(), 1);
 }
 END_TEST
 
 START_TEST(one_user_leaves_a_place_to_others) {
-        const QueueLimits limits = {
-                .max_running = 3,
-                .max_running_per_uid = 2,
-                .max_waiting = 8,
-                .max_waiting_per_uid = 8,
-        };
-
-        teardown();
-        ck_assert_int_eq(queue_new(&limits, &queue), 0);
+        set_limits((QueueLimits){ 3, 2, 8, 8 });
         for (unsigned i = 0; i < 3; i++)
                 add(i, 1);
-        ck_assert_ptr_eq(queue_next(queue), &entries[0]);
-        ck_assert_ptr_eq(queue_next(queue), &entries[1]);
-        ck_assert_ptr_null(queue_next(queue));
+        ck_assert_ptr_eq(queue_next(&queue), &entries[0]);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[1]);
+        ck_assert_ptr_null(queue_next(&queue));
         add(3, 2);
-        ck_assert_ptr_eq(queue_next(queue), &entries[3]);
-        queue_remove(queue, &entries[0]);
-        ck_assert_ptr_eq(queue_next(queue), &entries[2]);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[3]);
+        queue_remove(&queue, &entries[0]);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[2]);
 }
 END_TEST
 
@@ -129,28 +142,29 @@ static bool is_not(uid_t uid, void *userdata) {
 START_TEST(a_gate_holds_back_one_user_and_not_others) {
         uid_t held = 1;
 
-        queue_set_gate(queue, is_not, &held);
+        queue.gate = is_not;
+        queue.userdata = &held;
         add(0, 1);
         add(1, 2);
-        ck_assert_ptr_eq(queue_next(queue), &entries[1]);
-        queue_remove(queue, &entries[1]);
-        ck_assert_ptr_null(queue_next(queue));
+        ck_assert_ptr_eq(queue_next(&queue), &entries[1]);
+        queue_remove(&queue, &entries[1]);
+        ck_assert_ptr_null(queue_next(&queue));
         held = 2;
-        ck_assert_ptr_eq(queue_next(queue), &entries[0]);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[0]);
 }
 END_TEST
 
 START_TEST(waiting_is_bounded_for_a_user_and_for_all) {
         for (unsigned i = 0; i < 4; i++)
                 add(i, 1);
-        ck_assert_int_eq(queue_add(queue, &entries[4], 1), QUEUE_E_FULL_FOR_USER);
+        ck_assert_int_eq(queue_add(&queue, &entries[4], 1), USER_E_FULL_FOR_USER);
         for (unsigned i = 4; i < 8; i++)
                 add(i, 2);
-        ck_assert_int_eq(queue_add(queue, &entries[8], 3), QUEUE_E_FULL);
+        ck_assert_int_eq(queue_add(&queue, &entries[8], 3), USER_E_FULL);
         ck_assert_int_eq(entries[8].place, QUEUE_OUTSIDE);
-        queue_remove(queue, &entries[2]);
+        queue_remove(&queue, &entries[2]);
         add(8, 3);
-        ck_assert_uint_eq(queue_n_waiting(queue), 8);
+        ck_assert_uint_eq(n_waiting(), 8);
 }
 END_TEST
 
@@ -159,9 +173,9 @@ START_TEST(leaving_the_line_keeps_the_others_in_order) {
 
         for (unsigned i = 0; i < 4; i++)
                 add(i, 1);
-        queue_remove(queue, &entries[0]);
-        queue_remove(queue, &entries[2]);
-        queue_remove(queue, &entries[2]); /* not in the queue: does nothing */
+        queue_remove(&queue, &entries[0]);
+        queue_remove(&queue, &entries[2]);
+        queue_remove(&queue, &entries[2]); /* not in the queue: does nothing */
         ck_assert_int_eq(advance(&running), 1);
         ck_assert_int_eq(advance(&running), 3);
         ck_assert_int_eq(advance(&running), -1);
@@ -179,91 +193,79 @@ START_TEST(more_users_than_can_be_remembered_are_served) {
 END_TEST
 
 START_TEST(who_rests_leaves_its_place_to_another_user) {
-        const QueueLimits limits = { 2, 1, 8, 4 };
-        Queue *other;
-
-        ck_assert_int_eq(queue_new(&limits, &other), 0);
+        set_limits((QueueLimits){ 2, 1, 8, 4 });
         for (unsigned i = 0; i < 6; i++)
-                ck_assert_int_eq(queue_add(other, &entries[i], 100 + i), QUEUE_OK);
-        ck_assert_int_eq(queue_add(other, &entries[6], 100), QUEUE_OK);
-        ck_assert_ptr_eq(queue_next(other), &entries[0]);
-        ck_assert_ptr_eq(queue_next(other), &entries[1]);
-        queue_rest(other, &entries[0]);
-        queue_rest(other, &entries[0]); /* does nothing: it rests already */
-        ck_assert_uint_eq(queue_n_running(other), 2);
-        ck_assert_ptr_eq(queue_next(other), &entries[2]);
-        ck_assert_ptr_null(queue_next(other));
-        queue_rest(other, &entries[1]);
-        ck_assert_ptr_eq(queue_next(other), &entries[3]);
+                ck_assert_int_eq(queue_add(&queue, &entries[i], 100 + i), USER_OK);
+        ck_assert_int_eq(queue_add(&queue, &entries[6], 100), USER_OK);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[0]);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[1]);
+        queue_rest(&queue, &entries[0]);
+        queue_rest(&queue, &entries[0]); /* does nothing: it rests already */
+        ck_assert_uint_eq(n_running(), 2);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[2]);
+        ck_assert_ptr_null(queue_next(&queue));
+        queue_rest(&queue, &entries[1]);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[3]);
         /* At most as many may rest as may run. */
-        queue_rest(other, &entries[2]);
-        ck_assert_ptr_null(queue_next(other));
-        ck_assert_uint_eq(queue_n_running(other), 4);
+        queue_rest(&queue, &entries[2]);
+        ck_assert_ptr_null(queue_next(&queue));
+        ck_assert_uint_eq(n_running(), 4);
         /* When it wakes, one too many runs until another leaves. */
-        queue_wake(other, &entries[0]);
-        queue_remove(other, &entries[2]);
-        ck_assert_ptr_null(queue_next(other));
-        queue_remove(other, &entries[3]);
-        ck_assert_ptr_eq(queue_next(other), &entries[4]);
-        queue_remove(other, &entries[4]);
-        ck_assert_ptr_eq(queue_next(other), &entries[5]);
-        queue_remove(other, &entries[5]);
+        queue_wake(&entries[0]);
+        queue_remove(&queue, &entries[2]);
+        ck_assert_ptr_null(queue_next(&queue));
+        queue_remove(&queue, &entries[3]);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[4]);
+        queue_remove(&queue, &entries[4]);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[5]);
+        queue_remove(&queue, &entries[5]);
         /* A resting entry still counts for its user. */
-        queue_rest(other, &entries[0]);
-        ck_assert_ptr_null(queue_next(other));
-        queue_remove(other, &entries[0]);
-        ck_assert_ptr_eq(queue_next(other), &entries[6]);
-        queue_remove(other, &entries[6]);
-        queue_remove(other, &entries[1]);
-        ck_assert_uint_eq(queue_n_running(other), 0);
-        queue_free(other);
+        queue_rest(&queue, &entries[0]);
+        ck_assert_ptr_null(queue_next(&queue));
+        queue_remove(&queue, &entries[0]);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[6]);
+        queue_remove(&queue, &entries[6]);
+        queue_remove(&queue, &entries[1]);
+        ck_assert_uint_eq(n_running(), 0);
 }
 END_TEST
 
 START_TEST(other_limits_hold_from_then_on) {
-        const QueueLimits limits = { 1, 1, 2, 2 }, more = { 1, 1, 400, 300 };
-        Queue *other;
-
-        ck_assert_int_eq(queue_new(&limits, &other), 0);
-        memset(entries, 0, sizeof(entries));
-        ck_assert_int_eq(queue_add(other, &entries[0], 7), QUEUE_OK);
-        ck_assert_int_eq(queue_add(other, &entries[1], 7), QUEUE_OK);
-        ck_assert_int_eq(queue_add(other, &entries[2], 8), QUEUE_E_FULL);
-        ck_assert_int_eq(queue_set_limits(other, &more), 0);
-        /* Each entry has its own user; the queue can remember them all. */
+        set_limits((QueueLimits){ 1, 1, 2, 2 });
+        ck_assert_int_eq(queue_add(&queue, &entries[0], 7), USER_OK);
+        ck_assert_int_eq(queue_add(&queue, &entries[1], 7), USER_OK);
+        ck_assert_int_eq(queue_add(&queue, &entries[2], 8), USER_E_FULL);
+        set_limits((QueueLimits){ 1, 1, 400, 300 });
+        /* Each entry has its own user. */
         for (unsigned i = 2; i < 400; i++)
-                ck_assert_int_eq(queue_add(other, &entries[i], 100 + i), QUEUE_OK);
-        ck_assert_ptr_eq(queue_next(other), &entries[0]);
+                ck_assert_int_eq(queue_add(&queue, &entries[i], 100 + i), USER_OK);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[0]);
         /* The new limit is below the number that waits: all of them stay. */
-        ck_assert_int_eq(queue_set_limits(other, &limits), 0);
-        entries[0].next = NULL;
-        queue_remove(other, &entries[0]);
-        ck_assert_int_eq(queue_add(other, &entries[0], 9), QUEUE_E_FULL);
-        ck_assert_uint_eq(queue_n_waiting(other), 399);
-        ck_assert_ptr_eq(queue_next(other), &entries[2]); /* 7 had its turn */
-        queue_free(other);
+        set_limits((QueueLimits){ 1, 1, 2, 2 });
+        queue_remove(&queue, &entries[0]);
+        ck_assert_int_eq(queue_add(&queue, &entries[0], 9), USER_E_FULL);
+        ck_assert_uint_eq(n_waiting(), 399);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[2]); /* 7 had its turn */
 }
 END_TEST
 
 START_TEST(users_of_before_and_after_other_limits_fit_beside_each_other) {
-        static const QueueLimits many_run = { 64, 1, 1, 1 }, many_wait = { 1, 1, 128, 1 };
-
-        ck_assert_int_eq(queue_set_limits(queue, &many_run), 0);
+        set_limits((QueueLimits){ 64, 1, 1, 1 });
         for (unsigned i = 0; i < 128; i++) {
                 add(i, 1000 + i);
-                ck_assert_ptr_eq(queue_next(queue), &entries[i]);
+                ck_assert_ptr_eq(queue_next(&queue), &entries[i]);
                 if (i < 64)
-                        queue_rest(queue, &entries[i]);
+                        queue_rest(&queue, &entries[i]);
         }
 
-        ck_assert_int_eq(queue_set_limits(queue, &many_wait), 0);
+        set_limits((QueueLimits){ 1, 1, 128, 1 });
         for (unsigned i = 128; i < 256; i++)
                 add(i, 1000 + i);
-        ck_assert_uint_eq(queue_n_running(queue), 128);
-        ck_assert_uint_eq(queue_n_waiting(queue), 128);
+        ck_assert_uint_eq(n_running(), 128);
+        ck_assert_uint_eq(n_waiting(), 128);
         for (unsigned i = 0; i < 256; i++)
-                queue_remove(queue, &entries[i]);
-        ck_assert_uint_eq(queue_n_running(queue) + queue_n_waiting(queue), 0);
+                queue_remove(&queue, &entries[i]);
+        ck_assert_uint_eq(n_running() + n_waiting(), 0);
 }
 END_TEST
 

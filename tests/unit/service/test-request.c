@@ -78,10 +78,10 @@ static void on_drained(Connection *connection, void *userdata) {
 static ConnectionEvents events;
 
 static void setup(void) {
-        ServerLimits limits = server_default_limits();
+        ConnectionLimits limits = server_default_limits();
 
         /* The first reply fills a connection, until it is written. */
-        limits.connection.pause_bytes = 1;
+        limits.pause_bytes = 1;
         stage = &plain_stage;
         reserves = false;
         n_results = n_parts = n_drained = 0;
@@ -90,8 +90,8 @@ static void setup(void) {
         events.on_drained = on_drained;
         bench_init(&bench);
         server_free(bench.server);
-        ck_assert_int_eq(server_new(bench.event, bench.disposal, &limits, &events, bench.service,
-                                    &bench.server),
+        ck_assert_int_eq(server_new(bench.event, bench.users, bench.disposal, &limits, &events,
+                                    bench.service, &bench.server),
                          0);
         caller = bench_connect(&bench);
 }

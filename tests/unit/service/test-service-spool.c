@@ -129,7 +129,7 @@ static const struct {
 };
 
 START_TEST(what_was_changed_is_told_past_the_bound) {
-        ServerLimits limits = server_default_limits();
+        UserLimits limits = user_default_limits();
         FrameStream *other = bench_connect(&bench);
         const char *text;
 
@@ -143,8 +143,8 @@ START_TEST(what_was_changed_is_told_past_the_bound) {
         }
         bench_send(other, past_bound_rows[_i].call, NULL, 0);
         bench_await(&bench, 1, 0);
-        limits.max_bytes_per_uid = 4096;
-        ck_assert_int_eq(server_set_limits(bench.server, &limits), 0);
+        limits.of_user[USE_BYTES] = 4096;
+        users_set_limits(bench.users, &limits);
         do
                 text = bench_receive(&bench, other);
         while (strstr(text, "\"progress\""));
@@ -191,7 +191,7 @@ START_TEST(the_list_is_newest_first_and_bounded_in_time) {
 END_TEST
 
 START_TEST(a_list_counts_for_who_asked) {
-        ServerLimits limits = server_default_limits();
+        UserLimits limits = user_default_limits();
         char name[16];
 
         for (unsigned i = 0; i < 20; i++) {
@@ -199,11 +199,11 @@ START_TEST(a_list_counts_for_who_asked) {
                 bench_add(&bench, name, i);
         }
         /* Less than the heads of twenty snapshots take. */
-        limits.max_bytes_per_uid = 8192;
-        ck_assert_int_eq(server_set_limits(bench.server, &limits), 0);
+        limits.of_user[USE_BYTES] = 8192;
+        users_set_limits(bench.users, &limits);
         ck_assert_has(call(CALL("List", "{}")), "takes more memory");
-        limits.max_bytes_per_uid = 1 << 20;
-        ck_assert_int_eq(server_set_limits(bench.server, &limits), 0);
+        limits.of_user[USE_BYTES] = 1 << 20;
+        users_set_limits(bench.users, &limits);
         ck_assert_has(call(CALL("List", "{}")), "\"s19\"");
 }
 END_TEST

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "user/user.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "wire/limits.h"
+
+typedef struct User {
+        struct User *next;
+        Users *users;
+        uid_t uid;
+        unsigned n_charges;
+        uint64_t n[_USE_MAX];
+        uint64_t last_turn[_QUEUE_KIND_MAX];
+} User;
+
+struct Users {
+        UserLimits limits;
+        User *first;
+        unsigned n_idle; /* users without a charge */
+        uint64_t n[_USE_MAX];
+        uint64_t n_turns;
+};
+
+/* limits */
+
+void user_limits_set_readers(UserLimits *limits, uint64_t n) {
+        /* If there is more than one place, one user cannot take them all. */
+        uint64_t of_user = n > 1 ? n - 1 : 1;
+
+        limits->of_user[USE_RUNNING + QUEUE_READING] = of_user;
+        limits->of_all[USE_RUNNING + QUEUE_READING] = n;
+        limits->of_all[USE_RESTING + QUEUE_READING] = n;
+        /* As many requests may rest as may run, hence twice as many. */
+        limits->of_user[USE_HANGABLE] = MAX_OF((uint64_t) LIMIT_STUCK_JOBS_PER_UID, of_user);
+        limits->of_all[USE_HANGABLE] = MAX_OF((uint64_t) LIMIT_STUCK_JOBS, 2 * n);
+}
+
+UserLimits user_default_limits(void) {
+        UserLimits limits;
+
+        for (unsigned use = 0; use < _USE_MAX; use++)
+                limits.of_user[use] = limits.of_all[use] = UINT64_MAX;
+        limits.of_user[USE_CONNECTIONS] = LIMIT_CONNECTIONS_PER_UID;
+        limits.of_all[USE_CONNECTIONS] = LIMIT_CONNECTIONS;
+        limits.of_user[USE_BYTES] = LIMIT_BYTES_PER_UID;
+        limits.of_all[USE_BYTES] = LIMIT_BYTES;
+        limits.of_user[USE_CLOSING] = LIMIT_FDS_CLOSING_PER_UID;
+        limits.of_user[USE_LENT] = LIMIT_LENT_BYTES_PER_UID;
+        limits.of_all[USE_LENT] = LIMIT_LENT_BYTES;
+        limits.of_user[USE_STUCK] = LIMIT_STUCK_JOBS_PER_UID;
+        limits.of_all[USE_STUCK] = LIMIT_STUCK_JOBS_OF_ALL;
+        for (unsigned queue = 0; queue < _QUEUE_KIND_MAX; queue++) {
+                limits.of_user[USE_RUNNING + queue] = limits.of_all[USE_RUNNING + queue] = 1;
+                limits.of_all[USE_RESTING + queue] = 1;
+                limits.of_user[USE_WAITING + queue] = LIMIT_ANALYSES_WAITING_PER_UID;
+                limits.of_all[USE_WAITING + queue] = LIMIT_ANALYSES_WAITING;
+        }
+        limits.of_user[USE_WAITING + QUEUE_ADDING] = LIMIT_CAPTURES_WAITING_PER_UID;
+        limits.of_all[USE_WAITING + QUEUE_ADDING] = LIMIT_CAPTURES_WAITING;
+        user_limits_set_readers(&limits, LIMIT_ANALYSES);
+        return limits;
+}
+
+const UserLimits *users_limits(const Users *users) {
+        return &users->limits;
+}
+
+void users_set_limits(Users *users, const UserLimits *limits) {
+        users->limits = *limits;
+}
+
+/* sums */
+
+static User *find(const Users *users, uid_t uid) {
+        User *user = users->first;
+
+        while (user && user->uid != uid)
+                user = user->next;
+        return user;
+}
+
+uint64_t users_count(const Users *users, uid_t uid, Use use) {
+        const User *user = find(users, uid);
+
+        return user ? user->n[use] : 0;
+}
+
+uint64_t users_count_all(const Users *users, Use use) {
+        return users->n[use];
+}
+
+/*
+ * What is bounded of all users: a request that rests has no place, though it counts for its user,
+ * and jobs that are known to hang have a bound of their own.
+ */
+static uint64_t bounded_sum(const Users *users, Use use) {
+        if (use >= USE_RUNNING && use < USE_RESTING)
+                return users->n[use] - users->n[use - USE_RUNNING + USE_RESTING];
+        return use == USE_HANGABLE ? users->n[use] - users->n[USE_STUCK] : users->n[use];
+}
+
+static bool is_past(uint64_t limit, uint64_t n_held, uint64_t n_more) {
+        return n_held > limit || n_more > limit - n_held;
+}
+
+bool users_have_room(const Users *users, Use use, uint64_t n) {
+        return !is_past(users->limits.of_all[use], bounded_sum(users, use), n);
+}
+
+int users_ask(const Users *users, uid_t uid, Use use, uint64_t n) {
+        uint64_t n_held = users_count(users, uid, use);
+        bool is_user = is_past(users->limits.of_user[use], n_held, n);
+        bool is_all = !users_have_room(users, use, n);
+
+        if (use == USE_CONNECTIONS) {
+                /* Closing some of its own would not let this user in. */
+                is_user &= !is_all;
+        } else if (use == USE_BYTES) {
+                /* Past the bound of all, the connection that holds most ends: see server.h. */
+                is_all = false;
+        } else if (use == USE_STUCK) {
+                /*
+                 * Jobs hang in files of their user. Of all users together so many are borne that a
+                 * few users cannot lock out the others, who are refused only when the memory that
+                 * hanging jobs keep is too much for the host.
+                 */
+                is_user |= n_held > 0 && users->n[use] >= LIMIT_STUCK_JOBS;
+        }
+        if (is_user)
+                return USER_E_FULL_FOR_USER;
+        return is_all ? USER_E_FULL : USER_OK;
+}
+
+static uint64_t left_of(uint64_t limit, uint64_t n_held) {
+        return n_held < limit ? limit - n_held : 0;
+}
+
+uint64_t users_room(const Users *users, uid_t uid, Use use) {
+        return MIN_OF(left_of(users->limits.of_user[use], users_count(users, uid, use)),
+                      left_of(users->limits.of_all[use], bounded_sum(users, use)));
+}
+
+uint64_t users_last_turn(const Users *users, uid_t uid, QueueKind queue) {
+        const User *user = find(users, uid);
+
+        return user ? user->last_turn[queue] : 0;
+}
+
+void users_take_turn(Users *users, uid_t uid, QueueKind queue) {
+        find(users, uid)->last_turn[queue] = ++users->n_turns;
+}
+
+/* life */
+
+int users_new(const UserLimits *limits, Users **ret) {
+        Users *users = calloc(1, sizeof(*users));
+
+        if (!users)
+                return -ENOMEM;
+        users->limits = *limits;
+        *ret = users;
+        return 0;
+}
+
+Users *users_free(Users *users) {
+        if (!users)
+                return NULL;
+        while (users->first) {
+                User *user = users->first;
+
+                assert(user->n_charges == 0);
+                users->first = user->next;
+                free(user);
+        }
+        free(users);
+        return NULL;
+}
+
+static uint64_t latest_turn(const User *user) {
+        uint64_t latest = 0;
+
+        for (unsigned queue = 0; queue < _QUEUE_KIND_MAX; queue++)
+                latest = MAX_OF(latest, user->last_turn[queue]);
+        return latest;
+}
+
+/* Of the users without a charge, the one whose last turn is longest ago is no longer remembered. */
+static void forget_one(Users *users) {
+        User **oldest = NULL, *user;
+
+        for (User **link = &users->first; *link; link = &(*link)->next)
+                if ((*link)->n_charges == 0 &&
+                    (!oldest || latest_turn(*link) < latest_turn(*oldest)))
+                        oldest = link;
+        if (!oldest)
+                return;
+        user = *oldest;
+        *oldest = user->next;
+        users->n_idle--;
+        free(user);
+}
+
+/* A new one has no charge yet, either. */
+static User *get(Users *users, uid_t uid) {
+        User *user = find(users, uid);
+
+        if (user)
+                return user;
+        user = calloc(1, sizeof(*user));
+        if (!user)
+                return NULL;
+        if (users->n_idle >= LIMIT_REMEMBERED_USERS)
+                forget_one(users);
+        user->users = users;
+        user->uid = uid;
+        user->next = users->first;
+        users->first = user;
+        users->n_idle++;
+        return user;
+}
+
+int charge_begin(Charge *charge, Users *users, uid_t uid, Use use, uint64_t n) {
+        User *user = get(users, uid);
+
+        assert(!charge->user);
+        if (!user)
+                return -ENOMEM;
+        if (user->n_charges++ == 0)
+                users->n_idle--;
+        *charge = (Charge){ .user = user, .use = use };
+        charge_set(charge, n);
+        return 0;
+}
+
+void charge_set(Charge *charge, uint64_t n) {
+        User *user = charge->user;
+
+        if (!user)
+                return;
+        /* Unsigned sums come out right where the difference is negative, too. */
+        user->n[charge->use] += n - charge->n;
+        user->users->n[charge->use] += n - charge->n;
+        charge->n = n;
+}
+
+void charge_move(Charge *charge, Use use) {
+        uint64_t n = charge->n;
+
+        charge_set(charge, 0);
+        charge->use = use;
+        charge_set(charge, n);
+}
+
+void charge_end(Charge *charge) {
+        User *user = charge->user;
+
+        if (!user)
+                return;
+        charge_set(charge, 0);
+        if (--user->n_charges == 0)
+                user->users->n_idle++;
+        *charge = (Charge){};
+}

@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "kernel/memory/heap-layout.h"
-#include "kernel/memory/thread-layout.h"
+#include "kernel/memory/thread-pointer.h"
 #include "room/room.h"
 
-/* id, type of the answer, and what finds it: int (const ByteSource *, TYPE *) */
+/* id, type of the answer, and what finds it: int (int fd, uint64_t size, TYPE *) */
 #define FILE_QUESTIONS(Q)                            \
         Q(HEAP_LAYOUT, HeapLayout, heap_layout_find) \
         Q(THREAD_LAYOUT, ThreadLayout, thread_layout_find)

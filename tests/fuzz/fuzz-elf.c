@@ -7,9 +7,8 @@
  * was made.
  *
  * Aims at: daemon/kernel/memory/elf-file.c daemon/kernel/memory/heap-code.c
- *          daemon/kernel/memory/heap-image.c daemon/kernel/memory/heap-layout.c
- *          daemon/kernel/memory/heap-table.c daemon/kernel/memory/heap-version.c
- *          daemon/kernel/memory/thread-layout.c daemon/kernel/memory/tls-slot.c
+ *          daemon/kernel/memory/heap-layout.c daemon/kernel/memory/heap-table.c
+ *          daemon/kernel/memory/thread-layout.c
  */
 #include "fuzz.h"
 
@@ -20,9 +19,8 @@
 #include "base/cleanup.h"
 #include "byte-span.h"
 #include "made-elf.h"
-#include "kernel/memory/elf-file.h"
 #include "kernel/memory/heap-layout.h"
-#include "kernel/memory/thread-layout.h"
+#include "kernel/memory/thread-pointer.h"
 
 typedef struct Reading {
         int r_heap, r_thread;
@@ -30,12 +28,21 @@ typedef struct Reading {
         ThreadLayout thread;
 } Reading;
 
-static Reading read_source(ByteSpan *file) {
-        ByteSource source = byte_span_source(file);
+/* From a copy of its own, so that nobody reads on behind the end. */
+static Reading read_bytes(Span bytes, bool is_cut, int error, uint64_t fails_from) {
+        _cleanup_(freep) char *copy = fuzz_copy(bytes);
+        ByteSpan file = {
+                .bytes = { copy, bytes.n },
+                .is_cut = is_cut,
+                .error = error,
+                .fails_from = fails_from,
+        };
+        int fd = byte_span_open(&file);
         Reading reading = {};
 
-        reading.r_heap = heap_layout_find(&source, &reading.heap);
-        reading.r_thread = thread_layout_find(&source, &reading.thread);
+        reading.r_heap = heap_layout_find(fd, bytes.n, &reading.heap);
+        reading.r_thread = thread_layout_find(fd, bytes.n, &reading.thread);
+        byte_span = NULL;
         if (reading.r_heap == 0)
                 fuzz_expect(heap_layout_is_valid(&reading.heap, (uint16_t) reading.heap.machine),
                             "a layout is within its bounds");
@@ -45,18 +52,11 @@ static Reading read_source(ByteSpan *file) {
         return reading;
 }
 
-/* From a copy of its own, so that nobody reads on behind the end. */
-static Reading read_bytes(Span bytes, int error, uint64_t fails_from) {
-        _cleanup_(freep) char *copy = fuzz_copy(bytes);
-        ByteSpan file = { { copy, bytes.n }, error, fails_from, 0 };
-
-        return read_source(&file);
-}
-
 static void check_file(Span bytes, uint64_t cut) {
-        Reading whole = read_bytes(bytes, 0, 0), again = read_bytes(bytes, 0, 0);
-        Reading shrunk = read_bytes(bytes, BYTES_E_SHORT, cut);
-        Reading failed = read_bytes(bytes, -EIO, cut), refused = read_bytes(bytes, -EACCES, cut);
+        Reading whole = read_bytes(bytes, false, 0, 0), again = read_bytes(bytes, false, 0, 0);
+        Reading shrunk = read_bytes(bytes, true, 0, cut);
+        Reading failed = read_bytes(bytes, false, -EIO, cut);
+        Reading refused = read_bytes(bytes, false, -EACCES, cut);
 
         fuzz_expect(whole.r_heap == 0 && whole.r_thread == 0, "every file has an answer");
         fuzz_expect(memcmp(&whole.heap, &again.heap, sizeof(whole.heap)) == 0 &&
@@ -156,7 +156,7 @@ static bool is_claimed(const MadeOptions *options, uint64_t tsd) {
 }
 
 static void check_made(const MadeOptions *options, const MadeElf *made) {
-        HeapLayout layout = read_bytes(made_elf_span(made), 0, 0).heap;
+        HeapLayout layout = read_bytes(made_elf_span(made), false, 0, 0).heap;
         uint64_t image = options->image_allocated ? options->image_allocated : options->allocated;
         uint64_t distance = options->deallocated - options->allocated;
         bool tells = !options->has_no_table && (distance == 8 || distance == 16) &&

@@ -12,18 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "kernel/memory/elf-file.h"
 #include "kernel/memory/heap-layout.h"
-#include "kernel/memory/thread-layout.h"
-
-static int read_file(void *userdata, uint64_t offset, void *ret, size_t n) {
-        int fd = *(const int *) userdata;
-        ssize_t got = pread(fd, ret, n, (off_t) offset);
-
-        if (got < 0)
-                return -errno;
-        return (size_t) got == n ? 0 : BYTES_E_SHORT;
-}
+#include "kernel/memory/thread-pointer.h"
 
 static int show(const char *path) {
         static const char *const slots[_HEAP_SLOT_MAX] = { "none", "tpoff", "dtpmod", "tlsdesc" };
@@ -31,15 +21,13 @@ static int show(const char *path) {
         struct stat st;
         HeapLayout heap;
         ThreadLayout thread;
-        ByteSource source;
         int r;
 
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
-        source = (ByteSource){ .size = (uint64_t) st.st_size, .read = read_file, .userdata = &fd };
-        r = heap_layout_find(&source, &heap);
+        r = heap_layout_find(fd, (uint64_t) st.st_size, &heap);
         if (r == 0)
-                r = thread_layout_find(&source, &thread);
+                r = thread_layout_find(fd, (uint64_t) st.st_size, &thread);
         if (r != 0)
                 return r;
         printf("file=%s verdict=%s", path, heap_verdict_name(heap.verdict));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/memory/elf-file.h"
 
-#include <elf.h>
 #include <endian.h>
+#include <errno.h>
+#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
+#include "base/file.h"
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
 #define OWN_BYTE_ORDER ELFDATA2LSB
@@ -23,26 +24,27 @@ static bool is_within(uint64_t at, uint64_t n, uint64_t n_whole) {
 
 int elf_file_read(ElfFile *elf, uint64_t offset, void *ret, size_t n) {
         uint64_t charge = MAX_OF((uint64_t) n, (uint64_t) ELF_READ_CHARGE_BYTES);
+        size_t n_read;
         int r;
 
-        if (!is_within(offset, n, elf->source->size))
+        if (!is_within(offset, n, elf->size))
                 return ELF_FILE_E_MALFORMED;
         if (charge > elf->n_left)
                 return ELF_FILE_E_TOO_MUCH;
         elf->n_left -= charge;
-        r = elf->source->read(elf->source->userdata, offset, ret, n);
-        if (r == BYTES_E_SHORT)
-                return ELF_FILE_E_MALFORMED;
-        return err_fold(r);
+        r = file_read_at(elf->fd, ret, n, offset, &n_read);
+        /* It may have been longer when it was opened. */
+        return r == 0 && n_read < n ? ELF_FILE_E_MALFORMED : r;
 }
 
-int elf_file_locate(const ElfFile *elf, uint64_t vaddr, uint64_t n, uint64_t *ret) {
+/* Where the file has the @n bytes (at least 1) at address @vaddr. 0, ELF_FILE_E_UNMAPPED. */
+static int locate(const ElfFile *elf, uint64_t vaddr, uint64_t n, uint64_t *ret) {
         for (unsigned i = 0; i < elf->n_loads; i++) {
-                const ElfSegment *load = &elf->loads[i];
+                const Elf64_Phdr *load = &elf->loads[i];
 
-                if (n > 0 && vaddr >= load->vaddr &&
-                    is_within(vaddr - load->vaddr, n, load->file_bytes)) {
-                        *ret = load->offset + (vaddr - load->vaddr);
+                if (n > 0 && vaddr >= load->p_vaddr &&
+                    is_within(vaddr - load->p_vaddr, n, load->p_filesz)) {
+                        *ret = load->p_offset + (vaddr - load->p_vaddr);
                         return 0;
                 }
         }
@@ -51,152 +53,164 @@ int elf_file_locate(const ElfFile *elf, uint64_t vaddr, uint64_t n, uint64_t *re
 
 int elf_file_read_vaddr(ElfFile *elf, uint64_t vaddr, void *ret, size_t n) {
         uint64_t offset;
+        int r = locate(elf, vaddr, n, &offset);
 
-        if (elf_file_locate(elf, vaddr, n, &offset) != 0)
-                return ELF_FILE_E_UNMAPPED;
-        return elf_file_read(elf, offset, ret, n);
-}
-
-static bool has_window(const ElfFile *elf, uint64_t offset, size_t n) {
-        return offset >= elf->window_offset &&
-               is_within(offset - elf->window_offset, n, elf->n_window);
-}
-
-static int move_window(ElfFile *elf, uint64_t offset, size_t n) {
-        int r;
-
-        elf->n_window = 0;
-        r = elf_file_read(elf, offset, elf->window, n);
-        if (r != 0)
-                return r;
-        elf->window_offset = offset;
-        elf->n_window = n;
-        return 0;
+        return r == 0 ? elf_file_read(elf, offset, ret, n) : r;
 }
 
 int elf_file_view(ElfFile *elf, uint64_t offset, uint64_t end, size_t unit, Span *ret) {
         uint64_t n = end - offset, at;
-        int r = 0;
 
         if (offset > end || n < unit)
                 return ELF_FILE_E_END;
-        if (!has_window(elf, offset, unit))
-                r = move_window(elf, offset, (size_t) MIN_OF(n, (uint64_t) ELF_WINDOW_BYTES));
-        if (r != 0)
-                return r;
+        if (offset < elf->window_offset ||
+            !is_within(offset - elf->window_offset, unit, elf->n_window)) {
+                size_t n_window = (size_t) MIN_OF(n, (uint64_t) ELF_WINDOW_BYTES);
+                int r;
+
+                elf->n_window = 0;
+                r = elf_file_read(elf, offset, elf->window, n_window);
+                if (r != 0)
+                        return r;
+                elf->window_offset = offset;
+                elf->n_window = n_window;
+        }
         at = offset - elf->window_offset;
         *ret = (Span){ elf->window + at, (size_t) MIN_OF(n, elf->n_window - at) };
         return 0;
 }
 
-/* headers */
+int elf_file_search(ElfFile *elf, const Elf64_Phdr *segment, Span needle, uint64_t *at,
+                    uint64_t *ret_vaddr) {
+        for (;;) {
+                const char *found;
+                Span view;
+                int r = elf_file_view(elf, segment->p_offset + *at,
+                                      segment->p_offset + segment->p_filesz, needle.n, &view);
 
-static ElfSegment segment_of(const Elf64_Phdr *header) {
-        return (ElfSegment){
-                .vaddr = header->p_vaddr,
-                .offset = header->p_offset,
-                .file_bytes = header->p_filesz,
-                .memory_bytes = header->p_memsz,
-                .align = header->p_align,
-                .flags = header->p_flags,
-        };
+                if (r != 0)
+                        return r;
+                found = memmem(view.bytes, view.n, needle.bytes, needle.n);
+                if (found) {
+                        *at += (uint64_t) (found - view.bytes);
+                        *ret_vaddr = segment->p_vaddr + (*at)++;
+                        return 0;
+                }
+                /* One that lies across the end of the view begins in its last bytes. */
+                *at += view.n - (needle.n - 1);
+        }
 }
 
-static bool is_segment_sound(const ElfFile *elf, const ElfSegment *segment) {
-        return is_within(segment->offset, segment->file_bytes, elf->source->size) &&
-               segment->file_bytes <= segment->memory_bytes &&
-               is_within(segment->vaddr, segment->memory_bytes, ELF_ADDRESS_MAX);
+/* The next entry, of @n bytes. 0, ELF_FILE_E_END, and as elf_file_view(). */
+static int table_next(ElfFile *elf, ElfTable *table, void *ret, size_t n) {
+        Span view;
+        int r = elf_file_view(elf, table->at, table->end, n, &view);
+
+        if (r != 0)
+                return r;
+        memcpy(ret, view.bytes, n);
+        table->at += n;
+        return 0;
+}
+
+/* headers */
+
+static bool is_segment_sound(const ElfFile *elf, const Elf64_Phdr *segment) {
+        return is_within(segment->p_offset, segment->p_filesz, elf->size) &&
+               segment->p_filesz <= segment->p_memsz &&
+               is_within(segment->p_vaddr, segment->p_memsz, ELF_ADDRESS_MAX);
 }
 
 static bool is_sound(const ElfFile *elf) {
         for (unsigned i = 0; i < elf->n_loads; i++)
                 if (!is_segment_sound(elf, &elf->loads[i]) ||
-                    (i > 0 && elf->loads[i].vaddr <
-                                      elf->loads[i - 1].vaddr + elf->loads[i - 1].memory_bytes))
+                    (i > 0 &&
+                     elf->loads[i].p_vaddr < elf->loads[i - 1].p_vaddr + elf->loads[i - 1].p_memsz))
                         return false;
-        return elf->n_loads > 0 && (!elf->has_tls || is_segment_sound(elf, &elf->tls)) &&
-               (!elf->has_dynamic || is_segment_sound(elf, &elf->dynamic));
+        return elf->n_loads > 0 &&
+               (elf->tls.p_type == PT_NULL || is_segment_sound(elf, &elf->tls)) &&
+               (elf->dynamic.p_type == PT_NULL || is_segment_sound(elf, &elf->dynamic));
 }
 
-static void take_program_header(ElfFile *elf, const Elf64_Phdr *header) {
-        ElfSegment segment = segment_of(header);
-
-        switch (header->p_type) {
-        case PT_LOAD:
-                elf->loads[elf->n_loads++] = segment;
-                break;
-        case PT_TLS:
-                elf->has_tls = true;
-                elf->tls = segment;
-                break;
-        case PT_DYNAMIC:
-                elf->has_dynamic = true;
-                elf->dynamic = segment;
-                break;
-        case PT_INTERP:
-                elf->has_interpreter = true;
-                break;
-        default:
-                break;
-        }
+/*
+ * Why libelf failed. Its own codes are no part of its interface, but errno is as malloc() or
+ * pread(2) left it where they were the cause. Other values are those of calls that the sandbox
+ * refuses and libelf does without: fcntl(2) tells it that a descriptor is good, and fstat(3) how
+ * long a file is, so that without it reading behind the end is what fails.
+ */
+static int libelf_failure(void) {
+        return errno == ENOMEM || errno == EIO ? -errno : ELF_FILE_E_MALFORMED;
 }
 
-/* The first page has the program headers, too, unless somebody moved them. */
 static int read_headers(ElfFile *elf) {
-        char page[ELF_READ_CHARGE_BYTES];
-        size_t n_page = (size_t) MIN_OF(elf->source->size, (uint64_t) sizeof(page));
-        Elf64_Phdr headers[ELF_SEGMENTS_MAX];
-        Elf64_Ehdr file = {};
-        size_t n_headers;
+        size_t n_ident = (size_t) MIN_OF(elf->size, (uint64_t) sizeof(Elf64_Ehdr)), n_headers;
+        unsigned char ident[sizeof(Elf64_Ehdr)];
+        const Elf64_Ehdr *file;
+        const Elf64_Phdr *headers;
         int r;
 
-        if (n_page < SELFMAG)
+        if (n_ident < SELFMAG)
                 return ELF_FILE_E_NOT_ELF;
-        r = elf_file_read(elf, 0, page, n_page);
+        r = elf_file_read(elf, 0, ident, n_ident);
         if (r != 0)
                 return r;
-        memcpy(&file, page, MIN_OF(n_page, sizeof(file)));
-        if (memcmp(file.e_ident, ELFMAG, SELFMAG) != 0)
+        if (memcmp(ident, ELFMAG, SELFMAG) != 0)
                 return ELF_FILE_E_NOT_ELF;
-        if (n_page <= EI_DATA)
+        if (n_ident <= EI_DATA)
                 return ELF_FILE_E_MALFORMED;
-        if (file.e_ident[EI_CLASS] != ELFCLASS64 || file.e_ident[EI_DATA] != OWN_BYTE_ORDER)
+        if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != OWN_BYTE_ORDER)
                 return ELF_FILE_E_FOREIGN;
-        if (n_page < sizeof(file))
-                return ELF_FILE_E_MALFORMED;
-        if (file.e_type != ET_EXEC && file.e_type != ET_DYN)
-                return ELF_FILE_E_NOT_ELF;
-        if (file.e_phentsize != sizeof(headers[0]) || file.e_phnum > ELF_SEGMENTS_MAX)
+        if (n_ident < sizeof(Elf64_Ehdr))
                 return ELF_FILE_E_MALFORMED;
 
-        n_headers = file.e_phnum * sizeof(headers[0]);
-        if (is_within(file.e_phoff, n_headers, n_page)) {
-                memcpy(headers, page + file.e_phoff, n_headers);
-        } else {
-                r = elf_file_read(elf, file.e_phoff, headers, n_headers);
-                if (r != 0)
-                        return r;
-        }
-        elf->type = file.e_type;
-        elf->machine = file.e_machine;
-        if (file.e_shentsize == sizeof(Elf64_Shdr)) {
-                elf->sections_offset = file.e_shoff;
-                elf->n_sections = file.e_shnum;
-        }
-        for (unsigned i = 0; i < file.e_phnum; i++)
-                take_program_header(elf, &headers[i]);
+        (void) elf_version(EV_CURRENT);
+        errno = 0;
+        elf->elf = elf_begin(elf->fd, ELF_C_READ, NULL);
+        file = elf->elf ? elf64_getehdr(elf->elf) : NULL;
+        if (!file)
+                return libelf_failure();
+        if (file->e_type != ET_EXEC && file->e_type != ET_DYN)
+                return ELF_FILE_E_NOT_ELF;
+        elf->type = file->e_type;
+        elf->machine = file->e_machine;
+        if (file->e_phentsize != sizeof(*headers) || file->e_phnum > ELF_SEGMENTS_MAX ||
+            !is_within(file->e_phoff, file->e_phnum * sizeof(*headers), elf->size))
+                return ELF_FILE_E_MALFORMED;
+        n_headers = file->e_phoff > 0 ? file->e_phnum : 0;
+        errno = 0;
+        headers = n_headers > 0 ? elf64_getphdr(elf->elf) : NULL;
+        if (n_headers > 0 && !headers)
+                return libelf_failure();
+        for (size_t i = 0; i < n_headers; i++)
+                switch (headers[i].p_type) {
+                case PT_LOAD:
+                        elf->loads[elf->n_loads++] = headers[i];
+                        break;
+                case PT_TLS:
+                        elf->tls = headers[i];
+                        break;
+                case PT_DYNAMIC:
+                        elf->dynamic = headers[i];
+                        break;
+                case PT_INTERP:
+                        elf->has_interpreter = true;
+                        break;
+                default:
+                        break;
+                }
         elf->is_sound = is_sound(elf);
         return 0;
 }
 
-int elf_file_open(const ByteSource *source, ElfFile **ret) {
-        _cleanup_(elf_file_freep) ElfFile *elf = NULL;
+int elf_file_open(int fd, uint64_t size, ElfFile **ret) {
+        _cleanup_(elf_file_freep) ElfFile *elf = calloc(1, sizeof(*elf));
         int r;
 
-        elf = malloc(sizeof(*elf));
         if (!elf)
                 return -ENOMEM;
-        *elf = (ElfFile){ .source = source, .n_left = ELF_READ_BYTES_MAX };
+        elf->fd = fd;
+        elf->size = size;
+        elf->n_left = ELF_READ_BYTES_MAX;
         r = read_headers(elf);
         if (r != 0)
                 return r;
@@ -208,66 +222,30 @@ int elf_file_open(const ByteSource *source, ElfFile **ret) {
 }
 
 ElfFile *elf_file_free(ElfFile *elf) {
-        if (elf)
-                free(elf->window);
+        if (!elf)
+                return NULL;
+        (void) elf_end(elf->elf);
+        free(elf->window);
         free(elf);
         return NULL;
-}
-
-/* searching */
-
-void elf_search_init(ElfSearch *search, ElfFile *elf, const ElfSegment *segment, Span needle) {
-        *search = (ElfSearch){
-                .elf = elf,
-                .at = segment->offset,
-                .end = segment->offset + segment->file_bytes,
-                .to_vaddr = segment->vaddr - segment->offset,
-                .needle = needle,
-        };
-}
-
-int elf_search_next(ElfSearch *search, uint64_t *ret_vaddr) {
-        for (;;) {
-                const char *found;
-                Span view;
-                int r = elf_file_view(search->elf, search->at, search->end, search->needle.n,
-                                      &view);
-
-                if (r != 0)
-                        return r;
-                found = memmem(view.bytes, view.n, search->needle.bytes, search->needle.n);
-                if (found) {
-                        search->at += (uint64_t) (found - view.bytes);
-                        *ret_vaddr = search->at++ + search->to_vaddr;
-                        return 0;
-                }
-                /* One that lies across the end of the view begins in its last bytes. */
-                search->at += view.n - (search->needle.n - 1);
-        }
 }
 
 /* the dynamic section */
 
 int elf_dynamic_read(ElfFile *elf, ElfDynamic *ret) {
+        ElfTable table = { elf->dynamic.p_offset, elf->dynamic.p_offset + elf->dynamic.p_filesz };
         ElfDynamic dynamic = {};
-        uint64_t at = elf->dynamic.offset, end = at + elf->dynamic.file_bytes;
 
-        for (unsigned i = 0; elf->has_dynamic; i++) {
+        for (unsigned i = 0; elf->dynamic.p_type != PT_NULL; i++) {
                 Elf64_Dyn entry;
-                Span view;
-                int r = elf_file_view(elf, at, end, sizeof(entry), &view);
+                int r = table_next(elf, &table, &entry, sizeof(entry));
 
-                if (r == ELF_FILE_E_END)
+                if (r == ELF_FILE_E_END || (r == 0 && entry.d_tag == DT_NULL))
                         break;
                 if (r != 0)
                         return r;
-                memcpy(&entry, view.bytes, sizeof(entry));
-                if (entry.d_tag == DT_NULL)
-                        break;
                 if (i == ELF_DYNAMIC_MAX)
                         return ELF_FILE_E_TOO_MUCH;
-                at += sizeof(entry);
-
                 switch (entry.d_tag) {
                 case DT_RELA:
                         dynamic.rela = entry.d_un.d_ptr;
@@ -295,6 +273,8 @@ int elf_dynamic_read(ElfFile *elf, ElfDynamic *ret) {
         return 0;
 }
 
+/* relocations */
+
 static ElfRelocationKind relocation_kind(uint16_t machine, uint32_t type) {
         static const struct {
                 uint16_t machine;
@@ -317,127 +297,93 @@ static ElfRelocationKind relocation_kind(uint16_t machine, uint32_t type) {
         return ELF_RELOCATION_OTHER;
 }
 
-int elf_relocations_init(ElfRelocations *relocations, ElfFile *elf, const ElfDynamic *dynamic) {
-        uint64_t n_bytes[2] = { dynamic->n_rela_bytes,
-                                dynamic->plt_is_rela ? dynamic->n_plt_bytes : 0 };
-        uint64_t vaddr[2] = { dynamic->rela, dynamic->plt };
+int elf_relocations_find(const ElfFile *elf, const ElfDynamic *dynamic, ElfRelocations *ret) {
+        const uint64_t n_bytes[] = { dynamic->n_rela_bytes,
+                                     dynamic->plt_is_rela ? dynamic->n_plt_bytes : 0 };
+        const uint64_t vaddr[] = { dynamic->rela, dynamic->plt };
 
-        *relocations = (ElfRelocations){ .elf = elf };
-        for (unsigned i = 0; i < ELEMENTSOF(relocations->tables); i++) {
+        *ret = (ElfRelocations){};
+        for (unsigned i = 0; i < ELEMENTSOF(ret->tables); i++) {
+                ElfTable *table = &ret->tables[i];
+
                 if (n_bytes[i] == 0)
                         continue;
                 if (n_bytes[i] / sizeof(Elf64_Rela) > ELF_RELOCATIONS_MAX)
                         return ELF_FILE_E_TOO_MUCH;
-                if (elf_file_locate(elf, vaddr[i], n_bytes[i], &relocations->tables[i].at) != 0)
+                if (locate(elf, vaddr[i], n_bytes[i], &table->at) != 0)
                         return ELF_FILE_E_MALFORMED;
-                relocations->tables[i].end = relocations->tables[i].at + n_bytes[i];
+                table->end = table->at + n_bytes[i];
         }
         return 0;
 }
 
-int elf_relocations_next(ElfRelocations *relocations, ElfRelocation *ret) {
-        for (; relocations->table < ELEMENTSOF(relocations->tables); relocations->table++) {
-                uint64_t *at = &relocations->tables[relocations->table].at;
-                Elf64_Rela entry;
-                Span view;
-                int r = elf_file_view(relocations->elf, *at,
-                                      relocations->tables[relocations->table].end, sizeof(entry),
-                                      &view);
+int elf_relocations_next(ElfFile *elf, ElfRelocations *relocations, ElfRelocation *ret) {
+        Elf64_Rela entry;
+        int r = table_next(elf, &relocations->tables[0], &entry, sizeof(entry));
 
-                if (r == ELF_FILE_E_END)
-                        continue;
-                if (r != 0)
-                        return r;
-                memcpy(&entry, view.bytes, sizeof(entry));
-                *at += sizeof(entry);
-                *ret = (ElfRelocation){
-                        .vaddr = entry.r_offset,
-                        .kind = relocation_kind(relocations->elf->machine,
-                                                (uint32_t) ELF64_R_TYPE(entry.r_info)),
-                        .symbol = (uint32_t) ELF64_R_SYM(entry.r_info),
-                        .addend = entry.r_addend,
-                };
-                return 0;
-        }
-        return ELF_FILE_E_END;
-}
-
-/* symbols */
-
-/* 0, ELF_FILE_E_END when there is no such section within the file, and as elf_file_view(). */
-static int read_section(ElfFile *elf, unsigned number, Elf64_Shdr *ret) {
-        uint64_t at, end;
-        Span view;
-        int r;
-
-        if (number >= elf->n_sections ||
-            __builtin_add_overflow(elf->sections_offset, number * sizeof(*ret), &at) ||
-            __builtin_add_overflow(elf->sections_offset, elf->n_sections * sizeof(*ret), &end) ||
-            end > elf->source->size)
-                return ELF_FILE_E_END;
-        r = elf_file_view(elf, at, end, sizeof(*ret), &view);
+        if (r == ELF_FILE_E_END)
+                r = table_next(elf, &relocations->tables[1], &entry, sizeof(entry));
         if (r != 0)
                 return r;
-        memcpy(ret, view.bytes, sizeof(*ret));
-        if (ret->sh_type != SHT_NOBITS &&
-            !is_within(ret->sh_offset, ret->sh_size, elf->source->size))
-                return ELF_FILE_E_END;
-        return 0;
-}
-
-int elf_symbols_init(ElfSymbols *symbols, ElfFile *elf, uint32_t section_type) {
-        Elf64_Shdr section, names;
-        int r;
-
-        *symbols = (ElfSymbols){ .elf = elf };
-        for (unsigned i = 0; i < elf->n_sections; i++) {
-                r = read_section(elf, i, &section);
-                if (r == ELF_FILE_E_END || (r == 0 && section.sh_type != section_type))
-                        continue;
-                if (r == 0)
-                        r = read_section(elf, section.sh_link, &names);
-                if (r == ELF_FILE_E_END || (r == 0 && (names.sh_type != SHT_STRTAB ||
-                                                       section.sh_entsize != sizeof(Elf64_Sym))))
-                        return 0;
-                if (r != 0)
-                        return r;
-                if (section.sh_size / sizeof(Elf64_Sym) > ELF_SYMBOLS_MAX)
-                        return ELF_FILE_E_TOO_MUCH;
-                symbols->at = section.sh_offset;
-                symbols->end = section.sh_offset + section.sh_size;
-                symbols->names = names.sh_offset;
-                symbols->names_end = names.sh_offset + names.sh_size;
-                return 0;
-        }
-        return 0;
-}
-
-int elf_symbols_next(ElfSymbols *symbols, ElfSymbol *ret) {
-        Elf64_Sym entry;
-        Span view;
-        int r = elf_file_view(symbols->elf, symbols->at, symbols->end, sizeof(entry), &view);
-
-        if (r != 0)
-                return r;
-        memcpy(&entry, view.bytes, sizeof(entry));
-        symbols->at += sizeof(entry);
-        *ret = (ElfSymbol){
-                .value = entry.st_value,
-                .n_bytes = entry.st_size,
-                .name_offset = symbols->names + entry.st_name,
-                .type = ELF64_ST_TYPE(entry.st_info),
-                .is_defined = entry.st_shndx != SHN_UNDEF,
+        *ret = (ElfRelocation){
+                .vaddr = entry.r_offset,
+                .kind = relocation_kind(elf->machine, (uint32_t) ELF64_R_TYPE(entry.r_info)),
+                .symbol = (uint32_t) ELF64_R_SYM(entry.r_info),
+                .addend = entry.r_addend,
         };
         return 0;
 }
 
-int elf_symbols_name(const ElfSymbols *symbols, const ElfSymbol *symbol, char *ret, size_t n) {
+/* symbols */
+
+int elf_symbols_find(ElfFile *elf, uint32_t section_type, ElfSymbols *ret) {
+        const Elf64_Ehdr *file = elf64_getehdr(elf->elf);
+        Elf_Scn *section = NULL;
+
+        *ret = (ElfSymbols){};
+        if (file->e_shentsize != sizeof(Elf64_Shdr))
+                return 0;
+        while ((section = elf_nextscn(elf->elf, section))) {
+                const Elf64_Shdr *table, *names;
+
+                errno = 0;
+                table = elf64_getshdr(section);
+                if (!table) {
+                        /* libelf reads the headers of all sections at once */
+                        int r = libelf_failure();
+
+                        return r < 0 ? r : 0;
+                }
+                if (table->sh_type != section_type ||
+                    !is_within(table->sh_offset, table->sh_size, elf->size))
+                        continue;
+                names = elf64_getshdr(elf_getscn(elf->elf, table->sh_link));
+                if (!names || names->sh_type != SHT_STRTAB ||
+                    !is_within(names->sh_offset, names->sh_size, elf->size) ||
+                    table->sh_entsize != sizeof(Elf64_Sym))
+                        return 0;
+                if (table->sh_size / sizeof(Elf64_Sym) > ELF_SYMBOLS_MAX)
+                        return ELF_FILE_E_TOO_MUCH;
+                ret->entries = (ElfTable){ table->sh_offset, table->sh_offset + table->sh_size };
+                ret->names = (ElfTable){ names->sh_offset, names->sh_offset + names->sh_size };
+                return 0;
+        }
+        return 0;
+}
+
+int elf_symbols_next(ElfFile *elf, ElfSymbols *symbols, Elf64_Sym *ret) {
+        return table_next(elf, &symbols->entries, ret, sizeof(*ret));
+}
+
+int elf_symbols_name(ElfFile *elf, const ElfSymbols *symbols, const Elf64_Sym *symbol, char *ret,
+                     size_t n) {
+        uint64_t at = symbols->names.at + symbol->st_name;
         int r;
 
-        if (symbol->name_offset >= symbols->names_end)
+        if (at >= symbols->names.end)
                 return ELF_FILE_E_END;
-        n = (size_t) MIN_OF((uint64_t) n, symbols->names_end - symbol->name_offset);
-        r = elf_file_read(symbols->elf, symbol->name_offset, ret, n);
+        n = (size_t) MIN_OF((uint64_t) n, symbols->names.end - at);
+        r = elf_file_read(elf, at, ret, n);
         if (r != 0)
                 return r;
         return memchr(ret, '\0', n) ? 0 : ELF_FILE_E_END;

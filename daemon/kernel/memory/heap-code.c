@@ -14,14 +14,6 @@ _Static_assert(ENOENT == 2, "the code below returns it");
 #define SPAN_BYTES(text) \
         { (text), sizeof(text) - 1 }
 
-/* The first of a kind of instruction in @code that uses the first argument: its number. */
-typedef bool (*HeapFind)(Span code, uint64_t *ret);
-
-typedef struct HeapDecoder {
-        uint16_t machine;
-        HeapFind load, address;
-} HeapDecoder;
-
 static uint32_t word_at(Span code, size_t at) {
         uint32_t word;
 
@@ -85,19 +77,11 @@ static bool x86_make_address(Span code, uint64_t *ret) {
 }
 
 /* An instruction may begin at any byte. */
-static bool x86_find(Span code, HeapFind take, uint64_t *ret) {
+static bool x86_find(Span code, bool (*take)(Span code, uint64_t *ret), uint64_t *ret) {
         for (; code.n > 0; code = (Span){ code.bytes + 1, code.n - 1 })
                 if (take(code, ret))
                         return true;
         return false;
-}
-
-static bool x86_find_load(Span code, uint64_t *ret) {
-        return x86_find(code, x86_load, ret);
-}
-
-static bool x86_find_address(Span code, uint64_t *ret) {
-        return x86_find(code, x86_make_address, ret);
 }
 
 /* aarch64, whose first argument is in x0, from where it may be moved: the result belongs there */
@@ -116,44 +100,26 @@ static bool arm_make_address(uint32_t word, unsigned *base, uint64_t *ret) {
         return (word & UINT32_C(0xff800000)) == UINT32_C(0x91000000) && *ret > 0;
 }
 
-/* mov @to, @from */
-static bool arm_move(uint32_t word, unsigned *to, unsigned *from) {
-        *to = word & 31;
-        *from = word >> 16 & 31;
-        return (word & UINT32_C(0xffe0ffe0)) == UINT32_C(0xaa0003e0);
-}
-
 static bool arm_find(Span code, bool (*take)(uint32_t word, unsigned *base, uint64_t *ret),
                      uint64_t *ret) {
         uint32_t holders = 1u << 0; /* the registers that had the argument */
 
         for (; code.n >= 4; code = (Span){ code.bytes + 4, code.n - 4 }) {
                 uint32_t word = word_at(code, 0);
-                unsigned base, to, from;
+                unsigned base;
                 uint64_t number;
 
                 if (take(word, &base, &number) && holders >> base & 1) {
                         *ret = number;
                         return true;
                 }
-                if (arm_move(word, &to, &from) && holders >> from & 1)
-                        holders |= 1u << to;
+                /* mov register, register */
+                if ((word & UINT32_C(0xffe0ffe0)) == UINT32_C(0xaa0003e0) &&
+                    holders >> (word >> 16 & 31) & 1)
+                        holders |= 1u << (word & 31);
         }
         return false;
 }
-
-static bool arm_find_load(Span code, uint64_t *ret) {
-        return arm_find(code, arm_load, ret);
-}
-
-static bool arm_find_address(Span code, uint64_t *ret) {
-        return arm_find(code, arm_make_address, ret);
-}
-
-static const HeapDecoder decoders[] = {
-        { EM_X86_64, x86_find_load, x86_find_address },
-        { EM_AARCH64, arm_find_load, arm_find_address },
-};
 
 /* What compilers make of "if (!config_stats) return ENOENT;", optimizing or not. */
 static const struct {
@@ -175,23 +141,15 @@ static const struct {
         { EM_AARCH64, false, SPAN_BYTES("\0\0\x80\x52\0\0\0\x52\0\x1c\0\x12") },
 };
 
-static const HeapDecoder *find_decoder(uint16_t machine) {
-        for (size_t i = 0; i < ELEMENTSOF(decoders); i++)
-                if (decoders[i].machine == machine)
-                        return &decoders[i];
-        return NULL;
-}
-
 bool heap_code_find_load(uint16_t machine, Span code, uint64_t *ret) {
-        const HeapDecoder *decoder = find_decoder(machine);
-
-        return decoder && decoder->load(code, ret);
+        return machine == EM_X86_64 ? x86_find(code, x86_load, ret)
+                                    : machine == EM_AARCH64 && arm_find(code, arm_load, ret);
 }
 
 bool heap_code_find_address(uint16_t machine, Span code, uint64_t *ret) {
-        const HeapDecoder *decoder = find_decoder(machine);
-
-        return decoder && decoder->address(code, ret);
+        return machine == EM_X86_64
+                       ? x86_find(code, x86_make_address, ret)
+                       : machine == EM_AARCH64 && arm_find(code, arm_make_address, ret);
 }
 
 bool heap_code_is_refusal(uint16_t machine, Span code) {
@@ -208,5 +166,5 @@ bool heap_code_is_refusal(uint16_t machine, Span code) {
 }
 
 bool heap_code_knows(uint16_t machine) {
-        return find_decoder(machine) != NULL;
+        return machine == EM_X86_64 || machine == EM_AARCH64;
 }

@@ -1,58 +1,147 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/memory/heap-layout.h"
 
-#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "kernel/memory/elf-file.h"
 #include "kernel/memory/heap-code.h"
-#include "kernel/memory/heap-image.h"
 #include "kernel/memory/heap-table.h"
-#include "kernel/memory/heap-version.h"
-#include "kernel/memory/tls-slot.h"
 
 /* struct tsd_s of every version is larger, and all of it is initialized: few files have as much. */
 #define TSD_BYTES_MIN 512
 /* Before the counters, in any version. */
 #define TSD_HEAD_BYTES_MAX 4096
 
-/* The offsets from the start of struct tsd_s, by the code of the table's functions. */
-typedef struct Code {
+#define WORD sizeof(uint64_t)
+#define IMAGE_BYTES_MAX (16u << 20) /* a longer one is ELF_FILE_E_TOO_MUCH */
+
+/* Two different places of a kind tell as little as none: nothing says which one it is. */
+typedef struct Found {
+        unsigned n;  /* 0, 1, or 2 for more */
+        uint64_t at; /* the first */
+} Found;
+
+static void found_add(Found *found, uint64_t at) {
+        if (found->n == 0)
+                *found = (Found){ 1, at };
+        else if (found->at != at)
+                found->n = 2;
+}
+
+/* The offsets of the counters from the start of struct tsd_s, by the code of the functions. */
+typedef struct Offsets {
         bool is_known;
         bool is_conflict; /* two tables, two answers */
         bool is_disabled;
         uint64_t allocated;
         uint64_t deallocated;
-} Code;
+} Offsets;
 
-/* All that a file tells, before it is held against each other. */
+/* All that a file tells, before its parts are held against each other. */
 typedef struct Evidence {
         ElfFile *elf;
         bool is_program;
-        ElfDynamic dynamic;
+        ElfRelocations relocations;
         HeapTables tables;
-        Code code;
-        HeapFound counters; /* the first of them, by the image */
-        HeapFound symbols;  /* the struct, by its name */
+        char *image; /* owned: what a thread-local block of the module begins as */
+        size_t n_image;
+        Offsets code;
+        Found counters; /* the first of them, by the image */
+        Found symbols;  /* the struct, by its name */
 } Evidence;
 
-/* code */
+/*
+ * the image
+ *
+ * The initial image of the thread-local block has jemalloc's struct tsd_s in it. The struct begins
+ * with a state or has it right before the counters, and no thread has that state and a cache
+ * without entries except by this image. Places are bytes from the start of the block.
+ */
+
+#define CACHE_ENTRIES 24 /* of the radix tree, each {1, 0} in the image */
+#define CACHE_BYTES (CACHE_ENTRIES * 2 * WORD)
+#define COUNTERS_BYTES (CACHE_BYTES + 4 * WORD) /* state, allocated, another, deallocated */
+
+/* What the struct of 5.0 to 5.2 has at least; within it five words that may be all ones. */
+#define OLD_BYTES 4000
+#define OLD_ONES_AT 456
+#define OLD_ONES_BYTES 40
+
+static int read_image(Evidence *evidence) {
+        ElfFile *elf = evidence->elf;
+
+        if (elf->tls.p_filesz > IMAGE_BYTES_MAX)
+                return ELF_FILE_E_TOO_MUCH;
+        evidence->n_image = (size_t) elf->tls.p_filesz;
+        evidence->image = malloc(evidence->n_image);
+        if (!evidence->image)
+                return -ENOMEM;
+        return elf_file_read(elf, elf->tls.p_offset, evidence->image, evidence->n_image);
+}
+
+/* What is behind the end of the image is 0. */
+static uint64_t word_at(const Evidence *evidence, uint64_t at) {
+        uint64_t word = 0;
+
+        if (at <= evidence->n_image && evidence->n_image - at >= sizeof(word))
+                memcpy(&word, evidence->image + at, sizeof(word));
+        return word;
+}
+
+/* tsd_state_uninitialized, as the versions number it. */
+static bool is_state(uint64_t word) {
+        return word == 5 || word == 6;
+}
+
+/* 5.3 and later: an empty cache, the state, and two counters, 16 bytes from each other. */
+static bool has_counters(const Evidence *evidence, uint64_t at) {
+        for (uint64_t i = at; i < at + CACHE_BYTES; i += 2 * WORD)
+                if (word_at(evidence, i) != 1 || word_at(evidence, i + WORD) != 0)
+                        return false;
+        at += CACHE_BYTES;
+        return is_state(word_at(evidence, at)) && word_at(evidence, at + WORD) == 0 &&
+               word_at(evidence, at + 3 * WORD) == 0;
+}
+
+/* 5.0 to 5.2: the state at the start of the struct, and 4 KB of 0 behind it. */
+static bool has_old_struct(const Evidence *evidence, uint64_t at) {
+        if (!is_state(word_at(evidence, at)))
+                return false;
+        for (uint64_t i = WORD; i < OLD_BYTES; i += WORD)
+                if (word_at(evidence, at + i) != 0 &&
+                    (i < OLD_ONES_AT || i >= OLD_ONES_AT + OLD_ONES_BYTES))
+                        return false;
+        return true;
+}
+
+static Found find_in_image(const Evidence *evidence, size_t n,
+                           bool (*has)(const Evidence *evidence, uint64_t at)) {
+        Found found = {};
+
+        for (uint64_t at = 0; at + n <= evidence->n_image && found.n < 2; at += WORD)
+                if (has(evidence, at))
+                        found_add(&found, at);
+        return found;
+}
 
 /*
- * The start of a function: HEAP_CODE_BYTES of it, or where its segment ends before that the largest
- * half, quarter and so on that the segment has. 0, ELF_FILE_E_UNMAPPED, and as elf_file_read().
+ * Whether a struct at @tsd has its state where every known version has it: right before the counter
+ * at @allocated from its start, or one word farther.
  */
-static int read_code(ElfFile *elf, uint64_t vaddr, char bytes[static HEAP_CODE_BYTES], Span *ret) {
-        for (size_t n = HEAP_CODE_BYTES; n > 0; n /= 2) {
-                int r = elf_file_read_vaddr(elf, vaddr, bytes, n);
-
-                *ret = (Span){ bytes, n };
-                if (r != ELF_FILE_E_UNMAPPED)
-                        return r;
-        }
-        return ELF_FILE_E_UNMAPPED;
+static bool has_state(const Evidence *evidence, uint64_t tsd, uint64_t allocated) {
+        return (allocated >= WORD && is_state(word_at(evidence, tsd + allocated - WORD))) ||
+               (allocated >= 2 * WORD && is_state(word_at(evidence, tsd + allocated - 2 * WORD)));
 }
+
+/* No thread starts with something on its account. */
+static bool are_zero(const Evidence *evidence, uint64_t allocated, uint64_t deallocated) {
+        return word_at(evidence, allocated) == 0 && word_at(evidence, deallocated) == 0;
+}
+
+/* code */
 
 static bool are_offsets(uint64_t allocated, uint64_t deallocated, uint64_t n_block) {
         uint64_t distance = deallocated - allocated;
@@ -62,24 +151,30 @@ static bool are_offsets(uint64_t allocated, uint64_t deallocated, uint64_t n_blo
 }
 
 /* What the functions of one table say; nothing unless all four agree. */
-static int read_table(ElfFile *elf, const HeapTable *table, Code *ret) {
+static int read_table(ElfFile *elf, const uint64_t functions[static _HEAP_FUNCTION_MAX],
+                      Offsets *ret) {
         uint64_t offsets[_HEAP_FUNCTION_MAX];
         unsigned n_offsets = 0, n_refusals = 0;
-        Code code = {};
+        Offsets code = {};
 
         for (unsigned i = 0; i < _HEAP_FUNCTION_MAX; i++) {
                 bool is_load = i == HEAP_FUNCTION_ALLOCATED || i == HEAP_FUNCTION_DEALLOCATED;
                 char bytes[HEAP_CODE_BYTES];
-                Span span;
-                int r = read_code(elf, table->functions[i], bytes, &span);
+                size_t n = sizeof(bytes);
+                int r;
 
+                /* Where the segment ends earlier, the largest half, quarter and so on it has. */
+                while ((r = elf_file_read_vaddr(elf, functions[i], bytes, n)) ==
+                               ELF_FILE_E_UNMAPPED &&
+                       n > 1)
+                        n /= 2;
                 if (r == ELF_FILE_E_UNMAPPED)
                         continue;
                 if (r != 0)
                         return r;
-                n_refusals += heap_code_is_refusal(elf->machine, span);
-                n_offsets += (is_load ? heap_code_find_load
-                                      : heap_code_find_address)(elf->machine, span, &offsets[i]);
+                n_refusals += heap_code_is_refusal(elf->machine, (Span){ bytes, n });
+                n_offsets += (is_load ? heap_code_find_load : heap_code_find_address)(
+                        elf->machine, (Span){ bytes, n }, &offsets[i]);
         }
         code.is_disabled = n_refusals == _HEAP_FUNCTION_MAX;
         if (!code.is_disabled && n_offsets == _HEAP_FUNCTION_MAX &&
@@ -87,19 +182,18 @@ static int read_table(ElfFile *elf, const HeapTable *table, Code *ret) {
             offsets[HEAP_FUNCTION_DEALLOCATED] == offsets[HEAP_FUNCTION_DEALLOCATEDP]) {
                 code.allocated = offsets[HEAP_FUNCTION_ALLOCATED];
                 code.deallocated = offsets[HEAP_FUNCTION_DEALLOCATED];
-                code.is_known =
-                        are_offsets(code.allocated, code.deallocated, elf->tls.memory_bytes);
+                code.is_known = are_offsets(code.allocated, code.deallocated, elf->tls.p_memsz);
         }
         *ret = code;
         return 0;
 }
 
-static int read_tables(ElfFile *elf, const HeapTables *tables, Code *ret) {
-        Code code = {};
+static int read_tables(Evidence *evidence) {
+        Offsets code = {};
 
-        for (unsigned i = 0; i < tables->n; i++) {
-                Code one;
-                int r = read_table(elf, &tables->of[i], &one);
+        for (unsigned i = 0; i < evidence->tables.n; i++) {
+                Offsets one;
+                int r = read_table(evidence->elf, evidence->tables.functions[i], &one);
 
                 if (r != 0)
                         return r;
@@ -113,84 +207,198 @@ static int read_tables(ElfFile *elf, const HeapTables *tables, Code *ret) {
                                             one.deallocated != code.deallocated;
                 }
         }
-        *ret = code;
+        evidence->code = code;
         return 0;
 }
 
 /* names */
 
-static bool is_tsd_name(const char *name) {
-        size_t n = strlen(name);
-
-        if (strcmp(name, "tsd_tls") == 0)
-                return true;
-        return n > strlen("_tsd_tls") && strcmp(name + n - strlen("_tsd_tls"), "_tsd_tls") == 0;
-}
-
-static int find_symbols(ElfFile *elf, uint32_t section_type, HeapFound *found) {
+/* A symbol of the struct is "tsd_tls", perhaps behind a prefix. */
+static int find_symbols(Evidence *evidence, uint32_t section_type) {
+        static const char suffix[] = "_tsd_tls";
+        ElfFile *elf = evidence->elf;
         ElfSymbols symbols;
-        ElfSymbol symbol;
-        int r = elf_symbols_init(&symbols, elf, section_type);
+        Elf64_Sym symbol;
+        int r = elf_symbols_find(elf, section_type, &symbols);
 
-        if (r != 0)
-                return r;
-        while ((r = elf_symbols_next(&symbols, &symbol)) == 0) {
+        while (r == 0 && (r = elf_symbols_next(elf, &symbols, &symbol)) == 0) {
                 char name[128];
+                size_t n;
 
-                if (symbol.type != STT_TLS || !symbol.is_defined)
+                if (ELF64_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF)
                         continue;
-                r = elf_symbols_name(&symbols, &symbol, name, sizeof(name));
-                if (r == ELF_FILE_E_END)
+                r = elf_symbols_name(elf, &symbols, &symbol, name, sizeof(name));
+                if (r == ELF_FILE_E_END) {
+                        r = 0;
                         continue;
+                }
                 if (r != 0)
                         return r;
-                if (is_tsd_name(name))
-                        heap_found_add(found, symbol.value);
+                n = strlen(name);
+                if (strcmp(name, suffix + 1) == 0 ||
+                    (n > strlen(suffix) && strcmp(name + n - strlen(suffix), suffix) == 0))
+                        found_add(&evidence->symbols, symbol.st_value);
         }
         return r == ELF_FILE_E_END ? 0 : r;
 }
 
-/* position */
+/*
+ * The version that jemalloc says it is gives the offsets where nothing better does: in a build
+ * without optimization of 5.0 to 5.2. Snapshots between releases have other offsets, which are not
+ * known, and the number is never held against what code or image say.
+ */
+static const struct {
+        const char *start;
+        uint64_t allocated;
+        uint64_t deallocated;
+} versions[] = {
+        { "5.0.", 8, 16 },
+        { "5.1.", 16, 24 },
+        { "5.2.", 16, 24 },
+};
 
-/* No thread starts with something on its account. */
-static int are_zero(ElfFile *elf, uint64_t allocated, uint64_t deallocated, bool *ret) {
-        uint64_t words[2] = {};
-        int r = heap_image_read(elf, allocated, &words[0]);
+/*
+ * What follows "5.2.": "1-0-gea6b3e973b477b8061e0076bb257dbd7f3faa756", and the end. The number in
+ * the middle counts the changes since the release.
+ */
+static bool is_rest_of_release(const char *text) {
+        static const char none[] = "-0-g";
+        size_t n_digits;
 
-        if (r == 0)
-                r = heap_image_read(elf, deallocated, &words[1]);
-        *ret = words[0] == 0 && words[1] == 0;
-        return r;
+        if (text[0] < '0' || text[0] > '9' || strncmp(text + 1, none, strlen(none)) != 0)
+                return false;
+        text += 1 + strlen(none);
+        n_digits = strspn(text, "0123456789abcdef");
+        return n_digits >= 7 && text[n_digits] == '\0';
 }
 
-/* Whether the struct may be at @tsd: the counters are 0 in the image, and the state is in place. */
-static int add_if_plausible(const Evidence *evidence, const Code *code, uint64_t tsd,
-                            HeapFound *found) {
-        uint64_t n_block = evidence->elf->tls.memory_bytes;
-        bool has_state, are_zeros;
+static int find_version(ElfFile *elf, const Elf64_Phdr *load, Span start, bool *is_named) {
+        uint64_t end = load->p_vaddr + load->p_filesz, at = 0, vaddr;
         int r;
 
-        if (tsd > n_block || code->deallocated + 8 > n_block - tsd)
-                return 0;
-        r = heap_image_has_state(evidence->elf, tsd, code->allocated, &has_state);
-        if (r != 0)
-                return r;
-        r = are_zero(evidence->elf, tsd + code->allocated, tsd + code->deallocated, &are_zeros);
-        if (r == 0 && has_state && are_zeros)
-                heap_found_add(found, tsd);
+        while ((r = elf_file_search(elf, load, start, &at, &vaddr)) == 0) {
+                uint64_t rest = vaddr + start.n;
+                char text[64] = {};
+                size_t n = (size_t) MIN_OF(end - rest, (uint64_t) sizeof(text) - 1);
+
+                /* The text may be the last of its segment. */
+                r = n > 0 ? elf_file_read_vaddr(elf, rest, text, n) : 0;
+                if (r != 0 && r != ELF_FILE_E_UNMAPPED)
+                        return r;
+                *is_named |= is_rest_of_release(text);
+        }
+        return r == ELF_FILE_E_END ? 0 : r;
+}
+
+/* Known when exactly one release is named, and it is in the table. */
+static int find_release(ElfFile *elf, Offsets *ret) {
+        unsigned n = 0;
+
+        *ret = (Offsets){};
+        for (size_t i = 0; i < ELEMENTSOF(versions); i++) {
+                bool is_named = false;
+
+                for (unsigned j = 0; j < elf->n_loads; j++) {
+                        int r = elf->loads[j].p_flags & PF_W
+                                        ? 0
+                                        : find_version(elf, &elf->loads[j],
+                                                       span_of(versions[i].start), &is_named);
+
+                        if (r != 0)
+                                return r;
+                }
+                if (is_named)
+                        *ret = (Offsets){
+                                .is_known = ++n == 1,
+                                .allocated = versions[i].allocated,
+                                .deallocated = versions[i].deallocated,
+                        };
+        }
+        return 0;
+}
+
+/* slots */
+
+/* Whether the loader has two words to write at @vaddr. */
+static bool is_writable(const ElfFile *elf, uint64_t vaddr) {
+        for (unsigned i = 0; i < elf->n_loads; i++) {
+                const Elf64_Phdr *load = &elf->loads[i];
+
+                if ((load->p_flags & PF_W) && vaddr % 8 == 0 && vaddr >= load->p_vaddr &&
+                    vaddr - load->p_vaddr < load->p_memsz &&
+                    load->p_memsz - (vaddr - load->p_vaddr) >= 16)
+                        return true;
+        }
+        return false;
+}
+
+/*
+ * The next of the words that the dynamic loader fills in for the module's own use of its
+ * thread-local block. One whose relocation has a symbol may lead to the block of another module, so
+ * it is left out. The addend is the variable's place in the block, but that of a DTPMOD means
+ * nothing. As elf_relocations_next().
+ */
+static int next_slot(ElfFile *elf, ElfRelocations *relocations, ElfRelocation *ret) {
+        int r;
+
+        do
+                r = elf_relocations_next(elf, relocations, ret);
+        while (r == 0 && (ret->kind < ELF_RELOCATION_DTPMOD || ret->symbol != 0 ||
+                          !is_writable(elf, ret->vaddr)));
         return r;
 }
 
-/* The second word of a pair is the variable's place in the block, or 0 when many share the pair. */
-static int add_pair(const Evidence *evidence, const Code *code, const TlsSlot *slot,
-                    HeapFound *found) {
-        uint64_t word = 0;
-        int r = elf_file_read_vaddr(evidence->elf, slot->vaddr + 8, &word, sizeof(word));
+/* Whether @slot is one through which the module itself comes to the struct. */
+static bool is_slot_of(const HeapLayout *layout, const ElfRelocation *slot) {
+        if (slot->kind == ELF_RELOCATION_DTPMOD)
+                return true;
+        if (layout->tsd == HEAP_TSD_UNKNOWN)
+                return layout->allocated - (uint64_t) slot->addend <= TSD_HEAD_BYTES_MAX;
+        return layout->tsd == (uint64_t) slot->addend;
+}
 
-        if (r != 0 && r != ELF_FILE_E_UNMAPPED)
+/* The slot that leads to the block in which the struct is: the most direct one. */
+static int choose_slot(const Evidence *evidence, HeapLayout *layout, HeapVerdict *verdict) {
+        static const HeapSlot kinds[_ELF_RELOCATION_MAX] = {
+                [ELF_RELOCATION_DTPMOD] = HEAP_SLOT_DTPMOD,
+                [ELF_RELOCATION_TLSDESC] = HEAP_SLOT_TLSDESC,
+                [ELF_RELOCATION_TPOFF] = HEAP_SLOT_TPOFF,
+        };
+        ElfRelocations relocations = evidence->relocations;
+        ElfRelocationKind best = ELF_RELOCATION_OTHER;
+        bool has_slots = false;
+        ElfRelocation slot;
+        int r;
+
+        while ((r = next_slot(evidence->elf, &relocations, &slot)) == 0) {
+                has_slots = true;
+                if (!is_slot_of(layout, &slot) || slot.kind <= best)
+                        continue;
+                best = slot.kind;
+                layout->slot_kind = kinds[best];
+                layout->slot_vaddr = slot.vaddr;
+                layout->slot_addend = best == ELF_RELOCATION_DTPMOD ? 0 : slot.addend;
+        }
+        if (r != ELF_FILE_E_END)
                 return r;
-        r = add_if_plausible(evidence, code, word, found);
-        return r == 0 && word != 0 ? add_if_plausible(evidence, code, 0, found) : r;
+        if (best != ELF_RELOCATION_OTHER || evidence->is_program)
+                *verdict = HEAP_READY;
+        else
+                *verdict = has_slots ? HEAP_LAYOUT_CONFLICT : HEAP_TLS_MODEL_UNSUPPORTED;
+        return 0;
+}
+
+/* position */
+
+/* The struct may be at @tsd: its counters are 0 in the image, and the state is in place. */
+static void add_if_plausible(const Evidence *evidence, const Offsets *code, uint64_t tsd,
+                             Found *found) {
+        uint64_t n_block = evidence->elf->tls.p_memsz;
+
+        if (tsd <= n_block && code->deallocated + 8 <= n_block - tsd &&
+            has_state(evidence, tsd, code->allocated) &&
+            are_zero(evidence, tsd + code->allocated, tsd + code->deallocated))
+                found_add(found, tsd);
 }
 
 /*
@@ -198,24 +406,35 @@ static int add_pair(const Evidence *evidence, const Code *code, const TlsSlot *s
  * library lead to one variable it is jemalloc's; else the one that could be it must be the only
  * such. A program needs no slots, but the struct of 5.0 to 5.2 can be recognized.
  */
-static int find_struct(const Evidence *evidence, const Code *code, HeapFound *ret) {
-        HeapFound plausible = {}, any = {};
-        TlsSlots slots;
-        TlsSlot slot;
+static int find_struct(const Evidence *evidence, const Offsets *code, Found *ret) {
+        ElfRelocations relocations = evidence->relocations;
+        Found plausible = {}, any = {};
+        ElfRelocation slot;
         int r;
 
-        *ret = any;
-        if (evidence->is_program)
-                return code->allocated <= 16 ? heap_image_find_struct(evidence->elf, ret) : 0;
-        r = tls_slots_init(&slots, evidence->elf, &evidence->dynamic);
-        while (r == 0 && (r = tls_slots_next(&slots, &slot)) == 0) {
+        if (evidence->is_program) {
+                *ret = code->allocated <= 16 ? find_in_image(evidence, OLD_BYTES, has_old_struct)
+                                             : any;
+                return 0;
+        }
+        while ((r = next_slot(evidence->elf, &relocations, &slot)) == 0) {
+                uint64_t tsd = (uint64_t) slot.addend;
+
                 if (slot.kind == ELF_RELOCATION_DTPMOD) {
-                        any.n = 2; /* it does not tell */
-                        r = add_pair(evidence, code, &slot, &plausible);
+                        /*
+                         * The second word of the pair is the variable's place in the block, or 0
+                         * when many share the pair.
+                         */
+                        any.n = 2;
+                        tsd = 0;
+                        r = elf_file_read_vaddr(evidence->elf, slot.vaddr + 8, &tsd, sizeof(tsd));
+                        if (r != 0 && r != ELF_FILE_E_UNMAPPED)
+                                return r;
+                        add_if_plausible(evidence, code, 0, &plausible);
                 } else {
-                        heap_found_add(&any, slot.addend);
-                        r = add_if_plausible(evidence, code, slot.addend, &plausible);
+                        found_add(&any, tsd);
                 }
+                add_if_plausible(evidence, code, tsd, &plausible);
         }
         if (r != ELF_FILE_E_END)
                 return r;
@@ -224,21 +443,21 @@ static int find_struct(const Evidence *evidence, const Code *code, HeapFound *re
 }
 
 /* 0 and a verdict; HEAP_READY with the place of the struct. */
-static int find_position(const Evidence *evidence, const Code *code, HeapVerdict *verdict,
+static int find_position(const Evidence *evidence, const Offsets *code, HeapVerdict *verdict,
                          uint64_t *ret) {
-        HeapFound found = evidence->symbols;
+        Found found = evidence->symbols;
 
         *verdict = HEAP_TLS_POSITION_UNKNOWN;
         if (evidence->counters.n > 1)
                 return 0;
         *verdict = HEAP_LAYOUT_CONFLICT;
         if (evidence->counters.n == 1) {
+                uint64_t tsd = evidence->counters.at - code->allocated;
+
                 if (code->deallocated - code->allocated != 16 ||
-                    evidence->counters.at < code->allocated)
+                    evidence->counters.at < code->allocated || (found.n == 1 && found.at != tsd))
                         return 0;
-                if (found.n == 1 && found.at != evidence->counters.at - code->allocated)
-                        return 0;
-                heap_found_add(&found, evidence->counters.at - code->allocated);
+                found_add(&found, tsd);
         }
         if (found.n == 0 && evidence->counters.n == 0) {
                 int r = find_struct(evidence, code, &found);
@@ -251,70 +470,12 @@ static int find_position(const Evidence *evidence, const Code *code, HeapVerdict
         return 0;
 }
 
-/* Whether @slot is the one through which the module itself comes to the struct. */
-static bool is_slot_of(const HeapLayout *layout, const TlsSlot *slot) {
-        if (slot->kind == ELF_RELOCATION_DTPMOD)
-                return true;
-        if (layout->tsd == HEAP_TSD_UNKNOWN)
-                return layout->allocated - slot->addend <= TSD_HEAD_BYTES_MAX;
-        return layout->tsd == slot->addend;
-}
-
-/* The more direct a slot, the higher. */
-static const struct {
-        ElfRelocationKind relocation;
-        HeapSlot slot;
-} slot_ranks[] = {
-        { ELF_RELOCATION_OTHER, HEAP_SLOT_NONE },
-        { ELF_RELOCATION_DTPMOD, HEAP_SLOT_DTPMOD },
-        { ELF_RELOCATION_TLSDESC, HEAP_SLOT_TLSDESC },
-        { ELF_RELOCATION_TPOFF, HEAP_SLOT_TPOFF },
-};
-
-static size_t rank_of(ElfRelocationKind relocation) {
-        for (size_t i = 0; i < ELEMENTSOF(slot_ranks); i++)
-                if (slot_ranks[i].relocation == relocation)
-                        return i;
-        return 0;
-}
-
-/* The slot that leads to the block in which the struct is: the most direct one. */
-static int choose_slot(const Evidence *evidence, HeapLayout *layout, HeapVerdict *verdict) {
-        bool has_slots = false;
-        size_t best = 0;
-        TlsSlots slots;
-        TlsSlot slot;
-        int r = tls_slots_init(&slots, evidence->elf, &evidence->dynamic);
-
-        while (r == 0 && (r = tls_slots_next(&slots, &slot)) == 0) {
-                size_t rank = rank_of(slot.kind);
-
-                has_slots = true;
-                if (!is_slot_of(layout, &slot) || rank <= best)
-                        continue;
-                best = rank;
-                layout->slot_kind = slot_ranks[rank].slot;
-                layout->slot_vaddr = slot.vaddr;
-                layout->slot_addend =
-                        slot.kind == ELF_RELOCATION_DTPMOD ? 0 : (int64_t) slot.addend;
-        }
-        if (r != ELF_FILE_E_END)
-                return r;
-        if (best > 0 || evidence->is_program)
-                *verdict = HEAP_READY;
-        else
-                *verdict = has_slots ? HEAP_LAYOUT_CONFLICT : HEAP_TLS_MODEL_UNSUPPORTED;
-        return 0;
-}
-
 /* the answer */
 
 /* Without the code of the functions: what the image tells, else what the version is known for. */
 static int find_without_code(const Evidence *evidence, HeapLayout *layout, HeapVerdict *verdict) {
-        const HeapFound *symbols = &evidence->symbols;
-        HeapVersion version;
-        Code code = {};
-        bool has_state;
+        const Found *symbols = &evidence->symbols;
+        Offsets release;
         int r;
 
         *verdict = HEAP_LAYOUT_UNKNOWN;
@@ -328,24 +489,21 @@ static int find_without_code(const Evidence *evidence, HeapLayout *layout, HeapV
                                    : HEAP_LAYOUT_CONFLICT;
                 return 0;
         }
-        r = heap_version_find(evidence->elf, &version);
-        if (r != 0 || !version.is_known)
+        r = find_release(evidence->elf, &release);
+        if (r != 0 || !release.is_known)
                 return r;
-        code.allocated = version.allocated;
-        code.deallocated = version.deallocated;
-        r = find_position(evidence, &code, verdict, &layout->tsd);
+        r = find_position(evidence, &release, verdict, &layout->tsd);
         if (r != 0 || *verdict != HEAP_READY)
                 return r;
-        layout->allocated = layout->tsd + code.allocated;
-        layout->deallocated = layout->tsd + code.deallocated;
-        r = heap_image_has_state(evidence->elf, layout->tsd, code.allocated, &has_state);
-        if (r == 0 && !has_state)
+        layout->allocated = layout->tsd + release.allocated;
+        layout->deallocated = layout->tsd + release.deallocated;
+        if (!has_state(evidence, layout->tsd, release.allocated))
                 *verdict = HEAP_LAYOUT_CONFLICT;
-        return r;
+        return 0;
 }
 
 static int find_offsets(const Evidence *evidence, HeapLayout *layout, HeapVerdict *verdict) {
-        const Code *code = &evidence->code;
+        const Offsets *code = &evidence->code;
         int r;
 
         *verdict = HEAP_LAYOUT_CONFLICT;
@@ -366,51 +524,54 @@ static int find_offsets(const Evidence *evidence, HeapLayout *layout, HeapVerdic
 }
 
 static int find_layout(const Evidence *evidence, HeapLayout *layout, HeapVerdict *verdict) {
-        bool are_zeros;
-        int r = find_offsets(evidence, layout, verdict);
+        const ElfFile *elf = evidence->elf;
+        int r;
 
+        layout->is_fixed = elf->type == ET_EXEC;
+        for (unsigned i = 0; i < elf->n_loads; i++) {
+                if (elf->loads[i].p_filesz == 0)
+                        continue;
+                layout->first_vaddr = elf->loads[i].p_vaddr & ~(uint64_t) (HEAP_PAGE_BYTES - 1);
+                layout->first_offset = elf->loads[i].p_offset & ~(uint64_t) (HEAP_PAGE_BYTES - 1);
+                break;
+        }
+        layout->tls_vaddr = elf->tls.p_vaddr;
+        layout->tls_memsz = elf->tls.p_memsz;
+        layout->tls_align = MAX_OF(elf->tls.p_align, (uint64_t) 1);
+
+        r = find_offsets(evidence, layout, verdict);
         if (r != 0 || *verdict != HEAP_READY)
                 return r;
         *verdict = HEAP_LAYOUT_CONFLICT;
-        if (layout->allocated > layout->tls_memsz ||
-            !are_offsets(layout->allocated, layout->deallocated, layout->tls_memsz))
-                return 0;
-        r = are_zero(evidence->elf, layout->allocated, layout->deallocated, &are_zeros);
-        return r == 0 && are_zeros ? choose_slot(evidence, layout, verdict) : r;
-}
-
-static void take_module(const ElfFile *elf, HeapLayout *layout) {
-        layout->is_fixed = elf->type == ET_EXEC;
-        for (unsigned i = 0; i < elf->n_loads; i++) {
-                if (elf->loads[i].file_bytes == 0)
-                        continue;
-                layout->first_vaddr = elf->loads[i].vaddr & ~(uint64_t) (HEAP_PAGE_BYTES - 1);
-                layout->first_offset = elf->loads[i].offset & ~(uint64_t) (HEAP_PAGE_BYTES - 1);
-                break;
-        }
-        layout->tls_vaddr = elf->tls.vaddr;
-        layout->tls_memsz = elf->tls.memory_bytes;
-        layout->tls_align = MAX_OF(elf->tls.align, (uint64_t) 1);
-}
-
-static int gather(ElfFile *elf, Evidence *ret) {
-        int r;
-
-        *ret = (Evidence){ .elf = elf };
-        r = elf_dynamic_read(elf, &ret->dynamic);
-        ret->is_program = elf->type == ET_EXEC || elf->has_interpreter || ret->dynamic.is_pie;
-        if (r == 0)
-                r = heap_tables_find(elf, &ret->dynamic, &ret->tables);
-        if (r != 0 || !(ret->tables.has_name || ret->tables.has_end_of_name))
-                return r;
-        r = heap_image_find_counters(elf, &ret->counters);
-        if (r == 0)
-                r = find_symbols(elf, SHT_SYMTAB, &ret->symbols);
-        if (r == 0)
-                r = find_symbols(elf, SHT_DYNSYM, &ret->symbols);
-        if (r == 0)
-                r = read_tables(elf, &ret->tables, &ret->code);
+        if (layout->allocated <= layout->tls_memsz &&
+            are_offsets(layout->allocated, layout->deallocated, layout->tls_memsz) &&
+            are_zero(evidence, layout->allocated, layout->deallocated))
+                r = choose_slot(evidence, layout, verdict);
+        if (r == 0 && *verdict == HEAP_READY &&
+            !heap_layout_is_valid(layout, (uint16_t) layout->machine))
+                *verdict = HEAP_LAYOUT_CONFLICT;
         return r;
+}
+
+static int gather(Evidence *evidence) {
+        ElfFile *elf = evidence->elf;
+        ElfDynamic dynamic;
+        int r = elf_dynamic_read(elf, &dynamic);
+
+        if (r == 0)
+                r = heap_tables_find(elf, &dynamic, &evidence->tables, &evidence->relocations);
+        if (r != 0 || !(evidence->tables.has_name || evidence->tables.has_end_of_name))
+                return r;
+        evidence->is_program = elf->type == ET_EXEC || elf->has_interpreter || dynamic.is_pie;
+        r = read_image(evidence);
+        if (r != 0)
+                return r;
+        evidence->counters = find_in_image(evidence, COUNTERS_BYTES, has_counters);
+        evidence->counters.at += CACHE_BYTES + WORD;
+        r = find_symbols(evidence, SHT_SYMTAB);
+        if (r == 0)
+                r = find_symbols(evidence, SHT_DYNSYM);
+        return r == 0 ? read_tables(evidence) : r;
 }
 
 /* A program that only asks jemalloc for its counters has the end of a name, and nothing else. */
@@ -421,12 +582,12 @@ static bool is_jemalloc(const Evidence *evidence) {
 }
 
 static int find(ElfFile *elf, HeapLayout *layout, HeapVerdict *verdict) {
-        Evidence evidence;
+        Evidence evidence = { .elf = elf };
         int r;
 
         *verdict = HEAP_NOT_JEMALLOC;
         layout->machine = elf->machine;
-        if (!elf->has_tls || elf->tls.file_bytes < TSD_BYTES_MIN)
+        if (elf->tls.p_type == PT_NULL || elf->tls.p_filesz < TSD_BYTES_MIN)
                 return 0;
         *verdict = HEAP_ARCH_MISMATCH;
         if (!heap_code_knows(elf->machine))
@@ -434,25 +595,19 @@ static int find(ElfFile *elf, HeapLayout *layout, HeapVerdict *verdict) {
         *verdict = HEAP_FILE_UNREADABLE;
         if (!elf->is_sound)
                 return 0;
-        r = gather(elf, &evidence);
-        if (r != 0)
-                return r;
+        r = gather(&evidence);
         *verdict = HEAP_NOT_JEMALLOC;
-        if (!is_jemalloc(&evidence))
-                return 0;
-        take_module(elf, layout);
-        r = find_layout(&evidence, layout, verdict);
-        if (r == 0 && *verdict == HEAP_READY &&
-            !heap_layout_is_valid(layout, (uint16_t) layout->machine))
-                *verdict = HEAP_LAYOUT_CONFLICT;
+        if (r == 0 && is_jemalloc(&evidence))
+                r = find_layout(&evidence, layout, verdict);
+        free(evidence.image);
         return r;
 }
 
-int heap_layout_find(const ByteSource *file, HeapLayout *ret) {
+int heap_layout_find(int fd, uint64_t size, HeapLayout *ret) {
         _cleanup_(elf_file_freep) ElfFile *elf = NULL;
         HeapVerdict verdict = HEAP_FILE_UNREADABLE;
         HeapLayout layout = {};
-        int r = elf_file_open(file, &elf);
+        int r = elf_file_open(fd, size, &elf);
 
         if (r == 0)
                 r = find(elf, &layout, &verdict);

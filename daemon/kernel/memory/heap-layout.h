@@ -15,8 +15,6 @@
 #include <stdint.h>
 #include "base/macro.h"
 
-typedef struct ByteSource ByteSource;
-
 typedef enum HeapVerdict {
         HEAP_READY,
         HEAP_NOT_JEMALLOC,
@@ -71,10 +69,10 @@ typedef struct HeapLayout {
 } HeapLayout;
 
 /*
- * Always answers with a verdict; -errno only when reading failed for a reason of ours (-EIO is
- * HEAP_FILE_UNREADABLE).
+ * Of the file @fd, which is borrowed and has @size bytes. Always answers with a verdict; -errno
+ * only when reading failed for a reason of ours (-EIO is HEAP_FILE_UNREADABLE).
  */
-_must_check_ int heap_layout_find(const ByteSource *file, HeapLayout *ret);
+_must_check_ int heap_layout_find(int fd, uint64_t size, HeapLayout *ret);
 
 /*
  * Whether @layout is HEAP_READY for @machine (EM_*) and every number in it is within the bounds

@@ -10,9 +10,6 @@
  * the same place or where RELR moves it, else the addends of relocations.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-#include "base/macro.h"
 #include "kernel/memory/elf-file.h"
 
 #define HEAP_TABLES_MAX 8
@@ -25,11 +22,6 @@ typedef enum HeapFunction {
         _HEAP_FUNCTION_MAX,
 } HeapFunction;
 
-/* Addresses of the functions. */
-typedef struct HeapTable {
-        uint64_t functions[_HEAP_FUNCTION_MAX];
-} HeapTable;
-
 typedef struct HeapTables {
         /*
          * Whether the file has the name "deallocatedp" by itself. A program that asks for
@@ -38,8 +30,13 @@ typedef struct HeapTables {
         bool has_name;
         bool has_end_of_name;
         unsigned n;
-        HeapTable of[HEAP_TABLES_MAX]; /* more are not looked at */
+        /* The addresses of the functions; more tables are not looked at. */
+        uint64_t functions[HEAP_TABLES_MAX][_HEAP_FUNCTION_MAX];
 } HeapTables;
 
-/* 0, ELF_FILE_E_MALFORMED, ELF_FILE_E_TOO_MUCH, -errno. */
-_must_check_ int heap_tables_find(ElfFile *elf, const ElfDynamic *dynamic, HeapTables *ret);
+/*
+ * *ret_relocations is found, for the caller too, where the file has a name. 0,
+ * ELF_FILE_E_MALFORMED, ELF_FILE_E_TOO_MUCH, -errno.
+ */
+_must_check_ int heap_tables_find(ElfFile *elf, const ElfDynamic *dynamic, HeapTables *ret,
+                                  ElfRelocations *ret_relocations);

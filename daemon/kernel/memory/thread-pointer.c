@@ -19,6 +19,7 @@ const uint16_t thread_machine = EM_NONE;
  * with a link to the previous one before its head.
  */
 #define TID_BEFORE_HEAD 16
+#define LIST_BYTES 24 /* of the head */
 
 /*
  * x86_64: the thread pointer is the start of struct pthread, and tcbhead_t makes 0x2c0 bytes of it
@@ -44,6 +45,16 @@ const uint16_t thread_machine = EM_NONE;
 #define X86_64_MUSL_NUMBER_OLD 7
 #define AARCH64_MUSL_WORDS 25
 #define AARCH64_MUSL_NUMBER 4
+
+bool thread_layout_is_valid(const ThreadLayout *layout) {
+        if (!layout->is_known)
+                return layout->sizeof_pthread == 0 && layout->tid_offset == 0 &&
+                       layout->robust_offset == 0;
+        return layout->is_known == 1 && layout->sizeof_pthread <= THREAD_STRUCT_BYTES_MAX &&
+               layout->sizeof_pthread >= LIST_BYTES && layout->tid_offset % 4 == 0 &&
+               layout->robust_offset % 8 == 0 && layout->tid_offset < layout->robust_offset &&
+               layout->robust_offset <= layout->sizeof_pthread - LIST_BYTES;
+}
 
 bool thread_geometry_usual(uint16_t machine, ThreadGeometry *ret) {
         switch (machine) {

@@ -14,7 +14,8 @@
  * Either library keeps the thread's number at a distance from the pointer, and has words that point
  * to themselves: that is what an address is checked by.
  *
- * All functions but thread_robust_list() are pure, and answer for either machine.
+ * All functions but thread_layout_find() and thread_robust_list() are pure, and answer for either
+ * machine.
  */
 
 #include <stdbool.h>
@@ -22,10 +23,33 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "base/macro.h"
-#include "kernel/memory/thread-layout.h"
 
 /* EM_* of the machine that this program was built for; EM_NONE when threads are not found here. */
 extern const uint16_t thread_machine;
+
+/*
+ * Where glibc keeps a thread's number and its list in struct pthread, from the constants that
+ * libc.so.6 (libpthread.so.0 before 2.34) exports for debuggers. The list's head is what
+ * get_robust_list(2) tells, so the distance leads back to struct pthread and thus to the thread
+ * pointer: its start on x86_64, its end on aarch64. Plain data: travels between our own processes
+ * and lies in their cache. Where @is_known is 0 the rest is.
+ */
+typedef struct ThreadLayout {
+        uint32_t is_known;
+        uint32_t sizeof_pthread;
+        uint32_t tid_offset;
+        uint32_t robust_offset; /* of the head */
+} ThreadLayout;
+
+#define THREAD_STRUCT_BYTES_MAX 65536
+
+/*
+ * What the file @fd of the C library, which is borrowed and has @size bytes, says. Any other file,
+ * or one that cannot be read, says nothing; -errno as heap_layout_find().
+ */
+_must_check_ int thread_layout_find(int fd, uint64_t size, ThreadLayout *ret);
+/* Whether the offsets lie within the struct. */
+bool thread_layout_is_valid(const ThreadLayout *layout);
 
 /* Distances from the address that get_robust_list(2) tells. */
 typedef struct ThreadGeometry {

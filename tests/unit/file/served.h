@@ -21,7 +21,6 @@
 #include "base/cleanup.h"
 #include "file/file-question.h"
 #include "file/file-server.h"
-#include "kernel/memory/elf-file.h"
 
 typedef struct Served {
         pthread_t thread;
@@ -53,34 +52,24 @@ static inline void new_pair(int ret[2]) {
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret), 0);
 }
 
-static inline int read_here(void *userdata, uint64_t offset, void *ret, size_t n) {
-        ssize_t k = pread(*(const int *) userdata, ret, n, (off_t) offset);
-
-        if (k < 0)
-                return -errno;
-        return (size_t) k == n ? BYTES_OK : BYTES_E_SHORT;
-}
-
-static inline ByteSource source_of(int *fd) {
+static inline uint64_t size_of(int fd) {
         struct stat status;
 
-        ck_assert_int_eq(fstat(*fd, &status), 0);
-        return (ByteSource){ .size = (uint64_t) status.st_size, .read = read_here, .userdata = fd };
+        ck_assert_int_eq(fstat(fd, &status), 0);
+        return (uint64_t) status.st_size;
 }
 
 static inline HeapLayout heap_layout_of(int fd) {
-        const ByteSource source = source_of(&fd);
         HeapLayout layout;
 
-        ck_assert_int_eq(heap_layout_find(&source, &layout), 0);
+        ck_assert_int_eq(heap_layout_find(fd, size_of(fd), &layout), 0);
         return layout;
 }
 
 static inline ThreadLayout thread_layout_of(int fd) {
-        const ByteSource source = source_of(&fd);
         ThreadLayout layout;
 
-        ck_assert_int_eq(thread_layout_find(&source, &layout), 0);
+        ck_assert_int_eq(thread_layout_find(fd, size_of(fd), &layout), 0);
         return layout;
 }
 

@@ -36,9 +36,8 @@
 
 static inline int find(Span bytes, HeapLayout *ret) {
         ByteSpan file = { .bytes = bytes };
-        ByteSource source = byte_span_source(&file);
 
-        return heap_layout_find(&source, ret);
+        return heap_layout_find(byte_span_open(&file), bytes.n, ret);
 }
 
 static inline void expect(Span bytes, HeapVerdict verdict, const char *what, HeapLayout *ret) {

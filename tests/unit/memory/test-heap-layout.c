@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "kernel/memory/elf-file.h"
 #include "made-elf.h"
 #include "made-heap.h"
 

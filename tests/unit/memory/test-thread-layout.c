@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "byte-span.h"
 #include "made-elf.h"
-#include "kernel/memory/thread-layout.h"
+#include "kernel/memory/thread-pointer.h"
 
 /* made files */
 
@@ -61,10 +61,9 @@ static void make_libc(const Constants *constants, MadeElf *ret) {
 
 static ThreadLayout find(Span bytes) {
         ByteSpan file = { .bytes = bytes };
-        ByteSource source = byte_span_source(&file);
         ThreadLayout layout;
 
-        ck_assert_int_eq(thread_layout_find(&source, &layout), 0);
+        ck_assert_int_eq(thread_layout_find(byte_span_open(&file), bytes.n, &layout), 0);
         ck_assert(thread_layout_is_valid(&layout));
         return layout;
 }
@@ -143,15 +142,15 @@ START_TEST(an_error_of_ours_is_passed_up) {
         static MadeElf made;
         ByteSpan file = { .error = -EACCES };
         ThreadLayout layout = { .is_known = 4711 };
-        ByteSource source;
+        int fd;
 
         make_libc(&glibc_x86_64, &made);
         file.bytes = made_elf_span(&made);
-        source = byte_span_source(&file);
-        ck_assert_int_eq(thread_layout_find(&source, &layout), -EACCES);
+        fd = byte_span_open(&file);
+        ck_assert_int_eq(thread_layout_find(fd, made.n, &layout), -EACCES);
         ck_assert_uint_eq(layout.is_known, 4711);
         file.error = -EIO;
-        ck_assert_int_eq(thread_layout_find(&source, &layout), 0);
+        ck_assert_int_eq(thread_layout_find(fd, made.n, &layout), 0);
         ck_assert_uint_eq(layout.is_known, 0);
 }
 END_TEST
@@ -179,12 +178,6 @@ static int find_libc(struct dl_phdr_info *info, size_t n, void *userdata) {
         if (info->dlpi_name && strstr(info->dlpi_name, "/libc.so.6"))
                 *path = info->dlpi_name;
         return *path != NULL;
-}
-
-static int read_file(void *userdata, uint64_t offset, void *ret, size_t n) {
-        ssize_t got = pread(*(const int *) userdata, ret, n, (off_t) offset);
-
-        return got < 0 ? -errno : (size_t) got == n ? 0 : BYTES_E_SHORT;
 }
 
 /* It tells where this very thread has its number and its list. */
@@ -215,7 +208,6 @@ static void *check_in_thread(void *userdata) {
 START_TEST(the_own_library_tells_where_its_threads_keep_things) {
         _cleanup_(fd_closep) int fd = -EBADF;
         const char *path = NULL;
-        ByteSource source = { .read = read_file, .userdata = &fd };
         ThreadLayout layout;
         pthread_t thread;
 
@@ -225,8 +217,8 @@ START_TEST(the_own_library_tells_where_its_threads_keep_things) {
                 return;
         fd = open(path, O_RDONLY | O_CLOEXEC);
         ck_assert_int_ge(fd, 0);
-        source.size = (uint64_t) lseek(fd, 0, SEEK_END);
-        ck_assert_int_eq(thread_layout_find(&source, &layout), 0);
+        byte_span = NULL;
+        ck_assert_int_eq(thread_layout_find(fd, (uint64_t) lseek(fd, 0, SEEK_END), &layout), 0);
         ck_assert_uint_eq(layout.is_known, 1);
         check_own_thread(&layout);
         ck_assert_int_eq(pthread_create(&thread, NULL, check_in_thread, &layout), 0);

@@ -4,7 +4,6 @@
 
 #include <sys/mman.h>
 #include "file/file-question.h"
-#include "kernel/memory/elf-file.h"
 
 typedef struct Got {
         FileAnswered head;

@@ -18,6 +18,7 @@ struct BatchReader {
         RollupBudget *smaps;                  /* borrowed */
         HeapReader *heap;                     /* owned */
         CommandReader *commands;              /* owned */
+        HeapSummary heap_summary;             /* of both */
         TextPlace rollups[BATCH_MAX_THREADS]; /* of the batch's processes */
         CommandPlace places[BATCH_MAX_THREADS];
 };
@@ -35,9 +36,10 @@ int batch_reader_new(const Backend *backend, const CaptureHost *host, RollupBudg
         if (r == 0)
                 r = backend->reader_new(reader->scene, &reader->threads);
         if (r == 0)
-                r = heap_reader_new(heap, reader->scene, &reader->heap);
+                r = heap_reader_new(heap, reader->scene, &reader->heap_summary, &reader->heap);
         if (r == 0)
-                r = command_reader_new(heap, reader->scene, &reader->commands);
+                r = command_reader_new(heap, reader->scene, &reader->heap_summary,
+                                       &reader->commands);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(reader);
@@ -167,8 +169,7 @@ void batch_reader_read(BatchReader *reader, Batch *batch) {
 }
 
 int batch_reader_merge(const BatchReader *reader, Tally *tally, Heap *heap, CgroupSet *cgroups) {
-        heap_add_summary(heap, heap_reader_summary(reader->heap));
-        heap_add_summary(heap, command_reader_summary(reader->commands));
+        heap_summary_merge(&heap->summary, &reader->heap_summary);
         tally_merge(tally, &reader->scene->tally);
         return cgroup_set_merge(cgroups, &reader->cgroups);
 }

@@ -240,10 +240,10 @@ static int close_heap(Capture *capture) {
         JsonWriter json;
 
         heap_keep(capture->heap);
-        if (heap_state(capture->heap) != HEAP_STATE_READING)
+        if (capture->heap->state != HEAP_STATE_READING)
                 return 0;
         json_writer_init(&json, &capture->probe_json);
-        heap_summary_write_json(&json, heap_summary(capture->heap));
+        heap_summary_write_json(&json, &capture->heap->summary);
         return json_writer_finish(&json);
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "capture/heap/heap-reasons.h"
 #include "capture/scene/backend.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/procfs.h"

@@ -92,7 +92,7 @@ static void start_threads(Walk *walk) {
 static bool is_worth_threads(const WalkOptions *options, size_t n_batches) {
         return n_batches > N_BATCHES_ALONE &&
                (!options->backend->reads_in_walk || options->smaps->mode != SMAPS_MODE_NONE ||
-                heap_state(options->heap) == HEAP_STATE_READING);
+                options->heap->state == HEAP_STATE_READING);
 }
 
 /*

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include "base/cleanup.h"
-#include "file/file-server.h"
+#include "capture/heap/file-job.h"
 
 /* Answers questions of a capture job until that is done. The files do not come with the call. */
 static int work_files(Work *work) {

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 
 #include "base/cleanup.h"
-#include "capture/memory/memory-server.h"
+#include "capture/heap/memory-server.h"
 #include "wire/limits.h"
 
 typedef struct MemoryParameters {
@@ -21,7 +21,7 @@ typedef struct Reading {
         int proc_fd;
         MemoryLife hung[LIMIT_HUNG_PROCESSES];
         uint32_t barred_owners[LIMIT_HUNG_PROCESSES];
-        HeapBenchOptions options;
+        MemoryJobOptions options;
 } Reading;
 
 /* Of an array of the main process, which knows the bounds. */

@@ -16,21 +16,22 @@ struct CommandReader {
         Heap *heap;
         Scene *scene;
         CommandLines lines;
-        HeapSummary summary;
+        HeapSummary *summary;
         /* Process number i of the question is target number i. */
         CommandTarget targets[BATCH_MAX_THREADS];
         CommandsAsked asked;
         MemoryAnswered answer;
 };
 
-int command_reader_new(Heap *heap, Scene *scene, CommandReader **ret) {
+int command_reader_new(Heap *heap, Scene *scene, HeapSummary *summary, CommandReader **ret) {
         CommandReader *reader = calloc(1, sizeof(*reader));
 
         if (!reader)
                 return -ENOMEM;
         reader->heap = heap;
         reader->scene = scene;
-        reader->lines = heap_commands(heap);
+        reader->summary = summary;
+        reader->lines = heap->commands;
         reader->asked.lines = reader->lines;
         *ret = reader;
         return 0;
@@ -41,18 +42,14 @@ CommandReader *command_reader_free(CommandReader *reader) {
         return NULL;
 }
 
-const HeapSummary *command_reader_summary(const CommandReader *reader) {
-        return &reader->summary;
-}
-
-static TextPlace place_text(Scene *scene, const char *text, uint32_t n) {
-        return n > 0 ? scene_add_text(scene, (Span){ text, n }) : (TextPlace){ .is_set = false };
-}
-
 static void take(CommandReader *reader, ThreadSlot *leader, CommandPlace *place,
                  const ProcessCommand *command) {
-        place->command = place_text(reader->scene, command->command, command->n_command);
-        place->line = place_text(reader->scene, command->line, command->n_line);
+        if (command->n_command > 0)
+                place->command = scene_add_text(reader->scene,
+                                                (Span){ command->command, command->n_command });
+        if (command->n_line > 0)
+                place->line =
+                        scene_add_text(reader->scene, (Span){ command->line, command->n_line });
         if (leader)
                 thread_slot_note(leader, SOURCE_CMDLINE, SOURCE_OUTCOME_ok);
 }
@@ -60,8 +57,8 @@ static void take(CommandReader *reader, ThreadSlot *leader, CommandPlace *place,
 static void fail(CommandReader *reader, ThreadSlot *leader, HeapFailure failure) {
         if (!leader)
                 return;
-        thread_slot_note(leader, SOURCE_CMDLINE, heap_failure_outcome(failure));
-        reader->summary.commands[failure]++;
+        thread_slot_note(leader, SOURCE_CMDLINE, heap_failures[failure].outcome);
+        reader->summary->commands[failure]++;
 }
 
 /*
@@ -108,7 +105,7 @@ void command_reader_add(CommandReader *reader, const BatchProcess *process, Comm
                 leader = NULL;
         key = make_key(scene, process, leader, speaker);
         if (key.start_ticks != 0 &&
-            heap_cache_find_command(heap_cache(reader->heap), &key, reader->lines, &known)) {
+            heap_cache_find_command(reader->heap->cache, &key, reader->lines, &known)) {
                 take(reader, leader, ret, &known);
                 return;
         }
@@ -152,7 +149,7 @@ void command_reader_read(CommandReader *reader) {
                 } else {
                         take(reader, target->leader, target->place, &answer->command);
                         if (target->key.start_ticks != 0)
-                                r = heap_cache_put_command(heap_cache(reader->heap), &target->key,
+                                r = heap_cache_put_command(reader->heap->cache, &target->key,
                                                            reader->lines, &answer->command);
                 }
                 if (r < 0)

@@ -21,8 +21,9 @@ typedef struct CommandPlace {
 
 typedef struct CommandReader CommandReader;
 
-/* Of the worker with @scene, which is borrowed as @heap is. -ENOMEM. */
-_must_check_ int command_reader_new(Heap *heap, Scene *scene, CommandReader **ret);
+/* Of the worker with @scene; counts in @summary. All are borrowed. -ENOMEM. */
+_must_check_ int command_reader_new(Heap *heap, Scene *scene, HeapSummary *summary,
+                                    CommandReader **ret);
 CommandReader *command_reader_free(CommandReader *reader);
 DEFINE_CLEANUP(CommandReader *, command_reader_free);
 
@@ -32,5 +33,3 @@ DEFINE_CLEANUP(CommandReader *, command_reader_free);
  */
 void command_reader_add(CommandReader *reader, const BatchProcess *process, CommandPlace *ret);
 void command_reader_read(CommandReader *reader);
-
-const HeapSummary *command_reader_summary(const CommandReader *reader);

@@ -13,12 +13,11 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/index.h"
-#include "base/index.h"
 
 /* Files of one capture that are kept until it is written. */
 #define MAX_FILES_IN_MEMORY (2 * HEAP_CACHE_MAX_FILES)
 
-#define CACHE_VERSION 3
+#define CACHE_VERSION 4
 static const char cache_magic[8] = "ctpheap";
 
 /*
@@ -47,19 +46,6 @@ typedef struct FileRecord {
         FileAnswer answer;
 } FileRecord;
 
-/* Keys are compared byte by byte. */
-_Static_assert(sizeof(FileKey) == 6 * sizeof(uint64_t), "the key of a file has no padding");
-_Static_assert(sizeof(CommandKey) == 5 * sizeof(uint64_t) + COMMAND_KEY_NAME_BYTES,
-               "the key of a command has no padding");
-_Static_assert(sizeof(HeapProcessKey) == 6 * sizeof(uint64_t),
-               "the key of a process has no padding");
-
-typedef struct ProcessTable {
-        HeapProcess *items; /* owned */
-        size_t n, n_allocated;
-        Index index;
-} ProcessTable;
-
 typedef struct CommandRecord {
         CommandKey key;
         uint32_t lines; /* CommandLines */
@@ -71,151 +57,136 @@ typedef struct CommandItem {
         size_t at; /* of its bytes: the command, then the line */
 } CommandItem;
 
-typedef struct CommandTable {
-        CommandItem *items; /* owned */
+/* Keys are compared byte by byte. */
+_Static_assert(sizeof(FileKey) == 6 * sizeof(uint64_t), "the key of a file has no padding");
+_Static_assert(sizeof(CommandKey) == 5 * sizeof(uint64_t) + COMMAND_KEY_NAME_BYTES,
+               "the key of a command has no padding");
+_Static_assert(sizeof(HeapProcessKey) == 6 * sizeof(uint64_t),
+               "the key of a process has no padding");
+
+/* Items of one length, which begin with their keys, of one length. */
+typedef struct CacheTable {
+        size_t n_item_bytes, n_key_bytes, n_max;
+        char *items; /* owned */
         size_t n, n_allocated;
-        Buffer texts;
         Index index;
+} CacheTable;
+
+typedef struct CommandTable {
+        CacheTable table; /* of CommandItem */
+        Buffer texts;
 } CommandTable;
 
 struct HeapCache {
         pthread_mutex_t lock;
         uint64_t sequence;
-        FileRecord *files; /* owned */
-        size_t n_files, n_files_allocated;
-        Index file_index;
-        ProcessTable known; /* by earlier captures */
-        ProcessTable seen;  /* by this one */
+        CacheTable files;       /* of FileRecord */
+        CacheTable known, seen; /* of HeapProcess: by earlier captures, by this one */
         CommandTable known_commands, seen_commands;
 };
 
+/* tables */
+
+static void *table_item(const CacheTable *table, size_t i) {
+        return table->items + i * table->n_item_bytes;
+}
+
+static Span table_key(const void *owner, size_t element) {
+        const CacheTable *table = owner;
+
+        return (Span){ table_item(table, element), table->n_key_bytes };
+}
+
+static void *table_find(const CacheTable *table, const void *key) {
+        size_t i = index_find(&table->index, (Span){ key, table->n_key_bytes }, table_key, table);
+
+        return i == INDEX_NONE ? NULL : table_item(table, i);
+}
+
+/* One that is not in it; nothing is added to a full table. */
+static int table_add(CacheTable *table, const void *item) {
+        int r;
+
+        if (table->n == table->n_max)
+                return 0;
+        r = ARRAY_RESERVE(table->items, table->n_allocated, (table->n + 1) * table->n_item_bytes);
+        if (r == 0)
+                r = index_add(&table->index, (Span){ item, table->n_key_bytes }, table->n);
+        if (r == 0)
+                memcpy(table_item(table, table->n++), item, table->n_item_bytes);
+        return r;
+}
+
+static void table_done(CacheTable *table) {
+        free(table->items);
+        index_done(&table->index);
+}
+
+/* What is there is replaced. */
+static int put_process(CacheTable *table, const HeapProcess *process) {
+        HeapProcess *known = table_find(table, &process->key);
+
+        if (!known)
+                return table_add(table, process);
+        *known = *process;
+        return 0;
+}
+
+/* What is there already stays. */
+static int put_command(CommandTable *commands, const CommandRecord *record, const char *command,
+                       const char *line) {
+        CommandItem item = { .record = *record, .at = commands->texts.n };
+        int r;
+
+        if (commands->table.n == commands->table.n_max || table_find(&commands->table, record))
+                return 0;
+        (void) buffer_append(&commands->texts, command, record->n_command);
+        r = buffer_append(&commands->texts, line, record->n_line);
+        return r == 0 ? table_add(&commands->table, &item) : r;
+}
+
 int heap_cache_new(HeapCache **ret) {
-        HeapCache *cache = calloc(1, sizeof(*cache));
+        const CacheTable processes = {
+                .n_item_bytes = sizeof(HeapProcess),
+                .n_key_bytes = sizeof(HeapProcessKey),
+                .n_max = HEAP_CACHE_MAX_PROCESSES,
+        };
+        const CacheTable commands = {
+                .n_item_bytes = sizeof(CommandItem),
+                .n_key_bytes = sizeof(CommandKey),
+                .n_max = HEAP_CACHE_MAX_PROCESSES,
+        };
+        HeapCache *cache = malloc(sizeof(*cache));
 
         if (!cache)
                 return -ENOMEM;
+        *cache = (HeapCache){
+                .files = { .n_item_bytes = sizeof(FileRecord),
+                           .n_key_bytes = sizeof(FileKey),
+                           .n_max = MAX_FILES_IN_MEMORY },
+                .known = processes,
+                .seen = processes,
+                .known_commands.table = commands,
+                .seen_commands.table = commands,
+        };
         (void) pthread_mutex_init(&cache->lock, NULL);
         *ret = cache;
         return 0;
 }
 
-static void process_table_done(ProcessTable *table) {
-        free(table->items);
-        index_done(&table->index);
-}
-
-static void command_table_done(CommandTable *table) {
-        free(table->items);
-        buffer_done(&table->texts);
-        index_done(&table->index);
-}
-
 HeapCache *heap_cache_free(HeapCache *cache) {
         if (!cache)
                 return NULL;
-        free(cache->files);
-        index_done(&cache->file_index);
-        process_table_done(&cache->known);
-        process_table_done(&cache->seen);
-        command_table_done(&cache->known_commands);
-        command_table_done(&cache->seen_commands);
+        table_done(&cache->files);
+        table_done(&cache->known);
+        table_done(&cache->seen);
+        table_done(&cache->known_commands.table);
+        buffer_done(&cache->known_commands.texts);
+        table_done(&cache->seen_commands.table);
+        buffer_done(&cache->seen_commands.texts);
         (void) pthread_mutex_destroy(&cache->lock);
         free(cache);
         return NULL;
-}
-
-/* tables */
-
-static Span file_key(const void *owner, size_t element) {
-        const FileRecord *files = owner;
-
-        return (Span){ (const char *) &files[element].key, sizeof(files[element].key) };
-}
-
-static size_t find_file(const HeapCache *cache, const FileKey *key) {
-        return index_find(&cache->file_index, (Span){ (const char *) key, sizeof(*key) }, file_key,
-                          cache->files);
-}
-
-static int add_file(HeapCache *cache, const FileRecord *record) {
-        int r;
-
-        if (cache->n_files == MAX_FILES_IN_MEMORY || find_file(cache, &record->key) != INDEX_NONE)
-                return 0;
-        r = ARRAY_RESERVE(cache->files, cache->n_files_allocated, cache->n_files + 1);
-        if (r == 0)
-                r = index_add(&cache->file_index,
-                              (Span){ (const char *) &record->key, sizeof(record->key) },
-                              cache->n_files);
-        if (r == 0)
-                cache->files[cache->n_files++] = *record;
-        return r;
-}
-
-static Span process_key(const void *owner, size_t element) {
-        const HeapProcess *processes = owner;
-
-        return (Span){ (const char *) &processes[element].key, sizeof(processes[element].key) };
-}
-
-static HeapProcess *find_process(const ProcessTable *table, const HeapProcessKey *key) {
-        size_t i = index_find(&table->index, (Span){ (const char *) key, sizeof(*key) },
-                              process_key, table->items);
-
-        return i == INDEX_NONE ? NULL : &table->items[i];
-}
-
-static int put_process(ProcessTable *table, const HeapProcess *process) {
-        HeapProcess *known = find_process(table, &process->key);
-        int r;
-
-        if (known) {
-                *known = *process;
-                return 0;
-        }
-        if (table->n == HEAP_CACHE_MAX_PROCESSES)
-                return 0;
-        r = ARRAY_RESERVE(table->items, table->n_allocated, table->n + 1);
-        if (r == 0)
-                r = index_add(&table->index,
-                              (Span){ (const char *) &process->key, sizeof(process->key) },
-                              table->n);
-        if (r == 0)
-                table->items[table->n++] = *process;
-        return r;
-}
-
-static Span command_key(const void *owner, size_t element) {
-        const CommandItem *items = owner;
-
-        return (Span){ (const char *) &items[element].record.key, sizeof(CommandKey) };
-}
-
-static const CommandItem *find_command(const CommandTable *table, const CommandKey *key) {
-        size_t i = index_find(&table->index, (Span){ (const char *) key, sizeof(*key) },
-                              command_key, table->items);
-
-        return i == INDEX_NONE ? NULL : &table->items[i];
-}
-
-/* What is there already stays. */
-static int put_command(CommandTable *table, const CommandRecord *record, const char *command,
-                       const char *line) {
-        CommandItem item = { .record = *record, .at = table->texts.n };
-        int r;
-
-        if (table->n == HEAP_CACHE_MAX_PROCESSES || find_command(table, &record->key))
-                return 0;
-        (void) buffer_append(&table->texts, command, record->n_command);
-        r = buffer_append(&table->texts, line, record->n_line);
-        if (r == 0)
-                r = ARRAY_RESERVE(table->items, table->n_allocated, table->n + 1);
-        if (r == 0)
-                r = index_add(&table->index,
-                              (Span){ (const char *) &record->key, sizeof(record->key) }, table->n);
-        if (r == 0)
-                table->items[table->n++] = item;
-        return r;
 }
 
 /* loading */
@@ -243,28 +214,6 @@ static size_t cache_bytes(const CacheHeader *header) {
                header->n_processes * sizeof(HeapProcess) + (size_t) header->n_command_bytes;
 }
 
-static int take_commands(HeapCache *cache, uint32_t n, Span rest) {
-        CommandRecord record;
-        int r = 0;
-
-        for (uint32_t i = 0; i < n && r == 0; i++) {
-                size_t n_texts;
-
-                if (rest.n < sizeof(record))
-                        return 0;
-                memcpy(&record, rest.bytes, sizeof(record));
-                rest = (Span){ rest.bytes + sizeof(record), rest.n - sizeof(record) };
-                n_texts = (size_t) record.n_command + record.n_line;
-                if (record.n_command > COMMAND_MAX_BYTES || record.n_line > COMMAND_MAX_BYTES ||
-                    rest.n < n_texts)
-                        return 0;
-                r = put_command(&cache->known_commands, &record, rest.bytes,
-                                rest.bytes + record.n_command);
-                rest = (Span){ rest.bytes + n_texts, rest.n - n_texts };
-        }
-        return r;
-}
-
 /* The digest is in the header, at the beginning of @bytes, and is left as zeros. */
 static bool take_digest(char *bytes, size_t n) {
         unsigned char was[HASH_DIGEST_BYTES], is[HASH_DIGEST_BYTES];
@@ -276,24 +225,43 @@ static bool take_digest(char *bytes, size_t n) {
         return memcmp(was, is, sizeof(was)) == 0;
 }
 
+static Span take_bytes(Span bytes, void *ret, size_t n) {
+        memcpy(ret, bytes.bytes, n);
+        return (Span){ bytes.bytes + n, bytes.n - n };
+}
+
 static int take_records(HeapCache *cache, const CacheHeader *header, const char *bytes) {
-        const char *at = bytes + sizeof(*header);
+        Span rest = { bytes + sizeof(*header), cache_bytes(header) - sizeof(*header) };
+        CommandRecord record;
         HeapProcess process;
         FileRecord file;
         int r = 0;
 
         cache->sequence = header->sequence + 1;
-        for (uint32_t i = 0; i < header->n_files && r == 0; i++, at += sizeof(file)) {
-                memcpy(&file, at, sizeof(file));
-                r = add_file(cache, &file);
+        for (uint32_t i = 0; i < header->n_files && r == 0; i++) {
+                rest = take_bytes(rest, &file, sizeof(file));
+                if (!table_find(&cache->files, &file.key))
+                        r = table_add(&cache->files, &file);
         }
-        for (uint32_t i = 0; i < header->n_processes && r == 0; i++, at += sizeof(process)) {
-                memcpy(&process, at, sizeof(process));
+        for (uint32_t i = 0; i < header->n_processes && r == 0; i++) {
+                rest = take_bytes(rest, &process, sizeof(process));
                 r = put_process(&cache->known, &process);
         }
-        return r == 0 ? take_commands(cache, header->n_commands,
-                                      (Span){ at, (size_t) header->n_command_bytes })
-                      : r;
+        for (uint32_t i = 0; i < header->n_commands && r == 0; i++) {
+                size_t n_texts;
+
+                if (rest.n < sizeof(record))
+                        return 0;
+                rest = take_bytes(rest, &record, sizeof(record));
+                n_texts = (size_t) record.n_command + record.n_line;
+                if (record.n_command > COMMAND_MAX_BYTES || record.n_line > COMMAND_MAX_BYTES ||
+                    rest.n < n_texts)
+                        return 0;
+                r = put_command(&cache->known_commands, &record, rest.bytes,
+                                rest.bytes + record.n_command);
+                rest = (Span){ rest.bytes + n_texts, rest.n - n_texts };
+        }
+        return r;
 }
 
 int heap_cache_load(HeapCache *cache, int fd) {
@@ -322,7 +290,7 @@ static int latest_first(const void *a, const void *b) {
 }
 
 /* A capture that leaves the counters out looks for no process: it cannot tell which have ended. */
-static const ProcessTable *processes_to_store(const HeapCache *cache) {
+static const CacheTable *processes_to_store(const HeapCache *cache) {
         return cache->seen.n > 0 ? &cache->seen : &cache->known;
 }
 
@@ -334,7 +302,7 @@ static CacheHeader make_header(const HeapCache *cache, uint64_t n_max) {
                 .n_process_bytes = sizeof(HeapProcess),
                 .sequence = cache->sequence,
         };
-        uint64_t n_files = MIN_OF(cache->n_files, (size_t) HEAP_CACHE_MAX_FILES);
+        uint64_t n_files = MIN_OF(cache->files.n, (size_t) HEAP_CACHE_MAX_FILES);
         uint64_t n_room = n_max - sizeof(header);
 
         memcpy(header.magic, cache_magic, sizeof(cache_magic));
@@ -343,8 +311,9 @@ static CacheHeader make_header(const HeapCache *cache, uint64_t n_max) {
         header.n_processes = (uint32_t) MIN_OF((uint64_t) processes_to_store(cache)->n,
                                                n_room / sizeof(HeapProcess));
         n_room -= header.n_processes * sizeof(HeapProcess);
-        for (size_t i = 0; i < cache->seen_commands.n; i++) {
-                const CommandRecord *record = &cache->seen_commands.items[i].record;
+        for (size_t i = 0; i < cache->seen_commands.table.n; i++) {
+                const CommandItem *item = table_item(&cache->seen_commands.table, i);
+                const CommandRecord *record = &item->record;
                 uint64_t n = header.n_command_bytes + sizeof(*record) + record->n_command +
                              record->n_line;
 
@@ -382,15 +351,15 @@ int heap_cache_store(HeapCache *cache, int fd) {
                 return -errno;
         if (status.st_size < (off_t) sizeof(header))
                 return -ENOSPC;
-        if (cache->n_files > 0)
-                qsort(cache->files, cache->n_files, sizeof(*cache->files), latest_first);
+        if (cache->files.n > 0)
+                qsort(cache->files.items, cache->files.n, sizeof(FileRecord), latest_first);
         header = make_header(cache, (uint64_t) status.st_size);
         (void) buffer_append(&buffer, &header, sizeof(header));
-        (void) buffer_append(&buffer, cache->files, header.n_files * sizeof(FileRecord));
+        (void) buffer_append(&buffer, cache->files.items, header.n_files * sizeof(FileRecord));
         (void) buffer_append(&buffer, processes_to_store(cache)->items,
                              header.n_processes * sizeof(HeapProcess));
         for (uint32_t i = 0; i < header.n_commands; i++) {
-                const CommandItem *item = &cache->seen_commands.items[i];
+                const CommandItem *item = table_item(&cache->seen_commands.table, i);
 
                 (void) buffer_append(&buffer, &item->record, sizeof(item->record));
                 if (item->record.n_command + item->record.n_line > 0)
@@ -406,44 +375,44 @@ int heap_cache_store(HeapCache *cache, int fd) {
 
 /* use */
 
-static FileKey make_file_key(const FileIdentity *identity, FileQuestion question) {
-        return (FileKey){ .identity = *identity, .question = question };
-}
-
 bool heap_cache_find_file(HeapCache *cache, const FileIdentity *identity, FileQuestion question,
                           void *ret_answer) {
-        const FileKey key = make_file_key(identity, question);
-        size_t i;
+        const FileKey key = { .identity = *identity, .question = question };
+        FileRecord *found;
 
         (void) pthread_mutex_lock(&cache->lock);
-        i = find_file(cache, &key);
-        if (i != INDEX_NONE) {
-                cache->files[i].used = cache->sequence;
-                memcpy(ret_answer, &cache->files[i].answer, file_answer_bytes(question));
+        found = table_find(&cache->files, &key);
+        if (found) {
+                found->used = cache->sequence;
+                memcpy(ret_answer, &found->answer, file_answer_bytes(question));
         }
         (void) pthread_mutex_unlock(&cache->lock);
-        return i != INDEX_NONE;
+        return found;
 }
 
 int heap_cache_put_file(HeapCache *cache, const FileIdentity *identity, FileQuestion question,
                         const void *answer) {
         FileRecord record = {
-                .key = make_file_key(identity, question),
+                .key = { .identity = *identity, .question = question },
                 .used = cache->sequence,
         };
-        int r;
+        int r = 0;
 
         memcpy(&record.answer, answer, file_answer_bytes(question));
         (void) pthread_mutex_lock(&cache->lock);
-        r = add_file(cache, &record);
+        if (!table_find(&cache->files, &record.key))
+                r = table_add(&cache->files, &record);
         (void) pthread_mutex_unlock(&cache->lock);
         return r;
 }
 
 bool heap_cache_expects_plans(const HeapCache *cache) {
-        for (size_t i = 0; i < cache->known.n; i++)
-                if (cache->known.items[i].n_plans > 0)
+        for (size_t i = 0; i < cache->known.n; i++) {
+                const HeapProcess *process = table_item(&cache->known, i);
+
+                if (process->found.n_plans > 0)
                         return true;
+        }
         return cache->known.n == 0;
 }
 
@@ -451,12 +420,12 @@ bool heap_cache_find_process(HeapCache *cache, const HeapProcessKey *key, HeapPr
         const HeapProcess *found;
 
         (void) pthread_mutex_lock(&cache->lock);
-        found = find_process(&cache->seen, key);
+        found = table_find(&cache->seen, key);
         if (!found) {
-                found = find_process(&cache->known, key);
+                found = table_find(&cache->known, key);
                 /* Without memory for it, it is only looked at again. */
                 if (found)
-                        (void) !put_process(&cache->seen, found);
+                        (void) !table_add(&cache->seen, found);
         }
         if (found)
                 *ret = *found;
@@ -479,10 +448,10 @@ bool heap_cache_find_command(HeapCache *cache, const CommandKey *key, CommandLin
         const CommandItem *found;
 
         (void) pthread_mutex_lock(&cache->lock);
-        found = find_command(table, key);
+        found = table_find(&table->table, key);
         if (!found) {
                 table = &cache->known_commands;
-                found = find_command(table, key);
+                found = table_find(&table->table, key);
         }
         if (found && found->record.lines < lines)
                 found = NULL;

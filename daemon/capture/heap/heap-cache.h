@@ -16,14 +16,43 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "capture/heap/heap-plan.h"
-#include "file/file-question.h"
+#include "kernel/memory/heap-layout.h"
+#include "kernel/memory/heap-plan.h"
 #include "kernel/memory/thread-pointer.h"
 #include "metric/command.h"
+
+/* What is asked about a file; see file-job.h. */
+typedef enum FileQuestion {
+        FILE_QUESTION_HEAP_LAYOUT,
+        FILE_QUESTION_THREAD_LAYOUT,
+        _FILE_QUESTION_MAX,
+} FileQuestion;
+
+/* Plain data, of either question. */
+typedef union FileAnswer {
+        HeapLayout HEAP_LAYOUT;
+        ThreadLayout THREAD_LAYOUT;
+} FileAnswer;
+
+/* The length of the answer; 0 for an unknown question. */
+static inline size_t file_answer_bytes(uint32_t question) {
+        return question == FILE_QUESTION_HEAP_LAYOUT     ? sizeof(HeapLayout)
+               : question == FILE_QUESTION_THREAD_LAYOUT ? sizeof(ThreadLayout)
+                                                         : 0;
+}
+
+/*
+ * A file's content has not changed while none of these has. Plain data: lies in the cache of
+ * captures.
+ */
+typedef struct FileIdentity {
+        uint64_t dev, inode, size;
+        int64_t modified_ns, changed_ns;
+} FileIdentity;
 
 #define HEAP_CACHE_MAX_FILES 4096
 #define HEAP_CACHE_MAX_PROCESSES 16384
@@ -37,15 +66,18 @@ typedef struct HeapProcessKey {
         uint64_t tgid;
 } HeapProcessKey;
 
-typedef struct HeapProcess {
-        HeapProcessKey key;
-        /* HeapVerdict; the plans are there for HEAP_READY; _HEAP_VERDICT_MAX: none that lasts */
-        uint32_t verdict;
-        uint32_t n_plans;
-        uint32_t was_slow; /* to answer: others come first */
-        uint32_t unused;
+/* What is known of a process, or was found. Plain data. */
+typedef struct HeapFindings {
+        uint32_t verdict; /* HeapVerdict; _HEAP_VERDICT_MAX: nothing that would last */
+        uint32_t n_plans; /* of HEAP_READY */
         ThreadGeometry geometry;
         HeapPlan plans[HEAP_CACHE_MAX_PLANS];
+} HeapFindings;
+
+typedef struct HeapProcess {
+        HeapProcessKey key;
+        HeapFindings found;
+        uint64_t was_slow; /* to answer: others come first */
 } HeapProcess;
 
 /* What a process was started as holds until it executes a program, which changes one of these. */

@@ -15,47 +15,51 @@
 #include "kernel/memory/heap-layout.h"
 #include "snapshot/source.h"
 
-// clang-format off
-/*        id                     name in snapshots        outcome      benign */
-#define HEAP_FAILURES(F)                                                                           \
-        /* of a process */                                                                         \
-        F(PID_MISSING,           "pid-missing",           vanished,    true)                       \
-        F(PERMISSION,            "permission",            denied,      false)                      \
-        F(MAPS_READ,             "maps-read-failure",     other,       false)                      \
-        F(FILE_OPEN,             "file-open-failure",     other,       false)                      \
-        F(FILE_UNREADABLE,       "file-unreadable",       malformed,   false)                      \
-        F(FILE_JOB,              "file-job-failure",      other,       false)                      \
-        F(ARCH_MISMATCH,         "arch-mismatch",         unsupported, false)                      \
-        F(LAYOUT_UNKNOWN,        "layout-unknown",        unsupported, false)                      \
-        F(LAYOUT_CONFLICT,       "layout-conflict",       malformed,   false)                      \
-        F(TLS_POSITION_UNKNOWN,  "tls-position-unknown",  unsupported, false)                      \
-        F(TLS_MODEL_UNSUPPORTED, "tls-model-unsupported", unsupported, false)                      \
-        F(COUNTERS_DISABLED,     "counters-disabled",     unsupported, false)                      \
-        F(IDENTITY_CHANGED,      "identity-changed",      vanished,    false)                      \
-        F(TIMED_OUT,             "timed-out",             other,       false)                      \
-        F(HUNG,                  "hung-before",           other,       false)                      \
-        F(OWNER_HUNG,            "owner-hung-before",     other,       false)                      \
-        F(MEMORY_JOB,            "memory-job-failure",    other,       false)                      \
-        F(TIME_BUDGET,           "time-budget",           other,       false)                      \
-        /* of a thread */                                                                          \
-        F(NO_THREAD_POINTER,     "no-thread-pointer",     unsupported, false)                      \
-        F(THREAD_EXITED,         "thread-exited",         vanished,    true)                       \
-        F(TID_MISMATCH,          "tid-mismatch",          other,       false)                      \
-        F(PROCESS_VM_READV,      "process-vm-readv",      other,       false)                      \
-        F(TLS_ARITHMETIC,        "tls-arithmetic",        malformed,   false)
-// clang-format on
+typedef enum HeapFailure {
+        /* of a process */
+        HEAP_FAILURE_PID_MISSING,
+        HEAP_FAILURE_PERMISSION,
+        HEAP_FAILURE_MAPS_READ,
+        HEAP_FAILURE_FILE_OPEN,
+        HEAP_FAILURE_FILE_UNREADABLE,
+        HEAP_FAILURE_FILE_JOB,
+        HEAP_FAILURE_ARCH_MISMATCH,
+        HEAP_FAILURE_LAYOUT_UNKNOWN,
+        HEAP_FAILURE_LAYOUT_CONFLICT,
+        HEAP_FAILURE_TLS_POSITION_UNKNOWN,
+        HEAP_FAILURE_TLS_MODEL_UNSUPPORTED,
+        HEAP_FAILURE_COUNTERS_DISABLED,
+        HEAP_FAILURE_IDENTITY_CHANGED,
+        HEAP_FAILURE_TIMED_OUT,
+        HEAP_FAILURE_HUNG,
+        HEAP_FAILURE_OWNER_HUNG,
+        HEAP_FAILURE_MEMORY_JOB,
+        HEAP_FAILURE_TIME_BUDGET,
+        /* of a thread */
+        HEAP_FAILURE_NO_THREAD_POINTER,
+        HEAP_FAILURE_THREAD_EXITED,
+        HEAP_FAILURE_TID_MISMATCH,
+        HEAP_FAILURE_PROCESS_VM_READV,
+        HEAP_FAILURE_TLS_ARITHMETIC,
+        _HEAP_FAILURE_MAX,
+        HEAP_FAILURE_NONE = _HEAP_FAILURE_MAX,
+} HeapFailure;
 
-#define HEAP_FAILURE_ID(id, ...) HEAP_FAILURE_##id,
-/* HEAP_FAILURE_NONE is one past the last. */
-typedef enum HeapFailure { HEAP_FAILURES(HEAP_FAILURE_ID) _HEAP_FAILURE_MAX } HeapFailure;
-#define HEAP_FAILURE_NONE _HEAP_FAILURE_MAX
+typedef struct HeapFailureRow {
+        const char *name; /* in snapshots */
+        SourceOutcome outcome;
+        bool is_benign;
+        const char *reason; /* what users read behind how many there are; may be NULL */
+} HeapFailureRow;
 
-const char *heap_failure_name(HeapFailure failure);
-SourceOutcome heap_failure_outcome(HeapFailure failure);
-bool heap_failure_is_benign(HeapFailure failure);
+extern const HeapFailureRow heap_failures[_HEAP_FAILURE_MAX];
 
 /* The failure that a verdict is; NONE for HEAP_READY and HEAP_NOT_JEMALLOC. */
 HeapFailure heap_failure_of_verdict(HeapVerdict verdict);
+/* Whether it is counted once a thread, and not once a process. */
+static inline bool heap_failure_is_of_thread(HeapFailure failure) {
+        return failure >= HEAP_FAILURE_NO_THREAD_POINTER;
+}
 
 /* What was counted. */
 typedef struct HeapSummary {

@@ -26,20 +26,21 @@ typedef struct HeapTarget {
 struct HeapReader {
         Heap *heap;
         Scene *scene;
-        HeapSummary summary;
+        HeapSummary *summary;
         /* Process number i of the question is target number i. */
         HeapTarget targets[BATCH_MAX_THREADS];
         HeapAsked asked;
         MemoryAnswered answer;
 };
 
-int heap_reader_new(Heap *heap, Scene *scene, HeapReader **ret) {
+int heap_reader_new(Heap *heap, Scene *scene, HeapSummary *summary, HeapReader **ret) {
         HeapReader *reader = calloc(1, sizeof(*reader));
 
         if (!reader)
                 return -ENOMEM;
         reader->heap = heap;
         reader->scene = scene;
+        reader->summary = summary;
         *ret = reader;
         return 0;
 }
@@ -49,18 +50,10 @@ HeapReader *heap_reader_free(HeapReader *reader) {
         return NULL;
 }
 
-const HeapSummary *heap_reader_summary(const HeapReader *reader) {
-        return &reader->summary;
-}
-
 /* counts */
 
-static void count_failure(HeapReader *reader, HeapFailure failure) {
-        reader->summary.failures[failure]++;
-}
-
 static void note_failure(ThreadSlot *slot, HeapFailure failure) {
-        thread_slot_note(slot, SOURCE_JEMALLOC, heap_failure_outcome(failure));
+        thread_slot_note(slot, SOURCE_JEMALLOC, heap_failures[failure].outcome);
 }
 
 /* None of the process's threads can be read. */
@@ -69,9 +62,9 @@ static void fail_process(HeapReader *reader, const HeapTarget *target, HeapFailu
                 if (thread_slot_is_living(&target->slots[i]))
                         note_failure(&target->slots[i], failure);
         if (target->leader)
-                count_failure(reader, failure);
+                reader->summary->failures[failure]++;
         else
-                reader->summary.parts[failure]++;
+                reader->summary->parts[failure]++;
 }
 
 /* identity */
@@ -153,25 +146,21 @@ static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
 static bool recall(HeapReader *reader, HeapTarget *target) {
         HeapProcess *known = &target->known;
 
-        target->is_recalled =
-                target->has_key &&
-                heap_cache_find_process(heap_cache(reader->heap), &target->key, known) &&
-                known->verdict <= _HEAP_VERDICT_MAX && known->n_plans <= HEAP_CACHE_MAX_PLANS;
+        target->is_recalled = target->has_key &&
+                              heap_cache_find_process(reader->heap->cache, &target->key, known) &&
+                              known->found.verdict <= _HEAP_VERDICT_MAX &&
+                              known->found.n_plans <= HEAP_CACHE_MAX_PLANS;
         return target->is_recalled;
 }
 
 /* Whether that is all there is to know of the process for as long as it stays what it is. */
 static bool is_settled(const HeapTarget *target) {
-        return target->is_recalled && target->known.verdict != HEAP_READY &&
-               target->known.verdict != _HEAP_VERDICT_MAX;
+        return target->is_recalled && target->known.found.verdict != HEAP_READY &&
+               target->known.found.verdict != _HEAP_VERDICT_MAX;
 }
 
 static void keep(HeapReader *reader, const HeapTarget *target, const HeapAnsweredProcess *answer) {
-        const HeapFindings *found = &answer->found;
-        HeapProcess process = {
-                .key = target->key,
-                .verdict = _HEAP_VERDICT_MAX,
-        };
+        HeapProcess process = { .key = target->key, .found.verdict = _HEAP_VERDICT_MAX };
         int r;
 
         if (target->is_recalled)
@@ -179,13 +168,9 @@ static void keep(HeapReader *reader, const HeapTarget *target, const HeapAnswere
         if (!target->has_key || (!answer->is_lasting && process.was_slow == answer->is_slow))
                 return;
         process.was_slow = answer->is_slow;
-        if (answer->is_lasting) {
-                process.verdict = found->verdict;
-                process.n_plans = found->n_plans;
-                process.geometry = found->geometry;
-                memcpy(process.plans, found->plans, sizeof(process.plans));
-        }
-        r = heap_cache_put_process(heap_cache(reader->heap), &process);
+        if (answer->is_lasting)
+                process.found = answer->found;
+        r = heap_cache_put_process(reader->heap->cache, &process);
         if (r < 0)
                 reader->scene->error = r;
 }
@@ -223,14 +208,14 @@ static void take_counters(HeapReader *reader, const HeapTarget *target,
                         failure = HEAP_FAILURE_THREAD_EXITED;
                 if (failure != HEAP_FAILURE_NONE) {
                         note_failure(slot, failure);
-                        count_failure(reader, failure);
+                        reader->summary->failures[failure]++;
                 } else {
                         thread_sample_put(&slot->sample, METRIC_allocated_bytes,
                                           answers[at].allocated);
                         thread_sample_put(&slot->sample, METRIC_deallocated_bytes,
                                           answers[at].deallocated);
                         thread_slot_note(slot, SOURCE_JEMALLOC, SOURCE_OUTCOME_ok);
-                        reader->summary.n_ok++;
+                        reader->summary->n_ok++;
                 }
                 at++;
         }
@@ -276,11 +261,8 @@ static void ask_about(HeapReader *reader, const HeapTarget *target) {
                 .known.verdict = _HEAP_VERDICT_MAX,
         };
         if (target->is_recalled) {
-                process->was_slow = target->known.was_slow;
-                process->known.verdict = target->known.verdict;
-                process->known.n_plans = target->known.n_plans;
-                process->known.geometry = target->known.geometry;
-                memcpy(process->known.plans, target->known.plans, sizeof(process->known.plans));
+                process->was_slow = (uint32_t) target->known.was_slow;
+                process->known = target->known.found;
         }
         for (size_t i = 0; i < target->process->n; i++) {
                 const ThreadSlot *slot = &target->slots[i];
@@ -305,13 +287,13 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
         };
         MemoryLife life;
 
-        if (heap_state(reader->heap) != HEAP_STATE_READING)
+        if (reader->heap->state != HEAP_STATE_READING)
                 return;
         target.speaker = scene_find_speaker(scene, process);
         if (target.speaker &&
             capture_host_owns(scene->host, process->tgid, &target.speaker->sample))
                 return;
-        reader->summary.n_walked += target.leader != NULL;
+        reader->summary->n_walked += target.leader != NULL;
         if (!target.speaker)
                 return;
         /* The kernel shows its stack only to those who may read its map. */
@@ -319,7 +301,7 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
                 fail_process(reader, &target, HEAP_FAILURE_PERMISSION);
                 return;
         }
-        if (heap_options(reader->heap)->is_trial) {
+        if (reader->heap->options.is_trial) {
                 life = find_life(&target);
                 try_process(reader, &target, &life);
                 return;
@@ -327,7 +309,8 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
         make_key(reader, &target);
         /* Of most processes nothing is to be read, and the backend has told what it takes. */
         if (recall(reader, &target) && is_settled(&target)) {
-                HeapFailure failure = heap_failure_of_verdict((HeapVerdict) target.known.verdict);
+                HeapFailure failure =
+                        heap_failure_of_verdict((HeapVerdict) target.known.found.verdict);
 
                 if (failure != HEAP_FAILURE_NONE)
                         fail_process(reader, &target, failure);
@@ -377,7 +360,7 @@ static void take_answer(HeapReader *reader, const HeapTarget *target,
         if (failure != HEAP_FAILURE_NONE)
                 fail_process(reader, target, failure);
         else if (answer->was_read) {
-                reader->summary.n_detected += target->leader != NULL;
+                reader->summary->n_detected += target->leader != NULL;
                 take_counters(reader, target, answers);
         }
         if (identity == HEAP_FAILURE_NONE)

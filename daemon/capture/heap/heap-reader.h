@@ -16,8 +16,8 @@
 
 typedef struct HeapReader HeapReader;
 
-/* Of the worker with @scene, which is borrowed as @heap is. -ENOMEM. */
-_must_check_ int heap_reader_new(Heap *heap, Scene *scene, HeapReader **ret);
+/* Of the worker with @scene; counts in @summary. All are borrowed. -ENOMEM. */
+_must_check_ int heap_reader_new(Heap *heap, Scene *scene, HeapSummary *summary, HeapReader **ret);
 HeapReader *heap_reader_free(HeapReader *reader);
 DEFINE_CLEANUP(HeapReader *, heap_reader_free);
 
@@ -27,5 +27,3 @@ DEFINE_CLEANUP(HeapReader *, heap_reader_free);
  */
 void heap_reader_add(HeapReader *reader, const BatchProcess *process);
 void heap_reader_read(HeapReader *reader);
-
-const HeapSummary *heap_reader_summary(const HeapReader *reader);

@@ -3,13 +3,15 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/number.h"
-#include "room/room.h"
+#include "capture/heap/heap-probe.h"
+#include "capture/scene/backend.h"
 
 /*
  * The memory job keeps the time itself, and waits for no process longer than the limit and at the
@@ -19,20 +21,11 @@
 #define PATIENCE_LEAST_NS (5 * NSEC_PER_SEC)
 #define PATIENCE_MOST_NS (60 * NSEC_PER_SEC)
 
-struct Heap {
-        HeapOptions options;
-        const CaptureHost *host;
-        HeapState state;
-        HeapCache *cache;       /* owned: of processes */
-        Room *room;             /* owned; NULL: nobody can be asked */
-        _Atomic bool was_asked; /* somebody has been */
-        _Atomic bool is_silent; /* did not answer in time, and is not waited for again */
-        HeapSummary summary;
-};
-
 static HeapState find_state(const HeapOptions *options, const CaptureHost *host) {
         if (!options->wanted)
                 return HEAP_STATE_NOT_WANTED;
+        if (!heap_probe_is_built)
+                return HEAP_STATE_NOT_BUILT;
         if (host->gates.foreign_pids)
                 return HEAP_STATE_FOREIGN_PIDS;
         if (!options->open_memory || options->no_memory)
@@ -40,13 +33,8 @@ static HeapState find_state(const HeapOptions *options, const CaptureHost *host)
         return thread_machine == EM_NONE ? HEAP_STATE_NO_MACHINE : HEAP_STATE_READING;
 }
 
-CommandLines heap_commands(const Heap *heap) {
-        return heap->options.open_memory && !heap->options.no_memory ? heap->options.commands
-                                                                     : COMMAND_LINES_NO;
-}
-
 static bool is_needed(const Heap *heap) {
-        return heap->state == HEAP_STATE_READING || heap_commands(heap) != COMMAND_LINES_NO;
+        return heap->state == HEAP_STATE_READING || heap->commands != COMMAND_LINES_NO;
 }
 
 static bool fits(uint32_t question, size_t n) {
@@ -80,6 +68,8 @@ int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret) {
         heap->options = *options;
         heap->host = host;
         heap->state = find_state(options, host);
+        heap->commands =
+                options->open_memory && !options->no_memory ? options->commands : COMMAND_LINES_NO;
         r = heap_cache_new(&heap->cache);
         if (r == 0 && is_needed(heap) && options->cache_fd >= 0)
                 r = heap_cache_load(heap->cache, options->cache_fd);
@@ -102,22 +92,6 @@ Heap *heap_free(Heap *heap) {
         heap->cache = heap_cache_free(heap->cache);
         free(heap);
         return NULL;
-}
-
-const CaptureHost *heap_host(const Heap *heap) {
-        return heap->host;
-}
-
-const HeapOptions *heap_options(const Heap *heap) {
-        return &heap->options;
-}
-
-HeapState heap_state(const Heap *heap) {
-        return heap->state;
-}
-
-HeapCache *heap_cache(Heap *heap) {
-        return heap->cache;
 }
 
 static uint64_t find_deadline(const Heap *heap) {
@@ -149,14 +123,6 @@ bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n_a
 
 /* afterwards */
 
-void heap_add_summary(Heap *heap, const HeapSummary *summary) {
-        heap_summary_merge(&heap->summary, summary);
-}
-
-const HeapSummary *heap_summary(const Heap *heap) {
-        return &heap->summary;
-}
-
 void heap_keep(Heap *heap) {
         const MemoryEnd end = {};
         MemoryAnswered answer;
@@ -169,4 +135,115 @@ void heap_keep(Heap *heap) {
         /* Without it the next capture looks at every process anew. */
         if (is_needed(heap) && heap->options.cache_fd >= 0)
                 (void) !heap_cache_store(heap->cache, heap->options.cache_fd);
+}
+
+/* reasons */
+
+static const char *permission_reason(const Gates *gates) {
+        if (gates->in_user_namespace)
+                return REASON_IN_USER_NAMESPACE;
+        if (gates->has_sys_ptrace)
+                return "the memory of some processes is refused even with CAP_SYS_PTRACE: a "
+                       "security policy protects them";
+        return "reading the memory of other processes needs CAP_SYS_PTRACE: " REASON_RUN_PRIVILEGED;
+}
+
+/* One sentence has room for one cause: the most frequent one, but for what a setting changes. */
+static HeapFailure find_cause(const uint64_t counts[static _HEAP_FAILURE_MAX]) {
+        HeapFailure cause = HEAP_FAILURE_NONE;
+
+        if (counts[HEAP_FAILURE_TIME_BUDGET] > 0)
+                return HEAP_FAILURE_TIME_BUDGET;
+        for (unsigned i = 0; i < _HEAP_FAILURE_MAX; i++)
+                if (heap_failures[i].outcome != SOURCE_OUTCOME_vanished &&
+                    counts[i] > (cause == HEAP_FAILURE_NONE ? 0 : counts[cause]))
+                        cause = (HeapFailure) i;
+        return cause;
+}
+
+static void explain_failure(const Heap *heap, Source *source) {
+        const HeapSummary *summary = &heap->summary;
+        HeapFailure failure = find_cause(summary->failures);
+        uint64_t n;
+
+        if (failure == HEAP_FAILURE_NONE)
+                return;
+        n = summary->failures[failure];
+        if (failure == HEAP_FAILURE_TIME_BUDGET)
+                source_set(source, source->state,
+                           "the time budget of %" PRIu64 " ms did not suffice for %" PRIu64
+                           " process%s: " SOURCE_REMEDY_HEAP_TIME " sets it, --no-heap skips all",
+                           heap->options.limit_ns / NSEC_PER_MSEC, n, n == 1 ? "" : "es");
+        else if (failure == HEAP_FAILURE_PERMISSION)
+                source_set(source, source->state, "%s", permission_reason(&heap->host->gates));
+        else
+                source_set(source, source->state, "%" PRIu64 " %s (%s): %s", n,
+                           heap_failure_is_of_thread(failure) ? n == 1 ? "thread" : "threads"
+                           : n == 1                           ? "process"
+                                                              : "processes",
+                           heap_failures[failure].name, heap_failures[failure].reason);
+}
+
+void heap_explain(const Heap *heap, Source *source) {
+        switch (heap->state) {
+        case HEAP_STATE_READING:
+                break;
+        case HEAP_STATE_NOT_WANTED:
+                source_set(source, SOURCE_STATE_NOT_REQUESTED, "the capture was asked to skip it");
+                return;
+        case HEAP_STATE_NOT_BUILT:
+                source_set(source, SOURCE_STATE_UNAVAILABLE,
+                           "this ctprofd was built without them (-Dheap=disabled)");
+                return;
+        case HEAP_STATE_FOREIGN_PIDS:
+                source_set(source, SOURCE_STATE_UNAVAILABLE,
+                           "/proc belongs to another pid namespace than this process, so system "
+                           "calls know its processes by other numbers");
+                return;
+        case HEAP_STATE_NO_MEMORY:
+                source_set(source, SOURCE_STATE_UNAVAILABLE, "%s",
+                           heap->options.no_memory ? heap->options.no_memory
+                                                   : "the memory of processes cannot be read here");
+                return;
+        case HEAP_STATE_NO_MACHINE:
+                source_set(source, SOURCE_STATE_UNAVAILABLE,
+                           "counters of allocators are read on x86_64 and aarch64 only");
+                return;
+        }
+        if (source->state != SOURCE_STATE_OK)
+                explain_failure(heap, source);
+        else if (!heap->options.is_trial && heap->summary.n_detected == 0)
+                source_set(source, SOURCE_STATE_NOT_APPLICABLE,
+                           "no process of this host uses jemalloc");
+}
+
+void heap_explain_commands(const Heap *heap, Source *source) {
+        const HeapOptions *options = &heap->options;
+        const uint64_t *counts = heap->summary.commands;
+        HeapFailure cause = find_cause(counts);
+        const char *text = "their arguments could not be read";
+
+        if (options->commands == COMMAND_LINES_NO) {
+                source_set(source, SOURCE_STATE_NOT_REQUESTED,
+                           "CommandLines=no in ctprofd.conf, or nobody asked for them");
+                return;
+        }
+        if (heap->commands == COMMAND_LINES_NO) {
+                source_set(source, SOURCE_STATE_UNAVAILABLE, "%s",
+                           options->no_memory ? options->no_memory
+                                              : "the memory of processes cannot be read here");
+                return;
+        }
+        if (source->state == SOURCE_STATE_OK || cause == HEAP_FAILURE_NONE)
+                return;
+        if (cause == HEAP_FAILURE_TIME_BUDGET)
+                text = "there was no time for them, and the next capture reads them: HeapTime= of "
+                       "ctprofd.conf sets it";
+        else if (cause == HEAP_FAILURE_TIMED_OUT)
+                text = "they keep the lock of their memory taken";
+        else if (cause != HEAP_FAILURE_PERMISSION && heap_failures[cause].reason &&
+                 !heap_failure_is_of_thread(cause))
+                text = heap_failures[cause].reason;
+        source_set(source, source->state, "%" PRIu64 " process%s (%s): %s", counts[cause],
+                   counts[cause] == 1 ? "" : "es", heap_failures[cause].name, text);
 }

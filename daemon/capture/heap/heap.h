@@ -19,6 +19,7 @@
 #include "capture/heap/heap-failure.h"
 #include "capture/heap/memory-question.h"
 #include "capture/scene/scene.h"
+#include "room/room.h"
 
 typedef struct HeapOptions {
         bool wanted;
@@ -40,27 +41,32 @@ typedef struct HeapOptions {
 typedef enum HeapState {
         HEAP_STATE_READING,
         HEAP_STATE_NOT_WANTED,
+        HEAP_STATE_NOT_BUILT,    /* -Dheap=disabled */
         HEAP_STATE_FOREIGN_PIDS, /* /proc has numbers that system calls do not know */
         HEAP_STATE_NO_MEMORY,    /* nobody reads memory of processes */
         HEAP_STATE_NO_MACHINE,   /* threads of this machine are not known how to find */
 } HeapState;
 
-typedef struct Heap Heap;
+/* Read it; only the functions below, and those of the cache, change it. */
+typedef struct Heap {
+        HeapOptions options;
+        const CaptureHost *host; /* borrowed */
+        HeapState state;
+        CommandLines commands; /* what is read; NO also where nobody can be asked for them */
+        HeapCache *cache;      /* owned: of processes */
+        HeapSummary summary;
+        Room *room;             /* owned; NULL: nobody can be asked */
+        _Atomic bool was_asked; /* somebody has been */
+        _Atomic bool is_silent; /* did not answer in time, and is not waited for again */
+} Heap;
 
 /*
- * @host, borrowed, has its gates. Before the workers start, because they get descriptor tables of
- * their own. -ENOMEM.
+ * @host has its gates. Before the workers start, because they get descriptor tables of their own.
+ * -ENOMEM.
  */
 _must_check_ int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret);
 Heap *heap_free(Heap *heap);
 DEFINE_CLEANUP(Heap *, heap_free);
-
-const CaptureHost *heap_host(const Heap *heap);
-const HeapOptions *heap_options(const Heap *heap);
-HeapState heap_state(const Heap *heap);
-HeapCache *heap_cache(Heap *heap);
-/* What is read of commands; NO also where nobody can be asked for them. */
-CommandLines heap_commands(const Heap *heap);
 
 /*
  * Asks the memory job, and waits for its answer. False when there is none: what it costs has no
@@ -69,10 +75,13 @@ CommandLines heap_commands(const Heap *heap);
 _must_check_ bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n_asked,
                            MemoryAnswered *ret, size_t n_answered);
 
-/*
- * After the workers: adds their counts, and at last finishes them and keeps what is known for the
- * next capture.
- */
-void heap_add_summary(Heap *heap, const HeapSummary *summary);
-const HeapSummary *heap_summary(const Heap *heap);
+/* After the workers: finishes the counts, and keeps what is known for the next capture. */
 void heap_keep(Heap *heap);
+
+/*
+ * Why counters of allocators could not be read, in the words of users: @source has its counts and a
+ * general judgement of them, which is replaced.
+ */
+void heap_explain(const Heap *heap, Source *source);
+/* The same of commands. */
+void heap_explain_commands(const Heap *heap, Source *source);

@@ -8,7 +8,7 @@
  * who reads it wait for a stranger is called there. The owner of a process can have such a call
  * wait for ever, deaf even to SIGKILL (a page of a FUSE file will do); then it is that job which
  * hangs. A question goes through a room (room/room.h); it is about many processes, because the way
- * there and back takes longer than reading one. To ask something else, add a row.
+ * there and back takes longer than reading one.
  */
 
 #include <stddef.h>
@@ -17,16 +17,12 @@
 #include "capture/heap/heap-failure.h"
 #include "capture/scene/scene.h"
 
-/* id, what is asked, what is answered */
-#define MEMORY_QUESTIONS(Q)                                                                  \
-        Q(HEAP, HeapAsked, HeapAnswered)             /* the counters of allocators */        \
-        Q(COMMANDS, CommandsAsked, CommandsAnswered) /* what processes were started as */    \
-        Q(TRIAL, MemoryLife, MemoryTrial)            /* whether memory can be read at all */ \
-        Q(END, MemoryEnd, MemoryEnd) /* nothing more is asked: keeps what was found */
-
-#define MEMORY_QUESTION_ID(id, ...) MEMORY_QUESTION_##id,
 typedef enum MemoryQuestion {
-        MEMORY_QUESTIONS(MEMORY_QUESTION_ID) _MEMORY_QUESTION_MAX
+        MEMORY_QUESTION_HEAP,     /* the counters of allocators */
+        MEMORY_QUESTION_COMMANDS, /* what processes were started as */
+        MEMORY_QUESTION_TRIAL,    /* whether memory can be read at all, of a MemoryLife */
+        MEMORY_QUESTION_END,      /* nothing more is asked: keeps what was found */
+        _MEMORY_QUESTION_MAX,
 } MemoryQuestion;
 
 /* A process, by its life. Numbers are those of the host. */
@@ -37,14 +33,6 @@ typedef struct MemoryLife {
         uint32_t owner; /* uid, as ThreadSlot has it */
         uint32_t unused;
 } MemoryLife;
-
-/* What is known of a process, or was found. */
-typedef struct HeapFindings {
-        uint32_t verdict; /* HeapVerdict; _HEAP_VERDICT_MAX: nothing that would last */
-        uint32_t n_plans; /* of HEAP_READY */
-        ThreadGeometry geometry;
-        HeapPlan plans[HEAP_CACHE_MAX_PLANS];
-} HeapFindings;
 
 /* In both directions thread and process number i are those of the question. */
 
@@ -110,14 +98,18 @@ typedef struct MemoryEnd {
         uint64_t unused;
 } MemoryEnd;
 
-#define MEMORY_ASKED_MEMBER(id, asked, answered) asked id;
 typedef union MemoryAsked {
-        MEMORY_QUESTIONS(MEMORY_ASKED_MEMBER)
+        HeapAsked HEAP;
+        CommandsAsked COMMANDS;
+        MemoryLife TRIAL;
+        MemoryEnd END;
 } MemoryAsked;
 
-#define MEMORY_ANSWERED_MEMBER(id, asked, answered) answered id;
 typedef union MemoryAnswered {
-        MEMORY_QUESTIONS(MEMORY_ANSWERED_MEMBER)
+        HeapAnswered HEAP;
+        CommandsAnswered COMMANDS;
+        MemoryTrial TRIAL;
+        MemoryEnd END;
 } MemoryAnswered;
 
 /* All of a question about @n processes. */

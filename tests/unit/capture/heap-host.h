@@ -15,7 +15,7 @@
 #include "captured.h"
 #include "check-main.h"
 #include "fake-memory.h"
-#include "file/file-question.h"
+#include "capture/heap/file-job.h"
 #include "kernel/memory/heap-layout.h"
 #include "memory-served.h"
 
@@ -56,7 +56,7 @@ static struct {
         bool is_silent;
 } job;
 
-static inline int receive_question(FileAsked *ret_asked) {
+static inline int receive_question(RoomAsked *ret_asked) {
         char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
         struct iovec bytes = { ret_asked, sizeof(*ret_asked) };
         struct msghdr message = { .msg_iov = &bytes,
@@ -71,9 +71,9 @@ static inline int receive_question(FileAsked *ret_asked) {
         return fd;
 }
 
-static inline void answer_about_threads(const FileAsked *asked) {
+static inline void answer_about_threads(const RoomAsked *asked) {
         const struct {
-                FileAnswered head;
+                RoomAnswered head;
                 ThreadLayout layout;
         } answer = { { asked->id, job.thread_error }, { .is_known = 0 } };
         size_t n = job.thread_error == 0 ? sizeof(answer) : sizeof(answer.head);
@@ -82,12 +82,12 @@ static inline void answer_about_threads(const FileAsked *asked) {
 }
 
 static inline void *run_job(void *userdata) {
-        FileAsked asked;
+        RoomAsked asked;
         int fd;
 
         while ((fd = receive_question(&asked)) >= 0) {
                 struct {
-                        FileAnswered head;
+                        RoomAnswered head;
                         HeapLayout layout;
                 } answer = { { asked.id, job.answer_error }, { .verdict = HEAP_NOT_JEMALLOC } };
                 size_t n = job.answer_error == 0 ? sizeof(answer) : sizeof(answer.head);
@@ -230,7 +230,7 @@ static inline void setup(void) {
         captured.options.heap_limit_ns = 100 * NSEC_PER_SEC;
         captured.options.open_memory = memory_served_open;
         memset(&memory_served, 0, sizeof(memory_served));
-        memory_served.options = (HeapBenchOptions){
+        memory_served.options = (MemoryJobOptions){
                 .proc_fd = tree.proc_fd,
                 .system = &fake.system,
                 .cache_fd = memfd_create("files", MFD_CLOEXEC),

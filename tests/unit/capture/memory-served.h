@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "capture/memory/memory-server.h"
+#include "capture/heap/memory-server.h"
 
 static struct {
-        HeapBenchOptions options; /* of the next one */
+        MemoryJobOptions options; /* of the next one */
         int start_error;
         unsigned n_started;
         pthread_t thread;

@@ -63,10 +63,10 @@ static HeapProcess process_of(pid_t tgid) {
                                        .exe_inode = 6,
                                        .start_stack = 0x7ffc0000,
                                        .library_code = 4096 },
-                              .verdict = HEAP_READY,
-                              .n_plans = 1,
-                              .geometry = { -736, -16 },
-                              .plans = { { .distance = -(int64_t) tgid } } };
+                              .found = { .verdict = HEAP_READY,
+                                         .n_plans = 1,
+                                         .geometry = { -736, -16 },
+                                         .plans = { { .distance = -(int64_t) tgid } } } };
 }
 
 static void put_process(pid_t tgid) {
@@ -80,9 +80,9 @@ static bool has_process(pid_t tgid) {
 
         if (!heap_cache_find_process(cache, &want.key, &found))
                 return false;
-        ck_assert_uint_eq(found.verdict, HEAP_READY);
-        ck_assert_int_eq(found.geometry.pointer, -736);
-        ck_assert_int_eq(found.plans[0].distance, -(int64_t) tgid);
+        ck_assert_uint_eq(found.found.verdict, HEAP_READY);
+        ck_assert_int_eq(found.found.geometry.pointer, -736);
+        ck_assert_int_eq(found.found.plans[0].distance, -(int64_t) tgid);
         return true;
 }
 
@@ -244,14 +244,14 @@ static int64_t distance_of(pid_t tgid) {
         HeapProcess found;
 
         ck_assert(heap_cache_find_process(cache, &key, &found));
-        return found.plans[0].distance;
+        return found.found.plans[0].distance;
 }
 
 /* Also what was found, and so is kept, before it turned out to be of no use. */
 START_TEST(what_is_put_again_replaces_what_was_known) {
         HeapProcess better = process_of(1);
 
-        better.plans[0].distance = 77;
+        better.found.plans[0].distance = 77;
         put_process(1);
         put_process(2);
         ck_assert_int_eq(heap_cache_store(cache, fd), 0);
@@ -266,7 +266,7 @@ START_TEST(what_is_put_again_replaces_what_was_known) {
         /* A full cache takes it, too. */
         for (pid_t i = 2; i <= HEAP_CACHE_MAX_PROCESSES; i++)
                 put_process(i);
-        better.plans[0].distance = 78;
+        better.found.plans[0].distance = 78;
         ck_assert_int_eq(heap_cache_put_process(cache, &better), 0);
         ck_assert_int_eq(distance_of(1), 78);
 }

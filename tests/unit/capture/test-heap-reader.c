@@ -33,6 +33,7 @@ static CaptureHost host;
 static Heap *heap;
 static Scene *scene;
 static Batch batch;
+static HeapSummary summary;
 static HeapReader *reader;
 
 static ssize_t read_memory(void *userdata, pid_t pid, const struct iovec *local,
@@ -63,13 +64,15 @@ static void know_process(HeapVerdict verdict) {
                         .library_code = LIBRARY_CODE,
                         .tgid = TGID,
                 },
-                .verdict = verdict,
-                .n_plans = verdict == HEAP_READY,
-                .plans = { plan },
+                .found = {
+                        .verdict = verdict,
+                        .n_plans = verdict == HEAP_READY,
+                        .plans = { plan },
+                },
         };
 
-        ck_assert(thread_geometry_usual(thread_machine, &process.geometry));
-        ck_assert_int_eq(heap_cache_put_process(heap_cache(heap), &process), 0);
+        ck_assert(thread_geometry_usual(thread_machine, &process.found.geometry));
+        ck_assert_int_eq(heap_cache_put_process(heap->cache, &process), 0);
 }
 
 static void setup(void) {
@@ -85,14 +88,15 @@ static void setup(void) {
                                 .find_robust_list = find_robust_list,
                                 .now_ns = now_ns };
         memset(&memory_served, 0, sizeof(memory_served));
-        memory_served.options = (HeapBenchOptions){ .proc_fd = tree.proc_fd,
+        memory_served.options = (MemoryJobOptions){ .proc_fd = tree.proc_fd,
                                                     .system = &fake,
                                                     .limit_ns = options.limit_ns,
                                                     .cache_fd = -EBADF };
         host = (CaptureHost){ .proc_fd = tree.proc_fd, .system = &fake };
         ck_assert_int_eq(heap_new(&options, &host, &heap), 0);
         ck_assert_int_eq(scene_new(&host, &scene), 0);
-        ck_assert_int_eq(heap_reader_new(heap, scene, &reader), 0);
+        summary = (HeapSummary){};
+        ck_assert_int_eq(heap_reader_new(heap, scene, &summary, &reader), 0);
         know_process(HEAP_READY);
 
         batch.n_tids = batch.processes[0].n = ELEMENTSOF(tids);
@@ -172,7 +176,7 @@ static void read_process(void) {
 }
 
 static uint64_t n_without_pointer(void) {
-        return heap_reader_summary(reader)->failures[HEAP_FAILURE_NO_THREAD_POINTER];
+        return summary.failures[HEAP_FAILURE_NO_THREAD_POINTER];
 }
 
 START_TEST(threads_of_musl_in_a_namespace_are_read_by_their_own_numbers) {
@@ -273,7 +277,7 @@ START_TEST(a_process_that_is_known_to_have_none_costs_no_call) {
         for (size_t i = 0; i < ELEMENTSOF(tids); i++)
                 ck_assert_int_eq(scene->slots[i].fd, -EBADF);
         ck_assert_uint_eq(memory.n_reads, 0);
-        ck_assert_uint_eq(heap_reader_summary(reader)->n_walked, 1);
+        ck_assert_uint_eq(summary.n_walked, 1);
         /* It maps more code: what was known does not hold. */
         for (size_t i = 0; i < ELEMENTSOF(tids); i++)
                 scene->slots[i].library_code++;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "capture/memory/module-list.h"
+#include "capture/heap/module.h"
 #include "temporary.h"
 
 #define PAGE UINT64_C(4096)

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "capture/memory/thread-counters.h"
+#include "capture/heap/thread-counters.h"
 #include "fake-memory.h"
 
 #define FIRST UINT64_C(0x7f0000000000)
@@ -91,7 +91,7 @@ static void check_read(size_t i, uint64_t allocated, uint64_t deallocated) {
         const ThreadCounters *thread = &request.threads[i];
 
         ck_assert_msg(thread->failure == HEAP_FAILURE_NONE, "thread %zu: %s", i,
-                      heap_failure_name(thread->failure));
+                      heap_failures[thread->failure].name);
         ck_assert_uint_eq(thread->allocated, allocated);
         ck_assert_uint_eq(thread->deallocated, deallocated);
 }

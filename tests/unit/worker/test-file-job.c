@@ -3,10 +3,10 @@
 #include "conversation.h"
 
 #include <sys/mman.h>
-#include "file/file-question.h"
+#include "capture/heap/file-job.h"
 
 typedef struct Got {
-        FileAnswered head;
+        RoomAnswered head;
         FileAnswer bytes;
 } Got;
 
@@ -15,7 +15,7 @@ static void new_pair(int ret[2]) {
 }
 
 static void ask(int socket, uint32_t id, int fd) {
-        const FileAsked asked = { .id = id, .question = FILE_QUESTION_HEAP_LAYOUT };
+        const RoomAsked asked = { .id = id, .question = FILE_QUESTION_HEAP_LAYOUT };
         union {
                 char bytes[CMSG_SPACE(sizeof(int))];
                 struct cmsghdr head;

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/memory/module-list.h"
+#include "capture/heap/module.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 /* Of a run that has no executable mapping so far, as many are kept. */
@@ -93,44 +99,33 @@ int module_list_end(ModuleList *list) {
 
 /* reading */
 
-/* Takes the whole lines of the @n bytes in list->text; returns how many bytes they are. */
-static int take_lines(ModuleList *list, size_t n, uint64_t *n_lines, size_t *ret_n) {
-        Cursor cursor = cursor_over((Span){ list->text, n });
-        ProcessMapping mapping;
-        int r;
-
-        while ((r = process_map_next(&cursor, &mapping, n_lines)) == 0) {
-                module_list_add(list, &mapping);
-                if (*n_lines > MODULE_LIST_MAX_LINES)
-                        return TEXT_E_TOO_LARGE;
-        }
-        if (r != TEXT_E_ABSENT)
-                return r;
-        *ret_n = n - cursor_rest(&cursor).n;
-        return 0;
-}
-
 /* The kernel prints whole lines, about a page of them in one call. */
 static int read_lines(ModuleList *list, int fd) {
         uint64_t n_lines = 0;
-        size_t n = 0, n_taken;
-        ssize_t n_read;
-        int r;
+        size_t n = 0;
 
         for (;;) {
-                do
-                        n_read = read(fd, list->text + n, sizeof(list->text) - n);
-                while (n_read < 0 && errno == EINTR);
+                ssize_t n_read = read(fd, list->text + n, sizeof(list->text) - n);
+                ProcessMapping mapping;
+                Cursor cursor;
+                Span rest;
+                int r;
+
+                if (n_read < 0 && errno == EINTR)
+                        continue;
                 if (n_read < 0)
                         return text_file_code(errno);
                 if (n_read == 0)
                         break;
-                n += (size_t) n_read;
-                r = take_lines(list, n, &n_lines, &n_taken);
-                if (r != 0)
+                cursor = cursor_over((Span){ list->text, n + (size_t) n_read });
+                while ((r = process_map_next(&cursor, &mapping, &n_lines)) == 0 &&
+                       n_lines <= MODULE_LIST_MAX_LINES)
+                        module_list_add(list, &mapping);
+                if (r != 0 && r != TEXT_E_ABSENT)
                         return r;
-                n -= n_taken;
-                memmove(list->text, list->text + n_taken, n);
+                rest = cursor_rest(&cursor);
+                memmove(list->text, rest.bytes, rest.n);
+                n = rest.n;
                 if (n == sizeof(list->text) || n_lines > MODULE_LIST_MAX_LINES)
                         return TEXT_E_TOO_LARGE;
         }
@@ -215,4 +210,125 @@ bool module_list_place(const ModuleList *list, const Module *module, const HeapL
                 return true;
         }
         return false;
+}
+
+/* files */
+
+/* Of the directory of a thread, which is PID/task/TID: its ".." is race-free, PID is not. */
+#define PROCESS_FROM_THREAD "../../"
+
+static int64_t time_ns(struct statx_timestamp time) {
+        return (int64_t) ((uint64_t) time.tv_sec * NSEC_PER_SEC + time.tv_nsec);
+}
+
+static int code_of(int error) {
+        return error == ENOENT || error == ESRCH ? MODULE_FILE_E_GONE : MODULE_FILE_E_REFUSED;
+}
+
+/*
+ * AT_STATX_DONT_SYNC: what the kernel has cached will do, so that a file system that does not
+ * answer is not waited for.
+ */
+static int identify(int dir_fd, const char *path, int flags, FileIdentity *ret) {
+        const unsigned wanted = STATX_TYPE | STATX_INO | STATX_SIZE | STATX_MTIME | STATX_CTIME;
+        struct statx file;
+
+        if (statx(dir_fd, path, flags | AT_STATX_DONT_SYNC, wanted, &file) < 0)
+                return code_of(errno);
+        if (!S_ISREG(file.stx_mode))
+                return MODULE_FILE_E_REFUSED;
+        *ret = (FileIdentity){
+                .dev = makedev(file.stx_dev_major, file.stx_dev_minor),
+                .inode = file.stx_ino,
+                .size = file.stx_size,
+                .modified_ns = time_ns(file.stx_mtime),
+                .changed_ns = time_ns(file.stx_ctime),
+        };
+        return 0;
+}
+
+int module_file_find(int dir_fd, const ProcessMapping *mapping,
+                     char path[static MODULE_FILE_PATH_BYTES], FileIdentity *ret) {
+        static const char root[] = "root";
+        int r;
+
+        (void) snprintf(path, MODULE_FILE_PATH_BYTES,
+                        PROCESS_FROM_THREAD "map_files/%" PRIx64 "-%" PRIx64, mapping->start,
+                        mapping->end);
+        r = identify(dir_fd, path, 0, ret);
+        if (r == 0)
+                return 0;
+        /*
+         * The root of the thread, not of the process: a leader that has exited has neither root nor
+         * map. A path names the file of the mapping where its file system tells one device for both.
+         */
+        memcpy(path, root, sizeof(root));
+        if (process_map_path(mapping, path + sizeof(root) - 1) &&
+            identify(dir_fd, path, 0, ret) == 0 && ret->dev == mapping->dev &&
+            ret->inode == mapping->inode)
+                return 0;
+        return r;
+}
+
+int module_file_open(int dir_fd, const ProcessMapping *mapping, const FileIdentity *identity,
+                     int *ret_fd) {
+        _cleanup_(fd_closep) int path_fd = -EBADF;
+        char path[MODULE_FILE_PATH_BYTES];
+        FileIdentity found;
+        int fd, r;
+
+        r = module_file_find(dir_fd, mapping, path, &found);
+        if (r != 0)
+                return r;
+        /* A stranger's path may lead to a device by now. O_PATH touches nothing. */
+        path_fd = openat(dir_fd, path, O_PATH | O_CLOEXEC);
+        if (path_fd < 0)
+                return code_of(errno);
+        if (identify(path_fd, "", AT_EMPTY_PATH, &found) != 0 ||
+            memcmp(&found, identity, sizeof(found)) != 0)
+                return MODULE_FILE_E_GONE;
+        /* The very file that the O_PATH is. This thread may have a table of its own. */
+        (void) snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", path_fd);
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd < 0)
+                return code_of(errno);
+        *ret_fd = fd;
+        return 0;
+}
+
+int module_file_program(int dir_fd, FileIdentity *ret) {
+        return identify(dir_fd, "exe", 0, ret);
+}
+
+/* what is known of modules */
+
+void module_table_done(ModuleTable *table) {
+        free(table->items);
+        index_done(&table->index);
+        *table = (ModuleTable){ .items = NULL };
+}
+
+static Span key_of(const void *owner, size_t element) {
+        const KnownModule *items = owner;
+
+        return (Span){ (const char *) &items[element].key, sizeof(items[element].key) };
+}
+
+const KnownModule *module_table_find(const ModuleTable *table, ModuleKey key) {
+        size_t i = index_find(&table->index, (Span){ (const char *) &key, sizeof(key) }, key_of,
+                              table->items);
+
+        return i == INDEX_NONE ? NULL : &table->items[i];
+}
+
+int module_table_add(ModuleTable *table, const KnownModule *module) {
+        int r = ARRAY_RESERVE(table->items, table->n_allocated, table->n + 1);
+
+        if (r != 0)
+                return r;
+        table->items[table->n] = *module;
+        r = index_add(&table->index, key_of(table->items, table->n), table->n);
+        if (r == 0)
+                table->n++;
+        return r;
 }

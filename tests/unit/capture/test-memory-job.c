@@ -13,15 +13,17 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "capture/memory/heap-bench.h"
+#include "capture/heap/file-job.h"
+#include "capture/heap/memory-job.h"
 
 #define LIMIT_NS (100 * NSEC_PER_MSEC)
 #define LONG_NS (60 * NSEC_PER_SEC)
 #define SHORT_NS (50 * NSEC_PER_MSEC)
 
 static CaptureSystem fake;
-static HeapBenchOptions options;
-static HeapBench *bench;
+static MemoryJobOptions options;
+static MemoryJob *memory_job;
+static FileAnswers *answers;
 static int file;
 
 /* The clock, and by how much it goes on each time that it is looked at. */
@@ -42,11 +44,11 @@ static struct {
 } job;
 
 static void *run_job(void *userdata) {
-        FileAsked asked;
+        RoomAsked asked;
 
         while (recv(job.fd, &asked, sizeof(asked), 0) == sizeof(asked)) {
                 struct {
-                        FileAnswered head;
+                        RoomAnswered head;
                         HeapLayout layout;
                 } answer = { { asked.id, 0 }, job.layout };
 
@@ -64,26 +66,32 @@ static int open_files(void *userdata, int peer_fd) {
         return 0;
 }
 
+static void begin_job(void) {
+        ck_assert_int_eq(memory_job_new(&options, &memory_job), 0);
+        ck_assert_int_eq(file_answers_new(options.cache_fd, options.open_files, NULL, &answers), 0);
+}
+
 static void setup(void) {
         memset(&job, 0, sizeof(job));
         (void) sem_init(&job.go, 0, 0);
         job.layout.verdict = HEAP_LAYOUT_UNKNOWN;
         clock_ns = step_ns = NSEC_PER_SEC / 1000000;
         fake = (CaptureSystem){ .now_ns = now_ns };
-        options = (HeapBenchOptions){ .proc_fd = -EBADF,
+        options = (MemoryJobOptions){ .proc_fd = -EBADF,
                                       .system = &fake,
                                       .limit_ns = LIMIT_NS,
                                       .cache_fd = memfd_create("cache", MFD_CLOEXEC),
                                       .open_files = open_files };
         ck_assert_int_eq(ftruncate(options.cache_fd, 1 << 20), 0);
-        ck_assert_int_eq(heap_bench_new(&options, &bench), 0);
+        begin_job();
         file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
         ck_assert_int_ge(file, 0);
 }
 
 /* Ends the room, and with it the job. */
-static void end_bench(void) {
-        bench = heap_bench_free(bench);
+static void end_job(void) {
+        memory_job = memory_job_free(memory_job);
+        answers = file_answers_free(answers);
         if (job.thread)
                 (void) pthread_join(job.thread, NULL);
         job.thread = 0;
@@ -91,7 +99,7 @@ static void end_bench(void) {
 
 static void teardown(void) {
         (void) sem_post(&job.go);
-        end_bench();
+        end_job();
         (void) close(file);
         (void) close(options.cache_fd);
         (void) sem_destroy(&job.go);
@@ -105,37 +113,32 @@ static HeapFailure ask(uint64_t inode, uint64_t patience_ns) {
         const FileIdentity identity = identity_of(inode);
         FileAnswer answer;
 
-        return heap_bench_ask(bench, FILE_QUESTION_HEAP_LAYOUT, &identity, file, patience_ns,
-                              &answer);
+        return file_answers_ask(answers, FILE_QUESTION_HEAP_LAYOUT, &identity, file, patience_ns,
+                                &answer);
 }
 
 static bool is_known(uint64_t inode) {
         const FileIdentity identity = identity_of(inode);
         FileAnswer answer;
 
-        return heap_bench_recall(bench, FILE_QUESTION_HEAP_LAYOUT, &identity, &answer) &&
+        return file_answers_find(answers, FILE_QUESTION_HEAP_LAYOUT, &identity, &answer) &&
                answer.HEAP_LAYOUT.verdict == HEAP_LAYOUT_UNKNOWN;
 }
 
 static HeapFailure begin(uint32_t tgid, uint32_t owner, bool was_slow) {
         const MemoryLife life = { .start_ticks = 5, .tgid = tgid, .tid = tgid, .owner = owner };
 
-        return heap_bench_begin(bench, HEAP_BENCH_COUNTERS, &life, was_slow);
+        return memory_job_begin(memory_job, MEMORY_COUNTERS, &life, was_slow);
 }
 
 /* On a file of the process at hand. */
 static void spend(uint64_t ns) {
-        static uint64_t inode = 1000;
-
-        step_ns = ns;
-        (void) sem_post(&job.go);
-        ck_assert_int_eq(ask(inode++, LONG_NS), HEAP_FAILURE_NONE);
-        step_ns = 1;
+        memory_job_spend(memory_job, ns);
 }
 
 static void check_patience(uint64_t unknown_ns, uint64_t known_ns) {
-        ck_assert_uint_eq(heap_bench_patience_ns(bench, false), unknown_ns);
-        ck_assert_uint_eq(heap_bench_patience_ns(bench, true), known_ns);
+        ck_assert_uint_eq(memory_job_patience_ns(memory_job, false), unknown_ns);
+        ck_assert_uint_eq(memory_job_patience_ns(memory_job, true), known_ns);
 }
 
 START_TEST(each_waits_for_half_and_the_known_have_a_quarter_for_themselves) {
@@ -146,7 +149,8 @@ START_TEST(each_waits_for_half_and_the_known_have_a_quarter_for_themselves) {
         check_patience(LIMIT_NS / 8, LIMIT_NS / 4);
         spend(LIMIT_NS / 4 - 1);
         ck_assert_int_eq(begin(3, 3, false), HEAP_FAILURE_NONE);
-        ck_assert_uint_eq(heap_bench_patience_ns(bench, false), 2 * NSEC_PER_MSEC); /* or none */
+        ck_assert_uint_eq(memory_job_patience_ns(memory_job, false),
+                          2 * NSEC_PER_MSEC); /* or none */
         spend(1);
         check_patience(0, LIMIT_NS / 8);
         spend(LIMIT_NS / 4);
@@ -160,11 +164,11 @@ START_TEST(an_owner_takes_half_from_the_others_at_most) {
                 spend(LIMIT_NS / 6);
         }
         ck_assert_int_eq(begin(4, 1, false), HEAP_FAILURE_NONE);
-        ck_assert_uint_le(heap_bench_patience_ns(bench, true), 2 * NSEC_PER_MSEC);
+        ck_assert_uint_le(memory_job_patience_ns(memory_job, true), 2 * NSEC_PER_MSEC);
         spend(2 * NSEC_PER_MSEC);
         check_patience(0, 0);
         ck_assert_int_eq(begin(5, 2, false), HEAP_FAILURE_NONE);
-        ck_assert_uint_ge(heap_bench_patience_ns(bench, true), LIMIT_NS / 5);
+        ck_assert_uint_ge(memory_job_patience_ns(memory_job, true), LIMIT_NS / 5);
 }
 END_TEST
 
@@ -189,12 +193,12 @@ START_TEST(what_hung_before_is_not_touched) {
                                            { .tgid = 9 } };
         static const uint32_t barred[] = { 33 };
 
-        end_bench();
+        end_job();
         options.hung = hung;
         options.n_hung = ELEMENTSOF(hung);
         options.barred_owners = barred;
         options.n_barred_owners = ELEMENTSOF(barred);
-        ck_assert_int_eq(heap_bench_new(&options, &bench), 0);
+        begin_job();
         ck_assert_int_eq(begin(7, 1, false), HEAP_FAILURE_HUNG);
         ck_assert_int_eq(begin(8, 1, false), HEAP_FAILURE_NONE); /* another life */
         ck_assert_int_eq(begin(9, 1, false), HEAP_FAILURE_HUNG);
@@ -229,13 +233,18 @@ static ssize_t read_busily(void *userdata, pid_t pid, const struct iovec *local,
         return -1;
 }
 
+static void read_words(MemoryWork *work) {
+        work->words_result =
+                process_words_read(&work->counters.memory, work->tid, work->ranges, work->n_ranges);
+}
+
 static HeapFailure read_a_word(uint64_t patience_ns) {
-        HeapWork *work = heap_bench_work(bench);
+        MemoryWork *work = memory_job_work(memory_job);
 
         ck_assert_ptr_nonnull(work);
         work->ranges[0] = (WordRange){ 4096, work->words[0], 1, false };
         work->n_ranges = 1;
-        return heap_bench_run(bench, HEAP_WORK_WORDS, patience_ns);
+        return memory_job_run(memory_job, read_words, patience_ns);
 }
 
 /* A loaded host lets us wait for a processor: that tells nothing of the process. */
@@ -264,14 +273,14 @@ START_TEST(time_for_counters_is_not_spent_on_commands) {
         uint64_t patience_ns;
 
         ck_assert_int_eq(begin(10, 30, false), HEAP_FAILURE_NONE);
-        patience_ns = heap_bench_patience_ns(bench, true);
+        patience_ns = memory_job_patience_ns(memory_job, true);
         spend(LIMIT_NS);
-        ck_assert_uint_eq(heap_bench_patience_ns(bench, true), 0);
-        ck_assert_int_eq(heap_bench_begin(bench, HEAP_BENCH_COMMANDS, &life, false),
+        ck_assert_uint_eq(memory_job_patience_ns(memory_job, true), 0);
+        ck_assert_int_eq(memory_job_begin(memory_job, MEMORY_COMMANDS, &life, false),
                          HEAP_FAILURE_NONE);
-        ck_assert_uint_eq(heap_bench_patience_ns(bench, true), patience_ns);
+        ck_assert_uint_eq(memory_job_patience_ns(memory_job, true), patience_ns);
         spend(LIMIT_NS);
-        ck_assert_uint_eq(heap_bench_patience_ns(bench, true), 0);
+        ck_assert_uint_eq(memory_job_patience_ns(memory_job, true), 0);
 }
 END_TEST
 
@@ -280,10 +289,9 @@ START_TEST(an_answer_is_known_from_then_on) {
         (void) sem_post(&job.go);
         ck_assert_int_eq(ask(1, LONG_NS), HEAP_FAILURE_NONE);
         ck_assert(is_known(1) && !is_known(2));
-        ck_assert_uint_lt(heap_bench_patience_ns(bench, true), LIMIT_NS / 2); /* it took time */
-        heap_bench_keep(bench);
-        end_bench();
-        ck_assert_int_eq(heap_bench_new(&options, &bench), 0);
+        file_answers_keep(answers, memory_job_last_patience_ns(LIMIT_NS));
+        end_job();
+        begin_job();
         ck_assert(is_known(1));
 }
 END_TEST
@@ -302,9 +310,9 @@ END_TEST
 START_TEST(a_late_answer_is_waited_for_at_the_end) {
         ck_assert_int_eq(ask(1, SHORT_NS), HEAP_FAILURE_TIME_BUDGET);
         (void) sem_post(&job.go);
-        heap_bench_keep(bench);
-        end_bench();
-        ck_assert_int_eq(heap_bench_new(&options, &bench), 0);
+        file_answers_keep(answers, memory_job_last_patience_ns(LIMIT_NS));
+        end_job();
+        begin_job();
         ck_assert(is_known(1));
 }
 END_TEST
@@ -319,22 +327,22 @@ START_TEST(what_is_not_lasting_is_not_kept) {
         ck_assert_int_eq(ask(2, LONG_NS), HEAP_FAILURE_FILE_JOB);
         ck_assert_int_eq(ask(3, SHORT_NS), HEAP_FAILURE_TIME_BUDGET);
         (void) sem_post(&job.go);
-        heap_bench_keep(bench);
+        file_answers_keep(answers, memory_job_last_patience_ns(LIMIT_NS));
         ck_assert(!is_known(2) && !is_known(3));
 }
 END_TEST
 
 START_TEST(without_a_job_nothing_is_known) {
-        end_bench();
+        end_job();
         options.open_files = NULL;
-        ck_assert_int_eq(heap_bench_new(&options, &bench), 0);
+        begin_job();
         ck_assert_int_eq(ask(1, LONG_NS), HEAP_FAILURE_FILE_JOB);
-        heap_bench_keep(bench);
+        file_answers_keep(answers, memory_job_last_patience_ns(LIMIT_NS));
 }
 END_TEST
 
 int main(void) {
-        Suite *suite = suite_create("heap-bench");
+        Suite *suite = suite_create("memory-job");
         TCase *shared = tcase_create("shared");
 
         tcase_add_checked_fixture(shared, setup, teardown);

@@ -3,7 +3,7 @@
 
 #include <elf.h>
 
-#include "capture/heap/heap-plan.h"
+#include "kernel/memory/heap-plan.h"
 #include "kernel/memory/thread-pointer.h"
 
 static HeapLayout layout_of(uint16_t machine) {

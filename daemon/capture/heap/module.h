@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * ModuleList
+ * Module
  *
  * The files that a process has mapped to execute code of them: its program and libraries. A module
  * is a run of mappings of one file, not interrupted by mappings of another file, of which at least
@@ -13,7 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/index.h"
 #include "base/macro.h"
+#include "capture/heap/heap-cache.h"
+#include "capture/heap/heap-failure.h"
 #include "kernel/memory/heap-layout.h"
 #include "kernel/memory/process-map.h"
 
@@ -60,8 +63,6 @@ _must_check_ int module_list_end(ModuleList *list);
  */
 _must_check_ int module_list_read(ModuleList *list, int dir_fd);
 
-/* modules */
-
 /* The mapping that the module begins with; its path is borrowed, and empty where it is unknown. */
 ProcessMapping module_list_mapping(const ModuleList *list, const Module *module);
 /* Whether the last component of the path is @name. */
@@ -75,3 +76,66 @@ bool module_list_is_named(const ModuleList *list, const Module *module, const ch
  */
 bool module_list_place(const ModuleList *list, const Module *module, const HeapLayout *layout,
                        uint64_t page_bytes, size_t *at, uint64_t *ret_bias);
+
+/*
+ * files
+ *
+ * The file behind a mapping of somebody else's process, whatever its name is by now and whichever
+ * mount namespace it is in: /proc/PID/map_files leads to it. Where that needs a capability that we
+ * lack, the path is tried below the process's root, and taken only if it is the very file.
+ *
+ * Its type decides before it is opened whether it may be, so that no device is touched, also when
+ * its path leads elsewhere meanwhile. @dir_fd is the directory of a thread of the process. These
+ * calls may wait for a file system that does not answer. 0, MODULE_FILE_E_*.
+ */
+
+enum {
+        MODULE_FILE_OK,
+        MODULE_FILE_E_GONE,    /* the process has ended, or the mapping is no more */
+        MODULE_FILE_E_REFUSED, /* not permitted, not found, or not a regular file */
+};
+
+/* The longest of both ways to a file, with its NUL. */
+#define MODULE_FILE_PATH_BYTES (PROCESS_MAP_PATH_BYTES + 64)
+
+/* Which way leads to the file, in @path, and what is there. */
+_must_check_ int module_file_find(int dir_fd, const ProcessMapping *mapping,
+                                  char path[static MODULE_FILE_PATH_BYTES], FileIdentity *ret);
+/* Opens it for reading if it is still @identity. */
+_must_check_ int module_file_open(int dir_fd, const ProcessMapping *mapping,
+                                  const FileIdentity *identity, int *ret_fd);
+/* The program that the process executes. */
+_must_check_ int module_file_program(int dir_fd, FileIdentity *ret);
+
+/*
+ * what is known of modules
+ *
+ * Most processes have the same libraries, so a file is identified once a capture, and not once a
+ * process, where the device and number that maps tells are those of the file alone. On btrfs they
+ * are not: maps has one device for all subvolumes, each of which counts its files by itself. So
+ * what statx(2) names otherwise than maps is known in its process only, by the module's index.
+ */
+
+typedef struct ModuleKey {
+        uint64_t words[2]; /* device and number, or the index in the list */
+} ModuleKey;
+
+typedef struct KnownModule {
+        ModuleKey key;
+        FileIdentity identity;
+        HeapFailure failure; /* NONE: the layout is there */
+        HeapLayout layout;
+} KnownModule;
+
+/* Empty when zeroed. */
+typedef struct ModuleTable {
+        KnownModule *items; /* owned */
+        size_t n, n_allocated;
+        Index index;
+} ModuleTable;
+
+void module_table_done(ModuleTable *table);
+/* NULL when it is not known; borrowed until the next one is added. */
+const KnownModule *module_table_find(const ModuleTable *table, ModuleKey key);
+/* One that module_table_find() does not find. -ENOMEM. */
+_must_check_ int module_table_add(ModuleTable *table, const KnownModule *module);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/heap/heap-plan.h"
+#include "kernel/memory/heap-plan.h"
 
 #include <elf.h>
 

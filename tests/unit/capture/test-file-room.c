@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "file/file-room.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -12,6 +11,44 @@
 #include "served.h"
 
 static const RoomTag no_tag;
+
+static bool fits(uint32_t question, size_t n) {
+        return n == file_answer_bytes(question);
+}
+
+static int file_room_new(int (*open)(void *userdata, int peer_fd), void *userdata, Room **ret) {
+        const RoomTerms terms = {
+                .max_answer_bytes = sizeof(FileAnswer),
+                .fits = fits,
+                .open = open,
+                .userdata = userdata,
+        };
+
+        return room_new(&terms, ret);
+}
+
+static int file_room_ask(Room *room, FileQuestion question, const RoomTag *tag, int fd,
+                         uint64_t deadline_ns, void *ret) {
+        const RoomQuestion asked = { .question = question, .tag = *tag, .fd = fd };
+        FileAnswer answer;
+        size_t n;
+        int r = fd < 0 ? ROOM_E_UNABLE : room_ask(room, &asked, deadline_ns, &answer, &n);
+
+        if (r == 0)
+                memcpy(ret, &answer, n);
+        return r;
+}
+
+static int file_room_take_late(Room *room, uint64_t deadline_ns, RoomTag *ret_tag,
+                               FileQuestion *ret_question, FileAnswer *ret) {
+        uint32_t question;
+        size_t n;
+        int r = room_take_late(room, deadline_ns, ret_tag, &question, ret, &n);
+
+        if (r == 0)
+                *ret_question = (FileQuestion) question;
+        return r;
+}
 
 #define LONG_NS (60 * NSEC_PER_SEC)
 #define SHORT_NS (20 * NSEC_PER_MSEC)
@@ -251,7 +288,7 @@ static int open_fake(void *userdata, int peer_fd) {
 }
 
 static void set_answer(Fake *fake, uint32_t id, int32_t result, size_t n_bytes) {
-        const FileAnswered head = { .id = id, .result = result };
+        const RoomAnswered head = { .id = id, .result = result };
 
         memset(fake->answer, 0, sizeof(fake->answer));
         memcpy(fake->answer, &head, sizeof(head));
@@ -372,7 +409,7 @@ static const struct {
         { 1, 0, LAYOUT_BYTES - 1, false },
         { 1, 0, LAYOUT_BYTES + 1, false },
         { 1, 0, sizeof(ThreadLayout), false },
-        { 1, 0, ANSWER_BYTES - sizeof(FileAnswered), false },
+        { 1, 0, ANSWER_BYTES - sizeof(RoomAnswered), false },
         { 1, -EIO, LAYOUT_BYTES, false },
         { 1, -EIO, 1, false },
         { 1, 1, 0, false }, /* a code of ours, and no errno */
@@ -402,7 +439,7 @@ START_TEST(an_answer_has_its_form_or_ends_the_room) {
 END_TEST
 
 START_TEST(less_than_the_head_of_an_answer_ends_the_room) {
-        Fake fake = { .n_answer = sizeof(FileAnswered) - 1, .stays = true };
+        Fake fake = { .n_answer = sizeof(RoomAnswered) - 1, .stays = true };
         Room *room;
 
         ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
@@ -458,7 +495,7 @@ END_TEST
 
 /* How many questions wait to be read, which this reads. */
 static unsigned n_waiting(int peer_fd) {
-        FileAsked asked;
+        RoomAsked asked;
         unsigned n = 0;
 
         while (recv(peer_fd, &asked, sizeof(asked), MSG_DONTWAIT) == sizeof(asked))
@@ -552,7 +589,7 @@ START_TEST(a_late_answer_can_be_had_when_it_came) {
         ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer), 0);
         ck_assert_int_eq(question, FILE_QUESTION_HEAP_LAYOUT);
         ck_assert_mem_eq(&tag, &tag_1, sizeof(tag));
-        ck_assert_mem_eq(&answer.HEAP_LAYOUT, fake.answer + sizeof(FileAnswered),
+        ck_assert_mem_eq(&answer.HEAP_LAYOUT, fake.answer + sizeof(RoomAnswered),
                          sizeof(ThreadLayout));
         ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer),
                          ROOM_E_LATE); /* once */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/memory/thread-counters.h"
+#include "capture/heap/thread-counters.h"
 
 #include <errno.h>
 #include <string.h>
@@ -62,14 +62,14 @@ static void fail(ThreadWords *words, HeapFailure failure) {
                 words->thread->failure = failure;
 }
 
-static int find_head(const CounterRequest *request, pid_t tid, uint64_t *ret) {
-        return request->find_robust_list(request->userdata, tid, ret);
+static int find_head(const CounterRequest *request, const ThreadWords *words, uint64_t *ret) {
+        return request->find_robust_list(request->userdata, words->thread->tid, ret);
 }
 
 /* Something is not as it should be. If the thread has gone meanwhile, that is why. */
 static void doubt(const CounterRequest *request, ThreadWords *words, HeapFailure failure) {
         uint64_t head;
-        bool has_gone = find_head(request, words->thread->tid, &head) == -ESRCH;
+        bool has_gone = find_head(request, words, &head) == -ESRCH;
 
         fail(words, has_gone ? HEAP_FAILURE_THREAD_EXITED : failure);
 }
@@ -122,15 +122,18 @@ static void add_counters(CounterReader *reader, ThreadWords *words, size_t i, ui
 
 /* thread pointers */
 
-static void take_pointer(const CounterRequest *request, ThreadWords *words) {
-        words->pointer = words->thread->pointer;
-        if (!thread_address(words->pointer, -(int64_t) request->geometry.pointer, 8, &words->head))
-                fail(words, HEAP_FAILURE_TLS_ARITHMETIC);
-}
+static void find_pointer(const CounterReader *reader, ThreadWords *words) {
+        const CounterRequest *request = reader->request;
+        int r;
 
-static void find_pointer(const CounterRequest *request, ThreadWords *words) {
-        int r = find_head(request, words->thread->tid, &words->head);
-
+        if (reader->source == POINTER_SAVED) {
+                words->pointer = words->thread->pointer;
+                if (!thread_address(words->pointer, -(int64_t) request->geometry.pointer, 8,
+                                    &words->head))
+                        fail(words, HEAP_FAILURE_TLS_ARITHMETIC);
+                return;
+        }
+        r = find_head(request, words, &words->head);
         if (r == -ESRCH)
                 fail(words, HEAP_FAILURE_THREAD_EXITED);
         else if (r == -EPERM || r == -EACCES)
@@ -166,8 +169,7 @@ static void read_blocks(CounterReader *reader) {
 
                 *words = (ThreadWords){ .thread = words->thread };
                 words->thread->failure = HEAP_FAILURE_NONE;
-                (reader->source == POINTER_SAVED ? take_pointer : find_pointer)(reader->request,
-                                                                                words);
+                find_pointer(reader, words);
                 if (!is_failed(words))
                         add_blocks(reader, words);
         }
@@ -216,28 +218,6 @@ static uint32_t number_of(const CounterRequest *request, const ThreadWords *word
 }
 
 /*
- * glibc stores the number, and the kernel clears it when the thread exits. Where it is not known
- * which one it should be, check_still_there() decides.
- */
-static void check_number(const CounterRequest *request, ThreadWords *words) {
-        uint32_t number = number_of(request, words), expected = (uint32_t) words->thread->number;
-
-        if (number == 0)
-                fail(words, HEAP_FAILURE_THREAD_EXITED);
-        else if (expected == 0 ? number >= TID_LIMIT : number != expected)
-                doubt(request, words, HEAP_FAILURE_TID_MISMATCH);
-}
-
-static void check_listed(const CounterReader *reader, ThreadWords *words) {
-        if (!words->block_range->is_read || !words->number_range->is_read)
-                doubt(reader->request, words, HEAP_FAILURE_PROCESS_VM_READV);
-        else if (!is_sound(reader, words))
-                doubt(reader->request, words, HEAP_FAILURE_NO_THREAD_POINTER);
-        else
-                check_number(reader->request, words);
-}
-
-/*
  * An empty list is a head that points to itself, so a copy of struct pthread that a program made
  * for itself is no thread. Of a thread that has a robust mutex locked the kernel is asked.
  */
@@ -256,14 +236,27 @@ static bool is_musl(const CounterReader *reader, const ThreadWords *words) {
                                     (uint32_t) words->thread->number);
 }
 
-static void check_saved(CounterReader *reader, ThreadWords *words) {
-        if (is_musl(reader, words))
-                words->library = THREAD_LIBRARY_MUSL;
-        else if (!is_glibc(reader, words)) {
-                fail(words, HEAP_FAILURE_NO_THREAD_POINTER);
+static void check_listed(const CounterReader *reader, ThreadWords *words) {
+        const CounterRequest *request = reader->request;
+        uint32_t number, expected = (uint32_t) words->thread->number;
+
+        if (!words->block_range->is_read || !words->number_range->is_read) {
+                doubt(request, words, HEAP_FAILURE_PROCESS_VM_READV);
                 return;
         }
-        reader->is_found[words->thread - reader->request->threads] = true;
+        if (!is_sound(reader, words)) {
+                doubt(request, words, HEAP_FAILURE_NO_THREAD_POINTER);
+                return;
+        }
+        /*
+         * glibc stores the number, and the kernel clears it when the thread exits. Where it is not
+         * known which one it should be, it is told at last whether the thread is still there.
+         */
+        number = number_of(request, words);
+        if (number == 0)
+                fail(words, HEAP_FAILURE_THREAD_EXITED);
+        else if (expected == 0 ? number >= TID_LIMIT : number != expected)
+                doubt(request, words, HEAP_FAILURE_TID_MISMATCH);
 }
 
 static void check_blocks(CounterReader *reader) {
@@ -272,10 +265,17 @@ static void check_blocks(CounterReader *reader) {
 
                 if (is_failed(words))
                         continue;
-                if (reader->source == POINTER_SAVED)
-                        check_saved(reader, words);
-                else
+                if (reader->source == POINTER_LISTED) {
                         check_listed(reader, words);
+                        continue;
+                }
+                if (is_musl(reader, words))
+                        words->library = THREAD_LIBRARY_MUSL;
+                else if (!is_glibc(reader, words)) {
+                        fail(words, HEAP_FAILURE_NO_THREAD_POINTER);
+                        continue;
+                }
+                reader->is_found[words->thread - reader->request->threads] = true;
         }
 }
 
@@ -326,7 +326,7 @@ static void visit_vectors(CounterReader *reader,
 static void check_still_there(const CounterRequest *request, ThreadWords *words) {
         uint64_t head = 0;
 
-        if (find_head(request, words->thread->tid, &head) != 0)
+        if (find_head(request, words, &head) != 0)
                 fail(words, HEAP_FAILURE_THREAD_EXITED);
         else if (head != words->head)
                 fail(words, HEAP_FAILURE_TID_MISMATCH);
@@ -353,38 +353,6 @@ static void add_up(const CounterRequest *request, ThreadWords *words) {
         words->thread->deallocated = deallocated;
 }
 
-/* The threads that have not been found, of those the ones that the source is of use for. */
-static void choose_threads(CounterReader *reader, PointerSource source) {
-        CounterRequest *request = reader->request;
-
-        reader->source = source;
-        reader->n = 0;
-        for (size_t i = 0; i < request->n; i++) {
-                ThreadCounters *thread = &request->threads[i];
-                bool has_pointer = thread->pointer != 0 && thread->number != 0;
-
-                if (!reader->is_found[i] && (source == POINTER_LISTED || has_pointer))
-                        reader->threads[reader->n++].thread = thread;
-        }
-}
-
-static void read_threads(CounterReader *reader) {
-        read_blocks(reader);
-        if (reader->source == POINTER_LISTED && search(reader))
-                read_blocks(reader);
-        check_blocks(reader);
-        visit_vectors(reader, add_vector);
-        visit_vectors(reader, add_far_counters);
-        for (size_t i = 0; i < reader->n; i++) {
-                ThreadWords *words = &reader->threads[i];
-
-                if (!is_failed(words))
-                        add_up(reader->request, words);
-                if (!is_failed(words) && words->thread->number == 0)
-                        check_still_there(reader->request, words);
-        }
-}
-
 void thread_counters_read(CounterRequest *request) {
         CounterReader reader; /* large, and set up for each call */
 
@@ -392,7 +360,29 @@ void thread_counters_read(CounterRequest *request) {
         reader.has_searched = false;
         memset(reader.is_found, 0, sizeof(reader.is_found));
         for (int source = POINTER_SAVED; source <= POINTER_LISTED; source++) {
-                choose_threads(&reader, (PointerSource) source);
-                read_threads(&reader);
+                /* The threads that have not been found, if the source is of use for them. */
+                reader.source = (PointerSource) source;
+                reader.n = 0;
+                for (size_t i = 0; i < request->n; i++) {
+                        ThreadCounters *thread = &request->threads[i];
+                        bool has_pointer = thread->pointer != 0 && thread->number != 0;
+
+                        if (!reader.is_found[i] && (source == POINTER_LISTED || has_pointer))
+                                reader.threads[reader.n++].thread = thread;
+                }
+                read_blocks(&reader);
+                if (source == POINTER_LISTED && search(&reader))
+                        read_blocks(&reader);
+                check_blocks(&reader);
+                visit_vectors(&reader, add_vector);
+                visit_vectors(&reader, add_far_counters);
+                for (size_t i = 0; i < reader.n; i++) {
+                        ThreadWords *words = &reader.threads[i];
+
+                        if (!is_failed(words))
+                                add_up(request, words);
+                        if (!is_failed(words) && words->thread->number == 0)
+                                check_still_there(request, words);
+                }
         }
 }

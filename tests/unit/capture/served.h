@@ -19,8 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "file/file-question.h"
-#include "file/file-server.h"
+#include "capture/heap/file-job.h"
 
 typedef struct Served {
         pthread_t thread;

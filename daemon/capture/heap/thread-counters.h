@@ -28,7 +28,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "capture/heap/heap-failure.h"
-#include "capture/heap/heap-plan.h"
+#include "kernel/memory/heap-plan.h"
 #include "capture/scene/scene.h"
 #include "kernel/memory/process-words.h"
 #include "kernel/memory/thread-pointer.h"

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * MemoryJob
+ *
+ * What a memory job reads processes with: the time that may be spent, and a thread that makes the
+ * calls which may never return. Those take the lock of a process's memory, or touch files of any
+ * file system.
+ *
+ * A call that does not return in time is left behind. Who answers for processes can spend a share
+ * of the time on them and have two calls left behind; then his others are not read, and those of
+ * everybody else are.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "capture/heap/memory-question.h"
+#include "capture/heap/module.h"
+#include "capture/heap/thread-counters.h"
+#include "capture/scene/scene.h"
+
+/* Calls for processes of one owner that may hang, in this job or in earlier ones. */
+#define MEMORY_JOB_MAX_LEFT 2
+
+typedef struct MemoryJobOptions {
+        int proc_fd;                 /* borrowed */
+        const CaptureSystem *system; /* borrowed, also by what is left behind */
+        uint64_t limit_ns;           /* for each purpose */
+        int cache_fd;                /* of what is known of files; borrowed; negative: none */
+        /* As RoomTerms has it, for a job that parses files; NULL: there is none. */
+        int (*open_files)(void *userdata, int peer_fd);
+        /* A call for this process was left behind. May be NULL. */
+        void (*on_left)(void *userdata, const MemoryLife *life);
+        void *userdata;
+        /* What earlier jobs hang in, or hung: processes and owners that are not to be touched. */
+        const MemoryLife *hung; /* borrowed */
+        size_t n_hung;
+        const uint32_t *barred_owners; /* borrowed */
+        size_t n_barred_owners;
+} MemoryJobOptions;
+
+typedef struct MemoryJob MemoryJob;
+
+_must_check_ int memory_job_new(const MemoryJobOptions *options, MemoryJob **ret); /* -ENOMEM */
+MemoryJob *memory_job_free(MemoryJob *job);
+DEFINE_CLEANUP(MemoryJob *, memory_job_free);
+
+const MemoryJobOptions *memory_job_options(const MemoryJob *job);
+
+/* the process at hand */
+
+/* What is read of a process. The time for one of these is not spent on another. */
+typedef enum MemoryPurpose {
+        MEMORY_COUNTERS,
+        MEMORY_COMMANDS,
+        _MEMORY_PURPOSE_MAX,
+} MemoryPurpose;
+
+/*
+ * From here on everything is for one process, and counts for its owner. NONE, or why it is not to
+ * be touched.
+ */
+HeapFailure memory_job_begin(MemoryJob *job, MemoryPurpose purpose, const MemoryLife *life,
+                             bool was_slow);
+/* Whether the process made us wait for so long that another time others come first. */
+bool memory_job_was_slow(const MemoryJob *job);
+
+/*
+ * How long to wait for the process: half of what is left at most, so that somebody who makes us
+ * wait for a process of his costs that and not the readings of all others. Files are parsed one
+ * after the other, so one that takes long costs those behind it, too, of which nothing is known
+ * yet. A quarter of the time is only for processes of which everything is known; those that were
+ * slow before have an eighth for themselves and take nothing from others. 0: nothing is begun.
+ */
+uint64_t memory_job_patience_ns(const MemoryJob *job, bool is_known);
+uint64_t memory_job_now_ns(const MemoryJob *job);
+/* Takes time of the process that was not spent by memory_job_run(). */
+void memory_job_spend(MemoryJob *job, uint64_t ns);
+/* How long an answer that was late may be waited for at the end. */
+uint64_t memory_job_last_patience_ns(uint64_t limit_ns);
+
+/* the thread */
+
+#define MEMORY_WORK_FILES 64 /* at once */
+#define MEMORY_WORK_RANGES HEAP_MODULES_MAX
+/* Of the arguments of a process: a class path of Java may stand before what tells of it. */
+#define MEMORY_WORK_ARGUMENT_BYTES 4096
+
+typedef struct ModuleFile {
+        size_t module; /* index in the list */
+        FileIdentity identity;
+        int result; /* MODULE_FILE_E_* */
+        int fd;     /* owned */
+} ModuleFile;
+
+/* One piece of work at a time is put here, and its results are found here. */
+typedef struct MemoryWork {
+        int dir_fd; /* borrowed: the directory of a thread of the process */
+
+        int list_result; /* of module_list_read() */
+        ModuleList list;
+        bool has_program;
+        FileIdentity program;
+
+        ModuleFile files[MEMORY_WORK_FILES];
+        size_t n_files;
+
+        pid_t tid;
+        int words_result; /* of process_words_read(), for @tid */
+        WordRange ranges[MEMORY_WORK_RANGES];
+        size_t n_ranges;
+        uint64_t words[MEMORY_WORK_RANGES][2]; /* of the ranges */
+
+        CounterRequest counters;
+
+        int proc_fd; /* borrowed */
+        MemoryLife life;
+        int command_result; /* TEXT_E_* */
+        size_t n_arguments;
+        char arguments[MEMORY_WORK_ARGUMENT_BYTES];
+
+        void (*step)(struct MemoryWork *work); /* what is done */
+} MemoryWork;
+
+/* Where to put the next piece of work; NULL when no thread can be started. */
+MemoryWork *memory_job_work(MemoryJob *job);
+/*
+ * Lets the thread do @step for @patience_ns, and for some times that as long as it gets no
+ * processor. NONE; TIME_BUDGET when @patience_ns is 0; TIMED_OUT when it was too short: then what
+ * memory_job_work() gave is gone.
+ */
+HeapFailure memory_job_run(MemoryJob *job, void (*step)(MemoryWork *work), uint64_t patience_ns);

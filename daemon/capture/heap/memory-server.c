@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/heap/memory-server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "capture/heap/heap-probe.h"
+#include "kernel/procfs/proc-task.h"
+#include "kernel/procfs/procfs.h"
+#include "room/room-server.h"
+
+typedef struct MemoryServer {
+        MemoryJob *job;   /* owned */
+        HeapProbe *probe; /* owned */
+} MemoryServer;
+
+/* commands */
+
+/*
+ * The beginning of a file that has NULs. The kernel gives no arguments that lie in a mapping of a
+ * file (since 4.18), so that a page of a strange file system is not waited for; but it takes the
+ * lock of the memory.
+ */
+static int read_start(int dir_fd, const char *name, char *buffer, size_t size, size_t *ret_n) {
+        _cleanup_(fd_closep) int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? -1 : read(fd, buffer, size);
+
+        if (n < 0)
+                return text_file_code(errno);
+        *ret_n = (size_t) n;
+        return 0;
+}
+
+/* A number may be another process's by now, which began at another time. */
+static int check_life(const MemoryWork *work, int dir_fd) {
+        char path[64], text[2048];
+        ProcStat stat;
+        size_t n;
+        int r;
+
+        (void) snprintf(path, sizeof(path), "task/%u/stat", work->life.tgid);
+        r = procfs_read(dir_fd, path, text, sizeof(text), &n);
+
+        if (r == 0)
+                r = proc_stat_parse((Span){ text, n }, &stat);
+        if (r == 0 && work->life.start_ticks != 0 && stat.starttime != work->life.start_ticks)
+                r = TEXT_E_VANISHED;
+        return r;
+}
+
+static int find_arguments(MemoryWork *work) {
+        _cleanup_(fd_closep) int dir_fd = -EBADF;
+        char path[64];
+        int r;
+
+        (void) snprintf(path, sizeof(path), "%u", work->life.tgid);
+        dir_fd = openat(work->proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (dir_fd < 0)
+                return text_file_code(errno);
+        /* A leader that has exited has no memory, its siblings have. */
+        (void) snprintf(path, sizeof(path), "task/%u/cmdline", work->life.tid);
+        r = read_start(dir_fd, path, work->arguments, sizeof(work->arguments), &work->n_arguments);
+        return r == 0 ? check_life(work, dir_fd) : r;
+}
+
+static void read_arguments(MemoryWork *work) {
+        work->command_result = find_arguments(work);
+}
+
+static HeapFailure failure_of_text(int r) {
+        switch (r) {
+        case TEXT_OK:
+                return HEAP_FAILURE_NONE;
+        case TEXT_E_ABSENT:
+        case TEXT_E_VANISHED:
+                return HEAP_FAILURE_PID_MISSING;
+        case TEXT_E_DENIED:
+                return HEAP_FAILURE_PERMISSION;
+        default:
+                return HEAP_FAILURE_PROCESS_VM_READV;
+        }
+}
+
+/* What the capture does not want does not leave this process. */
+static HeapFailure read_command(MemoryJob *job, const MemoryLife *life, CommandLines lines,
+                                ProcessCommand *ret) {
+        HeapFailure failure = memory_job_begin(job, MEMORY_COMMANDS, life, false);
+        MemoryWork *work;
+        Span arguments;
+
+        if (failure != HEAP_FAILURE_NONE)
+                return failure;
+        work = memory_job_work(job);
+        if (!work)
+                return HEAP_FAILURE_PROCESS_VM_READV;
+        work->proc_fd = memory_job_options(job)->proc_fd;
+        work->life = *life;
+        failure = memory_job_run(job, read_arguments, memory_job_patience_ns(job, true));
+        if (failure == HEAP_FAILURE_NONE)
+                failure = failure_of_text(work->command_result);
+        if (failure != HEAP_FAILURE_NONE)
+                return failure;
+        arguments = (Span){ work->arguments, work->n_arguments };
+        ret->n_command = (uint32_t) command_shorten(arguments, ret->command);
+        if (lines == COMMAND_LINES_FULL)
+                ret->n_line = (uint32_t) command_keep(arguments, ret->line);
+        return HEAP_FAILURE_NONE;
+}
+
+static int answer_commands(MemoryJob *job, const CommandsAsked *asked, size_t n_asked,
+                           CommandsAnswered *ret, size_t *ret_n) {
+        if (n_asked < commands_asked_bytes(0) || asked->n > BATCH_MAX_THREADS ||
+            n_asked != commands_asked_bytes(asked->n))
+                return -EINVAL;
+        for (uint32_t i = 0; i < asked->n; i++)
+                ret->commands[i].failure =
+                        read_command(job, &asked->lives[i], (CommandLines) asked->lines,
+                                     &ret->commands[i].command);
+        *ret_n = commands_answered_bytes(asked->n);
+        return 0;
+}
+
+/* serving */
+
+/* The body lies where malloc() put it, so it is aligned for any type. */
+static int answer(void *userdata, const RoomCall *call, void *ret, size_t *ret_n) {
+        const void *asked = call->body.bytes;
+        MemoryServer *server = userdata;
+        MemoryAnswered *answered = ret;
+
+        switch ((MemoryQuestion) call->question) {
+        case MEMORY_QUESTION_HEAP:
+                return heap_probe_answer(server->probe, asked, call->body.n, &answered->HEAP,
+                                         ret_n);
+        case MEMORY_QUESTION_COMMANDS:
+                return answer_commands(server->job, asked, call->body.n, &answered->COMMANDS,
+                                       ret_n);
+        case MEMORY_QUESTION_TRIAL:
+                if (call->body.n != sizeof(MemoryLife))
+                        return -EINVAL;
+                answered->TRIAL.failure = heap_probe_try(server->probe, asked);
+                *ret_n = sizeof(answered->TRIAL);
+                return 0;
+        case MEMORY_QUESTION_END:
+                if (call->body.n != sizeof(MemoryEnd))
+                        return -EINVAL;
+                heap_probe_keep(server->probe);
+                *ret_n = sizeof(answered->END);
+                return 0;
+        case _MEMORY_QUESTION_MAX:
+                break;
+        }
+        return -EOPNOTSUPP;
+}
+
+int memory_server_run(int socket_fd, const MemoryJobOptions *options) {
+        MemoryServer server = { .job = NULL };
+        const RoomService service = {
+                .max_body_bytes = sizeof(MemoryAsked),
+                .max_answer_bytes = sizeof(MemoryAnswered),
+                .answer = answer,
+                .userdata = &server,
+        };
+        int r = memory_job_new(options, &server.job);
+
+        if (r == 0)
+                r = heap_probe_new(server.job, &server.probe);
+        if (r == 0)
+                r = room_serve(socket_fd, &service);
+        server.probe = heap_probe_free(server.probe);
+        server.job = memory_job_free(server.job);
+        return r;
+}

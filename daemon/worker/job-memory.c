@@ -24,7 +24,7 @@ typedef struct Reading {
         MemoryJobOptions options;
 } Reading;
 
-/* Of an array of the main process, which knows the bounds. */
+/* The main process, which made the array, knows the bounds. */
 static bool decode_number(json_object *array, size_t i, uint64_t *ret) {
         json_object *value = json_object_array_get_idx(array, i);
 

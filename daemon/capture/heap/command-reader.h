@@ -21,7 +21,7 @@ typedef struct CommandPlace {
 
 typedef struct CommandReader CommandReader;
 
-/* Of the worker with @scene; counts in @summary. All are borrowed. -ENOMEM. */
+/* Belongs to the worker with @scene and counts in @summary, which are borrowed. -ENOMEM. */
 _must_check_ int command_reader_new(Heap *heap, Scene *scene, HeapSummary *summary,
                                     CommandReader **ret);
 CommandReader *command_reader_free(CommandReader *reader);

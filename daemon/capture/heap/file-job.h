@@ -41,7 +41,7 @@ _must_check_ int file_answers_new(int cache_fd, int (*open)(void *userdata, int 
 FileAnswers *file_answers_free(FileAnswers *answers);
 DEFINE_CLEANUP(FileAnswers *, file_answers_free);
 
-/* What is known of a file already, from this capture or another. */
+/* Finds what this capture or an earlier one was told of a file. */
 bool file_answers_find(FileAnswers *answers, FileQuestion question, const FileIdentity *identity,
                        FileAnswer *ret);
 /*

@@ -122,7 +122,7 @@ static void table_done(CacheTable *table) {
         index_done(&table->index);
 }
 
-/* What is there is replaced. */
+/* Replaces a process that is in the table. */
 static int put_process(CacheTable *table, const HeapProcess *process) {
         HeapProcess *known = table_find(table, &process->key);
 
@@ -132,7 +132,7 @@ static int put_process(CacheTable *table, const HeapProcess *process) {
         return 0;
 }
 
-/* What is there already stays. */
+/* Leaves a command that is in the table as it is. */
 static int put_command(CommandTable *commands, const CommandRecord *record, const char *command,
                        const char *line) {
         CommandItem item = { .record = *record, .at = commands->texts.n };

@@ -25,7 +25,7 @@
 #include "kernel/memory/thread-pointer.h"
 #include "metric/command.h"
 
-/* What is asked about a file; see file-job.h. */
+/* The questions about a file, which a file job answers (file-job.h). */
 typedef enum FileQuestion {
         FILE_QUESTION_HEAP_LAYOUT,
         FILE_QUESTION_THREAD_LAYOUT,
@@ -66,7 +66,7 @@ typedef struct HeapProcessKey {
         uint64_t tgid;
 } HeapProcessKey;
 
-/* What is known of a process, or was found. Plain data. */
+/* The findings about a process, of this capture or an earlier one. Plain data. */
 typedef struct HeapFindings {
         uint32_t verdict; /* HeapVerdict; _HEAP_VERDICT_MAX: nothing that would last */
         uint32_t n_plans; /* of HEAP_READY */
@@ -80,7 +80,7 @@ typedef struct HeapProcess {
         uint64_t was_slow; /* to answer: others come first */
 } HeapProcess;
 
-/* What a process was started as holds until it executes a program, which changes one of these. */
+/* The command of a process stays what it is until it executes a program, which changes these. */
 #define COMMAND_KEY_NAME_BYTES 16
 
 typedef struct CommandKey {
@@ -105,7 +105,7 @@ HeapCache *heap_cache_free(HeapCache *cache);
 DEFINE_CLEANUP(HeapCache *, heap_cache_free);
 
 /*
- * What is in @fd, if it is a cache of ours; otherwise the cache stays empty. Does not move the
+ * Takes what is in @fd, if that is a cache of ours; else the cache stays empty. Does not move the
  * file's position. -ENOMEM.
  */
 _must_check_ int heap_cache_load(HeapCache *cache, int fd);
@@ -124,18 +124,18 @@ bool heap_cache_find_file(HeapCache *cache, const FileIdentity *identity, FileQu
 _must_check_ int heap_cache_put_file(HeapCache *cache, const FileIdentity *identity,
                                      FileQuestion question, const void *answer);
 
-/* Whether one of the processes of earlier captures has plans, or none is known. */
+/* Tells whether a process of earlier captures has plans; true also when none is known. */
 bool heap_cache_expects_plans(const HeapCache *cache);
 bool heap_cache_find_process(HeapCache *cache, const HeapProcessKey *key, HeapProcess *ret);
 /*
- * Replaces what is known of this process: plans that led nowhere have been made anew. Of further
- * processes nothing is put into a full cache. -ENOMEM.
+ * Replaces what is known of this process: plans that led nowhere have been made anew. A full cache
+ * takes no further processes. -ENOMEM.
  */
 _must_check_ int heap_cache_put_process(HeapCache *cache, const HeapProcess *process);
 
 /* The command of a process, if as much as @lines was read of it. */
 bool heap_cache_find_command(HeapCache *cache, const CommandKey *key, CommandLines lines,
                              ProcessCommand *ret);
-/* Of further processes nothing is put into a full cache. -ENOMEM. */
+/* A full cache takes no further processes. -ENOMEM. */
 _must_check_ int heap_cache_put_command(HeapCache *cache, const CommandKey *key, CommandLines lines,
                                         const ProcessCommand *command);

@@ -56,12 +56,12 @@ extern const HeapFailureRow heap_failures[_HEAP_FAILURE_MAX];
 
 /* The failure that a verdict is; NONE for HEAP_READY and HEAP_NOT_JEMALLOC. */
 HeapFailure heap_failure_of_verdict(HeapVerdict verdict);
-/* Whether it is counted once a thread, and not once a process. */
+/* Such a failure is counted once a thread, and the others once a process. */
 static inline bool heap_failure_is_of_thread(HeapFailure failure) {
         return failure >= HEAP_FAILURE_NO_THREAD_POINTER;
 }
 
-/* What was counted. */
+/* The counts of one capture, or of one of its workers. */
 typedef struct HeapSummary {
         uint64_t n_walked;   /* processes but our own */
         uint64_t n_detected; /* that use jemalloc, so that their threads could be read */

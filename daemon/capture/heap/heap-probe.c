@@ -19,7 +19,7 @@
 
 const bool heap_probe_is_built = true;
 
-/* What is found out of one process. */
+/* The result of examining one process. */
 typedef struct Examination {
         HeapFailure failure;
         /* It is so for as long as the process executes this program and maps no more code. */
@@ -82,7 +82,7 @@ void heap_probe_keep(HeapProbe *probe) {
 /*
  * steps
  *
- * What the thread does that may be left behind.
+ * The thread that may be left behind does these, with nothing but its own memory.
  */
 
 static void list_step(MemoryWork *work) {
@@ -138,7 +138,7 @@ static void settle(HeapProbe *probe, HeapVerdict verdict) {
                 result->n_plans = 0;
 }
 
-/* What is left of the time for this process. */
+/* The time for this process that has not been spent. */
 static uint64_t left_ns(const HeapProbe *probe) {
         uint64_t spent_ns = memory_job_now_ns(probe->job) - probe->begin_ns;
 
@@ -154,7 +154,7 @@ static bool run(HeapProbe *probe, void (*step)(MemoryWork *work)) {
         return failure == HEAP_FAILURE_NONE;
 }
 
-/* Whether a reading of the process went well; if not, the examination is over. */
+/* False, and the examination is over, when the process could not be read. */
 static bool is_read(HeapProbe *probe, int r, HeapFailure otherwise) {
         if (r == TEXT_E_DENIED)
                 stop(probe, HEAP_FAILURE_PERMISSION);
@@ -171,7 +171,7 @@ static ModuleKey key_of_map(const Module *module) {
         return (ModuleKey){ { module->dev, module->inode } };
 }
 
-/* What is known of module number @i; NULL when that is nothing. */
+/* Finds module number @i among the known ones; NULL when it is none of them. */
 static const KnownModule *find_known(const HeapProbe *probe, size_t i) {
         const KnownModule *known =
                 module_table_find(&probe->table, key_of_map(&probe->work->list.modules[i]));
@@ -626,7 +626,7 @@ static bool read_threads(HeapProbe *probe, const HeapCase *heap, bool is_recalle
         return true;
 }
 
-/* What was asked comes from a job that reads what everybody can write. */
+/* The question comes from a job that reads what everybody can write, so its plans are checked. */
 static bool recall(HeapProbe *probe, const HeapFindings *known) {
         if (known->verdict != HEAP_READY || known->n_plans == 0 ||
             known->n_plans > HEAP_CACHE_MAX_PLANS)

@@ -17,7 +17,7 @@
 typedef struct MemoryJob MemoryJob;
 typedef struct HeapProbe HeapProbe;
 
-/* Whether this ctprofd was built with it. */
+/* False in a ctprofd that was built with -Dheap=disabled. */
 extern const bool heap_probe_is_built;
 
 /* @job is borrowed. -ENOMEM. */
@@ -27,7 +27,7 @@ HeapProbe *heap_probe_free(HeapProbe *probe);
 /* 0; -EINVAL for what is no question; -ENOMEM. */
 _must_check_ int heap_probe_answer(HeapProbe *probe, const HeapAsked *asked, size_t n_asked,
                                    HeapAnswered *ret, size_t *ret_n);
-/* Whether this user may read the process at all, tried on one thread. */
+/* Tries on one thread whether this user may read the process at all. */
 HeapFailure heap_probe_try(HeapProbe *probe, const MemoryLife *life);
 /* Keeps what was found out of files for the next capture. */
 void heap_probe_keep(HeapProbe *probe);

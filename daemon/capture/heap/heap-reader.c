@@ -69,7 +69,7 @@ static void fail_process(HeapReader *reader, const HeapTarget *target, HeapFailu
 
 /* identity */
 
-/* What status says of the process, from whichever of its threads it was read. */
+/* Finds what status says of the process, from whichever of its threads it was read. */
 static const ThreadSlot *find_status(HeapReader *reader, const HeapTarget *target,
                                      ThreadSlot *room) {
         Scene *scene = reader->scene;
@@ -117,8 +117,8 @@ static void make_key(HeapReader *reader, HeapTarget *target) {
 }
 
 /*
- * Whether what was read is of the process that the slots are of: a thread that was there before is
- * still there, in the same address space. NONE, PID_MISSING, IDENTITY_CHANGED.
+ * Checks that the process which was read is the one that the slots are of: a thread that was there
+ * before is still there, in the same address space. NONE, PID_MISSING, IDENTITY_CHANGED.
  */
 static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
         Scene *scene = reader->scene;
@@ -153,7 +153,7 @@ static bool recall(HeapReader *reader, HeapTarget *target) {
         return target->is_recalled;
 }
 
-/* Whether that is all there is to know of the process for as long as it stays what it is. */
+/* Nothing more is to be found out of such a process for as long as it stays what it is. */
 static bool is_settled(const HeapTarget *target) {
         return target->is_recalled && target->known.found.verdict != HEAP_READY &&
                target->known.found.verdict != _HEAP_VERDICT_MAX;
@@ -307,7 +307,7 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
                 return;
         }
         make_key(reader, &target);
-        /* Of most processes nothing is to be read, and the backend has told what it takes. */
+        /* Most processes have nothing to read, and the backend has told what shows that. */
         if (recall(reader, &target) && is_settled(&target)) {
                 HeapFailure failure =
                         heap_failure_of_verdict((HeapVerdict) target.known.found.verdict);

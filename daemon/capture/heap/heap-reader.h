@@ -16,7 +16,7 @@
 
 typedef struct HeapReader HeapReader;
 
-/* Of the worker with @scene; counts in @summary. All are borrowed. -ENOMEM. */
+/* Belongs to the worker with @scene and counts in @summary, which are borrowed. -ENOMEM. */
 _must_check_ int heap_reader_new(Heap *heap, Scene *scene, HeapSummary *summary, HeapReader **ret);
 HeapReader *heap_reader_free(HeapReader *reader);
 DEFINE_CLEANUP(HeapReader *, heap_reader_free);

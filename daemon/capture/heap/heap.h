@@ -37,7 +37,7 @@ typedef struct HeapOptions {
         bool is_trial;
 } HeapOptions;
 
-/* Why nothing is read. */
+/* The reasons for which nothing is read. */
 typedef enum HeapState {
         HEAP_STATE_READING,
         HEAP_STATE_NOT_WANTED,
@@ -79,9 +79,9 @@ _must_check_ bool heap_ask(Heap *heap, MemoryQuestion question, const void *aske
 void heap_keep(Heap *heap);
 
 /*
- * Why counters of allocators could not be read, in the words of users: @source has its counts and a
- * general judgement of them, which is replaced.
+ * Says in the words of users why counters of allocators could not be read. @source has its counts
+ * and a general judgement of them, which is replaced.
  */
 void heap_explain(const Heap *heap, Source *source);
-/* The same of commands. */
+/* Says the same of commands. */
 void heap_explain_commands(const Heap *heap, Source *source);

@@ -15,7 +15,7 @@
 #define SLOW_PART 8  /* what those may that were slow before, besides */
 #define LONG_PART 16 /* who is waited for as long as that is slow */
 
-/* How often the patience starts anew for a thread that is ready to run. */
+/* The patience starts anew so often for a thread that is ready to run. */
 #define MAX_STARVED 7
 
 /* Owners beyond share the last account. */
@@ -80,7 +80,7 @@ static OwnerAccount *find_account(MemoryJob *job, uint32_t owner) {
         return &job->accounts[job->n_accounts++];
 }
 
-/* Where a number is not known, that of the process has to do. */
+/* Where a start is not known, the number of the process has to do. */
 static bool is_same(const MemoryLife *a, const MemoryLife *b) {
         return a->tgid == b->tgid &&
                (a->start_ticks == b->start_ticks || a->start_ticks == 0 || b->start_ticks == 0);

@@ -4,9 +4,9 @@
 /*
  * MemoryJob
  *
- * What a memory job reads processes with: the time that may be spent, and a thread that makes the
- * calls which may never return. Those take the lock of a process's memory, or touch files of any
- * file system.
+ * A memory job has two things to read processes with: the time that may be spent, and a thread that
+ * makes the calls which may never return. Those take the lock of a process's memory, or touch files
+ * of any file system.
  *
  * A call that does not return in time is left behind. Who answers for processes can spend a share
  * of the time on them and have two calls left behind; then his others are not read, and those of
@@ -35,7 +35,7 @@ typedef struct MemoryJobOptions {
         /* A call for this process was left behind. May be NULL. */
         void (*on_left)(void *userdata, const MemoryLife *life);
         void *userdata;
-        /* What earlier jobs hang in, or hung: processes and owners that are not to be touched. */
+        /* Processes that earlier jobs hang in, or hung, and owners: none of them is touched. */
         const MemoryLife *hung; /* borrowed */
         size_t n_hung;
         const uint32_t *barred_owners; /* borrowed */
@@ -52,7 +52,7 @@ const MemoryJobOptions *memory_job_options(const MemoryJob *job);
 
 /* the process at hand */
 
-/* What is read of a process. The time for one of these is not spent on another. */
+/* A process is read for one of these, whose time is not spent on another. */
 typedef enum MemoryPurpose {
         MEMORY_COUNTERS,
         MEMORY_COMMANDS,
@@ -65,11 +65,11 @@ typedef enum MemoryPurpose {
  */
 HeapFailure memory_job_begin(MemoryJob *job, MemoryPurpose purpose, const MemoryLife *life,
                              bool was_slow);
-/* Whether the process made us wait for so long that another time others come first. */
+/* True when the process made us wait for so long that another time others come first. */
 bool memory_job_was_slow(const MemoryJob *job);
 
 /*
- * How long to wait for the process: half of what is left at most, so that somebody who makes us
+ * The process is waited for so long: half of what is left at most, so that somebody who makes us
  * wait for a process of his costs that and not the readings of all others. Files are parsed one
  * after the other, so one that takes long costs those behind it, too, of which nothing is known
  * yet. A quarter of the time is only for processes of which everything is known; those that were
@@ -79,14 +79,14 @@ uint64_t memory_job_patience_ns(const MemoryJob *job, bool is_known);
 uint64_t memory_job_now_ns(const MemoryJob *job);
 /* Takes time of the process that was not spent by memory_job_run(). */
 void memory_job_spend(MemoryJob *job, uint64_t ns);
-/* How long an answer that was late may be waited for at the end. */
+/* An answer that was late may be waited for so long at the end. */
 uint64_t memory_job_last_patience_ns(uint64_t limit_ns);
 
 /* the thread */
 
 #define MEMORY_WORK_FILES 64 /* at once */
 #define MEMORY_WORK_RANGES HEAP_MODULES_MAX
-/* Of the arguments of a process: a class path of Java may stand before what tells of it. */
+/* So much of the arguments is read: a class path of Java may stand before what tells of it. */
 #define MEMORY_WORK_ARGUMENT_BYTES 4096
 
 typedef struct ModuleFile {
@@ -125,7 +125,7 @@ typedef struct MemoryWork {
         void (*step)(struct MemoryWork *work); /* what is done */
 } MemoryWork;
 
-/* Where to put the next piece of work; NULL when no thread can be started. */
+/* The next piece of work is put there; NULL when no thread can be started. */
 MemoryWork *memory_job_work(MemoryJob *job);
 /*
  * Lets the thread do @step for @patience_ns, and for some times that as long as it gets no

@@ -84,7 +84,7 @@ static HeapFailure failure_of_text(int r) {
         }
 }
 
-/* What the capture does not want does not leave this process. */
+/* The parts of a command that the capture does not want do not leave this process. */
 static HeapFailure read_command(MemoryJob *job, const MemoryLife *life, CommandLines lines,
                                 ProcessCommand *ret) {
         HeapFailure failure = memory_job_begin(job, MEMORY_COMMANDS, life, false);

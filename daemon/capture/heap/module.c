@@ -14,7 +14,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 
-/* Of a run that has no executable mapping so far, as many are kept. */
+/* As many mappings are kept of a run that has no executable one so far. */
 #define RUN_MAX_PIECES 64
 
 void module_list_begin(ModuleList *list) {
@@ -214,7 +214,7 @@ bool module_list_place(const ModuleList *list, const Module *module, const HeapL
 
 /* files */
 
-/* Of the directory of a thread, which is PID/task/TID: its ".." is race-free, PID is not. */
+/* The directory of a thread is PID/task/TID: its ".." is race-free, PID is not. */
 #define PROCESS_FROM_THREAD "../../"
 
 static int64_t time_ns(struct statx_timestamp time) {
@@ -260,7 +260,7 @@ int module_file_find(int dir_fd, const ProcessMapping *mapping,
                 return 0;
         /*
          * The root of the thread, not of the process: a leader that has exited has neither root nor
-         * map. A path names the file of the mapping where its file system tells one device for both.
+         * map. A path names the file of the mapping if its file system tells one device for both.
          */
         memcpy(path, root, sizeof(root));
         if (process_map_path(mapping, path + sizeof(root) - 1) &&

@@ -65,11 +65,11 @@ _must_check_ int module_list_read(ModuleList *list, int dir_fd);
 
 /* The mapping that the module begins with; its path is borrowed, and empty where it is unknown. */
 ProcessMapping module_list_mapping(const ModuleList *list, const Module *module);
-/* Whether the last component of the path is @name. */
+/* True when the last component of the path is @name. */
 bool module_list_is_named(const ModuleList *list, const Module *module, const char *name);
 
 /*
- * Where the module is: how far its addresses are from those of @layout, modulo 2^64. A program can
+ * Finds how far the module's addresses are from those of @layout, modulo 2^64. A program can
  * have several copies of a library (dlmopen(3)), so this continues at piece *@at, 0 at first. False
  * when there is no further copy. A copy has its first segment where the layout says, its code
  * behind that, and its thread-local image behind that.

@@ -12,7 +12,7 @@
  */
 #define NUMBER_WORDS 3
 
-/* Of a thread: its control block, its number, and two words of its vector and counters a module. */
+/* A thread has its control block, its number, and of each module two words and counters. */
 #define READ_RANGES (BATCH_MAX_THREADS * (2 + 3 * HEAP_MODULES_MAX))
 
 /* Numbers of threads are less, in any namespace (PID_MAX_LIMIT of 64-bit kernels). */
@@ -36,7 +36,7 @@ typedef struct ThreadWords {
         ModuleWords modules[HEAP_MODULES_MAX];
 } ThreadWords;
 
-/* Where pointers come from. */
+/* The two ways to a thread pointer. */
 typedef enum PointerSource {
         POINTER_SAVED,  /* they are in the request */
         POINTER_LISTED, /* lists of robust mutexes lead to them */
@@ -210,7 +210,7 @@ static uint64_t place_of_number(const CounterRequest *request, const ThreadWords
         return words->head + (uint64_t) (int64_t) request->geometry.tid;
 }
 
-/* What glibc has stored as the thread's number. */
+/* glibc has stored this as the thread's number. */
 static uint32_t number_of(const CounterRequest *request, const ThreadWords *words) {
         bool is_upper_half = place_of_number(request, words) % 8 != 0;
 
@@ -296,7 +296,7 @@ static void add_vector(CounterReader *reader, ThreadWords *words, size_t i) {
         module->block_range = add_range(reader, block, &module->block, 1);
 }
 
-/* What is beyond the vector's end may be beyond readable memory, too. */
+/* A place beyond the vector's end may be beyond readable memory, too. */
 static void add_far_counters(CounterReader *reader, ThreadWords *words, size_t i) {
         uint64_t number = reader->request->plans[i].module;
         ModuleWords *module = &words->modules[i];

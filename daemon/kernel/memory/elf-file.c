@@ -15,7 +15,7 @@
 #define OWN_BYTE_ORDER ELFDATA2MSB
 #endif
 
-/* Whether a part of a whole that is @n_whole long begins at @at and is @n long. */
+/* True when @n bytes from @at lie within a whole that is @n_whole long. */
 static bool is_within(uint64_t at, uint64_t n, uint64_t n_whole) {
         return at <= n_whole && n <= n_whole - at;
 }
@@ -37,7 +37,7 @@ int elf_file_read(ElfFile *elf, uint64_t offset, void *ret, size_t n) {
         return r == 0 && n_read < n ? ELF_FILE_E_MALFORMED : r;
 }
 
-/* Where the file has the @n bytes (at least 1) at address @vaddr. 0, ELF_FILE_E_UNMAPPED. */
+/* Finds the place in the file of the @n bytes (at least 1) at @vaddr. 0, ELF_FILE_E_UNMAPPED. */
 static int locate(const ElfFile *elf, uint64_t vaddr, uint64_t n, uint64_t *ret) {
         for (unsigned i = 0; i < elf->n_loads; i++) {
                 const Elf64_Phdr *load = &elf->loads[i];
@@ -133,7 +133,7 @@ static bool is_sound(const ElfFile *elf) {
 }
 
 /*
- * Why libelf failed. Its own codes are no part of its interface, but errno is as malloc() or
+ * Tells why libelf failed. Its own codes are no part of its interface, but errno is as malloc() or
  * pread(2) left it where they were the cause. Other values are those of calls that the sandbox
  * refuses and libelf does without: fcntl(2) tells it that a descriptor is good, and fstat(3) how
  * long a file is, so that without it reading behind the end is what fails.

@@ -98,7 +98,7 @@ typedef struct ElfTable {
         uint64_t at, end;
 } ElfTable;
 
-/* What a tag that is missing would say is 0. */
+/* A tag that is missing counts as 0. */
 typedef struct ElfDynamic {
         uint64_t rela, n_rela_bytes; /* addresses and lengths as the file says */
         uint64_t plt, n_plt_bytes;
@@ -113,7 +113,7 @@ _must_check_ int elf_dynamic_read(ElfFile *elf, ElfDynamic *ret);
 typedef enum ElfRelocationKind {
         ELF_RELOCATION_OTHER,
         ELF_RELOCATION_RELATIVE, /* where the module is + addend */
-        /* Of words that lead to a thread-local block, the more directly the higher. */
+        /* These are for words that lead to a thread-local block, the more directly the higher. */
         ELF_RELOCATION_DTPMOD, /* DTPMOD64, TLS_DTPMOD */
         ELF_RELOCATION_TLSDESC,
         ELF_RELOCATION_TPOFF, /* TPOFF64, TLS_TPREL */

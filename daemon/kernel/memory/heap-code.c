@@ -121,7 +121,7 @@ static bool arm_find(Span code, bool (*take)(uint32_t word, unsigned *base, uint
         return false;
 }
 
-/* What compilers make of "if (!config_stats) return ENOENT;", optimizing or not. */
+/* Compilers make these of "if (!config_stats) return ENOENT;", optimizing or not. */
 static const struct {
         uint16_t machine;
         bool is_start; /* the function is nothing else */

@@ -27,10 +27,10 @@ bool heap_code_find_load(uint16_t machine, Span code, uint64_t *ret);
 bool heap_code_find_address(uint16_t machine, Span code, uint64_t *ret);
 
 /*
- * Whether the code is that of a function which always returns ENOENT, as far as compilers are known
- * to write it.
+ * True when the code is that of a function which always returns ENOENT, as far as compilers are
+ * known to write it.
  */
 bool heap_code_is_refusal(uint16_t machine, Span code);
 
-/* Whether there is a decoder. */
+/* True when there is a decoder. */
 bool heap_code_knows(uint16_t machine);

@@ -65,7 +65,7 @@ typedef struct Evidence {
 #define CACHE_BYTES (CACHE_ENTRIES * 2 * WORD)
 #define COUNTERS_BYTES (CACHE_BYTES + 4 * WORD) /* state, allocated, another, deallocated */
 
-/* What the struct of 5.0 to 5.2 has at least; within it five words that may be all ones. */
+/* The struct of 5.0 to 5.2 is so long at least; within it five words may be all ones. */
 #define OLD_BYTES 4000
 #define OLD_ONES_AT 456
 #define OLD_ONES_BYTES 40
@@ -82,7 +82,7 @@ static int read_image(Evidence *evidence) {
         return elf_file_read(elf, elf->tls.p_offset, evidence->image, evidence->n_image);
 }
 
-/* What is behind the end of the image is 0. */
+/* The block goes on with 0 behind the end of the image. */
 static uint64_t word_at(const Evidence *evidence, uint64_t at) {
         uint64_t word = 0;
 
@@ -128,8 +128,8 @@ static Found find_in_image(const Evidence *evidence, size_t n,
 }
 
 /*
- * Whether a struct at @tsd has its state where every known version has it: right before the counter
- * at @allocated from its start, or one word farther.
+ * True when a struct at @tsd has its state where every known version has it: right before the
+ * counter at @allocated from its start, or one word farther.
  */
 static bool has_state(const Evidence *evidence, uint64_t tsd, uint64_t allocated) {
         return (allocated >= WORD && is_state(word_at(evidence, tsd + allocated - WORD))) ||
@@ -150,7 +150,7 @@ static bool are_offsets(uint64_t allocated, uint64_t deallocated, uint64_t n_blo
                n_block >= 8 && deallocated <= n_block - 8;
 }
 
-/* What the functions of one table say; nothing unless all four agree. */
+/* Reads what the functions of one table say, which is nothing unless all four agree. */
 static int read_table(ElfFile *elf, const uint64_t functions[static _HEAP_FUNCTION_MAX],
                       Offsets *ret) {
         uint64_t offsets[_HEAP_FUNCTION_MAX];
@@ -163,7 +163,7 @@ static int read_table(ElfFile *elf, const uint64_t functions[static _HEAP_FUNCTI
                 size_t n = sizeof(bytes);
                 int r;
 
-                /* Where the segment ends earlier, the largest half, quarter and so on it has. */
+                /* If the segment ends earlier, its largest half, quarter and so on will do. */
                 while ((r = elf_file_read_vaddr(elf, functions[i], bytes, n)) ==
                                ELF_FILE_E_UNMAPPED &&
                        n > 1)
@@ -258,7 +258,7 @@ static const struct {
 };
 
 /*
- * What follows "5.2.": "1-0-gea6b3e973b477b8061e0076bb257dbd7f3faa756", and the end. The number in
+ * "5.2." is followed by "1-0-gea6b3e973b477b8061e0076bb257dbd7f3faa756", and the end. The number in
  * the middle counts the changes since the release.
  */
 static bool is_rest_of_release(const char *text) {
@@ -319,7 +319,7 @@ static int find_release(ElfFile *elf, Offsets *ret) {
 
 /* slots */
 
-/* Whether the loader has two words to write at @vaddr. */
+/* True when the loader has two words to write at @vaddr. */
 static bool is_writable(const ElfFile *elf, uint64_t vaddr) {
         for (unsigned i = 0; i < elf->n_loads; i++) {
                 const Elf64_Phdr *load = &elf->loads[i];
@@ -348,7 +348,7 @@ static int next_slot(ElfFile *elf, ElfRelocations *relocations, ElfRelocation *r
         return r;
 }
 
-/* Whether @slot is one through which the module itself comes to the struct. */
+/* True when @slot is one through which the module itself comes to the struct. */
 static bool is_slot_of(const HeapLayout *layout, const ElfRelocation *slot) {
         if (slot->kind == ELF_RELOCATION_DTPMOD)
                 return true;
@@ -402,9 +402,9 @@ static void add_if_plausible(const Evidence *evidence, const Offsets *code, uint
 }
 
 /*
- * Where the struct is when neither its name nor the image tells it outright. Where all slots of a
- * library lead to one variable it is jemalloc's; else the one that could be it must be the only
- * such. A program needs no slots, but the struct of 5.0 to 5.2 can be recognized.
+ * Finds the struct when neither its name nor the image tells outright where it is. If all slots of
+ * a library lead to one variable, that is jemalloc's; else the one that could be it must be the
+ * only such. A program needs no slots, but the struct of 5.0 to 5.2 can be recognized.
  */
 static int find_struct(const Evidence *evidence, const Offsets *code, Found *ret) {
         ElfRelocations relocations = evidence->relocations;

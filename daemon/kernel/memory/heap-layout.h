@@ -4,11 +4,12 @@
 /*
  * HeapLayout
  *
- * Where a program or library that contains jemalloc (5.0 and later) keeps the two counters of each
- * thread, found in the file alone: neither symbols nor debugging information are needed. jemalloc's
- * own table of names leads to the functions behind "thread.allocated" and its siblings, whose
- * instructions hold the offsets of the counters in its struct; relocations, a symbol or the initial
- * image of the thread-local block tell where that struct is. What contradicts itself is refused.
+ * A program or library that contains jemalloc (5.0 and later) keeps two counters of each thread.
+ * Their place is found in the file alone: neither symbols nor debugging information are needed.
+ * jemalloc's own table of names leads to the functions behind "thread.allocated" and its siblings,
+ * whose instructions hold the offsets of the counters in its struct; relocations, a symbol or the
+ * initial image of the thread-local block tell where that struct is. What contradicts itself is
+ * refused.
  */
 
 #include <stdbool.h>
@@ -69,13 +70,13 @@ typedef struct HeapLayout {
 } HeapLayout;
 
 /*
- * Of the file @fd, which is borrowed and has @size bytes. Always answers with a verdict; -errno
+ * Reads the file @fd, which is borrowed and has @size bytes. Always answers with a verdict; -errno
  * only when reading failed for a reason of ours (-EIO is HEAP_FILE_UNREADABLE).
  */
 _must_check_ int heap_layout_find(int fd, uint64_t size, HeapLayout *ret);
 
 /*
- * Whether @layout is HEAP_READY for @machine (EM_*) and every number in it is within the bounds
+ * True when @layout is HEAP_READY for @machine (EM_*) and every number in it is within the bounds
  * that one who adds it to addresses counts on; any other verdict needs only to be one. Ask before
  * using an answer that comes from another process. The machine of a HEAP_READY layout is the
  * file's: it differs from this host's when the file is emulated.

@@ -5,7 +5,7 @@
 
 #include "kernel/memory/thread-pointer.h"
 
-/* What a thread's static blocks can be away from its thread pointer. */
+/* A thread's static blocks can be so far away from its thread pointer. */
 #define DISTANCE_MAX INT64_C(0x7fffffff)
 
 /* Two pointers that aarch64 has at the thread pointer, before the program's block. */

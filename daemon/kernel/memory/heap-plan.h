@@ -4,10 +4,11 @@
 /*
  * HeapPlan
  *
- * How to get from a thread pointer to the counters of one module in one process: what the file says
- * (HeapLayout) and what the process adds, which is where it has mapped the module and what its
- * dynamic linker has put into the word that leads to the module's thread-local block. Pure. Words
- * of the process are held against bounds, as they may be from before the linker was done.
+ * A plan leads from a thread pointer to the counters of one module in one process. It is made of
+ * what the file says (HeapLayout) and what the process adds: where it has mapped the module, and
+ * what its dynamic linker has put into the word that leads to the module's thread-local block.
+ * Words of the process are held against bounds, as they may be from before the linker was done.
+ * Everything here is pure.
  */
 
 #include <stdbool.h>

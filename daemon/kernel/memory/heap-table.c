@@ -15,7 +15,7 @@ typedef struct HeapRecord {
 #define RECORD_WORDS (sizeof(HeapRecord) / sizeof(uint64_t))
 #define LAST_NAME_BYTES (3 * sizeof(HeapRecord) + offsetof(HeapRecord, name))
 
-/* Where the last of the four names is: the rarest of them, so the others are looked up from it. */
+/* The last of the four names is the rarest, so the others are looked up from where it is. */
 #define MARKERS_MAX 64
 
 typedef struct Markers {

@@ -24,7 +24,7 @@ typedef enum HeapFunction {
 
 typedef struct HeapTables {
         /*
-         * Whether the file has the name "deallocatedp" by itself. A program that asks for
+         * The file has the name "deallocatedp" by itself. A program that asks for
          * "thread.deallocatedp" has its end; where jemalloc is linked in, they may be one.
          */
         bool has_name;

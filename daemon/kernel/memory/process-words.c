@@ -15,7 +15,7 @@ static bool can_be_read(const WordRange *range) {
                range->address <= UINT64_MAX - 8 * (uint64_t) range->n;
 }
 
-/* What goes into one call. */
+/* The ranges that go into one call. */
 typedef struct WordBatch {
         struct iovec local[PROCESS_WORDS_BATCH], remote[PROCESS_WORDS_BATCH];
         WordRange *ranges[PROCESS_WORDS_BATCH];

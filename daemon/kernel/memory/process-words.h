@@ -18,8 +18,8 @@
 #include "kernel/text/text-file.h"
 
 /*
- * How memory is read: @n pieces of @remote of process @pid into those of @local, which are as long,
- * in order, up to the first that cannot be read. Returns the number of bytes, or -errno when there
+ * Reads @n pieces of @remote of process @pid into those of @local, which are as long, in order, up
+ * to the first that cannot be read. Returns the number of bytes, or -errno when there
  * are none. process_vm_readv(2) does so.
  */
 typedef ssize_t (*ProcessMemoryRead)(void *userdata, pid_t pid, const struct iovec *local,

@@ -6,7 +6,7 @@
 
 #include "kernel/memory/elf-file.h"
 
-/* What describes a member of a struct for debuggers: its bits, how many it is, its offset. */
+/* Debuggers are told so of a member of a struct: its bits, how many it is, its offset. */
 typedef struct Member {
         uint32_t n_bits;
         uint32_t n_elements;

@@ -30,7 +30,7 @@ const uint16_t thread_machine = EM_NONE;
 #define AARCH64_HEAD 0xe0
 #define AARCH64_STRUCT_BYTES 1856
 
-/* Where x86_64 has a control block, seen from the head: tcbhead_t leaves no room below. */
+/* A control block of x86_64 is so far from the head at least: tcbhead_t leaves no room below. */
 #define SEARCH_LEAST_BYTES 0x100
 
 /*

@@ -28,7 +28,7 @@
 extern const uint16_t thread_machine;
 
 /*
- * Where glibc keeps a thread's number and its list in struct pthread, from the constants that
+ * glibc keeps a thread's number and its list in struct pthread, at places from the constants that
  * libc.so.6 (libpthread.so.0 before 2.34) exports for debuggers. The list's head is what
  * get_robust_list(2) tells, so the distance leads back to struct pthread and thus to the thread
  * pointer: its start on x86_64, its end on aarch64. Plain data: travels between our own processes
@@ -44,11 +44,11 @@ typedef struct ThreadLayout {
 #define THREAD_STRUCT_BYTES_MAX 65536
 
 /*
- * What the file @fd of the C library, which is borrowed and has @size bytes, says. Any other file,
- * or one that cannot be read, says nothing; -errno as heap_layout_find().
+ * Reads the file @fd of the C library, which is borrowed and has @size bytes. Any other file, or
+ * one that cannot be read, says nothing; -errno as heap_layout_find().
  */
 _must_check_ int thread_layout_find(int fd, uint64_t size, ThreadLayout *ret);
-/* Whether the offsets lie within the struct. */
+/* True when the offsets lie within the struct. */
 bool thread_layout_is_valid(const ThreadLayout *layout);
 
 /* Distances from the address that get_robust_list(2) tells. */
@@ -57,9 +57,9 @@ typedef struct ThreadGeometry {
         int32_t tid;     /* the thread's number as its own pid namespace has it, 32 bits */
 } ThreadGeometry;
 
-/* What glibc has had since 2.4 on x86_64 and has today on aarch64. False for other machines. */
+/* glibc has had this since 2.4 on x86_64, and has it today on aarch64. False for others. */
 bool thread_geometry_usual(uint16_t machine, ThreadGeometry *ret);
-/* What @layout says, if that can be. */
+/* As @layout says, if that can be. */
 bool thread_geometry_from(uint16_t machine, const ThreadLayout *layout, ThreadGeometry *ret);
 
 /*
@@ -87,10 +87,10 @@ typedef enum ThreadLibrary {
 #define THREAD_BLOCK_WORDS 26
 uint32_t thread_block_words(uint16_t machine);
 int32_t thread_block_begin(uint16_t machine);
-/* Of glibc: they point to themselves, where a machine has such words. */
+/* Those of glibc point to themselves, where a machine has such words. */
 bool thread_block_is_sound(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS],
                            uint64_t pointer);
-/* Of musl: they point to themselves, and thread @number of its pid namespace has them. */
+/* Those of musl point to themselves, and thread @number of its pid namespace has them. */
 bool thread_block_is_musl(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS],
                           uint64_t pointer, uint32_t number);
 

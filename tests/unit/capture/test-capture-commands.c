@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "capture/heap/heap-probe.h"
 #include "heap-host.h"
 
 /*
@@ -167,6 +168,8 @@ END_TEST
 
 /* Counters of allocators have the time to themselves. */
 START_TEST(the_time_for_them_is_their_own) {
+        if (check_skips(heap_probe_is_built ? NULL : "this was built without -Dheap"))
+                return;
         captured.options.heap = true;
         capture();
         check_value(10, 1000, 7);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "kernel/text/text-file.h"
+
 // clang-format off
 const HeapFailureRow heap_failures[_HEAP_FAILURE_MAX] = {
         [HEAP_FAILURE_PID_MISSING] = {
@@ -91,6 +93,20 @@ HeapFailure heap_failure_of_verdict(HeapVerdict verdict) {
         };
 
         return verdict < _HEAP_VERDICT_MAX ? failures[verdict] : HEAP_FAILURE_NONE;
+}
+
+HeapFailure heap_failure_of_reading(int r, HeapFailure otherwise) {
+        switch (r) {
+        case TEXT_OK:
+                return HEAP_FAILURE_NONE;
+        case TEXT_E_ABSENT:
+        case TEXT_E_VANISHED:
+                return HEAP_FAILURE_PID_MISSING;
+        case TEXT_E_DENIED:
+                return HEAP_FAILURE_PERMISSION;
+        default:
+                return otherwise;
+        }
 }
 
 /* summary */

@@ -56,6 +56,8 @@ extern const HeapFailureRow heap_failures[_HEAP_FAILURE_MAX];
 
 /* The failure that a verdict is; NONE for HEAP_READY and HEAP_NOT_JEMALLOC. */
 HeapFailure heap_failure_of_verdict(HeapVerdict verdict);
+/* The failure that a reading of the process ended in, TEXT_E_* or -errno; NONE for 0. */
+HeapFailure heap_failure_of_reading(int r, HeapFailure otherwise);
 /* Such a failure is counted once a thread, and the others once a process. */
 static inline bool heap_failure_is_of_thread(HeapFailure failure) {
         return failure >= HEAP_FAILURE_NO_THREAD_POINTER;

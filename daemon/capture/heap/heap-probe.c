@@ -145,24 +145,16 @@ static uint64_t left_ns(const HeapProbe *probe) {
         return spent_ns < probe->patience_ns ? probe->patience_ns - spent_ns : 0;
 }
 
-/* Lets the thread work; false when that failed, and then the examination is over. */
-static bool run(HeapProbe *probe, void (*step)(MemoryWork *work)) {
-        HeapFailure failure = memory_job_run(probe->job, step, left_ns(probe));
-
+/* False, and the examination is over, when something failed. */
+static bool goes_on(HeapProbe *probe, HeapFailure failure) {
         if (failure != HEAP_FAILURE_NONE)
                 stop(probe, failure);
         return failure == HEAP_FAILURE_NONE;
 }
 
-/* False, and the examination is over, when the process could not be read. */
-static bool is_read(HeapProbe *probe, int r, HeapFailure otherwise) {
-        if (r == TEXT_E_DENIED)
-                stop(probe, HEAP_FAILURE_PERMISSION);
-        else if (r == TEXT_E_VANISHED || r == TEXT_E_ABSENT)
-                stop(probe, HEAP_FAILURE_PID_MISSING);
-        else if (r != 0)
-                stop(probe, otherwise);
-        return r == 0;
+/* Lets the thread work; likewise. */
+static bool run(HeapProbe *probe, void (*step)(MemoryWork *work)) {
+        return goes_on(probe, memory_job_run(probe->job, step, left_ns(probe)));
 }
 
 /* files */
@@ -215,7 +207,7 @@ static HeapFailure ask_file(HeapProbe *probe, FileQuestion question, const Modul
 static bool learn_files(HeapProbe *probe) {
         MemoryWork *work = probe->work;
         size_t n_unknown = 0;
-        bool goes_on;
+        bool has_time;
 
         if (!run(probe, identify_step))
                 return false;
@@ -232,14 +224,14 @@ static bool learn_files(HeapProbe *probe) {
                         return false;
         }
         work->n_files = n_unknown;
-        goes_on = n_unknown == 0 || run(probe, open_step);
-        if (!goes_on)
+        has_time = n_unknown == 0 || run(probe, open_step);
+        if (!has_time)
                 return false;
         for (size_t i = 0; i < work->n_files; i++) {
                 ModuleFile *file = &work->files[i];
                 FileAnswer answer;
 
-                if (goes_on && file->result == 0) {
+                if (has_time && file->result == 0) {
                         HeapFailure failure =
                                 ask_file(probe, FILE_QUESTION_HEAP_LAYOUT, file, &answer);
 
@@ -251,16 +243,16 @@ static bool learn_files(HeapProbe *probe) {
                         if (failure == HEAP_FAILURE_FILE_JOB || failure == HEAP_FAILURE_TIME_BUDGET)
                                 probe->missing = failure;
                         else
-                                goes_on = know(probe, file, failure, &answer.HEAP_LAYOUT);
+                                has_time = know(probe, file, failure, &answer.HEAP_LAYOUT);
                 }
                 file->fd = fd_close(file->fd);
-                if (goes_on && left_ns(probe) == 0) {
+                if (has_time && left_ns(probe) == 0) {
                         stop(probe, HEAP_FAILURE_TIME_BUDGET);
-                        goes_on = false;
+                        has_time = false;
                 }
         }
         work->n_files = 0;
-        return goes_on;
+        return has_time;
 }
 
 static bool learn_modules(HeapProbe *probe) {
@@ -370,13 +362,6 @@ static bool plan_modules(HeapProbe *probe) {
 
 /* words of the process */
 
-static bool read_words(HeapProbe *probe, pid_t tid) {
-        probe->work->tid = tid;
-        probe->work->n_ranges = probe->n_layouts;
-        return run(probe, words_step) &&
-               is_read(probe, probe->work->words_result, HEAP_FAILURE_PROCESS_VM_READV);
-}
-
 /* Makes plans of words, and leaves the layouts that lead to further words. */
 static bool take_words(HeapProbe *probe, bool is_further) {
         Examination *result = &probe->result;
@@ -435,9 +420,7 @@ static bool ask_library(HeapProbe *probe, const ModuleFile *asked, FileAnswer *r
                 failure = ask_file(probe, FILE_QUESTION_THREAD_LAYOUT, file, ret);
         file->fd = fd_close(file->fd);
         work->n_files = 0;
-        if (failure != HEAP_FAILURE_NONE)
-                stop(probe, failure);
-        return failure == HEAP_FAILURE_NONE;
+        return goes_on(probe, failure);
 }
 
 /*
@@ -475,14 +458,21 @@ static bool find_geometry(HeapProbe *probe) {
 }
 
 static void examine(HeapProbe *probe, pid_t tid) {
+        MemoryWork *work = probe->work;
+
         if (!run(probe, list_step) ||
-            !is_read(probe, probe->work->list_result, HEAP_FAILURE_MAPS_READ) ||
+            !goes_on(probe, heap_failure_of_reading(work->list_result, HEAP_FAILURE_MAPS_READ)) ||
             !learn_modules(probe) || !plan_modules(probe))
                 return;
-        for (unsigned is_further = 0; is_further < 2; is_further++)
-                if (probe->n_layouts > 0 &&
-                    (!read_words(probe, tid) || !take_words(probe, is_further)))
+        for (unsigned is_further = 0; is_further < 2 && probe->n_layouts > 0; is_further++) {
+                work->tid = tid;
+                work->n_ranges = probe->n_layouts;
+                if (!run(probe, words_step) ||
+                    !goes_on(probe, heap_failure_of_reading(work->words_result,
+                                                            HEAP_FAILURE_PROCESS_VM_READV)) ||
+                    !take_words(probe, is_further))
                         return;
+        }
         if (find_geometry(probe))
                 probe->result.verdict = HEAP_READY;
 }

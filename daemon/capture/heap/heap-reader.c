@@ -141,24 +141,6 @@ static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
         return HEAP_FAILURE_PID_MISSING;
 }
 
-/* what is known */
-
-static bool recall(HeapReader *reader, HeapTarget *target) {
-        HeapProcess *known = &target->known;
-
-        target->is_recalled = target->has_key &&
-                              heap_cache_find_process(reader->heap->cache, &target->key, known) &&
-                              known->found.verdict <= _HEAP_VERDICT_MAX &&
-                              known->found.n_plans <= HEAP_CACHE_MAX_PLANS;
-        return target->is_recalled;
-}
-
-/* Nothing more is to be found out of such a process for as long as it stays what it is. */
-static bool is_settled(const HeapTarget *target) {
-        return target->is_recalled && target->known.found.verdict != HEAP_READY &&
-               target->known.found.verdict != _HEAP_VERDICT_MAX;
-}
-
 static void keep(HeapReader *reader, const HeapTarget *target, const HeapAnsweredProcess *answer) {
         HeapProcess process = { .key = target->key, .found.verdict = _HEAP_VERDICT_MAX };
         int r;
@@ -177,17 +159,6 @@ static void keep(HeapReader *reader, const HeapTarget *target, const HeapAnswere
 
 /* threads */
 
-/*
- * Counters are found by a thread's number, which another thread of its process may have by now. Its
- * directory is its own, and is empty when it has exited.
- */
-static bool is_still_there(Scene *scene, const BatchProcess *process, ThreadSlot *slot) {
-        struct statx file;
-
-        return scene_open_thread(scene, process, slot) == 0 &&
-               statx(slot->fd, "stat", AT_STATX_DONT_SYNC, 0, &file) == 0;
-}
-
 static void take_counters(HeapReader *reader, const HeapTarget *target,
                           const HeapAnsweredThread *answers) {
         size_t at = 0;
@@ -195,6 +166,7 @@ static void take_counters(HeapReader *reader, const HeapTarget *target,
         for (size_t i = 0; i < target->process->n; i++) {
                 ThreadSlot *slot = &target->slots[i];
                 HeapFailure failure;
+                struct statx file;
 
                 if (!thread_slot_is_living(slot))
                         continue;
@@ -203,8 +175,13 @@ static void take_counters(HeapReader *reader, const HeapTarget *target,
                         at++;
                         continue; /* it has no counters */
                 }
+                /*
+                 * Counters are found by a thread's number, which another thread of its process may
+                 * have by now. Its directory is its own, and is empty when it has exited.
+                 */
                 if (failure == HEAP_FAILURE_NONE &&
-                    !is_still_there(reader->scene, target->process, slot))
+                    (scene_open_thread(reader->scene, target->process, slot) != 0 ||
+                     statx(slot->fd, "stat", AT_STATX_DONT_SYNC, 0, &file) != 0))
                         failure = HEAP_FAILURE_THREAD_EXITED;
                 if (failure != HEAP_FAILURE_NONE) {
                         note_failure(slot, failure);
@@ -221,24 +198,6 @@ static void take_counters(HeapReader *reader, const HeapTarget *target,
         }
 }
 
-static void try_process(HeapReader *reader, const HeapTarget *target, const MemoryLife *life) {
-        MemoryAnswered *answer = &reader->answer;
-
-        if (!heap_ask(reader->heap, MEMORY_QUESTION_TRIAL, life, sizeof(*life), answer,
-                      sizeof(answer->TRIAL)) ||
-            answer->TRIAL.failure > HEAP_FAILURE_NONE) {
-                fail_process(reader, target, HEAP_FAILURE_MEMORY_JOB);
-                return;
-        }
-        if (answer->TRIAL.failure != HEAP_FAILURE_NONE) {
-                fail_process(reader, target, (HeapFailure) answer->TRIAL.failure);
-                return;
-        }
-        for (size_t i = 0; i < target->process->n; i++)
-                if (thread_slot_is_living(&target->slots[i]))
-                        thread_slot_note(&target->slots[i], SOURCE_JEMALLOC, SOURCE_OUTCOME_ok);
-}
-
 /* the question */
 
 static MemoryLife find_life(const HeapTarget *target) {
@@ -248,6 +207,23 @@ static MemoryLife find_life(const HeapTarget *target) {
                 .tid = (uint32_t) target->speaker->tid,
                 .owner = target->speaker->owner,
         };
+}
+
+static void try_process(HeapReader *reader, const HeapTarget *target) {
+        const MemoryLife life = find_life(target);
+        const MemoryTrial *trial = &reader->answer.TRIAL;
+        bool is_answered = heap_ask(reader->heap, MEMORY_QUESTION_TRIAL, &life, sizeof(life),
+                                    &reader->answer, sizeof(*trial)) &&
+                           trial->failure <= HEAP_FAILURE_NONE;
+
+        if (!is_answered || trial->failure != HEAP_FAILURE_NONE) {
+                fail_process(reader, target,
+                             is_answered ? (HeapFailure) trial->failure : HEAP_FAILURE_MEMORY_JOB);
+                return;
+        }
+        for (size_t i = 0; i < target->process->n; i++)
+                if (thread_slot_is_living(&target->slots[i]))
+                        thread_slot_note(&target->slots[i], SOURCE_JEMALLOC, SOURCE_OUTCOME_ok);
 }
 
 static void ask_about(HeapReader *reader, const HeapTarget *target) {
@@ -285,7 +261,7 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
                 .slots = scene_threads(scene, process),
                 .leader = scene_find_leader(scene, process),
         };
-        MemoryLife life;
+        const HeapFindings *found = &target.known.found;
 
         if (reader->heap->state != HEAP_STATE_READING)
                 return;
@@ -302,15 +278,21 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
                 return;
         }
         if (reader->heap->options.is_trial) {
-                life = find_life(&target);
-                try_process(reader, &target, &life);
+                try_process(reader, &target);
                 return;
         }
         make_key(reader, &target);
-        /* Most processes have nothing to read, and the backend has told what shows that. */
-        if (recall(reader, &target) && is_settled(&target)) {
-                HeapFailure failure =
-                        heap_failure_of_verdict((HeapVerdict) target.known.found.verdict);
+        target.is_recalled =
+                target.has_key &&
+                heap_cache_find_process(reader->heap->cache, &target.key, &target.known) &&
+                found->verdict <= _HEAP_VERDICT_MAX && found->n_plans <= HEAP_CACHE_MAX_PLANS;
+        /*
+         * Most processes have nothing to read, and the backend has told what shows that: there is
+         * no more to know of them for as long as they stay what they are.
+         */
+        if (target.is_recalled && found->verdict != HEAP_READY &&
+            found->verdict != _HEAP_VERDICT_MAX) {
+                HeapFailure failure = heap_failure_of_verdict((HeapVerdict) found->verdict);
 
                 if (failure != HEAP_FAILURE_NONE)
                         fail_process(reader, &target, failure);
@@ -322,7 +304,8 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
 /* the answer */
 
 /* The memory job reads what everybody can write, and may have been taken over. */
-static bool is_valid(const HeapAnsweredProcess *answer) {
+static bool is_valid(const HeapAnsweredProcess *answer, const HeapAnsweredThread *answers,
+                     size_t n) {
         const HeapFindings *found = &answer->found;
 
         if (answer->failure > HEAP_FAILURE_NONE || answer->is_slow > 1 ||
@@ -332,28 +315,20 @@ static bool is_valid(const HeapAnsweredProcess *answer) {
         for (size_t i = 0; i < found->n_plans; i++)
                 if (!heap_plan_is_valid(&found->plans[i]))
                         return false;
-        return true;
-}
-
-static bool are_valid(const HeapAnsweredThread *answers, size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (answers[i].failure > HEAP_FAILURE_NONE)
                         return false;
         return true;
 }
 
-/* Otherwise the process was not looked at. */
-static bool is_tried(HeapFailure failure) {
-        return failure != HEAP_FAILURE_TIME_BUDGET && failure != HEAP_FAILURE_HUNG &&
-               failure != HEAP_FAILURE_OWNER_HUNG;
-}
-
 static void take_answer(HeapReader *reader, const HeapTarget *target,
                         const HeapAnsweredProcess *answer, const HeapAnsweredThread *answers) {
         HeapFailure failure = (HeapFailure) answer->failure, identity = HEAP_FAILURE_NONE;
+        bool is_tried = failure != HEAP_FAILURE_TIME_BUDGET && failure != HEAP_FAILURE_HUNG &&
+                        failure != HEAP_FAILURE_OWNER_HUNG;
 
         /* Something may be missing because the process is no more. */
-        if (is_tried(failure) && (failure != HEAP_FAILURE_NONE || answer->was_read))
+        if (is_tried && (failure != HEAP_FAILURE_NONE || answer->was_read))
                 identity = confirm(reader, target);
         if (identity != HEAP_FAILURE_NONE)
                 failure = identity;
@@ -379,8 +354,7 @@ void heap_reader_read(HeapReader *reader) {
                 const HeapAskedProcess *process = &asked->processes[i];
                 const HeapAnsweredThread *answers = &answer->threads[process->first];
 
-                if (is_answered && is_valid(&answer->processes[i]) &&
-                    are_valid(answers, process->n))
+                if (is_answered && is_valid(&answer->processes[i], answers, process->n))
                         take_answer(reader, &reader->targets[i], &answer->processes[i], answers);
                 else
                         fail_process(reader, &reader->targets[i], HEAP_FAILURE_MEMORY_JOB);

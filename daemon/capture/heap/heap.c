@@ -94,14 +94,6 @@ Heap *heap_free(Heap *heap) {
         return NULL;
 }
 
-static uint64_t find_deadline(const Heap *heap) {
-        uint64_t patience_ns = number_multiply_saturating(heap->options.limit_ns, PATIENCE);
-
-        patience_ns = MAX_OF(patience_ns, PATIENCE_LEAST_NS);
-        patience_ns = MIN_OF(patience_ns, PATIENCE_MOST_NS);
-        return clock_now_ns(CLOCK_MONOTONIC) + patience_ns;
-}
-
 bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n_asked,
               MemoryAnswered *ret, size_t n_answered) {
         const RoomQuestion order = {
@@ -109,13 +101,16 @@ bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n_a
                 .body = { asked, n_asked },
                 .fd = -EBADF,
         };
+        uint64_t patience_ns = number_multiply_saturating(heap->options.limit_ns, PATIENCE);
         size_t n;
         int r;
 
+        patience_ns = MAX_OF(patience_ns, PATIENCE_LEAST_NS);
+        patience_ns = MIN_OF(patience_ns, PATIENCE_MOST_NS);
         if (!heap->room || atomic_load(&heap->is_silent))
                 return false;
         atomic_store(&heap->was_asked, true);
-        r = room_ask(heap->room, &order, find_deadline(heap), ret, &n);
+        r = room_ask(heap->room, &order, clock_now_ns(CLOCK_MONOTONIC) + patience_ns, ret, &n);
         if (r == ROOM_E_LATE)
                 atomic_store(&heap->is_silent, true);
         return r == 0 && n == n_answered;
@@ -192,8 +187,9 @@ void heap_explain(const Heap *heap, Source *source) {
                 source_set(source, SOURCE_STATE_NOT_REQUESTED, "the capture was asked to skip it");
                 return;
         case HEAP_STATE_NOT_BUILT:
-                source_set(source, SOURCE_STATE_UNAVAILABLE,
-                           "this ctprofd was built without them (-Dheap=disabled)");
+                source_set(
+                        source, SOURCE_STATE_UNAVAILABLE,
+                        "this ctprofd was built without counters of allocators (-Dheap=disabled)");
                 return;
         case HEAP_STATE_FOREIGN_PIDS:
                 source_set(source, SOURCE_STATE_UNAVAILABLE,

@@ -19,31 +19,32 @@ typedef struct MemoryServer {
 
 /* commands */
 
-/*
- * The beginning of a file that has NULs. The kernel gives no arguments that lie in a mapping of a
- * file (since 4.18), so that a page of a strange file system is not waited for; but it takes the
- * lock of the memory.
- */
-static int read_start(int dir_fd, const char *name, char *buffer, size_t size, size_t *ret_n) {
-        _cleanup_(fd_closep) int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? -1 : read(fd, buffer, size);
-
-        if (n < 0)
-                return text_file_code(errno);
-        *ret_n = (size_t) n;
-        return 0;
-}
-
-/* A number may be another process's by now, which began at another time. */
-static int check_life(const MemoryWork *work, int dir_fd) {
+static int find_arguments(MemoryWork *work) {
+        _cleanup_(fd_closep) int dir_fd = -EBADF, fd = -EBADF;
         char path[64], text[2048];
         ProcStat stat;
+        ssize_t n_read;
         size_t n;
         int r;
 
+        (void) snprintf(path, sizeof(path), "%u", work->life.tgid);
+        dir_fd = openat(work->proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (dir_fd < 0)
+                return text_file_code(errno);
+        /*
+         * The kernel gives no arguments that lie in a mapping of a file (since 4.18), so that a
+         * page of a strange file system is not waited for; but it takes the lock of the memory. A
+         * leader that has exited has no memory, its siblings have.
+         */
+        (void) snprintf(path, sizeof(path), "task/%u/cmdline", work->life.tid);
+        fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+        n_read = fd < 0 ? -1 : read(fd, work->arguments, sizeof(work->arguments));
+        if (n_read < 0)
+                return text_file_code(errno);
+        work->n_arguments = (size_t) n_read;
+        /* The number may be another process's by now, which began at another time. */
         (void) snprintf(path, sizeof(path), "task/%u/stat", work->life.tgid);
         r = procfs_read(dir_fd, path, text, sizeof(text), &n);
-
         if (r == 0)
                 r = proc_stat_parse((Span){ text, n }, &stat);
         if (r == 0 && work->life.start_ticks != 0 && stat.starttime != work->life.start_ticks)
@@ -51,37 +52,8 @@ static int check_life(const MemoryWork *work, int dir_fd) {
         return r;
 }
 
-static int find_arguments(MemoryWork *work) {
-        _cleanup_(fd_closep) int dir_fd = -EBADF;
-        char path[64];
-        int r;
-
-        (void) snprintf(path, sizeof(path), "%u", work->life.tgid);
-        dir_fd = openat(work->proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (dir_fd < 0)
-                return text_file_code(errno);
-        /* A leader that has exited has no memory, its siblings have. */
-        (void) snprintf(path, sizeof(path), "task/%u/cmdline", work->life.tid);
-        r = read_start(dir_fd, path, work->arguments, sizeof(work->arguments), &work->n_arguments);
-        return r == 0 ? check_life(work, dir_fd) : r;
-}
-
-static void read_arguments(MemoryWork *work) {
+static void arguments_step(MemoryWork *work) {
         work->command_result = find_arguments(work);
-}
-
-static HeapFailure failure_of_text(int r) {
-        switch (r) {
-        case TEXT_OK:
-                return HEAP_FAILURE_NONE;
-        case TEXT_E_ABSENT:
-        case TEXT_E_VANISHED:
-                return HEAP_FAILURE_PID_MISSING;
-        case TEXT_E_DENIED:
-                return HEAP_FAILURE_PERMISSION;
-        default:
-                return HEAP_FAILURE_PROCESS_VM_READV;
-        }
 }
 
 /* The parts of a command that the capture does not want do not leave this process. */
@@ -98,9 +70,10 @@ static HeapFailure read_command(MemoryJob *job, const MemoryLife *life, CommandL
                 return HEAP_FAILURE_PROCESS_VM_READV;
         work->proc_fd = memory_job_options(job)->proc_fd;
         work->life = *life;
-        failure = memory_job_run(job, read_arguments, memory_job_patience_ns(job, true));
+        failure = memory_job_run(job, arguments_step, memory_job_patience_ns(job, true));
         if (failure == HEAP_FAILURE_NONE)
-                failure = failure_of_text(work->command_result);
+                failure = heap_failure_of_reading(work->command_result,
+                                                  HEAP_FAILURE_PROCESS_VM_READV);
         if (failure != HEAP_FAILURE_NONE)
                 return failure;
         arguments = (Span){ work->arguments, work->n_arguments };

@@ -10,25 +10,12 @@ ssize_t process_memory_read_kernel(void *userdata, pid_t pid, const struct iovec
         return n_bytes < 0 ? -errno : n_bytes;
 }
 
-static bool can_be_read(const WordRange *range) {
-        return range->n > 0 && range->address != 0 && range->address % 8 == 0 &&
-               range->address <= UINT64_MAX - 8 * (uint64_t) range->n;
-}
-
 /* The ranges that go into one call. */
 typedef struct WordBatch {
         struct iovec local[PROCESS_WORDS_BATCH], remote[PROCESS_WORDS_BATCH];
         WordRange *ranges[PROCESS_WORDS_BATCH];
         size_t n;
 } WordBatch;
-
-static void batch_add(WordBatch *batch, WordRange *range) {
-        size_t n_bytes = 8 * (size_t) range->n;
-
-        batch->ranges[batch->n] = range;
-        batch->local[batch->n] = (struct iovec){ range->words, n_bytes };
-        batch->remote[batch->n++] = (struct iovec){ (void *) (uintptr_t) range->address, n_bytes };
-}
 
 /* The range that stopped the kernel is skipped; what comes behind it is read by a further call. */
 static int batch_read(const ProcessMemory *memory, pid_t pid, const WordBatch *batch) {
@@ -56,8 +43,16 @@ int process_words_read(const ProcessMemory *memory, pid_t pid, WordRange *ranges
         for (size_t i = 0; i < n; i++)
                 ranges[i].is_read = false;
         for (size_t i = 0; i < n && r == 0; i++) {
-                if (can_be_read(&ranges[i]))
-                        batch_add(&batch, &ranges[i]);
+                WordRange *range = &ranges[i];
+                size_t n_bytes = 8 * (size_t) range->n;
+
+                if (range->n > 0 && range->address != 0 && range->address % 8 == 0 &&
+                    range->address <= UINT64_MAX - n_bytes) {
+                        batch.ranges[batch.n] = range;
+                        batch.local[batch.n] = (struct iovec){ range->words, n_bytes };
+                        batch.remote[batch.n++] =
+                                (struct iovec){ (void *) (uintptr_t) range->address, n_bytes };
+                }
                 if (batch.n == PROCESS_WORDS_BATCH || i + 1 == n) {
                         r = batch_read(memory, pid, &batch);
                         batch.n = 0;

@@ -980,7 +980,7 @@ static int lock_names(void) {
 
 int main(void) {
         const TaskProgramOptions options = { .ledger = true, .waits = true };
-        _cleanup_(fd_closep) int lock = lock_names();
+        int lock = lock_names();
         char reason[TASK_PROGRAM_REASON_BYTES];
         Suite *suite = suite_create("ledger");
         TCase *tcase = tcase_create("rules");
@@ -1017,5 +1017,6 @@ int main(void) {
         r = check_main(suite);
         task_objects_done(&objects);
         (void) waitpid(early, NULL, 0);
+        (void) fd_close(lock);
         return r;
 }

@@ -70,9 +70,3 @@ uint64_t config_get(const Config *config, SettingId id);
 
 /* The same settings as a file, with where each comes from; those at their default as comments. */
 _must_check_ int config_dump(const Config *config, Buffer *ret);
-
-/* for the files of this folder */
-
-/* Tells the listener "ORIGIN: WHAT". */
-void config_tell(const ConfigListener *listener, ConfigFault fault, const char *origin,
-                 const char *what);

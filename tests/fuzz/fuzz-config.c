@@ -5,8 +5,7 @@
  * back as a file; and pieces in several directories, which come to the same as the chosen ones
  * loaded one by one.
  *
- * Aims at: daemon/config/quantity.c daemon/config/config.c daemon/config/config-file.c
- *          daemon/config/config-places.c
+ * Aims at: daemon/config/quantity.c daemon/config/config.c
  */
 #include "fuzz.h"
 

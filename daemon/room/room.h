@@ -92,3 +92,28 @@ _must_check_ int room_ask(Room *room, const RoomQuestion *question, uint64_t dea
  */
 _must_check_ int room_take_late(Room *room, uint64_t deadline_ns, RoomTag *ret_tag,
                                 uint32_t *ret_question, void *ret, size_t *ret_n);
+
+/* the side that answers: a job, or a thread of a test */
+
+#define ROOM_SERVER_MAX_FDS 2
+
+typedef struct RoomCall {
+        uint32_t question;
+        Span body;
+        const int *fds; /* borrowed: those that came */
+        size_t n_fds;
+} RoomCall;
+
+typedef struct RoomService {
+        size_t max_body_bytes, max_answer_bytes;
+        unsigned max_fds; /* ROOM_SERVER_MAX_FDS at most; more that come are closed */
+        /* @ret has room for the longest answer and is zeroed. 0 or the -errno to answer. */
+        int (*answer)(void *userdata, const RoomCall *call, void *ret, size_t *ret_n);
+        void *userdata;
+} RoomService;
+
+/*
+ * Answers one question after the other, until the other side closes its end: 0. -EBADMSG when that
+ * side sends something else, -errno when the socket fails. @socket_fd is borrowed.
+ */
+_must_check_ int room_serve(int socket_fd, const RoomService *service);

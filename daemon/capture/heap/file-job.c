@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "job/sandbox/sandbox.h"
-#include "room/room-server.h"
+#include "room/room.h"
 
 /* answering */
 

@@ -10,7 +10,7 @@
 #include "capture/heap/heap-probe.h"
 #include "kernel/procfs/proc-task.h"
 #include "kernel/procfs/procfs.h"
-#include "room/room-server.h"
+#include "room/room.h"
 
 typedef struct MemoryServer {
         MemoryJob *job;   /* owned */

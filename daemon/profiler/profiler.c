@@ -25,7 +25,6 @@
 #include "profiler/settings.h"
 #include "profiler/socket-file.h"
 #include "profiler/status-line.h"
-#include "server/listener.h"
 #include "server/server.h"
 #include "service/service.h"
 #include "spool/spool.h"
@@ -67,9 +66,8 @@ typedef struct Profiler {
         OwnProcesses *own;
         Service *service;
         Server *server;
-        Listener *listener;
         SocketFile *socket_file;
-        int socket_fd;           /* owned until the server or the listener adopts it */
+        int socket_fd;           /* owned until the server adopts it */
         bool connected;          /* the socket is a connection: serve it and end */
         const char *config_note; /* for the status: what is wrong with the configuration, or "" */
 } Profiler;
@@ -439,8 +437,7 @@ static int open_server(Profiler *profiler) {
         server_note_peers(profiler->server, profiler->own);
         if (profiler->connected)
                 return err_fold(server_adopt(profiler->server, TAKE_FD(profiler->socket_fd)));
-        r = listener_new(profiler->event, profiler->socket_fd, profiler->server,
-                         &profiler->listener);
+        r = server_listen(profiler->server, profiler->socket_fd);
         if (r < 0)
                 return r;
         (void) TAKE_FD(profiler->socket_fd);
@@ -504,7 +501,6 @@ static int await_programs(Profiler *profiler) {
 /* taking apart */
 
 static void profiler_done(Profiler *profiler) {
-        profiler->listener = listener_free(profiler->listener);
         if (profiler->service)
                 service_stop(profiler->service);
         profiler->server = server_free(profiler->server);

@@ -2,8 +2,10 @@
 #include "server/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "base/array.h"
@@ -17,6 +19,8 @@
 
 #define SERVER_BREACH_ID "916b51d33e7d445a872d99ae81cfb2ad"
 
+#define LISTENING_REST_US USEC_PER_SEC
+
 struct Server {
         ConnectionSetup setup;
         Connection **connections; /* owned, all of them */
@@ -26,6 +30,9 @@ struct Server {
         void (*on_empty)(void *userdata);
         void *on_empty_userdata;
         OwnProcesses *own; /* borrowed; NULL: nobody asks who calls */
+        /* of the socket that connections come from, if there is one */
+        int listening_fd;
+        sd_event_source *io, *rest;
 };
 
 ConnectionLimits server_default_limits(void) {
@@ -128,6 +135,7 @@ int server_new(sd_event *event, Users *users, Disposal *disposal, const Connecti
                 .on_grown = on_grown,
                 .owner = server,
         };
+        server->listening_fd = -EBADF;
         server->log_limit = (LogLimit){ .interval_ns = 60 * NSEC_PER_SEC, .burst = 5 };
         *ret = server;
         return 0;
@@ -137,6 +145,9 @@ Server *server_free(Server *server) {
         if (!server)
                 return NULL;
 
+        sd_event_source_disable_unref(server->rest);
+        sd_event_source_disable_unref(server->io);
+        (void) fd_close(server->listening_fd);
         for (unsigned i = 0; i < server->n_connections; i++)
                 (void) connection_free(server->connections[i]);
         free(server->connections);
@@ -208,5 +219,72 @@ int server_adopt(Server *server, int fd) {
         server->connections[server->n_connections++] = connection;
         if (server->own)
                 own_processes_enter(server->own, &peer);
+        return 0;
+}
+
+/* listening */
+
+/*
+ * Errors that concern one connection only, or a signal: the next accept(2) may succeed. The manual
+ * page lists the network errors.
+ */
+static bool is_passing(int error) {
+        return error == ECONNABORTED || error == EINTR || error == EPROTO || error == EPERM;
+}
+
+static void take_rest(Server *server, int error) {
+        log_warning(-error, "Could not accept a connection, pausing for a second");
+        (void) sd_event_source_set_enabled(server->io, SD_EVENT_OFF);
+        (void) sd_event_source_set_time_relative(server->rest, LISTENING_REST_US);
+        (void) sd_event_source_set_enabled(server->rest, SD_EVENT_ONESHOT);
+}
+
+static int on_rested(sd_event_source *source, uint64_t usec, void *userdata) {
+        Server *server = userdata;
+
+        (void) sd_event_source_set_enabled(server->io, SD_EVENT_ON);
+        return 0;
+}
+
+static int on_incoming(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
+        Server *server = userdata;
+        int r;
+
+        for (unsigned i = 0; i < LIMIT_ACCEPTS_PER_TURN; i++) {
+                int connected = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+                if (connected < 0) {
+                        if (errno == EAGAIN)
+                                break;
+                        if (is_passing(errno))
+                                continue;
+                        take_rest(server, errno);
+                        break;
+                }
+                r = server_adopt(server, connected);
+                if (r < 0)
+                        log_warning(r, "Could not serve a connection, dropping it");
+        }
+        return 0;
+}
+
+int server_listen(Server *server, int fd) {
+        sd_event *event = server->setup.event;
+        int flags, r;
+
+        flags = fcntl(fd, F_GETFL);
+        if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+                return -errno;
+        r = sd_event_add_io(event, &server->io, fd, EPOLLIN, on_incoming, server);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(server->io, "listener-io");
+        r = sd_event_add_time_relative(event, &server->rest, CLOCK_MONOTONIC, 0, 0, on_rested,
+                                       server);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(server->rest, "listener-rest");
+        (void) sd_event_source_set_enabled(server->rest, SD_EVENT_OFF);
+        server->listening_fd = fd;
         return 0;
 }

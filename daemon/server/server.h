@@ -42,6 +42,11 @@ void server_set_limits(Server *server, const ConnectionLimits *limits);
 
 /* Makes a connection of a connected socket, which is taken over in any case. */
 _must_check_ int server_adopt(Server *server, int fd);
+/*
+ * Adopts the listening socket @fd on success, and serves who connects to it. When accept(2) fails
+ * for lack of descriptors or memory, the server pauses for a moment instead of spinning.
+ */
+_must_check_ int server_listen(Server *server, int fd);
 unsigned server_n_connections(const Server *server);
 /* Calls @on_empty each time the last connection has ended. */
 void server_watch_empty(Server *server, void (*on_empty)(void *userdata), void *userdata);

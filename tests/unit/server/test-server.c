@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#include "server/listener.h"
-
 static Desk desk;
 static DeskLimits limits;
 static char text[4096];
@@ -456,7 +454,6 @@ END_TEST
 START_TEST(a_listener_serves_who_connects) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         socklen_t n = sizeof(sa_family_t);
-        Listener *listener;
         int listening, fd;
 
         /* For an empty address the kernel chooses an abstract name, so no file is left behind. */
@@ -465,7 +462,7 @@ START_TEST(a_listener_serves_who_connects) {
         n = sizeof(address);
         ck_assert_int_eq(getsockname(listening, (struct sockaddr *) &address, &n), 0);
         ck_assert_int_eq(listen(listening, 8), 0);
-        ck_assert_int_eq(listener_new(desk.event, listening, desk.server, &listener), 0);
+        ck_assert_int_eq(server_listen(desk.server, listening), 0);
 
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         ck_assert_int_eq(connect(fd, (struct sockaddr *) &address, n), 0);
@@ -473,7 +470,6 @@ START_TEST(a_listener_serves_who_connects) {
         desk_turn(&desk);
         ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "{\"parameters\":{\"n\":9}}|");
 
-        listener_free(listener);
         fd_close(fd);
         desk_turn(&desk);
 }

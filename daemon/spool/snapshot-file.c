@@ -1,20 +1,471 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "spool/snapshot-file.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "snapshot/snapshot-reader.h"
 #include "spool/file-trailer.h"
 #include "wire/limits.h"
+
+/* Measured on thread tables: smaller and faster than 3. */
+#define COMPRESSION_LEVEL 1
+#define COPY_BYTES (64 * 1024)
+#define FRAME_MAGIC_BYTES 4
 
 _Static_assert(SNAPSHOT_MAX_DEPTH == LIMIT_DOCUMENT_DEPTH &&
                        SNAPSHOT_MAX_TOKEN_BYTES == LIMIT_TOKEN_BYTES &&
                        SNAPSHOT_MAX_VALUE_BYTES == LIMIT_VALUE_BYTES,
                "the bounds of files are those of the reader");
+
+/* writing */
+
+struct SnapshotFileWriter {
+        int fd; /* borrowed */
+        int error;
+        ZSTD_CCtx *zstd;
+        Hash hash;
+        char *space; /* compressed bytes on their way to @fd */
+        size_t n_space;
+        uint64_t n_document;
+        uint64_t n_file;
+};
+
+SnapshotFileWriter *snapshot_file_writer_free(SnapshotFileWriter *writer) {
+        if (!writer)
+                return NULL;
+        (void) ZSTD_freeCCtx(writer->zstd);
+        writer->hash = hash_free(writer->hash);
+        free(writer->space);
+        free(writer);
+        return NULL;
+}
+
+int snapshot_file_writer_new(int fd, SnapshotFileWriter **ret) {
+        _cleanup_(snapshot_file_writer_freep) SnapshotFileWriter *writer = NULL;
+        int r;
+
+        writer = malloc(sizeof(*writer));
+        if (!writer)
+                return -ENOMEM;
+        *writer = (SnapshotFileWriter){ .fd = fd };
+
+        writer->zstd = ZSTD_createCCtx();
+        writer->n_space = ZSTD_CStreamOutSize();
+        writer->space = malloc(writer->n_space);
+        if (!writer->zstd || !writer->space)
+                return -ENOMEM;
+        r = hash_new(&writer->hash);
+        if (r < 0)
+                return r;
+        if (ZSTD_isError(ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_compressionLevel,
+                                                COMPRESSION_LEVEL)) ||
+            ZSTD_isError(ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_checksumFlag, 1)))
+                return -EOPNOTSUPP;
+
+        *ret = TAKE_PTR(writer);
+        return 0;
+}
+
+/* Compresses all of @in; with ZSTD_e_end also ends the frame. */
+static int compress(SnapshotFileWriter *writer, ZSTD_inBuffer *in, ZSTD_EndDirective mode) {
+        size_t left;
+        int r;
+
+        do {
+                ZSTD_outBuffer out = { writer->space, writer->n_space, 0 };
+
+                left = ZSTD_compressStream2(writer->zstd, &out, in, mode);
+                if (ZSTD_isError(left))
+                        return -ENOMEM; /* valid parameters leave it no other way to fail */
+                if (out.pos == 0)
+                        continue;
+                (void) XXH3_128bits_update(writer->hash, writer->space, out.pos);
+                r = file_write(writer->fd, writer->space, out.pos);
+                if (r < 0)
+                        return r;
+                writer->n_file += out.pos;
+        } while (mode == ZSTD_e_end ? left > 0 : in->pos < in->size);
+        return 0;
+}
+
+int snapshot_file_writer_write(void *userdata, const char *bytes, size_t n) {
+        SnapshotFileWriter *writer = userdata;
+        ZSTD_inBuffer in = { bytes, n, 0 };
+
+        if (writer->error == 0 && n > 0) {
+                writer->n_document += n;
+                writer->error = compress(writer, &in, ZSTD_e_continue);
+        }
+        return writer->error;
+}
+
+int snapshot_file_writer_finish(SnapshotFileWriter *writer, Head *head, uint64_t *ret_bytes) {
+        ZSTD_inBuffer in = { NULL, 0, 0 };
+
+        if (writer->error == 0)
+                writer->error = compress(writer, &in, ZSTD_e_end);
+        if (writer->error != 0)
+                return writer->error;
+        head->format_version = HEAD_FORMAT_VERSION;
+        head->has_document_bytes = true;
+        head->document_bytes = writer->n_document;
+        writer->error = trailer_append(writer->fd, writer->hash, head, &writer->n_file);
+        if (writer->error != 0)
+                return writer->error;
+        *ret_bytes = writer->n_file;
+        return 0;
+}
+
+/* reading */
+
+/*
+ * Frames follow each other in [0, body_bytes). @n_document never passes @max_document by more than
+ * the byte that shows there is more, however much a frame would expand to.
+ */
+struct SnapshotFileReader {
+        int fd; /* borrowed */
+        bool in_frame;
+        bool failed;
+        bool is_exact; /* the document must have @max_document bytes, not fewer */
+        ZSTD_DCtx *zstd;
+        char *space; /* compressed bytes: [n_used, n_filled) are still to be read */
+        size_t n_space, n_used, n_filled;
+        uint64_t n_read; /* of the file */
+        uint64_t body_bytes;
+        uint64_t n_document, max_document;
+        SnapshotFault fault;
+};
+
+SnapshotFileReader *snapshot_file_reader_free(SnapshotFileReader *reader) {
+        if (!reader)
+                return NULL;
+        (void) ZSTD_freeDCtx(reader->zstd);
+        free(reader->space);
+        free(reader);
+        return NULL;
+}
+
+const SnapshotFault *snapshot_file_reader_fault(const SnapshotFileReader *reader) {
+        return &reader->fault;
+}
+
+int snapshot_file_read_head(int fd, Head *ret, SnapshotFault *ret_fault) {
+        FileTrailer trailer;
+        int r;
+
+        r = trailer_find(fd, &trailer, ret_fault);
+        if (r == SNAPSHOT_FILE_E_NO_HEAD)
+                fault_set(ret_fault, "the head is missing");
+        if (r != 0)
+                return r;
+        return trailer_read_head(fd, &trailer, ret, ret_fault);
+}
+
+/* Sets the length of the document: that of the head, or the bound for files without a head. */
+static int set_expectation(SnapshotFileReader *reader, const Head *head, bool has_head,
+                           SnapshotFault *ret_fault) {
+        if (!has_head) {
+                reader->max_document = LIMIT_DOCUMENT_0_BYTES;
+                return 0;
+        }
+        if (!head->has_document_bytes) {
+                fault_set(ret_fault, "the head does not give the length of the document");
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        if (head->document_bytes > LIMIT_DOCUMENT_BYTES) {
+                fault_set(ret_fault, "the head declares a document of %" PRIu64 " bytes",
+                          head->document_bytes);
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        reader->max_document = head->document_bytes;
+        reader->is_exact = true;
+        return 0;
+}
+
+int snapshot_file_reader_new(int fd, SnapshotFileReader **ret, Head *ret_head,
+                             SnapshotFault *ret_fault) {
+        _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *reader = NULL;
+        _cleanup_(head_done) Head head = {};
+        FileTrailer trailer;
+        bool has_head;
+        int r;
+
+        r = trailer_find(fd, &trailer, ret_fault);
+        has_head = r == 0;
+        if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
+                return r;
+        if (has_head) {
+                r = trailer_read_head(fd, &trailer, &head, ret_fault);
+                if (r != 0)
+                        return r;
+        } else {
+                head.has_size = true;
+                head.size_bytes = trailer.file_bytes;
+        }
+
+        reader = malloc(sizeof(*reader));
+        if (!reader)
+                return -ENOMEM;
+        *reader = (SnapshotFileReader){ .fd = fd, .body_bytes = trailer.body_bytes };
+        reader->zstd = ZSTD_createDCtx();
+        reader->n_space = ZSTD_DStreamInSize();
+        reader->space = malloc(reader->n_space);
+        if (!reader->zstd || !reader->space)
+                return -ENOMEM;
+        if (ZSTD_isError(
+                    ZSTD_DCtx_setParameter(reader->zstd, ZSTD_d_windowLogMax, LIMIT_WINDOW_LOG)))
+                return -EOPNOTSUPP;
+        r = set_expectation(reader, &head, has_head, ret_fault);
+        if (r != 0)
+                return r;
+
+        *ret = TAKE_PTR(reader);
+        *ret_head = head;
+        head.imported_from = NULL;
+        return has_head ? SNAPSHOT_FILE_OK : SNAPSHOT_FILE_E_NO_HEAD;
+}
+
+static uint64_t file_position(const SnapshotFileReader *reader) {
+        return reader->n_read - (reader->n_filled - reader->n_used);
+}
+
+static int damaged(SnapshotFileReader *reader, const char *what) {
+        reader->failed = true;
+        fault_set_at(&reader->fault, file_position(reader), "%s", what);
+        return -EBADMSG;
+}
+
+/* Appends compressed bytes to the unread ones; adds none at the end of the body. */
+static int fill(SnapshotFileReader *reader) {
+        size_t n, n_read;
+        int r;
+
+        memmove(reader->space, reader->space + reader->n_used, reader->n_filled - reader->n_used);
+        reader->n_filled -= reader->n_used;
+        reader->n_used = 0;
+        n = (size_t) MIN_OF(reader->body_bytes - reader->n_read,
+                            (uint64_t) (reader->n_space - reader->n_filled));
+        r = file_read_at(reader->fd, reader->space + reader->n_filled, n, reader->n_read, &n_read);
+        if (r < 0)
+                return r;
+        reader->n_read += n_read;
+        reader->n_filled += n_read;
+        if (n_read < n)
+                return damaged(reader, "the file became shorter while it was read");
+        return 0;
+}
+
+/*
+ * Checks that the next four bytes begin a frame of today's format or a skippable one. Formats of
+ * old zstd libraries are refused, because their decoders do not obey our window limit.
+ */
+static int begin_frame(SnapshotFileReader *reader) {
+        uint32_t magic;
+
+        if (reader->n_filled - reader->n_used < FRAME_MAGIC_BYTES)
+                return damaged(reader, file_position(reader) == 0
+                                               ? "the file is cut short"
+                                               : "data other than a zstd frame follows");
+        memcpy(&magic, reader->space + reader->n_used, sizeof(magic));
+        magic = le32toh(magic);
+        if (magic != ZSTD_MAGICNUMBER &&
+            (magic & ZSTD_MAGIC_SKIPPABLE_MASK) != ZSTD_MAGIC_SKIPPABLE_START)
+                return damaged(reader, file_position(reader) == 0
+                                               ? "it is not a zstd file"
+                                               : "data other than a zstd frame follows");
+        reader->in_frame = true;
+        return 0;
+}
+
+/* All frames are read. */
+static int end_of_body(SnapshotFileReader *reader) {
+        if (!reader->is_exact || reader->n_document == reader->max_document)
+                return 0;
+        fault_set(&reader->fault, "the document has %" PRIu64 " bytes, but its head says %" PRIu64,
+                  reader->n_document, reader->max_document);
+        reader->failed = true;
+        return -EBADMSG;
+}
+
+/* One call of the decoder; *ret_n bytes came out, perhaps none. */
+static int decode(SnapshotFileReader *reader, char *space, size_t n_space, size_t *ret_n) {
+        ZSTD_inBuffer in = { reader->space, reader->n_filled, reader->n_used };
+        ZSTD_outBuffer out = { space, n_space, 0 };
+        size_t hint;
+
+        hint = ZSTD_decompressStream(reader->zstd, &out, &in);
+        if (ZSTD_isError(hint)) {
+                reader->failed = true;
+                fault_set_at(&reader->fault, file_position(reader), "zstd: %s",
+                             ZSTD_getErrorName(hint));
+                return -EBADMSG;
+        }
+        reader->n_used = in.pos;
+        reader->in_frame = hint != 0;
+        reader->n_document += out.pos;
+        if (reader->n_document > reader->max_document)
+                return damaged(reader, reader->is_exact
+                                               ? "the document is longer than its head declares"
+                                               : "the document is too long");
+        *ret_n = out.pos;
+        return 0;
+}
+
+int snapshot_file_refill(void *userdata, char *space, size_t n_space, size_t *ret_n) {
+        SnapshotFileReader *reader = userdata;
+        uint64_t wanted;
+        size_t n = 0;
+        int r;
+
+        if (reader->failed)
+                return -EBADMSG;
+        /* One byte past the bound suffices to see that there is more. */
+        wanted = MIN_OF((uint64_t) n_space, reader->max_document - reader->n_document + 1);
+        while (n == 0) {
+                bool at_end;
+
+                if (reader->n_filled - reader->n_used < FRAME_MAGIC_BYTES) {
+                        r = fill(reader);
+                        if (r < 0)
+                                return r;
+                }
+                at_end = reader->n_filled == reader->n_used;
+                if (!reader->in_frame) {
+                        if (at_end) {
+                                *ret_n = 0;
+                                return end_of_body(reader);
+                        }
+                        r = begin_frame(reader);
+                        if (r < 0)
+                                return r;
+                }
+                r = decode(reader, space, (size_t) wanted, &n);
+                if (r < 0)
+                        return r;
+                /*
+                 * Without input the decoder may still hold output; when it gives none, the frame is
+                 * cut off.
+                 */
+                if (at_end && n == 0 && reader->in_frame)
+                        return damaged(reader, "the file is cut short");
+        }
+        *ret_n = n;
+        return 0;
+}
+
+/* copying */
+
+/* Feeds [@from, @to) of @fd to @hash and, when @out is a descriptor, appends it there. */
+static int hash_range(int fd, uint64_t from, uint64_t to, Hash hash, int out,
+                      SnapshotFault *ret_fault) {
+        _cleanup_(freep) char *space = malloc(COPY_BYTES);
+        size_t n_read;
+        int r;
+
+        if (!space)
+                return -ENOMEM;
+        while (from < to) {
+                size_t n = (size_t) MIN_OF(to - from, (uint64_t) COPY_BYTES);
+
+                r = file_read_at(fd, space, n, from, &n_read);
+                if (r != 0)
+                        return r;
+                if (n_read < n) {
+                        fault_set_at(ret_fault, from + n_read,
+                                     "the file became shorter while it was read");
+                        return SNAPSHOT_FILE_E_DAMAGED;
+                }
+                (void) XXH3_128bits_update(hash, space, n);
+                r = out >= 0 ? file_write(out, space, n) : 0;
+                if (r < 0)
+                        return r;
+                from += n;
+        }
+        return 0;
+}
+
+int snapshot_file_check_digest(int fd, SnapshotFault *ret_fault) {
+        _cleanup_(hash_freep) Hash hash = NULL;
+        FileTrailer trailer;
+        int r;
+
+        r = trailer_find(fd, &trailer, ret_fault);
+        if (r != 0)
+                return r;
+        r = hash_new(&hash);
+        if (r < 0)
+                return r;
+        r = hash_range(fd, 0, trailer.digest_offset, hash, -EBADF, ret_fault);
+        if (r != 0)
+                return r;
+        return trailer_check_digest(fd, &trailer, hash, ret_fault);
+}
+
+/*
+ * Checks the digest of the origin with the bytes as they are copied: a body that was damaged on
+ * disk or while it was read must not get a new digest that matches.
+ */
+static int copy_body(int from, int to, const FileTrailer *trailer, Hash hash,
+                     SnapshotFault *ret_fault) {
+        _cleanup_(hash_freep) Hash origin = NULL;
+        int r;
+
+        r = hash_new(&origin);
+        if (r < 0)
+                return r;
+        r = hash_range(from, 0, trailer->body_bytes, hash, to, ret_fault);
+        if (r != 0)
+                return r;
+        XXH3_copyState(origin, hash);
+        r = hash_range(from, trailer->body_bytes, trailer->digest_offset, origin, -EBADF,
+                       ret_fault);
+        if (r != 0)
+                return r;
+        return trailer_check_digest(from, trailer, origin, ret_fault);
+}
+
+int snapshot_file_rehead(int from, int to, Head *head, uint64_t *ret_bytes,
+                         SnapshotFault *ret_fault) {
+        _cleanup_(hash_freep) Hash hash = NULL;
+        _cleanup_(head_done) Head origin = {};
+        FileTrailer trailer;
+        uint64_t n_bytes;
+        int r;
+
+        r = trailer_find(from, &trailer, ret_fault);
+        if (r != 0)
+                return r;
+        r = trailer_read_head(from, &trailer, &origin, ret_fault);
+        if (r != 0)
+                return r;
+        r = hash_new(&hash);
+        if (r < 0)
+                return r;
+        r = copy_body(from, to, &trailer, hash, ret_fault);
+        if (r != 0)
+                return r;
+
+        /* These members describe the body, which is copied unchanged. */
+        head->format_version = origin.format_version;
+        head->has_document_bytes = origin.has_document_bytes;
+        head->document_bytes = origin.document_bytes;
+        n_bytes = trailer.body_bytes;
+        r = trailer_append(to, hash, head, &n_bytes);
+        if (r < 0)
+                return r;
+        *ret_bytes = n_bytes;
+        return 0;
+}
+
+/* checking */
 
 static const JsonLimits host_limits = {
         .max_depth = SNAPSHOT_MAX_DEPTH,
@@ -38,9 +489,17 @@ static int on_host_member(void *userdata, JsonScanner *scanner, Span key) {
         return r;
 }
 
-static int on_host(void *userdata, Span json) {
+/* The state of verify_document() while it reads. */
+typedef struct Verification {
+        Head *head;
+        bool has_ledger, has_last;
+        pid_t last_tgid, last_tid;
+        char complaint[sizeof(((SnapshotFault *) NULL)->text)]; /* "" while all is well */
+} Verification;
+
+static int verify_host(void *userdata, Span json) {
         _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
-        Head *head = userdata;
+        Head *head = ((Verification *) userdata)->head;
         int r;
 
         if (head->format_version > 0)
@@ -50,18 +509,6 @@ static int on_host(void *userdata, Span json) {
                 return r;
         r = json_scanner_object(scanner, on_host_member, head);
         return r == JSON_E_MALFORMED ? 0 : r; /* of another type: unknown */
-}
-
-/* What verify_document() keeps while it reads. */
-typedef struct Verification {
-        Head *head;
-        bool has_ledger, has_last;
-        pid_t last_tgid, last_tid;
-        char complaint[sizeof(((SnapshotFault *) NULL)->text)]; /* "" while all is well */
-} Verification;
-
-static int verify_host(void *userdata, Span json) {
-        return on_host(((Verification *) userdata)->head, json);
 }
 
 /*

@@ -26,7 +26,7 @@ typedef struct Spool Spool;
 #define SPOOL_NAME_BYTES (SNAPSHOT_NAME_MAX_CHARS + 1)
 #define SPOOL_FILE_BYTES (SPOOL_NAME_BYTES + sizeof(SNAPSHOT_FILE_SUFFIX))
 
-/* What was done to the directory, for the index of the main process. */
+/* A job notes here how it changed the directory, and tells the index of the main process. */
 typedef struct SpoolChange {
         bool is_begun;
         bool is_unclear; /* others changed it, too */
@@ -96,7 +96,7 @@ _must_check_ int spool_lock(Spool *spool, int *ret_fd);
 _must_check_ int spool_roll_write(const SpoolRoll *roll, int *ret);
 /* -ENOMEM, -EBADMSG, -errno. */
 _must_check_ int spool_roll_read(int fd, SpoolRoll *ret);
-/* What the files in the spool say, under the lock; SPOOL_E_UNAVAILABLE, -errno. */
+/* Reads every file in the spool, under the lock; SPOOL_E_UNAVAILABLE, -errno. */
 _must_check_ int spool_roll_collect(Spool *spool, SpoolRoll *ret);
 /* The file that @entry is about still is what it says, as far as that decides what may be done. */
 _must_check_ bool spool_roll_is_right(Spool *spool, const RollEntry *entry);
@@ -121,7 +121,7 @@ _must_check_ int spool_stat(const Spool *spool, const char *name, struct stat *r
  * CLOCK_REALTIME in ns; a time before 1970 is 0.
  */
 uint64_t spool_published_ns(const struct stat *st);
-/* What the file system has allocated. */
+/* The space that the file system has allocated. */
 uint64_t spool_bytes_of(const struct stat *st);
 
 /* fsync(2) that does not stop at a signal. */

@@ -11,45 +11,32 @@
 /* Comparing a name with so many others is soon done. */
 #define MAX_SUGGESTIONS 1000u
 
-/* The names of the newest snapshots, borrowed. */
-static size_t names_of_view(const SpoolView *view, const char **names) {
-        size_t n = MIN_OF(view->n, (size_t) MAX_SUGGESTIONS);
-
-        for (size_t i = 0; i < n; i++)
-                names[i] = view->entries[i]->name;
-        return n;
-}
-
-/* Some names in the directory, kept in @space. */
-static size_t names_of_directory(const Spool *spool, char (*space)[SPOOL_NAME_BYTES],
-                                 const char **names) {
-        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
-        bool more;
-        size_t n = 0;
-
-        if (spool_walk_new(spool, &walk) != 0)
-                return 0;
-        for (; n < MAX_SUGGESTIONS; n++) {
-                if (spool_walk_next(walk, space[n], &more) != 0 || !more)
-                        break;
-                names[n] = space[n];
-        }
-        return n;
-}
-
-/* Suggests an existing name that resembles the one asked for; without memory, none. */
-static void find_nearest(SpoolFailure *failure, Spool *spool, const SpoolView *view,
+/*
+ * Suggests an existing name that resembles the one asked for: one of the newest in @view, or of
+ * some in the directory. Without memory it suggests none.
+ */
+static void find_nearest(SpoolFailure *failure, const Spool *spool, const SpoolView *view,
                          const char *name) {
         _cleanup_(freep) const char **names = calloc(MAX_SUGGESTIONS, sizeof(*names));
         _cleanup_(freep) char(*space)[SPOOL_NAME_BYTES] = NULL;
+        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
         const char *nearest;
-        size_t n;
+        bool more;
+        size_t n = 0;
 
         if (!view)
                 space = calloc(MAX_SUGGESTIONS, sizeof(*space));
         if (!names || (!view && !space))
                 return;
-        n = view ? names_of_view(view, names) : names_of_directory(spool, space, names);
+        if (view)
+                for (; n < view->n && n < MAX_SUGGESTIONS; n++)
+                        names[n] = view->entries[n]->name;
+        else if (spool_walk_new(spool, &walk) == 0)
+                for (; n < MAX_SUGGESTIONS; n++) {
+                        if (spool_walk_next(walk, space[n], &more) != 0 || !more)
+                                break;
+                        names[n] = space[n];
+                }
         nearest = name_nearest(span_of(name), names, n);
         if (!nearest)
                 return;

@@ -15,6 +15,10 @@
 #define KEY_HEAD "head"
 #define KEY_FAULT "fault"
 #define KEY_OFFSET "offset"
+#define KEY_BEFORE "before"
+#define KEY_AFTER "after"
+#define KEY_REMOVED "removed"
+#define KEY_ADDED "added"
 
 struct SpoolIndex {
         SpoolView *view;    /* never NULL */
@@ -162,17 +166,6 @@ SpoolView *spool_view_unref(SpoolView *view) {
         free(view->entries);
         free(view);
         return NULL;
-}
-
-static void view_remove_at(SpoolView *view, size_t i) {
-        IndexEntry *entry = view->entries[i];
-
-        view->n--;
-        memmove(&view->entries[i], &view->entries[i + 1], (view->n - i) * sizeof(IndexEntry *));
-        view->size_bytes -= entry->size_bytes;
-        view->allocated_bytes -= entry->allocated_bytes;
-        view->memory -= entry_memory(entry);
-        entry_unref(entry);
 }
 
 /* Takes @entry over in any case. */
@@ -374,10 +367,18 @@ static int make_writable(SpoolIndex *index) {
 }
 
 static void remove_name(SpoolView *view, Span name) {
+        IndexEntry *entry;
         size_t i;
 
-        if (find(view, name, &i))
-                view_remove_at(view, i);
+        if (!find(view, name, &i))
+                return;
+        entry = view->entries[i];
+        view->n--;
+        memmove(&view->entries[i], &view->entries[i + 1], (view->n - i) * sizeof(IndexEntry *));
+        view->size_bytes -= entry->size_bytes;
+        view->allocated_bytes -= entry->allocated_bytes;
+        view->memory -= entry_memory(entry);
+        entry_unref(entry);
 }
 
 static int follow(SpoolIndex *index, json_object *removed, json_object *added) {
@@ -402,16 +403,58 @@ static int follow(SpoolIndex *index, json_object *removed, json_object *added) {
 }
 
 void spool_index_follow(SpoolIndex *index, json_object *change) {
-        json_object *removed = json_object_object_get(change, "removed");
-        json_object *added = json_object_object_get(change, "added");
+        json_object *removed = json_object_object_get(change, KEY_REMOVED);
+        json_object *added = json_object_object_get(change, KEY_ADDED);
         SpoolStamp before, after;
 
-        index->is_known =
-                index->is_known && read_stamp(json_object_object_get(change, "before"), &before) &&
-                read_stamp(json_object_object_get(change, "after"), &after) &&
-                spool_stamp_equal(&before, &index->stamp) &&
-                json_object_is_type(removed, json_type_array) &&
-                json_object_is_type(added, json_type_array) && follow(index, removed, added) == 0;
+        index->is_known = index->is_known &&
+                          read_stamp(json_object_object_get(change, KEY_BEFORE), &before) &&
+                          read_stamp(json_object_object_get(change, KEY_AFTER), &after) &&
+                          spool_stamp_equal(&before, &index->stamp) &&
+                          json_object_is_type(removed, json_type_array) &&
+                          json_object_is_type(added, json_type_array) &&
+                          follow(index, removed, added) == 0;
         if (index->is_known)
                 index->stamp = after;
+}
+
+/* how a job tells what it changed */
+
+/* A file that cannot be read now is null, which the index refuses, and then it is read anew. */
+static void write_entry(const Spool *spool, const char *name, JsonWriter *writer) {
+        SpoolEntry entry;
+
+        if (spool_read_entry(spool, name, &entry) != 0) {
+                json_write_null(writer);
+                return;
+        }
+        if (entry.is_unread)
+                json_write_null(writer);
+        else
+                spool_entry_write(writer, &entry);
+        head_done(&entry.head);
+}
+
+bool spool_change_write(const Spool *spool, JsonWriter *writer) {
+        const SpoolChange *change = &spool->change;
+        const Buffer *removed = &change->removed, *added = &change->added;
+
+        /* Within one tick of the clock the stamp stays the same, and only names tell of changes. */
+        if (!change->is_begun || change->is_unclear ||
+            (removed->n == 0 && added->n == 0 &&
+             spool_stamp_equal(&change->before, &change->after)))
+                return false;
+        spool_stamp_write(writer, KEY_BEFORE, &change->before);
+        spool_stamp_write(writer, KEY_AFTER, &change->after);
+        json_write_key(writer, KEY_REMOVED);
+        json_write_array(writer);
+        for (size_t at = 0; at < removed->n; at += strlen(removed->bytes + at) + 1)
+                json_write_text(writer, removed->bytes + at);
+        json_write_end(writer);
+        json_write_key(writer, KEY_ADDED);
+        json_write_array(writer);
+        for (size_t at = 0; at < added->n; at += strlen(added->bytes + at) + 1)
+                write_entry(spool, added->bytes + at, writer);
+        json_write_end(writer);
+        return true;
 }

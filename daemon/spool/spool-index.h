@@ -4,7 +4,7 @@
 /*
  * SpoolIndex
  *
- * What the main process knows of the snapshots in the spool without reading a file. A survey, made
+ * Tells the main process which snapshots are in the spool, without reading a file. A survey, made
  * by a job, fills it; the changes that jobs make keep it in step. The index remembers the change
  * time of the directory: while the directory still has that time, nobody else has changed it.
  *
@@ -70,7 +70,7 @@ DEFINE_CLEANUP(SpoolIndex *, spool_index_free);
 
 /* Borrowed until the index changes. Empty before the first survey. */
 SpoolView *spool_index_view(const SpoolIndex *index);
-/* Whether the directory is as the index knows it. */
+/* True while the directory is as the index knows it. */
 bool spool_index_is_current(const SpoolIndex *index, int dir_fd);
 /*
  * The roll of the directory (spool-directory.h), by which a job makes room in it; the caller owns
@@ -99,3 +99,9 @@ void spool_index_follow(SpoolIndex *index, json_object *change);
 
 void spool_stamp_write(JsonWriter *writer, const char *key, const SpoolStamp *stamp);
 void spool_entry_write(JsonWriter *writer, const SpoolEntry *entry);
+/*
+ * Writes the members of an object for spool_index_follow(): what the functions of @spool changed
+ * since it was opened. False, and nothing is written, when that was nothing, or when others changed
+ * the directory in between.
+ */
+bool spool_change_write(const Spool *spool, JsonWriter *writer);

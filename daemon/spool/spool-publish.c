@@ -42,23 +42,8 @@ static bool is_dot_name(const char *name) {
                memcmp(name, DOT_PREFIX, sizeof(DOT_PREFIX) - 1) == 0;
 }
 
-/* For file systems without unnamed files. The lock tells spool_clean() that the file is in use. */
-static int named_temporary(const Spool *spool, int *ret_fd) {
-        char name[DOT_BYTES];
-        int fd, r;
-
-        r = dot_name(name);
-        if (r < 0)
-                return r;
-        fd = openat(spool->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd < 0)
-                return -errno;
-        (void) flock(fd, LOCK_EX | LOCK_NB); /* nobody else can hold it yet */
-        *ret_fd = fd;
-        return 0;
-}
-
 int spool_temporary(Spool *spool, int *ret_fd) {
+        char name[DOT_BYTES];
         struct stat st;
         int fd, r;
 
@@ -74,9 +59,15 @@ int spool_temporary(Spool *spool, int *ret_fd) {
         if (fd < 0 && errno != EOPNOTSUPP && errno != EISDIR)
                 return spool_explain(spool, -errno);
         if (fd < 0) {
-                r = named_temporary(spool, &fd);
+                /* Without unnamed files, a lock tells spool_clean() that the file is in use. */
+                r = dot_name(name);
                 if (r < 0)
                         return spool_explain(spool, r);
+                fd = openat(spool->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                            0600);
+                if (fd < 0)
+                        return spool_explain(spool, -errno);
+                (void) flock(fd, LOCK_EX | LOCK_NB); /* nobody else can hold it yet */
         }
         *ret_fd = fd;
         return 0;
@@ -194,7 +185,7 @@ static int check_owner(Spool *spool, const char *name, uid_t uid) {
         return r;
 }
 
-/* What is replaced or removed need not be readable; then only its name is known. */
+/* A snapshot that is replaced or removed need not be readable; then only its name is known. */
 static void read_old_head(Spool *spool, const char *name, Head *ret) {
         _cleanup_(fd_closep) int fd = -EBADF;
 
@@ -377,36 +368,26 @@ int spool_free_name(Spool *spool, const char *name, char ret_name[static SPOOL_N
         return SPOOL_E_EXISTS;
 }
 
-static int copy_published(int from, int to) {
-        struct stat st;
-
-        return fstat(from, &st) < 0 ? -errno : set_published(to, spool_published_ns(&st));
-}
-
-static int write_copy(int from, int to, const char *new_name, Head *head) {
-        uint64_t n_bytes;
-        int r;
-
-        memcpy(head->name, new_name, strlen(new_name) + 1);
-        r = snapshot_file_rehead(from, to, head, &n_bytes, NULL);
-        if (r == SNAPSHOT_FILE_E_NO_HEAD || r == SNAPSHOT_FILE_E_DAMAGED)
-                return SPOOL_E_DAMAGED;
-        if (r != 0)
-                return err_fold(r);
-        return spool_sync_fd(to);
-}
-
 /* Publishes a copy of @from with the new head and of the same time. Under the lock. */
 static int publish_copy(Spool *spool, int from, const char *new_name, Head *head) {
         _cleanup_(fd_closep) int to = -EBADF;
+        struct stat st;
+        uint64_t n_bytes;
         int r;
 
         r = spool_temporary(spool, &to);
         if (r != 0)
                 return r;
-        r = write_copy(from, to, new_name, head);
+        memcpy(head->name, new_name, strlen(new_name) + 1);
+        r = snapshot_file_rehead(from, to, head, &n_bytes, NULL);
+        if (r == SNAPSHOT_FILE_E_NO_HEAD || r == SNAPSHOT_FILE_E_DAMAGED)
+                r = SPOOL_E_DAMAGED;
+        else
+                r = err_fold(r);
         if (r == 0)
-                r = copy_published(from, to);
+                r = spool_sync_fd(to);
+        if (r == 0)
+                r = fstat(from, &st) < 0 ? -errno : set_published(to, spool_published_ns(&st));
         if (r == 0)
                 r = publish(spool, to, new_name, false, 0, NULL);
         if (r == 0)
@@ -415,71 +396,60 @@ static int publish_copy(Spool *spool, int from, const char *new_name, Head *head
         return r;
 }
 
-/* Called under the lock, so the name that is found free stays free. */
-static int publish_untagged(Spool *spool, int fd, const char *name, Head *head) {
+int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head) {
+        _cleanup_(fd_closep) int lock = -EBADF;
         char free_name[SPOOL_NAME_BYTES];
         int r;
 
+        r = sync_and_lock(spool, fd, &lock);
+        if (r != 0)
+                return r;
         r = mark_published(spool, fd);
         if (r == 0)
                 r = publish(spool, fd, head->name, false, 0, NULL);
         if (r == 0)
                 spool_describe(fd, head);
-        if (r != SPOOL_E_EXISTS)
-                return r;
-        r = spool_free_name(spool, name, free_name);
-        return r == 0 ? publish_copy(spool, fd, free_name, head) : r;
-}
-
-int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head) {
-        _cleanup_(fd_closep) int lock = -EBADF;
-        int r;
-
-        r = sync_and_lock(spool, fd, &lock);
-        return r == 0 ? spool_explain(spool, publish_untagged(spool, fd, name, head)) : r;
+        if (r == SPOOL_E_EXISTS) {
+                /* Under the lock, the name that is found free stays free. */
+                r = spool_free_name(spool, name, free_name);
+                if (r == 0)
+                        r = publish_copy(spool, fd, free_name, head);
+        }
+        return spool_explain(spool, r);
 }
 
 /* removing */
 
-static int remove_file(Spool *spool, const char *name) {
-        char file[SPOOL_FILE_BYTES];
-
-        if (!spool_file_name(name, file))
-                return SPOOL_E_NOT_FOUND;
-        /* Who else may write to the directory may have been quicker: it is gone all the same. */
-        if (unlinkat(spool->dir_fd, file, 0) < 0 && errno != ENOENT)
-                return -errno;
-        spool_note_removed(spool, name);
-        return 0;
-}
-
 /* One lock covers the checks of all and the removal of all. */
-static int remove_snapshots(Spool *spool, Head *heads, size_t n, uid_t uid, size_t *ret_culprit) {
+int spool_remove(Spool *spool, Head *heads, size_t n, uid_t uid, size_t *ret_culprit) {
         _cleanup_(fd_closep) int lock = -EBADF;
         int r;
 
         *ret_culprit = 0;
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
         r = spool_lock(spool, &lock);
         for (size_t i = 0; r == 0 && i < n; i++) {
                 *ret_culprit = i;
                 r = check_owner(spool, heads[i].name, uid);
         }
         for (size_t i = 0; r == 0 && i < n; i++) {
-                char name[SPOOL_NAME_BYTES];
+                char name[SPOOL_NAME_BYTES], file[SPOOL_FILE_BYTES];
 
                 *ret_culprit = i;
                 memcpy(name, heads[i].name, sizeof(name));
                 read_old_head(spool, name, &heads[i]);
-                r = remove_file(spool, name);
+                /* Another who may write to the directory may have been quicker. */
+                if (!spool_file_name(name, file))
+                        r = SPOOL_E_NOT_FOUND;
+                else if (unlinkat(spool->dir_fd, file, 0) < 0 && errno != ENOENT)
+                        r = -errno;
+                else
+                        spool_note_removed(spool, name);
         }
-        return r == 0 ? spool_sync_fd(spool->dir_fd) : r;
-}
-
-int spool_remove(Spool *spool, Head *heads, size_t n, uid_t uid, size_t *ret_culprit) {
-        *ret_culprit = 0;
-        if (spool->is_unavailable)
-                return SPOOL_E_UNAVAILABLE;
-        return spool_explain(spool, remove_snapshots(spool, heads, n, uid, ret_culprit));
+        if (r == 0)
+                r = spool_sync_fd(spool->dir_fd);
+        return spool_explain(spool, r);
 }
 
 /* One lock covers both steps, so the file that is removed is the one that was copied. */

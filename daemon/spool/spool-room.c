@@ -191,7 +191,7 @@ void spool_roll_done(SpoolRoll *roll) {
 
 /* the plan */
 
-/* What one user has, without what is replaced or to be removed. */
+/* The snapshots of one user, without those that are replaced or to be removed. */
 typedef struct RoomUser {
         uid_t uid;
         uint64_t n_bytes;
@@ -265,7 +265,7 @@ static bool fits(const RoomPlan *plan) {
         return fits_budget(plan) && fits_file_system(plan) && fits_files(plan) && fits_number(plan);
 }
 
-/* What the owner alone can exceed, and no one else has to make room for. */
+/* The owner alone can exceed these, and nobody else has to make room for it. */
 static bool fits_user(const RoomPlan *plan) {
         return fits_share(plan) && fits_number_of_user(plan);
 }
@@ -440,8 +440,8 @@ static bool is_right(Spool *spool, const RoomPlan *plan) {
         return true;
 }
 
-/* What plan_and_carry_out() returns besides its results. */
-enum { ROOM_MISTAKEN = 1000 /* the roll may be wrong; nothing was done */ };
+/* Returned besides SPOOL_E_*: the roll may be wrong, and nothing was done. */
+enum { ROOM_MISTAKEN = 1000 };
 
 /* @is_lent: the plan was made by the roll of the main process, and the files have not been read. */
 static int plan_and_carry_out(Spool *spool, RoomPlan *plan, bool is_lent, Buffer *rotated) {

@@ -47,7 +47,7 @@ typedef struct SpoolLimits {
  */
 SpoolLimits spool_default_limits(int dir_fd);
 
-/* What a file system has free, for processes without privileges. */
+/* The free space of a file system, for processes without privileges. */
 typedef struct SpoolFree {
         uint64_t n_bytes;
         bool has_files; /* btrfs and others make inodes as they are needed, and count none */
@@ -57,7 +57,7 @@ typedef struct SpoolFree {
 /* 0 or a negative errno. */
 _must_check_ int spool_free_space(int dir_fd, SpoolFree *ret);
 
-/* What room is made for. */
+/* Room is made for this. */
 typedef struct SpoolNeed {
         uint64_t
                 n_bytes; /* as allocated for the file, which is synced; 0: nothing is written yet */
@@ -146,7 +146,7 @@ _must_check_ int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd
 void spool_describe(int fd, Head *head);
 
 /*
- * Whether spool_clean() could find something to remove: true also where that cannot be told. It
+ * True when spool_clean() could find something to remove, also where that cannot be told. It
  * lists the directory, so a main process that must not wait for the disk does not call it.
  */
 _must_check_ bool spool_may_be_unclean(const Spool *spool);

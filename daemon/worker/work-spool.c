@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/macro.h"
-#include "spool/spool-change.h"
+#include "spool/spool-index.h"
 #include "spool/spool-failure.h"
 
 void spool_parameters_done(SpoolParameters *parameters) {

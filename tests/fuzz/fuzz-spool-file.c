@@ -7,8 +7,7 @@
  * frame would expand to; how much is asked for makes no difference; a true file is what was put in,
  * also under a new head; and no changed byte goes unnoticed.
  *
- * Aims at: daemon/spool/snapshot-file.c, daemon/spool/snapshot-file-reader.c,
- *          daemon/spool/snapshot-file-writer.c, daemon/spool/file-trailer.c
+ * Aims at: daemon/spool/snapshot-file.c, daemon/spool/file-trailer.c
  */
 
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <sys/syscall.h>
 
-#include "spool/spool-change.h"
 #include "spool/spool-directory.h"
 #include "spool/spool-index.h"
 #include "wire/message.h"

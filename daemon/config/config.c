@@ -84,7 +84,7 @@ static bool parse_smaps_mode(Span text, uint64_t *ret) {
         return true;
 }
 
-/* What makes no sense as a time has a word. */
+/* "off" and "always" make no sense as times, so they have words. */
 static bool parse_stay(Span text, uint64_t *ret) {
         if (span_is(text, "off") || span_is(text, "always")) {
                 *ret = span_is(text, "off") ? 0 : QUANTITY_INFINITY;
@@ -185,7 +185,7 @@ static void tell(const ConfigListener *listener, ConfigFault fault, const char *
                  const char *what) {
         char text[CONFIG_COMPLAINT_BYTES];
 
-        /* What is too long is cut off. */
+        /* A text that is too long is cut off. */
         if (snprintf(text, sizeof(text), "%s: %s", origin, what) >= 0)
                 listener->on_fault(fault, text, listener->userdata);
 }
@@ -444,7 +444,7 @@ static int add_drop_in(DropIns *list, const char *directory, const char *name) {
         return 0;
 }
 
-/* Whether the name exists although it could not be opened, such as a dangling link. */
+/* True when the name exists although it could not be opened, such as a dangling link. */
 static bool is_there(const char *path) {
         struct stat status;
 

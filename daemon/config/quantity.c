@@ -72,7 +72,7 @@ static bool is_blank(char c) {
 /* So many digits behind the point, and every product below stays within 64 bits. */
 #define FRACTION_DIGITS 9
 
-/* Of @factor, rounded down. */
+/* Multiplies the fraction by @factor and rounds down. */
 static bool fraction_of(Span digits, uint64_t factor, uint64_t *ret) {
         uint64_t numerator, denominator = 1;
 

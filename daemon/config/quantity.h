@@ -24,6 +24,6 @@ bool quantity_parse_size(Span text, uint64_t *ret_bytes);
  */
 bool quantity_parse_time(Span text, uint64_t *ret_ns);
 
-/* What the parsers read back as the same number; times in steps of a microsecond. */
+/* The parsers read these back as the same number; times are in steps of a microsecond. */
 void quantity_format_size(uint64_t bytes, char ret[static QUANTITY_TEXT_BYTES]);
 void quantity_format_time(uint64_t ns, char ret[static QUANTITY_TEXT_BYTES]);

@@ -82,7 +82,7 @@ typedef struct LogLimit {
 } LogLimit;
 
 /*
- * Whether to log a line about @uid now. *ret_n_suppressed is the number of lines that were
+ * True when a line about @uid may be logged now. *ret_n_suppressed is the number of lines that were
  * suppressed since the last interval; it is not 0 only for the first line of an interval, which
  * should mention it.
  */

@@ -31,10 +31,10 @@
 #include "wire/limits.h"
 
 #define PROFILER_SOCKET_NAME "varlink"
-/* Of what the vault holds (service/method); that of another version is closed. */
+/* The layout of the objects in the vault (service/method); those of another are closed. */
 #define PROFILER_LAYOUT "heap-1-tasks-5"
 
-/* What a step of the start returns besides a negative errno. */
+/* A step of the start returns these besides a negative errno. */
 enum {
         STEP_DONE,
         STEP_TOLD, /* it failed and has logged why */

@@ -191,7 +191,7 @@ static int send_question(Room *room, const RoomQuestion *question, uint64_t dead
         }
 }
 
-/* Whether @answer, of which @n bytes came, is one to the last question. */
+/* True when @answer, of which @n bytes came, is one to the last question. */
 static bool is_answer(const Room *room, const RoomAnswer *answer, size_t n) {
         if (n < sizeof(answer->head) || answer->head.id != room->asked.id)
                 return false;
@@ -416,7 +416,7 @@ static int answer(Server *server) {
         size_t n_answer = 0;
         ssize_t n;
 
-        /* What is not set must not carry what was there before. */
+        /* Bytes that the answer does not set must not be those of an earlier one. */
         memset(server->answer, 0, service->max_answer_bytes);
         head.result = service->answer(service->userdata, &call, server->answer, &n_answer);
         if (head.result == 0)

@@ -46,7 +46,7 @@ enum {
 
 typedef struct RoomTerms {
         size_t max_answer_bytes; /* behind the RoomAnswered */
-        /* Whether an answer to @question can be @n bytes long. */
+        /* True when an answer to @question can be @n bytes long. */
         bool (*fits)(uint32_t question, size_t n);
         /*
          * Called once, by room_begin() or at the first question, to get @peer_fd, which it consumes
@@ -66,7 +66,7 @@ void room_begin(Room *room);
 Room *room_free(Room *room);
 DEFINE_CLEANUP(Room *, room_free);
 
-/* What the side that asks knows a question by; its own affair. */
+/* The side that asks knows its question by this; nobody else looks into it. */
 typedef struct RoomTag {
         uint64_t words[5];
 } RoomTag;

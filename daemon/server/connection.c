@@ -82,7 +82,7 @@ static void weigh(Connection *connection) {
                                                            connection->n_held_bytes);
 }
 
-/* Whether the user may have so many more bytes; with 0, whether it may have what it has. */
+/* True when the user may have so many more bytes; with 0, when it is not past its bound. */
 static bool may_have(const Connection *connection, size_t n_bytes) {
         return users_ask(connection->setup->users, connection->peer.uid, USE_BYTES, n_bytes) ==
                USER_OK;

@@ -111,10 +111,10 @@ DEFINE_CLEANUP(Connection *, connection_free);
 ConnectionState connection_state(const Connection *connection);
 const char *connection_state_name(ConnectionState state);
 const Peer *connection_peer(const Connection *connection);
-/* Whether a sender has to pause. If so, on_drained tells it when there is room again. */
+/* True when a sender has to pause; on_drained tells it when there is room again. */
 bool connection_is_full(Connection *connection);
 size_t connection_queued_bytes(const Connection *connection);
-/* What is kept for this peer, in bytes; 0 when the connection is about to be freed. */
+/* The bytes that are kept for this peer; 0 when the connection is about to be freed. */
 size_t connection_memory(const Connection *connection);
 /* A pointer for on_call to find its call again; NULL at first and after the last reply. */
 void *connection_call_data(const Connection *connection);

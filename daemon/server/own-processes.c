@@ -88,7 +88,7 @@ static size_t find(const OwnProcesses *own, const Peer *peer) {
         return NO_PLACE;
 }
 
-/* That which was left first, or never used. */
+/* Chooses the place that was left first, or never used. */
 static size_t find_free(const OwnProcesses *own, const Peer *peer) {
         size_t home = ledger_own_home((unsigned) peer->pid), found = NO_PLACE;
 

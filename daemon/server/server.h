@@ -50,5 +50,5 @@ _must_check_ int server_listen(Server *server, int fd);
 unsigned server_n_connections(const Server *server);
 /* Calls @on_empty each time the last connection has ended. */
 void server_watch_empty(Server *server, void (*on_empty)(void *userdata), void *userdata);
-/* Who connects from now on is in @own, which is borrowed, until the connection ends. */
+/* Peers that connect from now on are in @own, which is borrowed, until they disconnect. */
 void server_note_peers(Server *server, OwnProcesses *own);

@@ -4,7 +4,7 @@
 /*
  * Service
  *
- * What the calls of io.ctprof.Profiler mean: each becomes a request, which is answered at once or
+ * Carries out the calls of io.ctprof.Profiler: each becomes a request, which is answered at once or
  * waits its turn for a job. A request ends exactly once: answered, failed, or dropped because its
  * caller is gone, and then its job is killed.
  */
@@ -52,16 +52,16 @@ void service_open_spool(Service *service);
  * service loads when a call is worth it, and gives them up then.
  */
 void service_load_programs(Service *service);
-/* Whether that goes on. */
+/* True while that goes on. */
 bool service_is_loading(const Service *service);
-/* Whether the settings want programs that only a new process can load. */
+/* True when the settings want programs that only a new process can load. */
 bool service_needs_restart(const Service *service);
 /*
  * New settings for what begins from now on; requests that run end with the old ones. What the users
  * may have is set before.
  */
 void service_configure(Service *service, const DeskSettings *settings);
-/* Where a request may be made that no connection called for: the tests do. */
+/* Tests make requests here that no connection called for. */
 Desk *service_desk(Service *service);
 /*
  * How often a caller that asked for "more" gets a progress reply, whatever its job says; at first

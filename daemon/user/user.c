@@ -94,8 +94,8 @@ uint64_t users_count_all(const Users *users, Use use) {
 }
 
 /*
- * What is bounded of all users: a request that rests has no place, though it counts for its user,
- * and jobs that are known to hang have a bound of their own.
+ * The bounds of all users leave out requests that rest, which have no place but count for their
+ * user, and jobs that are known to hang, which have a bound of their own.
  */
 static uint64_t bounded_sum(const Users *users, Use use) {
         if (use >= USE_RUNNING && use < USE_RESTING)
@@ -188,7 +188,7 @@ static uint64_t latest_turn(const User *user) {
         return latest;
 }
 
-/* Of the users without a charge, the one whose last turn is longest ago is no longer remembered. */
+/* Forgets the user whose last turn is longest ago, of those without a charge. */
 static void forget_one(Users *users) {
         User **oldest = NULL, *user;
 

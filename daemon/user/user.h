@@ -4,11 +4,11 @@
 /*
  * Users
  *
- * What the daemon has under way for each user, and how much of it one user and all of them may
- * have. A user is a uid. Whatever a user can multiply holds a Charge, which begins and ends with
- * it and follows its size; so sums are always those of the things that exist. users_ask() is the
- * one place that says no. Whoever asked says it in words, and decides what follows: a newcomer is
- * refused, a call is answered with an error, a connection ends, or a request waits.
+ * Counts what the daemon has under way for each user, and knows how much of it one user and all of
+ * them may have. A user is a uid. Whatever a user can multiply holds a Charge, which begins and
+ * ends with it and follows its size; so sums are always those of the things that exist. users_ask()
+ * is the one place that says no. Whoever asked says it in words, and decides what follows: a
+ * newcomer is refused, a call is answered with an error, a connection ends, or a request waits.
  *
  * A user is known while it has charges, and LIMIT_REMEMBERED_USERS are remembered afterwards, so
  * that coming back is no way to the front of a queue.
@@ -32,7 +32,7 @@ typedef enum QueueKind {
         _QUEUE_KIND_MAX,
 } QueueKind;
 
-/* What is counted. */
+/* These are counted. */
 typedef enum Use {
         USE_CONNECTIONS,
         USE_BYTES,    /* everything that is kept for connections */
@@ -62,7 +62,7 @@ enum {
 
 /* The bounds of wire/limits.h. */
 UserLimits user_default_limits(void);
-/* What follows from the number of requests that may read at the same time. */
+/* Sets the limits that follow from how many requests may read at the same time. */
 void user_limits_set_readers(UserLimits *limits, uint64_t n);
 
 _must_check_ int users_new(const UserLimits *limits, Users **ret);
@@ -71,12 +71,12 @@ Users *users_free(Users *users);
 DEFINE_CLEANUP(Users *, users_free);
 
 const UserLimits *users_limits(const Users *users);
-/* What is under way stays, also where it is more than the new limits allow. */
+/* Charges stay, also where they are more than the new limits allow. */
 void users_set_limits(Users *users, const UserLimits *limits);
 
-/* Whether @uid may have @n more; with 0, whether it may have what it has. USER_OK, USER_E_*. */
+/* Asks for @n more of it; with 0, if @uid is not past the bounds. USER_OK, USER_E_*. */
 _must_check_ int users_ask(const Users *users, uid_t uid, Use use, uint64_t n);
-/* Whether all users together may have @n more. */
+/* True when all users together may have @n more. */
 bool users_have_room(const Users *users, Use use, uint64_t n);
 /* How much more @uid may have. */
 uint64_t users_room(const Users *users, uid_t uid, Use use);

@@ -4,7 +4,7 @@
 /*
  * Desk
  *
- * What all requests of the daemon share: its settings, the index of the spool, the queues in which
+ * All requests of the daemon share this: its settings, the index of the spool, the queues in which
  * requests wait for a job, the list of requests, the journal, and the event in which the next
  * request gets its turn.
  */
@@ -33,7 +33,7 @@ typedef struct Workshop Workshop;
 
 #define DESK_REFUSAL_BYTES 256
 
-/* What an administrator may choose, and change while calls are served. */
+/* An administrator may choose these, and change them while calls are served. */
 typedef struct DeskSettings {
         SpoolLimits spool;
         BackendChoice backend;        /* for a capture that does not say */

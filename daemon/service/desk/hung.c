@@ -43,7 +43,7 @@ static void store(Hung *hung) {
                 (void) !pwrite(hung->fd, hung->rows, sizeof(hung->rows), 0);
 }
 
-/* What an earlier daemon wrote. Its jobs are not ours, and whether they hang cannot be told. */
+/* Reads the rows of an earlier daemon. Its jobs are not ours, and nobody tells if they hang. */
 static void load(Hung *hung) {
         uint64_t over_ns = clock_now_ns(CLOCK_BOOTTIME);
 

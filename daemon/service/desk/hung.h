@@ -45,7 +45,7 @@ typedef struct HungProcess {
         uint32_t state;
 } HungProcess;
 
-/* What the vault has from an earlier daemon is taken over; it gets the file otherwise. -ENOMEM. */
+/* Takes the file of an earlier daemon over from the vault, or puts a new one there. -ENOMEM. */
 _must_check_ int hung_new(Vault *vault, Hung **ret);
 Hung *hung_free(Hung *hung);
 DEFINE_CLEANUP(Hung *, hung_free);

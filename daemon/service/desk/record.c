@@ -166,7 +166,7 @@ static void record_own(Recorder *recorder, Record record, const Reply *reply,
                     log_suppressed(n_suppressed, others));
 }
 
-/* Of a request that no caller made. */
+/* True of a request that no caller made. */
 static bool is_own(Record record) {
         return record == RECORD_CLEANED || record == RECORD_SURVEYED;
 }

@@ -10,18 +10,6 @@
 #include "report/group/pairing-table.h"
 #include "view/view-json.h"
 
-const char *group_list_name(ReportKind kind, GroupList list) {
-        static const char *const names[_GROUP_LIST_MAX] = {
-                [GROUP_LIST_GROUPS] = "groups",
-                [GROUP_LIST_ONLY_BEFORE] = "onlyBefore",
-                [GROUP_LIST_ONLY_AFTER] = "onlyAfter",
-        };
-
-        if (kind == REPORT_INTERVALS && list != GROUP_LIST_GROUPS)
-                return list == GROUP_LIST_ONLY_BEFORE ? "onlyA" : "onlyB";
-        return names[list];
-}
-
 /* The formats of --format. */
 static const struct {
         GroupSinkNew *new;
@@ -407,9 +395,8 @@ static int enter_stage(GroupView *view, unsigned stage) {
 }
 
 static int forward_parts(GroupView *view, json_object *reply) {
-        unsigned n_lists = report_kind_has_sides(view->form.kind) ? _GROUP_LIST_MAX : 1;
-        json_object *sections =
-                view->form.kind != REPORT_SETS ? cell_member(reply, "sections") : NULL;
+        const ReportSetting *setting = &report_settings[view->form.kind];
+        json_object *sections = setting->has_sections ? cell_member(reply, "sections") : NULL;
         json_object *overview = cell_member(reply, "overview");
         GroupSink *sink = view->sink;
         int r = 0;
@@ -419,8 +406,8 @@ static int forward_parts(GroupView *view, json_object *reply) {
                 if (r == 0)
                         r = sink->type->overview(sink, overview);
         }
-        for (unsigned list = 0; r == 0 && list < n_lists; list++) {
-                json_object *groups = cell_member(reply, group_list_name(view->form.kind, list));
+        for (unsigned list = 0; r == 0 && list < setting->n_lists; list++) {
+                json_object *groups = cell_member(reply, setting->lists[list]);
 
                 if (cell_length(groups) == 0)
                         continue;

@@ -9,6 +9,7 @@
 #include "base/name-set.h"
 #include "config.h"
 #include "render/cell.h"
+#include "report/sink.h"
 
 /* A workload chooses the names of its groups: no label is longer. */
 #define LABEL_BYTES 128
@@ -393,4 +394,46 @@ void metrics_page_write(const MetricsPage *page, json_object *head, const char *
         }
         write_sources(cell_member(page->reply, "sourcesAfter"), out);
         write_interval(page, out);
+}
+
+/* the sink of a view, whose groups go into a page */
+
+static int begin(GroupSink *sink, json_object *reply) {
+        metrics_page_add_interval(sink->form->metrics, reply);
+        return 0;
+}
+
+static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < cell_length(groups); i++)
+                r = metrics_page_add_group(sink->form->metrics, cell_element(groups, i));
+        return r;
+}
+
+static int add_sections(GroupSink *sink, json_object *part) {
+        return 0;
+}
+
+static int end(GroupSink *sink, json_object *reply) {
+        return 0;
+}
+
+static void free_sink(GroupSink *sink) {
+        free(sink);
+}
+
+int sink_metrics_new(const GroupForm *form, GroupSink **ret) {
+        static const GroupSinkType type = { .begin = begin,
+                                            .groups = add_groups,
+                                            .sections = add_sections,
+                                            .end = end,
+                                            .free = free_sink };
+        GroupSink *sink = malloc(sizeof(*sink));
+
+        if (!sink)
+                return -ENOMEM;
+        *sink = (GroupSink){ &type, form };
+        *ret = sink;
+        return 0;
 }

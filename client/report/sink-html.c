@@ -50,8 +50,8 @@ static int begin(GroupSink *sink, json_object *reply) {
 }
 
 static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
-        html_page_add_groups(((SinkHtml *) sink)->page, group_list_name(sink->form->kind, list),
-                             groups);
+        html_page_add_groups(((SinkHtml *) sink)->page,
+                             report_settings[sink->form->kind].lists[list], groups);
         return 0;
 }
 

@@ -10,95 +10,57 @@
 
 #define SECTION_NAME_CHARS 64
 
-/* Members that replies repeat, or that stand behind the lists, are kept until then. */
 typedef struct SinkJson {
         GroupSink sink;
         JsonOut out;
         GroupList list; /* the one that is open */
         bool closed;    /* the last list has ended, and so the member "sections" has begun */
         char section[SECTION_NAME_CHARS]; /* the section whose array is open; "" for none */
-        json_object *sources[2];          /* owned */
+        json_object *first;               /* the first reply; owned */
 } SinkJson;
 
-/* The members of each kind of report, in the order of the contract; a reply need not have all. */
-typedef struct Members {
-        const char *first[14]; /* of the first reply, in front of the lists */
-        GroupList last_list;
-        const char *sources[2]; /* of the first reply, behind the lists */
-        const char *counts[8];  /* of the last reply */
-} Members;
-
-#define COUNTS_OF_PAIRS                                                                        \
-        "hiddenRows", "hiddenGroups", "hiddenOnlyBefore", "hiddenOnlyAfter", "hiddenSections", \
-                "rowsAboveThreshold", "pairings", "hiddenPairings"
-
-static const Members all_members[_REPORT_KIND_MAX] = {
-        [REPORT_SNAPSHOT] = {
-                .first = { "kind", "matchedGroups", "snapshot", "coverage" },
-                .last_list = GROUP_LIST_GROUPS,
-                .sources = { "sources" },
-                .counts = { "hiddenRows", "hiddenGroups", "hiddenSections", "rowsAboveThreshold" },
-        },
-        [REPORT_INTERVAL] = {
-                .first = { "kind", "matchedGroups", "before", "after", "sameBoot", "elapsedNs",
-                           "hostChanges", "changes", "swapped", "lives", "coverage", "host",
-                           "limited", "but" },
-                .last_list = GROUP_LIST_ONLY_AFTER,
-                .sources = { "sourcesBefore", "sourcesAfter" },
-                .counts = { COUNTS_OF_PAIRS },
-        },
-        [REPORT_PAIR] = {
-                .first = { "kind", "matchedGroups", "before", "after", "sameBoot", "elapsedNs",
-                           "hostChanges", "changes", "swapped", "coverage" },
-                .last_list = GROUP_LIST_ONLY_AFTER,
-                .sources = { "sourcesBefore", "sourcesAfter" },
-                .counts = { COUNTS_OF_PAIRS },
-        },
-        [REPORT_INTERVALS] = {
-                .first = { "kind", "matchedGroups", "a", "b", "sameBoot", "hostChanges",
-                           "changes", "swapped", "coverage", "host", "limited", "but",
-                           "waits" },
-                .last_list = GROUP_LIST_ONLY_AFTER,
-                .counts = { "hiddenRows", "hiddenGroups", "hiddenOnlyA", "hiddenOnlyB",
-                            "hiddenSections", "rowsAboveThreshold", "pairings",
-                            "hiddenPairings" },
-        },
-        [REPORT_SETS] = {
-                .first = { "kind", "matchedGroups", "before", "beforeFrom", "after", "afterFrom",
-                           "alpha", "tested", "significant", "leastP", "samplesNeeded" },
-                .last_list = GROUP_LIST_GROUPS,
-                .sources = { "sourcesBefore", "sourcesAfter" },
-                .counts = { "hiddenRows", "hiddenGroups", "groupsOnlyBefore", "groupsOnlyAfter",
-                            "rowsAboveThreshold" },
-        },
+/* Those of all kinds, in the order of the contract; a reply has those of its own. */
+static const char *const first_members[] = {
+        "kind",      "matchedGroups", "snapshot",    "a",         "b",
+        "before",    "beforeFrom",    "after",       "afterFrom", "sameBoot",
+        "elapsedNs", "hostChanges",   "changes",     "swapped",   "lives",
+        "coverage",  "host",          "limited",     "but",       "waits",
+        "alpha",     "tested",        "significant", "leastP",    "samplesNeeded",
+};
+/* Of the first reply, behind the lists. */
+static const char *const source_members[] = { "sources", "sourcesBefore", "sourcesAfter" };
+/* Of the last reply. */
+static const char *const last_members[] = {
+        "hiddenRows",     "hiddenGroups",       "hiddenOnlyBefore", "hiddenOnlyAfter",
+        "hiddenOnlyA",    "hiddenOnlyB",        "groupsOnlyBefore", "groupsOnlyAfter",
+        "hiddenSections", "rowsAboveThreshold", "pairings",         "hiddenPairings",
 };
 
-static const Members *members_of(const SinkJson *json) {
-        return &all_members[json->sink.form->kind];
+static const ReportSetting *setting_of(const SinkJson *json) {
+        return &report_settings[json->sink.form->kind];
 }
 
-/* Those that the reply has, null ones too; NULL ends the names before @n. */
+/* Those that the reply has, null ones too. What a host is without an interval is for rows only. */
 static void write_members(SinkJson *json, const char *const names[], size_t n, json_object *reply) {
         json_object *value;
 
-        for (size_t i = 0; i < n && names[i]; i++)
-                if (json_object_object_get_ex(reply, names[i], &value))
+        for (size_t i = 0; i < n; i++)
+                if ((setting_of(json)->has_begin || strcmp(names[i], "host") != 0) &&
+                    json_object_object_get_ex(reply, names[i], &value))
                         json_out_member(&json->out, names[i], value);
 }
 
 static int begin(GroupSink *sink, json_object *reply) {
         SinkJson *json = (SinkJson *) sink;
-        const Members *members = members_of(json);
         int r;
 
         json_out_object(&json->out);
         r = group_form_lead(sink->form, NULL, &json->out);
         if (r != 0)
                 return r;
-        write_members(json, members->first, ELEMENTSOF(members->first), reply);
-        for (size_t i = 0; i < ELEMENTSOF(json->sources) && members->sources[i]; i++)
-                json->sources[i] = json_object_get(cell_member(reply, members->sources[i]));
-        json_out_key(&json->out, group_list_name(sink->form->kind, GROUP_LIST_GROUPS));
+        write_members(json, first_members, ELEMENTSOF(first_members), reply);
+        json->first = json_object_get(reply);
+        json_out_key(&json->out, setting_of(json)->lists[GROUP_LIST_GROUPS]);
         json_out_array(&json->out);
         return 0;
 }
@@ -106,7 +68,7 @@ static int begin(GroupSink *sink, json_object *reply) {
 static void open_list(SinkJson *json, GroupList list) {
         while (json->list < list) {
                 json_out_end(&json->out);
-                json_out_key(&json->out, group_list_name(json->sink.form->kind, ++json->list));
+                json_out_key(&json->out, setting_of(json)->lists[++json->list]);
                 json_out_array(&json->out);
         }
 }
@@ -124,9 +86,9 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
 static void close_lists(SinkJson *json) {
         if (json->closed)
                 return;
-        open_list(json, members_of(json)->last_list);
+        open_list(json, (GroupList) (setting_of(json)->n_lists - 1));
         json_out_end(&json->out);
-        if (json->sink.form->kind != REPORT_SETS) {
+        if (setting_of(json)->has_sections) {
                 json_out_key(&json->out, "sections");
                 json_out_object(&json->out);
         }
@@ -168,15 +130,13 @@ static int add_sections(GroupSink *sink, json_object *part) {
 
 static int end(GroupSink *sink, json_object *reply) {
         SinkJson *json = (SinkJson *) sink;
-        const Members *members = members_of(json);
 
         close_lists(json);
         close_section(json);
-        if (sink->form->kind != REPORT_SETS)
+        if (setting_of(json)->has_sections)
                 json_out_end(&json->out);
-        for (size_t i = 0; i < ELEMENTSOF(json->sources) && members->sources[i]; i++)
-                json_out_member(&json->out, members->sources[i], json->sources[i]);
-        write_members(json, members->counts, ELEMENTSOF(members->counts), reply);
+        write_members(json, source_members, ELEMENTSOF(source_members), json->first);
+        write_members(json, last_members, ELEMENTSOF(last_members), reply);
         json_out_end(&json->out);
         return session_finish_json(&json->out);
 }
@@ -185,8 +145,7 @@ static void free_sink(GroupSink *sink) {
         SinkJson *json = (SinkJson *) sink;
 
         json_out_done(&json->out);
-        for (size_t i = 0; i < ELEMENTSOF(json->sources); i++)
-                (void) json_object_put(json->sources[i]);
+        (void) json_object_put(json->first);
         free(json);
 }
 

@@ -9,7 +9,7 @@
 #include "render/cell.h"
 #include "render/lines.h"
 #include "report/group/account-table.h"
-#include "report/group/group-cell.h"
+#include "report/group/group-columns.h"
 #include "report/group/group-table.h"
 #include "report/group/group-tree.h"
 #include "report/group/one-sided.h"
@@ -307,25 +307,19 @@ static int add_sections(GroupSink *sink, json_object *part) {
 
 /* What belongs to rows by metric. */
 static int end_rows(SinkText *text, json_object *reply) {
-        static const struct {
-                const char *name, *hidden;
-        } sides[][2] = {
-                { { "BEFORE", "hiddenOnlyBefore" }, { "AFTER", "hiddenOnlyAfter" } },
-                { { "A", "hiddenOnlyA" }, { "B", "hiddenOnlyB" } },
-        };
         const GroupForm *form = text->sink.form;
-        unsigned of_intervals = form->kind == REPORT_INTERVALS;
+        const ReportSetting *setting = &report_settings[form->kind];
         int r = 0;
 
-        /* Sets have no sections, so that none of them has to be explained. */
-        if (form->kind != REPORT_SETS)
+        /* Where there are no sections, none has to be explained. */
+        if (setting->has_sections)
                 r = section_tables_end(text->sections);
         if (r == 0)
                 r = pairing_table_print(form->session, reply);
-        for (size_t i = 0; r == 0 && i < 2; i++)
-                r = one_sided_print(
-                        &text->only[i], form->session, sides[of_intervals][i].name, text->user_hz,
-                        json_object_get_uint64(cell_member(reply, sides[of_intervals][i].hidden)));
+        for (size_t i = 0; r == 0 && i + 1 < setting->n_lists; i++)
+                r = one_sided_print(&text->only[i], form->session, setting->labels[i],
+                                    text->user_hz,
+                                    json_object_get_uint64(cell_member(reply, setting->hidden[i])));
         return r;
 }
 

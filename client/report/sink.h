@@ -16,20 +16,18 @@
 #include "base/cleanup.h"
 #include "report/group/account-cell.h"
 #include "report/group/group-columns.h"
-#include "report/metrics-page.h"
 #include "report/overview/overview.h"
 #include "session/session.h"
 
-/* The lists of groups, in the order in which they come. */
+typedef struct MetricsPage MetricsPage; /* metrics-page.h */
+
+/* The lists of groups, in the order in which they come; ReportSetting has their names. */
 typedef enum GroupList {
-        GROUP_LIST_GROUPS, /* of one snapshot, or in both */
+        GROUP_LIST_GROUPS, /* of one column, or in both */
         GROUP_LIST_ONLY_BEFORE,
         GROUP_LIST_ONLY_AFTER,
         _GROUP_LIST_MAX,
 } GroupList;
-
-/* The member of a reply that has the list: an array of Group, OneSidedGroup or SetGroup. */
-const char *group_list_name(ReportKind kind, GroupList list);
 
 /*
  * Writes what stands above everything else, the command of "run": as text to @file, to @out for
@@ -100,7 +98,7 @@ static inline int group_form_lead(const GroupForm *form, FILE *file, JsonOut *ou
 /* 0 or -ENOMEM. @form is borrowed. */
 typedef int GroupSinkNew(const GroupForm *form, GroupSink **ret);
 GroupSinkNew sink_json_new; /* --json */
-GroupSinkNew sink_rows_new; /* --format csv and ndjson: row/group-rows.h */
+GroupSinkNew sink_rows_new; /* --format csv and ndjson */
 /*
  * A row that says that nothing is known of the time between two snapshots, and why. @ends: {before,
  * after, sameBoot}, heads or null. 0 or -errno.

@@ -12,7 +12,7 @@
 #include "report/overview/overview.h"
 #include "session/reference.h"
 #include "session/snapshot-call.h"
-#include "report/overview/source-report.h"
+#include "report/overview/missing.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
 

@@ -7,7 +7,7 @@
 #include "render/lines.h"
 #include "render/when.h"
 #include "session/complain.h"
-#include "report/overview/source-report.h"
+#include "report/overview/missing.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
 

@@ -128,14 +128,6 @@ int account_columns_parse(const char *list, AccountColumns *ret,
         return ACCOUNT_COLUMNS_OK;
 }
 
-static bool has_rates(ReportKind kind) {
-        return kind == REPORT_INTERVAL || kind == REPORT_INTERVALS;
-}
-
-size_t account_kind_n_sides(ReportKind kind) {
-        return kind == REPORT_PAIR || kind == REPORT_INTERVALS ? 2 : 1;
-}
-
 static json_object *account_of(json_object *row, size_t side) {
         return cell_element(cell_member(row, "accounts"), side);
 }
@@ -186,12 +178,12 @@ static bool is_changed(json_object *row, json_object *changes) {
         return false;
 }
 
-TableColumn account_column(AccountColumn column, ReportKind kind) {
+TableColumn account_column(AccountColumn column, const ReportSetting *setting) {
         bool is_text = column == ACCOUNT_COLUMN_GROUP || column == ACCOUNT_COLUMN_BAR ||
                        column == ACCOUNT_COLUMN_STARTER || column == ACCOUNT_COLUMN_WAITS;
 
         return (TableColumn){
-                .header = has_rates(kind) ? columns[column].rate : columns[column].life,
+                .header = setting->has_begin ? columns[column].rate : columns[column].life,
                 .right = !is_text,
                 .omit = columns[column].omit == EXTRA ? 0 : columns[column].omit,
                 .idle_first = columns[column].omit > 0,
@@ -201,11 +193,12 @@ TableColumn account_column(AccountColumn column, ReportKind kind) {
         };
 }
 
-/* "before" and "a" are the first side. */
-static bool is_only(json_object *row, const char *name, const char *letter) {
+/* Which end, or which column of two, has the group alone. */
+static bool is_only(json_object *row, size_t side) {
+        static const char *const names[2][2] = { { "before", "a" }, { "after", "b" } };
         Span only = cell_string(cell_member(row, "only"));
 
-        return span_is(only, name) || span_is(only, letter);
+        return span_is(only, names[side][0]) || span_is(only, names[side][1]);
 }
 
 /* threads: "12", "12 +3 −1", "431 ended", "12→14", "9→5 ended", "4 new", "2 gone" */
@@ -278,23 +271,23 @@ static void append_two_counts(Buffer *cell, json_object *first, json_object *sec
                 buffer_append_text(cell, " ended");
 }
 
-static void append_threads(Buffer *cell, json_object *row, ReportKind kind) {
+static void append_threads(Buffer *cell, json_object *row, const ReportSetting *setting) {
         json_object *first = account_of(row, 0), *second = account_of(row, 1);
         json_object *last = second ? second : first;
 
-        if (is_only(row, "before", "a")) {
+        if (is_only(row, 0)) {
                 if (is_fleeting(first))
                         append_ended(cell, first);
                 else
                         append_gone(cell, first);
-        } else if (is_only(row, "after", "b")) {
+        } else if (is_only(row, 1)) {
                 append_new(cell, last);
-        } else if (kind == REPORT_INTERVAL) {
-                append_lives(cell, first);
-        } else if (account_kind_n_sides(kind) == 1) {
-                cell_append_number(cell, cell_member(first, "threads"), QUANTITY_LADDER_NONE);
-        } else {
+        } else if (setting->n_columns == 2) {
                 append_two_counts(cell, first, second);
+        } else if (setting->has_begin) {
+                append_lives(cell, first);
+        } else {
+                cell_append_number(cell, cell_member(first, "threads"), QUANTITY_LADDER_NONE);
         }
 }
 
@@ -321,7 +314,7 @@ static void append_figure(Buffer *cell, AccountColumn column, json_object *accou
                 column == ACCOUNT_COLUMN_WRITE ? cell_member(account, "writeAtMostBytes") : NULL;
         json_object *value = at_most ? at_most : figure_of(account, column);
         double figure = json_object_get_double(value);
-        bool is_rate = has_rates(style->kind) && columns[column].figure != FIGURE_LEVEL;
+        bool is_rate = style->setting->has_begin && columns[column].figure != FIGURE_LEVEL;
         Quantity quantity;
 
         if (!cell_quantity(value, &quantity) || (is_rate && elapsed_ns <= 0)) {
@@ -381,58 +374,55 @@ static bool heap_grew(json_object *account) {
         return is_much(bytes_of(account, "heapGrowthBytes"), bytes_of(account, "rssBytes"));
 }
 
-static void append_level(Buffer *cell, double bytes, const AccountStyle *style) {
-        if (style->raw)
+/* A side that is no account is "-". */
+static void append_level(Buffer *cell, json_object *account, double bytes,
+                         const AccountStyle *style) {
+        if (!account)
+                buffer_append_byte(cell, '-');
+        else if (style->raw)
                 append_raw(cell, bytes);
         else
                 compact_append_bytes(cell, bytes);
 }
 
-/* A side that is no account is "-". */
-static void append_levels(Buffer *cell, json_object *first_account, double from,
-                          json_object *last_account, double to, const AccountStyle *style) {
-        _cleanup_(buffer_done) Buffer first = {}, last = {};
-
-        if (first_account)
-                append_level(&first, from, style);
-        else
-                buffer_append_byte(&first, '-');
-        if (last_account)
-                append_level(&last, to, style);
-        else
-                buffer_append_byte(&last, '-');
-        buffer_append(cell, first.bytes, first.n);
-        if (span_equal(buffer_span(&first), buffer_span(&last)))
+/* Both with an arrow between them, or once what both read. */
+static void append_both(Buffer *cell, const Buffer *before, const Buffer *after) {
+        buffer_append(cell, before->bytes, before->n);
+        if (span_equal(buffer_span(before), buffer_span(after)))
                 return;
         buffer_append_text(cell, ARROW);
-        buffer_append(cell, last.bytes, last.n);
+        buffer_append(cell, after->bytes, after->n);
 }
 
 /*
- * The levels at the ends: of an interval, of totals, or of two intervals at the end of each, where
- * they changed by much inside one. A heap that grows in memory that the process had before shows in
- * no level.
+ * The levels at the begin and the end of a column, or at the ends of two, where they changed by
+ * much: of columns that have a begin, inside one. A heap that grows in memory that the process had
+ * before shows in no level.
  */
 static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style) {
         json_object *first = account_of(row, 0), *second = account_of(row, 1);
         double from = bytes_of(first, "rssBytes"), to = bytes_of(second, "rssBytes");
-        bool known = has_rss(first) || has_rss(second), is_wanted;
+        bool known = has_rss(first) || has_rss(second), is_one = style->setting->n_columns == 1;
+        bool has_begin = style->setting->has_begin, is_wanted;
+        _cleanup_(buffer_done) Buffer before = {}, after = {};
 
-        if (account_kind_n_sides(style->kind) == 1) {
+        if (is_one) {
                 second = first;
                 to = from;
-                from = style->kind == REPORT_INTERVAL ? bytes_of(first, "rssBeforeBytes") : to;
-                is_wanted = style->kind == REPORT_INTERVAL && rss_changed(first);
-        } else if (style->kind == REPORT_INTERVALS) {
-                is_wanted = rss_changed(first) || rss_changed(second) || heap_grew(second);
-        } else {
-                is_wanted = is_much(to > from ? to - from : from - to, from);
+                from = has_begin ? bytes_of(first, "rssBeforeBytes") : to;
         }
-        if (style->kind == REPORT_INTERVAL && !is_wanted && heap_grew(first)) {
+        if (has_begin)
+                is_wanted =
+                        rss_changed(first) || rss_changed(second) || (!is_one && heap_grew(second));
+        else
+                is_wanted = is_much(to > from ? to - from : from - to, from);
+        if (has_begin && is_one && !is_wanted && heap_grew(first)) {
                 buffer_append_text(cell, "heap +");
-                append_level(cell, bytes_of(first, "heapGrowthBytes"), style);
+                append_level(cell, first, bytes_of(first, "heapGrowthBytes"), style);
         } else if (known && (is_wanted || style->all_rss)) {
-                append_levels(cell, first, from, second, to, style);
+                append_level(&before, first, from, style);
+                append_level(&after, second, to, style);
+                append_both(cell, &before, &after);
         } else {
                 buffer_append_byte(cell, '-');
         }
@@ -465,7 +455,6 @@ static bool is_nothing(Span text) {
         return span_is(text, "0") || span_is(text, "-");
 }
 
-/* Where both sides read the same, once. */
 static void append_two(Buffer *cell, AccountColumn column, json_object *row,
                        const AccountStyle *style, AccountSigns *signs) {
         json_object *first = account_of(row, 0), *second = account_of(row, 1);
@@ -490,11 +479,7 @@ static void append_two(Buffer *cell, AccountColumn column, json_object *row,
                 buffer_append(cell, after.bytes, after.n);
                 return;
         }
-        buffer_append(cell, before.bytes, before.n);
-        if (span_equal(buffer_span(&before), buffer_span(&after)))
-                return;
-        buffer_append_text(cell, ARROW);
-        buffer_append(cell, after.bytes, after.n);
+        append_both(cell, &before, &after);
 }
 
 /* who started what ended: "sh", "cron→sh" */
@@ -510,22 +495,18 @@ static json_object *starter_of(json_object *account) {
 
 static void append_starter(Buffer *cell, json_object *row, const AccountStyle *style) {
         json_object *first = account_of(row, 0), *second = account_of(row, 1);
-        json_object *starters[] = { starter_of(first), starter_of(second) };
-        bool both = account_kind_n_sides(style->kind) == 2 && first && second;
+        bool both = style->setting->n_columns == 2 && first && second;
+        _cleanup_(buffer_done) Buffer before = {}, after = {};
 
-        if (!starters[0] && !starters[1])
+        first = starter_of(first);
+        second = starter_of(second);
+        if (!first && !second)
                 return;
-        if (!both || json_object_equal(starters[0], starters[1])) {
-                cell_append_text(cell, starters[0] ? starters[0] : starters[1]);
-                return;
-        }
-        for (size_t side = 0; side < 2; side++) {
-                buffer_append_text(cell, side > 0 ? ARROW : "");
-                if (starters[side])
-                        cell_append_text(cell, starters[side]);
-                else
-                        buffer_append_byte(cell, '-');
-        }
+        if (!both)
+                first = second = first ? first : second;
+        cell_append_text(&before, first);
+        cell_append_text(&after, second);
+        append_both(cell, &before, &after);
 }
 
 /* what it waits for: "poll 3.0, futex 1.9", "sleep 0→6.6" */
@@ -551,11 +532,11 @@ static double amount_of(json_object *value, json_object *account, size_t side,
                         const AccountStyle *style) {
         double ns = json_object_get_double(value), elapsed_ns = elapsed_of(account, side, style);
 
-        return !has_rates(style->kind) ? ns : elapsed_ns > 0 ? ns / elapsed_ns : 0;
+        return !style->setting->has_begin ? ns : elapsed_ns > 0 ? ns / elapsed_ns : 0;
 }
 
 static double least_told(const AccountStyle *style) {
-        return has_rates(style->kind) ? LEAST_TOLD : LEAST_TOLD_NS;
+        return style->setting->has_begin ? LEAST_TOLD : LEAST_TOLD_NS;
 }
 
 /*
@@ -614,14 +595,14 @@ static size_t find_waits(json_object *row, const AccountStyle *style, bool of_ch
 static void append_amount(Buffer *cell, double amount, const AccountStyle *style) {
         if (style->raw)
                 append_raw(cell, amount);
-        else if (!has_rates(style->kind))
+        else if (!style->setting->has_begin)
                 compact_append_span(cell, amount);
         else
                 compact_append_threads(cell, amount);
 }
 
 static void append_waits(Buffer *cell, json_object *row, const AccountStyle *style) {
-        bool of_changes = account_kind_n_sides(style->kind) == 2 && has_rates(style->kind) &&
+        bool of_changes = style->setting->n_columns == 2 && style->setting->has_begin &&
                           cell_member(account_of(row, 0), "reasons") &&
                           cell_member(account_of(row, 1), "reasons");
         Wait waits[2] = {};
@@ -651,7 +632,7 @@ static double seconds_of(json_object *row, size_t side, AccountColumn column,
 }
 
 bool account_row_tells(json_object *row, AccountColumn column, const AccountStyle *style) {
-        size_t n = account_kind_n_sides(style->kind);
+        size_t n = style->setting->n_columns;
 
         for (size_t side = 0; side < n; side++) {
                 if (column == ACCOUNT_COLUMN_WAITS && cell_member(account_of(row, side), "reasons"))
@@ -669,15 +650,14 @@ bool account_row_tells(json_object *row, AccountColumn column, const AccountStyl
 static double moved_of(json_object *row, AccountColumn column, const AccountStyle *style) {
         double first = seconds_of(row, 0, column, style);
 
-        return account_kind_n_sides(style->kind) == 1 ? first
-                                                      : seconds_of(row, 1, column, style) - first;
+        return style->setting->n_columns == 1 ? first : seconds_of(row, 1, column, style) - first;
 }
 
 /* By how much the resident size grew, on the side where it did most. */
 static double grown_of(json_object *row, const AccountStyle *style) {
         double most = 0;
 
-        for (size_t side = 0; side < account_kind_n_sides(style->kind); side++) {
+        for (size_t side = 0; side < style->setting->n_columns; side++) {
                 json_object *account = account_of(row, side);
 
                 most = MAX_OF(most,
@@ -704,7 +684,7 @@ bool account_row_weighs(json_object *row, AccountColumn column, const AccountSty
                                                ACCOUNT_COLUMN_BLOCKED };
         double weight = fabs(json_object_get_double(cell_member(row, "weight"))), all = 0;
 
-        if (!has_rates(style->kind) || weight < LEAST_WEIGHT || style->cpus <= 0)
+        if (!style->setting->has_begin || weight < LEAST_WEIGHT || style->cpus <= 0)
                 return false;
         for (size_t i = 0; i < ELEMENTSOF(times); i++) {
                 if (times[i] == column)
@@ -793,7 +773,7 @@ static void append_bar(Buffer *cell, json_object *account, const AccountStyle *s
 void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
                          const AccountStyle *style, AccountSigns *signs) {
         if (column == ACCOUNT_COLUMN_THREADS)
-                append_threads(cell, row, style->kind);
+                append_threads(cell, row, style->setting);
         else if (column == ACCOUNT_COLUMN_RSS)
                 append_rss(cell, row, style);
         else if (column == ACCOUNT_COLUMN_STARTER)
@@ -802,7 +782,7 @@ void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
                 append_waits(cell, row, style);
         else if (column == ACCOUNT_COLUMN_BAR)
                 append_bar(cell, account_of(row, 0), style, signs);
-        else if (account_kind_n_sides(style->kind) == 2)
+        else if (style->setting->n_columns == 2)
                 append_two(cell, column, row, style, signs);
         else
                 append_side(cell, column, account_of(row, 0), 0, style, signs);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "base/buffer.h"
 #include "render/table.h"
-#include "report/overview/overview.h"
+#include "report/overview/kind.h"
 
 /* The bar comes last, because only a terminal has it. */
 typedef enum AccountColumn {
@@ -58,7 +58,7 @@ _must_check_ int account_columns_parse(const char *list, AccountColumns *ret,
                                        char ret_complaint[static ACCOUNT_COLUMNS_COMPLAINT_BYTES]);
 
 typedef struct AccountStyle {
-        ReportKind kind;
+        const ReportSetting *setting;
         bool raw;
         bool utf8;              /* the bar has block characters */
         bool all_rss;           /* also of groups whose memory did not change by much */
@@ -76,8 +76,6 @@ typedef struct AccountSigns {
         bool locks; /* a part of some bar */
 } AccountSigns;
 
-/* 2 if cells have two values, else 1. */
-size_t account_kind_n_sides(ReportKind kind);
 /*
  * Whether the group of an OverviewRow did nothing worth a line on any side and is as it was: each
  * of its cells would read 0, that it did not run is known, no thread of it came or went, and none
@@ -91,7 +89,7 @@ bool account_row_tells(json_object *row, AccountColumn column, const AccountStyl
  * its storage or its memory is what weighs. Of one that weighs little: no.
  */
 bool account_row_weighs(json_object *row, AccountColumn column, const AccountStyle *style);
-TableColumn account_column(AccountColumn column, ReportKind kind);
+TableColumn account_column(AccountColumn column, const ReportSetting *setting);
 /*
  * Appends a cell, whose column is not the group, of an OverviewRow; adds to @signs. An account may
  * have an "elapsedNs" of its own.

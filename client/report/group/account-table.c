@@ -41,21 +41,19 @@ static uint64_t elapsed_of(json_object *object) {
 
 static AccountStyle style_of(const Session *session, ReportKind kind, json_object *reply) {
         AccountStyle style = {
-                .kind = kind,
+                .setting = &report_settings[kind],
                 .raw = options_have(session->options, OPTION_RAW),
                 .utf8 = session->terminal.utf8,
         };
+        json_object *host = cell_member(reply, "host");
+        size_t n = style.setting->has_begin ? style.setting->n_columns : 0;
 
-        style.cpus = json_object_get_double(
-                cell_member(kind == REPORT_INTERVALS ? cell_member(cell_member(reply, "host"), "b")
-                                                     : cell_member(reply, "host"),
-                            "cpus"));
-        if (kind == REPORT_INTERVALS) {
-                style.elapsed_ns[0] = elapsed_of(cell_member(reply, "a"));
-                style.elapsed_ns[1] = elapsed_of(cell_member(reply, "b"));
-        } else if (kind == REPORT_INTERVAL) {
-                style.elapsed_ns[0] = elapsed_of(reply);
-        }
+        if (n == 2)
+                host = cell_member(host, style.setting->sides[1]);
+        style.cpus = json_object_get_double(cell_member(host, "cpus"));
+        for (size_t i = 0; i < n; i++)
+                style.elapsed_ns[i] =
+                        elapsed_of(n == 1 ? reply : cell_member(reply, style.setting->sides[i]));
         return style;
 }
 
@@ -70,17 +68,18 @@ static size_t find_column(const AccountTable *table, AccountColumn id) {
 
 static void lay_columns(AccountTable *table, const AccountColumns *chosen) {
         const Session *session = table->session;
-        ReportKind kind = table->style.kind;
+        const ReportSetting *setting = table->style.setting;
         /* A bar is for eyes; one cannot show two sides, and in whole lives all sleep. */
-        size_t n_all = session->terminal.out && kind == REPORT_INTERVAL ? _ACCOUNT_COLUMN_MAX
-                                                                        : ACCOUNT_COLUMN_BAR;
+        size_t n_all = session->terminal.out && setting->has_begin && setting->n_columns == 1
+                               ? _ACCOUNT_COLUMN_MAX
+                               : ACCOUNT_COLUMN_BAR;
         bool all = chosen->n == 0 || chosen->is_added;
         size_t group;
 
         table->n_columns = all ? n_all : chosen->n;
         for (size_t i = 0; i < table->n_columns; i++) {
                 table->ids[i] = all ? (AccountColumn) i : chosen->ids[i];
-                table->columns[i] = account_column(table->ids[i], kind);
+                table->columns[i] = account_column(table->ids[i], setting);
                 /* Until a row has something to say. */
                 table->columns[i].absent = table->ids[i] == ACCOUNT_COLUMN_LOCK ||
                                            table->ids[i] == ACCOUNT_COLUMN_BLOCKED ||
@@ -97,7 +96,7 @@ static void lay_columns(AccountTable *table, const AccountColumns *chosen) {
         }
         group = find_column(table, ACCOUNT_COLUMN_GROUP);
         table->columns[group].shrink_to =
-                account_kind_n_sides(kind) == 1 ? NAME_COLUMNS : NAME_COLUMNS_OF_TWO;
+                setting->n_columns == 1 ? NAME_COLUMNS : NAME_COLUMNS_OF_TWO;
         table->columns[group].keep_end = session->options->view.axis == VIEW_AXIS_CGROUP ||
                                          session->options->view.axis == VIEW_AXIS_ALL;
 }
@@ -155,7 +154,7 @@ static unsigned own_rank(const AccountTable *table, AccountColumn id) {
                 id = ACCOUNT_COLUMN_WRITE;
         else if (swaps && id == ACCOUNT_COLUMN_WRITE)
                 id = ACCOUNT_COLUMN_READ;
-        return account_column(id, table->style.kind).omit;
+        return account_column(id, table->style.setting).omit;
 }
 
 /*
@@ -182,7 +181,7 @@ static void rank_columns(AccountTable *table) {
 
 /* Whether a cell says that something is, or of two sides that it is another thing on each. */
 static bool cell_moves(const AccountTable *table, Span cell) {
-        if (account_kind_n_sides(table->style.kind) == 1)
+        if (table->style.setting->n_columns == 1)
                 return cell.n > 1 || (cell.n == 1 && cell.bytes[0] != '0' && cell.bytes[0] != '-');
         return memmem(cell.bytes, cell.n, "\u2192", strlen("\u2192"));
 }

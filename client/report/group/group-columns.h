@@ -4,16 +4,18 @@
 /*
  * GroupColumns
  *
- * The columns that tables of groups can have, and those the user chose. A column that only makes
- * sense with two sides is unknown to a report on one snapshot or one interval. Sets have columns
- * that nobody chooses.
+ * The columns that tables of groups by metric can have, those the user chose, and their cells. A
+ * column that only makes sense with two sides is unknown to a report on one snapshot or one
+ * interval. Nobody chooses the columns of sets.
  */
 
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/macro.h"
+#include "render/cell.h"
 #include "render/table.h"
-#include "report/overview/overview.h"
+#include "report/overview/kind.h"
 
 /*
  * The columns that a user can choose, and the kinds that have them: ONE snapshot, TWO sides, the
@@ -40,17 +42,12 @@
         C(TAGS,    "tags",    "tags",    false, 12,    0,    BOTH)                                 \
         C(UNIT,    "unit",    "unit",    false, 0,     0,    BOTH)
 
-/* The columns of sets beside the group; they have no names, because nobody can choose them. */
+/* What sets have beside them; these have no names, because nobody can choose them. */
 #define GROUP_SET_COLUMNS(C)                                                               \
-        C(SET_METRIC,     "", "metric",          false, 20, 0, SETS)                               \
-        C(MEDIAN_BEFORE,  "", "before",          true,  0,  0, SETS)                               \
-        C(MEDIAN_AFTER,   "", "after",           true,  0,  0, SETS)                               \
-        C(MEDIAN_DELTA,   "", "delta",           true,  0,  1, SETS)                               \
-        C(MEDIAN_PERCENT, "", "%",               true,  0,  0, SETS)                               \
-        C(P,              "", "p (adj)",         true,  0,  0, SETS)                               \
-        C(RANGE_BEFORE,   "", "before min..max", true,  0,  3, SETS)                               \
-        C(RANGE_AFTER,    "", "after min..max",  true,  0,  2, SETS)                               \
-        C(SAMPLES,        "", "n",               true,  0,  4, SETS)
+        C(P,            "", "p (adj)",         true, 0, 0, SETS)                                   \
+        C(RANGE_BEFORE, "", "before min..max", true, 0, 3, SETS)                                   \
+        C(RANGE_AFTER,  "", "after min..max",  true, 0, 2, SETS)                                   \
+        C(SAMPLES,      "", "n",               true, 0, 4, SETS)
 // clang-format on
 
 #define GROUP_COLUMN_ID(id, ...) GROUP_COLUMN_##id,
@@ -89,3 +86,32 @@ bool group_columns_want_spread(const GroupColumns *columns);
 
 /* The layout of a column; @group_header is the header of the group's column. */
 TableColumn group_column_table(GroupColumn id, ReportKind kind, const char *group_header);
+
+/* One metric of one group. */
+typedef struct GroupRow {
+        ReportKind kind;
+        const char *metric;
+        json_object *entry;
+        CellStyle style;
+        const Metric *registered; /* NULL for a derived or an unknown one */
+} GroupRow;
+
+/* @entry is borrowed. */
+GroupRow group_row_of(ReportKind kind, const char *metric, json_object *entry, bool raw,
+                      uint32_t user_hz);
+
+/* Ticks a second, as the heads of the first reply have it; 0 where none does. */
+uint32_t group_user_hz(json_object *reply);
+/*
+ * Whether a row says nothing that another one of the group does not say: a second name of a counter
+ * whose first name has a value, or the peak of lives in an interval in which it did not rise.
+ * @metrics: of the group.
+ */
+bool group_row_is_idle(const GroupRow *row, json_object *metrics);
+/* The name of a metric for people, whose values have units: without the unit. */
+Span group_metric_text(const char *metric);
+
+/* Appends the cell, whose column must be one of the metric and not of the group. */
+void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row);
+/* Whether the cell stands out: a large percentage, a significant p. */
+bool group_cell_is_bold(GroupColumn column, const GroupRow *row);

@@ -6,7 +6,7 @@
 
 #include "render/cell.h"
 #include "render/printable.h"
-#include "report/group/group-cell.h"
+#include "report/group/group-columns.h"
 #include "report/overview/group-label.h"
 
 _Static_assert(_GROUP_COLUMN_MAX <= TABLE_MAX_COLUMNS, "a table can have all columns at once");

@@ -8,7 +8,7 @@
 #include "metric/metric.h"
 #include "render/cell.h"
 #include "render/table.h"
-#include "report/group/group-cell.h"
+#include "report/group/group-columns.h"
 #include "report/overview/group-label.h"
 
 /* They tell at a glance how much a group matters. */

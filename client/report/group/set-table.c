@@ -11,7 +11,7 @@
 #include "render/compact.h"
 #include "render/table.h"
 #include "report/overview/group-label.h"
-#include "report/overview/set-overview.h"
+#include "report/overview/overview.h"
 
 #define NS_PER_SECOND 1e9
 

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include "base/macro.h"
 #include "render/lines.h"
+#include "session/session.h"
 
 #define MISSING_MAX_SIDES 4
 
@@ -42,3 +43,9 @@ _must_check_ int missing_print(const Lines *lines, const Missing *missing);
  * snapshots are the sides.
  */
 _must_check_ int missing_print_reply(const Lines *lines, json_object *reply, bool verbose);
+
+/*
+ * A table of all sources with their states and counts, and their reasons below it, because those
+ * are sentences. @sources: the array of SOURCE objects.
+ */
+_must_check_ int source_report_print(const Session *session, json_object *sources);

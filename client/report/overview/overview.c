@@ -2,6 +2,8 @@
 #include "report/overview/overview.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +16,15 @@
 #include "report/overview/change-lines.h"
 #include "report/overview/group-label.h"
 #include "report/overview/host-lines.h"
-#include "report/overview/limited-lines.h"
 #include "report/overview/missing.h"
-#include "report/overview/set-overview.h"
 
 #define LIMITED_LINES 2 /* of all intervals together */
 #define BUT_SENTENCES 2 /* likewise; one where there is little room */
 #define BUT_LINES 2     /* of each sentence on a terminal */
 #define WAITS_LINES 2
+#define PIPED_LINES 3 /* of what held it back, in a pipe */
+#define MAX_LISTED 4  /* hosts, kernels */
+#define LABEL_CHARS 16
 
 static const char *string_of(json_object *object, const char *key) {
         json_object *value = cell_member(object, key);
@@ -93,6 +96,325 @@ static void print_totals_line(const Lines *lines, json_object *reply) {
         when_format_span(json_object_get_uint64(elapsed), span);
         lines_format(lines, "totals", "of whole lives, which differ in length; captured %s apart",
                      span);
+}
+
+/* sets */
+
+static unsigned long long count_of(json_object *reply, const char *key) {
+        return (unsigned long long) json_object_get_uint64(cell_member(reply, key));
+}
+
+static bool is_first_of_its_kind(json_object *heads, size_t index, const char *key) {
+        json_object *value = cell_member(cell_element(heads, index), key);
+
+        for (size_t i = 0; i < index; i++)
+                if (json_object_equal(cell_member(cell_element(heads, i), key), value))
+                        return false;
+        return value;
+}
+
+static size_t count_distinct(json_object *heads, const char *key) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < cell_length(heads); i++)
+                n += is_first_of_its_kind(heads, i, key);
+        return n;
+}
+
+/* ", VALUE", or ", 2 kernels (VALUE, VALUE)" if the snapshots differ in it. */
+static void append_distinct(Buffer *line, json_object *heads, const char *key, const char *kinds) {
+        size_t n = count_distinct(heads, key), n_listed = 0;
+
+        if (n > 1)
+                buffer_append_format(line, ", %zu %s (", n, kinds);
+        for (size_t i = 0; i < cell_length(heads) && n_listed < MAX_LISTED; i++) {
+                if (!is_first_of_its_kind(heads, i, key))
+                        continue;
+                if (n == 1 || n_listed > 0)
+                        buffer_append_text(line, ", ");
+                cell_append_text(line, cell_member(cell_element(heads, i), key));
+                n_listed++;
+        }
+        if (n > MAX_LISTED)
+                buffer_append_text(line, ", ...");
+        if (n > 1)
+                buffer_append_byte(line, ')');
+}
+
+static void append_times(Buffer *line, json_object *first, json_object *last) {
+        json_object *from = cell_member(first, "startRealtimeNs");
+        json_object *to = cell_member(last, "startRealtimeNs");
+        char text[WHEN_CHARS], span[WHEN_CHARS];
+        uint64_t from_ns = json_object_get_uint64(from), to_ns = json_object_get_uint64(to);
+
+        if (!from || !to)
+                return;
+        when_format(from_ns, text);
+        buffer_append_format(line, ", %s", text);
+        if (first != last) {
+                when_format_span(to_ns > from_ns ? to_ns - from_ns : 0, span);
+                buffer_append_format(line, " over %s", span);
+        }
+}
+
+/* "9 captures, base-1 to base-9, 2026-11-21 07:00:01 over 2min 9s, HOST, KERNEL" */
+static int print_set(const Lines *lines, const char *label, json_object *heads) {
+        _cleanup_(buffer_done) Buffer line = {};
+        size_t n = cell_length(heads), n_boots = count_distinct(heads, "bootId");
+        json_object *first = cell_element(heads, 0);
+        json_object *last = n > 0 ? cell_element(heads, n - 1) : NULL;
+
+        buffer_append_format(&line, "%zu capture%s, ", n, n == 1 ? "" : "s");
+        cell_append_text(&line, cell_member(first, "name"));
+        if (n > 1) {
+                buffer_append_text(&line, " to ");
+                cell_append_text(&line, cell_member(last, "name"));
+        }
+        append_times(&line, first, last);
+        append_distinct(&line, heads, "hostName", "hosts");
+        append_distinct(&line, heads, "kernelRelease", "kernels");
+        if (n_boots > 1)
+                buffer_append_format(&line, ", %zu boots", n_boots);
+        return lines_print_buffer(lines, label, &line);
+}
+
+bool set_reply_is_untested(json_object *reply) {
+        double tested = json_object_get_double(cell_member(reply, "tested"));
+        double least_p = json_object_get_double(cell_member(reply, "leastP"));
+        double alpha = json_object_get_double(cell_member(reply, "alpha"));
+
+        return json_object_get_uint64(cell_member(reply, "significant")) == 0 &&
+               (!(tested > 0) || tested * least_p >= alpha);
+}
+
+/* How many captures it would take; only said if nothing was found. */
+static void print_needed(const Lines *lines, json_object *reply) {
+        unsigned long long n_needed = count_of(reply, "samplesNeeded");
+
+        if (n_needed > 0 && count_of(reply, "significant") == 0)
+                lines_format(lines, "",
+                             "%s: for one row alone to be significant it takes %llu a side, for "
+                             "rates %llu captures; or fewer rows (--filter, --metrics)",
+                             set_reply_is_untested(reply)
+                                     ? "with so few samples no test could succeed"
+                                     : "some rows have too few samples",
+                             n_needed, n_needed + 1);
+}
+
+/* What came of the tests, and how many captures it would take if nothing could come of them. */
+static void print_tests(const Lines *lines, json_object *reply) {
+        unsigned long long n_tested = count_of(reply, "tested");
+        unsigned long long n_significant = count_of(reply, "significant");
+
+        if (n_tested == 0)
+                lines_format(lines, "tested",
+                             "nothing: it takes two samples a side that are not all equal, and for "
+                             "rates three captures of one boot");
+        else
+                lines_format(lines, "tested",
+                             "%llu row%s, adjusted for as many: %llu %s an adjusted p below %g",
+                             n_tested, n_tested == 1 ? "" : "s", n_significant,
+                             n_significant == 1 ? "has" : "have",
+                             json_object_get_double(cell_member(reply, "alpha")));
+        print_needed(lines, reply);
+}
+
+/* what held cgroups back: entries of one after the other, in the order of the first of each */
+
+static double amount_of(json_object *object, const char *key) {
+        return json_object_get_double(cell_member(object, key));
+}
+
+/* "CPU throttled 3.20s in 80 periods" */
+static void append_throttled(Buffer *line, json_object *entry) {
+        double n = amount_of(entry, "count");
+
+        buffer_append_text(line, "CPU throttled ");
+        compact_append_span(line, amount_of(entry, "ns"));
+        if (n > 0) {
+                buffer_append_text(line, " in ");
+                compact_append_count(line, n);
+                buffer_append_text(line, n > 1 ? " periods" : " period");
+        }
+}
+
+/* "memory.max reached 1.2K times", "1 process killed" */
+static void append_event(Buffer *line, json_object *entry) {
+        static const struct {
+                const char *what, *before, *one, *many;
+        } events[] = {
+                { "memory.max", "memory.max reached ", " time", " times" },
+                { "memory.high", "memory.high exceeded ", " time", " times" },
+                { "oom_kill", "", " process killed for lack of memory",
+                  " processes killed for lack of memory" },
+                { "pids.max", "pids.max reached ", " time", " times" },
+        };
+        Span what = cell_string(cell_member(entry, "what"));
+        double n = amount_of(entry, "count");
+
+        for (size_t i = 0; i < ELEMENTSOF(events); i++) {
+                if (!span_is(what, events[i].what))
+                        continue;
+                buffer_append_text(line, events[i].before);
+                compact_append_count(line, n);
+                buffer_append_text(line, n == 1 ? events[i].one : events[i].many);
+                return;
+        }
+        cell_append_text(line, cell_member(entry, "what"));
+        buffer_append_byte(line, ' ');
+        compact_append_count(line, n);
+}
+
+static json_object *cgroup_of(json_object *limited, size_t index) {
+        return cell_member(cell_element(limited, index), "cgroup");
+}
+
+static void append_entry(Buffer *line, json_object *entry) {
+        if (span_is(cell_string(cell_member(entry, "what")), "cpu.max"))
+                append_throttled(line, entry);
+        else
+                append_event(line, entry);
+}
+
+static void append_cgroup(Buffer *line, json_object *cgroup, size_t n_columns) {
+        _cleanup_(buffer_done) Buffer name = {};
+
+        if (cell_string(cgroup).n > 0)
+                cell_append_text(&name, cgroup);
+        else
+                buffer_append_text(&name, "the host");
+        printable_append_end(line, buffer_span(&name), n_columns);
+}
+
+typedef struct Order {
+        json_object *limited;
+        size_t *indices;
+        size_t n;
+} Order;
+
+static json_object *cgroup_at(const Order *order, size_t index) {
+        return cgroup_of(order->limited, order->indices[index]);
+}
+
+static bool begins_cgroup(const Order *order, size_t index) {
+        return index == 0 ||
+               !json_object_equal(cgroup_at(order, index), cgroup_at(order, index - 1));
+}
+
+static bool is_among(const Order *order, json_object *cgroup) {
+        for (size_t i = 0; i < order->n; i++)
+                if (json_object_equal(cgroup_at(order, i), cgroup))
+                        return true;
+        return false;
+}
+
+static int order_by_cgroup(json_object *limited, Order *ret) {
+        size_t n = cell_length(limited);
+        Order order = { limited, calloc(n, sizeof(*order.indices)), 0 };
+
+        if (!order.indices)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                json_object *cgroup = cgroup_of(limited, i);
+
+                if (is_among(&order, cgroup))
+                        continue;
+                for (size_t k = i; k < n; k++)
+                        if (json_object_equal(cgroup_of(limited, k), cgroup))
+                                order.indices[order.n++] = k;
+        }
+        *ret = order;
+        return 0;
+}
+
+/* "CGROUP: this, that; CGROUP: this; 3 more (--verbose)" of the entries from @first to @end. */
+static void append_entries(Buffer *line, const Order *order, size_t first, size_t end,
+                           size_t n_more, size_t name_columns) {
+        for (size_t i = first; i < end; i++) {
+                if (i > first)
+                        buffer_append_text(line, begins_cgroup(order, i) ? "; " : ", ");
+                if (i == first || begins_cgroup(order, i)) {
+                        append_cgroup(line, cgroup_at(order, i), name_columns);
+                        buffer_append_text(line, ": ");
+                }
+                append_entry(line, cell_element(order->limited, order->indices[i]));
+        }
+        if (n_more > 0)
+                buffer_append_format(line, "; %zu more (--verbose)", n_more);
+}
+
+/*
+ * A terminal has one text of as many entries as its lines have room for, be it with shorter names.
+ */
+static int print_fitting_limits(const Lines *lines, const char *label, const Order *order) {
+        static const size_t name_columns[] = { 40, 24, 16, 12 }; /* in the end, which says more */
+        _cleanup_(buffer_done) Buffer line = {};
+        const char *text = "";
+        bool fits = false;
+        int r;
+
+        for (size_t n = order->n; n > 0 && !fits; n--)
+                for (size_t i = 0; i < ELEMENTSOF(name_columns) && !fits; i++) {
+                        buffer_clear(&line);
+                        append_entries(&line, order, 0, n, order->n - n, name_columns[i]);
+                        r = buffer_terminate(&line, &text);
+                        if (r < 0)
+                                return r;
+                        fits = !lines_cut(lines, text);
+                }
+        lines_print(lines, label, text);
+        return 0;
+}
+
+/* A pipe has a line for each of the first cgroups. */
+static int print_first_cgroups(const Lines *lines, const char *label, const Order *order) {
+        size_t n_lines = 0;
+        int r = 0;
+
+        for (size_t i = 0, end; r == 0 && i < order->n && n_lines < PIPED_LINES; i = end) {
+                _cleanup_(buffer_done) Buffer line = {};
+
+                for (end = i + 1; end < order->n && !begins_cgroup(order, end); end++)
+                        ;
+                n_lines++;
+                append_entries(&line, order, i, end, n_lines == PIPED_LINES ? order->n - end : 0,
+                               SIZE_MAX);
+                r = lines_print_buffer(lines, label, &line);
+        }
+        return r;
+}
+
+static int print_all_limits(const Lines *lines, const char *label, json_object *limited) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < cell_length(limited); i++) {
+                _cleanup_(buffer_done) Buffer line = {};
+
+                append_cgroup(&line, cgroup_of(limited, i), SIZE_MAX);
+                buffer_append_text(&line, ": ");
+                append_entry(&line, cell_element(limited, i));
+                r = lines_print_buffer(lines, label, &line);
+        }
+        return r;
+}
+
+/* @max_lines: as many entries as these have room for; 0: all, each in a line of its own. */
+static int print_limited(const Lines *lines, const char *label, json_object *limited,
+                         size_t max_lines) {
+        Lines few = *lines;
+        Order order;
+        int r;
+
+        if (max_lines == 0 || cell_length(limited) == 0)
+                return print_all_limits(lines, label, limited);
+        few.max_lines = max_lines;
+        r = order_by_cgroup(limited, &order);
+        if (r < 0)
+                return r;
+        r = lines_text_columns(lines) < SIZE_MAX ? print_fitting_limits(&few, label, &order)
+                                                 : print_first_cgroups(lines, label, &order);
+        free(order.indices);
+        return r;
 }
 
 /* intervals */
@@ -242,37 +564,6 @@ static size_t but_sentences(const Lines *lines, bool verbose) {
         return lines->max_lines == 0 || lines->max_lines > BUT_LINES ? BUT_SENTENCES : 1;
 }
 
-static HostSide host_side(json_object *host, json_object *coverage, json_object *interval) {
-        return (HostSide){
-                .host = host,
-                .coverage = coverage,
-                .elapsed_ns = json_object_get_uint64(cell_member(interval, "elapsedNs")),
-        };
-}
-
-static int print_interval(const Lines *lines, json_object *reply, bool verbose) {
-        json_object *coverage = cell_member(reply, "coverage");
-        const HostSide side = host_side(cell_member(reply, "host"), coverage, reply);
-        size_t n_sentences = but_sentences(lines, verbose);
-        int r;
-
-        r = print_interval_line(lines, "interval", reply, coverage, NULL);
-        if (r == 0)
-                r = host_lines_print(lines, &side, 1);
-        if (r == 0)
-                r = print_unseen(lines, "ended", cell_member(reply, "lives"), coverage, verbose);
-        if (r == 0)
-                r = print_folded(lines, "ended", cell_member(reply, "lives"));
-        if (r == 0)
-                r = limited_lines_print(lines, "limited", cell_member(reply, "limited"),
-                                        verbose ? 0 : LIMITED_LINES);
-        if (r == 0)
-                r = print_but(lines, "but", cell_member(reply, "but"), NULL, &n_sentences);
-        if (r == 0)
-                r = change_lines_print(lines, reply, verbose);
-        return r < 0 ? r : missing_print_reply(lines, reply, verbose);
-}
-
 /* "lock 0.1 \u2192 6.8 of 8 threads", in seconds of each second */
 static void append_shift(Buffer *line, json_object *shift, const HostSide sides[static 2]) {
         static const char *const keys[] = { "aNs", "bNs" };
@@ -321,123 +612,106 @@ static int print_waits(const Lines *lines, json_object *reply, const HostSide si
         return n > 0 ? lines_print_buffer(verbose ? lines : &few, "waits", &line) : 0;
 }
 
-static int print_intervals(const Lines *lines, json_object *reply, bool verbose) {
-        static const char *const keys[] = { "a", "b" }, *const labels[] = { "A", "B" },
-                                 *const limited_labels[] = { "limited A", "limited B" },
-                                 *const ended_labels[] = { "ended A", "ended B" };
-        json_object *host = cell_member(reply, "host"), *limited = cell_member(reply, "limited");
-        json_object *coverage = cell_member(reply, "coverage"), *other = NULL;
-        json_object *but = cell_member(reply, "but");
-        size_t max_lines = LIMITED_LINES, n_sentences = but_sentences(lines, verbose);
-        HostSide sides[2];
+/* What is told of one interval; of two, labels end in its letter. */
+typedef struct Column {
+        const char *letter; /* NULL: it is the only one */
+        json_object *interval, *lives, *limited, *but;
+        HostSide side;
+} Column;
+
+static Column column_of(json_object *reply, const ReportSetting *setting, size_t i) {
+        static const char *const members[] = { "host", "coverage", "limited", "but" };
+        json_object *values[ELEMENTSOF(members)], *interval = reply;
+        bool is_one = setting->n_columns == 1;
+
+        if (!is_one)
+                interval = cell_member(reply, setting->sides[i]);
+        for (size_t k = 0; k < ELEMENTSOF(members); k++) {
+                values[k] = cell_member(reply, members[k]);
+                if (!is_one)
+                        values[k] = cell_member(values[k], setting->sides[i]);
+        }
+        return (Column){
+                .letter = is_one ? NULL : setting->words[i],
+                .interval = interval,
+                .lives = cell_member(interval, "lives"),
+                .limited = values[2],
+                .but = values[3],
+                .side = { .host = values[0],
+                          .coverage = values[1],
+                          .elapsed_ns =
+                                  json_object_get_uint64(cell_member(interval, "elapsedNs")) },
+        };
+}
+
+/* "limited", or "limited B" of two. */
+static const char *label_of(const char *name, const Column *column, char ret[static LABEL_CHARS]) {
+        (void) snprintf(ret, LABEL_CHARS, "%s%s%s", name, column->letter ? " " : "",
+                        column->letter ? column->letter : "");
+        return ret;
+}
+
+static int print_columns(const Lines *lines, const ReportSetting *setting, json_object *reply,
+                         bool verbose) {
+        size_t n = setting->n_columns, n_sentences = but_sentences(lines, verbose), n_limited = 0;
+        Column columns[2] = {};
+        HostSide sides[2] = {};
+        char label[LABEL_CHARS];
         int r = 0;
 
-        for (size_t i = 0; r == 0 && i < 2; i++) {
-                json_object *interval = cell_member(reply, keys[i]);
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                Column *column = &columns[i];
 
-                sides[i] = host_side(cell_member(host, keys[i]), cell_member(coverage, keys[i]),
-                                     interval);
-                r = print_interval_line(lines, labels[i], interval, sides[i].coverage, other);
-                other = cell_member(interval, "before");
+                *column = column_of(reply, setting, i);
+                sides[i] = column->side;
+                n_limited += cell_length(column->limited) > 0;
+                r = print_interval_line(lines, column->letter ? column->letter : "interval",
+                                        column->interval, column->side.coverage,
+                                        i > 0 ? cell_member(columns[0].interval, "before") : NULL);
         }
         if (r == 0)
-                r = host_lines_print(lines, sides, 2);
-        for (size_t i = 0; r == 0 && i < 2; i++)
-                r = print_unseen(lines, ended_labels[i],
-                                 cell_member(cell_member(reply, keys[i]), "lives"),
-                                 sides[i].coverage, verbose);
-        for (size_t i = 0; r == 0 && i < 2; i++)
-                r = print_folded(lines, ended_labels[i],
-                                 cell_member(cell_member(reply, keys[i]), "lives"));
-        if (cell_length(cell_member(limited, "a")) > 0 &&
-            cell_length(cell_member(limited, "b")) > 0)
-                max_lines /= 2;
-        for (size_t i = 0; r == 0 && i < 2; i++)
-                r = limited_lines_print(lines, limited_labels[i], cell_member(limited, keys[i]),
-                                        verbose ? 0 : max_lines);
-        if (r == 0)
+                r = host_lines_print(lines, sides, n);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = print_unseen(lines, label_of("ended", &columns[i], label), columns[i].lives,
+                                 columns[i].side.coverage, verbose);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = print_folded(lines, label_of("ended", &columns[i], label), columns[i].lives);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = print_limited(lines, label_of("limited", &columns[i], label),
+                                  columns[i].limited,
+                                  verbose ? 0 : LIMITED_LINES / MAX_OF(n_limited, (size_t) 1));
+        if (r == 0 && n == 2)
                 r = print_waits(lines, reply, sides, verbose);
-        if (r == 0)
-                r = print_but(lines, "but B", cell_member(but, "b"), NULL, &n_sentences);
-        if (r == 0)
-                r = print_but(lines, "but A", cell_member(but, "a"), cell_member(but, "b"),
-                              &n_sentences);
-        if (r == 0)
-                r = change_lines_print(lines, reply, verbose);
-        return r < 0 ? r : missing_print_reply(lines, reply, verbose);
-}
-
-/* snapshots */
-
-static int print_snapshot(const Lines *lines, json_object *reply, bool verbose) {
-        int r;
-
-        r = print_head(lines, "snapshot", cell_member(reply, "snapshot"));
-        return r < 0 ? r : missing_print_reply(lines, reply, verbose);
-}
-
-static int print_totals(const Lines *lines, json_object *reply, bool verbose) {
-        int r;
-
-        r = print_head(lines, "before", cell_member(reply, "before"));
-        if (r < 0)
-                return r;
-        r = print_head(lines, "after", cell_member(reply, "after"));
-        if (r < 0)
-                return r;
-        print_totals_line(lines, reply);
-        r = change_lines_print(lines, reply, verbose);
-        return r < 0 ? r : missing_print_reply(lines, reply, verbose);
-}
-
-static int print_sets(const Lines *lines, json_object *reply, bool verbose) {
-        int r;
-
-        r = set_line_print(lines, "before", cell_member(reply, "before"));
-        if (r < 0)
-                return r;
-        r = set_line_print(lines, "after", cell_member(reply, "after"));
-        if (r < 0)
-                return r;
-        r = missing_print_reply(lines, reply, verbose);
-        if (r < 0)
-                return r;
-        set_tests_print(lines, reply);
-        return 0;
-}
-
-static const char *const kind_names[_REPORT_KIND_MAX] = {
-        [REPORT_SNAPSHOT] = "state",    [REPORT_PAIR] = "totals",         [REPORT_SETS] = "sets",
-        [REPORT_INTERVAL] = "interval", [REPORT_INTERVALS] = "intervals",
-};
-
-const char *report_kind_name(ReportKind kind) {
-        return kind_names[kind];
-}
-
-ReportKind report_kind_of(json_object *reply, ReportKind asked) {
-        Span name = cell_string(cell_member(reply, "kind"));
-
-        for (unsigned kind = 0; kind < _REPORT_KIND_MAX; kind++)
-                if (span_is(name, kind_names[kind]))
-                        return (ReportKind) kind;
-        return asked;
+        /* What is true of both is said of the last one. */
+        for (size_t i = n; r == 0 && i-- > 0;)
+                r = print_but(lines, label_of("but", &columns[i], label), columns[i].but,
+                              i + 1 < n ? columns[i + 1].but : NULL, &n_sentences);
+        return r;
 }
 
 int overview_print(const Lines *lines, ReportKind kind, json_object *reply, bool verbose) {
-        switch (kind) {
-        case REPORT_SNAPSHOT:
-                return print_snapshot(lines, reply, verbose);
-        case REPORT_PAIR:
-                return print_totals(lines, reply, verbose);
-        case REPORT_INTERVAL:
-                return print_interval(lines, reply, verbose);
-        case REPORT_INTERVALS:
-                return print_intervals(lines, reply, verbose);
-        case REPORT_SETS:
-                return print_sets(lines, reply, verbose);
-        case _REPORT_KIND_MAX:
-                break;
+        const ReportSetting *setting = &report_settings[kind];
+        int r = 0;
+
+        if (kind == REPORT_SNAPSHOT)
+                r = print_head(lines, "snapshot", cell_member(reply, "snapshot"));
+        else if (kind != REPORT_SETS && setting->has_begin)
+                r = print_columns(lines, setting, reply, verbose);
+        for (size_t i = 0; r == 0 && i < 2 && setting->n_columns == 2; i++) {
+                json_object *side = cell_member(reply, setting->sides[i]);
+
+                if (kind == REPORT_PAIR)
+                        r = print_head(lines, setting->words[i], side);
+                else if (kind == REPORT_SETS)
+                        r = print_set(lines, setting->words[i], side);
         }
-        return 0;
+        if (r == 0 && kind == REPORT_PAIR)
+                print_totals_line(lines, reply);
+        if (r == 0)
+                r = change_lines_print(lines, reply, verbose);
+        if (r == 0)
+                r = missing_print_reply(lines, reply, verbose);
+        if (r == 0 && kind == REPORT_SETS)
+                print_tests(lines, reply);
+        return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/row/row-writer.h"
+#include "report/row-writer.h"
 
 #include <errno.h>
 #include <string.h>
@@ -118,12 +118,25 @@ static void append_text(RowWriter *writer, Span text) {
                 append_json_text(writer, text);
 }
 
+void row_set_prefix(RowWriter *writer, const char *outer, const char *inner) {
+        writer->prefixes[0] = outer;
+        writer->prefixes[1] = inner;
+}
+
 /* Returns whether a value follows. */
 static bool begin_field(RowWriter *writer, const char *name) {
-        if (writer->naming)
+        bool is_quoted = !writer->naming && writer->style == ROW_STYLE_NDJSON;
+
+        if (is_quoted)
+                buffer_append_byte(writer->to, '"');
+        if (is_quoted || writer->naming) {
+                for (size_t i = 0; i < ELEMENTSOF(writer->prefixes); i++)
+                        if (writer->prefixes[i])
+                                buffer_append_text(writer->to, writer->prefixes[i]);
                 buffer_append_text(writer->to, name);
-        else if (writer->style == ROW_STYLE_NDJSON)
-                buffer_append_format(writer->to, "\"%s\":", name);
+        }
+        if (is_quoted)
+                buffer_append_text(writer->to, "\":");
         return !writer->naming;
 }
 

@@ -36,9 +36,10 @@ typedef struct RowWriter {
         FILE *out;   /* borrowed */
         bool naming; /* writes the names of fields instead of values: the first line of CSV */
         Buffer parts[_ROW_PART_MAX];
-        Buffer *to;     /* the part that fields are added to */
-        Buffer scratch; /* a text for row_write_scratch() */
-        int error;      /* the first failed write, -errno */
+        Buffer *to;              /* the part that fields are added to */
+        const char *prefixes[2]; /* of the names of fields; NULL: none */
+        Buffer scratch;          /* a text for row_write_scratch() */
+        int error;               /* the first failed write, -errno */
 } RowWriter;
 
 /* Without @formulas the first character of a text that a spreadsheet takes for one is escaped. */
@@ -51,6 +52,9 @@ _must_check_ int row_writer_failure(const RowWriter *writer);
 void row_begin(RowWriter *writer, RowPart part);
 /* Writes the row of the three parts. */
 void row_end(RowWriter *writer);
+
+/* What stands in front of the names of all fields from here on; literals, or NULL. */
+void row_set_prefix(RowWriter *writer, const char *outer, const char *inner);
 
 /* Fields; @name is a literal. A scalar of a reply; NULL is absent. */
 void row_write_value(RowWriter *writer, const char *name, json_object *value);

@@ -7,7 +7,7 @@
 #include "render/cell.h"
 #include "session/complain.h"
 #include "session/wire-complaint.h"
-#include "report/group/pairing-table.h"
+#include "report/group/one-sided.h"
 #include "view/view-json.h"
 
 /* The formats of --format. */

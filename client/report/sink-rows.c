@@ -506,7 +506,7 @@ static void begin_section_row(SinkRows *rows, SectionId id, const SectionRow *ro
         row_write_text(writer, "section", span_of(view_table_name(id)));
         row_write_scratch(writer, "metric");
         row_write_absent(writer, "rule");
-        row_write_text(writer, "unit", span_of(section_unit_name(value->unit)));
+        row_write_text(writer, "unit", span_of(section_units[value->unit].name));
 }
 
 static void write_section_side(RowWriter *writer, const char *side, json_object *value,

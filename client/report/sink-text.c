@@ -4,19 +4,19 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "render/cell.h"
 #include "render/lines.h"
 #include "report/group/account-table.h"
 #include "report/group/group-columns.h"
 #include "report/group/group-table.h"
-#include "report/group/group-tree.h"
 #include "report/group/one-sided.h"
-#include "report/group/pairing-table.h"
 #include "report/group/set-table.h"
-#include "report/hints.h"
 #include "report/overview/overview.h"
+#include "report/section/section-row.h"
 #include "report/section/section-tables.h"
 
 /* Lines of a first screen that are no groups: blank ones, headers, hints, and the next prompt. */
@@ -36,7 +36,6 @@ typedef struct SinkText {
         bool has_overview;      /* it has a group */
         bool accounts_done;     /* it is printed */
         GroupTable *table;      /* rows by metric */
-        GroupTree tree;         /* for the axis "all" */
         SetTable *untested;     /* of sets only */
         OneSided only[2];       /* BEFORE, AFTER */
         SectionTables *sections;
@@ -207,8 +206,6 @@ static int end_overview(SinkText *text) {
 }
 
 static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
-        bool is_tree = sink->form->session->options->view.axis == VIEW_AXIS_ALL &&
-                       sink->form->kind != REPORT_SETS;
         SinkText *text = (SinkText *) sink;
         int r;
 
@@ -222,10 +219,8 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
                         break;
                 if (list != GROUP_LIST_GROUPS)
                         one_sided_add(&text->only[list - GROUP_LIST_ONLY_BEFORE], group);
-                else if (!is_tree)
-                        group_table_add(text->table, group);
                 else
-                        r = group_tree_add(&text->tree, group);
+                        r = group_table_add(text->table, group);
         }
         return r;
 }
@@ -264,16 +259,17 @@ static void print_nothing(const SinkText *text) {
 }
 
 /* Of sets: what no test says anything of. */
-static int print_untested(SinkText *text) {
+static int print_untested(SinkText *text, bool has_rows) {
         if (!text->untested || set_table_is_empty(text->untested))
                 return 0;
-        if (!group_table_is_empty(text->table) || !set_table_is_untested(text->untested))
+        if (has_rows || !set_table_is_untested(text->untested))
                 (void) putchar('\n');
         return set_table_print(text->untested);
 }
 
 static int end_groups(SinkText *text) {
         const GroupForm *form = text->sink.form;
+        bool is_empty;
         int r;
 
         if (text->groups_done)
@@ -287,14 +283,13 @@ static int end_groups(SinkText *text) {
                 return 0;
         if (!wants_groups(&form->session->options->view))
                 return 0;
-        r = group_tree_print(&text->tree, text->table);
+        r = group_table_end(text->table, &is_empty);
         if (r < 0)
                 return r;
-        if (!group_table_is_empty(text->table))
-                r = group_table_end(text->table);
-        else if (none_matches(text) || !text->untested || !set_table_is_untested(text->untested))
+        if (is_empty &&
+            (none_matches(text) || !text->untested || !set_table_is_untested(text->untested)))
                 print_nothing(text);
-        return r < 0 ? r : print_untested(text);
+        return print_untested(text, !is_empty);
 }
 
 static int add_sections(GroupSink *sink, json_object *part) {
@@ -323,16 +318,188 @@ static int end_rows(SinkText *text, json_object *reply) {
         return r;
 }
 
-static Hints hints_of(const SinkText *text, json_object *reply) {
-        return (Hints){
-                .form = text->sink.form,
-                .accounts = text->accounts,
-                .rows = text->sink.form->rows ? text->table : NULL,
-                .untested = text->untested,
-                .sections = text->sections,
-                .reply = reply,
-        };
+/* hints */
+
+static uint64_t count_of(json_object *reply, const char *key) {
+        return json_object_get_uint64(cell_member(reply, key));
 }
+
+static const char *plural(uint64_t n) {
+        return n == 1 ? "" : "s";
+}
+
+/* "3 more cgroups in memory-stat, 12 in pressure, 1 more process in smaps-rollup (--limit 0)" */
+static int print_cuts(const Lines *lines, json_object *cuts) {
+        _cleanup_(buffer_done) Buffer line = {};
+        const char *noun = NULL;
+        json_object_iter member;
+
+        if (!json_object_is_type(cuts, json_type_object))
+                return 0;
+        json_object_object_foreachC(cuts, member) {
+                SectionId id = section_find(member.key);
+                uint64_t n = json_object_get_uint64(member.val);
+                const char *last_noun = noun;
+
+                if (id == _SECTION_MAX)
+                        continue;
+                noun = n == 1 ? section_kinds[id].one : section_kinds[id].many;
+                buffer_append_format(&line, "%s%llu", line.n > 0 ? ", " : "",
+                                     (unsigned long long) n);
+                if (!last_noun || strcmp(noun, last_noun) != 0)
+                        buffer_append_format(&line, " more %s", noun);
+                buffer_append_format(&line, " in %s", view_table_name(id));
+        }
+        if (line.n == 0)
+                return buffer_failure(&line);
+        buffer_append_text(&line, " (--limit 0)");
+        return lines_print_buffer(lines, "", &line);
+}
+
+static void print_omitted(const Lines *lines, const Buffer *names, const char *way_out) {
+        if (names->n > 0)
+                lines_format(lines, "", "no room for %.*s: %s", (int) names->n, names->bytes,
+                             way_out);
+}
+
+static void print_hidden_rows(FILE *out, const SinkText *text, json_object *reply) {
+        uint64_t n = number_add_saturating(count_of(reply, "hiddenRows"),
+                                           section_tables_hidden(text->sections));
+        bool has_threshold = text->sink.form->session->options->view.has_threshold;
+        const char *rows = n == 1 ? "row" : "rows";
+
+        if (n == 0)
+                return;
+        if (text->sink.form->kind == REPORT_SETS)
+                (void) fprintf(
+                        out, "%llu %s hidden that %s\n", (unsigned long long) n, rows,
+                        has_threshold ? "did not move by more, or are not significant (--threshold)"
+                                      : "are not significant (--all-rows)");
+        else if (has_threshold)
+                (void) fprintf(out, "%llu %s hidden that did not move by more (--threshold)\n",
+                               (unsigned long long) n, rows);
+        else
+                (void) fprintf(out, "%llu %s %s hidden (--all-rows)\n", (unsigned long long) n,
+                               report_kind_has_sides(text->sink.form->kind) ? "unchanged"
+                               : section_tables_any(text->sections)         ? "empty or zero"
+                                                                            : "empty",
+                               rows);
+}
+
+/* Of sets, groups that only one side has; the limit or the threshold may hide some. */
+static void print_untested_groups(FILE *out, const SinkText *text, json_object *reply) {
+        uint64_t n_before = count_of(reply, "groupsOnlyBefore");
+        uint64_t n_after = count_of(reply, "groupsOnlyAfter");
+
+        if (n_before > 0)
+                (void) fprintf(out, "%llu group%s only in BEFORE%s", (unsigned long long) n_before,
+                               plural(n_before), n_after > 0 ? ", " : "");
+        if (n_after > 0)
+                (void) fprintf(out, "%llu group%s only in AFTER", (unsigned long long) n_after,
+                               plural(n_after));
+        if (n_before > 0 || n_after > 0)
+                (void) fputs(": not tested\n", out);
+}
+
+static int print_omitted_columns(const SinkText *text, json_object *reply, const Lines *lines) {
+        static const char elsewhere[] = "a wider terminal or a pipe has it";
+        _cleanup_(buffer_done) Buffer accounts = {}, rows = {}, untested = {}, sections = {};
+        Span omitted = section_tables_omitted(text->sections);
+
+        if (text->accounts)
+                account_table_omitted(text->accounts, &accounts);
+        if (text->sink.form->rows)
+                group_table_omitted(text->table, &rows);
+        if (text->untested)
+                set_table_omitted(text->untested, &untested);
+        buffer_append(&sections, omitted.bytes, omitted.n);
+        print_omitted(lines, &accounts, elsewhere);
+        print_omitted(lines, &rows,
+                      text->sink.form->kind == REPORT_SETS
+                              ? elsewhere
+                              : "a wider terminal, a pipe or --columns has it");
+        print_omitted(lines, &untested, elsewhere);
+        print_omitted(lines, &sections, elsewhere);
+        return buffer_failure(&accounts) < 0 ? buffer_failure(&accounts) : buffer_failure(&rows);
+}
+
+static void append_more_groups(Buffer *line, const SinkText *text, json_object *reply) {
+        bool cuts =
+                text->accounts && !text->sink.form->rows; /* rows by metric follow of the others */
+        uint64_t n_cut = cuts ? account_table_hidden(text->accounts) : 0;
+        uint64_t n_idle = text->accounts ? account_table_idle(text->accounts) : 0;
+        uint64_t n = number_add_saturating(count_of(reply, "hiddenGroups"), n_cut);
+
+        if (n > 0)
+                buffer_append_format(line, "%llu more group%s (--limit 0)", (unsigned long long) n,
+                                     plural(n));
+        if (n_idle > 0)
+                buffer_append_format(line, "%s%llu idle group%s (--all-rows)", n > 0 ? "; " : "",
+                                     (unsigned long long) n_idle, plural(n_idle));
+}
+
+/* How many rows and groups are left, of a view that has rows. */
+static int print_left(const Lines *lines, const SinkText *text, json_object *reply) {
+        _cleanup_(buffer_done) Buffer line = {};
+
+        print_hidden_rows(lines->out, text, reply);
+        append_more_groups(&line, text, reply);
+        return line.n > 0 ? lines_print_buffer(lines, "", &line) : 0;
+}
+
+/* How many groups are left, and how to see each metric of those that are shown. */
+static int print_ways(const Lines *lines, const SinkText *text, json_object *reply) {
+        size_t n_pairings = cell_length(cell_member(reply, "pairings"));
+        _cleanup_(buffer_done) Buffer line = {};
+
+        if (n_pairings > 0)
+                lines_format(lines, "", "%zu cgroup%s paired by content (--rows lists them)",
+                             n_pairings, plural(n_pairings));
+        append_more_groups(&line, text, reply);
+        buffer_append_format(&line, "%sby metric: --rows, --filter, --metrics, --sections",
+                             line.n > 0 ? "; " : "");
+        return lines_print_buffer(lines, "", &line);
+}
+
+static int write_hints(const Lines *lines, const SinkText *text, json_object *reply) {
+        int r = 0;
+
+        if (text->accounts)
+                r = account_table_print_signs(text->accounts, lines);
+        if (r == 0 && text->sink.form->rows)
+                r = print_left(lines, text, reply);
+        print_untested_groups(lines->out, text, reply);
+        if (r == 0)
+                r = print_cuts(lines, cell_member(reply, "hiddenSections"));
+        if (r == 0)
+                r = print_omitted_columns(text, reply, lines);
+        if (r == 0 && !text->sink.form->rows)
+                r = print_ways(lines, text, reply);
+        return r;
+}
+
+/* The last lines: what signs mean, what is not shown, and how to see it. */
+static int print_hints(const SinkText *text, json_object *reply, FILE *out) {
+        const Session *session = text->sink.form->session;
+        _cleanup_(freep) char *written = NULL;
+        Lines lines = { .terminal = &session->terminal };
+        size_t n = 0;
+        int r;
+
+        if (!session_is_chatty(session) || options_have(session->options, OPTION_NO_LEGEND))
+                return 0;
+        lines.out = open_memstream(&written, &n);
+        if (!lines.out)
+                return -ENOMEM;
+        r = write_hints(&lines, text, reply);
+        if (fclose(lines.out) != 0)
+                return -ENOMEM;
+        if (r == 0 && n > 0)
+                (void) fprintf(out, "\n%s", written);
+        return r;
+}
+
+/* a first screen */
 
 /* The overview with at most @max_rows groups, and the hints below it, as a text. */
 static int format_below(SinkText *text, json_object *reply, size_t max_rows, char **ret_text,
@@ -350,11 +517,8 @@ static int format_below(SinkText *text, json_object *reply, size_t max_rows, cha
                 account_table_add(text->accounts, cell_element(text->kept, i));
         if (r == 0)
                 r = account_table_end(text->accounts);
-        if (r == 0) {
-                const Hints hints = hints_of(text, reply);
-
-                r = hints_print(&hints, out);
-        }
+        if (r == 0)
+                r = print_hints(text, reply, out);
         if (fclose(out) != 0)
                 return -ENOMEM;
         if (r != 0)
@@ -417,7 +581,6 @@ static int print_screen(SinkText *text, json_object *reply) {
 
 static int end(GroupSink *sink, json_object *reply) {
         SinkText *text = (SinkText *) sink;
-        Hints hints;
         int r;
 
         r = end_groups(text);
@@ -425,8 +588,7 @@ static int end(GroupSink *sink, json_object *reply) {
                 return print_screen(text, reply);
         if (r == 0 && sink->form->rows)
                 r = end_rows(text, reply);
-        hints = hints_of(text, reply);
-        return r < 0 ? r : hints_print(&hints, stdout);
+        return r < 0 ? r : print_hints(text, reply, stdout);
 }
 
 static void free_sink(GroupSink *sink) {
@@ -437,7 +599,6 @@ static void free_sink(GroupSink *sink) {
         (void) json_object_put(text->kept);
         text->accounts = account_table_free(text->accounts);
         text->table = group_table_free(text->table);
-        group_tree_done(&text->tree);
         text->untested = set_table_free(text->untested);
         text->sections = section_tables_free(text->sections);
         for (size_t i = 0; i < 2; i++)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/group/group-table.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "render/cell.h"
 #include "render/printable.h"
 #include "report/group/group-columns.h"
@@ -22,6 +24,11 @@ struct GroupTable {
         Buffer next_label; /* of its rows behind the first one, if that differs */
         Buffer threads;
         json_object *uptime; /* of that group; borrowed, may be NULL */
+
+        /* of a tree */
+        bool is_tree;
+        json_object **groups; /* owned, each of them too */
+        size_t n_groups, n_allocated;
 };
 
 int group_table_new(const Session *session, const GroupColumns *columns, ReportKind kind,
@@ -36,7 +43,9 @@ int group_table_new(const Session *session, const GroupColumns *columns, ReportK
         *table = (GroupTable){ .columns = *columns,
                                .kind = kind,
                                .raw = options_have(options, OPTION_RAW),
-                               .user_hz = user_hz };
+                               .user_hz = user_hz,
+                               .is_tree =
+                                       options->view.axis == VIEW_AXIS_ALL && kind != REPORT_SETS };
         for (size_t i = 0; i < columns->n; i++) {
                 TableColumn *column = &table->table_columns[i];
 
@@ -65,6 +74,9 @@ GroupTable *group_table_free(GroupTable *table) {
         buffer_done(&table->label);
         buffer_done(&table->next_label);
         buffer_done(&table->threads);
+        for (size_t i = 0; i < table->n_groups; i++)
+                (void) json_object_put(table->groups[i]);
+        free(table->groups);
         free(table);
         return NULL;
 }
@@ -165,20 +177,23 @@ static void add_group(GroupTable *table, json_object *group) {
         table_fail(table->table, buffer_failure(&table->label));
 }
 
-void group_table_add(GroupTable *table, json_object *group) {
+int group_table_add(GroupTable *table, json_object *group) {
+        int r;
+
+        if (table->is_tree) {
+                r = ARRAY_RESERVE(table->groups, table->n_allocated, table->n_groups + 1);
+                if (r == 0)
+                        table->groups[table->n_groups++] = json_object_get(group);
+                return r;
+        }
         buffer_clear(&table->label);
         buffer_clear(&table->next_label);
         group_label_append(&table->label, group);
         add_group(table, group);
+        return 0;
 }
 
-void group_table_add_branch(GroupTable *table, json_object *group, const GroupBranch *branch) {
-        json_object *thread = cell_member(group, "thread");
-
-        set_label(&table->label, branch->first, thread);
-        set_label(&table->next_label, branch->next, thread);
-        add_group(table, group);
-}
+/* a tree */
 
 /* As a row with nothing but its group, because the column of the group is not the first. */
 static void add_inner_heading(GroupTable *table) {
@@ -199,7 +214,8 @@ static void add_inner_heading(GroupTable *table) {
         table_end_row(table->table, 0);
 }
 
-void group_table_add_heading(GroupTable *table, const char *before, json_object *part) {
+/* A line with one part of the key of the groups below it; @part NULL is unknown. */
+static void add_heading(GroupTable *table, const char *before, json_object *part) {
         const char *text;
         int r;
 
@@ -212,12 +228,113 @@ void group_table_add_heading(GroupTable *table, const char *before, json_object 
                 table_add_heading(table->table, text);
 }
 
-bool group_table_is_empty(const GroupTable *table) {
-        return table_is_empty(table->table);
+/* A group with the places of its branches. */
+typedef struct Leaf {
+        json_object *group;
+        Span cgroup, process;
+        size_t at, process_at, cgroup_at;
+} Leaf;
+
+static int compare_branches(const void *a, const void *b) {
+        const Leaf *x = a, *y = b;
+        int r = span_compare(x->cgroup, y->cgroup);
+
+        if (r == 0)
+                r = span_compare(x->process, y->process);
+        return r != 0 ? r : (x->at > y->at) - (x->at < y->at);
 }
 
-int group_table_end(GroupTable *table) {
-        return table_end(table->table);
+static int compare_places(const void *a, const void *b) {
+        const Leaf *x = a, *y = b;
+
+        if (x->cgroup_at != y->cgroup_at)
+                return x->cgroup_at < y->cgroup_at ? -1 : 1;
+        if (x->process_at != y->process_at)
+                return x->process_at < y->process_at ? -1 : 1;
+        return (x->at > y->at) - (x->at < y->at);
+}
+
+/* A branch gets the place of its first group. */
+static void place(Leaf *leaves, size_t n) {
+        qsort(leaves, n, sizeof(*leaves), compare_branches);
+        for (size_t begin = 0, end; begin < n; begin = end) {
+                size_t first = SIZE_MAX;
+
+                for (end = begin; end < n && span_equal(leaves[end].cgroup, leaves[begin].cgroup);
+                     end++) {
+                        first = MIN_OF(first, leaves[end].at);
+                        /* Groups of one process are in order already. */
+                        leaves[end].process_at = end > begin && span_equal(leaves[end].process,
+                                                                           leaves[end - 1].process)
+                                                         ? leaves[end - 1].process_at
+                                                         : leaves[end].at;
+                }
+                for (size_t i = begin; i < end; i++)
+                        leaves[i].cgroup_at = first;
+        }
+        qsort(leaves, n, sizeof(*leaves), compare_places);
+}
+
+/* The threads of one process, from @begin to @end, each with its name alone as the label. */
+static void add_process(GroupTable *table, const Leaf *leaves, size_t begin, size_t end,
+                        bool last) {
+        add_heading(table, last ? "\u2514\u2500" : "\u251c\u2500",
+                    cell_member(leaves[begin].group, "process"));
+        for (size_t i = begin; i < end; i++) {
+                json_object *group = leaves[i].group, *thread = cell_member(group, "thread");
+                bool last_thread = i + 1 == end;
+
+                /* In front of the name in the first row of the group, and in its other rows. */
+                set_label(&table->label,
+                          last          ? last_thread ? "  \u2514\u2500" : "  \u251c\u2500"
+                          : last_thread ? "\u2502 \u2514\u2500"
+                                        : "\u2502 \u251c\u2500",
+                          thread);
+                set_label(&table->next_label,
+                          last          ? last_thread ? "    " : "  \u2502 "
+                          : last_thread ? "\u2502   "
+                                        : "\u2502 \u2502 ",
+                          thread);
+                add_group(table, group);
+        }
+}
+
+static int add_tree(GroupTable *table) {
+        size_t n = table->n_groups;
+        _cleanup_(freep) Leaf *leaves = calloc(n > 0 ? n : 1, sizeof(*leaves));
+
+        if (!leaves)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                leaves[i] = (Leaf){
+                        .group = table->groups[i],
+                        .cgroup = cell_string(cell_member(table->groups[i], "cgroup")),
+                        .process = cell_string(cell_member(table->groups[i], "process")),
+                        .at = i,
+                };
+        place(leaves, n);
+        for (size_t begin = 0, end; begin < n; begin = end) {
+                bool last;
+
+                if (begin == 0 || leaves[begin].cgroup_at != leaves[begin - 1].cgroup_at)
+                        add_heading(table, "", cell_member(leaves[begin].group, "cgroup"));
+                for (end = begin; end < n && leaves[end].process_at == leaves[begin].process_at;)
+                        end++;
+                last = end == n || leaves[end].cgroup_at != leaves[begin].cgroup_at;
+                add_process(table, leaves, begin, end, last);
+        }
+        return 0;
+}
+
+/* the end */
+
+int group_table_end(GroupTable *table, bool *ret_empty) {
+        int r = add_tree(table);
+
+        if (r < 0)
+                return r;
+        *ret_empty = table_is_empty(table->table);
+        return *ret_empty ? 0 : table_end(table->table);
 }
 
 void group_table_omitted(const GroupTable *table, Buffer *names) {

@@ -7,9 +7,15 @@
  * Groups as rows, one per metric, each with the label of its group, so that a line that grep found
  * can be read alone. The columns are the user's, or the default ones of the report. The first
  * failure sticks, and group_table_end() returns it.
+ *
+ * Groups by cgroup, process and thread are a tree: each cgroup once with its processes below it,
+ * each process with its threads below it. Branches come in the order of their first group, so that
+ * the groups that moved most still come first. All groups are kept until the end then; the limit of
+ * the view bounds them.
  */
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "render/table.h"
@@ -24,21 +30,12 @@ _must_check_ int group_table_new(const Session *session, const GroupColumns *col
 GroupTable *group_table_free(GroupTable *table);
 DEFINE_CLEANUP(GroupTable *, group_table_free);
 
-/* A Group or SetGroup of the interface. */
-void group_table_add(GroupTable *table, json_object *group);
-/* A line with one part of the key of the groups below it; @part NULL is unknown. */
-void group_table_add_heading(GroupTable *table, const char *before, json_object *part);
-
-/* What stands before the thread's name in the first row of a group, and in its other rows. */
-typedef struct GroupBranch {
-        const char *first, *next;
-} GroupBranch;
-
-/* As group_table_add(), with the name of the thread alone as the label. */
-void group_table_add_branch(GroupTable *table, json_object *group, const GroupBranch *branch);
-
-bool group_table_is_empty(const GroupTable *table);
-/* Prints the rest. 0, -ENOMEM, or the first failed write. */
-_must_check_ int group_table_end(GroupTable *table);
+/* A Group or SetGroup of the interface. 0 or -ENOMEM. */
+_must_check_ int group_table_add(GroupTable *table, json_object *group);
+/*
+ * Prints the rest, or nothing if there is no row, and then *ret_empty is true. 0, -ENOMEM, or the
+ * first failed write.
+ */
+_must_check_ int group_table_end(GroupTable *table, bool *ret_empty);
 /* As table_omitted(). */
 void group_table_omitted(const GroupTable *table, Buffer *names);

@@ -4,8 +4,9 @@
 /*
  * OneSided
  *
- * Groups that only one of two snapshots has: their number, and the main figures of the ten that ran
- * most. Only ten are kept in memory.
+ * Groups that only one side has: their number, and the main figures of the ten that ran most. Only
+ * ten are kept in memory. Cgroups of the two sides that were compared with each other although they
+ * have different names stand in a table with the reason why.
  */
 
 #include <json-c/json.h>
@@ -14,6 +15,7 @@
 #include "base/macro.h"
 #include "render/quantity.h"
 #include "session/session.h"
+#include "view/view.h"
 
 #define ONE_SIDED_SHOWN 10
 
@@ -34,3 +36,11 @@ void one_sided_done(OneSided *list);
  */
 _must_check_ int one_sided_print(const OneSided *list, const Session *session, const char *side,
                                  uint32_t user_hz, uint64_t n_hidden);
+
+/*
+ * Prints "Paired by content (3 cgroups)" and a table of the pairings in @reply; nothing if there
+ * are none.
+ */
+_must_check_ int pairing_table_print(const Session *session, json_object *reply);
+/* Warns about each pair of --pair that paired nothing. */
+void pairing_warn_unmatched(const View *view, json_object *reply);

@@ -6,16 +6,16 @@
 
 #include "render/cell.h"
 
-static const char *const unit_names[] = {
-        [SECTION_UNIT_NONE] = "none",   [SECTION_UNIT_COUNT] = "count",
-        [SECTION_UNIT_BYTES] = "bytes", [SECTION_UNIT_US] = "us",
-        [SECTION_UNIT_CPUS] = "cpus",   [SECTION_UNIT_PERCENT] = "percent",
-        [SECTION_UNIT_NS] = "ns",       [SECTION_UNIT_HUNDREDTHS] = "none",
+const SectionUnitRow section_units[_SECTION_UNIT_MAX] = {
+        [SECTION_UNIT_NONE] = { NULL, "none", QUANTITY_LADDER_NONE },
+        [SECTION_UNIT_COUNT] = { "count", "count", QUANTITY_LADDER_COUNT },
+        [SECTION_UNIT_BYTES] = { "bytes", "bytes", QUANTITY_LADDER_BYTES },
+        [SECTION_UNIT_US] = { NULL, "us", QUANTITY_LADDER_US },
+        [SECTION_UNIT_NS] = { "ns", "ns", QUANTITY_LADDER_NS },
+        [SECTION_UNIT_CPUS] = { NULL, "cpus", QUANTITY_LADDER_RATIO },
+        [SECTION_UNIT_PERCENT] = { NULL, "percent", QUANTITY_LADDER_NONE },
+        [SECTION_UNIT_HUNDREDTHS] = { "hundredths", "none", QUANTITY_LADDER_NONE },
 };
-
-const char *section_unit_name(SectionUnit unit) {
-        return unit_names[unit];
-}
 
 SectionId section_find(const char *name) {
         unsigned id = 0;
@@ -25,62 +25,11 @@ SectionId section_find(const char *name) {
         return (SectionId) id;
 }
 
-const char *section_item(SectionId id) {
-        switch (id) {
-        case SECTION_SMAPS_ROLLUP:
-                return "process";
-        case SECTION_CGROUP_STATS:
-        case SECTION_CGROUP_LIMITS:
-        case SECTION_MEMORY_STAT:
-        case SECTION_MEMORY_EVENTS:
-        case SECTION_PRESSURE:
-                return "cgroup";
-        case SECTION_HOST_CPU:
-                return "cpu";
-        case SECTION_HOST_DISK:
-                return "disk";
-        case SECTION_HOST_NETWORK:
-                return "interface";
-        case SECTION_HOST_MEMORY:
-        case SECTION_HOST_PRESSURE:
-        case SECTION_SCHED_EXT:
-        case _SECTION_MAX:
-                break;
-        }
-        return NULL;
-}
-
-const char *section_item_noun(SectionId id, uint64_t n) {
-        static const struct {
-                const char *item, *one, *many;
-        } rows[] = {
-                { "cgroup", "cgroup", "cgroups" },
-                { "process", "process", "processes" },
-                { "cpu", "CPU", "CPUs" },
-                { "disk", "disk", "disks" },
-                { "interface", "interface", "interfaces" },
-        };
-        const char *item = section_item(id);
-
-        for (size_t i = 0; item && i < ELEMENTSOF(rows); i++)
-                if (strcmp(rows[i].item, item) == 0)
-                        return n == 1 ? rows[i].one : rows[i].many;
-        return n == 1 ? "row" : "rows";
-}
-
 bool section_is_host_part(SectionId id) {
         return id < _SECTION_MAX && view_table_about(id) == SECTION_ABOUT_HOST_PART;
 }
 
-/* Where a value is in a row, and its name. */
-typedef struct Place {
-        const char *object; /* NULL: in the row itself */
-        const char *member;
-        const char *name;
-        SectionUnit unit;
-} Place;
-
-static const Place stats_places[_SECTION_STATS_MAX] = {
+static const SectionPlace stats_places[_SECTION_STATS_MAX] = {
         [SECTION_STATS_USAGE] = { "cpu", "usage_usec", "cpu_usage_usec", SECTION_UNIT_US },
         [SECTION_STATS_NR_THROTTLED] = { "cpu", "nr_throttled", "nr_throttled",
                                          SECTION_UNIT_COUNT },
@@ -88,7 +37,7 @@ static const Place stats_places[_SECTION_STATS_MAX] = {
         [SECTION_STATS_MEMORY] = { "memory", "current", "memory_current", SECTION_UNIT_BYTES },
 };
 
-static const Place limits_places[_SECTION_LIMITS_MAX] = {
+static const SectionPlace limits_places[_SECTION_LIMITS_MAX] = {
         [SECTION_LIMITS_QUOTA] = { "cpu", "max_quota_us", "cpu.max.quota", SECTION_UNIT_US },
         [SECTION_LIMITS_PERIOD] = { "cpu", "max_period_us", "cpu.max.period", SECTION_UNIT_US },
         [SECTION_LIMITS_CPUS] = { "cpu", "cpus", "cpu.max.cpus", SECTION_UNIT_CPUS },
@@ -102,94 +51,69 @@ static const Place limits_places[_SECTION_LIMITS_MAX] = {
         [SECTION_LIMITS_PIDS_MAX] = { "pids", "max", "pids.max", SECTION_UNIT_COUNT },
 };
 
-static const Place pressure_places[_SECTION_PRESSURE_MAX] = {
+static const SectionPlace pressure_places[_SECTION_PRESSURE_MAX] = {
         [SECTION_PRESSURE_AVG10] = { NULL, "avg10", "avg10", SECTION_UNIT_PERCENT },
         [SECTION_PRESSURE_AVG60] = { NULL, "avg60", "avg60", SECTION_UNIT_PERCENT },
         [SECTION_PRESSURE_AVG300] = { NULL, "avg300", "avg300", SECTION_UNIT_PERCENT },
         [SECTION_PRESSURE_TOTAL] = { NULL, "total_usec", "total", SECTION_UNIT_US },
 };
 
-static void read_places(SectionRow *ret, json_object *row, const Place *places, size_t n) {
-        for (size_t i = 0; i < n; i++) {
-                json_object *object = places[i].object ? cell_member(row, places[i].object) : row;
+#define CGROUP "cgroup", "cgroup", "cgroups"
+#define PLACES(places) NULL, places, ELEMENTSOF(places)
+#define ONE_VALUE(member) member, NULL, 0
 
-                ret->values[i] = (SectionValue){ .name = span_of(places[i].name),
-                                                 .unit = places[i].unit,
-                                                 .value = cell_member(object, places[i].member) };
-        }
-        ret->n_values = n;
-}
+const SectionKind section_kinds[_SECTION_MAX] = {
+        [SECTION_SMAPS_ROLLUP] = { "process", "process", "processes", "key", "smaps_rollup",
+                                   ONE_VALUE("value") },
+        [SECTION_CGROUP_STATS] = { CGROUP, "counter", "cgroup-stats", PLACES(stats_places) },
+        [SECTION_CGROUP_LIMITS] = { CGROUP, "limit", "cgroup-stats", PLACES(limits_places) },
+        [SECTION_MEMORY_STAT] = { CGROUP, "key", "cgroup-stats", ONE_VALUE("value") },
+        [SECTION_MEMORY_EVENTS] = { CGROUP, "event", "cgroup-stats", ONE_VALUE("count") },
+        [SECTION_PRESSURE] = { CGROUP, NULL, "cgroup-pressure", PLACES(pressure_places) },
+        [SECTION_HOST_PRESSURE] = { NULL, "row", "rows", NULL, "host-pressure",
+                                    PLACES(pressure_places) },
+        [SECTION_HOST_CPU] = { "cpu", "CPU", "CPUs", "key", "host-cpu", ONE_VALUE("value") },
+        [SECTION_HOST_MEMORY] = { NULL, "row", "rows", "key", "host-memory", ONE_VALUE("value") },
+        [SECTION_HOST_DISK] = { "disk", "disk", "disks", "key", "host-disk", ONE_VALUE("value") },
+        [SECTION_HOST_NETWORK] = { "interface", "interface", "interfaces", "key", "host-network",
+                                   ONE_VALUE("value") },
+        [SECTION_SCHED_EXT] = { NULL, "row", "rows", "attr", "sched-ext", ONE_VALUE("value") },
+};
 
 static SectionUnit unit_of(Span name) {
-        static const struct {
-                const char *name;
-                SectionUnit unit;
-        } rows[] = {
-                { "bytes", SECTION_UNIT_BYTES },
-                { "count", SECTION_UNIT_COUNT },
-                { "ns", SECTION_UNIT_NS },
-                { "hundredths", SECTION_UNIT_HUNDREDTHS },
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                if (span_is(name, rows[i].name))
-                        return rows[i].unit;
+        for (unsigned unit = 0; unit < _SECTION_UNIT_MAX; unit++)
+                if (section_units[unit].wire && span_is(name, section_units[unit].wire))
+                        return (SectionUnit) unit;
         return SECTION_UNIT_NONE;
 }
 
-/* A row with one value, whose name is a member of the row. */
-static void read_one(SectionRow *ret, json_object *row, const char *key, const char *value) {
-        ret->values[0] = (SectionValue){
-                .name = cell_string(cell_member(row, key)),
-                .unit = unit_of(cell_string(cell_member(row, "unit"))),
-                .value = cell_member(row, value),
-                .rate = cell_member(row, "perSecond"),
-        };
-        ret->n_values = 1;
-}
-
 SectionRow section_row_read(SectionId id, json_object *row) {
+        const SectionKind *kind = &section_kinds[id];
         SectionRow read = {
                 .json = row,
-                .item = section_item(id) ? cell_member(row, section_item(id)) : NULL,
+                .item = kind->item ? cell_member(row, kind->item) : NULL,
                 .resource = cell_member(row, "resource"),
                 .half = cell_member(row, "row"),
                 .reason = cell_member(row, "reason"),
         };
 
-        switch (id) {
-        case SECTION_SMAPS_ROLLUP:
-        case SECTION_MEMORY_STAT:
-        case SECTION_HOST_CPU:
-        case SECTION_HOST_MEMORY:
-        case SECTION_HOST_DISK:
-        case SECTION_HOST_NETWORK:
-                read_one(&read, row, "key", "value");
-                break;
-        case SECTION_MEMORY_EVENTS:
-                read_one(&read, row, "event", "count");
-                break;
-        case SECTION_SCHED_EXT:
-                read_one(&read, row, "attr", "value");
-                break;
-        case SECTION_CGROUP_STATS:
-                read_places(&read, row, stats_places, ELEMENTSOF(stats_places));
-                break;
-        case SECTION_CGROUP_LIMITS:
-                read_places(&read, row, limits_places, ELEMENTSOF(limits_places));
-                break;
-        case SECTION_PRESSURE:
-        case SECTION_HOST_PRESSURE:
-                read_places(&read, row, pressure_places, ELEMENTSOF(pressure_places));
-                break;
-        case _SECTION_MAX:
-                break;
-        }
-        return read;
-}
+        for (size_t i = 0; i < kind->n_places; i++) {
+                const SectionPlace *place = &kind->places[i];
+                json_object *object = place->object ? cell_member(row, place->object) : row;
 
-static double number_of(json_object *value) {
-        return json_object_get_double(value);
+                read.values[read.n_values++] =
+                        (SectionValue){ .name = span_of(place->name),
+                                        .unit = place->unit,
+                                        .value = cell_member(object, place->member) };
+        }
+        if (kind->value)
+                read.values[read.n_values++] = (SectionValue){
+                        .name = cell_string(cell_member(row, kind->key)),
+                        .unit = unit_of(cell_string(cell_member(row, "unit"))),
+                        .value = cell_member(row, kind->value),
+                        .rate = cell_member(row, "perSecond"),
+                };
+        return read;
 }
 
 bool section_value_percent(json_object *value, double *ret) {
@@ -198,7 +122,7 @@ bool section_value_percent(json_object *value, double *ret) {
 
         if (!cell_quantity(before, &from) || quantity_is_zero(from) || !cell_quantity(delta, &by))
                 return false;
-        *ret = 100 * number_of(delta) / fabs(number_of(before));
+        *ret = 100 * json_object_get_double(delta) / fabs(json_object_get_double(before));
         return true;
 }
 

@@ -28,8 +28,13 @@ typedef enum SectionUnit {
         _SECTION_UNIT_MAX,
 } SectionUnit;
 
-/* The word for the unit in rows for programs: "bytes". */
-const char *section_unit_name(SectionUnit unit);
+typedef struct SectionUnitRow {
+        const char *wire; /* in replies, where a row says its unit; NULL: no row does */
+        const char *name; /* in rows for programs */
+        QuantityLadder ladder;
+} SectionUnitRow;
+
+extern const SectionUnitRow section_units[_SECTION_UNIT_MAX];
 
 typedef struct SectionValue {
         Span name; /* "memory.max", "anon" */
@@ -71,18 +76,35 @@ enum {
 
 typedef struct SectionRow {
         json_object *json;
-        json_object *item;                        /* the member that section_item() names */
+        json_object *item;                        /* the member that the kind names */
         json_object *resource, *half;             /* for pressure: "cpu", "some" */
         json_object *reason;                      /* why a value is null; may be NULL */
         SectionValue values[_SECTION_LIMITS_MAX]; /* as many as the longest list above */
         size_t n_values;
 } SectionRow;
 
-/* The member that names what a row is about: "cgroup", "process", or NULL for the host. */
-const char *section_item(SectionId id);
-/* The word for @n of them: "cgroups". */
-const char *section_item_noun(SectionId id, uint64_t n);
-/* Whether that is in a part of the host, or null for the whole of that part. */
+/* Where a value is in a row, and its name. */
+typedef struct SectionPlace {
+        const char *object; /* NULL: in the row itself */
+        const char *member;
+        const char *name;
+        SectionUnit unit;
+} SectionPlace;
+
+/* What there is to know of a section; a new one is a row. */
+typedef struct SectionKind {
+        const char *item;       /* the member that names what a row is about; NULL: the host */
+        const char *one, *many; /* words for them */
+        const char *key;        /* the header over the names of values */
+        const char *source;     /* which tells them */
+        const char *value;      /* the member of the only value, whose name the member @key has */
+        const SectionPlace *places; /* of several, which have fixed names */
+        size_t n_places;
+} SectionKind;
+
+extern const SectionKind section_kinds[_SECTION_MAX];
+
+/* Whether rows are about a part of the host, or with a null item the whole of that part. */
 bool section_is_host_part(SectionId id);
 SectionRow section_row_read(SectionId id, json_object *row);
 /* The section with this name in replies; _SECTION_MAX for one that only a newer daemon knows. */

@@ -9,12 +9,12 @@
 #include "render/cell.h"
 #include "render/printable.h"
 #include "render/table.h"
-#include "report/section/section-cell.h"
 #include "report/section/section-row.h"
 
 #define MAX_COLUMNS 8
 #define NAME_SHRUNK 12
 #define HEADING_BYTES 96
+#define LARGE_PERCENT 50
 
 struct SectionTables {
         const Session *session;
@@ -82,6 +82,106 @@ static void fail(SectionTables *tables, int error) {
                 tables->error = error;
 }
 
+/* cells */
+
+/* Appends a number with a readable unit, or "-" for a value that was not measured. */
+static void append_number(Buffer *cell, json_object *value, SectionUnit unit, QuantityForm form,
+                          bool raw) {
+        char text[QUANTITY_CHARS];
+        Quantity quantity;
+
+        if (!cell_quantity(value, &quantity))
+                buffer_append_text(cell, "-");
+        else if (unit == SECTION_UNIT_PERCENT || unit == SECTION_UNIT_HUNDREDTHS)
+                buffer_append_format(cell, "%s%llu.%02u%s",
+                                     quantity.negative             ? "-"
+                                     : form == QUANTITY_FORM_DELTA ? "+"
+                                                                   : "",
+                                     (unsigned long long) (quantity.whole / 100),
+                                     (unsigned) (quantity.whole % 100),
+                                     raw || unit != SECTION_UNIT_PERCENT ? "" : "%");
+        else if (raw)
+                buffer_append_text(cell,
+                                   json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+        else
+                buffer_append(cell, text,
+                              quantity_format(quantity, section_units[unit].ladder, form, text));
+}
+
+/* A word stands for itself, as "max" for a limit that is not set. */
+static void append_value(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
+        if (json_object_is_type(value, json_type_string))
+                cell_append_text(cell, value);
+        else
+                append_number(cell, value, unit, QUANTITY_FORM_VALUE, raw);
+}
+
+/* Per second; of times of CPUs so many CPUs. */
+static void append_rate(Buffer *cell, json_object *rate, SectionUnit unit, SectionId id, bool raw) {
+        Quantity quantity;
+
+        if (!raw && id == SECTION_HOST_CPU && unit == SECTION_UNIT_NS &&
+            cell_quantity(rate, &quantity)) {
+                cell_append_per_second(cell, rate, &(const CellStyle){ .unit = METRIC_UNIT_NS });
+                return;
+        }
+        append_number(cell, rate, unit, QUANTITY_FORM_VALUE, raw);
+        if (!raw && cell_quantity(rate, &quantity))
+                buffer_append_text(cell, "/s");
+}
+
+/* "-" for a unit without amounts. Returns whether the value changed by half or more. */
+static bool append_percent(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
+        Quantity before, delta;
+        char text[QUANTITY_CHARS];
+        double percent;
+        size_t n;
+
+        if (!section_value_percent(value, &percent)) {
+                buffer_append_text(cell, "-");
+                return false;
+        }
+        if (raw) {
+                buffer_append_format(cell, "%.15g", percent);
+        } else {
+                if (unit != SECTION_UNIT_CPUS &&
+                    cell_quantity(cell_member(value, "before"), &before) &&
+                    cell_quantity(cell_member(value, "delta"), &delta))
+                        n = quantity_format_percent_of(delta, before, text);
+                else
+                        n = quantity_format_percent(quantity_of_double(percent), text);
+                buffer_append(cell, text, n);
+        }
+        return percent >= LARGE_PERCENT || percent <= -LARGE_PERCENT;
+}
+
+/* Without ".000", which most of these times have: "100ms". Two of them then fit a line. */
+static void append_short(Buffer *cell, json_object *value, bool raw) {
+        static const char zeros[] = ".000";
+        size_t n_before = cell->n;
+        char *point;
+
+        append_value(cell, value, SECTION_UNIT_US, raw);
+        if (cell->n == n_before)
+                return;
+        point = memmem(cell->bytes + n_before, cell->n - n_before, zeros, strlen(zeros));
+        if (point) {
+                char *rest = point + strlen(zeros);
+
+                memmove(point, rest, (size_t) (cell->bytes + cell->n - rest));
+                cell->n -= strlen(zeros);
+        }
+}
+
+/* cpu.max of one side: "50ms/100ms", "max/100ms". */
+static void append_cpu_max(Buffer *cell, json_object *quota, json_object *period, bool raw) {
+        append_short(cell, quota, raw);
+        if (quota || period) {
+                buffer_append_byte(cell, '/');
+                append_short(cell, period, raw);
+        }
+}
+
 /* tables */
 
 static void close_table(SectionTables *tables) {
@@ -131,15 +231,15 @@ static void add_name_column(SectionTables *tables, const char *header) {
 
 static void begin_columns(SectionTables *tables, SectionId id) {
         tables->n_columns = 0;
-        if (section_item(id))
-                add_name_column(tables, section_item(id));
+        if (section_kinds[id].item)
+                add_name_column(tables, section_kinds[id].item);
 }
 
 /* The first cell of a row, in sections that have one. */
 static void add_item(SectionTables *tables, SectionId id, const SectionRow *row) {
         Span name = cell_string(row->item);
 
-        if (!section_item(id))
+        if (!section_kinds[id].item)
                 return;
         if (section_is_host_part(id) && !row->item)
                 buffer_append_text(table_cell(tables->table), "all");
@@ -150,38 +250,30 @@ static void add_item(SectionTables *tables, SectionId id, const SectionRow *row)
 }
 
 static void add_cell(SectionTables *tables, json_object *value, SectionUnit unit) {
-        section_cell_value(table_cell(tables->table), value, unit, tables->raw);
+        append_value(table_cell(tables->table), value, unit, tables->raw);
 }
 
 /* The last two cells of a pair, and with them the end of the row. */
 static void end_pair(SectionTables *tables, const SectionValue *value) {
         bool large;
 
-        section_cell_delta(table_cell(tables->table), value->value, value->unit, tables->raw);
+        append_number(table_cell(tables->table), cell_member(value->value, "delta"), value->unit,
+                      QUANTITY_FORM_DELTA, tables->raw);
         if (section_is_host_part(tables->id)) {
-                section_cell_rate(table_cell(tables->table), value->rate, value->unit, tables->id,
-                                  tables->raw);
+                append_rate(table_cell(tables->table), value->rate, value->unit, tables->id,
+                            tables->raw);
                 table_end_row(tables->table, 0);
                 return;
         }
-        large = section_cell_percent(table_cell(tables->table), value->value, value->unit,
-                                     tables->raw);
+        large = append_percent(table_cell(tables->table), value->value, value->unit, tables->raw);
         table_end_row(tables->table, large ? UINT32_C(1) << (tables->n_columns - 1) : 0);
 }
 
 /* one row per value */
 
 static void open_values(SectionTables *tables, SectionId id) {
-        static const char *const names[_SECTION_MAX] = {
-                [SECTION_SMAPS_ROLLUP] = "key",    [SECTION_CGROUP_STATS] = "counter",
-                [SECTION_CGROUP_LIMITS] = "limit", [SECTION_MEMORY_STAT] = "key",
-                [SECTION_MEMORY_EVENTS] = "event", [SECTION_SCHED_EXT] = "attr",
-                [SECTION_HOST_CPU] = "key",        [SECTION_HOST_MEMORY] = "key",
-                [SECTION_HOST_DISK] = "key",       [SECTION_HOST_NETWORK] = "key",
-        };
-
         begin_columns(tables, id);
-        add_name_column(tables, names[id]);
+        add_name_column(tables, section_kinds[id].key);
         if (is_pair(tables)) {
                 static const char *const sides[] = { "before", "after" };
 
@@ -235,8 +327,8 @@ static void add_cpu_max(SectionTables *tables, const SectionRow *row) {
         if (!begin_value(tables, SECTION_CGROUP_LIMITS, row, SPAN_LITERAL("cpu.max")))
                 return;
         for (size_t i = 0; i < ELEMENTSOF(sides); i++)
-                section_cell_cpu_max(table_cell(tables->table), cell_member(quota, sides[i]),
-                                     cell_member(period, sides[i]), tables->raw);
+                append_cpu_max(table_cell(tables->table), cell_member(quota, sides[i]),
+                               cell_member(period, sides[i]), tables->raw);
         for (size_t i = 0; i < 2; i++)
                 (void) table_cell(tables->table);
         table_end_row(tables->table, 0);
@@ -326,9 +418,9 @@ static void print_limit_table(SectionTables *tables, const LimitTable *limits) {
                         const SectionValue *value = &row.values[limits->columns[i].id];
 
                         if (limits->columns[i].id == SECTION_LIMITS_QUOTA)
-                                section_cell_cpu_max(table_cell(tables->table), value->value,
-                                                     row.values[SECTION_LIMITS_PERIOD].value,
-                                                     tables->raw);
+                                append_cpu_max(table_cell(tables->table), value->value,
+                                               row.values[SECTION_LIMITS_PERIOD].value,
+                                               tables->raw);
                         else
                                 add_cell(tables, value->value, value->unit);
                 }
@@ -398,6 +490,19 @@ static bool begin_pressure(SectionTables *tables, SectionId id, const SectionRow
         return tables->table;
 }
 
+/* "BEFORE→AFTER", or one value if they are equal. */
+static void add_change(SectionTables *tables, const SectionValue *value) {
+        json_object *before = cell_member(value->value, "before"),
+                    *after = cell_member(value->value, "after");
+        Buffer *cell = table_cell(tables->table);
+
+        append_value(cell, before, value->unit, tables->raw);
+        if (!json_object_equal(before, after)) {
+                buffer_append_text(cell, "\u2192");
+                append_value(cell, after, value->unit, tables->raw);
+        }
+}
+
 static void add_pressure(SectionTables *tables, SectionId id, const SectionRow *row) {
         bool shown = false;
 
@@ -413,8 +518,7 @@ static void add_pressure(SectionTables *tables, SectionId id, const SectionRow *
         cell_append_text(table_cell(tables->table), row->half);
         for (size_t i = 0; i < row->n_values; i++)
                 if (is_pair(tables))
-                        section_cell_change(table_cell(tables->table), row->values[i].value,
-                                            row->values[i].unit, tables->raw);
+                        add_change(tables, &row->values[i]);
                 else
                         add_cell(tables, row->values[i].value, row->values[i].unit);
         if (is_pair(tables))
@@ -477,21 +581,14 @@ static Span find_reason(json_object *sources, const char *name) {
 
 /* "host-network: no data: REASON"; two sides mostly have one. */
 static int print_nothing(const SectionTables *tables, SectionId id) {
-        static const char *const sources[_SECTION_MAX] = {
-                [SECTION_SMAPS_ROLLUP] = "smaps_rollup",   [SECTION_CGROUP_STATS] = "cgroup-stats",
-                [SECTION_CGROUP_LIMITS] = "cgroup-stats",  [SECTION_MEMORY_STAT] = "cgroup-stats",
-                [SECTION_MEMORY_EVENTS] = "cgroup-stats",  [SECTION_PRESSURE] = "cgroup-pressure",
-                [SECTION_HOST_PRESSURE] = "host-pressure", [SECTION_HOST_CPU] = "host-cpu",
-                [SECTION_HOST_MEMORY] = "host-memory",     [SECTION_HOST_DISK] = "host-disk",
-                [SECTION_HOST_NETWORK] = "host-network",   [SECTION_SCHED_EXT] = "sched-ext",
-        };
         static const char *const sides[] = { "sources", "sourcesBefore", "sourcesAfter" };
         _cleanup_(buffer_done) Buffer line = {};
         Span told = {};
 
         buffer_append_format(&line, "\n%s: %s", view_table_name(id), why_not(tables, id));
         for (size_t i = 0; !tables->came[id] && i < ELEMENTSOF(sides); i++) {
-                Span reason = find_reason(cell_member(tables->reply, sides[i]), sources[id]);
+                Span reason =
+                        find_reason(cell_member(tables->reply, sides[i]), section_kinds[id].source);
 
                 if (reason.n == 0 || span_equal(reason, told))
                         continue;

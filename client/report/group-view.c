@@ -39,38 +39,35 @@ struct GroupView {
         bool above;        /* some rows moved by more than the threshold */
 };
 
-/* A user who names a section of cgroups and gets nothing should know why. */
-static void warn_axis(const View *view) {
-        for (unsigned id = 0; view->has_sections && id < _SECTION_MAX; id++)
+/* A user who names something that the answer cannot have should know why it is not there. */
+static void warn(const GroupForm *form) {
+        const View *view = &form->session->options->view;
+        const char *axis = view_axis_name(view->axis);
+
+        for (unsigned id = 0; view->has_sections && id < _SECTION_MAX; id++) {
+                const char *name = view_table_name((SectionId) id);
+
                 if (view->tables[id] && !view_wants_table(view, (SectionId) id))
                         (void) complain(STATUS_DONE,
                                         "The section \"%s\" has no rows with --group-by %s: it "
                                         "needs --group-by cgroup or all.",
-                                        view_table_name((SectionId) id),
-                                        view_axis_name(view->axis));
-}
-
-/* The same of what two intervals do not have. */
-static void warn_states(const View *view) {
-        for (unsigned id = 0; view->has_sections && id < _SECTION_MAX; id++)
-                if (view->tables[id] && !view_table_is_of_states((SectionId) id))
+                                        name, axis);
+                if (view->tables[id] && form->kind == REPORT_INTERVALS &&
+                    !view_table_is_of_states((SectionId) id))
                         (void) complain(STATUS_DONE,
                                         "The section \"%s\" has no rows for two intervals: it "
                                         "counts since the boot.",
-                                        view_table_name((SectionId) id));
-}
-
-static Format format_of(const Options *options) {
-        return options_have(options, OPTION_FORMAT) ? options->format : FORMAT_TABLE;
-}
-
-/* The daemon ignores pairs on axes without cgroups; the user should know. */
-static void warn_pairs(const View *view) {
+                                        name);
+        }
         if (view->pairs.n > 0 && view->axis != VIEW_AXIS_CGROUP && view->axis != VIEW_AXIS_ALL)
                 (void) complain(STATUS_DONE,
                                 "--pair does nothing under --group-by %s: groups by cgroup or all "
                                 "have cgroups.",
-                                view_axis_name(view->axis));
+                                axis);
+}
+
+static Format format_of(const Options *options) {
+        return options_have(options, OPTION_FORMAT) ? options->format : FORMAT_TABLE;
 }
 
 /* Options of a view that have no meaning for sets, or are implied by them. */
@@ -106,66 +103,61 @@ static int check_set_options(const Session *session) {
         return 0;
 }
 
-static int open_sink(GroupView *view) {
-        Session *session = view->form.session;
-        Format format = format_of(session->options);
-        int r;
+static int check_options(const GroupForm *form) {
+        const Options *options = form->session->options;
+        Format format = format_of(options);
 
-        r = view->form.kind == REPORT_SETS ? check_set_options(session) : 0;
-        if (r != 0)
-                return r;
-        if (options_have(session->options, OPTION_FORMAT) && session_has_json(session) &&
-            !view->form.stream)
+        if (options_have(options, OPTION_WINDOW) && options_have(options, OPTION_TOTALS))
+                return complain(STATUS_USAGE, "--window and --totals are two views: give either.");
+        if (options_have(options, OPTION_FORMAT) && session_has_json(form->session) &&
+            !form->stream)
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
-        if (options_have(session->options, OPTION_FORMULAS) && format != FORMAT_CSV &&
+        if (options_have(options, OPTION_FORMULAS) && format != FORMAT_CSV &&
             format != FORMAT_NDJSON)
                 return complain(STATUS_USAGE, "--formulas is for --format csv and ndjson.");
-        if (forms[format].is_page && session->terminal.out)
+        if (forms[format].is_page && form->session->terminal.out)
                 return complain(STATUS_USAGE,
                                 "A page is not for a terminal to show: redirect stdout to a file "
                                 "(> report.html).");
-        warn_axis(&session->options->view);
-        if (view->form.stream || view->form.metrics) {
+        return 0;
+}
+
+static int open_sink(GroupView *view) {
+        const GroupForm *form = &view->form;
+        Session *session = form->session;
+        Format format = format_of(session->options);
+        GroupSinkNew *new = form->stream                ? sink_rows_new
+                            : form->metrics             ? sink_metrics_new
+                            : session_has_json(session) ? sink_json_new
+                                                        : forms[format].new;
+        int r;
+
+        if (form->stream || form->metrics)
                 session->rows = true;
-                r = view->form.stream ? sink_rows_new(&view->form, &view->sink)
-                                      : sink_metrics_new(&view->form, &view->sink);
-                return r < 0 ? complain_errno(r, "prepare the output") : 0;
-        }
-        if (view->form.kind == REPORT_INTERVALS)
-                warn_states(&session->options->view);
-        if (session_has_json(session)) {
-                r = sink_json_new(&view->form, &view->sink);
-        } else {
+        else if (!session_has_json(session))
                 session->rows = forms[format].is_machine;
-                r = forms[format].new(&view->form, &view->sink);
-        }
+        r = new (form, &view->sink);
         return r < 0 ? complain_errno(r, "prepare the output") : 0;
 }
 
 /* columns */
 
-static int complain_column(const char *name) {
-        char option[64];
-
-        (void) snprintf(option, sizeof(option), "The column \"%s\"", name);
-        return complain(STATUS_USAGE, WIRE_NEEDS_SIDES, option);
-}
-
 /* Takes the columns of an interval; says which column of two sides it does not have. */
 static int take_interval_columns(const char *list, GroupColumns *ret) {
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES], other[GROUP_COLUMNS_COMPLAINT_BYTES];
         GroupColumns of_totals;
-        const char *sided;
+        const char *sided = NULL;
+        char option[64];
 
         if (group_columns_parse(list, REPORT_INTERVAL, ret, complaint) == 0)
                 return 0;
-        if (group_columns_parse(list, REPORT_PAIR, &of_totals, other) == 0) {
+        if (group_columns_parse(list, REPORT_PAIR, &of_totals, other) == 0)
                 sided = group_columns_find_sided(&of_totals);
-                if (sided)
-                        return complain_column(sided);
-        }
-        return complain(STATUS_USAGE, "%s", complaint);
+        if (!sided)
+                return complain(STATUS_USAGE, "%s", complaint);
+        (void) snprintf(option, sizeof(option), "The column \"%s\"", sided);
+        return complain(STATUS_USAGE, WIRE_NEEDS_SIDES, option);
 }
 
 int group_view_refuse_side_columns(const Options *options) {
@@ -179,41 +171,26 @@ int group_view_refuse_side_columns(const Options *options) {
         return take_interval_columns(options->columns, &columns);
 }
 
-/* What the answer to a call can be about. */
-static const unsigned possible_kinds[_REPORT_KIND_MAX] = {
-        [REPORT_SNAPSHOT] = 1 << REPORT_SNAPSHOT,
-        [REPORT_INTERVAL] = 1 << REPORT_INTERVAL,
-        [REPORT_INTERVALS] = 1 << REPORT_INTERVALS,
-        [REPORT_PAIR] = 1 << REPORT_PAIR | 1 << REPORT_INTERVAL,
-        [REPORT_SETS] = 1 << REPORT_SETS,
-};
-
 /* Before the call: a list that no answer could have is refused. */
 static int check_columns(const char *list, ReportKind asked, bool *ret_spread) {
-        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES], first[GROUP_COLUMNS_COMPLAINT_BYTES] = "";
-        GroupColumns columns;
-        bool possible = false;
+        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES], other[GROUP_COLUMNS_COMPLAINT_BYTES];
+        /* Two snapshots may turn out to be the ends of an interval. */
+        bool may_be_interval = asked == REPORT_PAIR;
+        GroupColumns columns, of_interval;
+        bool possible = group_columns_parse(list, asked, &columns, complaint) == 0;
 
-        *ret_spread = false;
-        for (unsigned kind = 0; kind < _REPORT_KIND_MAX; kind++) {
-                if ((possible_kinds[asked] >> kind & 1) == 0)
-                        continue;
-                if (group_columns_parse(list, (ReportKind) kind, &columns, complaint) == 0) {
-                        possible = true;
-                        *ret_spread = *ret_spread || group_columns_want_spread(&columns);
-                } else if (first[0] == '\0') {
-                        (void) snprintf(first, sizeof(first), "%s", complaint);
-                }
+        *ret_spread = possible && group_columns_want_spread(&columns);
+        if (may_be_interval &&
+            group_columns_parse(list, REPORT_INTERVAL, &of_interval, other) == 0) {
+                possible = true;
+                *ret_spread = *ret_spread || group_columns_want_spread(&of_interval);
         }
-        return possible ? 0 : complain(STATUS_USAGE, "%s", first);
+        return possible ? 0 : complain(STATUS_USAGE, "%s", complaint);
 }
 
 /* Once the kind is known. */
 static int choose_columns(GroupView *view) {
-        const Options *options = view->form.session->options;
-        const char *list = view->form.kind == REPORT_SETS || view->form.accounts.n > 0
-                                   ? NULL
-                                   : options->columns;
+        const char *list = view->form.accounts.n > 0 ? NULL : view->form.session->options->columns;
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
 
         if (view->form.kind == REPORT_INTERVAL)
@@ -243,54 +220,38 @@ static int take_account_columns(GroupForm *form) {
         const char *list = form->session->options->columns;
         int r;
 
-        if (!list || form->kind == REPORT_SETS)
+        if (!list)
                 return 0;
         r = account_columns_parse(list, &form->accounts, complaint);
         return r == ACCOUNT_COLUMNS_E_INVALID ? complain(STATUS_USAGE, "%s", complaint) : 0;
 }
 
-/* @form: of whom it is for, and where it goes. */
-static int new_view(const GroupForm *form, GroupView **ret) {
+int group_view_new(const GroupForm *form, GroupView **ret) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
-        Session *session = form->session;
-        ReportKind kind = form->kind;
-        int r;
+        const Options *options = form->session->options;
+        int r = 0;
 
-        if (options_have(session->options, OPTION_WINDOW) &&
-            options_have(session->options, OPTION_TOTALS))
-                return complain(STATUS_USAGE, "--window and --totals are two views: give either.");
         view = malloc(sizeof(*view));
         if (!view)
                 return complain_errno(-ENOMEM, "prepare the output");
-        *view = (GroupView){ .form = *form, .asked = kind };
-        r = take_account_columns(&view->form);
+        *view = (GroupView){ .form = *form, .asked = form->kind };
+        if (form->kind == REPORT_SETS)
+                r = check_set_options(form->session);
+        if (r == 0)
+                r = check_options(form);
+        if (r == 0)
+                r = take_account_columns(&view->form);
         if (r == 0 && view->form.accounts.n == 0)
-                r = check_columns(kind != REPORT_SETS ? session->options->columns : NULL, kind,
-                                  &view->wants_spread);
+                r = check_columns(options->columns, form->kind, &view->wants_spread);
         if (r == 0)
                 r = open_sink(view);
         if (r != 0)
                 return r;
-        view->form.overview = kind != REPORT_SETS && !session_is_machine(session);
+        view->form.overview = form->kind != REPORT_SETS && !session_is_machine(form->session);
         view->form.rows = !view->form.overview || wants_rows(&view->form);
-        warn_pairs(&session->options->view);
+        warn(form);
         *ret = TAKE_PTR(view);
         return 0;
-}
-
-int group_view_new(Session *session, ReportKind kind, GroupView **ret) {
-        return new_view(&(GroupForm){ .session = session, .kind = kind }, ret);
-}
-
-int group_view_new_stream(Session *session, RowStream *stream, GroupView **ret) {
-        return new_view(
-                &(GroupForm){ .session = session, .kind = REPORT_INTERVAL, .stream = stream }, ret);
-}
-
-int group_view_new_metrics(Session *session, MetricsPage *metrics, GroupView **ret) {
-        return new_view(
-                &(GroupForm){ .session = session, .kind = REPORT_INTERVAL, .metrics = metrics },
-                ret);
 }
 
 GroupView *group_view_free(GroupView *view) {
@@ -299,12 +260,6 @@ GroupView *group_view_free(GroupView *view) {
         view->sink = group_sink_free(view->sink);
         free(view);
         return NULL;
-}
-
-void group_view_set_lead(GroupView *view, GroupLead lead, GroupCommand command, void *userdata) {
-        view->form.lead = lead;
-        view->form.command = command;
-        view->form.lead_userdata = userdata;
 }
 
 /*

@@ -19,11 +19,8 @@ typedef struct GroupView GroupView;
 
 /* Functions that return int: 0, or an exit status after a message to the user. */
 
-int group_view_new(Session *session, ReportKind kind, GroupView **ret);
-/* An interval whose rows are appended to @stream, which is borrowed. */
-int group_view_new_stream(Session *session, RowStream *stream, GroupView **ret);
-/* An interval that is added to @metrics, which is borrowed. */
-int group_view_new_metrics(Session *session, MetricsPage *metrics, GroupView **ret);
+/* @form: what the view is about, for whom, and where it goes; it is copied. */
+int group_view_new(const GroupForm *form, GroupView **ret);
 GroupView *group_view_free(GroupView *view);
 DEFINE_CLEANUP(GroupView *, group_view_free);
 /*
@@ -31,8 +28,6 @@ DEFINE_CLEANUP(GroupView *, group_view_free);
  * exit status.
  */
 int group_view_refuse_side_columns(const Options *options);
-/* @lead is called once, before the first output; @command at most once, for the overview. */
-void group_view_set_lead(GroupView *view, GroupLead lead, GroupCommand command, void *userdata);
 
 /* The parameters "view" and, for sets, "alpha"; @writer is in an object. */
 void group_view_write_parameters(const GroupView *view, JsonWriter *writer);

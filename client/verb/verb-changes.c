@@ -58,7 +58,10 @@ static int add_interval(Changes *changes, json_object *before, json_object *afte
         _cleanup_(group_view_freep) GroupView *view = NULL;
         int r;
 
-        r = group_view_new_stream(changes->session, &changes->stream, &view);
+        r = group_view_new(&(GroupForm){ .session = changes->session,
+                                         .kind = REPORT_INTERVAL,
+                                         .stream = &changes->stream },
+                           &view);
         if (r == 0)
                 r = show_between(changes->session, view, name_of(before), name_of(after));
         changes->n_intervals++;

@@ -33,8 +33,10 @@ static int compare_opened(Session *session, const SubjectReference subjects[stat
 
         r = check_pair(session, subjects);
         if (r == 0)
-                r = group_view_new(session,
-                                   subjects[0].is_interval ? REPORT_INTERVALS : REPORT_PAIR, &view);
+                r = group_view_new(&(GroupForm){ .session = session,
+                                                 .kind = subjects[0].is_interval ? REPORT_INTERVALS
+                                                                                 : REPORT_PAIR },
+                                   &view);
         if (r == 0)
                 r = compare_subjects(session, view, subjects);
         return r == 0 && group_view_is_above(view) ? STATUS_ABOVE : r;
@@ -124,7 +126,7 @@ static int compare_sets(Session *session, const SnapshotSet *before, const Snaps
         /* One snapshot on each side has no variance: compare it as two snapshots. */
         if (before->n == 1 && after->n == 1)
                 return compare_pair(session, before->texts[0], after->texts[0]);
-        r = group_view_new(session, REPORT_SETS, &view);
+        r = group_view_new(&(GroupForm){ .session = session, .kind = REPORT_SETS }, &view);
         if (r != 0)
                 return r;
         r = call_sets(session, view, before, after);

@@ -27,7 +27,9 @@ static int add_interval(Session *session, MetricsPage *page, const OwnCapture *b
         _cleanup_(group_view_freep) GroupView *view = NULL;
         int r;
 
-        r = group_view_new_metrics(session, page, &view);
+        r = group_view_new(
+                &(GroupForm){ .session = session, .kind = REPORT_INTERVAL, .metrics = page },
+                &view);
         return r == 0 ? show_between(session, view, name_of(before), name_of(after)) : r;
 }
 

@@ -264,7 +264,12 @@ int verb_run(Session *session) {
                     : refuse_sides_of_interval(session->options);
         if (r != 0)
                 return r;
-        r = group_view_new(session, REPORT_PAIR, &view);
+        r = group_view_new(&(GroupForm){ .session = session,
+                                         .kind = REPORT_PAIR,
+                                         .lead = on_lead,
+                                         .command = on_command,
+                                         .lead_userdata = &run },
+                           &view);
         if (r != 0)
                 return r;
         r = command_check(run.words[0]);
@@ -287,7 +292,6 @@ int verb_run(Session *session) {
                 return r;
         session->captures_ends = false;
         session->left_status = command_status(&run.result);
-        group_view_set_lead(view, on_lead, on_command, &run);
         r = compare_subjects(
                 session, view,
                 (const SubjectReference[2]){ subject_of(run.names[0]), subject_of(run.names[1]) });

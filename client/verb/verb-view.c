@@ -80,8 +80,10 @@ static int show_subject(Session *session, const SubjectReference *subject) {
 
         r = check_show(session->options, subject->is_interval);
         if (r == 0)
-                r = group_view_new(session,
-                                   subject->is_interval ? REPORT_INTERVAL : REPORT_SNAPSHOT, &view);
+                r = group_view_new(&(GroupForm){ .session = session,
+                                                 .kind = subject->is_interval ? REPORT_INTERVAL
+                                                                              : REPORT_SNAPSHOT },
+                                   &view);
         return r == 0 ? show_opened(session, view, subject) : r;
 }
 

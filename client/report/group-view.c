@@ -22,7 +22,7 @@ static const struct {
         [FORMAT_HTML] = { .new = sink_html_new, .is_machine = true, .is_page = true },
 };
 
-/* How far the answer has come; each list is a stage: STAGE_LISTS plus its number. */
+/* An answer comes in stages, of which each list is one: STAGE_LISTS plus its number. */
 typedef enum Stage {
         STAGE_OVERVIEW,
         STAGE_LISTS,
@@ -200,7 +200,7 @@ static int choose_columns(GroupView *view) {
         return complain(STATUS_USAGE, "%s", complaint);
 }
 
-/* What people get who ask for nothing in particular is one line a group. */
+/* People who ask for nothing in particular get one line a group. */
 static bool wants_rows(const GroupForm *form) {
         static const OptionId asking[] = { OPTION_ROWS, OPTION_ALL_ROWS };
         const Options *options = form->session->options;

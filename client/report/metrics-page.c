@@ -16,7 +16,7 @@
 
 /* families */
 
-/* Where the value of a series stands in a group. */
+/* The value of a series stands in one of these places in a group. */
 typedef enum Place {
         PLACE_MEMBER, /* a number of threads */
         PLACE_LIVES,  /* the same, with those that were born and have ended */
@@ -254,8 +254,8 @@ static void put_label(const char *name, char ret[static LABEL_BYTES + 8]) {
 #define OTHER "other"
 
 /*
- * Whether the next group of the last interval is shown by itself. Two series of one name would make
- * the whole file unreadable, so what has the label of another group is not.
+ * Returns whether the next group of the last interval is shown by itself. Two series of one name
+ * would make the whole file unreadable, so a group that has the label of another is not.
  */
 static bool is_shown(MetricsPage *page, Span name, Span label) {
         bool is_top = page->n_seen++ < page->n_top;

@@ -32,7 +32,7 @@ DEFINE_CLEANUP(MetricsPage *, metrics_page_free);
 /* The metrics that the values are made of, in @view. */
 void metrics_page_choose(View *view);
 
-/* What is added from now on is of the interval that is written; before, of earlier ones. */
+/* Everything added from now on is of the interval that is written; before, of earlier ones. */
 void metrics_page_begin_last(MetricsPage *page);
 /* @reply: of Show of an interval, with its heads. */
 void metrics_page_add_interval(MetricsPage *page, json_object *reply);

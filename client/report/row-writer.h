@@ -53,7 +53,7 @@ void row_begin(RowWriter *writer, RowPart part);
 /* Writes the row of the three parts. */
 void row_end(RowWriter *writer);
 
-/* What stands in front of the names of all fields from here on; literals, or NULL. */
+/* Both stand in front of the names of all fields from here on; literals, or NULL. */
 void row_set_prefix(RowWriter *writer, const char *outer, const char *inner);
 
 /* Fields; @name is a literal. A scalar of a reply; NULL is absent. */

@@ -19,7 +19,7 @@ typedef struct SinkJson {
         json_object *first;               /* the first reply; owned */
 } SinkJson;
 
-/* Those of all kinds, in the order of the contract; a reply has those of its own. */
+/* They are those of all kinds, in the order of the contract; a reply has those of its own. */
 static const char *const first_members[] = {
         "kind",      "matchedGroups", "snapshot",    "a",         "b",
         "before",    "beforeFrom",    "after",       "afterFrom", "sameBoot",
@@ -27,9 +27,9 @@ static const char *const first_members[] = {
         "coverage",  "host",          "limited",     "but",       "waits",
         "alpha",     "tested",        "significant", "leastP",    "samplesNeeded",
 };
-/* Of the first reply, behind the lists. */
+/* They come with the first reply, and stand behind the lists. */
 static const char *const source_members[] = { "sources", "sourcesBefore", "sourcesAfter" };
-/* Of the last reply. */
+/* They come with the last reply. */
 static const char *const last_members[] = {
         "hiddenRows",     "hiddenGroups",       "hiddenOnlyBefore", "hiddenOnlyAfter",
         "hiddenOnlyA",    "hiddenOnlyB",        "groupsOnlyBefore", "groupsOnlyAfter",
@@ -40,7 +40,7 @@ static const ReportSetting *setting_of(const SinkJson *json) {
         return &report_settings[json->sink.form->kind];
 }
 
-/* Those that the reply has, null ones too. What a host is without an interval is for rows only. */
+/* Writes those that the reply has, null ones too. A host without an interval is for rows only. */
 static void write_members(SinkJson *json, const char *const names[], size_t n, json_object *reply) {
         json_object *value;
 

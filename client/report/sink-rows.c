@@ -250,7 +250,7 @@ static void write_samples(RowWriter *writer, const char *side, json_object *samp
         row_set_prefix(writer, NULL, NULL);
 }
 
-/* What a row has beside the values of its sides. */
+/* The fields of a row beside the values of its sides. */
 static const RowField changes[] = {
         { "work", "work" },       { "delta", "delta" },
         { "percent", "percent" }, { "per_second", "perSecond" },
@@ -276,7 +276,7 @@ static const struct {
         [REPORT_SETS] = { tests, ELEMENTSOF(tests) },
 };
 
-/* Why there is no value; for a group that is missing on one side, also that it is. */
+/* Says why there is no value, and of a group that is missing on one side also that it is. */
 static void write_reason(SinkRows *rows, json_object *entry, GroupList list) {
         const char *const *words = setting_of(rows)->words;
         Span own = cell_string(cell_member(entry, "reason"));
@@ -294,7 +294,7 @@ static void write_reason(SinkRows *rows, json_object *entry, GroupList list) {
         row_write_scratch(&rows->writer, "reason");
 }
 
-/* How far to believe the values. */
+/* Says how far to believe the values. */
 static void write_doubts(SinkRows *rows, json_object *entry) {
         static const RowField fields[] = { { "approximate", "approximate" },
                                            { "implausible", "implausible" } };
@@ -315,7 +315,7 @@ static void write_spread(RowWriter *writer, const char *side, json_object *sprea
         row_set_prefix(writer, NULL, NULL);
 }
 
-/* How a sum is spread over threads. @entry NULL: the columns are absent. */
+/* Says how a sum is spread over threads. @entry NULL: the columns are absent. */
 static void write_spreads(SinkRows *rows, json_object *entry, GroupList list) {
         json_object *spread = cell_member(entry, "spread");
         bool is_before = list == GROUP_LIST_ONLY_BEFORE;
@@ -417,7 +417,7 @@ static void add_lives(SinkRows *rows, json_object *lives) {
                 add_counts(rows, "lives", counts, ELEMENTSOF(counts), lives, reason_of_ended(rows));
 }
 
-/* How much of an interval is known, as rows that are of no group. */
+/* Rows that are of no group say how much of an interval is known. */
 static void add_coverage(SinkRows *rows) {
         static const RowCount counts[] = {
                 { "cpuUsedNs", "cpu_used_ns", NULL, "ns", false },
@@ -439,7 +439,7 @@ static void add_coverage(SinkRows *rows) {
                    reason_of_ended(rows));
 }
 
-/* Whether a row of a metric has a value on any side. */
+/* Returns whether a row of a metric has a value on any side. */
 static bool has_value(json_object *entry) {
         static const char *const members[] = { "value", "before", "after", "a", "b", "work" };
 
@@ -590,7 +590,7 @@ static void add_section_row(SinkRows *rows, SectionId id, json_object *json) {
                 if (report_kind_has_sides(rows->kind) && view->has_threshold &&
                     !section_value_moved(value, view))
                         continue;
-                /* What a stream has are intervals, whose sections have sides. */
+                /* A stream has intervals, whose sections have sides. */
                 if (rows->present && !cell_member(value->value, "before") &&
                     !cell_member(value->value, "after"))
                         continue;
@@ -692,7 +692,7 @@ int sink_rows_new(const GroupForm *form, GroupSink **ret) {
         *rows = (SinkRows){
                 .sink = { &type, form },
                 .own = { stdout, .is_csv = form->session->options->format == FORMAT_CSV },
-                /* Who names metrics or sections wants nothing else, but a stream is believed. */
+                /* A user who names metrics wants nothing else; a stream has to be believed. */
                 .lives = form->stream || (!view->has_metrics && !view->has_sections),
         };
         rows->stream = form->stream ? form->stream : &rows->own;

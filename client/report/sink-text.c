@@ -41,12 +41,12 @@ typedef struct SinkText {
         SectionTables *sections;
         bool groups_done; /* their table is printed */
         uint32_t user_hz;
-        /* How many groups the filter lets through; not known without one, or of an older daemon. */
+        /* The filter lets so many groups through; not known without one, or of an older daemon. */
         bool knows_matched;
         uint64_t n_matched;
 } SinkText;
 
-/* Whether any metric is wanted: a user who names only other sections gets no empty table. */
+/* A user who names only sections without metrics gets no empty table. */
 static bool wants_groups(const View *view) {
         for (unsigned id = 0; id < _METRIC_MAX; id++)
                 if (view_wants_metric(view, (MetricId) id))
@@ -69,7 +69,7 @@ static size_t screen_lines(const Session *session) {
         return MAX_OF(session->terminal.rows, (size_t) SCREEN_LINES);
 }
 
-/* What stands above the tables as @ret_text, owned by the caller. @max_lines: of each line. */
+/* The lines above the tables are @ret_text, owned by the caller. @max_lines: of each line. */
 static int format_head(const GroupForm *form, json_object *reply, size_t max_lines, char **ret_text,
                        size_t *ret_n) {
         _cleanup_(freep) char *text = NULL;
@@ -96,7 +96,7 @@ static int format_head(const GroupForm *form, json_object *reply, size_t max_lin
         return 0;
 }
 
-/* Prints what stands above the tables; text->n_head_lines is the number of lines. */
+/* Prints the lines above the tables and counts them. */
 static int print_head(SinkText *text) {
         _cleanup_(freep) char *head = NULL;
         size_t n;
@@ -109,7 +109,7 @@ static int print_head(SinkText *text) {
         return fwrite(head, 1, n, stdout) == n ? 0 : -errno;
 }
 
-/* How many groups a first screen has room for below @n_lines; a pipe and a limit have all. */
+/* A first screen has room for so many groups below @n_lines; a pipe and a limit have all. */
 static uint64_t count_room(const Session *session, size_t n_lines) {
         size_t screen = screen_lines(session);
 
@@ -192,7 +192,7 @@ static int end_overview(SinkText *text) {
         if (text->accounts_done)
                 return 0;
         text->accounts_done = true;
-        /* Of a daemon that knows of no overview there are rows by metric, which fit no screen. */
+        /* A daemon that knows of no overview sends rows by metric, which fit no screen. */
         if (text->fits && !text->has_overview) {
                 r = print_head(text);
                 if (r == 0)
@@ -300,7 +300,7 @@ static int add_sections(GroupSink *sink, json_object *part) {
         return r < 0 ? r : section_tables_add(text->sections, part);
 }
 
-/* What belongs to rows by metric. */
+/* Prints the tables that belong to rows by metric. */
 static int end_rows(SinkText *text, json_object *reply) {
         const GroupForm *form = text->sink.form;
         const ReportSetting *setting = &report_settings[form->kind];
@@ -386,7 +386,7 @@ static void print_hidden_rows(FILE *out, const SinkText *text, json_object *repl
                                rows);
 }
 
-/* Of sets, groups that only one side has; the limit or the threshold may hide some. */
+/* Sets have groups of one side; the limit or the threshold may hide some. */
 static void print_untested_groups(FILE *out, const SinkText *text, json_object *reply) {
         uint64_t n_before = count_of(reply, "groupsOnlyBefore");
         uint64_t n_after = count_of(reply, "groupsOnlyAfter");
@@ -438,7 +438,7 @@ static void append_more_groups(Buffer *line, const SinkText *text, json_object *
                                      (unsigned long long) n_idle, plural(n_idle));
 }
 
-/* How many rows and groups are left, of a view that has rows. */
+/* Says how many rows and groups are left, of a view that has rows. */
 static int print_left(const Lines *lines, const SinkText *text, json_object *reply) {
         _cleanup_(buffer_done) Buffer line = {};
 
@@ -447,7 +447,7 @@ static int print_left(const Lines *lines, const SinkText *text, json_object *rep
         return line.n > 0 ? lines_print_buffer(lines, "", &line) : 0;
 }
 
-/* How many groups are left, and how to see each metric of those that are shown. */
+/* Says how many groups are left, and how to see each metric of those that are shown. */
 static int print_ways(const Lines *lines, const SinkText *text, json_object *reply) {
         size_t n_pairings = cell_length(cell_member(reply, "pairings"));
         _cleanup_(buffer_done) Buffer line = {};
@@ -529,7 +529,7 @@ static int format_below(SinkText *text, json_object *reply, size_t max_rows, cha
 }
 
 /*
- * The same with as many groups as leave room for the hints and the next prompt below @n_lines. What
+ * It has as many groups as leave room for the hints and the next prompt below @n_lines. What
  * the hints say depends on the rows, so they are made until they fit.
  */
 static int format_fitting(SinkText *text, json_object *reply, size_t n_lines, char **ret_text,

@@ -45,7 +45,7 @@ typedef struct RowStream {
         bool present;  /* only rows that have a value */
 } RowStream;
 
-/* What all formats need to know; it does not change once the sink has begun. */
+/* All formats need to know this, which does not change once the sink has begun. */
 typedef struct GroupForm {
         Session *session;
         ReportKind kind; /* as asked for; from begin() on as the reply says */

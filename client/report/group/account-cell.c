@@ -27,7 +27,7 @@
 #define MOST_SHARE 0.8
 #define WAITS_COLUMNS 12 /* room for one reason of short figures */
 
-/* What a figure is: time becomes CPUs or a duration, a level has no rate. */
+/* Time becomes CPUs or a duration, and a level has no rate. */
 typedef enum Figure { FIGURE_NONE, FIGURE_TIME, FIGURE_COUNT, FIGURE_BYTES, FIGURE_LEVEL } Figure;
 
 static const struct {
@@ -193,7 +193,7 @@ TableColumn account_column(AccountColumn column, const ReportSetting *setting) {
         };
 }
 
-/* Which end, or which column of two, has the group alone. */
+/* Returns whether only this end, or this column of two, has the group. */
 static bool is_only(json_object *row, size_t side) {
         static const char *const names[2][2] = { { "before", "a" }, { "after", "b" } };
         Span only = cell_string(cell_member(row, "only"));
@@ -203,8 +203,8 @@ static bool is_only(json_object *row, size_t side) {
 
 /* threads: "12", "12 +3 −1", "431 ended", "12→14", "9→5 ended", "4 new", "2 gone" */
 
-/* A group that was never there but in between: its threads were all born and ended inside. */
-static bool is_fleeting(json_object *account) {
+/* All threads of a short-lived group were born and ended inside. */
+static bool is_short_lived(json_object *account) {
         return count_of(account, "bornAndEnded") > 0 && count_of(account, "threads") == 0 &&
                count_of(account, "born") == 0 && count_of(account, "ended") == 0;
 }
@@ -217,7 +217,7 @@ static void append_ended(Buffer *cell, json_object *account) {
         buffer_append_format(cell, "%llu ended", ended_of(account));
 }
 
-/* Of two intervals only the second one has the group, and it has threads or had them. */
+/* Only the second column has the group, which has threads or had them. */
 static void append_new(Buffer *cell, json_object *account) {
         if (count_of(account, "threads") == 0)
                 append_ended(cell, account);
@@ -225,20 +225,20 @@ static void append_new(Buffer *cell, json_object *account) {
                 buffer_append_format(cell, "%llu new", count_of(account, "threads"));
 }
 
-/* What is gone has no threads at the end, but those that ended. */
+/* A group that is gone may have had no threads at the end, but some that ended. */
 static void append_gone(Buffer *cell, json_object *account) {
         unsigned long long n = count_of(account, "threads");
 
         buffer_append_format(cell, "%llu gone", n > 0 ? n : count_of(account, "ended"));
 }
 
-/* Who was born and ended is counted with both, so that the cell adds up. */
+/* Threads that were born and ended count with both, so that the cell adds up. */
 static void append_lives(Buffer *cell, json_object *account) {
-        unsigned long long fleeting = count_of(account, "bornAndEnded");
-        unsigned long long born = count_of(account, "born") + fleeting;
-        unsigned long long ended = count_of(account, "ended") + fleeting;
+        unsigned long long short_lived = count_of(account, "bornAndEnded");
+        unsigned long long born = count_of(account, "born") + short_lived;
+        unsigned long long ended = count_of(account, "ended") + short_lived;
 
-        if (is_fleeting(account)) {
+        if (is_short_lived(account)) {
                 append_ended(cell, account);
                 return;
         }
@@ -276,7 +276,7 @@ static void append_threads(Buffer *cell, json_object *row, const ReportSetting *
         json_object *last = second ? second : first;
 
         if (is_only(row, 0)) {
-                if (is_fleeting(first))
+                if (is_short_lived(first))
                         append_ended(cell, first);
                 else
                         append_gone(cell, first);
@@ -299,7 +299,7 @@ static void append_raw(Buffer *cell, double value) {
                              value);
 }
 
-/* How long the side was, in ns; 0: it has no rates, or nobody knows. */
+/* Returns how long the column was, in ns; 0: it has no rates, or nobody knows. */
 static double elapsed_of(json_object *account, size_t side, const AccountStyle *style) {
         json_object *own = cell_member(account, "elapsedNs");
 
@@ -354,7 +354,7 @@ static double bytes_of(json_object *account, const char *key) {
         return json_object_get_double(cell_member(account, key));
 }
 
-/* By 5 % of itself and 8 MiB. What was not there had no memory. */
+/* Memory that grew by 5 % of itself and 8 MiB grew by much. */
 static bool is_much(double bytes, double of_bytes) {
         return bytes >= LEAST_RSS_BYTES && bytes >= LEAST_RSS_SHARE * of_bytes;
 }
@@ -363,7 +363,7 @@ static bool has_rss(json_object *account) {
         return cell_member(account, "rssBytes") || cell_member(account, "rssBeforeBytes");
 }
 
-/* Inside an interval. */
+/* It did inside an interval. */
 static bool rss_changed(json_object *account) {
         double before = bytes_of(account, "rssBeforeBytes"), end = bytes_of(account, "rssBytes");
 
@@ -385,7 +385,7 @@ static void append_level(Buffer *cell, json_object *account, double bytes,
                 compact_append_bytes(cell, bytes);
 }
 
-/* Both with an arrow between them, or once what both read. */
+/* Appends both with an arrow between them, or once what both read. */
 static void append_both(Buffer *cell, const Buffer *before, const Buffer *after) {
         buffer_append(cell, before->bytes, before->n);
         if (span_equal(buffer_span(before), buffer_span(after)))
@@ -517,7 +517,7 @@ typedef struct Wait {
         double rank;
 } Wait;
 
-/* Of sides that differ what moved ranks first, and of that what has begun, as the rest ended. */
+/* Where columns differ, a wait that moved ranks first, and above all one that has begun. */
 static double rank_of(const Wait *wait, bool of_changes) {
         double a = wait->amounts[0], b = wait->amounts[1], moved = fabs(b - a);
 
@@ -646,14 +646,14 @@ bool account_row_tells(json_object *row, AccountColumn column, const AccountStyl
         return false;
 }
 
-/* How much a figure is, or by how much it moved. */
+/* Returns how much a figure is, or by how much it moved. */
 static double moved_of(json_object *row, AccountColumn column, const AccountStyle *style) {
         double first = seconds_of(row, 0, column, style);
 
         return style->setting->n_columns == 1 ? first : seconds_of(row, 1, column, style) - first;
 }
 
-/* By how much the resident size grew, on the side where it did most. */
+/* Returns by how much the resident size grew in the column where it did most. */
 static double grown_of(json_object *row, const AccountStyle *style) {
         double most = 0;
 
@@ -668,7 +668,7 @@ static double grown_of(json_object *row, const AccountStyle *style) {
         return most;
 }
 
-/* What weighs if it is no time: the largest share is the weight. */
+/* Returns the column that weighs if it is no time: the largest share is the weight. */
 static AccountColumn heaviest_of_bytes(json_object *row, const AccountStyle *style) {
         double read = fabs(moved_of(row, ACCOUNT_COLUMN_READ, style));
         double written = fabs(moved_of(row, ACCOUNT_COLUMN_WRITE, style));
@@ -738,7 +738,7 @@ static void divide_cells(const double shares[_PART_MAX], unsigned ret_cells[_PAR
         }
 }
 
-/* What is asleep for a lock is a part of its own. */
+/* Sleep for a lock is a part of its own. */
 static double part_of(json_object *account, Part part) {
         double lock_ns = json_object_get_double(lock_of(account));
 

@@ -66,7 +66,7 @@ typedef struct AccountStyle {
         double cpus;            /* of the host; 0: not known */
 } AccountStyle;
 
-/* What a reader may ask about the signs in the cells. */
+/* Signs in the cells, about which a reader may ask. */
 typedef struct AccountSigns {
         bool storage; /* an approximate time blocked on storage */
         bool writes;  /* more written than the disks say */
@@ -77,16 +77,17 @@ typedef struct AccountSigns {
 } AccountSigns;
 
 /*
- * Whether the group of an OverviewRow did nothing worth a line on any side and is as it was: each
- * of its cells would read 0, that it did not run is known, no thread of it came or went, and none
- * of @changes, those of the reply, is its own.
+ * Returns whether the group of an OverviewRow did nothing worth a line in any column and is as it
+ * was: each of its cells would read 0, that it did not run is known, no thread of it came or went,
+ * and none of @changes, those of the reply, is its own.
  */
 bool account_row_is_idle(json_object *row, json_object *changes, const AccountStyle *style);
-/* Whether a column that only stands where it has something to say has that in this row. */
+/* Returns whether a column that only stands where it has something to say has that in this row. */
 bool account_row_tells(json_object *row, AccountColumn column, const AccountStyle *style);
 /*
- * Whether at least half of the weight of the group is in the column: that much time moved there, or
- * its storage or its memory is what weighs. Of one that weighs little: no.
+ * Returns whether at least half of the weight of the group is in the column: that much time moved
+ * there, or its storage or its memory is what weighs. A group that weighs little has no such
+ * column.
  */
 bool account_row_weighs(json_object *row, AccountColumn column, const AccountStyle *style);
 TableColumn account_column(AccountColumn column, const ReportSetting *setting);

@@ -57,7 +57,7 @@ static AccountStyle style_of(const Session *session, ReportKind kind, json_objec
         return style;
 }
 
-/* Where a column is in the table; n_columns: it is not there. */
+/* Returns the place of a column in the table; n_columns: it is not there. */
 static size_t find_column(const AccountTable *table, AccountColumn id) {
         size_t i = 0;
 
@@ -80,7 +80,7 @@ static void lay_columns(AccountTable *table, const AccountColumns *chosen) {
         for (size_t i = 0; i < table->n_columns; i++) {
                 table->ids[i] = all ? (AccountColumn) i : chosen->ids[i];
                 table->columns[i] = account_column(table->ids[i], setting);
-                /* Until a row has something to say. */
+                /* They stand once a row has something to say. */
                 table->columns[i].absent = table->ids[i] == ACCOUNT_COLUMN_LOCK ||
                                            table->ids[i] == ACCOUNT_COLUMN_BLOCKED ||
                                            table->ids[i] == ACCOUNT_COLUMN_STARTER ||
@@ -146,7 +146,7 @@ static void note_most(double *most, json_object *row, const char *key) {
         }
 }
 
-/* How late the column makes room if nothing speaks for it: of bytes, the fewer first. */
+/* Returns how late a column makes room if nothing speaks for it: of bytes, the fewer first. */
 static unsigned own_rank(const AccountTable *table, AccountColumn id) {
         bool swaps = table->most_written > table->most_read;
 
@@ -171,7 +171,7 @@ static void rank_columns(AccountTable *table) {
         for (size_t i = 0; i < table->n_columns; i++) {
                 unsigned rank = own_rank(table, table->ids[i]);
 
-                /* In halves, so that there is room between two places. What was named stays. */
+                /* In halves, so that there is room between two places. A named column stays. */
                 if (table->columns[i].omit > 0)
                         table->columns[i].omit = table->heavy[table->ids[i]] && rank > last
                                                          ? 2 * last - 1
@@ -179,7 +179,7 @@ static void rank_columns(AccountTable *table) {
         }
 }
 
-/* Whether a cell says that something is, or of two sides that it is another thing on each. */
+/* Returns whether a cell says that something is, or that two columns differ in it. */
 static bool cell_moves(const AccountTable *table, Span cell) {
         if (table->style.setting->n_columns == 1)
                 return cell.n > 1 || (cell.n == 1 && cell.bytes[0] != '0' && cell.bytes[0] != '-');
@@ -205,7 +205,7 @@ static void begin_row(AccountTable *table) {
         table->begun = true;
 }
 
-/* What figures leave for names on a terminal that is wider than the usual. */
+/* Returns the room that figures leave for names on a terminal that is wider than the usual. */
 static size_t label_columns(const AccountTable *table) {
         const Terminal *terminal = &table->session->terminal;
         size_t least = table->columns[find_column(table, ACCOUNT_COLUMN_GROUP)].shrink_to;

@@ -53,9 +53,9 @@ void account_table_add_command(AccountTable *table, json_object *row);
 /* Prints the rest. 0, -ENOMEM, or the first failed write. */
 _must_check_ int account_table_end(AccountTable *table);
 
-/* After the end. How many groups with activity were added but not printed. */
+/* After the end. Returns how many groups with activity were added but not printed. */
 uint64_t account_table_hidden(const AccountTable *table);
-/* How many without any were left out. */
+/* Returns how many without any were left out. */
 uint64_t account_table_idle(const AccountTable *table);
 /* As table_omitted(). */
 void account_table_omitted(const AccountTable *table, Buffer *names);

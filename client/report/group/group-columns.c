@@ -462,7 +462,7 @@ static void append_side(Buffer *cell, size_t side, const GroupRow *row) {
         }
 }
 
-/* Of two intervals: a peak that rose in B alone was one in A all the same. */
+/* A peak of two intervals that rose in B alone was one in A all the same. */
 static bool is_peak_of_last(const GroupRow *row) {
         return row->kind == REPORT_INTERVALS && row->registered &&
                row->registered->kind == METRIC_KIND_PEAK && !cell_member(row->entry, "a") &&
@@ -480,7 +480,7 @@ static void append_arrow(Buffer *cell, const GroupRow *row) {
         append_side(cell, 1, row);
 }
 
-/* What was done, or a level at the end with what it was before where that differs. */
+/* Appends work, or a level at the end with what it was before where that differs. */
 static void append_work(Buffer *cell, const GroupRow *row) {
         json_object *work, *before = cell_member(row->entry, "before");
 

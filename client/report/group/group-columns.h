@@ -42,7 +42,7 @@
         C(TAGS,    "tags",    "tags",    false, 12,    0,    BOTH)                                 \
         C(UNIT,    "unit",    "unit",    false, 0,     0,    BOTH)
 
-/* What sets have beside them; these have no names, because nobody can choose them. */
+/* Sets have these beside them, which have no names, because nobody can choose them. */
 #define GROUP_SET_COLUMNS(C)                                                               \
         C(P,            "", "p (adj)",         true, 0, 0, SETS)                                   \
         C(RANGE_BEFORE, "", "before min..max", true, 0, 3, SETS)                                   \
@@ -81,7 +81,7 @@ _must_check_ int group_columns_parse(const char *list, ReportKind kind, GroupCol
  */
 const char *group_columns_find_sided(const GroupColumns *columns);
 
-/* Whether a column shows how a sum is spread over threads, which the daemon has to be asked for. */
+/* Returns whether a column shows how a sum is spread over threads: the daemon has to be asked. */
 bool group_columns_want_spread(const GroupColumns *columns);
 
 /* The layout of a column; @group_header is the header of the group's column. */
@@ -103,9 +103,9 @@ GroupRow group_row_of(ReportKind kind, const char *metric, json_object *entry, b
 /* Ticks a second, as the heads of the first reply have it; 0 where none does. */
 uint32_t group_user_hz(json_object *reply);
 /*
- * Whether a row says nothing that another one of the group does not say: a second name of a counter
- * whose first name has a value, or the peak of lives in an interval in which it did not rise.
- * @metrics: of the group.
+ * Returns whether a row says nothing that another one of the group does not say: a second name of a
+ * counter whose first name has a value, or the peak of lives in an interval in which it did not
+ * rise. @metrics: of the group.
  */
 bool group_row_is_idle(const GroupRow *row, json_object *metrics);
 /* The name of a metric for people, whose values have units: without the unit. */
@@ -113,5 +113,5 @@ Span group_metric_text(const char *metric);
 
 /* Appends the cell, whose column must be one of the metric and not of the group. */
 void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row);
-/* Whether the cell stands out: a large percentage, a significant p. */
+/* Returns whether the cell stands out: a large percentage, a significant p. */
 bool group_cell_is_bold(GroupColumn column, const GroupRow *row);

@@ -53,7 +53,7 @@ static json_object *figure_of(json_object *group, MetricId id) {
         return cell_member(entry_of(group, id), "value");
 }
 
-/* Of an interval the value of a sum is a rate. */
+/* The value of a sum is a rate if it is of an interval. */
 static bool is_rate(json_object *group, MetricId id) {
         return json_object_get_boolean(cell_member(entry_of(group, id), "perSecond"));
 }
@@ -211,7 +211,7 @@ int pairing_table_print(const Session *session, json_object *reply) {
         return r;
 }
 
-/* Whether a name of a reply stands for the bytes of @key. */
+/* Returns whether a name of a reply stands for the bytes of @key. */
 static bool is_name_of(json_object *name, Span key) {
         _cleanup_(buffer_done) Buffer bytes = {};
 

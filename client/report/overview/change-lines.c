@@ -88,7 +88,7 @@ static int append_change(Buffer *line, json_object *changes, size_t first, size_
         return cell_append_text(line, cell_member(change, "after"));
 }
 
-/* How many changes from @first on are one. */
+/* Returns how many changes from @first on are one. */
 static size_t count_alike(json_object *changes, size_t first) {
         size_t n = 1;
 
@@ -184,7 +184,7 @@ static int put_change(json_object *object, json_object *change, size_t n_columns
         return r;
 }
 
-/* What nobody sets: how many huge pages are free changes as programs take them. */
+/* Nobody sets how many huge pages are free: that changes as programs take them. */
 static bool is_level(json_object *change) {
         return span_is(cell_string(cell_member(change, "key")), "hugepages_free");
 }

@@ -4,10 +4,10 @@
 /*
  * ChangeLines
  *
- * What somebody set anew between two snapshots: limits of cgroups, then what whole groups run with,
- * then what differs between the hosts, of which two hosts can have a lot. A setting that every CPU
- * has mostly changes on all of them at once: keys that differ only in their number and changed in
- * the same way are one, as in "cpufreq_governor.0-127: powersave → performance".
+ * Lines tell what somebody set anew between two snapshots: limits of cgroups, then settings of
+ * whole groups, then differences of the hosts, of which two hosts can have a lot. A setting that
+ * every CPU has mostly changes on all of them at once: keys that differ only in their number and
+ * changed in the same way are one, as in "cpufreq_governor.0-127: powersave → performance".
  */
 
 #include <json-c/json.h>

@@ -68,8 +68,9 @@ static bool is_called(Span program, Span process) {
 }
 
 /*
- * What the command says beyond the name of its process: nothing, or only what that runs. A script
- * that the kernel starts by its first line gives the process its name, and not its interpreter.
+ * Returns the part of a command that the name of its process does not say: nothing, or only what
+ * that runs. A script that the kernel starts by its first line gives the process its name, and not
+ * its interpreter.
  */
 static Span news_of(Span command, Span process) {
         const char *blank = command.n > 0 ? memchr(command.bytes, ' ', command.n) : NULL;

@@ -4,7 +4,7 @@
 /*
  * GroupLabel
  *
- * What a group of threads is called in lines and tables.
+ * The name of a group of threads in lines and tables.
  */
 
 #include <json-c/json.h>

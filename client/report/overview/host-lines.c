@@ -41,7 +41,7 @@ static double amount_of(json_object *object, const char *key) {
         return number_of(object, key, &amount) ? amount : NAN;
 }
 
-/* Per second, or of time: seconds per second. */
+/* A rate of time is seconds per second. */
 static double rate_of(const HostSide *side, double amount) {
         return side->elapsed_ns > 0 ? amount / ((double) side->elapsed_ns / NSEC_PER_SEC) : NAN;
 }
@@ -150,7 +150,7 @@ static double new_threads(const HostSide *side) {
         return rate_of(side, amount_of(side->host, "processesCreated"));
 }
 
-/* What ticks missed and threads did is believed, and told with a "~". */
+/* Where ticks missed what threads did, the threads are believed, and a "~" says so. */
 static bool used_cpus(const HostSide *side, double *ret) {
         double used_ns;
 
@@ -235,7 +235,7 @@ static void append_spread(Buffer *line, const HostSide *side) {
 
 /* coverage */
 
-/* In percent of the CPU time used; false where one of the two is not known. */
+/* Returns false where the CPU time used or its share in groups, in percent, is not known. */
 static bool find_coverage(const HostSide *side, double *ret) {
         double used, attributed;
 
@@ -255,7 +255,7 @@ bool host_lines_cover_all(json_object *coverage) {
         return find_coverage(&side, &percent) && percent >= FULL_COVERAGE;
 }
 
-/* Of both sides, because "from nothing" would be wrong: nobody measured it. */
+/* One side is enough: a change "from nothing" would be wrong, as nobody measured it. */
 static bool lacks_run_times(const HostSide sides[], size_t n_sides) {
         for (size_t i = 0; i < n_sides; i++) {
                 double used;

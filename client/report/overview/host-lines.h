@@ -4,9 +4,9 @@
 /*
  * HostLines
  *
- * What the whole host did in an interval, in one or two lines: how much CPU time it used and how
- * much of that the groups account for, who waited, and what else was not idle. Of two intervals
- * everything is "FROM → TO". What no source read is left out.
+ * One or two lines tell what the whole host did in an interval: how much CPU time it used and how
+ * much of that the groups account for, how many threads waited, and what else was not idle. Two
+ * intervals have "FROM → TO" in them. A figure that no source read is left out.
  */
 
 #include <json-c/json.h>

@@ -46,7 +46,7 @@ extern const ReportSetting report_settings[_REPORT_KIND_MAX];
 /* The kind that the first reply names; @asked where it names none. */
 ReportKind report_kind_of(json_object *reply, ReportKind asked);
 
-/* Whether there is something before and something after: of two snapshots, or of two intervals. */
+/* Returns whether groups can be on one side only. */
 static inline bool report_kind_has_sides(ReportKind kind) {
         return report_settings[kind].n_lists > 1;
 }

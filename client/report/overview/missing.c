@@ -14,7 +14,7 @@
 #define REASON_LABEL_COLUMNS 16
 #define MAX_ENTRIES 64 /* more than there are sources */
 
-/* How attempts fail: the member that counts them, and how the line says it. */
+/* An attempt fails in one of these ways: a member counts it, and the line has a word for it. */
 static const struct {
         const char *key, *text;
 } failures[] = {
@@ -24,7 +24,7 @@ static const struct {
         { "other", "not read" },
 };
 
-/* What a source counts; those that are not listed here count readings. */
+/* The things that a source counts; those that are not listed here count readings. */
 static const struct {
         const char *source, *one, *many;
 } nouns[] = {
@@ -45,7 +45,7 @@ static const struct {
         { "cmdline", "process", "processes" },
 };
 
-/* What is missing of one source, or of all sources of some sides. */
+/* A lack of one source, or of all sources of some sides. */
 typedef struct Finding {
         const Missing *missing;
         json_object *sources[MISSING_MAX_SIDES]; /* they say the same; NULL: not of this side */
@@ -98,7 +98,7 @@ static unsigned kinds_of(json_object *source) {
         return kinds;
 }
 
-/* Whether both say the same to a reader; the counts always differ. */
+/* Returns whether both say the same to a reader; the counts always differ. */
 static bool is_alike(json_object *a, json_object *b, bool verbose) {
         if (!a || !b || strcmp(string_of(a, "state"), string_of(b, "state")) != 0)
                 return false;
@@ -107,8 +107,8 @@ static bool is_alike(json_object *a, json_object *b, bool verbose) {
 }
 
 /*
- * Whether all sources say the same, as in a file of the prior tool, which knows of none. One entry
- * then replaces eighteen.
+ * Returns whether all sources say the same, as in a file of the prior tool, which knows of none.
+ * One entry then replaces eighteen.
  */
 static bool is_uniform(json_object *sources) {
         json_object *first = cell_element(sources, 0);
@@ -157,7 +157,7 @@ static void append_sides(Buffer *text, const Finding *finding) {
         }
 }
 
-/* How to turn it on, from a side that tells; "": nobody knows. */
+/* Returns how to turn it on, from a side that tells; "": nobody knows. */
 static const char *remedy_of(const Finding *finding) {
         const char *remedy = "";
 
@@ -208,7 +208,7 @@ static const char *noun_of(const char *source, uint64_t n) {
         return n == 1 ? "reading" : "readings";
 }
 
-/* How many attempts failed in the way @kind, over all sides, and of how many. */
+/* Counts the attempts that failed in the way @kind on a side, and all attempts. */
 static void measure(const Finding *finding, unsigned kind, Range *ret_failed, Range *ret_total) {
         bool is_first = true;
 
@@ -350,7 +350,7 @@ static int format_entries(const Entries *entries, size_t n_shown, const char *wa
         return buffer_failure(ret);
 }
 
-/* How many entries one line has room for with their tail; they are in @ret. 0, or a failure. */
+/* Counts the entries that one line has room for with their tail, which are in @ret. */
 static int fit_entries(const Lines *lines, const Entries *entries, const char *way, Buffer *ret,
                        size_t *ret_n) {
         size_t n_columns = lines_text_columns(lines);
@@ -430,7 +430,7 @@ static int print_implausible(const Lines *lines, const Finding *finding, uint64_
 
 /* findings */
 
-/* Where they go: the sentences are printed at once, the entries when all are known. */
+/* Sentences are printed at once, entries when all are known. */
 typedef struct Report {
         const Lines *lines;
         const Missing *missing;
@@ -544,7 +544,7 @@ static int report_print(const Lines *lines, const Missing *missing, bool is_brie
 
         r = tell_uniform(&report, sides);
         names = any_side(sides, missing->n_sides);
-        /* Of entries, those that can be turned on stand first: they may be all that has room. */
+        /* Entries that can be turned on stand first: they may be all that has room. */
         if (r == 0)
                 r = tell_names(&report, sides, names, missing->verbose ? NULL : &remedied);
         remedied = false;

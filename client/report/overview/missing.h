@@ -4,11 +4,11 @@
 /*
  * Missing
  *
- * What could not be read. One line says of what could have been how much of each source is missing
- * and how to turn it on, "missing  io: 13 of 122 threads refused (run ctprofd as root)", and at its
- * end how many sources this kernel does not have, "5 unsupported"; when verbose, each source has a
- * line with its reason and the way out. Snapshots that a view has side by side share what is the
- * same for all of them.
+ * Lines tell what could not be read. One line says how much of each source is missing that could
+ * have been read, and how to turn it on, "missing  io: 13 of 122 threads refused (run ctprofd as
+ * root)", and at its end how many sources this kernel does not have, "5 unsupported"; when verbose,
+ * each source has a line with its reason and the way out. Snapshots that a view has side by side
+ * share what is the same for all of them.
  */
 
 #include <json-c/json.h>

@@ -22,7 +22,7 @@
 #define BUT_SENTENCES 2 /* likewise; one where there is little room */
 #define BUT_LINES 2     /* of each sentence on a terminal */
 #define WAITS_LINES 2
-#define PIPED_LINES 3 /* of what held it back, in a pipe */
+#define PIPED_LINES 3 /* of limits, in a pipe */
 #define MAX_LISTED 4  /* hosts, kernels */
 #define LABEL_CHARS 16
 
@@ -187,7 +187,7 @@ bool set_reply_is_untested(json_object *reply) {
                (!(tested > 0) || tested * least_p >= alpha);
 }
 
-/* How many captures it would take; only said if nothing was found. */
+/* Says how many captures it would take, if nothing was found. */
 static void print_needed(const Lines *lines, json_object *reply) {
         unsigned long long n_needed = count_of(reply, "samplesNeeded");
 
@@ -201,7 +201,7 @@ static void print_needed(const Lines *lines, json_object *reply) {
                              n_needed, n_needed + 1);
 }
 
-/* What came of the tests, and how many captures it would take if nothing could come of them. */
+/* Says what came of the tests, and how many captures it would take if nothing could. */
 static void print_tests(const Lines *lines, json_object *reply) {
         unsigned long long n_tested = count_of(reply, "tested");
         unsigned long long n_significant = count_of(reply, "significant");
@@ -398,7 +398,7 @@ static int print_all_limits(const Lines *lines, const char *label, json_object *
         return r;
 }
 
-/* @max_lines: as many entries as these have room for; 0: all, each in a line of its own. */
+/* Prints as many entries as @max_lines have room for; 0: all, each in a line of its own. */
 static int print_limited(const Lines *lines, const char *label, json_object *limited,
                          size_t max_lines) {
         Lines few = *lines;
@@ -488,7 +488,7 @@ static int print_interval_line(const Lines *lines, const char *label, json_objec
 }
 
 /*
- * Why what threads did that ended is in no group: said where that may have been much, and where
+ * Says why the work of threads that ended is in no group, where that may have been much, and where
  * nobody knows how much it was although threads ended.
  */
 static int print_unseen(const Lines *lines, const char *label, json_object *lives,
@@ -510,7 +510,7 @@ static int print_unseen(const Lines *lines, const char *label, json_object *live
         return lines_print_buffer(lines, label, &line);
 }
 
-/* What lost its name stands in groups that say so. */
+/* Says that threads lost their names, whose work stands in groups of folded names. */
 static int print_folded(const Lines *lines, const char *label, json_object *lives) {
         json_object *reason = cell_member(lives, "foldedReason");
         _cleanup_(buffer_done) Buffer line = {};
@@ -521,7 +521,7 @@ static int print_folded(const Lines *lines, const char *label, json_object *live
         return lines_print_buffer(lines, label, &line);
 }
 
-/* Whether @but has a sentence about the same as @sentence. */
+/* Returns whether @but has a sentence about the same as @sentence. */
 static bool says_same(json_object *but, json_object *sentence) {
         for (size_t i = 0; i < cell_length(but); i++) {
                 json_object *other = cell_element(but, i);
@@ -585,7 +585,7 @@ static void append_shift(Buffer *line, json_object *shift, const HostSide sides[
                 buffer_append_format(line, " of %llu threads", (unsigned long long) threads);
 }
 
-/* Of which groups the threads wait for something else in the second interval: as many as fit. */
+/* Prints as many groups as fit whose threads wait for something else in the second interval. */
 static int print_waits(const Lines *lines, json_object *reply, const HostSide sides[static 2],
                        bool verbose) {
         Lines few = *lines;
@@ -612,7 +612,7 @@ static int print_waits(const Lines *lines, json_object *reply, const HostSide si
         return n > 0 ? lines_print_buffer(verbose ? lines : &few, "waits", &line) : 0;
 }
 
-/* What is told of one interval; of two, labels end in its letter. */
+/* One interval of the lines; where there are two, labels end in its letter. */
 typedef struct Column {
         const char *letter; /* NULL: it is the only one */
         json_object *interval, *lives, *limited, *but;
@@ -644,7 +644,7 @@ static Column column_of(json_object *reply, const ReportSetting *setting, size_t
         };
 }
 
-/* "limited", or "limited B" of two. */
+/* Writes "limited", or "limited B" if there are two. */
 static const char *label_of(const char *name, const Column *column, char ret[static LABEL_CHARS]) {
         (void) snprintf(ret, LABEL_CHARS, "%s%s%s", name, column->letter ? " " : "",
                         column->letter ? column->letter : "");
@@ -682,7 +682,7 @@ static int print_columns(const Lines *lines, const ReportSetting *setting, json_
                                   verbose ? 0 : LIMITED_LINES / MAX_OF(n_limited, (size_t) 1));
         if (r == 0 && n == 2)
                 r = print_waits(lines, reply, sides, verbose);
-        /* What is true of both is said of the last one. */
+        /* A sentence that is true of both is said of the last one. */
         for (size_t i = n; r == 0 && i-- > 0;)
                 r = print_but(lines, label_of("but", &columns[i], label), columns[i].but,
                               i + 1 < n ? columns[i + 1].but : NULL, &n_sentences);

@@ -24,5 +24,5 @@
 _must_check_ int overview_print(const Lines *lines, ReportKind kind, json_object *reply,
                                 bool verbose);
 
-/* Whether the captures of @reply, the first of CompareSets, are too few for any test. */
+/* Returns whether the captures of @reply, the first of CompareSets, are too few for any test. */
 bool set_reply_is_untested(json_object *reply);

@@ -83,7 +83,7 @@ typedef struct SectionRow {
         size_t n_values;
 } SectionRow;
 
-/* Where a value is in a row, and its name. */
+/* A value that has a fixed place in a row, and a name. */
 typedef struct SectionPlace {
         const char *object; /* NULL: in the row itself */
         const char *member;
@@ -91,7 +91,7 @@ typedef struct SectionPlace {
         SectionUnit unit;
 } SectionPlace;
 
-/* What there is to know of a section; a new one is a row. */
+/* Everything that tables know of a section; a new one is a row. */
 typedef struct SectionKind {
         const char *item;       /* the member that names what a row is about; NULL: the host */
         const char *one, *many; /* words for them */
@@ -104,16 +104,16 @@ typedef struct SectionKind {
 
 extern const SectionKind section_kinds[_SECTION_MAX];
 
-/* Whether rows are about a part of the host, or with a null item the whole of that part. */
+/* Returns whether rows are about a part of the host, or with a null item the whole of that part. */
 bool section_is_host_part(SectionId id);
 SectionRow section_row_read(SectionId id, json_object *row);
 /* The section with this name in replies; _SECTION_MAX for one that only a newer daemon knows. */
 SectionId section_find(const char *name);
 
 /*
- * Whether the view wants to see the value of a pair: it changed or, with a threshold, moved by
- * more. A limit that was set or removed moved by more than any threshold; a value that one side did
- * not measure did not move.
+ * Returns whether the view wants to see the value of a pair: it changed or, with a threshold, moved
+ * by more. A limit that was set or removed moved by more than any threshold; a value that one side
+ * did not measure did not move.
  */
 bool section_value_moved(const SectionValue *value, const View *view);
 /*

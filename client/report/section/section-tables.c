@@ -557,7 +557,7 @@ int section_tables_add(SectionTables *tables, json_object *part) {
         return tables->error;
 }
 
-/* Why a section that the user named has no table. */
+/* Says why a section that the user named has no table. */
 static const char *why_not(const SectionTables *tables, SectionId id) {
         if (tables->came[id] && tables->session->options->view.has_threshold)
                 return "nothing moved by more";

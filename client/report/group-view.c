@@ -247,8 +247,10 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
                 r = open_sink(view);
         if (r != 0)
                 return r;
-        view->form.overview = form->kind != REPORT_SETS && !session_is_machine(form->session);
-        view->form.rows = !view->form.overview || wants_rows(&view->form);
+        view->form.overview = !session_is_machine(form->session);
+        /* Rows say which differences of sets are more than chance. */
+        view->form.rows =
+                !view->form.overview || form->kind == REPORT_SETS || wants_rows(&view->form);
         warn(form);
         *ret = TAKE_PTR(view);
         return 0;

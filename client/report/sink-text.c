@@ -14,10 +14,10 @@
 #include "report/group/group-columns.h"
 #include "report/group/group-table.h"
 #include "report/group/one-sided.h"
-#include "report/group/set-table.h"
 #include "report/overview/overview.h"
 #include "report/section/section-row.h"
 #include "report/section/section-tables.h"
+#include "wire/message-object.h"
 
 /* Lines of a first screen that are no groups: blank ones, headers, hints, and the next prompt. */
 #define OTHER_LINES 5
@@ -36,8 +36,10 @@ typedef struct SinkText {
         bool has_overview;      /* it has a group */
         bool accounts_done;     /* it is printed */
         GroupTable *table;      /* rows by metric */
-        SetTable *untested;     /* of sets only */
-        OneSided only[2];       /* BEFORE, AFTER */
+        FILE *later;            /* where they wait for the overview; NULL: it is printed before */
+        char *later_text;       /* owned */
+        size_t n_later;
+        OneSided only[2]; /* BEFORE, AFTER */
         SectionTables *sections;
         bool groups_done; /* their table is printed */
         uint32_t user_hz;
@@ -161,11 +163,13 @@ static int begin(GroupSink *sink, json_object *reply) {
         r = text->fits ? 0 : print_head(text);
         if (r == 0 && form->overview)
                 r = begin_overview(text);
+        if (r == 0 && report_settings[form->kind].of_medians) {
+                text->later = open_memstream(&text->later_text, &text->n_later);
+                r = text->later ? 0 : -ENOMEM;
+        }
         if (r == 0)
                 r = group_table_new(form->session, &form->columns, form->kind, text->user_hz,
-                                    &text->table);
-        if (r == 0 && form->kind == REPORT_SETS)
-                r = set_table_new(form->session, reply, &text->untested);
+                                    text->later ? text->later : stdout, &text->table);
         return r != 0 ? r : section_tables_new(form->session, form->kind, reply, &text->sections);
 }
 
@@ -200,21 +204,102 @@ static int end_overview(SinkText *text) {
         }
         if (r == 0 && text->accounts)
                 r = account_table_end(text->accounts);
-        if ((form->rows || !text->has_overview) && wants_groups(&form->session->options->view))
+        if (!text->later && (form->rows || !text->has_overview) &&
+            wants_groups(&form->session->options->view))
                 (void) putchar('\n');
         return r;
 }
+
+/* the overview of sets */
+
+/* Takes @value, which NULL says could not be made. */
+static int put(json_object *object, const char *key, json_object *value) {
+        if (value && json_object_object_add(object, key, value) == 0)
+                return 0;
+        (void) json_object_put(value);
+        return -ENOMEM;
+}
+
+/* Adds the members of @from but those in @but; both have them then. */
+static int share_members(json_object *object, json_object *from, const char *const but[],
+                         size_t n) {
+        json_object_iter member;
+        int r = 0;
+
+        if (!json_object_is_type(from, json_type_object))
+                return 0;
+        json_object_object_foreachC(from, member) {
+                bool is_left_out = !member.val;
+
+                for (size_t i = 0; i < n; i++)
+                        is_left_out = is_left_out || strcmp(member.key, but[i]) == 0;
+                if (r == 0 && !is_left_out)
+                        r = put(object, member.key, json_object_get(member.val));
+        }
+        return r;
+}
+
+/* Adds an Account of the rates of a side, which are those of a second; null without any. */
+static int add_median(json_object *accounts, json_object *rates, json_object *threads) {
+        json_object *account = rates ? json_object_new_object() : NULL;
+        double n = json_object_get_double(threads);
+        int r = !rates || account ? 0 : -ENOMEM;
+
+        if (r == 0 && rates)
+                r = share_members(account, rates, NULL, 0);
+        if (r == 0 && rates)
+                r = put(account, "threads",
+                        json_object_new_int64(n >= 0 && n < 0x1p53 ? (int64_t) (n + 0.5) : 0));
+        if (r == 0 && rates)
+                r = put(account, "elapsedNs", json_object_new_int64(NSEC_PER_SEC));
+        if (r == 0 && json_object_array_add(accounts, account) == 0)
+                return 0;
+        (void) json_object_put(account);
+        return -ENOMEM;
+}
+
+/* Adds a SetGroup to the overview as the OverviewRow that other kinds have of a group. */
+static int add_set_account(SinkText *text, json_object *group) {
+        static const char *const but[] = { "rates", "metrics", "derived", "threadsBefore",
+                                           "threadsAfter" };
+        json_object *rates = cell_member(group, "rates");
+        json_object *before = cell_member(rates, "before"), *after = cell_member(rates, "after");
+        _cleanup_(message_object_freep) json_object *row = NULL;
+        json_object *accounts;
+        int r;
+
+        if (!before && !after) /* a daemon that tells no rates */
+                return 0;
+        row = json_object_new_object();
+        accounts = row ? json_object_new_array() : NULL;
+        if (!row || put(row, "accounts", accounts) < 0)
+                return -ENOMEM;
+        r = share_members(row, group, but, ELEMENTSOF(but));
+        if (r == 0)
+                r = add_median(accounts, before, cell_member(group, "threadsBefore"));
+        if (r == 0)
+                r = add_median(accounts, after, cell_member(group, "threadsAfter"));
+        if (r == 0 && (!before || !after))
+                r = put(row, "only", json_object_new_string(before ? "before" : "after"));
+        if (r == 0) {
+                text->has_overview = true;
+                account_table_add(text->accounts, row);
+        }
+        return r;
+}
+
+/* groups */
 
 static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
         SinkText *text = (SinkText *) sink;
         int r;
 
-        r = end_overview(text);
+        r = text->later ? 0 : end_overview(text);
         for (size_t i = 0; r == 0 && i < cell_length(groups); i++) {
                 json_object *group = cell_element(groups, i);
 
-                if (text->untested)
-                        r = set_table_add(text->untested, group);
+                if (text->later && text->accounts)
+                        r = add_set_account(text, group);
                 if (r != 0)
                         break;
                 if (list != GROUP_LIST_GROUPS)
@@ -258,18 +343,23 @@ static void print_nothing(const SinkText *text) {
                                                : "nothing changed");
 }
 
-/* Of sets: what no test says anything of. */
-static int print_untested(SinkText *text, bool has_rows) {
-        if (!text->untested || set_table_is_empty(text->untested))
+/* Prints the rows that waited, if there are any, or what there is to say in their place. */
+static int end_later(SinkText *text, bool says) {
+        FILE *later = text->later;
+
+        if (!later)
                 return 0;
-        if (has_rows || !set_table_is_untested(text->untested))
+        text->later = NULL;
+        if (fclose(later) != 0)
+                return -ENOMEM;
+        if (says || text->n_later > 0)
                 (void) putchar('\n');
-        return set_table_print(text->untested);
+        return fwrite(text->later_text, 1, text->n_later, stdout) == text->n_later ? 0 : -errno;
 }
 
 static int end_groups(SinkText *text) {
         const GroupForm *form = text->sink.form;
-        bool is_empty;
+        bool is_empty, says;
         int r;
 
         if (text->groups_done)
@@ -286,10 +376,12 @@ static int end_groups(SinkText *text) {
         r = group_table_end(text->table, &is_empty);
         if (r < 0)
                 return r;
-        if (is_empty &&
-            (none_matches(text) || !text->untested || !set_table_is_untested(text->untested)))
+        says = is_empty &&
+               (none_matches(text) || !text->later || !set_reply_is_untested(text->first));
+        r = end_later(text, says);
+        if (r == 0 && says)
                 print_nothing(text);
-        return print_untested(text, !is_empty);
+        return r;
 }
 
 static int add_sections(GroupSink *sink, json_object *part) {
@@ -403,22 +495,19 @@ static void print_untested_groups(FILE *out, const SinkText *text, json_object *
 
 static int print_omitted_columns(const SinkText *text, json_object *reply, const Lines *lines) {
         static const char elsewhere[] = "a wider terminal or a pipe has it";
-        _cleanup_(buffer_done) Buffer accounts = {}, rows = {}, untested = {}, sections = {};
+        _cleanup_(buffer_done) Buffer accounts = {}, rows = {}, sections = {};
         Span omitted = section_tables_omitted(text->sections);
 
         if (text->accounts)
                 account_table_omitted(text->accounts, &accounts);
         if (text->sink.form->rows)
                 group_table_omitted(text->table, &rows);
-        if (text->untested)
-                set_table_omitted(text->untested, &untested);
         buffer_append(&sections, omitted.bytes, omitted.n);
         print_omitted(lines, &accounts, elsewhere);
         print_omitted(lines, &rows,
                       text->sink.form->kind == REPORT_SETS
                               ? elsewhere
                               : "a wider terminal, a pipe or --columns has it");
-        print_omitted(lines, &untested, elsewhere);
         print_omitted(lines, &sections, elsewhere);
         return buffer_failure(&accounts) < 0 ? buffer_failure(&accounts) : buffer_failure(&rows);
 }
@@ -599,7 +688,9 @@ static void free_sink(GroupSink *sink) {
         (void) json_object_put(text->kept);
         text->accounts = account_table_free(text->accounts);
         text->table = group_table_free(text->table);
-        text->untested = set_table_free(text->untested);
+        if (text->later)
+                (void) fclose(text->later);
+        free(text->later_text);
         text->sections = section_tables_free(text->sections);
         for (size_t i = 0; i < 2; i++)
                 one_sided_done(&text->only[i]);

@@ -136,8 +136,11 @@ static unsigned long long count_of(json_object *account, const char *key) {
         return json_object_get_uint64(cell_member(account, key));
 }
 
+/* Sets tell of one reason only. */
 static json_object *lock_of(json_object *account) {
-        return cell_member(cell_member(account, "reasons"), "lock");
+        json_object *reasons = cell_member(account, "reasons");
+
+        return reasons ? cell_member(reasons, "lock") : cell_member(account, "lockNs");
 }
 
 static json_object *figure_of(json_object *account, AccountColumn column) {
@@ -188,6 +191,12 @@ TableColumn account_column(AccountColumn column, const ReportSetting *setting) {
                 .omit = columns[column].omit == EXTRA ? 0 : columns[column].omit,
                 .idle_first = columns[column].omit > 0,
                 .extra = columns[column].omit == EXTRA,
+                /* They stand once a row has something to say. */
+                .absent = column == ACCOUNT_COLUMN_LOCK || column == ACCOUNT_COLUMN_BLOCKED ||
+                          column == ACCOUNT_COLUMN_STARTER || column == ACCOUNT_COLUMN_WAITS ||
+                          (setting->of_medians &&
+                           (column == ACCOUNT_COLUMN_SWITCHES || column == ACCOUNT_COLUMN_FAULTS ||
+                            column == ACCOUNT_COLUMN_PEAK)),
                 .only_told = column == ACCOUNT_COLUMN_RSS,
                 .give_to = column == ACCOUNT_COLUMN_WAITS ? WAITS_COLUMNS : 0,
         };

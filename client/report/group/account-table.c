@@ -80,11 +80,6 @@ static void lay_columns(AccountTable *table, const AccountColumns *chosen) {
         for (size_t i = 0; i < table->n_columns; i++) {
                 table->ids[i] = all ? (AccountColumn) i : chosen->ids[i];
                 table->columns[i] = account_column(table->ids[i], setting);
-                /* They stand once a row has something to say. */
-                table->columns[i].absent = table->ids[i] == ACCOUNT_COLUMN_LOCK ||
-                                           table->ids[i] == ACCOUNT_COLUMN_BLOCKED ||
-                                           table->ids[i] == ACCOUNT_COLUMN_STARTER ||
-                                           table->ids[i] == ACCOUNT_COLUMN_WAITS;
         }
         for (size_t i = 0; i < chosen->n; i++) {
                 TableColumn *column = &table->columns[find_column(table, chosen->ids[i])];

@@ -32,7 +32,7 @@ struct GroupTable {
 };
 
 int group_table_new(const Session *session, const GroupColumns *columns, ReportKind kind,
-                    uint32_t user_hz, GroupTable **ret) {
+                    uint32_t user_hz, FILE *out, GroupTable **ret) {
         _cleanup_(group_table_freep) GroupTable *table = NULL;
         const Options *options = session->options;
         int r;
@@ -58,7 +58,7 @@ int group_table_new(const Session *session, const GroupColumns *columns, ReportK
                         column->omit = 0;
         }
         r = table_new(table->table_columns, columns->n, &session->terminal, session_legend(session),
-                      stdout, &table->table);
+                      out, &table->table);
         if (r < 0)
                 return r;
         if (options_have(options, OPTION_WRAP))

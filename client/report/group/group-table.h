@@ -16,6 +16,7 @@
 
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "render/table.h"
@@ -24,9 +25,9 @@
 
 typedef struct GroupTable GroupTable;
 
-/* @columns is copied, @session borrowed. */
+/* @columns is copied, @session and @out are borrowed. */
 _must_check_ int group_table_new(const Session *session, const GroupColumns *columns,
-                                 ReportKind kind, uint32_t user_hz, GroupTable **ret);
+                                 ReportKind kind, uint32_t user_hz, FILE *out, GroupTable **ret);
 GroupTable *group_table_free(GroupTable *table);
 DEFINE_CLEANUP(GroupTable *, group_table_free);
 

@@ -40,7 +40,8 @@ const ReportSetting report_settings[_REPORT_KIND_MAX] = {
                           .has_begin = true,
                           ENDS,
                           .n_lists = 1,
-                          .lists = { "groups" } },
+                          .lists = { "groups" },
+                          .of_medians = true },
 };
 
 ReportKind report_kind_of(json_object *reply, ReportKind asked) {

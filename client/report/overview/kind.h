@@ -39,6 +39,7 @@ typedef struct ReportSetting {
         const char *lists[3];  /* members of a reply */
         const char *hidden[2]; /* how many groups of these are not in the reply */
         bool has_sections;     /* tables beside the groups */
+        bool of_medians;       /* a column is many; rows of the overview are made of the groups */
 } ReportSetting;
 
 extern const ReportSetting report_settings[_REPORT_KIND_MAX];

@@ -186,7 +186,9 @@ TableColumn account_column(AccountColumn column, const ReportSetting *setting) {
                        column == ACCOUNT_COLUMN_STARTER || column == ACCOUNT_COLUMN_WAITS;
 
         return (TableColumn){
-                .header = setting->has_begin ? columns[column].rate : columns[column].life,
+                .header = column == ACCOUNT_COLUMN_RSS && setting->of_medians ? "GROWTH/S"
+                          : setting->has_begin                                ? columns[column].rate
+                                               : columns[column].life,
                 .right = !is_text,
                 .omit = columns[column].omit == EXTRA ? 0 : columns[column].omit,
                 .idle_first = columns[column].omit > 0,
@@ -356,7 +358,8 @@ static bool is_cut(json_object *account, AccountColumn column) {
 
 /* memory */
 
-#define LEAST_RSS_BYTES (8.0 * 1024 * 1024)
+#define GROWTH "memoryGrowthBytes"
+#define LEAST_RSS_BYTES (8.0 * 1024 * 1024) /* in an interval, or of medians in a minute */
 #define LEAST_RSS_SHARE 0.05
 
 static double bytes_of(json_object *account, const char *key) {
@@ -406,7 +409,7 @@ static void append_both(Buffer *cell, const Buffer *before, const Buffer *after)
 /*
  * The levels at the begin and the end of a column, or at the ends of two, where they changed by
  * much: of columns that have a begin, inside one. A heap that grows in memory that the process had
- * before shows in no level.
+ * before shows in no level. Of medians there is how fast memory grew in a second.
  */
 static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style) {
         json_object *first = account_of(row, 0), *second = account_of(row, 1);
@@ -420,11 +423,17 @@ static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style
                 to = from;
                 from = has_begin ? bytes_of(first, "rssBeforeBytes") : to;
         }
-        if (has_begin)
+        if (style->setting->of_medians) {
+                from = bytes_of(first, GROWTH);
+                to = bytes_of(second, GROWTH);
+                known = true;
+                is_wanted = MAX_OF(from, to) >= LEAST_RSS_BYTES / 60;
+        } else if (has_begin) {
                 is_wanted =
                         rss_changed(first) || rss_changed(second) || (!is_one && heap_grew(second));
-        else
+        } else {
                 is_wanted = is_much(to > from ? to - from : from - to, from);
+        }
         if (has_begin && is_one && !is_wanted && heap_grew(first)) {
                 buffer_append_text(cell, "heap +");
                 append_level(cell, first, bytes_of(first, "heapGrowthBytes"), style);

@@ -9,35 +9,7 @@
 #define KTHREADD 2 /* the parent of all threads of the kernel */
 #define EVERY_GROUP                                                            \
         (TASKSTATS_GROUP_BASIC | TASKSTATS_GROUP_CPU | TASKSTATS_GROUP_DELAY | \
-         TASKSTATS_GROUP_IRQ | TASKSTATS_GROUP_XACCT)
-
-static const struct {
-        MetricId metric;
-        unsigned sum;
-} sums[] = {
-        { METRIC_run_time_ns, LEDGER_RUN_NS },
-        { METRIC_wait_time_ns, LEDGER_RUN_DELAY_NS },
-        { METRIC_timeslices, LEDGER_N_RUNS },
-        { METRIC_voluntary_csw, LEDGER_N_VOLUNTARY },
-        { METRIC_nonvoluntary_csw, LEDGER_N_INVOLUNTARY },
-        { METRIC_acct_utime_ns, LEDGER_USER_NS },
-        { METRIC_acct_stime_ns, LEDGER_SYSTEM_NS },
-};
-
-#define DELAY_ROW(id, word)               \
-        { TASK_DELAY_##id,                \
-          LEDGER_N_DELAYS_##id,           \
-          LEDGER_DELAY_NS_##id,           \
-          LEDGER_DELAY_MAX_##id,          \
-          LEDGER_DELAY_MIN_##id,          \
-          METRIC_##word##_delay_count,    \
-          METRIC_##word##_delay_total_ns, \
-          METRIC_##word##_delay_max_ns,   \
-          METRIC_##word##_delay_min_ns },
-static const struct {
-        unsigned kind, count, total, max, min;
-        MetricId count_id, total_id, max_id, min_id;
-} delays[] = { TASK_DELAY_KINDS(DELAY_ROW) };
+         TASKSTATS_GROUP_IRQ | TASKSTATS_GROUP_XACCT | TASKSTATS_GROUP_FAULTS)
 
 /* 0 for what was not sent; whether it was, the bits in @has tell. */
 static uint64_t value_of(const ThreadSample *sample, MetricId id) {
@@ -56,7 +28,7 @@ static uint64_t member_of(const Taskstats *stats, TaskstatsMember member) {
  * ends has run, so its run time tells which it is.
  */
 static void take_run_delay(const ThreadSample *sample, LedgerValues *values) {
-        if (values->sums[LEDGER_RUN_NS] == 0)
+        if (values->sums[LEDGER_run_time_ns] == 0)
                 return;
         values->has |= TASK_HAS_RUN_DELAY;
         if (!thread_sample_has(sample, METRIC_cpu_delay_min_ns))
@@ -67,17 +39,19 @@ static void take_run_delay(const ThreadSample *sample, LedgerValues *values) {
 }
 
 static void take_delays(const ThreadSample *sample, LedgerValues *values) {
-        for (size_t i = 0; i < ELEMENTSOF(delays); i++) {
-                if (!thread_sample_has(sample, delays[i].total_id))
+        for (unsigned kind = 0; kind < _TASK_DELAY_MAX; kind++) {
+                const LedgerDelay *delay = &ledger_delays[kind];
+
+                if (!thread_sample_has(sample, delay->total_id))
                         continue;
-                values->has |= LEDGER_HAS_DELAY(delays[i].kind);
-                values->sums[delays[i].count] = value_of(sample, delays[i].count_id);
-                values->sums[delays[i].total] = value_of(sample, delays[i].total_id);
-                if (!thread_sample_has(sample, delays[i].min_id))
+                values->has |= LEDGER_HAS_DELAY(kind);
+                values->sums[delay->count] = value_of(sample, delay->count_id);
+                values->sums[delay->total] = value_of(sample, delay->total_id);
+                if (!thread_sample_has(sample, delay->min_id))
                         continue;
                 values->has |= LEDGER_HAS_DELAY_PEAKS;
-                values->maxima[delays[i].max] = value_of(sample, delays[i].max_id);
-                values->minima[delays[i].min] = value_of(sample, delays[i].min_id);
+                values->maxima[delay->max] = value_of(sample, delay->max_id);
+                values->minima[delay->min] = value_of(sample, delay->min_id);
         }
 }
 
@@ -87,15 +61,15 @@ static void drop_impossible_delays(LedgerValues *values) {
                 number_add_saturating(values->lives_ns + (values->lives_ns >> 10), TASK_TICK_NS);
         bool is_impossible = false;
 
-        for (size_t i = 0; i < ELEMENTSOF(delays); i++)
-                is_impossible = is_impossible || values->sums[delays[i].total] > most ||
-                                values->maxima[delays[i].max] > most;
+        for (size_t i = 0; i < _TASK_DELAY_MAX; i++)
+                is_impossible = is_impossible || values->sums[ledger_delays[i].total] > most ||
+                                values->maxima[ledger_delays[i].max] > most;
         if (!is_impossible)
                 return;
         values->accounted = 0;
-        for (size_t i = 0; i < ELEMENTSOF(delays); i++) {
-                values->sums[delays[i].count] = values->sums[delays[i].total] = 0;
-                values->maxima[delays[i].max] = values->minima[delays[i].min] = 0;
+        for (size_t i = 0; i < _TASK_DELAY_MAX; i++) {
+                values->sums[ledger_delays[i].count] = values->sums[ledger_delays[i].total] = 0;
+                values->maxima[ledger_delays[i].max] = values->minima[ledger_delays[i].min] = 0;
         }
 }
 
@@ -122,15 +96,15 @@ static void take_memory(const ThreadSample *sample, LedgerValues *values) {
 }
 
 static LedgerValues values_of(const Taskstats *stats, const ExitContext *context) {
-        LedgerValues values = { .has = LEDGER_OF_MESSAGES, .exits = 1 };
+        LedgerValues values = { .exits = 1 };
         ThreadSample sample;
 
         thread_sample_clear(&sample);
         taskstats_put_metrics(stats, EVERY_GROUP, &sample);
-        for (size_t i = 0; i < ELEMENTSOF(sums); i++)
-                values.sums[sums[i].sum] = value_of(&sample, sums[i].metric);
-        values.sums[LEDGER_N_MINOR_FAULTS] = member_of(stats, TASKSTATS_MINOR_FAULTS);
-        values.sums[LEDGER_N_MAJOR_FAULTS] = member_of(stats, TASKSTATS_MAJOR_FAULTS);
+        for (size_t i = 0; i < n_ledger_counters; i++)
+                values.sums[ledger_counters[i].sum] = value_of(&sample, ledger_counters[i].metric);
+        values.sums[LEDGER_USER_NS] = value_of(&sample, METRIC_acct_utime_ns);
+        values.sums[LEDGER_SYSTEM_NS] = value_of(&sample, METRIC_acct_stime_ns);
         take_run_delay(&sample, &values);
         take_delays(&sample, &values);
         take_memory(&sample, &values);
@@ -140,7 +114,7 @@ static LedgerValues values_of(const Taskstats *stats, const ExitContext *context
         drop_impossible_delays(&values);
         if (context->now_ns - MIN_OF(context->now_ns, values.lives_ns) >= context->begun_ns) {
                 values.young = 1;
-                values.young_run_ns = values.sums[LEDGER_RUN_NS];
+                values.young_run_ns = values.sums[LEDGER_run_time_ns];
         }
         return values;
 }

@@ -7,8 +7,8 @@
  * What a message of taskstats tells of a thread that ends, in the form of the ledger of the dead.
  * It lacks what the kernel does for the thread after the message, which is a good part of a short
  * life; the cgroup; migrations, clock ticks and schedstats, which the struct does not have; and
- * I/O, which it rounds down to KiB. These are left out and never 0: the row says by
- * LEDGER_OF_MESSAGES that it has none of them.
+ * I/O, which it rounds down to KiB. These are left out and never 0: the row lacks the bits that
+ * they need (TASK_IS_READ, TASK_HAS_IO_CALLS).
  */
 
 #include <stdbool.h>

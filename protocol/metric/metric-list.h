@@ -4,8 +4,8 @@
 /*
  * Metric list
  *
- * The registry, with one row for each metric. To add a metric whose source is already read, add a
- * row here; nothing else changes. The order of rows is the order of display and breaks the last
+ * The registry, with one row for each metric. A metric whose source is already read is a row here,
+ * and a row where its number is found: for a counter of a task see counter-list.h. The order of rows is the order of display and breaks the last
  * ties. Names go over the wire and to disk, so they never change; the numbers of rows never leave
  * the program.
  *

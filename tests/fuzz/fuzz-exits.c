@@ -58,7 +58,7 @@ static void check_told(const LedgerFile *file, const Expected *expected, size_t 
                 const LedgerRow *row = ledger_file_row(file, i);
 
                 exits += row->values.exits;
-                run_ns += row->values.sums[LEDGER_RUN_NS];
+                run_ns += row->values.sums[LEDGER_run_time_ns];
                 fuzz_expect(row->values.young <= row->values.exits, "the young are some of all");
                 for (size_t k = 0; k < i; k++)
                         fuzz_expect(memcmp(&ledger_file_row(file, k)->key, &row->key,

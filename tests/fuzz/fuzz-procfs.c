@@ -162,8 +162,8 @@ static void read_status(Span text, Reading *ret) {
         PUT_STATUS(gid);
         PUT_STATUS(kthread);
         PUT_STATUS(threads);
-        PUT_STATUS(voluntary_switches);
-        PUT_STATUS(nonvoluntary_switches);
+        PUT_STATUS(voluntary_csw);
+        PUT_STATUS(nonvoluntary_csw);
         PUT_STATUS(n_namespaces);
         put_text(ret, SPAN_LITERAL("cpus_allowed"), status.has_cpus_allowed, status.cpus_allowed);
 }
@@ -179,8 +179,8 @@ static void check_status(Span text, const Reading *reading) {
                 { "uid", "Uid", UINT32_MAX, true },
                 { "gid", "Gid", UINT32_MAX, true },
                 { "threads", "Threads", UINT64_MAX, false },
-                { "voluntary_switches", "voluntary_ctxt_switches", UINT64_MAX, false },
-                { "nonvoluntary_switches", "nonvoluntary_ctxt_switches", UINT64_MAX, false },
+                { "voluntary_csw", "voluntary_ctxt_switches", UINT64_MAX, false },
+                { "nonvoluntary_csw", "nonvoluntary_ctxt_switches", UINT64_MAX, false },
         };
         uint64_t number = 0, pid;
         Span value, word;
@@ -298,8 +298,8 @@ static void read_schedstat(Span text, Reading *ret) {
         bool has_resident;
 
         ret->r = proc_schedstat_parse(text, &schedstat);
-        put_number(ret, SPAN_LITERAL("1"), schedstat.has_run_time, schedstat.run_time_ns);
-        put_number(ret, SPAN_LITERAL("2"), schedstat.has_wait_time, schedstat.wait_time_ns);
+        put_number(ret, SPAN_LITERAL("1"), schedstat.has_run_time_ns, schedstat.run_time_ns);
+        put_number(ret, SPAN_LITERAL("2"), schedstat.has_wait_time_ns, schedstat.wait_time_ns);
         put_number(ret, SPAN_LITERAL("3"), schedstat.has_timeslices, schedstat.timeslices);
         has_resident = proc_statm_parse(text, &resident) == 0;
         put_number(ret, SPAN_LITERAL("statm"), has_resident, resident);
@@ -329,10 +329,10 @@ static void read_io(Span text, Reading *ret) {
         ProcIo io;
 
         ret->r = proc_io_parse(text, &io);
-#define PUT_IO(key)                                                          \
+#define PUT_IO(key, ...)                                                     \
         put_number(ret, SPAN_LITERAL(#key), proc_io_has(&io, PROC_IO_##key), \
                    io.values[PROC_IO_##key]);
-        PROC_IO_KEYS(PUT_IO)
+        COUNTERS_OF_IO(PUT_IO)
 }
 
 static void check_io(Span text, const Reading *reading) {
@@ -340,11 +340,11 @@ static void check_io(Span text, const Reading *reading) {
         Span value;
         bool has;
 
-#define CHECK_IO(key)                                                      \
+#define CHECK_IO(key, ...)                                                 \
         has = oracle_colon_value(text, SPAN_LITERAL(#key), &value) == 1 && \
               oracle_u64(value, &number);                                  \
         expect_number(reading, #key, has, number);
-        PROC_IO_KEYS(CHECK_IO)
+        COUNTERS_OF_IO(CHECK_IO)
 }
 
 /* smaps_rollup */

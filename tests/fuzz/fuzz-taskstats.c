@@ -22,7 +22,7 @@
 
 #define ALL_GROUPS                                                             \
         (TASKSTATS_GROUP_BASIC | TASKSTATS_GROUP_CPU | TASKSTATS_GROUP_DELAY | \
-         TASKSTATS_GROUP_IRQ | TASKSTATS_GROUP_XACCT)
+         TASKSTATS_GROUP_IRQ | TASKSTATS_GROUP_XACCT | TASKSTATS_GROUP_FAULTS)
 #define FAMILY 31
 #define SEQUENCE UINT32_C(0xfffffffe) /* so that the numbers of a batch wrap */
 

@@ -17,91 +17,50 @@
 
 /* sums that need no more than their place */
 
-typedef struct SumRow {
-        unsigned sum;
-        MetricId metric;
-        uint64_t needs; /* bits of the row that must be set; 0: none */
-} SumRow;
-
 // clang-format off
-#define SCHEDSTAT_SUM(name) { LEDGER_##name, METRIC_##name, LEDGER_HAS_SCHEDSTATS },
-static const SumRow always[] = {
-        { LEDGER_RUN_NS, METRIC_run_time_ns, TASK_HAS_RUN_DELAY },
-        { LEDGER_N_VOLUNTARY, METRIC_voluntary_csw, 0 },
-        { LEDGER_N_INVOLUNTARY, METRIC_nonvoluntary_csw, 0 },
-        { LEDGER_N_MINOR_FAULTS, METRIC_minflt, 0 },
-        { LEDGER_N_MAJOR_FAULTS, METRIC_majflt, 0 },
+/* Beside the counters: the kernel's numbers that are more than one metric, or only of a task. */
+static const LedgerSum others[] = {
         { LEDGER_USER_NS, METRIC_acct_utime_ns, 0 },
         { LEDGER_USER_NS, METRIC_acct_utime_scaled_ns, 0 },
         { LEDGER_SYSTEM_NS, METRIC_acct_stime_ns, 0 },
         { LEDGER_SYSTEM_NS, METRIC_acct_stime_scaled_ns, 0 },
-        { LEDGER_RUN_DELAY_NS, METRIC_wait_time_ns, TASK_HAS_RUN_DELAY },
-        { LEDGER_RUN_DELAY_NS, METRIC_cpu_delay_total_ns, TASK_HAS_RUN_DELAY },
-        { LEDGER_N_RUNS, METRIC_timeslices, TASK_HAS_RUN_DELAY },
-        { LEDGER_N_RUNS, METRIC_cpu_delay_count, TASK_HAS_RUN_DELAY },
-        { LEDGER_RCHAR, METRIC_rchar, TASK_HAS_IO_CALLS },
-        { LEDGER_WCHAR, METRIC_wchar, TASK_HAS_IO_CALLS },
-        { LEDGER_SYSCR, METRIC_syscr, TASK_HAS_IO_CALLS },
-        { LEDGER_SYSCW, METRIC_syscw, TASK_HAS_IO_CALLS },
-        { LEDGER_READ_BYTES, METRIC_read_bytes, TASK_HAS_IO_BYTES },
-        { LEDGER_WRITE_BYTES, METRIC_write_bytes, TASK_HAS_IO_BYTES },
-        { LEDGER_CANCELLED_WRITE_BYTES, METRIC_cancelled_write_bytes, TASK_HAS_IO_BYTES },
-};
-
-/* What messages of taskstats do not have, or only of a kernel that accounts delays. */
-static const SumRow of_programs[] = {
-        { LEDGER_RUN_NS, METRIC_acct_run_virtual_ns, 0 },
-        { LEDGER_N_MIGRATIONS, METRIC_nr_migrations, 0 },
-        { LEDGER_USER_TICKS, METRIC_utime_clock_ticks, 0 },
-        { LEDGER_SYSTEM_TICKS, METRIC_stime_clock_ticks, 0 },
-};
-static const SumRow of_messages[] = {
-        { LEDGER_RUN_NS, METRIC_acct_run_virtual_ns, TASK_HAS_RUN_DELAY },
+        { LEDGER_USER_TICKS, METRIC_utime_clock_ticks, TASK_IS_READ },
+        { LEDGER_SYSTEM_TICKS, METRIC_stime_clock_ticks, TASK_IS_READ },
+        { LEDGER_wait_time_ns, METRIC_cpu_delay_total_ns, TASK_HAS_RUN_DELAY },
+        { LEDGER_timeslices, METRIC_cpu_delay_count, TASK_HAS_RUN_DELAY },
 };
 
 /* Where the sysctl is on. */
-static const SumRow stats[] = {
-        SCHEDSTAT_SUM(wait_count) SCHEDSTAT_SUM(wait_sum)
-        SCHEDSTAT_SUM(iowait_count) SCHEDSTAT_SUM(iowait_sum)
-        SCHEDSTAT_SUM(nr_failed_migrations_affine) SCHEDSTAT_SUM(nr_failed_migrations_running)
-        SCHEDSTAT_SUM(nr_failed_migrations_hot) SCHEDSTAT_SUM(nr_forced_migrations)
-        SCHEDSTAT_SUM(nr_wakeups) SCHEDSTAT_SUM(nr_wakeups_sync)
-        SCHEDSTAT_SUM(nr_wakeups_migrate) SCHEDSTAT_SUM(nr_wakeups_local)
-        SCHEDSTAT_SUM(nr_wakeups_remote) SCHEDSTAT_SUM(nr_wakeups_affine)
-        SCHEDSTAT_SUM(nr_wakeups_affine_attempts)
-        { LEDGER_sum_block_runtime, METRIC_block_sum, LEDGER_HAS_SCHEDSTATS },
+#define STAT_SUM_OF_SUM(member, metric) { LEDGER_##member, METRIC_##metric, LEDGER_HAS_SCHEDSTATS },
+#define STAT_SUM_OF_MAX(member, metric)
+#define STAT_SUM(member, value, fold, metric, ...) STAT_SUM_OF_##fold(member, metric)
+static const LedgerSum stats[] = {
+        COUNTERS_OF_SCHEDSTATS(STAT_SUM)
         { LEDGER_FORCEIDLE_NS, METRIC_core_forceidle_sum, LEDGER_HAS_FORCEIDLE },
 };
 
-static const SumRow waits[] = {
-        { LEDGER_STORAGE_WAIT_NS, METRIC_storage_wait_ns, 0 },
-        { LEDGER_N_STORAGE_WAITS, METRIC_storage_wait_count, 0 },
-        { LEDGER_OTHER_WAIT_NS, METRIC_uninterruptible_ns, 0 },
-        { LEDGER_N_OTHER_WAITS, METRIC_uninterruptible_count, 0 },
+static const LedgerSum waits[] = {
+        { LEDGER_STORAGE_WAIT_NS, METRIC_storage_wait_ns, TASK_IS_READ },
+        { LEDGER_N_STORAGE_WAITS, METRIC_storage_wait_count, TASK_IS_READ },
+        { LEDGER_OTHER_WAIT_NS, METRIC_uninterruptible_ns, TASK_IS_READ },
+        { LEDGER_N_OTHER_WAITS, METRIC_uninterruptible_count, TASK_IS_READ },
 };
 
 #define REASON_ROWS(reason, text, ...)                                                             \
         { LEDGER_REASON_NS(reason), METRIC_##reason##_wait_ns, 0 },                                \
         { LEDGER_N_REASON(reason), METRIC_##reason##_wait_count, 0 },
-static const SumRow reasons[] = { WAIT_REASONS(REASON_ROWS) };
+static const LedgerSum reasons[] = { WAIT_REASONS(REASON_ROWS) };
 
-#define STAT_MAXIMUM(name) { LEDGER_##name, METRIC_##name },
+#define STAT_MAXIMUM_OF_SUM(member, metric)
+#define STAT_MAXIMUM_OF_MAX(member, metric) { LEDGER_##member, METRIC_##metric },
+#define STAT_MAXIMUM(member, value, fold, metric, ...) STAT_MAXIMUM_OF_##fold(member, metric)
 static const struct {
         unsigned maximum;
         MetricId metric;
-} stat_maxima[] = { LEDGER_SCHEDSTAT_MAXIMA(STAT_MAXIMUM) };
-
-#define DELAY_ROW(id, word)                                                                        \
-        { TASK_DELAY_##id, LEDGER_N_DELAYS_##id, LEDGER_DELAY_NS_##id, LEDGER_DELAY_MAX_##id,      \
-          LEDGER_DELAY_MIN_##id, METRIC_##word##_delay_count, METRIC_##word##_delay_total_ns,      \
-          METRIC_##word##_delay_max_ns, METRIC_##word##_delay_min_ns },
-static const struct {
-        unsigned kind, count, total, max, min;
-        MetricId count_id, total_id, max_id, min_id;
-} delays[] = { TASK_DELAY_KINDS(DELAY_ROW) };
+} stat_maxima[] = { COUNTERS_OF_SCHEDSTATS(STAT_MAXIMUM) };
 // clang-format on
 
-static void take_sums(ThreadSample *sample, const LedgerValues *values, const SumRow *rows,
+static void take_sums(ThreadSample *sample, const LedgerValues *values, const LedgerSum *rows,
                       size_t n) {
         for (size_t i = 0; i < n; i++)
                 if ((values->has & rows[i].needs) == rows[i].needs)
@@ -119,6 +78,10 @@ static void take_accounting(DeadRow *row, const LedgerValues *values) {
         thread_sample_put(sample, METRIC_acct_run_real_ns, real_ns);
         thread_sample_put(sample, METRIC_acct_run_scaled_ns, real_ns);
         thread_sample_put(sample, METRIC_acct_elapsed_ns, values->lives_ns);
+        /* Messages have it only of a kernel that accounts delays. */
+        if (values->has & (TASK_IS_READ | TASK_HAS_RUN_DELAY))
+                thread_sample_put(sample, METRIC_acct_run_virtual_ns,
+                                  values->sums[LEDGER_run_time_ns]);
         if (values->has & TASK_HAS_INTEGRALS && !sample->kthread) {
                 thread_sample_put(
                         sample, METRIC_acct_rss_mb_us,
@@ -161,33 +124,34 @@ static void take_stats(ThreadSample *sample, const LedgerValues *values) {
  * boot with accounting all were.
  */
 static uint64_t count_accounted(const LedgerValues *values, const Gates *gates) {
-        return values->has & LEDGER_OF_MESSAGES && gates->delay_trust == DELAY_TRUST_ALWAYS
+        return !(values->has & TASK_IS_READ) && gates->delay_trust == DELAY_TRUST_ALWAYS
                        ? values->exits
                        : values->accounted;
 }
 
 /* A delay of 0 is a measurement under the same conditions as that of a living thread. */
-static bool knows_delay(const LedgerValues *values, const Gates *gates, size_t i) {
-        bool is_counted = values->sums[delays[i].count] != 0;
+static bool knows_delay(const LedgerValues *values, const Gates *gates, unsigned kind) {
+        bool is_counted = values->sums[ledger_delays[kind].count] != 0;
 
-        if (!(values->has & LEDGER_HAS_DELAY(delays[i].kind)) ||
-            count_accounted(values, gates) == 0)
+        if (!(values->has & LEDGER_HAS_DELAY(kind)) || count_accounted(values, gates) == 0)
                 return false;
-        if (delays[i].kind == TASK_DELAY_IRQ)
+        if (kind == TASK_DELAY_IRQ)
                 return is_counted || gates->irq_time_accounted;
         return is_counted || gates->delay_trust != DELAY_TRUST_COUNTED;
 }
 
 static void take_delays(ThreadSample *sample, const LedgerValues *values, const Gates *gates) {
-        for (size_t i = 0; i < ELEMENTSOF(delays); i++) {
-                if (!knows_delay(values, gates, i))
+        for (unsigned kind = 0; kind < _TASK_DELAY_MAX; kind++) {
+                const LedgerDelay *delay = &ledger_delays[kind];
+
+                if (!knows_delay(values, gates, kind))
                         continue;
-                thread_sample_put(sample, delays[i].count_id, values->sums[delays[i].count]);
-                thread_sample_put(sample, delays[i].total_id, values->sums[delays[i].total]);
+                thread_sample_put(sample, delay->count_id, values->sums[delay->count]);
+                thread_sample_put(sample, delay->total_id, values->sums[delay->total]);
                 if (!(values->has & LEDGER_HAS_DELAY_PEAKS))
                         continue;
-                thread_sample_put(sample, delays[i].max_id, values->maxima[delays[i].max]);
-                thread_sample_put(sample, delays[i].min_id, values->minima[delays[i].min]);
+                thread_sample_put(sample, delay->max_id, values->maxima[delay->max]);
+                thread_sample_put(sample, delay->min_id, values->minima[delay->min]);
         }
 }
 
@@ -206,7 +170,7 @@ static uint64_t find_folding(uint32_t flags) {
 /* Messages do not tell whose child it was, and rows of several do not either. */
 static Span find_parent(const LedgerRow *row) {
         if (ledger_key_is_folded(&row->key) || row->key.flags & LEDGER_PARENTLESS ||
-            row->values.has & LEDGER_OF_MESSAGES)
+            !(row->values.has & TASK_IS_READ))
                 return (Span){ NULL, 0 };
         return name_of(row->key.parent);
 }
@@ -241,18 +205,15 @@ DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, co
                 row.sample.kthread = (flags & LEDGER_OF_KERNEL) != 0;
         }
         row.sample.self = (flags & LEDGER_OF_SELF) != 0;
-        take_sums(&row.sample, values, always, ELEMENTSOF(always));
-        if (values->has & LEDGER_OF_MESSAGES)
-                take_sums(&row.sample, values, of_messages, ELEMENTSOF(of_messages));
-        else
-                take_sums(&row.sample, values, of_programs, ELEMENTSOF(of_programs));
+        take_sums(&row.sample, values, ledger_counters, n_ledger_counters);
+        take_sums(&row.sample, values, others, ELEMENTSOF(others));
         take_accounting(&row, values);
         if (gates->has_sysctl_schedstats && gates->schedstats_on)
                 take_stats(&row.sample, values);
         take_delays(&row.sample, values, gates);
-        if (!(values->has & LEDGER_OF_MESSAGES) && ledger_control(ledger)->waits_since_ns != 0)
+        if (ledger_control(ledger)->waits_since_ns != 0)
                 take_sums(&row.sample, values, waits, ELEMENTSOF(waits));
-        if (!(values->has & LEDGER_OF_MESSAGES) && ledger_counts_reasons(ledger)) {
+        if (values->has & TASK_IS_READ && ledger_counts_reasons(ledger)) {
                 take_sums(&row.sample, values, reasons, ELEMENTSOF(reasons));
                 thread_sample_put(&row.sample, METRIC_off_cpu_max_ns,
                                   values->maxima[LEDGER_OFF_CPU_MAX]);

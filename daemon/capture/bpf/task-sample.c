@@ -55,42 +55,29 @@ static void take_stat(ThreadSlot *slot, const TaskRecord *record) {
                           (uint64_t) (int64_t) (record->static_priority - PRIORITY_OF_NICE_0));
         thread_sample_put(sample, METRIC_rt_priority, record->rt_priority);
         thread_sample_put(sample, METRIC_processor, record->processor);
-        thread_sample_put(sample, METRIC_minflt, record->n_minor_faults);
-        thread_sample_put(sample, METRIC_majflt, record->n_major_faults);
         thread_sample_put(sample, METRIC_utime_clock_ticks, user_ns / TASK_TICK_NS);
         thread_sample_put(sample, METRIC_stime_clock_ticks, system_ns / TASK_TICK_NS);
         thread_slot_note(slot, SOURCE_STAT, SOURCE_OUTCOME_ok);
 }
 
-/* status, io */
+/* status, io, schedstat, and what stat and sched have of counters */
 
 static SourceOutcome outcome_of(bool is_there) {
         return is_there ? SOURCE_OUTCOME_ok : SOURCE_OUTCOME_unsupported;
 }
 
-static void take_counts(ThreadSlot *slot, const TaskRecord *record) {
-        ThreadSample *sample = &slot->sample;
+#define PUT_COUNTER(metric, place, member, needs, ...) \
+        if ((record->has & (needs)) == (needs))        \
+                thread_sample_put(&slot->sample, METRIC_##metric, record->metric);
 
-        thread_sample_put(sample, METRIC_voluntary_csw, record->n_voluntary);
-        thread_sample_put(sample, METRIC_nonvoluntary_csw, record->n_involuntary);
+static void take_counters(ThreadSlot *slot, const TaskRecord *record) {
+        TASK_COUNTERS(PUT_COUNTER)
         thread_slot_note(slot, SOURCE_STATUS, SOURCE_OUTCOME_ok);
-
-        if (record->has & TASK_HAS_IO_CALLS) {
-                thread_sample_put(sample, METRIC_rchar, record->rchar);
-                thread_sample_put(sample, METRIC_wchar, record->wchar);
-                thread_sample_put(sample, METRIC_syscr, record->syscr);
-                thread_sample_put(sample, METRIC_syscw, record->syscw);
-        }
-        if (record->has & TASK_HAS_IO_BYTES) {
-                thread_sample_put(sample, METRIC_read_bytes, record->read_bytes);
-                thread_sample_put(sample, METRIC_write_bytes, record->write_bytes);
-                thread_sample_put(sample, METRIC_cancelled_write_bytes,
-                                  record->cancelled_write_bytes);
-        }
         thread_slot_note(slot, SOURCE_IO, outcome_of(record->has & TASK_HAS_IO_BYTES));
+        thread_slot_note(slot, SOURCE_SCHEDSTAT, outcome_of(record->has & TASK_HAS_RUN_DELAY));
 }
 
-/* schedstat, sched */
+/* sched */
 
 static bool shows_slice(uint32_t policy) {
         return policy == POLICY_NORMAL || policy == POLICY_BATCH || policy == POLICY_EXT;
@@ -99,14 +86,6 @@ static bool shows_slice(uint32_t policy) {
 static void take_scheduling(ThreadSlot *slot, const TaskRecord *record) {
         ThreadSample *sample = &slot->sample;
 
-        if (record->has & TASK_HAS_RUN_DELAY) {
-                thread_sample_put(sample, METRIC_run_time_ns, record->run_ns);
-                thread_sample_put(sample, METRIC_wait_time_ns, record->run_delay_ns);
-                thread_sample_put(sample, METRIC_timeslices, record->n_runs);
-        }
-        thread_slot_note(slot, SOURCE_SCHEDSTAT, outcome_of(record->has & TASK_HAS_RUN_DELAY));
-
-        thread_sample_put(sample, METRIC_nr_migrations, record->n_migrations);
         if (record->has & TASK_HAS_SLICE && shows_slice(record->policy))
                 thread_sample_put(sample, METRIC_fair_slice_ns, record->slice_ns);
         if (record->has & TASK_HAS_EXT)
@@ -115,14 +94,12 @@ static void take_scheduling(ThreadSlot *slot, const TaskRecord *record) {
 }
 
 // clang-format off
-#define SCHEDSTAT_ROW(name) { METRIC_##name, offsetof(TaskSchedstats, name) },
+#define SCHEDSTAT_ROW(member, value, fold, metric, ...)                                            \
+        { METRIC_##metric, offsetof(TaskSchedstats, member) },
 static const struct {
         MetricId metric;
         size_t at;
-} schedstat_rows[] = {
-        TASK_SCHEDSTATS_METRICS(SCHEDSTAT_ROW)
-        { METRIC_block_sum, offsetof(TaskSchedstats, sum_block_runtime) },
-};
+} schedstat_rows[] = { COUNTERS_OF_SCHEDSTATS(SCHEDSTAT_ROW) };
 // clang-format on
 
 /* The kernel has the members whether or not they are counted: the sysctl says which it is. */
@@ -169,7 +146,7 @@ static void take_accounting(ThreadSlot *slot, const TaskRecord *record) {
 
         thread_sample_put(sample, METRIC_acct_run_real_ns, real_ns);
         thread_sample_put(sample, METRIC_acct_run_scaled_ns, real_ns);
-        thread_sample_put(sample, METRIC_acct_run_virtual_ns, record->run_ns);
+        thread_sample_put(sample, METRIC_acct_run_virtual_ns, record->run_time_ns);
         thread_sample_put(sample, METRIC_acct_utime_ns, user_ns);
         thread_sample_put(sample, METRIC_acct_stime_ns, system_ns);
         thread_sample_put(sample, METRIC_acct_utime_scaled_ns, user_ns);
@@ -184,8 +161,8 @@ static void take_accounting(ThreadSlot *slot, const TaskRecord *record) {
                                   task_integral_mb_us(record->vm_integral, page_bytes));
         }
         if (record->has & TASK_HAS_RUN_DELAY) {
-                thread_sample_put(sample, METRIC_cpu_delay_count, record->n_runs);
-                thread_sample_put(sample, METRIC_cpu_delay_total_ns, record->run_delay_ns);
+                thread_sample_put(sample, METRIC_cpu_delay_count, record->timeslices);
+                thread_sample_put(sample, METRIC_cpu_delay_total_ns, record->wait_time_ns);
         }
         if (record->has & TASK_HAS_RUN_DELAY_PEAKS) {
                 thread_sample_put(sample, METRIC_cpu_delay_max_ns, record->run_delay_max_ns);
@@ -194,22 +171,16 @@ static void take_accounting(ThreadSlot *slot, const TaskRecord *record) {
         thread_slot_note(slot, SOURCE_TASKSTATS, SOURCE_OUTCOME_ok);
 }
 
-#define DELAY_ROW(id, word)                                                                \
-        [TASK_DELAY_##id] = { METRIC_##word##_delay_count, METRIC_##word##_delay_total_ns, \
-                              METRIC_##word##_delay_max_ns, METRIC_##word##_delay_min_ns },
-static const struct {
-        MetricId count, total, max, min;
-} delay_rows[_TASK_DELAY_MAX] = { TASK_DELAY_KINDS(DELAY_ROW) };
-
 static void put_delay(ThreadSample *sample, const TaskDelays *delays, unsigned kind) {
         const TaskDelay *delay = &delays->kinds[kind];
+        const LedgerDelay *metrics = &ledger_delays[kind];
 
-        thread_sample_put(sample, delay_rows[kind].count, delay->count);
-        thread_sample_put(sample, delay_rows[kind].total, delay->total_ns);
+        thread_sample_put(sample, metrics->count_id, delay->count);
+        thread_sample_put(sample, metrics->total_id, delay->total_ns);
         if (!(delays->has_peaks & 1u << kind))
                 return;
-        thread_sample_put(sample, delay_rows[kind].max, delay->max_ns);
-        thread_sample_put(sample, delay_rows[kind].min, delay->min_ns);
+        thread_sample_put(sample, metrics->max_id, delay->max_ns);
+        thread_sample_put(sample, metrics->min_id, delay->min_ns);
 }
 
 static bool has_counted(const TaskDelays *delays) {
@@ -297,7 +268,7 @@ static void take_reasons(const Scene *scene, ThreadSlot *slot, const Task *task)
         if (counted && counted->epoch == scene->host->reason_epoch)
                 of = *counted;
         if (of.since_ns != 0 && slot->state != 'R' &&
-            of.begin.n_voluntary == task->record->n_voluntary) {
+            of.begin.n_voluntary == task->record->voluntary_csw) {
                 uint64_t ns = task->record->seen_ns - MIN_OF(of.since_ns, task->record->seen_ns);
 
                 if (of.reason < _WAIT_REASON_MAX) {
@@ -360,7 +331,7 @@ void task_sample_take(const Scene *scene, ThreadSlot *slot, const Task *task,
         thread_sample_clear(&slot->sample);
         take_identity(slot, task->record);
         take_stat(slot, task->record);
-        take_counts(slot, task->record);
+        take_counters(slot, task->record);
         take_scheduling(slot, task->record);
         take_schedstats(scene, slot, task->schedstats);
         take_accounting(slot, task->record);

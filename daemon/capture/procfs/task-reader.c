@@ -150,38 +150,19 @@ static void read_affinity(TaskReader *reader, ThreadSlot *slot) {
 
 /* sched */
 
+// clang-format off
 static const struct {
         ProcSchedKey key;
         MetricId metric;
 } sched_rows[] = {
-#define SAME_NAME(key) \
-        { PROC_SCHED_##key, METRIC_##key }
-        SAME_NAME(nr_migrations),
-        SAME_NAME(sleep_max),
-        SAME_NAME(block_max),
-        SAME_NAME(exec_max),
-        SAME_NAME(slice_max),
-        SAME_NAME(wait_max),
-        SAME_NAME(wait_sum),
-        SAME_NAME(wait_count),
-        SAME_NAME(iowait_sum),
-        SAME_NAME(iowait_count),
-        SAME_NAME(nr_failed_migrations_affine),
-        SAME_NAME(nr_failed_migrations_running),
-        SAME_NAME(nr_failed_migrations_hot),
-        SAME_NAME(nr_forced_migrations),
-        SAME_NAME(nr_wakeups),
-        SAME_NAME(nr_wakeups_sync),
-        SAME_NAME(nr_wakeups_migrate),
-        SAME_NAME(nr_wakeups_local),
-        SAME_NAME(nr_wakeups_remote),
-        SAME_NAME(nr_wakeups_affine),
-        SAME_NAME(nr_wakeups_affine_attempts),
-        SAME_NAME(core_forceidle_sum),
-#undef SAME_NAME
-        { PROC_SCHED_sum_block_runtime, METRIC_block_sum }, /* not before 5.16 */
+#define SCHED_ROW(metric, key, ...) { PROC_SCHED_##key, METRIC_##metric },
+        COUNTERS_OF_SCHED(SCHED_ROW)
+#define SCHEDSTAT_ROW(key, value, fold, metric, ...) { PROC_SCHED_##key, METRIC_##metric },
+        COUNTERS_OF_SCHEDSTATS(SCHEDSTAT_ROW)
+        { PROC_SCHED_core_forceidle_sum, METRIC_core_forceidle_sum },
         { PROC_SCHED_slice, METRIC_fair_slice_ns },
 };
+// clang-format on
 
 /*
  * A negative value is an error of the kernel's accounting. Only counters of schedstats have it.
@@ -225,8 +206,8 @@ static void read_sched(TaskReader *reader, ThreadSlot *slot) {
 
 /* io */
 
-#define IO_METRIC(key) [PROC_IO_##key] = METRIC_##key,
-static const MetricId io_metrics[_PROC_IO_MAX] = { PROC_IO_KEYS(IO_METRIC) };
+#define IO_METRIC(metric, ...) [PROC_IO_##metric] = METRIC_##metric,
+static const MetricId io_metrics[_PROC_IO_MAX] = { COUNTERS_OF_IO(IO_METRIC) };
 
 static void read_io(TaskReader *reader, ThreadSlot *slot) {
         ProcIo io;
@@ -253,6 +234,10 @@ void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
 
 /* schedstat, status */
 
+#define PUT_COUNTER(metric, place, member, needs, from) \
+        if ((from).has_##metric)                        \
+                thread_sample_put(sample, METRIC_##metric, (from).metric);
+
 void task_reader_read_schedstat(TaskReader *reader, ThreadSlot *slot) {
         ThreadSample *sample = &slot->sample;
         ProcSchedstat schedstat;
@@ -263,12 +248,7 @@ void task_reader_read_schedstat(TaskReader *reader, ThreadSlot *slot) {
                 return;
         r = proc_schedstat_parse(text, &schedstat);
         thread_slot_note(slot, SOURCE_SCHEDSTAT, parse_outcome(r));
-        if (schedstat.has_run_time)
-                thread_sample_put(sample, METRIC_run_time_ns, schedstat.run_time_ns);
-        if (schedstat.has_wait_time)
-                thread_sample_put(sample, METRIC_wait_time_ns, schedstat.wait_time_ns);
-        if (schedstat.has_timeslices)
-                thread_sample_put(sample, METRIC_timeslices, schedstat.timeslices);
+        COUNTERS_OF_SCHEDSTAT(PUT_COUNTER, schedstat)
 }
 
 void task_reader_read_status(TaskReader *reader, ThreadSlot *slot) {
@@ -281,10 +261,7 @@ void task_reader_read_status(TaskReader *reader, ThreadSlot *slot) {
                 return;
         r = proc_status_parse(text, &status);
         thread_slot_note(slot, SOURCE_STATUS, parse_outcome(r));
-        if (status.has_voluntary_switches)
-                thread_sample_put(sample, METRIC_voluntary_csw, status.voluntary_switches);
-        if (status.has_nonvoluntary_switches)
-                thread_sample_put(sample, METRIC_nonvoluntary_csw, status.nonvoluntary_switches);
+        COUNTERS_OF_STATUS(PUT_COUNTER, status)
         process_memory_put(slot, &status);
         sample->has_owner = status.has_uid && status.has_gid;
         sample->uid = status.uid;

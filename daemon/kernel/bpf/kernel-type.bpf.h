@@ -16,6 +16,8 @@
  * load, but does not load a program for which it would have to extend a sign.
  */
 
+#include "metric/counter-list.h"
+
 typedef unsigned char __u8;
 typedef unsigned short __u16;
 typedef unsigned int __u32;
@@ -78,17 +80,10 @@ struct thread_struct___arm64 {
         struct uw_tls uw;
 };
 
+#define KERNEL_MEMBER(member, ...) __u64 member;
 struct sched_statistics {
-        __u64 wait_max, wait_count, wait_sum, iowait_count, iowait_sum, sleep_max;
-        __s64 sum_sleep_runtime;
-        __u64 block_max;
-        __s64 sum_block_runtime;
-        __s64 exec_max;
-        __u64 slice_max;
-        __u64 nr_failed_migrations_affine, nr_failed_migrations_running, nr_failed_migrations_hot,
-                nr_forced_migrations;
-        __u64 nr_wakeups, nr_wakeups_sync, nr_wakeups_migrate, nr_wakeups_local, nr_wakeups_remote,
-                nr_wakeups_affine, nr_wakeups_affine_attempts;
+        COUNTERS_OF_SCHEDSTATS(KERNEL_MEMBER)
+        __u64 sum_sleep_runtime;
         __u64 core_forceidle_sum;
 };
 
@@ -110,7 +105,7 @@ struct prev_cputime {
 };
 
 struct task_io_accounting {
-        __u64 rchar, wchar, syscr, syscw, read_bytes, write_bytes, cancelled_write_bytes;
+        COUNTERS_OF_IO(KERNEL_MEMBER)
 };
 
 struct task_delay_info {
@@ -222,6 +217,7 @@ struct cpumask {
         unsigned long bits[1];
 };
 
+#define KERNEL_TASK_MEMBER(metric, place, member, ...) unsigned long member;
 struct task_struct {
         unsigned int sched_contributes_to_load : 1;
         unsigned int in_iowait : 1;
@@ -251,7 +247,8 @@ struct task_struct {
         struct sched_info sched_info;
         __u64 utime, stime;
         struct prev_cputime prev_cputime;
-        unsigned long nvcsw, nivcsw, min_flt, maj_flt;
+        COUNTERS_OF_STAT(KERNEL_TASK_MEMBER)
+        COUNTERS_OF_STATUS(KERNEL_TASK_MEMBER)
         struct task_io_accounting ioac;
         __u64 acct_rss_mem1, acct_vm_mem1;
         struct task_delay_info *delays;

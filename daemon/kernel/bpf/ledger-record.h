@@ -21,53 +21,32 @@
 
 // clang-format off
 
-/* Sums, with a comment where the source is not a member of struct task_struct of that meaning. */
-#define LEDGER_SUMS_ALWAYS(S)                                                                      \
-        S(RUN_NS) S(N_MIGRATIONS) S(N_VOLUNTARY) S(N_INVOLUNTARY)                                  \
-        S(N_MINOR_FAULTS) S(N_MAJOR_FAULTS)                                                        \
-        S(USER_NS) S(SYSTEM_NS)                                                                    \
-        S(USER_TICKS) S(SYSTEM_TICKS) /* as procfs scales them, of USER_HZ */
-
 #define LEDGER_DELAY_SUMS(id, word) LEDGER_N_DELAYS_##id, LEDGER_DELAY_NS_##id,
 #define LEDGER_DELAY_MAX(id, word) LEDGER_DELAY_MAX_##id,
 #define LEDGER_DELAY_MIN(id, word) LEDGER_DELAY_MIN_##id,
 
-/* Members of struct sched_statistics under their own names. */
-#define LEDGER_SCHEDSTAT_SUMS(S)                                                                   \
-        S(wait_count) S(wait_sum) S(iowait_count) S(iowait_sum)                                    \
-        S(nr_failed_migrations_affine) S(nr_failed_migrations_running)                             \
-        S(nr_failed_migrations_hot) S(nr_forced_migrations)                                        \
-        S(nr_wakeups) S(nr_wakeups_sync) S(nr_wakeups_migrate) S(nr_wakeups_local)                 \
-        S(nr_wakeups_remote) S(nr_wakeups_affine) S(nr_wakeups_affine_attempts)                    \
-        S(sum_sleep_runtime) S(sum_block_runtime)
-#define LEDGER_SCHEDSTAT_MAXIMA(S)                                                                 \
-        S(wait_max) S(sleep_max) S(block_max) S(exec_max) S(slice_max)
-
+/* By what becomes of a member of struct sched_statistics. */
+#define LEDGER_SUM_OF_SUM(member) LEDGER_##member,
+#define LEDGER_SUM_OF_MAX(member)
+#define LEDGER_MAXIMUM_OF_SUM(member)
+#define LEDGER_MAXIMUM_OF_MAX(member) LEDGER_##member,
+#define LEDGER_SCHEDSTAT_SUM(member, value, fold, ...) LEDGER_SUM_OF_##fold(member)
+#define LEDGER_SCHEDSTAT_MAXIMUM(member, value, fold, ...) LEDGER_MAXIMUM_OF_##fold(member)
+#define LEDGER_COUNTER_ID(metric, ...) LEDGER_##metric,
 // clang-format on
-#define LEDGER_ALWAYS_ID(id) LEDGER_##id,
-#define LEDGER_SCHEDSTAT_ID(name) LEDGER_##name,
 
 enum {
-        LEDGER_SUMS_ALWAYS(LEDGER_ALWAYS_ID)
-        /* TASK_HAS_RUN_DELAY */
-        LEDGER_RUN_DELAY_NS,
-        LEDGER_N_RUNS,
-        /* TASK_HAS_IO_CALLS */
-        LEDGER_RCHAR,
-        LEDGER_WCHAR,
-        LEDGER_SYSCR,
-        LEDGER_SYSCW,
-        /* TASK_HAS_IO_BYTES */
-        LEDGER_READ_BYTES,
-        LEDGER_WRITE_BYTES,
-        LEDGER_CANCELLED_WRITE_BYTES,
+        TASK_COUNTERS(LEDGER_COUNTER_ID) LEDGER_USER_NS,
+        LEDGER_SYSTEM_NS,
+        LEDGER_USER_TICKS, /* as procfs scales them, of USER_HZ */
+        LEDGER_SYSTEM_TICKS,
         /* TASK_HAS_INTEGRALS: of threads that are not the kernel's */
         LEDGER_RSS_INTEGRAL,
         LEDGER_VM_INTEGRAL,
         /* of threads that were accounted */
         TASK_DELAY_KINDS(LEDGER_DELAY_SUMS)
         /* LEDGER_HAS_SCHEDSTATS */
-        LEDGER_SCHEDSTAT_SUMS(LEDGER_SCHEDSTAT_ID)
+        COUNTERS_OF_SCHEDSTATS(LEDGER_SCHEDSTAT_SUM) LEDGER_sum_sleep_runtime,
         /* LEDGER_HAS_FORCEIDLE */
         LEDGER_FORCEIDLE_NS,
         /* since the account of waits began */
@@ -84,7 +63,7 @@ enum {
 
 enum {
         LEDGER_RUN_DELAY_MAX, /* TASK_HAS_RUN_DELAY_PEAKS, as the minimum */
-        TASK_DELAY_KINDS(LEDGER_DELAY_MAX) LEDGER_SCHEDSTAT_MAXIMA(LEDGER_SCHEDSTAT_ID)
+        TASK_DELAY_KINDS(LEDGER_DELAY_MAX) COUNTERS_OF_SCHEDSTATS(LEDGER_SCHEDSTAT_MAXIMUM)
                 LEDGER_RSS_PEAK, /* in pages; of the process, with its last thread; 0: not known */
         LEDGER_VM_PEAK,          /* likewise */
         LEDGER_OFF_CPU_MAX,      /* as the sums of reasons, and the minimum */
@@ -99,7 +78,6 @@ enum {
 };
 
 /* Bits beside those of TaskRecord. */
-#define LEDGER_OF_MESSAGES (1u << 27)     /* of taskstats: no parents, migrations, ticks, I/O */
 #define LEDGER_HAS_DELAY_PEAKS (1u << 28) /* since 6.14 */
 #define LEDGER_HAS_SCHEDSTATS (1u << 29)
 #define LEDGER_HAS_FORCEIDLE (1u << 30)

@@ -9,6 +9,19 @@
 
 #define GONE UINT32_MAX /* flags of a row that has become part of another: see sweep() */
 
+// clang-format off
+#define COUNTER_ROW(metric, place, member, needs, ...) { LEDGER_##metric, METRIC_##metric, needs },
+const LedgerSum ledger_counters[] = { TASK_COUNTERS(COUNTER_ROW) };
+const size_t n_ledger_counters = ELEMENTSOF(ledger_counters);
+
+#define DELAY_ROW(id, word)                                                                        \
+        { LEDGER_N_DELAYS_##id, LEDGER_DELAY_NS_##id,                                              \
+          LEDGER_DELAY_MAX_##id, LEDGER_DELAY_MIN_##id,                                            \
+          METRIC_##word##_delay_count, METRIC_##word##_delay_total_ns,                             \
+          METRIC_##word##_delay_max_ns, METRIC_##word##_delay_min_ns },
+const LedgerDelay ledger_delays[_TASK_DELAY_MAX] = { TASK_DELAY_KINDS(DELAY_ROW) };
+// clang-format on
+
 void ledger_values_add(LedgerValues *values, const LedgerValues *from) {
         values->has |= from->has;
         values->exits += from->exits;
@@ -32,7 +45,7 @@ void ledger_values_add(LedgerValues *values, const LedgerValues *from) {
 }
 
 bool ledger_values_take_out(LedgerValues *values, const LedgerMark *mark) {
-        uint64_t young_run_ns = mark->is_young ? mark->sums[LEDGER_RUN_NS] : 0;
+        uint64_t young_run_ns = mark->is_young ? mark->sums[LEDGER_run_time_ns] : 0;
         bool has_all = values->exits > 0 && values->lives_ns >= mark->lives_ns &&
                        values->accounted >= mark->accounted && values->young >= mark->is_young &&
                        values->young_run_ns >= young_run_ns;

@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "kernel/bpf/ledger-record.h"
+#include "metric/metric.h"
 
 #define LEDGER_IDLE_NS UINT64_C(3600000000000)
 
@@ -29,6 +30,25 @@ typedef struct LedgerRow {
         LedgerKey key;
         LedgerValues values;
 } LedgerRow;
+
+/* A sum that is a metric as it stands, of a row that has all bits of @needs. */
+typedef struct LedgerSum {
+        unsigned sum;
+        MetricId metric;
+        uint64_t needs; /* of LedgerValues.has */
+} LedgerSum;
+
+/* The counters of counter-list.h, but schedstats. */
+extern const LedgerSum ledger_counters[];
+extern const size_t n_ledger_counters;
+
+/* Where a kind of delay is in a row, and as what metrics. */
+typedef struct LedgerDelay {
+        unsigned count, total, max, min;
+        MetricId count_id, total_id, max_id, min_id;
+} LedgerDelay;
+
+extern const LedgerDelay ledger_delays[_TASK_DELAY_MAX];
 
 typedef struct LedgerCoarsening {
         size_t max_rows; /* of all owners together; shares are of that */

@@ -143,7 +143,7 @@ static __always_inline void leave_generation(__u64 generation) {
  * more than 4 s with as many bits as 64 of a product leave.
  */
 static __always_inline void scale_times(LedgerValues *values) {
-        __u64 run = values->sums[LEDGER_RUN_NS], user = values->sums[LEDGER_USER_NS];
+        __u64 run = values->sums[LEDGER_run_time_ns], user = values->sums[LEDGER_USER_NS];
         __u64 system = values->sums[LEDGER_SYSTEM_NS], total = user + system, largest = run | total;
         __u32 shift = largest >> 48 ? 32 : largest >> 40 ? 16 : largest >> 32 ? 8 : 0;
 
@@ -157,54 +157,47 @@ static __always_inline void scale_times(LedgerValues *values) {
         values->sums[LEDGER_SYSTEM_TICKS] = system / TASK_TICK_NS;
 }
 
-static __always_inline void read_always(LedgerValues *values, struct task_struct *task) {
+/* What this kernel has: bits of TaskRecord. */
+static __always_inline __u32 find_has(const struct task_struct *task) {
+        __u32 has = TASK_IS_READ;
+
+        if (bpf_core_field_exists(task->prev_cputime.utime))
+                has |= TASK_HAS_PREV_TIMES;
+        if (bpf_core_field_exists(task->sched_info.run_delay))
+                has |= TASK_HAS_RUN_DELAY;
+        if (bpf_core_field_exists(task->sched_info.max_run_delay))
+                has |= TASK_HAS_RUN_DELAY_PEAKS;
+        if (bpf_core_field_exists(task->ioac.rchar))
+                has |= TASK_HAS_IO_CALLS;
+        if (bpf_core_field_exists(task->ioac.read_bytes))
+                has |= TASK_HAS_IO_BYTES;
+        if (bpf_core_field_exists(task->acct_rss_mem1))
+                has |= TASK_HAS_INTEGRALS;
+        return has;
+}
+
+#define READ_LEDGER_COUNTER(metric, place, member, ...) \
+        if (bpf_core_field_exists(task->member))        \
+                sums[LEDGER_##metric] = task->member;
+
+static __always_inline void read_counters_of(LedgerValues *values, struct task_struct *task) {
         __u64 *sums = values->sums;
 
-        sums[LEDGER_RUN_NS] = task->se.sum_exec_runtime;
-        sums[LEDGER_N_MIGRATIONS] = task->se.nr_migrations;
-        sums[LEDGER_N_VOLUNTARY] = task->nvcsw;
-        sums[LEDGER_N_INVOLUNTARY] = task->nivcsw;
-        sums[LEDGER_N_MINOR_FAULTS] = task->min_flt;
-        sums[LEDGER_N_MAJOR_FAULTS] = task->maj_flt;
+        values->has = find_has(task);
+        TASK_COUNTERS(READ_LEDGER_COUNTER)
         sums[LEDGER_USER_NS] = task->utime;
         sums[LEDGER_SYSTEM_NS] = task->stime;
-        if (bpf_core_field_exists(task->prev_cputime.utime)) {
-                values->has |= TASK_HAS_PREV_TIMES;
+        if (bpf_core_field_exists(task->prev_cputime.utime))
                 scale_times(values);
-        } else {
+        else {
                 sums[LEDGER_USER_TICKS] = sums[LEDGER_USER_NS] / TASK_TICK_NS;
                 sums[LEDGER_SYSTEM_TICKS] = sums[LEDGER_SYSTEM_NS] / TASK_TICK_NS;
         }
-}
-
-static __always_inline void read_configured(LedgerValues *values, struct task_struct *task) {
-        __u64 *sums = values->sums;
-
-        if (bpf_core_field_exists(task->sched_info.run_delay)) {
-                values->has |= TASK_HAS_RUN_DELAY;
-                sums[LEDGER_RUN_DELAY_NS] = task->sched_info.run_delay;
-                sums[LEDGER_N_RUNS] = task->sched_info.pcount;
-        }
         if (bpf_core_field_exists(task->sched_info.max_run_delay)) {
-                values->has |= TASK_HAS_RUN_DELAY_PEAKS;
                 values->maxima[LEDGER_RUN_DELAY_MAX] = task->sched_info.max_run_delay;
                 values->minima[LEDGER_RUN_DELAY_MIN] = task->sched_info.min_run_delay;
         }
-        if (bpf_core_field_exists(task->ioac.rchar)) {
-                values->has |= TASK_HAS_IO_CALLS;
-                sums[LEDGER_RCHAR] = task->ioac.rchar;
-                sums[LEDGER_WCHAR] = task->ioac.wchar;
-                sums[LEDGER_SYSCR] = task->ioac.syscr;
-                sums[LEDGER_SYSCW] = task->ioac.syscw;
-        }
-        if (bpf_core_field_exists(task->ioac.read_bytes)) {
-                values->has |= TASK_HAS_IO_BYTES;
-                sums[LEDGER_READ_BYTES] = task->ioac.read_bytes;
-                sums[LEDGER_WRITE_BYTES] = task->ioac.write_bytes;
-                sums[LEDGER_CANCELLED_WRITE_BYTES] = task->ioac.cancelled_write_bytes;
-        }
         if (bpf_core_field_exists(task->acct_rss_mem1)) {
-                values->has |= TASK_HAS_INTEGRALS;
                 sums[LEDGER_RSS_INTEGRAL] = task->acct_rss_mem1;
                 sums[LEDGER_VM_INTEGRAL] = task->acct_vm_mem1;
         }
@@ -256,13 +249,15 @@ static __always_inline void read_delay_block(LedgerValues *values, struct task_s
 }
 
 /* A negative value is an error of the kernel's accounting. */
-#define READ_LEDGER_STAT(to, name)                             \
-        do {                                                   \
-                __u64 value = (__u64) task->stats.name;        \
-                (to)[LEDGER_##name] = value >> 63 ? 0 : value; \
+#define READ_LEDGER_STAT(member, place)                             \
+        do {                                                        \
+                __u64 value = task->stats.member;                   \
+                (place)[LEDGER_##member] = value >> 63 ? 0 : value; \
         } while (0);
-#define READ_LEDGER_SUM(name) READ_LEDGER_STAT(values->sums, name)
-#define READ_LEDGER_MAXIMUM(name) READ_LEDGER_STAT(values->maxima, name)
+#define LEDGER_PLACE_SUM values->sums
+#define LEDGER_PLACE_MAX values->maxima
+#define READ_LEDGER_SCHEDSTAT(member, value, fold, ...) \
+        READ_LEDGER_STAT(member, LEDGER_PLACE_##fold)
 
 /* include/uapi/linux/sched.h */
 #define SCHED_FIFO 1
@@ -279,8 +274,8 @@ static __always_inline void read_stats(LedgerValues *values, struct task_struct 
         if (!bpf_core_field_exists(task->stats.wait_sum))
                 return;
         values->has |= LEDGER_HAS_SCHEDSTATS;
-        LEDGER_SCHEDSTAT_SUMS(READ_LEDGER_SUM)
-        LEDGER_SCHEDSTAT_MAXIMA(READ_LEDGER_MAXIMUM)
+        COUNTERS_OF_SCHEDSTATS(READ_LEDGER_SCHEDSTAT)
+        READ_LEDGER_STAT(sum_sleep_runtime, values->sums)
         if (has_broken_waits(task))
                 values->sums[LEDGER_wait_sum] = values->maxima[LEDGER_wait_max] = 0;
         if (bpf_core_field_exists(task->stats.core_forceidle_sum)) {
@@ -329,8 +324,7 @@ static __always_inline void copy_values(LedgerValues *to, const LedgerValues *fr
 
 static __always_inline void read_values(LedgerValues *values, struct task_struct *task) {
         forget_values(values);
-        read_always(values, task);
-        read_configured(values, task);
+        read_counters_of(values, task);
         read_delay_block(values, task);
         read_stats(values, task);
         read_waits(values, task);
@@ -706,7 +700,7 @@ int BPF_PROG(add_exit, struct task_struct *task) {
         values->exits = 1;
         values->young = task->start_boottime >= control.begun_ns;
         if (values->young)
-                values->young_run_ns = values->sums[LEDGER_RUN_NS];
+                values->young_run_ns = values->sums[LEDGER_run_time_ns];
         if (mark)
                 mark->is_young = values->young;
         values->lives_ns = now - task->start_boottime;
@@ -744,7 +738,7 @@ static __always_inline int subtract_added(LedgerValues *values, LedgerMark *mark
         }
         values->accounted = 0; /* the thread has been counted */
         /* It lived on, at least for as long as it ran or waited for a CPU. */
-        values->lives_ns = values->sums[LEDGER_RUN_NS] + values->sums[LEDGER_RUN_DELAY_NS];
+        values->lives_ns = values->sums[LEDGER_run_time_ns] + values->sums[LEDGER_wait_time_ns];
         return all != 0;
 }
 
@@ -771,7 +765,8 @@ static __always_inline int add_rest(struct task_struct *task, __u32 scratch_inde
                 if (subtract_added(&scratch->values, mark)) {
                         if (mark->is_young &&
                             LEDGER_CAPTURES(mark->generation) == LEDGER_CAPTURES(generation))
-                                scratch->values.young_run_ns = scratch->values.sums[LEDGER_RUN_NS];
+                                scratch->values.young_run_ns =
+                                        scratch->values.sums[LEDGER_run_time_ns];
                         if (row) {
                                 scratch->values.grew_ns = bpf_ktime_get_boot_ns();
                                 (void) add_values(row, &scratch->values);

@@ -21,6 +21,7 @@
 #else
 #include <linux/types.h>
 #endif
+#include "metric/counter-list.h"
 #include "metric/reason-list.h"
 
 #define TASK_TICK_NS 10000000ull /* of USER_HZ, on all architectures that we know */
@@ -50,9 +51,12 @@ enum {
         TASK_IS_EXT = 1 << 10,             /* scheduled by sched_ext now */
         TASK_HAS_PREV_TIMES = 1 << 11,     /* not with CONFIG_VIRT_CPU_ACCOUNTING_NATIVE */
         TASK_IS_DEAD = 1 << 12,            /* it is in the ledger of the dead */
+        TASK_IS_READ = 1 << 13,            /* of the task itself; no message told it */
 };
 
 #define TASK_COMM_BYTES 16
+
+#define TASK_COUNTER_MEMBER(metric, ...) __u64 metric;
 
 typedef struct TaskRecord {
         __u32 n_bytes; /* of the record and its parts */
@@ -75,14 +79,10 @@ typedef struct TaskRecord {
         __u32 level;     /* of the pid namespace: 0 for the initial one */
         __u64 cgroup;    /* id of the cgroup of the default hierarchy */
 
-        __u64 run_ns; /* sum_exec_runtime */
-        __u64 run_delay_ns, n_runs, run_delay_max_ns, run_delay_min_ns;
-        __u64 n_migrations, slice_ns;
-        __u64 n_voluntary, n_involuntary; /* context switches */
-        __u64 n_minor_faults, n_major_faults;
+        TASK_COUNTERS(TASK_COUNTER_MEMBER)
+        __u64 run_delay_max_ns, run_delay_min_ns, slice_ns;
         __u64 user_ns, system_ns; /* as sampled: task_cpu_times() makes of them what procfs shows */
         __u64 prev_user_ns, prev_system_ns;
-        __u64 rchar, wchar, syscr, syscw, read_bytes, write_bytes, cancelled_write_bytes;
         __u64 rss_integral, vm_integral; /* pages x ns / 1024 */
         __u64 thread_pointer;            /* saved when the thread last left a CPU */
         __u64 ledger_generation; /* of the dead: in which it was added; 0: it is being added */
@@ -130,40 +130,11 @@ typedef struct TaskDelays {
         TaskDelay kinds[_TASK_DELAY_MAX];
 } TaskDelays;
 
-/*
- * The members of struct sched_statistics that are read, under their own names: those that are
- * metrics of the same names, and all.
- */
-// clang-format off
-#define TASK_SCHEDSTATS_METRICS(S)                                                                 \
-        S(wait_max)                                                                                \
-        S(wait_count)                                                                              \
-        S(wait_sum)                                                                                \
-        S(iowait_count)                                                                            \
-        S(iowait_sum)                                                                              \
-        S(sleep_max)                                                                               \
-        S(block_max)                                                                               \
-        S(exec_max)                                                                                \
-        S(slice_max)                                                                               \
-        S(nr_failed_migrations_affine)                                                             \
-        S(nr_failed_migrations_running)                                                            \
-        S(nr_failed_migrations_hot)                                                                \
-        S(nr_forced_migrations)                                                                    \
-        S(nr_wakeups)                                                                              \
-        S(nr_wakeups_sync)                                                                         \
-        S(nr_wakeups_migrate)                                                                      \
-        S(nr_wakeups_local)                                                                        \
-        S(nr_wakeups_remote)                                                                       \
-        S(nr_wakeups_affine)                                                                       \
-        S(nr_wakeups_affine_attempts)
-#define TASK_SCHEDSTATS(S)                                                                         \
-        TASK_SCHEDSTATS_METRICS(S)                                                                 \
-        S(sum_sleep_runtime)                                                                       \
-        S(sum_block_runtime)
-// clang-format on
-#define TASK_SCHEDSTATS_MEMBER(name) __u64 name;
+#define TASK_SCHEDSTATS_MEMBER(member, ...) __u64 member;
+/* Members of struct sched_statistics under their own names. */
 typedef struct TaskSchedstats {
-        TASK_SCHEDSTATS(TASK_SCHEDSTATS_MEMBER)
+        COUNTERS_OF_SCHEDSTATS(TASK_SCHEDSTATS_MEMBER)
+        __u64 sum_sleep_runtime;
         __u64 has_core_forceidle_sum; /* CONFIG_SCHED_CORE */
         __u64 core_forceidle_sum;
 } TaskSchedstats;

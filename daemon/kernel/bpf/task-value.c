@@ -33,7 +33,7 @@ static uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c) {
 }
 
 void task_cpu_times(const TaskRecord *record, uint64_t *ret_user_ns, uint64_t *ret_system_ns) {
-        uint64_t user = record->user_ns, system = record->system_ns, run = record->run_ns;
+        uint64_t user = record->user_ns, system = record->system_ns, run = record->run_time_ns;
 
         if (!(record->has & TASK_HAS_PREV_TIMES)) {
                 *ret_user_ns = user;

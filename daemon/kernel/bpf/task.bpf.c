@@ -55,43 +55,31 @@ static __always_inline __u32 read_thread_pointer(TaskRecord *record, struct task
         return TASK_HAS_THREAD_POINTER;
 }
 
-static __always_inline __u32 read_io(TaskRecord *record, const struct task_struct *task) {
-        __u32 has = 0;
+#define READ_TASK_COUNTER(metric, place, member, ...) \
+        if (bpf_core_field_exists(task->member))      \
+                record->metric = task->member;
 
-        if (bpf_core_field_exists(task->ioac.rchar)) {
-                record->rchar = task->ioac.rchar;
-                record->wchar = task->ioac.wchar;
-                record->syscr = task->ioac.syscr;
-                record->syscw = task->ioac.syscw;
-                has |= TASK_HAS_IO_CALLS;
+static __always_inline __u32 read_counters(TaskRecord *record, const struct task_struct *task) {
+        __u32 has = find_has(task) | read_ext(task);
+
+        TASK_COUNTERS(READ_TASK_COUNTER)
+        record->user_ns = task->utime;
+        record->system_ns = task->stime;
+        if (bpf_core_field_exists(task->prev_cputime.utime)) {
+                record->prev_user_ns = task->prev_cputime.utime;
+                record->prev_system_ns = task->prev_cputime.stime;
         }
-        if (bpf_core_field_exists(task->ioac.read_bytes)) {
-                record->read_bytes = task->ioac.read_bytes;
-                record->write_bytes = task->ioac.write_bytes;
-                record->cancelled_write_bytes = task->ioac.cancelled_write_bytes;
-                has |= TASK_HAS_IO_BYTES;
-        }
-        return has;
-}
-
-static __always_inline __u32 read_scheduling(TaskRecord *record, const struct task_struct *task) {
-        __u32 has = read_ext(task);
-
-        record->run_ns = task->se.sum_exec_runtime;
-        record->n_migrations = task->se.nr_migrations;
         if (bpf_core_field_exists(task->se.slice)) {
                 record->slice_ns = task->se.slice;
                 has |= TASK_HAS_SLICE;
         }
-        if (bpf_core_field_exists(task->sched_info.run_delay)) {
-                record->run_delay_ns = task->sched_info.run_delay;
-                record->n_runs = task->sched_info.pcount;
-                has |= TASK_HAS_RUN_DELAY;
-        }
         if (bpf_core_field_exists(task->sched_info.max_run_delay)) {
                 record->run_delay_max_ns = task->sched_info.max_run_delay;
                 record->run_delay_min_ns = task->sched_info.min_run_delay;
-                has |= TASK_HAS_RUN_DELAY_PEAKS;
+        }
+        if (bpf_core_field_exists(task->acct_rss_mem1)) {
+                record->rss_integral = task->acct_rss_mem1;
+                record->vm_integral = task->acct_vm_mem1;
         }
         return has;
 }
@@ -146,24 +134,7 @@ static __noinline int write_record(struct bpf_iter__task *context, __u32 parts) 
         record.n_threads = task->signal->nr_threads;
         record.level = task->thread_pid->level;
 
-        has = read_scheduling(&record, task) | read_io(&record, task) |
-              read_thread_pointer(&record, task);
-        record.n_voluntary = task->nvcsw;
-        record.n_involuntary = task->nivcsw;
-        record.n_minor_faults = task->min_flt;
-        record.n_major_faults = task->maj_flt;
-        record.user_ns = task->utime;
-        record.system_ns = task->stime;
-        if (bpf_core_field_exists(task->prev_cputime.utime)) {
-                record.prev_user_ns = task->prev_cputime.utime;
-                record.prev_system_ns = task->prev_cputime.stime;
-                has |= TASK_HAS_PREV_TIMES;
-        }
-        if (bpf_core_field_exists(task->acct_rss_mem1)) {
-                record.rss_integral = task->acct_rss_mem1;
-                record.vm_integral = task->acct_vm_mem1;
-                has |= TASK_HAS_INTEGRALS;
-        }
+        has = read_counters(&record, task) | read_thread_pointer(&record, task);
         if (bpf_core_field_exists(task->cgroups)) {
                 record.cgroup = task->cgroups->dfl_cgrp->kn->id;
                 has |= TASK_HAS_CGROUP;
@@ -249,7 +220,7 @@ static __noinline int write_delays(struct bpf_iter__task *context) {
         return bpf_seq_write(context->meta->seq, &delays, sizeof(delays));
 }
 
-#define READ_SCHEDSTAT(name) stats.name = (__u64) task->stats.name;
+#define READ_SCHEDSTAT(member, ...) stats.member = task->stats.member;
 
 static __noinline int write_schedstats(struct bpf_iter__task *context) {
         struct task_struct *task = context->task;
@@ -257,7 +228,8 @@ static __noinline int write_schedstats(struct bpf_iter__task *context) {
 
         if (!task || !bpf_core_field_exists(task->stats.wait_sum))
                 return 0;
-        TASK_SCHEDSTATS(READ_SCHEDSTAT)
+        COUNTERS_OF_SCHEDSTATS(READ_SCHEDSTAT)
+        stats.sum_sleep_runtime = task->stats.sum_sleep_runtime;
         if (bpf_core_field_exists(task->stats.core_forceidle_sum)) {
                 stats.core_forceidle_sum = task->stats.core_forceidle_sum;
                 stats.has_core_forceidle_sum = 1;

@@ -23,35 +23,18 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "kernel/procfs/procfs.h"
+#include "metric/counter-list.h"
 
 #define PROC_SCHED_MIN_DASHES 64
 
 // clang-format off
+#define PROC_SCHED_OF_COUNTER(metric, key, member, needs, K) K(key, COUNT, ALWAYS)
+#define PROC_SCHED_OF_SCHEDSTAT(key, value, fold, metric, K) K(key, value, STATS)
 /*        key, as after the last dot    value  printed (rows in the kernel's order: faster) */
 #define PROC_SCHED_KEYS(K)                                                                         \
-        K(nr_migrations,                COUNT, ALWAYS)                                             \
+        COUNTERS_OF_SCHED(PROC_SCHED_OF_COUNTER, K)                                                \
         K(sum_sleep_runtime,            MS,    STATS)                                              \
-        K(sum_block_runtime,            MS,    STATS) /* since 5.16 */                             \
-        K(sleep_max,                    MS,    STATS)                                              \
-        K(block_max,                    MS,    STATS)                                              \
-        K(exec_max,                     MS,    STATS)                                              \
-        K(slice_max,                    MS,    STATS)                                              \
-        K(wait_max,                     MS,    STATS)                                              \
-        K(wait_sum,                     MS,    STATS)                                              \
-        K(wait_count,                   COUNT, STATS)                                              \
-        K(iowait_sum,                   MS,    STATS)                                              \
-        K(iowait_count,                 COUNT, STATS)                                              \
-        K(nr_failed_migrations_affine,  COUNT, STATS)                                              \
-        K(nr_failed_migrations_running, COUNT, STATS)                                              \
-        K(nr_failed_migrations_hot,     COUNT, STATS)                                              \
-        K(nr_forced_migrations,         COUNT, STATS)                                              \
-        K(nr_wakeups,                   COUNT, STATS)                                              \
-        K(nr_wakeups_sync,              COUNT, STATS)                                              \
-        K(nr_wakeups_migrate,           COUNT, STATS)                                              \
-        K(nr_wakeups_local,             COUNT, STATS)                                              \
-        K(nr_wakeups_remote,            COUNT, STATS)                                              \
-        K(nr_wakeups_affine,            COUNT, STATS)                                              \
-        K(nr_wakeups_affine_attempts,   COUNT, STATS)                                              \
+        COUNTERS_OF_SCHEDSTATS(PROC_SCHED_OF_SCHEDSTAT, K)                                         \
         K(core_forceidle_sum,           MS,    STATS) /* CONFIG_SCHED_CORE */                      \
         K(nr_switches,                  COUNT, ALWAYS)                                             \
         K(nr_voluntary_switches,        COUNT, ALWAYS)                                             \

@@ -100,94 +100,49 @@ int proc_stat_parse(Span text, ProcStat *ret) {
 
 /* status */
 
-// clang-format off
-#define STATUS_KEYS(K)                                                                             \
-        K(state,                 "State")                                                          \
-        K(tgid,                  "Tgid")                                                           \
-        K(ppid,                  "PPid")                                                           \
-        K(uid,                   "Uid")                                                            \
-        K(gid,                   "Gid")                                                            \
-        K(kthread,               "Kthread")                                                        \
-        K(threads,               "Threads")                                                        \
-        K(cpus_allowed,          "Cpus_allowed_list")                                              \
-        K(voluntary_switches,    "voluntary_ctxt_switches")                                        \
-        K(nonvoluntary_switches, "nonvoluntary_ctxt_switches")                                     \
-        K(rss_peak,              "VmHWM")                                                          \
-        K(rss_anon,              "RssAnon")                                                        \
-        K(rss_file,              "RssFile")                                                        \
-        K(rss_shmem,             "RssShmem")                                                       \
-        K(swap,                  "VmSwap")                                                         \
-        K(library_code,          "VmLib")                                                          \
-        K(n_namespaces,          "NSpid")
-// clang-format on
+/* Each parses the value of a line into a member of ProcStatus; false when it is malformed. */
 
-/* Each parses the value of its line; false when it is malformed. */
-
-static bool parse_state(Span value, ProcStatus *status) {
+static bool parse_letter(Span value, void *ret) {
         /* "S (sleeping)" */
         if (value.n == 0 || (value.n > 1 && value.bytes[1] != ' '))
                 return false;
-        status->state = value.bytes[0];
+        *(char *) ret = value.bytes[0];
         return true;
 }
 
-static bool parse_pid(Span value, pid_t *ret) {
+static bool parse_pid(Span value, void *ret) {
         uint32_t number;
 
         if (!number_parse_u32(value, &number) || number > INT32_MAX)
                 return false;
-        *ret = (pid_t) number;
+        *(pid_t *) ret = (pid_t) number;
         return true;
 }
 
-static bool parse_tgid(Span value, ProcStatus *status) {
-        return parse_pid(value, &status->tgid);
-}
-
-static bool parse_ppid(Span value, ProcStatus *status) {
-        return parse_pid(value, &status->ppid);
-}
-
 /* "real effective saved filesystem": the first. */
-static bool parse_real_id(Span value, uint32_t *ret) {
+static bool parse_real_id(Span value, void *ret) {
         Cursor words = cursor_over(value);
         Span word;
 
         return cursor_word(&words, &word) && number_parse_u32(word, ret);
 }
 
-static bool parse_uid(Span value, ProcStatus *status) {
-        return parse_real_id(value, &status->uid);
+static bool parse_flag(Span value, void *ret) {
+        *(bool *) ret = span_is(value, "1");
+        return span_is(value, "1") || span_is(value, "0");
 }
 
-static bool parse_gid(Span value, ProcStatus *status) {
-        return parse_real_id(value, &status->gid);
+static bool parse_number(Span value, void *ret) {
+        return number_parse_u64(value, ret);
 }
 
-static bool parse_kthread(Span value, ProcStatus *status) {
-        status->kthread = span_is(value, "1");
-        return status->kthread || span_is(value, "0");
-}
-
-static bool parse_threads(Span value, ProcStatus *status) {
-        return number_parse_u64(value, &status->threads);
-}
-
-static bool parse_cpus_allowed(Span value, ProcStatus *status) {
-        status->cpus_allowed = value;
+static bool parse_list(Span value, void *ret) {
+        *(Span *) ret = value;
         return value.n > 0;
 }
 
-static bool parse_voluntary_switches(Span value, ProcStatus *status) {
-        return number_parse_u64(value, &status->voluntary_switches);
-}
-
-static bool parse_nonvoluntary_switches(Span value, ProcStatus *status) {
-        return number_parse_u64(value, &status->nonvoluntary_switches);
-}
-
 /* "2624 kB", in bytes. */
-static bool parse_size(Span value, uint64_t *ret) {
+static bool parse_size(Span value, void *ret) {
         Cursor words = cursor_over(value);
         Span number, unit;
         uint64_t size;
@@ -195,55 +150,53 @@ static bool parse_size(Span value, uint64_t *ret) {
         if (!cursor_word(&words, &number) || !number_parse_u64(number, &size) ||
             !cursor_word(&words, &unit) || !span_is(unit, "kB"))
                 return false;
-        *ret = number_multiply_saturating(size, 1024);
+        *(uint64_t *) ret = number_multiply_saturating(size, 1024);
         return true;
 }
 
-static bool parse_rss_peak(Span value, ProcStatus *status) {
-        return parse_size(value, &status->rss_peak);
-}
-
-static bool parse_rss_anon(Span value, ProcStatus *status) {
-        return parse_size(value, &status->rss_anon);
-}
-
-static bool parse_rss_file(Span value, ProcStatus *status) {
-        return parse_size(value, &status->rss_file);
-}
-
-static bool parse_rss_shmem(Span value, ProcStatus *status) {
-        return parse_size(value, &status->rss_shmem);
-}
-
-static bool parse_swap(Span value, ProcStatus *status) {
-        return parse_size(value, &status->swap);
-}
-
-static bool parse_library_code(Span value, ProcStatus *status) {
-        return parse_size(value, &status->library_code);
-}
-
-static bool parse_n_namespaces(Span value, ProcStatus *status) {
+/* How many numbers there are. */
+static bool parse_count(Span value, void *ret) {
         Cursor words = cursor_over(value);
+        unsigned *count = ret;
         pid_t pid;
         Span word;
 
-        for (status->n_namespaces = 0; cursor_word(&words, &word); status->n_namespaces++)
+        for (*count = 0; cursor_word(&words, &word); (*count)++)
                 if (!parse_pid(word, &pid))
                         return false;
-        return status->n_namespaces > 0;
+        return *count > 0;
 }
 
-#define STATUS_ID(member, key) STATUS_##member,
-enum { STATUS_KEYS(STATUS_ID) _STATUS_MAX };
-
-#define STATUS_ROW(member, key) \
-        { SPAN_LITERAL(key), parse_##member, offsetof(ProcStatus, has_##member) },
+// clang-format off
+#define STATUS_ROW(member, key, kind)                                                              \
+        { SPAN_LITERAL(key), parse_##kind, offsetof(ProcStatus, has_##member),                     \
+          offsetof(ProcStatus, member) },
+#define STATUS_COUNTER(metric, key, ...) STATUS_ROW(metric, key, number)
 static const struct {
         Span key;
-        bool (*parse)(Span value, ProcStatus *status);
-        size_t has_offset;
-} status_rows[_STATUS_MAX] = { STATUS_KEYS(STATUS_ROW) };
+        bool (*parse)(Span value, void *ret);
+        size_t has_offset, offset;
+} status_rows[] = {
+        STATUS_ROW(state, "State", letter)
+        STATUS_ROW(tgid, "Tgid", pid)
+        STATUS_ROW(ppid, "PPid", pid)
+        STATUS_ROW(uid, "Uid", real_id)
+        STATUS_ROW(gid, "Gid", real_id)
+        STATUS_ROW(kthread, "Kthread", flag)
+        STATUS_ROW(threads, "Threads", number)
+        STATUS_ROW(cpus_allowed, "Cpus_allowed_list", list)
+        STATUS_ROW(rss_peak, "VmHWM", size)
+        STATUS_ROW(rss_anon, "RssAnon", size)
+        STATUS_ROW(rss_file, "RssFile", size)
+        STATUS_ROW(rss_shmem, "RssShmem", size)
+        STATUS_ROW(swap, "VmSwap", size)
+        STATUS_ROW(library_code, "VmLib", size)
+        STATUS_ROW(n_namespaces, "NSpid", count)
+        COUNTERS_OF_STATUS(STATUS_COUNTER)
+};
+// clang-format on
+#define N_STATUS_ROWS ELEMENTSOF(status_rows)
+_Static_assert(N_STATUS_ROWS <= 32, "each has a bit in a word");
 
 int proc_status_parse(Span text, ProcStatus *ret) {
         Cursor cursor = cursor_over(text);
@@ -256,12 +209,13 @@ int proc_status_parse(Span text, ProcStatus *ret) {
                 size_t row = 0;
                 bool *has;
 
-                while (row < _STATUS_MAX && !span_equal(status_rows[row].key, key))
+                while (row < N_STATUS_ROWS && !span_equal(status_rows[row].key, key))
                         row++;
-                if (row == _STATUS_MAX)
+                if (row == N_STATUS_ROWS)
                         continue;
                 has = (bool *) ((char *) &status + status_rows[row].has_offset);
-                *has = (seen >> row & 1) == 0 && status_rows[row].parse(value, &status);
+                *has = (seen >> row & 1) == 0 &&
+                       status_rows[row].parse(value, (char *) &status + status_rows[row].offset);
                 malformed |= !*has;
                 seen |= 1u << row;
         }
@@ -279,21 +233,19 @@ static bool parse_next(Cursor *words, uint64_t *ret) {
 
 int proc_schedstat_parse(Span text, ProcSchedstat *ret) {
         Cursor lines = cursor_over(text), words;
-        ProcSchedstat schedstat = {};
+        bool good = true;
         Span line;
 
-        *ret = schedstat;
+        *ret = (ProcSchedstat){};
         if (!cursor_line(&lines, &line))
                 return PROCFS_E_MALFORMED;
         words = cursor_over(line);
-        schedstat.has_run_time = parse_next(&words, &schedstat.run_time_ns);
-        schedstat.has_wait_time = parse_next(&words, &schedstat.wait_time_ns);
-        schedstat.has_timeslices = parse_next(&words, &schedstat.timeslices);
-
-        *ret = schedstat;
-        if (!schedstat.has_run_time || !schedstat.has_wait_time || !schedstat.has_timeslices)
-                return PROCFS_E_MALFORMED;
-        return 0;
+#define PARSE_NEXT(metric, ...)                               \
+        ret->has_##metric = parse_next(&words, &ret->metric); \
+        good &= ret->has_##metric;
+        COUNTERS_OF_SCHEDSTAT(PARSE_NEXT)
+#undef PARSE_NEXT
+        return good ? 0 : PROCFS_E_MALFORMED;
 }
 
 /* statm */
@@ -313,8 +265,8 @@ int proc_statm_parse(Span text, uint64_t *ret_resident_pages) {
 
 /* io */
 
-#define PROC_IO_KEY(key) SPAN_LITERAL(#key),
-static const Span io_keys[_PROC_IO_MAX] = { PROC_IO_KEYS(PROC_IO_KEY) };
+#define PROC_IO_KEY(key, ...) SPAN_LITERAL(#key),
+static const Span io_keys[_PROC_IO_MAX] = { COUNTERS_OF_IO(PROC_IO_KEY) };
 
 int proc_io_parse(Span text, ProcIo *ret) {
         Cursor cursor = cursor_over(text);

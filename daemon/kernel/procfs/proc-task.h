@@ -16,6 +16,7 @@
 #include "json/json-writer.h"
 #include "kernel/procfs/procfs.h"
 #include "kernel/text/keyed-numbers.h"
+#include "metric/counter-list.h"
 
 /*
  * ProcStat
@@ -34,12 +35,13 @@
 #define PROC_STAT_PF_KTHREAD 0x00200000u
 
 // clang-format off
+#define PROC_STAT_OF_COUNTER(metric, field, member, needs, F)                                      \
+        F(metric, uint64_t, field, METRIC_##metric)
 /*        member       type      field of proc(5), and the metric that it is */
 #define PROC_STAT_FIELDS(F)                                                                        \
         F(ppid,        int32_t,  4,  _METRIC_MAX)                                                  \
         F(flags,       uint32_t, 9,  _METRIC_MAX) /* PF_* */                                       \
-        F(minflt,      uint64_t, 10, METRIC_minflt)                                                \
-        F(majflt,      uint64_t, 12, METRIC_majflt)                                                \
+        COUNTERS_OF_STAT(PROC_STAT_OF_COUNTER, F)                                                  \
         F(utime,       uint64_t, 14, METRIC_utime_clock_ticks)                                     \
         F(stime,       uint64_t, 15, METRIC_stime_clock_ticks)                                     \
         F(priority,    int32_t,  18, METRIC_priority) /* 0..39 fair, -2..-100 FIFO and RR,         \
@@ -95,9 +97,13 @@ _must_check_ int proc_stat_parse(Span text, ProcStat *ret);
  * line writes newlines and backslashes as escapes, so a name cannot forge a line here.
  */
 
+#define PROC_STATUS_COUNTER(metric, ...) \
+        bool has_##metric;               \
+        uint64_t metric;
 typedef struct ProcStatus {
+        COUNTERS_OF_STATUS(PROC_STATUS_COUNTER)
         bool has_state, has_tgid, has_ppid, has_uid, has_gid, has_kthread, has_threads;
-        bool has_cpus_allowed, has_voluntary_switches, has_nonvoluntary_switches;
+        bool has_cpus_allowed;
         bool has_rss_peak, has_rss_anon, has_rss_file, has_rss_shmem, has_swap;
         bool has_library_code, has_n_namespaces;
         char state;   /* R S D T t X Z P I */
@@ -108,8 +114,6 @@ typedef struct ProcStatus {
         gid_t gid; /* real */
         uint64_t threads;
         Span cpus_allowed; /* "0-3,7", borrowed, unchecked; may list offline CPUs */
-        uint64_t voluntary_switches;
-        uint64_t nonvoluntary_switches;
         /* Of the whole process, in bytes; not printed for a task without an address space. */
         uint64_t rss_peak, rss_anon, rss_file, rss_shmem, swap;
         uint64_t library_code; /* mapped to be executed, in bytes, without the program itself */
@@ -129,11 +133,11 @@ _must_check_ int proc_status_parse(Span text, ProcStatus *ret);
  * CONFIG_SCHED_INFO only; "0 0 0" where sched_info is off at run time. Further words are ignored.
  */
 
+#define PROC_SCHEDSTAT_COUNTER(metric, ...) \
+        bool has_##metric;                  \
+        uint64_t metric;
 typedef struct ProcSchedstat {
-        bool has_run_time, has_wait_time, has_timeslices;
-        uint64_t run_time_ns;  /* on a CPU: se.sum_exec_runtime */
-        uint64_t wait_time_ns; /* runnable but waiting: sched_info.run_delay */
-        uint64_t timeslices;   /* times put on a CPU: sched_info.pcount */
+        COUNTERS_OF_SCHEDSTAT(PROC_SCHEDSTAT_COUNTER)
 } ProcSchedstat;
 
 _must_check_ int proc_schedstat_parse(Span text, ProcSchedstat *ret);
@@ -148,19 +152,8 @@ _must_check_ int proc_statm_parse(Span text, uint64_t *ret_resident_pages);
  * CONFIG_TASK_IO_ACCOUNTING). Reading wants ptrace-read permission on the target.
  */
 
-// clang-format off
-#define PROC_IO_KEYS(K)                                                                            \
-        K(rchar)                 /* bytes asked of read calls, cached or not */                    \
-        K(wchar)                 /* bytes given to write calls */                                  \
-        K(syscr)                 /* read calls */                                                  \
-        K(syscw)                 /* write calls */                                                 \
-        K(read_bytes)            /* fetched from storage */                                        \
-        K(write_bytes)           /* sent towards storage */                                        \
-        K(cancelled_write_bytes) /* dirtied, then truncated before they were written */
-// clang-format on
-
-#define PROC_IO_ID(key) PROC_IO_##key,
-typedef enum ProcIoKey { PROC_IO_KEYS(PROC_IO_ID) _PROC_IO_MAX } ProcIoKey;
+#define PROC_IO_ID(key, ...) PROC_IO_##key,
+typedef enum ProcIoKey { COUNTERS_OF_IO(PROC_IO_ID) _PROC_IO_MAX } ProcIoKey;
 
 typedef struct ProcIo {
         uint32_t present; /* bit per ProcIoKey */

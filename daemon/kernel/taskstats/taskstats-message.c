@@ -65,6 +65,8 @@ static const struct {
         SCALED  (acct_elapsed_ns,       BASIC, 144, 192, 1000),
         SCALED  (acct_utime_ns,         BASIC, 152, 200, 1000),
         SCALED  (acct_stime_ns,         BASIC, 160, 208, 1000),
+        PLAIN   (minflt,                FAULTS, 168, 216),
+        PLAIN   (majflt,                FAULTS, 176, 224),
         PLAIN   (acct_rss_mb_us,        XACCT, 184, 232),
         PLAIN   (acct_vm_mb_us,         XACCT, 192, 240),
         WATERMARK(hiwater_rss_bytes,           200, 248),
@@ -123,8 +125,6 @@ static const struct {
         [TASKSTATS_EXE_INODE]          = { 8, { 392, 488 } },
         [TASKSTATS_IRQ_COUNT]          = { 8, { 416, 528 } },
         [TASKSTATS_TGID]               = { 4, { 368, 464 } },
-        [TASKSTATS_MINOR_FAULTS]       = { 8, { 168, 216 } },
-        [TASKSTATS_MAJOR_FAULTS]       = { 8, { 176, 224 } },
 };
 static const Place name_place = { 80, 128 };
 

@@ -60,8 +60,6 @@ typedef enum TaskstatsMember {
         TASKSTATS_HIWATER_VM_KIB,
         TASKSTATS_IRQ_COUNT,
         TASKSTATS_TGID, /* since version 12 */
-        TASKSTATS_MINOR_FAULTS,
-        TASKSTATS_MAJOR_FAULTS,
         _TASKSTATS_MEMBER_MAX,
 } TaskstatsMember;
 
@@ -69,11 +67,12 @@ typedef enum TaskstatsMember {
 
 /* The kernel option or condition that a metric of the struct depends on. */
 typedef enum TaskstatsGroup {
-        TASKSTATS_GROUP_BASIC = 1 << 0, /* CONFIG_TASKSTATS */
-        TASKSTATS_GROUP_CPU = 1 << 1,   /* CONFIG_TASK_DELAY_ACCT, whether switched on or not */
-        TASKSTATS_GROUP_DELAY = 1 << 2, /* the task was forked with delay accounting on */
-        TASKSTATS_GROUP_IRQ = 1 << 3,   /* and the kernel accounts interrupt time */
-        TASKSTATS_GROUP_XACCT = 1 << 4, /* CONFIG_TASK_XACCT */
+        TASKSTATS_GROUP_BASIC = 1 << 0,  /* CONFIG_TASKSTATS */
+        TASKSTATS_GROUP_CPU = 1 << 1,    /* CONFIG_TASK_DELAY_ACCT, whether switched on or not */
+        TASKSTATS_GROUP_DELAY = 1 << 2,  /* the task was forked with delay accounting on */
+        TASKSTATS_GROUP_IRQ = 1 << 3,    /* and the kernel accounts interrupt time */
+        TASKSTATS_GROUP_XACCT = 1 << 4,  /* CONFIG_TASK_XACCT */
+        TASKSTATS_GROUP_FAULTS = 1 << 5, /* what the file stat of a living thread tells */
 } TaskstatsGroup;
 
 /* Copies @payload out. 0, TASKSTATS_E_MALFORMED, TASKSTATS_E_TOO_OLD; *ret only on 0. */

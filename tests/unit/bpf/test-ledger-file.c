@@ -19,7 +19,7 @@ static LedgerRow make_row(const char *process, const char *thread, uint64_t cgro
 
         memcpy(row.key.process, process, strlen(process));
         memcpy(row.key.thread, thread, strlen(thread));
-        row.values.sums[LEDGER_RUN_NS] = 7;
+        row.values.sums[LEDGER_run_time_ns] = 7;
         return row;
 }
 

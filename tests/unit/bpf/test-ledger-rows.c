@@ -30,7 +30,7 @@ static LedgerRow *add(uint32_t owner, uint64_t cgroup, uint64_t grew_ns, const c
         };
         (void) snprintf(row->key.process, sizeof(row->key.process), "process");
         (void) snprintf(row->key.thread, sizeof(row->key.thread), "%s", thread);
-        row->values.sums[LEDGER_RUN_NS] = 7;
+        row->values.sums[LEDGER_run_time_ns] = 7;
         return row;
 }
 
@@ -100,7 +100,7 @@ START_TEST(who_has_few_rows_keeps_them_beside_whoever_has_all_others) {
         ck_assert_uint_eq(sum_of(1000).n_folded, 0);
         ck_assert_uint_le(count(STRANGER, 0), ledger_rows_share(STRANGER, how.max_rows));
         ck_assert_uint_eq(sum_of(STRANGER).exits, 65472);
-        ck_assert_uint_eq(sum_of(STRANGER).sums[LEDGER_RUN_NS], 7 * 65472);
+        ck_assert_uint_eq(sum_of(STRANGER).sums[LEDGER_run_time_ns], 7 * 65472);
         /* Those that grew last are still there by name, and as many as fit. */
         ck_assert_uint_eq(count(STRANGER, 0) + 1, ledger_rows_share(STRANGER, how.max_rows));
         for (size_t i = 0; i < n_rows; i++)
@@ -369,7 +369,7 @@ END_TEST
 static LedgerMark mark_of(uint64_t run_ns, bool is_young) {
         LedgerMark mark = { .is_added = 1, .is_young = is_young, .accounted = 1, .lives_ns = 70 };
 
-        mark.sums[LEDGER_RUN_NS] = run_ns;
+        mark.sums[LEDGER_run_time_ns] = run_ns;
         mark.sums[_LEDGER_SUM_MAX - 1] = 3;
         return mark;
 }
@@ -384,7 +384,7 @@ START_TEST(who_lives_is_taken_out_of_a_row) {
                                 .grew_ns = 9 };
         LedgerMark mark = mark_of(40, true), other = mark_of(10, false);
 
-        values.sums[LEDGER_RUN_NS] = 50;
+        values.sums[LEDGER_run_time_ns] = 50;
         values.sums[_LEDGER_SUM_MAX - 1] = 6;
         ck_assert(!ledger_values_are_none(&values));
         ck_assert(ledger_values_take_out(&values, &mark));
@@ -393,16 +393,16 @@ START_TEST(who_lives_is_taken_out_of_a_row) {
         ck_assert_uint_eq(values.lives_ns, 30);
         ck_assert_uint_eq(values.young, 0);
         ck_assert_uint_eq(values.young_run_ns, 0);
-        ck_assert_uint_eq(values.sums[LEDGER_RUN_NS], 10);
+        ck_assert_uint_eq(values.sums[LEDGER_run_time_ns], 10);
         ck_assert_uint_eq(values.sums[_LEDGER_SUM_MAX - 1], 3);
 
         /* It lived for longer than all that are left. */
         ck_assert(!ledger_values_take_out(&values, &other));
-        ck_assert_uint_eq(values.sums[LEDGER_RUN_NS], 10);
+        ck_assert_uint_eq(values.sums[LEDGER_run_time_ns], 10);
         other.lives_ns = 30;
-        other.sums[LEDGER_RUN_NS] = 11;
+        other.sums[LEDGER_run_time_ns] = 11;
         ck_assert(!ledger_values_take_out(&values, &other));
-        other.sums[LEDGER_RUN_NS] = 10;
+        other.sums[LEDGER_run_time_ns] = 10;
         ck_assert(ledger_values_take_out(&values, &other));
         ck_assert(ledger_values_are_none(&values));
         ck_assert(!ledger_values_take_out(&values, &other));

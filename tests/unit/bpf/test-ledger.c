@@ -153,20 +153,20 @@ START_TEST(processes_did_what_their_parent_hears) {
         wait_until_finished();
         task_table_free(capture());
         dead = find_dead("ledger-process");
-        ran = (double) dead.sums[LEDGER_RUN_NS] / 1e9;
+        ran = (double) dead.sums[LEDGER_run_time_ns] / 1e9;
 
         ck_assert_uint_eq(dead.exits, n);
         ck_assert_uint_eq(dead.young, n);
-        ck_assert_uint_eq(dead.sums[LEDGER_N_MINOR_FAULTS], (uint64_t) heard.ru_minflt);
+        ck_assert_uint_eq(dead.sums[LEDGER_minflt], (uint64_t) heard.ru_minflt);
         ck_assert_double_eq_tol(ran, seconds(heard.ru_utime) + seconds(heard.ru_stime), ran / 50);
-        ck_assert_uint_ge(dead.lives_ns, dead.sums[LEDGER_RUN_NS]);
+        ck_assert_uint_ge(dead.lives_ns, dead.sums[LEDGER_run_time_ns]);
         check_peak(&dead, &heard);
 
         /* Nothing is young that was there at the last capture, and nothing is lost by another. */
         task_table_free(capture());
         ck_assert_uint_eq(find_dead("ledger-process").exits, n);
-        ck_assert_uint_eq(find_dead("ledger-process").sums[LEDGER_RUN_NS],
-                          dead.sums[LEDGER_RUN_NS]);
+        ck_assert_uint_eq(find_dead("ledger-process").sums[LEDGER_run_time_ns],
+                          dead.sums[LEDGER_run_time_ns]);
 }
 END_TEST
 
@@ -924,11 +924,11 @@ START_TEST(waits_for_storage_are_counted) {
         task_table_free(capture());
         dead = find_dead("ledger-waits");
         ck_assert_uint_eq(dead.exits, 1);
-        if (dead.sums[LEDGER_WRITE_BYTES] == 0)
+        if (dead.sums[LEDGER_write_bytes] == 0)
                 return; /* a file system in memory */
         ck_assert_uint_gt(dead.sums[LEDGER_N_STORAGE_WAITS] + dead.sums[LEDGER_N_OTHER_WAITS], 0);
         ck_assert_uint_le(dead.sums[LEDGER_STORAGE_WAIT_NS] + dead.sums[LEDGER_OTHER_WAIT_NS] +
-                                  dead.sums[LEDGER_RUN_NS],
+                                  dead.sums[LEDGER_run_time_ns],
                           dead.lives_ns);
 }
 END_TEST
@@ -938,8 +938,8 @@ END_TEST
 START_TEST(values_are_added_by_their_rules) {
         LedgerValues a = { .exits = 1, .accounted = 1 }, b = { .exits = 2, .lives_ns = 7 };
 
-        a.sums[LEDGER_RCHAR] = 3;
-        b.sums[LEDGER_RCHAR] = 4;
+        a.sums[LEDGER_rchar] = 3;
+        b.sums[LEDGER_rchar] = 4;
         a.maxima[LEDGER_wait_max] = 9;
         b.maxima[LEDGER_wait_max] = 8;
         a.minima[LEDGER_RUN_DELAY_MIN] = 0;
@@ -948,7 +948,7 @@ START_TEST(values_are_added_by_their_rules) {
         ck_assert_uint_eq(a.exits, 3);
         ck_assert_uint_eq(a.accounted, 1);
         ck_assert_uint_eq(a.lives_ns, 7);
-        ck_assert_uint_eq(a.sums[LEDGER_RCHAR], 7);
+        ck_assert_uint_eq(a.sums[LEDGER_rchar], 7);
         ck_assert_uint_eq(a.maxima[LEDGER_wait_max], 9);
         ck_assert_uint_eq(a.minima[LEDGER_RUN_DELAY_MIN], 5);
         b.minima[LEDGER_RUN_DELAY_MIN] = 4;

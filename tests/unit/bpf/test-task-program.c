@@ -174,8 +174,8 @@ START_TEST(identity_and_cpu_times_are_those_of_stat) {
         EQUAL(record->policy, stat.policy);
         /* The load balancer may have moved it since, as test scheduling_is_that_of_sched says. */
         ck_assert_int_lt((int) record->processor, CPU_SETSIZE);
-        EQUAL(record->n_minor_faults, stat.minflt);
-        EQUAL(record->n_major_faults, stat.majflt);
+        EQUAL(record->minflt, stat.minflt);
+        EQUAL(record->majflt, stat.majflt);
         task_cpu_times(record, &user_ns, &system_ns);
         EQUAL(user_ns / TICK_NS, stat.utime);
         EQUAL(system_ns / TICK_NS, stat.stime);
@@ -193,8 +193,8 @@ START_TEST(switches_and_owner_are_those_of_status) {
         EQUAL(record->uid, status.uid);
         EQUAL(record->owner, status.uid);
         EQUAL(record->gid, status.gid);
-        EQUAL(record->n_voluntary, status.voluntary_switches);
-        EQUAL(record->n_involuntary, status.nonvoluntary_switches);
+        EQUAL(record->voluntary_csw, status.voluntary_csw);
+        EQUAL(record->nonvoluntary_csw, status.nonvoluntary_csw);
         EQUAL(record->level + 1, status.n_namespaces);
 }
 END_TEST
@@ -291,9 +291,9 @@ START_TEST(run_and_wait_times_are_those_of_schedstat) {
                 return;
         }
         ck_assert_int_eq(proc_schedstat_parse(file, &schedstat), 0);
-        EQUAL(record->run_ns, schedstat.run_time_ns);
-        EQUAL(record->run_delay_ns, schedstat.wait_time_ns);
-        EQUAL(record->n_runs, schedstat.timeslices);
+        EQUAL(record->run_time_ns, schedstat.run_time_ns);
+        EQUAL(record->wait_time_ns, schedstat.wait_time_ns);
+        EQUAL(record->timeslices, schedstat.timeslices);
 }
 END_TEST
 
@@ -318,7 +318,7 @@ START_TEST(calls_and_bytes_are_those_of_io) {
 }
 END_TEST
 
-#define EQUAL_SCHEDSTAT(name)                          \
+#define EQUAL_SCHEDSTAT(name, ...)                     \
         if (proc_sched_has(&sched, PROC_SCHED_##name)) \
                 EQUAL(task.schedstats->name, sched.values[PROC_SCHED_##name]);
 
@@ -352,7 +352,7 @@ START_TEST(scheduling_is_that_of_sched) {
                  sched_before.values[PROC_SCHED_nr_migrations]);
         task = find_task(table, tid);
         record = task.record;
-        EQUAL(record->n_migrations, sched.values[PROC_SCHED_nr_migrations]);
+        EQUAL(record->nr_migrations, sched.values[PROC_SCHED_nr_migrations]);
         if (proc_sched_has(&sched, PROC_SCHED_slice))
                 EQUAL(record->slice_ns, sched.values[PROC_SCHED_slice]);
         if (sched.has_ext_enabled)
@@ -360,7 +360,8 @@ START_TEST(scheduling_is_that_of_sched) {
         EQUAL((record->has & TASK_HAS_EXT) != 0, sched.has_ext_enabled);
         if (sched.has_schedstats) {
                 ck_assert_ptr_nonnull(task.schedstats);
-                TASK_SCHEDSTATS(EQUAL_SCHEDSTAT)
+                COUNTERS_OF_SCHEDSTATS(EQUAL_SCHEDSTAT)
+                EQUAL_SCHEDSTAT(sum_sleep_runtime)
         }
 }
 END_TEST

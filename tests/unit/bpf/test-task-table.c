@@ -21,7 +21,7 @@ static void teardown(void) {
 /* Adds a record with @parts, whose first words say whose they are. */
 static TaskRecord *add(unsigned tgid, unsigned tid, unsigned parts, size_t n_affinity_words) {
         size_t at = records.n;
-        TaskRecord record = { .tid = tid, .tgid = tgid, .parts = parts, .run_ns = tid };
+        TaskRecord record = { .tid = tid, .tgid = tgid, .parts = parts, .run_time_ns = tid };
         TaskMemory memory = { .vm = tid + 1 };
         TaskDelays delays = { .kinds[TASK_DELAY_IRQ].min_ns = tid + 2 };
         TaskSchedstats stats = { .wait_max = tid + 3 };
@@ -61,7 +61,7 @@ START_TEST(each_part_is_found) {
         ck_assert_uint_eq(task_table_count(table), 2);
 
         task = task_table_get(table, 0);
-        ck_assert_uint_eq(task.record->run_ns, 7);
+        ck_assert_uint_eq(task.record->run_time_ns, 7);
         ck_assert_uint_eq(task.n_affinity_words, n_words);
         ck_assert(!task.affinity == !n_words);
         for (size_t i = 0; i < n_words; i++)
@@ -80,7 +80,7 @@ START_TEST(each_part_is_found) {
         ck_assert(!task.mark || task.mark->mark.generation == 12);
 
         task = task_table_get(table, 1);
-        ck_assert_uint_eq(task.record->run_ns, 8);
+        ck_assert_uint_eq(task.record->run_time_ns, 8);
         ck_assert(!task.affinity && !task.memory && !task.delays && !task.schedstats &&
                   !task.waits && !task.reasons && !task.mark);
 }

@@ -58,7 +58,7 @@ START_TEST(cpu_times_are_those_of_procfs) {
                 .has = TASK_HAS_PREV_TIMES,
                 .user_ns = times[_i].user,
                 .system_ns = times[_i].system,
-                .run_ns = times[_i].run,
+                .run_time_ns = times[_i].run,
                 .prev_user_ns = times[_i].prev_user,
                 .prev_system_ns = times[_i].prev_system,
         };
@@ -71,7 +71,7 @@ START_TEST(cpu_times_are_those_of_procfs) {
 END_TEST
 
 START_TEST(cpu_times_that_the_kernel_does_not_scale_stay_as_they_are) {
-        const TaskRecord record = { .user_ns = 7, .system_ns = 9, .run_ns = 1000 };
+        const TaskRecord record = { .user_ns = 7, .system_ns = 9, .run_time_ns = 1000 };
         uint64_t user, system;
 
         task_cpu_times(&record, &user, &system);

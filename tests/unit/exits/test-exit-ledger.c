@@ -94,13 +94,13 @@ START_TEST(a_message_of_a_real_kernel_becomes_a_row) {
         ck_assert_uint_eq(values->young, 1);
         ck_assert_uint_eq(values->young_run_ns, 43805362);
         ck_assert_uint_eq(values->accounted, 0);
-        ck_assert_uint_eq(values->sums[LEDGER_RUN_NS], 43805362);
-        ck_assert_uint_eq(values->sums[LEDGER_RUN_DELAY_NS], 300782271);
-        ck_assert_uint_eq(values->sums[LEDGER_N_RUNS], 102);
-        ck_assert_uint_eq(values->sums[LEDGER_N_VOLUNTARY], 11);
-        ck_assert_uint_eq(values->sums[LEDGER_N_INVOLUNTARY], 90);
-        ck_assert_uint_eq(values->sums[LEDGER_N_MINOR_FAULTS], 1937);
-        ck_assert_uint_eq(values->sums[LEDGER_N_MAJOR_FAULTS], 0);
+        ck_assert_uint_eq(values->sums[LEDGER_run_time_ns], 43805362);
+        ck_assert_uint_eq(values->sums[LEDGER_wait_time_ns], 300782271);
+        ck_assert_uint_eq(values->sums[LEDGER_timeslices], 102);
+        ck_assert_uint_eq(values->sums[LEDGER_voluntary_csw], 11);
+        ck_assert_uint_eq(values->sums[LEDGER_nonvoluntary_csw], 90);
+        ck_assert_uint_eq(values->sums[LEDGER_minflt], 1937);
+        ck_assert_uint_eq(values->sums[LEDGER_majflt], 0);
         ck_assert_uint_eq(values->sums[LEDGER_USER_NS], 35987000);
         ck_assert_uint_eq(values->sums[LEDGER_SYSTEM_NS], 12000000);
         ck_assert_uint_eq(values->maxima[LEDGER_RUN_DELAY_MAX], 44501130);
@@ -111,11 +111,10 @@ START_TEST(a_message_of_a_real_kernel_becomes_a_row) {
         ck_assert_uint_eq(values->sums[LEDGER_RSS_INTEGRAL] * page / (1000 * 1024), 534461);
         ck_assert_uint_eq(values->sums[LEDGER_VM_INTEGRAL] * page / (1000 * 1024), 1843221);
         ck_assert_uint_eq(values->has &
-                                  (LEDGER_OF_MESSAGES | TASK_HAS_RUN_DELAY |
-                                   TASK_HAS_RUN_DELAY_PEAKS | TASK_HAS_INTEGRALS |
-                                   TASK_HAS_IO_CALLS | TASK_HAS_IO_BYTES | LEDGER_HAS_SCHEDSTATS),
-                          LEDGER_OF_MESSAGES | TASK_HAS_RUN_DELAY | TASK_HAS_RUN_DELAY_PEAKS |
-                                  TASK_HAS_INTEGRALS);
+                                  (TASK_IS_READ | TASK_HAS_RUN_DELAY | TASK_HAS_RUN_DELAY_PEAKS |
+                                   TASK_HAS_INTEGRALS | TASK_HAS_IO_CALLS | TASK_HAS_IO_BYTES |
+                                   LEDGER_HAS_SCHEDSTATS),
+                          TASK_HAS_RUN_DELAY | TASK_HAS_RUN_DELAY_PEAKS | TASK_HAS_INTEGRALS);
 }
 END_TEST
 
@@ -312,7 +311,7 @@ START_TEST(who_was_born_before_the_last_telling_is_not_young) {
         ExitRecord record = exit_record_of(&told, &context);
 
         ck_assert_uint_eq(record.values.young, 1);
-        ck_assert_uint_eq(record.values.young_run_ns, record.values.sums[LEDGER_RUN_NS]);
+        ck_assert_uint_eq(record.values.young_run_ns, record.values.sums[LEDGER_run_time_ns]);
         context.begun_ns++;
         record = exit_record_of(&told, &context);
         ck_assert_uint_eq(record.values.young, 0);

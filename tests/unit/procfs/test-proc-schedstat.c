@@ -18,7 +18,8 @@ START_TEST(kernels_lines_are_read_exactly) {
         ProcSchedstat schedstat;
 
         ck_assert_int_eq(proc_schedstat_parse(text, &schedstat), 0);
-        ck_assert(schedstat.has_run_time && schedstat.has_wait_time && schedstat.has_timeslices);
+        ck_assert(schedstat.has_run_time_ns && schedstat.has_wait_time_ns &&
+                  schedstat.has_timeslices);
         ck_assert_uint_eq(schedstat.run_time_ns, fixture_rows[_i].run_time_ns);
         ck_assert_uint_eq(schedstat.wait_time_ns, fixture_rows[_i].wait_time_ns);
         ck_assert_uint_eq(schedstat.timeslices, fixture_rows[_i].timeslices);
@@ -34,7 +35,7 @@ START_TEST(a_cut_line_is_no_line) {
                 Span cut = fixture_prefix(text, n);
 
                 ck_assert_int_eq(proc_schedstat_parse(cut, &schedstat), PROCFS_E_MALFORMED);
-                ck_assert(!schedstat.has_run_time && !schedstat.has_wait_time &&
+                ck_assert(!schedstat.has_run_time_ns && !schedstat.has_wait_time_ns &&
                           !schedstat.has_timeslices);
                 fixture_free(cut);
         }
@@ -62,8 +63,8 @@ START_TEST(each_number_fails_alone) {
         ProcSchedstat schedstat;
 
         ck_assert_int_eq(proc_schedstat_parse(span_of(rows[_i].text), &schedstat), rows[_i].r);
-        ck_assert_int_eq(schedstat.has_run_time, rows[_i].run);
-        ck_assert_int_eq(schedstat.has_wait_time, rows[_i].wait);
+        ck_assert_int_eq(schedstat.has_run_time_ns, rows[_i].run);
+        ck_assert_int_eq(schedstat.has_wait_time_ns, rows[_i].wait);
         ck_assert_int_eq(schedstat.has_timeslices, rows[_i].slices);
 }
 END_TEST

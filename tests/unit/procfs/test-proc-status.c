@@ -35,7 +35,7 @@ START_TEST(kernels_files_are_read_exactly) {
         ck_assert_int_eq(proc_status_parse(text, &status), 0);
         ck_assert(status.has_state && status.has_tgid && status.has_ppid && status.has_uid &&
                   status.has_gid && status.has_threads && status.has_cpus_allowed &&
-                  status.has_voluntary_switches && status.has_nonvoluntary_switches);
+                  status.has_voluntary_csw && status.has_nonvoluntary_csw);
         ck_assert_int_eq(status.state, fixture_rows[_i].state);
         ck_assert_int_eq(status.tgid, fixture_rows[_i].tgid);
         ck_assert_int_eq(status.ppid, fixture_rows[_i].ppid);
@@ -45,8 +45,8 @@ START_TEST(kernels_files_are_read_exactly) {
         ck_assert(!status.kthread);
         ck_assert_uint_eq(status.threads, fixture_rows[_i].threads);
         ck_assert(span_is(status.cpus_allowed, fixture_rows[_i].cpus));
-        ck_assert_uint_eq(status.voluntary_switches, fixture_rows[_i].voluntary);
-        ck_assert_uint_eq(status.nonvoluntary_switches, fixture_rows[_i].nonvoluntary);
+        ck_assert_uint_eq(status.voluntary_csw, fixture_rows[_i].voluntary);
+        ck_assert_uint_eq(status.nonvoluntary_csw, fixture_rows[_i].nonvoluntary);
         ck_assert(status.has_rss_anon == (fixture_rows[_i].anon_kib != 0));
         ck_assert(status.has_rss_anon == status.has_rss_peak);
         ck_assert(!status.has_rss_peak ||
@@ -79,10 +79,10 @@ START_TEST(a_cut_file_has_no_wrong_values) {
                 ck_assert(!status.has_uid || status.uid == fixture_rows[_i].uid);
                 ck_assert(!status.has_cpus_allowed ||
                           span_is(status.cpus_allowed, fixture_rows[_i].cpus));
-                ck_assert(!status.has_voluntary_switches ||
-                          status.voluntary_switches == fixture_rows[_i].voluntary);
-                ck_assert(!status.has_nonvoluntary_switches ||
-                          status.nonvoluntary_switches == fixture_rows[_i].nonvoluntary);
+                ck_assert(!status.has_voluntary_csw ||
+                          status.voluntary_csw == fixture_rows[_i].voluntary);
+                ck_assert(!status.has_nonvoluntary_csw ||
+                          status.nonvoluntary_csw == fixture_rows[_i].nonvoluntary);
                 fixture_free(cut);
         }
         fixture_free(text);
@@ -129,8 +129,8 @@ START_TEST(a_bad_line_drops_its_key_only) {
                          PROCFS_E_MALFORMED);
         ck_assert(!status.has_state && !status.has_tgid && !status.has_ppid && !status.has_uid &&
                   !status.has_gid && !status.has_kthread && !status.has_threads &&
-                  !status.has_cpus_allowed && !status.has_voluntary_switches &&
-                  !status.has_nonvoluntary_switches);
+                  !status.has_cpus_allowed && !status.has_voluntary_csw &&
+                  !status.has_nonvoluntary_csw);
 }
 END_TEST
 

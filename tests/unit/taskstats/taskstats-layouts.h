@@ -119,6 +119,8 @@ _Static_assert(sizeof(Taskstats15) == 560, "version 15");
         LAYOUT_SAME(M, acct_utime_scaled_ns, ac_utimescaled, 1000)                                 \
         LAYOUT_SAME(M, acct_stime_scaled_ns, ac_stimescaled, 1000)                                 \
         LAYOUT_SAME(M, acct_elapsed_ns, ac_etime, 1000)                                            \
+        LAYOUT_SAME(M, minflt, ac_minflt, 1)                                                       \
+        LAYOUT_SAME(M, majflt, ac_majflt, 1)                                                       \
         LAYOUT_SAME(M, acct_rss_mb_us, coremem, 1)                                                 \
         LAYOUT_SAME(M, acct_vm_mb_us, virtmem, 1)                                                  \
         LAYOUT_SAME(M, timeslices, cpu.count, 1)                                                   \
@@ -160,7 +162,5 @@ static const struct {
         MEMBER_ROW(TASKSTATS_HIWATER_VM_KIB, hiwater_vm),
         MEMBER_ROW(TASKSTATS_IRQ_COUNT, irq.count),
         MEMBER_ROW(TASKSTATS_TGID, ac_tgid),
-        MEMBER_ROW(TASKSTATS_MINOR_FAULTS, ac_minflt),
-        MEMBER_ROW(TASKSTATS_MAJOR_FAULTS, ac_majflt),
 };
 #undef MEMBER_ROW

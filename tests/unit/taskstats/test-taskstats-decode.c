@@ -11,7 +11,7 @@
 
 #define ALL_GROUPS                                                             \
         (TASKSTATS_GROUP_BASIC | TASKSTATS_GROUP_CPU | TASKSTATS_GROUP_DELAY | \
-         TASKSTATS_GROUP_IRQ | TASKSTATS_GROUP_XACCT)
+         TASKSTATS_GROUP_IRQ | TASKSTATS_GROUP_XACCT | TASKSTATS_GROUP_FAULTS)
 
 static const struct {
         uint16_t version;
@@ -188,10 +188,10 @@ END_TEST
 START_TEST(groups_left_out_leave_their_metrics_absent) {
         static const TaskstatsGroup groups[] = { TASKSTATS_GROUP_BASIC, TASKSTATS_GROUP_CPU,
                                                  TASKSTATS_GROUP_DELAY, TASKSTATS_GROUP_IRQ,
-                                                 TASKSTATS_GROUP_XACCT };
-        static const MetricId witnesses[] = { METRIC_voluntary_csw, METRIC_cpu_delay_max_ns,
+                                                 TASKSTATS_GROUP_XACCT, TASKSTATS_GROUP_FAULTS };
+        static const MetricId witnesses[] = { METRIC_voluntary_csw,       METRIC_cpu_delay_max_ns,
                                               METRIC_swapin_delay_min_ns, METRIC_irq_delay_total_ns,
-                                              METRIC_hiwater_rss_bytes };
+                                              METRIC_hiwater_rss_bytes,   METRIC_majflt };
         ThreadSample sample;
         Taskstats stats;
         char bytes[688];
@@ -342,7 +342,7 @@ int main(void) {
         tcase_add_test(layouts, bytes_that_a_version_does_not_define_are_not_read);
         tcase_add_test(layouts, what_has_no_version_or_too_old_a_one_is_refused);
         tcase_add_test(layouts, a_struct_aligned_to_four_bytes_is_read);
-        tcase_add_loop_test(rules, groups_left_out_leave_their_metrics_absent, 0, 5);
+        tcase_add_loop_test(rules, groups_left_out_leave_their_metrics_absent, 0, 6);
         tcase_add_test(rules, a_watermark_of_zero_is_no_measurement_and_one_too_large_clips);
         tcase_add_loop_test(rules, one_count_of_seven_tells_that_a_task_is_accounted, 0, 7);
         tcase_add_loop_test(fixtures, payloads_of_real_kernels_read_as_their_kernels_said, 0,

@@ -22,7 +22,6 @@
 #include "capture/procfs/procfs-backend.h"
 #include "capture/source-report.h"
 #include "capture/walk.h"
-#include "kernel/cgroupfs/cgroup-v1.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/host-context.h"
 #include "kernel/procfs/host-cpu.h"

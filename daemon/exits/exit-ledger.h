@@ -20,7 +20,6 @@
 #include "base/macro.h"
 #include "exits/exit-record.h"
 #include "exits/exit-table.h"
-#include "exits/process-names.h"
 #include "kernel/taskstats/exit-socket.h"
 
 #define EXIT_LEDGER_UNKNOWN "[unknown]" /* in place of the name of a process */
@@ -50,3 +49,37 @@ _must_check_ int exit_ledger_tell(ExitLedger *ledger, uint64_t now_ns, int *ret)
 
 /* Borrowed until the next call. */
 const ExitTable *exit_ledger_table(const ExitLedger *ledger);
+
+/*
+ * ProcessNames
+ *
+ * The names of processes whose threads end, which the messages do not tell: a name is that of the
+ * first thread. It is read from /proc while that lasts, or learned from the message of the first
+ * thread, and remembered for a moment, because the threads of a process often end together. After
+ * that a process may have another name, and its number may be that of another process.
+ */
+
+#define PROCESS_NAMES_MAX 1024u /* a power of two */
+#define PROCESS_NAMES_AGE_NS UINT64_C(1000000000)
+
+typedef struct ProcessName {
+        pid_t tgid; /* 0: none is remembered here */
+        char name[TASK_COMM_BYTES];
+        uint64_t learned_ns;
+} ProcessName;
+
+typedef struct ProcessNames {
+        int proc_fd; /* borrowed; negative: there is none */
+        ProcessName names[PROCESS_NAMES_MAX];
+} ProcessNames;
+
+void process_names_init(ProcessNames *names, int proc_fd);
+/* @name: padded with NULs. @now_ns: of a clock that does not go back. */
+void process_names_learn(ProcessNames *names, pid_t tgid, const char name[static TASK_COMM_BYTES],
+                         uint64_t now_ns);
+/* What is remembered. False, and *ret is unchanged, when nothing is. */
+bool process_names_recall(const ProcessNames *names, pid_t tgid, uint64_t now_ns,
+                          char ret[static TASK_COMM_BYTES]);
+/* The same, or what /proc has. */
+bool process_names_find(ProcessNames *names, pid_t tgid, uint64_t now_ns,
+                        char ret[static TASK_COMM_BYTES]);

@@ -8,7 +8,7 @@
  * what is told can be opened and is the same. Of a cut datagram nothing is made up.
  *
  * Aims at: daemon/exits/exit-ledger.c, daemon/exits/exit-record.c, daemon/exits/exit-table.c,
- *          daemon/exits/process-names.c, daemon/kernel/taskstats/taskstats-message.c
+ *          daemon/kernel/taskstats/taskstats-message.c
  */
 #include "fuzz.h"
 

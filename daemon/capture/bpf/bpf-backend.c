@@ -10,8 +10,6 @@
 #include "base/number.h"
 #include "capture/bpf/task-sample.h"
 #include "capture/procfs/procfs-backend.h"
-#include "capture/procfs/procfs-reasons.h"
-#include "capture/scene/affinity-text.h"
 #include "kernel/bpf/task-table.h"
 #include "kernel/bpf/task-value.h"
 #include "kernel/procfs/proc-task.h"
@@ -490,7 +488,7 @@ static void bpf_confirm(void *userdata, const BatchProcess *process) {
 
 static void bpf_explain(const Gates *gates, const Tally *tally, SourceId id, SourceOutcome cause,
                         Source *source) {
-        procfs_explain(gates, tally, id, cause, source);
+        procfs_backend.explain(gates, tally, id, cause, source);
         if (id == SOURCE_TASKSTATS_DELAY && cause == SOURCE_OUTCOME_unsupported &&
             gates->delay_trust == DELAY_TRUST_YOUNG)
                 source_set(source, source->state,

@@ -7,7 +7,7 @@
  * Reads the files of one thread into its slot, cheap ones first. It allocates nothing per thread.
  */
 
-#include "capture/scene/affinity-text.h"
+#include <stdbool.h>
 #include "capture/scene/scene.h"
 
 typedef struct TaskReader {
@@ -28,3 +28,35 @@ void task_reader_read(TaskReader *reader, ThreadSlot *slot);
 /* The two files that taskstats replaces. The thread may turn out to have vanished. */
 void task_reader_read_schedstat(TaskReader *reader, ThreadSlot *slot);
 void task_reader_read_status(TaskReader *reader, ThreadSlot *slot);
+
+/*
+ * ThreadStats
+ *
+ * The taskstats side of a batch: one request for all its threads, and a decision what each answer
+ * is worth. Taskstats finds a thread by its number, where the files are read through a descriptor
+ * of it, so an answer is used only when it is about the life that stat was read from. For threads
+ * without an answer two more files are read.
+ */
+
+typedef struct ThreadStats {
+        Scene *scene; /* borrowed */
+        bool open;
+        void *handle;                 /* owned while @open */
+        SourceOutcome closed_outcome; /* of every thread while it is not */
+        pid_t tids[BATCH_MAX_THREADS];
+        ThreadSlot *asked[BATCH_MAX_THREADS];
+        TaskstatsAnswer answers[BATCH_MAX_THREADS];
+} ThreadStats;
+
+/* Opens a socket where the gates say that it answers. */
+void thread_stats_init(ThreadStats *stats, Scene *scene);
+void thread_stats_done(ThreadStats *stats);
+
+/*
+ * Reads the files that taskstats would replace when it will not be asked: right after the thread's
+ * other files.
+ */
+void thread_stats_read_files(ThreadStats *stats, TaskReader *reader, ThreadSlot *slot);
+
+/* For all slots that are kept so far; some of them may turn out to have vanished. */
+void thread_stats_ask(ThreadStats *stats, TaskReader *reader);

@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "kernel/text/cursor.h"
 
 #define MOUNTINFO_MAX_BYTES (16 * 1024 * 1024) /* thousands of mounts on container hosts */
@@ -369,4 +370,45 @@ int cgroup_has_threaded_child(int group_fd, bool *ret) {
         }
         *ret = threaded;
         return 0;
+}
+
+/* version 1 */
+
+#define V1_FILE_BYTES 4096
+
+/* "memory  4  15  1": name, hierarchy, cgroups, enabled. */
+static bool is_in_version_1(Span line, Span *ret_name) {
+        Cursor words = cursor_over(line);
+        Span hierarchy;
+        uint64_t number;
+
+        return cursor_word(&words, ret_name) && cursor_word(&words, &hierarchy) &&
+               number_parse_u64(hierarchy, &number) && number > 0;
+}
+
+void cgroup_v1_parse(Span text, char ret_names[static CGROUP_V1_TEXT_BYTES]) {
+        static const char *const read[] = { "cpu", "cpuacct", "cpuset", "memory", "blkio", "pids" };
+        bool found[ELEMENTSOF(read)] = {};
+        Cursor lines = cursor_over(text);
+        size_t n = 0;
+        Span line, name;
+
+        while (cursor_line(&lines, &line))
+                for (size_t i = 0; i < ELEMENTSOF(read); i++)
+                        if (is_in_version_1(line, &name) && span_is(name, read[i]))
+                                found[i] = true;
+        ret_names[0] = '\0';
+        for (size_t i = 0; i < ELEMENTSOF(read); i++)
+                if (found[i])
+                        n += (size_t) snprintf(ret_names + n, CGROUP_V1_TEXT_BYTES - n, "%s%s",
+                                               n > 0 ? ", " : "", read[i]);
+}
+
+void cgroup_v1_read(int proc_fd, char ret_names[static CGROUP_V1_TEXT_BYTES]) {
+        char text[V1_FILE_BYTES];
+        size_t n;
+
+        if (text_file_read(proc_fd, "cgroups", text, sizeof(text), &n) != 0)
+                n = 0;
+        cgroup_v1_parse((Span){ text, n }, ret_names);
 }

@@ -12,7 +12,7 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
-#include "kernel/taskstats/taskstats-socket.h"
+#include "kernel/taskstats/taskstats.h"
 
 /* The struct of a thread and that of its process: 1464 bytes with version 17. */
 #define MESSAGE_BYTES 4096

@@ -2,13 +2,16 @@
 #include "kernel/taskstats/taskstats.h"
 
 #include <errno.h>
+#include <linux/taskstats.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
+#include <netlink/errno.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
-
-#include "kernel/taskstats/taskstats-socket.h"
 
 /* A reply is 36 bytes and the struct: 724 with version 17. */
 #define REPLY_BYTES 2048
@@ -33,6 +36,56 @@ struct TaskstatsSocket {
         _Alignas(NLMSG_ALIGNTO) char replies[TASKSTATS_BATCH_MAX][REPLY_BYTES];
 };
 
+static int errno_of(int r) {
+        switch (-r) {
+        case NLE_NOMEM:
+                return -ENOMEM;
+        case NLE_PERM:
+        case NLE_NOACCESS:
+                return -EPERM;
+        case NLE_AF_NOSUPPORT:
+                return -EAFNOSUPPORT;
+        case NLE_AGAIN:
+                return -ETIMEDOUT;
+        default:
+                return -EIO;
+        }
+}
+
+static int connect_netlink(struct nl_sock *netlink, unsigned timeout_seconds,
+                           uint16_t *ret_family) {
+        const struct timeval timeout = { .tv_sec = timeout_seconds };
+        int family, r;
+
+        r = genl_connect(netlink);
+        if (r < 0)
+                return errno_of(r);
+        if (setsockopt(nl_socket_get_fd(netlink), SOL_SOCKET, SO_RCVTIMEO, &timeout,
+                       sizeof(timeout)) < 0)
+                return -errno;
+        family = genl_ctrl_resolve(netlink, TASKSTATS_GENL_NAME);
+        if (family == -NLE_OBJ_NOTFOUND)
+                return TASKSTATS_E_NO_FAMILY;
+        if (family < 0)
+                return errno_of(family);
+        *ret_family = (uint16_t) family;
+        return 0;
+}
+
+int taskstats_connect(unsigned timeout_seconds, struct nl_sock **ret, uint16_t *ret_family) {
+        struct nl_sock *netlink = nl_socket_alloc();
+        int r;
+
+        if (!netlink)
+                return -ENOMEM;
+        r = connect_netlink(netlink, timeout_seconds, ret_family);
+        if (r == 0)
+                *ret = netlink;
+        else
+                nl_socket_free(netlink);
+        return r;
+}
+
 static int connect_family(TaskstatsSocket *self) {
         uint16_t family;
         int r;
@@ -43,7 +96,7 @@ static int connect_family(TaskstatsSocket *self) {
         self->fd = nl_socket_get_fd(self->netlink);
         r = nl_socket_set_buffer_size(self->netlink, RECEIVE_BYTES, 0);
         if (r < 0)
-                return taskstats_errno(r);
+                return errno_of(r);
         return taskstats_template_init(&self->message, family);
 }
 

@@ -10,6 +10,7 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
@@ -29,3 +30,12 @@ DEFINE_CLEANUP(TaskstatsSocket *, taskstats_free);
  */
 _must_check_ int taskstats_query(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                                  TaskstatsAnswer *answers);
+
+/*
+ * A netlink socket to the family, for whoever asks about threads and for whoever hears of their
+ * exits (exit-socket.h). *ret is the caller's, to be freed with nl_socket_free(). Receiving on it
+ * ends after @timeout_seconds. TASKSTATS_E_NO_FAMILY, -errno.
+ */
+struct nl_sock;
+_must_check_ int taskstats_connect(unsigned timeout_seconds, struct nl_sock **ret,
+                                   uint16_t *ret_family);

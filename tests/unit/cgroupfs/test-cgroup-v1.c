@@ -2,7 +2,7 @@
 #include "check-main.h"
 
 #include "base/macro.h"
-#include "kernel/cgroupfs/cgroup-v1.h"
+#include "kernel/cgroupfs/cgroupfs.h"
 #include "text/fixture.h"
 
 static const struct {

@@ -315,7 +315,7 @@ static int count_reasons(Capture *capture) {
         return r == -ENOMEM ? r : 0;
 }
 
-/* What was counted stands in the rows, but is of no use without what the head says of it. */
+/* Counts of waits stand in the rows, but are of no use without what the head says of them. */
 static void describe_reasons(Capture *capture, Head *head) {
         const CaptureOptions *options = capture->options;
         uint64_t epoch = capture->host.reason_epoch;
@@ -331,7 +331,7 @@ static void describe_reasons(Capture *capture, Head *head) {
         control = ledger_control(capture->host.ledger);
         head->has_reasons_since = true;
         head->reasons_since_boottime_ns = state.since_boottime_ns;
-        /* Of these programs, and among their epochs. */
+        /* The epoch is one of these programs, and of no others. */
         for (size_t i = 0; i < sizeof(control->id) / 2; i++)
                 (void) snprintf(head->reasons_id + 2 * i, 3, "%02x", control->id[i]);
         (void) snprintf(head->reasons_id + sizeof(control->id), sizeof(control->id) + 1,

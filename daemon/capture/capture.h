@@ -39,7 +39,9 @@
 
 typedef struct CaptureOptions {
         int proc_fd, sys_fd; /* borrowed; @sys_fd may be negative */
-        /* Of task_program_load(); borrowed; NULL or without an iterator: all is from files. */
+        /*
+         * From task_program_load(); borrowed; NULL or without an iterator: all is read from files.
+         */
         const TaskObjects *tasks;
         const char *no_tasks; /* why it has no ledger or no account of waits; NULL: not wanted */
         /* Rows of the listener of exits: a sealed file; borrowed; negative: there is none. */
@@ -85,7 +87,7 @@ typedef struct CaptureOptions {
 _must_check_ int capture_run(const CaptureOptions *options, SnapshotSink sink, void *sink_userdata,
                              Head *head, SourceTable *ret_sources);
 
-/* What a probe looked at. */
+/* The places that a probe looked at. */
 typedef struct CaptureSample {
         uint64_t n_threads, n_processes;
 } CaptureSample;

@@ -164,7 +164,7 @@ static void read_cgroup(Scene *scene, const BatchProcess *process, ThreadSlot *s
 
 /* ids */
 
-/* Whether the directory at @path is that of the cgroup with this id. */
+/* Returns whether the directory at @path is that of the cgroup with this id. */
 static bool has_id(const CaptureHost *host, Span path, uint64_t id) {
         _cleanup_(fd_closep) int fd = -EBADF;
         struct statx directory;

@@ -18,7 +18,7 @@
 #include "capture/scene/scene.h"
 #include "metric/smaps-mode.h"
 
-/* Of which processes it is read, and the time spent on it by all workers together. */
+/* The processes of which it is read, and the time that all workers have spent on it together. */
 typedef struct RollupBudget {
         SmapsMode mode;
         Largest largest; /* with SMAPS_MODE_SMALL: the processes, settled, and their bound */

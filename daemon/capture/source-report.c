@@ -57,7 +57,7 @@ static const char *smaps_denied_reason(const Gates *gates) {
                "CAP_SYS_PTRACE: " REASON_RUN_PRIVILEGED;
 }
 
-/* What /proc does not have when it shows only processes. */
+/* A /proc that shows only processes does not have these. */
 static bool is_of_host(SourceId id) {
         return id == SOURCE_HOST || id == SOURCE_HOST_PRESSURE || id == SOURCE_HOST_CPU ||
                id == SOURCE_HOST_MEMORY || id == SOURCE_HOST_DISK;
@@ -260,7 +260,7 @@ static void judge_absent_program(const SourceReport *report, const char *setting
                            "files of /proc tell nothing of it; a capture through BPF does");
 }
 
-/* Whose rows were put together: nobody else's names are missing. */
+/* Names the owners whose rows were put together: nobody else's names are missing. */
 static void add_losses(const SourceReport *report, Source *source) {
         LedgerLoss losses[LEDGER_MAX_LOSSES];
         uint64_t grew_ns;
@@ -280,7 +280,7 @@ static void add_losses(const SourceReport *report, Source *source) {
                 source_add(source, " and %zu other%s", n - 1, n > 2 ? "s" : "");
 }
 
-/* What no message of taskstats tells, and what was lost of those that do. */
+/* Messages of taskstats do not tell everything, and some of them may be lost. */
 static void judge_messages(const SourceReport *report, Source *source) {
         uint64_t n_losses = 0, n_overflow = 0;
 

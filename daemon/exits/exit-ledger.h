@@ -77,7 +77,7 @@ void process_names_init(ProcessNames *names, int proc_fd);
 /* @name: padded with NULs. @now_ns: of a clock that does not go back. */
 void process_names_learn(ProcessNames *names, pid_t tgid, const char name[static TASK_COMM_BYTES],
                          uint64_t now_ns);
-/* What is remembered. False, and *ret is unchanged, when nothing is. */
+/* Finds the name that is remembered. False, and *ret is unchanged, when there is none. */
 bool process_names_recall(const ProcessNames *names, pid_t tgid, uint64_t now_ns,
                           char ret[static TASK_COMM_BYTES]);
 /* The same, or what /proc has. */

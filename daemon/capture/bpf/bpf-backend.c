@@ -229,7 +229,7 @@ static int bpf_offer_memory(void *userdata, Largest *largest) {
         return r;
 }
 
-/* Of a sample of the host, the process that was asked for and the first one are read. */
+/* A sample of the host is the process that was asked for and the first one. */
 static bool is_wanted(const BpfWalk *walk, pid_t tgid) {
         return walk->only == 0 || tgid == walk->only || tgid == 1;
 }
@@ -245,7 +245,10 @@ static size_t count_siblings(const BpfWalk *walk) {
         return n;
 }
 
-/* What is known of the process: its memory stands with the leader, or with those it left. */
+/*
+ * Finds the memory of the process, which stands with the leader or, once that has ended, with
+ * others.
+ */
 static void begin_process(BpfWalk *walk, size_t n) {
         pid_t tgid = process_at(walk, walk->at);
         size_t at = task_table_search(walk->tasks, tgid, tgid);

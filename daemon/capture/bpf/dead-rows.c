@@ -30,7 +30,7 @@ static const LedgerSum others[] = {
         { LEDGER_timeslices, METRIC_cpu_delay_count, TASK_HAS_RUN_DELAY },
 };
 
-/* Where the sysctl is on. */
+/* These are measurements only while the sysctl is on. */
 #define STAT_SUM_OF_SUM(member, metric) { LEDGER_##member, METRIC_##metric, LEDGER_HAS_SCHEDSTATS },
 #define STAT_SUM_OF_MAX(member, metric)
 #define STAT_SUM(member, value, fold, metric, ...) STAT_SUM_OF_##fold(member, metric)
@@ -236,7 +236,7 @@ void dead_rows_describe(const Ledger *ledger, Head *head) {
                 (void) snprintf(head->ledger_id + 2 * i, 3, "%02x", control->id[i]);
 }
 
-/* What rows are written with. */
+/* Everything that rows are written with. */
 typedef struct DeadWriter {
         const Ledger *ledger;
         const Gates *gates;

@@ -18,9 +18,9 @@
 /* One row; its spans are borrowed from @row and @cgroup. */
 DeadRow dead_row_of(const LedgerRow *row, Span cgroup, const Ledger *ledger, const Gates *gates);
 
-/* What owners have lost of their names: the members of @summary that say so. -ENOMEM. */
+/* Sets the members of @summary that say which owners have lost names. -ENOMEM. */
 _must_check_ int dead_rows_find_losses(const Ledger *ledger, LedgerSummary *summary);
-/* What the head says of the ledger and of the account of waits. */
+/* Sets the members of @head that tell of the ledger and of the account of waits. */
 void dead_rows_describe(const Ledger *ledger, Head *head);
 /* The path of a cgroup in which threads live on, borrowed; NULL: none with that id is known. */
 typedef Span LivingCgroup(const void *userdata, uint64_t id);

@@ -425,7 +425,7 @@ static void procfs_confirm(void *userdata, const BatchProcess *process) {
         "threads by other numbers"
 #define NO_SCHED "this kernel has no /proc/PID/sched: it was built without CONFIG_SCHED_DEBUG"
 
-/* What only a setting of this kernel keeps from being counted. */
+/* The kernel could count schedstats, and only a setting keeps it from that. */
 static bool schedstats_are_off(const Gates *gates) {
         return gates->has_file[SOURCE_SCHED] && !gates->only_processes &&
                gates->has_sysctl_schedstats && !gates->schedstats_on;
@@ -543,7 +543,7 @@ static const char *find_reason(const Gates *gates, SourceId id, SourceOutcome ca
         }
 }
 
-/* Whether the reason of what is unsupported names a setting, and not what the kernel lacks. */
+/* Returns whether an unsupported source is missing by a setting and not by the kernel's build. */
 static bool is_switched_off(const Gates *gates, SourceId id) {
         switch ((unsigned) id) {
         case SOURCE_SCHEDSTATS:

@@ -88,7 +88,7 @@ static void try_taskstats(const CaptureSystem *system, Gates *gates) {
         system->close_taskstats(handle);
 }
 
-/* Whether this /proc numbers us differently from system calls. */
+/* Returns whether this /proc knows us by another number than system calls do. */
 static bool is_foreign(int proc_fd, const CaptureSystem *system) {
         pid_t pid = system->own_pid ? system->own_pid : getpid();
         char target[32];

@@ -16,7 +16,7 @@
 #include "kernel/procfs/host-context.h"
 #include "metric/source-list.h"
 
-/* Whether a delay of 0 is a measurement, or comes from a thread without accounting. */
+/* How far a delay of 0 is believed: a thread without accounting shows zeros as well. */
 typedef enum DelayTrust {
         DELAY_TRUST_ALWAYS,  /* accounting was on from boot: every thread has it */
         DELAY_TRUST_YOUNG,   /* it is on, but threads older than the switch lack it */

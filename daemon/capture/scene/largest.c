@@ -14,7 +14,7 @@ void largest_done(Largest *largest) {
         largest->n = largest->n_allocated = 0;
 }
 
-/* Of two that are as large, the one with the higher number is: no two are equal. */
+/* Two of the same size are ordered by their numbers, so that no two are equal. */
 static bool is_less(const LargestProcess *a, const LargestProcess *b) {
         if (a->is_closed != b->is_closed)
                 return a->is_closed;

@@ -32,7 +32,7 @@ typedef struct PatientFile {
 
 void patient_file_done(PatientFile *file);
 
-/* What is read, and whom it may keep waiting. */
+/* The file that is read, and the owner who may keep us waiting for it. */
 typedef struct PatientQuestion {
         uint32_t owner;   /* uid of who answers for the process, as ThreadSlot has it */
         int dir_fd;       /* borrowed */

@@ -59,7 +59,7 @@ typedef struct BatchProcess {
  */
 typedef struct Batch {
         pid_t tids[BATCH_MAX_THREADS];
-        /* What the walk knows of each thread, for its backend's reader; borrowed from the walk. */
+        /* The walk's knowledge of each thread, for its backend's reader; borrowed from the walk. */
         const void *evidence[BATCH_MAX_THREADS];
         size_t n_tids;
         BatchProcess processes[BATCH_MAX_THREADS];
@@ -225,7 +225,7 @@ static inline Span scene_text(const Scene *scene, TextPlace place) {
 /* Drops wait times that this kernel gets wrong, of a thread whose policy is known. */
 void scene_drop_broken_waits(const Scene *scene, ThreadSlot *slot);
 
-/* Whether the process, of which @sample is a thread, belongs to ctprof. */
+/* Returns whether the process, of which @sample is a thread, belongs to ctprof. */
 bool capture_host_owns(const CaptureHost *host, pid_t tgid, const ThreadSample *sample);
 
 static inline void thread_slot_note(ThreadSlot *slot, SourceId source, SourceOutcome outcome) {

@@ -26,7 +26,7 @@ typedef signed char __s8;
 typedef short __s16;
 typedef int __s32;
 typedef long long __s64;
-/* Of the helpers' declarations. */
+/* The declarations of the helpers use these. */
 typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
@@ -48,7 +48,7 @@ struct thread_info {
         __u32 status; /* x86 */
 };
 
-/* What a thread had in its registers when it entered the kernel: x86, arm64. */
+/* The registers of a thread when it entered the kernel: x86, arm64. */
 struct pt_regs {
         unsigned long orig_ax, di, si, dx;
 };

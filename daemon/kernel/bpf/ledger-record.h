@@ -173,7 +173,7 @@ typedef struct MovedLife {
         __u64 start_boottime_ns;
 } MovedLife;
 
-/* What it was called in the end; the row of the ledger that has its work is called the same. */
+/* Its names when it ended, which are those of the row that has its work. */
 typedef struct MovedEnd {
         char process[TASK_COMM_BYTES], thread[TASK_COMM_BYTES];
         __u64 cgroup;   /* id; 0: none */
@@ -238,7 +238,7 @@ static inline int ledger_is_pressed(__u32 owner, __u64 of_owner, __u64 of_all, _
         return of_owner >= ledger_share(owner, room) / 2 || of_all >= room / 4 * 3;
 }
 
-/* What one owner has in the tables. A place is taken by whom it has been given for ever. */
+/* The rows and paths of one owner. A place among the owners is never given to another one. */
 typedef struct LedgerOwner {
         __u64 uid; /* plus one; 0: the place is free */
         __u64 n_rows, n_paths;
@@ -247,7 +247,7 @@ typedef struct LedgerOwner {
 #define LEDGER_MAX_OWNERS 1024 /* a power of two; those beyond are one owner together */
 #define LEDGER_OWNER_TRIES 16  /* places that are looked at */
 #define LEDGER_OTHERS ((__u32) -1)
-/* Of both generations, and for ctprof's own. */
+/* Each owner has one for each generation, and as many for ctprof's own. */
 #define LEDGER_OVERFLOW_ROWS (4 * (LEDGER_MAX_OWNERS + 1))
 
 static inline __u32 ledger_owner_place(__u32 uid, __u32 i) {
@@ -264,7 +264,7 @@ static inline __u32 ledger_owner_place(__u32 uid, __u32 i) {
  * call that is not here is another reason. Of some calls their arguments decide.
  */
 
-/* What decides besides the reasons themselves. */
+/* Some calls are no reason of their own: something else decides which one it is. */
 enum {
         CALL_DECIDES_FUTEX = _WAIT_REASON_MAX, /* the operation, and the expected value */
         CALL_DECIDES_FUTEX_VALUE,              /* the expected value */

@@ -103,7 +103,7 @@ static bool replace_numbers(char name[static TASK_COMM_BYTES]) {
 
 #define FORGOTTEN ((uint32_t) (LEDGER_PARENTLESS | LEDGER_NUMBERLESS | LEDGER_NAMELESS))
 
-/* Of what was forgotten only the most is said. */
+/* A key tells only the largest of its losses. */
 static void note_forgotten(LedgerKey *key, uint32_t what) {
         memset(key->parent, 0, sizeof(key->parent));
         key->flags = (key->flags & ~FORGOTTEN) | what;

@@ -25,7 +25,7 @@
 
 #define LEDGER_IDLE_NS UINT64_C(3600000000000)
 
-/* Of both generations: is_of_odd is 0. */
+/* The sum over both generations: is_of_odd is 0. */
 typedef struct LedgerRow {
         LedgerKey key;
         LedgerValues values;
@@ -42,7 +42,7 @@ typedef struct LedgerSum {
 extern const LedgerSum ledger_counters[];
 extern const size_t n_ledger_counters;
 
-/* Where a kind of delay is in a row, and as what metrics. */
+/* The places of one kind of delay in a row, and the metrics that they are. */
 typedef struct LedgerDelay {
         unsigned count, total, max, min;
         MetricId count_id, total_id, max_id, min_id;
@@ -84,7 +84,7 @@ uint64_t ledger_rows_share(uint32_t owner, size_t max_rows);
  */
 _must_check_ int ledger_rows_coarsen(LedgerRow *rows, size_t *n, const LedgerCoarsening *how);
 
-/* What one owner has lost of its names. */
+/* The names that one owner has lost. */
 typedef struct LedgerLoss {
         uint32_t owner; /* LEDGER_OTHERS: of several */
         uint64_t n_folded, n_overflow;
@@ -93,7 +93,9 @@ typedef struct LedgerLoss {
 
 #define LEDGER_MAX_LOSSES 64u
 
-/* What rows tell of losses, largest first; past a bound, all others are the last. -ENOMEM. */
+/*
+ * Adds up the losses of each owner, largest first; past a bound, all others are the last. -ENOMEM.
+ */
 _must_check_ int ledger_rows_losses(const LedgerRow *rows, size_t n,
                                     LedgerLoss ret[static LEDGER_MAX_LOSSES], size_t *ret_n);
 

@@ -157,7 +157,7 @@ static __always_inline void scale_times(LedgerValues *values) {
         values->sums[LEDGER_SYSTEM_TICKS] = system / TASK_TICK_NS;
 }
 
-/* What this kernel has: bits of TaskRecord. */
+/* Returns the bits of TaskRecord for the counters that this kernel has. */
 static __always_inline __u32 find_has(const struct task_struct *task) {
         __u32 has = TASK_IS_READ;
 
@@ -264,7 +264,7 @@ static __always_inline void read_delay_block(LedgerValues *values, struct task_s
 #define SCHED_RR 2
 #define SCHED_DEADLINE 6
 
-/* Of real-time and deadline threads several kernels count waits for a CPU wrongly (gates.h). */
+/* Several kernels count waits for a CPU wrongly for real-time and deadline threads (gates.h). */
 static __always_inline int has_broken_waits(const struct task_struct *task) {
         return task->policy == SCHED_FIFO || task->policy == SCHED_RR ||
                task->policy == SCHED_DEADLINE;
@@ -429,7 +429,7 @@ static __noinline int take_room(__u32 uid, __u64 *of_owner, __u64 *of_all, __u64
 
 enum { ROW_IS_THERE, ROW_IS_NEW, ROW_IS_NEW_OVERFLOW };
 
-/* Whether there is now a row of @scratch's key and values. */
+/* Returns whether it has made a row of @scratch's key and values. */
 static __always_inline int make_row(Scratch *scratch, __u32 place) {
         LedgerOwner *owner = owner_at(place);
 
@@ -502,7 +502,7 @@ static __always_inline struct kernfs_node *parent_of(struct kernfs_node *node) {
         return bpf_core_field_exists(rcu->__parent) ? rcu->__parent : (void *) 0;
 }
 
-/* Of the thread that runs, which exits. Verified by itself, as its loop has many ways through. */
+/* Notes the path for the exiting thread. Verified by itself, as its loop has many ways through. */
 __noinline int note_cgroup(__u32 uid) {
         struct task_struct *task = bpf_get_current_task_btf();
         __u32 zero = 0;

@@ -28,7 +28,7 @@ struct Ledger {
         size_t n_rows, n_rows_allocated;
         Index index; /* of the rows by their keys */
         Index paths; /* of the file's rows that have a path, by their cgroups */
-        /* Of a fold: keys of the rows that go on growing, which have other rows' keys. */
+        /* A fold notes the keys of rows that go on growing: rows of the same keys must stay. */
         LedgerKey *growing; /* owned */
         size_t n_growing, n_growing_allocated;
         Index growing_index;
@@ -238,7 +238,7 @@ static int read_rows(Ledger *ledger, unsigned odd, RowChoice choice) {
         return r;
 }
 
-/* Whether it was there, and is no more; -errno. */
+/* Returns 1 when it was there and is removed now, 0 when it was not there, -errno. */
 static int remove_key(int map_fd, const void *key) {
         union bpf_attr call = bpf_call_nothing();
 
@@ -341,7 +341,7 @@ static int wait_until_rest(const Ledger *ledger, unsigned odd) {
         return 0;
 }
 
-/* What a fold has put into the file and was not removed yet, because no generation began since. */
+/* Removes rows that a fold has put into the file, unless a generation has begun since then. */
 static int remove_filed(Ledger *ledger) {
         uint64_t generation = load(&ledger->control->generation);
 
@@ -921,7 +921,7 @@ static int open_programs(Ledger *ledger) {
         return 0;
 }
 
-/* What the page of control words would say. */
+/* Without programs the file tells what their control words would. */
 static void stand_in(Ledger *ledger) {
         const LedgerFileHead *head = ledger_file_head(ledger->file);
         LedgerControl *shared = ledger->control, *own = &ledger->without_programs;

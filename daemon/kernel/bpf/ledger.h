@@ -41,7 +41,7 @@ _must_check_ int ledger_open(const TaskObjects *objects, Ledger **ret);
 Ledger *ledger_free(Ledger *ledger);
 DEFINE_CLEANUP(Ledger *, ledger_free);
 
-/* What programs count; numbers of programs that run change at any time. */
+/* The counts of the programs, which change at any time while these run. */
 const LedgerControl *ledger_control(const Ledger *ledger);
 /* Exits are added: by programs, or what was said of them is in a file. */
 bool ledger_is_kept(const Ledger *ledger);
@@ -96,7 +96,7 @@ _must_check_ int ledger_take_moved(Ledger *ledger, MovedThread **ret, size_t *re
 
 /* Rows that were put together to make room, since the ledger began. */
 uint64_t ledger_n_folded(const Ledger *ledger);
-/* What owners have lost, largest first, and when any row that is none of a name last grew. */
+/* Finds the losses of owners, largest first, and when a row that has lost names last grew. */
 _must_check_ int ledger_find_losses(const Ledger *ledger, LedgerLoss ret[static LEDGER_MAX_LOSSES],
                                     size_t *ret_n, uint64_t *ret_grew_ns);
 /* How often exits were lost without a number, since the ledger began. */
@@ -106,7 +106,7 @@ uint64_t ledger_n_overflow_exits(const Ledger *ledger);
 
 /* to make room */
 
-/* Whether a table of the programs is so full that rows should be folded. -errno. */
+/* Returns whether a table of the programs is so full that rows should be folded. -errno. */
 _must_check_ int ledger_is_crowded(int control_fd);
 /* Rows in these tables; 0 where that cannot be told. */
 uint64_t ledger_count_rows(int control_fd);

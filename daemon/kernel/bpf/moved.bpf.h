@@ -31,7 +31,7 @@ struct {
         __type(value, MovedEnd);
 } ledger_moved SEC(".maps");
 
-/* What the first capture saw, and whether a later one saw something else. Names are as words. */
+/* The names that the first capture saw, as words, and whether a later one saw others. */
 typedef struct Sight {
         __u64 n_seen, is_other;
         __u64 process[TASK_COMM_BYTES / 8], thread[TASK_COMM_BYTES / 8];
@@ -74,7 +74,7 @@ static __always_inline void note_sight(const TaskRecord *record, struct task_str
         add_ordered(&sight->n_seen, 1);
 }
 
-/* Of a thread that exits, whose mark is set; @cgroup: where it is now. */
+/* Called for a thread that exits, whose mark is set; @cgroup is where it is now. */
 static __always_inline int was_seen_otherwise(struct task_struct *task, __u64 cgroup) {
         const Sight *sight = bpf_task_storage_get(&sights, task, 0, 0);
         __u64 process[TASK_COMM_BYTES / 8], thread[TASK_COMM_BYTES / 8];

@@ -40,7 +40,7 @@ typedef struct TaskObjects {
         int fds[_TASK_OBJECT_MAX]; /* negative: it is not there */
 } TaskObjects;
 
-/* Of descriptors that are the caller's own; closes all. */
+/* The descriptors are the caller's own: the second one closes all of them. */
 static inline void task_objects_init(TaskObjects *objects) {
         for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
                 objects->fds[i] = -EBADF;

@@ -260,7 +260,10 @@ static int run_for_all(const struct bpf_program *program) {
         return r;
 }
 
-/* Of each pair the one that ends something first, so that nothing is begun that is never ended. */
+/*
+ * The program that ends something comes before the one that begins it: nothing begins without an
+ * end.
+ */
 static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *options) {
         LedgerControl *control = &skeleton->bss->control;
         int r;

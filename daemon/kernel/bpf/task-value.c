@@ -19,7 +19,7 @@ char task_state(const TaskRecord *record) {
 
         if ((record->state & TASK_IDLE) == TASK_IDLE)
                 state = TASK_REPORT_IDLE;
-        /* What it waits for in the end is a lock or the end of the freeze. */
+        /* In the end it waits for a lock, or to be thawed. */
         if (record->state & (TASK_RTLOCK_WAIT | TASK_FROZEN))
                 state = TASK_UNINTERRUPTIBLE;
         return letters[state == 0 ? 0 : 32 - __builtin_clz(state)];

@@ -42,7 +42,7 @@ static __always_inline __u32 read_ext(const struct task_struct *task) {
         return TASK_HAS_EXT | ((task->scx.flags & ext_mask) == ext_enabled ? TASK_IS_EXT : 0);
 }
 
-/* Where a C library keeps what belongs to the thread. */
+/* A C library keeps there what belongs to the thread. */
 static __always_inline __u32 read_thread_pointer(TaskRecord *record, struct task_struct *task) {
         const struct task_struct___arm64 *arm64 = (const void *) task;
 

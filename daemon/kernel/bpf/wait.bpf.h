@@ -271,7 +271,10 @@ static __always_inline __u32 reason_of(struct task_struct *task, const Call *cal
         return decides;
 }
 
-/* What the kernel will go on with tells what was interrupted, where no earlier wait does. */
+/*
+ * Where no earlier wait tells what was interrupted, the function does that the kernel will go on
+ * with.
+ */
 static __noinline __u32 restarted_reason(struct task_struct *task) {
         static const char format[] = "%ps";
         char name[32] __attribute__((aligned(8))) = {};
@@ -296,7 +299,7 @@ static __noinline __u32 restarted_reason(struct task_struct *task) {
 
 /* the account */
 
-/* What a thread in @state waits for. */
+/* Returns the reason for which a thread in @state waits. */
 static __always_inline __u32 classify(TaskReasons *of, struct task_struct *task,
                                       unsigned int state) {
         __u32 decides, reason;
@@ -349,7 +352,7 @@ static __always_inline void end_reason(TaskReasons *of, __u64 ns) {
         }
 }
 
-/* What the thread counted before is forgotten, if it did in another epoch. */
+/* Counts of the thread from another epoch are forgotten. */
 static __always_inline TaskReasons *enter_epoch(struct task_struct *task, __u64 epoch,
                                                 _Bool *ret_is_new) {
         TaskReasons *of = bpf_task_storage_get(&reasons, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);

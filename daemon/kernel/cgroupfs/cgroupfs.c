@@ -190,7 +190,7 @@ int cgroupfs_root_fd(const Cgroupfs *cgroupfs) {
         return cgroupfs->root_fd;
 }
 
-/* Whether @path is "/" or names joined by single slashes, none of which leads elsewhere. */
+/* Returns whether @path is "/" or names joined by single slashes, none of which leads elsewhere. */
 static bool is_plain_path(Span path) {
         size_t start = 1;
 
@@ -320,7 +320,7 @@ int cgroup_is_threaded(int group_fd, bool *ret) {
         return 0;
 }
 
-/* Whether the child @name is threaded; not when it was removed meanwhile. */
+/* Returns whether the child @name is threaded; false when it was removed meanwhile. */
 static int child_is_threaded(int group_fd, const char *name, bool *ret) {
         char path[COMPONENT_BYTES + sizeof("/cgroup.type")], buffer[TYPE_BYTES];
         Span type;

@@ -75,7 +75,7 @@ bool cgroup_path_parent(Span path, Span *ret);
  * "domain threaded". The real root has no such file and is not threaded by itself.
  */
 _must_check_ int cgroup_is_threaded(int group_fd, bool *ret);
-/* Whether a child of @group_fd is "threaded", which makes the root a threaded domain. */
+/* Returns whether a child of @group_fd is "threaded", which makes the root a threaded domain. */
 _must_check_ int cgroup_has_threaded_child(int group_fd, bool *ret);
 
 /*

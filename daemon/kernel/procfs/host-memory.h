@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "kernel/procfs/host-row.h"
 
-/* Whether a key of /proc/vmstat is one of those events. */
+/* Returns whether a key of /proc/vmstat is one of those events. */
 bool host_memory_wants(Span vmstat_key);
 
 /*

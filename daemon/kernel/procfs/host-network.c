@@ -33,7 +33,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b) {
         return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Whether this process itself is in the initial network namespace, where the kernel tells. */
+/* Returns whether this process is known to be in the initial network namespace. */
 static bool is_initial(int proc_fd) {
         char target[sizeof(INITIAL_NAMESPACE)];
         ssize_t n = readlinkat(proc_fd, "self/ns/net", target, sizeof(target));
@@ -41,7 +41,7 @@ static bool is_initial(int proc_fd) {
         return n > 0 && span_is((Span){ target, (size_t) n }, INITIAL_NAMESPACE);
 }
 
-/* Where the host's network is to be read: *ret_whose is "1" or "self". */
+/* Finds whose files tell of the host's network: *ret_whose is "1" or "self". */
 static HostNetworkLack find_network(int proc_fd, const char **ret_whose, bool *ret_is_own) {
         struct stat first, kernel, own;
 

@@ -35,7 +35,7 @@ typedef struct HostRow {
  */
 bool host_row_parse(HostPartId part, Cursor *words, unsigned n_least, HostRow *ret);
 
-/* What became of the lines of a file. One without any good line is no file of that kind. */
+/* Counts the lines of a file. One without any good line is no file of that kind. */
 typedef struct HostFile {
         size_t n_good, n_bad;
 } HostFile;

@@ -67,7 +67,7 @@ static bool is_secret(Span key) {
         return key.n >= 3 && is_at(key, key.n - 3, "key");
 }
 
-/* Whether a quote of @text is still open at its end. */
+/* Returns whether a quote of @text is still open at its end. */
 static bool is_quoted(Span text) {
         bool quoted = false;
 

@@ -13,7 +13,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 
-/* Whether the kernel was given @option, alone or with a value. */
+/* Returns whether the kernel was given @option, alone or with a value. */
 bool kernel_cmdline_has(Span text, const char *option);
 
 /*

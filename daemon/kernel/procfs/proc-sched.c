@@ -43,7 +43,7 @@ static const struct {
 
 static const Span ext_enabled_key = SPAN_LITERAL("ext.enabled");
 
-/* Whether @key, or the part after its last dot, is the key of @row, which has no dot. */
+/* Returns whether @key, or the part after its last dot, is the key of @row, which has no dot. */
 static bool is_row(Span key, size_t row) {
         Span wanted = rows[row].key;
 

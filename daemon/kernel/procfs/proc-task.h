@@ -114,7 +114,7 @@ typedef struct ProcStatus {
         gid_t gid; /* real */
         uint64_t threads;
         Span cpus_allowed; /* "0-3,7", borrowed, unchecked; may list offline CPUs */
-        /* Of the whole process, in bytes; not printed for a task without an address space. */
+        /* These are of the whole process, in bytes, and not printed without an address space. */
         uint64_t rss_peak, rss_anon, rss_file, rss_shmem, swap;
         uint64_t library_code; /* mapped to be executed, in bytes, without the program itself */
         /*
@@ -142,7 +142,7 @@ typedef struct ProcSchedstat {
 
 _must_check_ int proc_schedstat_parse(Span text, ProcSchedstat *ret);
 
-/* Of /proc/PID/statm, the second number: resident pages of all kinds. None without a space: 0. */
+/* The second number of /proc/PID/statm: resident pages of all kinds, 0 without an address space. */
 _must_check_ int proc_statm_parse(Span text, uint64_t *ret_resident_pages);
 
 /*

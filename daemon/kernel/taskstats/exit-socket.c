@@ -31,7 +31,7 @@ struct ExitSocket {
         _Alignas(NLMSG_ALIGNTO) char messages[EXIT_BATCH_MAX][MESSAGE_BYTES];
 };
 
-/* What the kernel answered to a request for an acknowledgement. */
+/* Receives the kernel's answer to a request for an acknowledgement. */
 static int receive_verdict(int fd) {
         _Alignas(NLMSG_ALIGNTO) char bytes[MESSAGE_BYTES];
         const struct nlmsghdr *header = (const void *) bytes;

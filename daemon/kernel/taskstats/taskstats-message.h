@@ -84,7 +84,9 @@ bool taskstats_get(const Taskstats *stats, TaskstatsMember member, uint64_t *ret
 /* The name of the thread, in whole or, when it was not sent, not at all. */
 bool taskstats_get_name(const Taskstats *stats, char ret[static TASKSTATS_NAME_BYTES]);
 
-/* Whether a count of the seven delay categories besides cpu is not 0, so the task is accounted. */
+/*
+ * Returns whether any of the seven delays besides cpu was counted, so that the task is accounted.
+ */
 bool taskstats_has_delays(const Taskstats *stats);
 
 /*

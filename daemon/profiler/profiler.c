@@ -31,8 +31,12 @@
 #include "wire/limits.h"
 
 #define PROFILER_SOCKET_NAME "varlink"
-/* The layout of the objects in the vault (service/method); those of another are closed. */
-#define PROFILER_LAYOUT "heap-1-tasks-5"
+/*
+ * The layout of what the vault holds (service/method), which changes with every member that
+ * programs and captures share (TaskRecord, LedgerControl): what another version has stored is
+ * closed.
+ */
+#define PROFILER_LAYOUT "heap-1-tasks-6"
 
 /* A step of the start returns these besides a negative errno. */
 enum {

@@ -8,7 +8,9 @@
  * where every source finds its counter: in a file of the thread under /proc, and in the kernel's
  * structs. From the rows follow the parsers of these files, the types that BPF programs are built
  * with, what these read of living threads and add up of those that end, and what a capture makes
- * of both. So another counter of one of these files is a row here and one in metric-list.h.
+ * of both. So another counter of one of these files is a row here and one in metric-list.h. A
+ * release that has one raises PROFILER_LAYOUT (profiler.c), as with any change of what programs and
+ * captures share.
  *
  * Where struct taskstats has a counter depends on its version: see taskstats-message.c.
  */

@@ -291,7 +291,7 @@ def told_to_systemd():
             expect_equal(daemon.process.wait(20), 0, "exit status")
 
 
-CACHE = "object.heap-cache@heap-1-tasks-5"
+CACHE = "object.heap-cache@heap-1-tasks-6"
 
 
 def without_programs(stored):

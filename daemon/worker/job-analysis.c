@@ -27,15 +27,15 @@ typedef struct Analysis {
         Work *work;         /* borrowed */
         ViewSubjects *call; /* borrowed */
         unsigned n_sides;
-        Side interval; /* of two intervals: the one that is being read */
-        View sections; /* which sections are shown */
+        unsigned column; /* the interval that is being read */
+        View sections;   /* which sections are shown */
         ComparisonSetup setup;
-        /* What the host did in an interval, under SIDE_AFTER; of two in each. */
-        HostUse uses[SIDES];
-        HostView hosts[SIDES];    /* for the reader */
-        LimitTally limits[SIDES]; /* which cgroups were held back */
-        Crowds crowds[SIDES];     /* likewise, who contended with whom */
-        Period periods[SIDES];
+        /* Of each column of an interval: */
+        Period periods[COLUMNS_MAX];
+        HostUse uses[COLUMNS_MAX];      /* what the host did; also up to a snapshot */
+        HostView hosts[COLUMNS_MAX];    /* the same for the reader */
+        LimitTally limits[COLUMNS_MAX]; /* which cgroups were held back */
+        Crowds crowds[COLUMNS_MAX];     /* likewise, who contended with whom */
         Comparison *comparison;
         SectionFeed feed;
         Buffer name; /* scratch: the former name of a cgroup */
@@ -43,7 +43,7 @@ typedef struct Analysis {
 
 static void analysis_done(Analysis *analysis) {
         section_feed_done(&analysis->feed);
-        for (unsigned i = 0; i < SIDES; i++) {
+        for (unsigned i = 0; i < COLUMNS_MAX; i++) {
                 limit_tally_done(&analysis->limits[i]);
                 crowds_done(&analysis->crowds[i]);
                 host_view_done(&analysis->hosts[i]);
@@ -69,30 +69,47 @@ static void analysis_choose_sections(Analysis *analysis) {
                         analysis->sections.tables[id] = false;
 }
 
+static bool is_interval(const Analysis *analysis) {
+        return analysis->call->kind == VIEW_KIND_INTERVAL;
+}
+
+/* The snapshot at which a column of an interval begins, and the one at its end. */
+static Subject *begin_of(const Analysis *analysis, unsigned column) {
+        return is_interval(analysis) ? &analysis->call->subjects[SIDE_BEFORE]
+                                     : view_subjects_begin(analysis->call, column);
+}
+static Subject *end_of(const Analysis *analysis, unsigned column) {
+        return is_interval(analysis) ? &analysis->call->subjects[SIDE_AFTER]
+                                     : view_subjects_end(analysis->call, column);
+}
+
 /*
  * Of intervals: whether a ledger tells of threads that ended; of snapshots: since when waits were
  * counted.
  */
-static void analysis_join_ledgers(Analysis *analysis) {
-        ComparisonSetup *setup = &analysis->setup;
-        ViewSubjects *call = analysis->call;
+static ColumnSetup column_of(const Analysis *analysis, unsigned column) {
+        Subject *end = end_of(analysis, column);
+        const Head *head = &end->head;
+        ColumnSetup setup = {
+                .has_begin = is_interval(analysis) || of_intervals(analysis),
+                .keeps_begin = is_interval(analysis),
+                .end = judge_time_of(head),
+                .defects = kernel_defects_of(head->kernel_release),
+        };
 
-        if (call->kind == VIEW_KIND_INTERVAL)
-                setup->has_ledger[SIDE_AFTER] = subjects_join_ledgers(&call->subjects[SIDE_BEFORE],
-                                                                      &call->subjects[SIDE_AFTER]);
-        for (unsigned i = 0; i < analysis->n_sides; i++) {
-                const Head *head = &view_subjects_end(call, i)->head;
+        if (setup.has_begin) {
+                Subject *begin = begin_of(analysis, column);
 
-                if (of_intervals(analysis)) {
-                        setup->has_ledger[i] = subjects_join_ledgers(view_subjects_begin(call, i),
-                                                                     view_subjects_end(call, i));
-                        continue;
-                }
-                if (head->has_waits_since)
-                        setup->waits_since_ns[i] = amount_of(head->waits_since_boottime_ns);
-                if (head->has_reasons_since)
-                        setup->reasons_since_ns[i] = amount_of(head->reasons_since_boottime_ns);
+                setup.begin = judge_time_of(&begin->head);
+                setup.elapsed_ns = head->start_boottime_ns - begin->head.start_boottime_ns;
+                setup.has_ledger = subjects_join_ledgers(begin, end);
+                return setup;
         }
+        if (head->has_waits_since)
+                setup.waits_since_ns = amount_of(head->waits_since_boottime_ns);
+        if (head->has_reasons_since)
+                setup.reasons_since_ns = amount_of(head->reasons_since_boottime_ns);
+        return setup;
 }
 
 /* Says how the sides are related, and how far the readings of each can be believed. */
@@ -100,31 +117,22 @@ static void analysis_set_up(Analysis *analysis) {
         ComparisonSetup *setup = &analysis->setup;
 
         *setup = (ComparisonSetup){
-                .n_sides = analysis->n_sides,
+                .n_columns = is_interval(analysis) ? 1 : analysis->n_sides,
                 .boots = analysis->call->boots,
                 .elapsed_ns = analysis->call->elapsed_ns,
         };
-        for (unsigned i = 0; i < analysis->n_sides; i++) {
-                const Head *head = &view_subjects_end(analysis->call, i)->head;
+        for (unsigned i = 0; i < setup->n_columns; i++) {
+                ColumnSetup *column = &setup->columns[i];
 
-                setup->defects[i] = kernel_defects_of(head->kernel_release);
-                setup->times[i] = judge_time_of(head);
-                setup->interval_of_ns[i] = view_subjects_elapsed_ns(analysis->call, i);
-                if (of_intervals(analysis))
-                        setup->begins[i] =
-                                judge_time_of(&view_subjects_begin(analysis->call, i)->head);
+                *column = column_of(analysis, i);
+                analysis->periods[i] =
+                        period_between((const JudgeTime[SIDES]){ column->begin, column->end });
         }
-        for (unsigned i = 0; i < analysis->n_sides && analysis->n_sides > 1; i++) {
-                const JudgeTime times[SIDES] = {
-                        of_intervals(analysis) ? setup->begins[i] : setup->times[SIDE_BEFORE],
-                        of_intervals(analysis) ? setup->times[i] : setup->times[SIDE_AFTER],
-                };
+        if (analysis->call->kind == VIEW_KIND_TOTALS && setup->boots == BOOTS_SAME) {
+                const JudgeTime times[SIDES] = { setup->columns[0].end, setup->columns[1].end };
 
-                analysis->periods[i] = period_between(times);
+                setup->interval_ns = judge_interval_ns(times);
         }
-        if (setup->boots == BOOTS_SAME && !of_intervals(analysis))
-                setup->interval_ns = judge_interval_ns(setup->times);
-        analysis_join_ledgers(analysis);
 }
 
 /* reading */
@@ -144,32 +152,22 @@ static int analysis_on_cgroup_name(void *userdata, Span path) {
 }
 
 static int analysis_on_thread(void *userdata, Side side, const ThreadSample *sample) {
-        return comparison_fold(((Analysis *) userdata)->comparison, side, sample);
-}
-
-/* The interval that is being read. */
-static Side side_of_interval(const Analysis *analysis) {
-        return of_intervals(analysis) ? analysis->interval : SIDE_AFTER;
+        return comparison_add(((Analysis *) userdata)->comparison, side, NULL, sample);
 }
 
 static int analysis_on_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
         Analysis *analysis = userdata;
-        Side side = side_of_interval(analysis);
-        int r = crowds_add(&analysis->crowds[side], &analysis->periods[side], before, after);
+        unsigned column = analysis->column;
+        int r = crowds_add(&analysis->crowds[column], &analysis->periods[column], before, after);
 
-        if (r != 0)
-                return r;
-        return of_intervals(analysis)
-                       ? comparison_fold_work(analysis->comparison, side, before, after)
-                       : comparison_fold_life(analysis->comparison, before, after);
+        return r == 0 ? comparison_add(analysis->comparison, column, before, after) : r;
 }
 
 static int analysis_on_dead(void *userdata, Side end, const DeadRow *row) {
         Analysis *analysis = userdata;
-        Side side = side_of_interval(analysis);
-        int r = crowds_add_dead(&analysis->crowds[side], end, row);
+        int r = crowds_add_dead(&analysis->crowds[analysis->column], end, row);
 
-        return r == 0 ? comparison_fold_dead(analysis->comparison, side, end, row) : r;
+        return r == 0 ? comparison_add_ended(analysis->comparison, analysis->column, end, row) : r;
 }
 
 /*
@@ -181,7 +179,7 @@ static bool find_side(const Analysis *analysis, Side *side) {
 
         if (!of_intervals(analysis))
                 return true;
-        *side = analysis->interval;
+        *side = (Side) analysis->column;
         return is_end;
 }
 
@@ -196,12 +194,9 @@ static int analysis_on_smaps(void *userdata, Side side, const ThreadSample *samp
 
 /* What happened to cgroups, whatever the sections make of their records. */
 static int analysis_tally_limits(Analysis *analysis, Side side, Span path, Span stats_json) {
-        if (of_intervals(analysis))
-                return limit_tally_add(&analysis->limits[analysis->interval], side, path,
-                                       stats_json);
-        if (analysis->n_sides > 1)
-                return limit_tally_add(&analysis->limits[SIDE_AFTER], side, path, stats_json);
-        return 0;
+        if (analysis->n_sides == 1)
+                return 0;
+        return limit_tally_add(&analysis->limits[analysis->column], side, path, stats_json);
 }
 
 static int analysis_on_cgroup(void *userdata, Side side, Span path, Span stats_json) {
@@ -217,31 +212,21 @@ static int analysis_on_progress(void *userdata, uint64_t n_read, uint64_t n_tota
         return answer_progress(&((Analysis *) userdata)->work->answer, "reading", n_read, n_total);
 }
 
-/* Two snapshots were read: whether their ledger knows the names of who ended in between. */
-static int analysis_read_interval(Analysis *analysis, AnalysisRead *read, Side side,
-                                  Subject *before, Subject *after) {
-        int r = analysis_read_window(read, before, after);
-
-        if (r == 0 && subjects_loss_of_names(before, after))
-                comparison_lose_names(analysis->comparison, side);
-        return r;
-}
-
 /* The numbers of all threads, after their names. */
 static int analysis_read_numbers(Analysis *analysis, AnalysisRead *read) {
-        Subject *subjects = analysis->call->subjects;
         int r = 0;
 
-        if (comparison_wants_lives(analysis->comparison))
-                return analysis_read_interval(analysis, read, SIDE_AFTER, &subjects[SIDE_BEFORE],
-                                              &subjects[SIDE_AFTER]);
-        for (unsigned i = 0; i < analysis->n_sides && r == 0; i++) {
-                analysis->interval = (Side) i;
-                r = of_intervals(analysis)
-                            ? analysis_read_interval(analysis, read, (Side) i,
-                                                     view_subjects_begin(analysis->call, i),
-                                                     view_subjects_end(analysis->call, i))
-                            : analysis_read_side(read, (Side) i, &subjects[i]);
+        for (unsigned i = 0; i < analysis->setup.n_columns && r == 0; i++) {
+                Subject *end = end_of(analysis, i);
+
+                if (!analysis->setup.columns[i].has_begin) {
+                        r = analysis_read_side(read, (Side) i, end);
+                        continue;
+                }
+                analysis->column = i;
+                r = analysis_read_window(read, begin_of(analysis, i), end);
+                if (r == 0 && subjects_loss_of_names(begin_of(analysis, i), end))
+                        comparison_lose_names(analysis->comparison, i);
         }
         return r;
 }
@@ -264,7 +249,7 @@ static const char *analysis_complaint(const Analysis *analysis) {
 
         if (analysis->feed.malformed)
                 return sections_complaint(analysis->feed.sections);
-        for (unsigned i = 0; i < SIDES && complaint[0] == '\0'; i++)
+        for (unsigned i = 0; i < COLUMNS_MAX && complaint[0] == '\0'; i++)
                 complaint = analysis->limits[i].complaint;
         return complaint;
 }
@@ -292,43 +277,39 @@ static int analysis_old_name(void *userdata, Span name, Span *ret) {
         return r;
 }
 
-/* What the host did, for the reader, in the interval that ends with @side. */
-static int analysis_view_host(Analysis *analysis, Side side, Subject *before) {
-        const Coverage *coverage = comparison_coverage(analysis->comparison, side);
-        HostView *host = &analysis->hosts[side];
+/* What the host did, for the reader, in an interval. */
+static int analysis_view_host(Analysis *analysis, unsigned column) {
+        Subject *before = begin_of(analysis, column), *after = end_of(analysis, column), *culprit;
+        const Coverage *coverage = comparison_coverage(analysis->comparison, column);
+        HostView *host = &analysis->hosts[column];
         CoverageLedger ledger;
-        Subject *culprit;
         int r;
 
-        r = subject_host_view(before, view_subjects_end(analysis->call, side), &culprit, host);
+        r = subject_host_view(before, after, &culprit, host);
         if (r != 0)
                 return analysis_read_result(analysis, culprit, r);
-        host->n_cpus = analysis->uses[side].n_cpus;
-        ledger = coverage_ledger_of(before, view_subjects_end(analysis->call, side));
+        host->n_cpus = analysis->uses[column].n_cpus;
+        ledger = coverage_ledger_of(before, after);
         host->waiting_ns = coverage_waiting_ns(coverage, &ledger);
         return 0;
 }
 
 /* What the hosts did, against which accounts are measured. */
 static int analysis_read_hosts(Analysis *analysis) {
-        bool is_interval = comparison_wants_lives(analysis->comparison);
-        Subject *subjects = analysis->call->subjects, *culprit;
-
-        for (unsigned i = is_interval ? SIDE_AFTER : SIDE_BEFORE; i < analysis->n_sides; i++) {
-                Subject *before = is_interval              ? &subjects[SIDE_BEFORE]
-                                  : of_intervals(analysis) ? view_subjects_begin(analysis->call, i)
-                                                           : NULL;
-                int r = subject_host_use(before, view_subjects_end(analysis->call, i), &culprit,
-                                         &analysis->uses[i], &analysis->hosts[i].difference);
+        for (unsigned i = 0; i < analysis->setup.n_columns; i++) {
+                bool has_begin = analysis->setup.columns[i].has_begin;
+                Subject *before = has_begin ? begin_of(analysis, i) : NULL, *culprit;
+                Subject *after = end_of(analysis, i);
+                int r = subject_host_use(before, after, &culprit, &analysis->uses[i],
+                                         &analysis->hosts[i].difference);
 
                 if (r != 0)
                         return analysis_read_result(analysis, culprit, r);
-                comparison_set_host(analysis->comparison, (Side) i, &analysis->uses[i]);
-                comparison_lack_reasons(
-                        analysis->comparison, (Side) i,
-                        subjects_lack_reasons(before, view_subjects_end(analysis->call, i)));
+                comparison_set_host(analysis->comparison, i, &analysis->uses[i]);
+                comparison_lack_reasons(analysis->comparison, i,
+                                        subjects_lack_reasons(before, after));
                 if (before)
-                        r = analysis_view_host(analysis, (Side) i, before);
+                        r = analysis_view_host(analysis, i);
                 if (r != 0)
                         return r;
         }
@@ -395,11 +376,10 @@ static int analysis_write_changes(Analysis *analysis, JsonWriter *writer) {
 
         json_write_key(writer, "changes");
         json_write_array(writer);
-        r = of_intervals(analysis)
-                    ? limit_tally_write_changes(&limits[SIDE_BEFORE], SIDE_AFTER,
-                                                &limits[SIDE_AFTER], SIDE_AFTER, writer)
-                    : limit_tally_write_changes(&limits[SIDE_AFTER], SIDE_BEFORE,
-                                                &limits[SIDE_AFTER], SIDE_AFTER, writer);
+        r = of_intervals(analysis) ? limit_tally_write_changes(&limits[0], SIDE_AFTER, &limits[1],
+                                                               SIDE_AFTER, writer)
+                                   : limit_tally_write_changes(&limits[0], SIDE_BEFORE, &limits[0],
+                                                               SIDE_AFTER, writer);
         if (r == 0)
                 r = comparison_write_changes(analysis->comparison, writer);
         json_write_end(writer);
@@ -432,18 +412,14 @@ static int analysis_write_host_changes(Analysis *analysis, JsonWriter *writer) {
         return r;
 }
 
-static void analysis_write_lives(const Analysis *analysis, JsonWriter *writer) {
-        const Subject *subjects = analysis->call->subjects;
-        LifeCounts lives = comparison_lives(analysis->comparison);
+static void analysis_write_lives(const Analysis *analysis, unsigned column, JsonWriter *writer) {
+        const Subject *from = begin_of(analysis, column), *to = end_of(analysis, column);
         char folded[LOST_ROWS_BYTES];
 
-        if (!comparison_wants_lives(analysis->comparison))
-                return;
         json_write_key(writer, "lives");
-        life_counts_write_json(
-                writer, &lives,
-                subjects_loss_of_names(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]),
-                subjects_lost_rows(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER], folded));
+        life_counts_write_json(writer, comparison_lives(analysis->comparison, column),
+                               subjects_loss_of_names(from, to),
+                               subjects_lost_rows(from, to, folded));
 }
 
 /* Work is known of threads whose run time both snapshots have: the first without says why. */
@@ -457,131 +433,103 @@ static const char *absence_of_run_times(const Subject *from, const Subject *to,
         return absence_of_metric(sources, METRIC_run_time_ns, ret_text);
 }
 
-static void analysis_write_coverage_of(const Analysis *analysis, Side side, const Subject *from,
-                                       const Subject *to, JsonWriter *writer) {
+/* How the interval of a column, and what threads are known to have done in it, is measured. */
+typedef struct IntervalScale {
+        CoverageSpan span;
+        CoverageLedger ledger;
+} IntervalScale;
+
+static IntervalScale scale_of(const Analysis *analysis, unsigned column) {
+        const Subject *from = begin_of(analysis, column), *to = end_of(analysis, column);
         const Head *const heads[SIDES] = { &from->head, &to->head };
-        const HostUse *use = &analysis->uses[side];
-        const CoverageSpan span = coverage_span_of(use, heads);
-        CoverageLedger ledger = coverage_ledger_of(from, to);
+
+        return (IntervalScale){ .span = coverage_span_of(&analysis->uses[column], heads),
+                                .ledger = coverage_ledger_of(from, to) };
+}
+
+static int analysis_write_coverage(Analysis *analysis, unsigned column, JsonWriter *writer) {
+        const IntervalScale scale = scale_of(analysis, column);
         char absence[ABSENCE_BYTES];
 
-        coverage_write_json(writer, comparison_coverage(analysis->comparison, side), &ledger, use,
-                            &span, absence_of_run_times(from, to, absence));
+        coverage_write_json(writer, comparison_coverage(analysis->comparison, column),
+                            &scale.ledger, &analysis->uses[column], &scale.span,
+                            absence_of_run_times(begin_of(analysis, column),
+                                                 end_of(analysis, column), absence));
+        return 0;
 }
 
-static void analysis_write_coverage(const Analysis *analysis, JsonWriter *writer) {
-        const Subject *subjects = analysis->call->subjects;
-
-        if (!comparison_wants_lives(analysis->comparison)) {
-                json_write_member_null(writer, "coverage");
-                return;
-        }
-        json_write_key(writer, "coverage");
-        analysis_write_coverage_of(analysis, SIDE_AFTER, &subjects[SIDE_BEFORE],
-                                   &subjects[SIDE_AFTER], writer);
+static int analysis_write_host(Analysis *analysis, unsigned column, JsonWriter *writer) {
+        host_view_write_json(&analysis->hosts[column], writer);
+        return 0;
 }
 
-static void analysis_write_coverages(const Analysis *analysis, JsonWriter *writer) {
-        json_write_key(writer, "coverage");
-        json_write_object(writer);
-        for (unsigned i = 0; i < SIDES; i++) {
-                json_write_key(writer, interval_names[i]);
-                analysis_write_coverage_of(analysis, (Side) i,
-                                           view_subjects_begin(analysis->call, i),
-                                           view_subjects_end(analysis->call, i), writer);
-        }
-        json_write_end(writer);
+static int analysis_write_limited(Analysis *analysis, unsigned column, JsonWriter *writer) {
+        return limit_tally_write_json(&analysis->limits[column],
+                                      host_view_oom_kills(&analysis->hosts[column]), writer);
 }
 
-/* What of the interval that is @side contradicts itself. */
-static int analysis_write_but(const Analysis *analysis, Side side, const Subject *from,
-                              const Subject *to, JsonWriter *writer) {
-        const Head *const heads[SIDES] = { &from->head, &to->head };
-        const HostUse *use = &analysis->uses[side];
-        const CoverageSpan span = coverage_span_of(use, heads);
-        const CoverageLedger ledger = coverage_ledger_of(from, to);
-        const Coverage *coverage = comparison_coverage(analysis->comparison, side);
+/* What of the interval contradicts itself. */
+static int analysis_write_but(Analysis *analysis, unsigned column, JsonWriter *writer) {
+        const IntervalScale scale = scale_of(analysis, column);
+        const HostUse *use = &analysis->uses[column];
         _cleanup_(buffer_done) Buffer cgroup_v1 = {};
         ContradictionBasis basis = {
-                .elapsed_ns = period_elapsed_ns(&analysis->periods[side]),
-                .host = &analysis->hosts[side],
+                .elapsed_ns = period_elapsed_ns(&analysis->periods[column]),
+                .host = &analysis->hosts[column],
                 .use = use,
-                .believed_ns = coverage_believed_ns(coverage, &ledger, use, &span),
-                .crowds = &analysis->crowds[side],
-                .limits = &analysis->limits[side],
+                .believed_ns =
+                        coverage_believed_ns(comparison_coverage(analysis->comparison, column),
+                                             &scale.ledger, use, &scale.span),
+                .crowds = &analysis->crowds[column],
+                .limits = &analysis->limits[column],
         };
         bool found;
-        int r = host_context_find(buffer_span(&to->host), HOST_CONTEXT_CGROUP_V1, &cgroup_v1,
-                                  &found);
+        int r = host_context_find(buffer_span(&end_of(analysis, column)->host),
+                                  HOST_CONTEXT_CGROUP_V1, &cgroup_v1, &found);
 
         basis.cgroup_v1 = buffer_span(&cgroup_v1);
         return r == 0 ? contradictions_write_json(&basis, writer) : r;
 }
 
-/* The members host, limited and but. */
-static int analysis_write_host(Analysis *analysis, JsonWriter *writer) {
-        const Subject *subjects = analysis->call->subjects;
-        Side side = SIDE_AFTER;
-        int r;
+/* What is told of each interval: of one it is the member, and of two an object of both. */
+static const struct {
+        const char *key;
+        int (*write)(Analysis *analysis, unsigned column, JsonWriter *writer);
+} interval_members[] = {
+        { "coverage", analysis_write_coverage },
+        { "host", analysis_write_host },
+        { "limited", analysis_write_limited },
+        { "but", analysis_write_but },
+};
 
-        if (!comparison_wants_lives(analysis->comparison))
-                return 0;
-        json_write_key(writer, "host");
-        host_view_write_json(&analysis->hosts[side], writer);
-        json_write_key(writer, "limited");
-        r = limit_tally_write_json(&analysis->limits[side],
-                                   host_view_oom_kills(&analysis->hosts[side]), writer);
-        json_write_key(writer, "but");
-        return r == 0 ? analysis_write_but(analysis, side, &subjects[SIDE_BEFORE],
-                                           &subjects[SIDE_AFTER], writer)
-                      : r;
-}
-
-static int analysis_write_hosts(Analysis *analysis, JsonWriter *writer) {
+static int analysis_write_intervals(Analysis *analysis, JsonWriter *writer) {
         int r = 0;
 
-        json_write_key(writer, "host");
-        json_write_object(writer);
-        for (unsigned i = 0; i < SIDES; i++) {
-                json_write_key(writer, interval_names[i]);
-                host_view_write_json(&analysis->hosts[i], writer);
+        for (size_t i = 0; i < ELEMENTSOF(interval_members) && r == 0; i++) {
+                json_write_key(writer, interval_members[i].key);
+                if (!of_intervals(analysis)) {
+                        r = interval_members[i].write(analysis, 0, writer);
+                        continue;
+                }
+                json_write_object(writer);
+                for (unsigned c = 0; c < analysis->setup.n_columns && r == 0; c++) {
+                        json_write_key(writer, interval_names[c]);
+                        r = interval_members[i].write(analysis, c, writer);
+                }
+                json_write_end(writer);
         }
-        json_write_end(writer);
-        json_write_key(writer, "limited");
-        json_write_object(writer);
-        for (unsigned i = 0; i < SIDES && r == 0; i++) {
-                json_write_key(writer, interval_names[i]);
-                r = limit_tally_write_json(&analysis->limits[i],
-                                           host_view_oom_kills(&analysis->hosts[i]), writer);
-        }
-        json_write_end(writer);
-        json_write_key(writer, "but");
-        json_write_object(writer);
-        for (unsigned i = 0; i < SIDES && r == 0; i++) {
-                json_write_key(writer, interval_names[i]);
-                r = analysis_write_but(analysis, (Side) i, view_subjects_begin(analysis->call, i),
-                                       view_subjects_end(analysis->call, i), writer);
-        }
-        json_write_end(writer);
         return r;
 }
 
 /* One of two intervals. */
-static void analysis_write_interval(const Analysis *analysis, Side side, const char *key,
+static void analysis_write_interval(const Analysis *analysis, unsigned column, const char *key,
                                     JsonWriter *writer) {
-        const Subject *from = view_subjects_begin(analysis->call, side);
-        const Subject *to = view_subjects_end(analysis->call, side);
-        LifeCounts lives = comparison_lives_of(analysis->comparison, side);
-        char folded[LOST_ROWS_BYTES];
-
         json_write_key(writer, key);
         json_write_object(writer);
-        analysis_write_side(writer, from, "before", "sourcesBefore");
-        analysis_write_side(writer, to, "after", "sourcesAfter");
-        json_write_member_u64(writer, "elapsedNs", view_subjects_elapsed_ns(analysis->call, side));
-        json_write_key(writer, "lives");
-        life_counts_write_json(writer, &lives, subjects_loss_of_names(from, to),
-                               subjects_lost_rows(from, to, folded));
+        analysis_write_side(writer, begin_of(analysis, column), "before", "sourcesBefore");
+        analysis_write_side(writer, end_of(analysis, column), "after", "sourcesAfter");
+        json_write_member_u64(writer, "elapsedNs", analysis->setup.columns[column].elapsed_ns);
+        analysis_write_lives(analysis, column, writer);
         json_write_end(writer);
 }
 
@@ -592,43 +540,25 @@ static void analysis_write_kind(const Analysis *analysis, JsonWriter *writer) {
                                       comparison_n_matched(analysis->comparison));
 }
 
-static int analysis_answer_intervals(Analysis *analysis) {
-        JsonWriter *writer = answer_begin(&analysis->work->answer);
-        int r;
-
-        analysis_write_kind(analysis, writer);
-        analysis_write_interval(analysis, SIDE_BEFORE, "a", writer);
-        analysis_write_interval(analysis, SIDE_AFTER, "b", writer);
-        json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
-        analysis_write_coverages(analysis, writer);
-        r = analysis_write_hosts(analysis, writer);
-        if (r == 0)
-                r = comparison_write_waits(analysis->comparison, writer);
-        if (r == 0)
-                r = analysis_write_host_changes(analysis, writer);
-        if (r == 0)
-                r = analysis_write_changes(analysis, writer);
-        return r == 0 ? answer_reply(&analysis->work->answer) : r;
-}
-
-static int analysis_answer_heads(Analysis *analysis) {
+/* The subjects of the view, and how they are related. */
+static void analysis_write_subjects(const Analysis *analysis, JsonWriter *writer) {
         const Subject *before = &analysis->call->subjects[SIDE_BEFORE];
         const Subject *after = &analysis->call->subjects[SIDE_AFTER];
-        JsonWriter *writer;
-        int r;
 
-        if (of_intervals(analysis))
-                return analysis_answer_intervals(analysis);
-        writer = answer_begin(&analysis->work->answer);
-        analysis_write_kind(analysis, writer);
         if (analysis->n_sides == 1) {
                 analysis_write_side(writer, before, "snapshot", "sources");
-                analysis_write_coverage(analysis, writer);
-                return answer_reply(&analysis->work->answer);
+                return;
         }
-        analysis_write_side(writer, before, "before", "sourcesBefore");
-        analysis_write_side(writer, after, "after", "sourcesAfter");
+        if (of_intervals(analysis)) {
+                for (unsigned i = 0; i < SIDES; i++)
+                        analysis_write_interval(analysis, i, interval_names[i], writer);
+        } else {
+                analysis_write_side(writer, before, "before", "sourcesBefore");
+                analysis_write_side(writer, after, "after", "sourcesAfter");
+        }
         json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
+        if (of_intervals(analysis))
+                return;
         json_write_key(writer, "elapsedNs");
         if (analysis->call->has_elapsed)
                 json_write_u64(writer, analysis->setup.elapsed_ns);
@@ -636,12 +566,25 @@ static int analysis_answer_heads(Analysis *analysis) {
                 json_write_null(writer);
         if (analysis->call->swapped)
                 json_write_member_bool(writer, "swapped", true);
-        analysis_write_lives(analysis, writer);
-        analysis_write_coverage(analysis, writer);
-        r = analysis_write_host(analysis, writer);
-        if (r == 0)
+        if (is_interval(analysis))
+                analysis_write_lives(analysis, 0, writer);
+}
+
+static int analysis_answer_heads(Analysis *analysis) {
+        JsonWriter *writer = answer_begin(&analysis->work->answer);
+        int r = 0;
+
+        analysis_write_kind(analysis, writer);
+        analysis_write_subjects(analysis, writer);
+        if (analysis->setup.columns[0].has_begin)
+                r = analysis_write_intervals(analysis, writer);
+        else
+                json_write_member_null(writer, "coverage");
+        if (r == 0 && of_intervals(analysis))
+                r = comparison_write_waits(analysis->comparison, writer);
+        if (r == 0 && analysis->n_sides > 1)
                 r = analysis_write_host_changes(analysis, writer);
-        if (r == 0)
+        if (r == 0 && analysis->n_sides > 1)
                 r = analysis_write_changes(analysis, writer);
         return r == 0 ? answer_reply(&analysis->work->answer) : r;
 }
@@ -777,7 +720,7 @@ static int analysis_run(Work *work, ViewSubjects *call) {
         };
         int r;
 
-        for (unsigned i = 0; i < SIDES; i++) {
+        for (unsigned i = 0; i < COLUMNS_MAX; i++) {
                 limit_tally_init(&analysis.limits[i]);
                 crowds_init(&analysis.crowds[i]);
         }

@@ -145,15 +145,15 @@ static int set_on_cgroup_name(void *userdata, Span path) {
 }
 
 static int set_on_thread(void *userdata, Side side, const ThreadSample *sample) {
-        return set_comparison_fold(((SetAnalysis *) userdata)->comparison, NULL, sample);
+        return set_comparison_add(((SetAnalysis *) userdata)->comparison, NULL, sample);
 }
 
 static int set_on_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
-        return set_comparison_fold(((SetAnalysis *) userdata)->comparison, before, after);
+        return set_comparison_add(((SetAnalysis *) userdata)->comparison, before, after);
 }
 
 static int set_on_dead(void *userdata, Side end, const DeadRow *row) {
-        return set_comparison_fold_dead(((SetAnalysis *) userdata)->comparison, end, row);
+        return set_comparison_add_ended(((SetAnalysis *) userdata)->comparison, end, row);
 }
 
 static int set_on_progress(void *userdata, uint64_t n_read, uint64_t n_total) {
@@ -187,7 +187,7 @@ static int read_captures(SetAnalysis *sets, AnalysisRead *read) {
         for (size_t i = 0; i < n && r == 0; i++) {
                 SetCapture capture = set_subjects_relate(&sets->subjects, i, &previous);
 
-                capture.has_ledger =
+                capture.column.has_ledger =
                         previous && subjects_share_ledger(previous, members[i].subject);
                 set_comparison_begin(sets->comparison, &capture);
                 r = previous ? analysis_read_window(read, previous, members[i].subject)

@@ -8,7 +8,7 @@
  * text and as objects, numbers exact.
  */
 
-#include "analysis/compare/comparison.h"
+#include "side-setup.h"
 #include "fuzz.h"
 #include "json/json-scanner.h"
 #include "made-threads.h"
@@ -18,7 +18,7 @@
 
 typedef struct Case {
         View view;
-        ComparisonSetup setup;
+        SideSetup setup;
         MadeThreads sides[2];
 } Case;
 
@@ -68,8 +68,8 @@ static inline void write_list(Answer *answer, ComparisonList list) {
 static inline void fold(const Case *one, Comparison *comparison) {
         for (unsigned side = 0; side < one->setup.n_sides; side++)
                 for (size_t i = 0; i < one->sides[side].n; i++)
-                        fuzz_expect(comparison_fold(comparison, (Side) side,
-                                                    &one->sides[side].samples[i]) == 0,
+                        fuzz_expect(comparison_add(comparison, (Side) side, NULL,
+                                                   &one->sides[side].samples[i]) == 0,
                                     "memory");
 }
 
@@ -77,17 +77,17 @@ static inline void fold_lives(const Case *one, Comparison *comparison) {
         const MadeThreads *before = &one->sides[0], *after = &one->sides[1];
 
         for (size_t i = 0; i < before->n; i++)
-                fuzz_expect(comparison_fold_life(comparison, &before->samples[i],
-                                                 made_find(after, &before->samples[i])) == 0,
+                fuzz_expect(comparison_add(comparison, 0, &before->samples[i],
+                                           made_find(after, &before->samples[i])) == 0,
                             "memory");
         for (size_t i = 0; i < after->n; i++)
                 if (!made_find(before, &after->samples[i]))
-                        fuzz_expect(comparison_fold_life(comparison, NULL, &after->samples[i]) == 0,
+                        fuzz_expect(comparison_add(comparison, 0, NULL, &after->samples[i]) == 0,
                                     "memory");
 }
 
 static inline bool has_lives(const Case *one) {
-        return one->view.window && one->setup.n_sides == 2 && one->setup.boots == BOOTS_SAME;
+        return side_setup_is_interval(&one->setup, &one->view);
 }
 
 static inline Answer answer_of(const Case *one) {
@@ -95,15 +95,13 @@ static inline Answer answer_of(const Case *one) {
         Answer answer = { .comparison = NULL };
         JsonWriter writer;
 
-        fuzz_expect(comparison_new(&one->view, &one->setup, &answer.comparison) == 0, "memory");
+        fuzz_expect(side_setup_compare(&one->view, &one->setup, &answer.comparison) == 0, "memory");
         if (comparison_wants_census(answer.comparison))
                 for (unsigned side = 0; side < one->setup.n_sides; side++)
                         for (size_t i = 0; i < one->sides[side].n; i++)
                                 fuzz_expect(comparison_census(answer.comparison,
                                                               &one->sides[side].samples[i]) == 0,
                                             "memory");
-        fuzz_expect(comparison_wants_lives(answer.comparison) == has_lives(one),
-                    "lives are followed over a window of one boot");
         if (has_lives(one))
                 fold_lives(one, answer.comparison);
         else

@@ -127,7 +127,7 @@ static void check_sums(const Case *one, const Answer *answer) {
 }
 
 static void check_lives(const Case *one, const Answer *answer) {
-        LifeCounts all = comparison_lives(answer->comparison), sum = {}, wanted = {};
+        LifeCounts all = *comparison_lives(answer->comparison, 0), sum = {}, wanted = {};
 
         for (size_t i = 0; i < n_groups(answer, COMPARISON_GROUPS); i++) {
                 json_object *group = group_at(answer, COMPARISON_GROUPS, i);
@@ -436,7 +436,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         made_view(&input, &one.view);
         one.view.overview = true;
         setup = fuzz_take_u8(&input);
-        one.setup = (ComparisonSetup){
+        one.setup = (SideSetup){
                 .n_sides = setup & 1 ? 1 : 2,
                 .boots = (Boots) ((setup >> 1) % 3),
                 .elapsed_ns = setup & 0x80 ? 0 : NSEC_PER_SEC,

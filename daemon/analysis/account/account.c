@@ -12,25 +12,25 @@ static const Amount unknown = { .known = false };
 #define NAME_OF_REASON(reason, text, ...) #reason,
 static const char *const reason_names[] = { WAIT_REASONS(NAME_OF_REASON) };
 
-static Amount whole_sum_of(const AccountBasis *basis, MetricId id) {
-        const Aggregate *work = basis->work;
+/* What an account is made of; all borrowed for the call. */
+typedef struct Basis {
+        const Column *column;
+        const GroupColumn *of;
+        Figures figures;
+        const LifeCounts *lives; /* of an interval; NULL: whole lives */
+} Basis;
 
-        if (work && basis->window) {
-                WindowSum sum = group_window_sum(basis->window, basis->sides, id);
+static Amount whole_sum_of(const Basis *basis, MetricId id) {
+        Sum sum = column_sum(basis->of, id);
 
-                return sum.present > 0 ? amount_of(sum.value) : unknown;
-        }
-        if (!work || !aggregate_has(work, id) || aggregate_is_saturated(work, id))
-                return unknown;
-        return amount_of(aggregate_sum(work, id));
+        return sum.present > 0 && !sum.saturated ? amount_of(sum.value) : unknown;
 }
 
 /* @figure: what becomes of the sum. */
-static Amount sum_of(Account *account, const AccountBasis *basis, MetricId id,
-                     AccountFigure figure) {
+static Amount sum_of(Account *account, const Basis *basis, MetricId id, AccountFigure figure) {
         Amount sum = whole_sum_of(basis, id);
-        uint64_t excess = basis->dead && basis->figures == FIGURES_CUT
-                                  ? group_dead_excess(basis->dead, id)
+        uint64_t excess = basis->of->dead && basis->figures == FIGURES_CUT
+                                  ? group_dead_excess(basis->of->dead, id)
                                   : 0;
 
         if (!sum.known || excess == 0)
@@ -50,19 +50,19 @@ static uint64_t without(uint64_t whole, Amount part) {
  * An account of waits that began @since misses what older lives did before. An interval has it only
  * if the account began before.
  */
-static bool has_counted(const AccountBasis *basis, Amount since) {
-        const Amount *first = &basis->tally->first_start_ns;
+static bool has_counted(const Basis *basis, Amount since) {
+        const Amount *first = &basis->of->tally.first_start_ns;
 
         return basis->lives || (since.known && first->known && first->n >= since.n);
 }
 
-static Amount wait_of(Account *account, const AccountBasis *basis, MetricId id,
-                      AccountFigure figure) {
-        return has_counted(basis, basis->waits_since_ns) ? sum_of(account, basis, id, figure)
-                                                         : unknown;
+static Amount wait_of(Account *account, const Basis *basis, MetricId id, AccountFigure figure) {
+        return has_counted(basis, basis->column->setup.waits_since_ns)
+                       ? sum_of(account, basis, id, figure)
+                       : unknown;
 }
 
-static void account_for_storage(Account *account, const AccountBasis *basis) {
+static void account_for_storage(Account *account, const Basis *basis) {
         const MetricId delay = METRIC_blkio_delay_total_ns;
 
         account->storage_ns = wait_of(account, basis, METRIC_storage_wait_ns, ACCOUNT_STORAGE);
@@ -74,9 +74,9 @@ static void account_for_storage(Account *account, const AccountBasis *basis) {
         account->storage_ns = sum_of(account, basis, delay, ACCOUNT_STORAGE);
         if (!account->storage_ns.known)
                 return;
-        account->storage_exact = !kernel_defects_of_metric(basis->defects, delay) &&
-                                 aggregate_n_corrected(basis->work, delay) == 0 &&
-                                 aggregate_n_implausible(basis->work, delay) == 0;
+        account->storage_exact = !kernel_defects_of_metric(basis->column->setup.defects, delay) &&
+                                 aggregate_n_corrected(basis->of->ends[SIDE_AFTER], delay) == 0 &&
+                                 aggregate_n_implausible(basis->of->ends[SIDE_AFTER], delay) == 0;
         if (!account->storage_exact && account->alive_ns.known) {
                 uint64_t left = without(without(account->alive_ns.n, account->running_ns),
                                         account->waiting_ns);
@@ -89,13 +89,13 @@ static bool knows_reasons(const Account *account) {
         return account->reasons_ns[0].known;
 }
 
-static void account_for_reasons(Account *account, const AccountBasis *basis) {
+static void account_for_reasons(Account *account, const Basis *basis) {
         static const MetricId metrics[] = { WAIT_REASONS(METRIC_OF_REASON) };
         Amount sums[ELEMENTSOF(metrics)];
-        bool known = has_counted(basis, basis->reasons_since_ns);
+        bool known = has_counted(basis, basis->column->setup.reasons_since_ns);
 
-        account->no_reasons = basis->no_reasons ? basis->no_reasons
-                              : known           ? "none of these threads was counted all the time"
+        account->no_reasons = basis->column->no_reasons ? basis->column->no_reasons
+                              : known ? "none of these threads was counted all the time"
                                       : "these threads began before waits were counted by reason";
         for (unsigned i = 0; i < ELEMENTSOF(metrics) && known; i++) {
                 sums[i] = sum_of(account, basis, metrics[i],
@@ -123,9 +123,11 @@ static void account_for_rest(Account *account) {
                 account->asleep_ns = amount_of(without(account->alive_ns.n, parts));
 }
 
-static void account_for_time(Account *account, const AccountBasis *basis) {
-        if (basis->work && basis->period->known && !basis->tally->lacks_alive)
-                account->alive_ns = amount_of(basis->tally->alive_ns);
+static void account_for_time(Account *account, const Basis *basis) {
+        const LifeTally *tally = &basis->of->tally;
+
+        if (basis->of->ends[SIDE_AFTER] && basis->column->period.known && !tally->lacks_alive)
+                account->alive_ns = amount_of(tally->alive_ns);
         account->running_ns = sum_of(account, basis, METRIC_run_time_ns, ACCOUNT_RUNNING);
         account->waiting_ns = sum_of(account, basis, METRIC_wait_time_ns, ACCOUNT_WAITING);
         account_for_storage(account, basis);
@@ -155,7 +157,7 @@ static bool writes_are_plausible(Amount written, const HostUse *host) {
  * Of what is not plausible: who writes by system calls wrote no more than these were handed. Who
  * maps files hands nothing to them.
  */
-static Amount writes_at_most(Account *account, const AccountBasis *basis) {
+static Amount writes_at_most(Account *account, const Basis *basis) {
         bool is_cut = account->is_cut[ACCOUNT_WRITE];
         Amount handed = sum_of(account, basis, METRIC_wchar, ACCOUNT_WRITE);
 
@@ -167,8 +169,8 @@ static Amount writes_at_most(Account *account, const AccountBasis *basis) {
 
 /* memory */
 
-static void account_for_memory(Account *account, const AccountBasis *basis) {
-        const LifeTally *tally = basis->tally;
+static void account_for_memory(Account *account, const Basis *basis) {
+        const LifeTally *tally = &basis->of->tally;
 
         account->peak_rss_bytes = tally->risen_rss_bytes;
         account->rss_bytes = tally->rss_bytes[SIDE_AFTER];
@@ -197,10 +199,17 @@ static void account_for_lives(Account *account, const LifeCounts *lives, const G
 
 /* all of it */
 
-Account account_of(const AccountBasis *basis) {
-        Account account = { .threads = basis->n_threads,
-                            .started_by = basis->started_by,
-                            .is_of_kernel = basis->is_of_kernel };
+Account account_of(const Column *column, const GroupColumn *of, bool is_of_kernel,
+                   Figures figures) {
+        const Aggregate *end = of->ends[SIDE_AFTER];
+        const Basis room = { .column = column,
+                             .of = of,
+                             .figures = figures,
+                             .lives = of->work ? &of->work->lives : NULL };
+        const Basis *basis = &room;
+        Account account = { .threads = end ? end->n_threads : 0,
+                            .started_by = column_starters(of),
+                            .is_of_kernel = is_of_kernel };
 
         account.switches =
                 amount_add(sum_of(&account, basis, METRIC_voluntary_csw, ACCOUNT_SWITCHES),
@@ -209,8 +218,8 @@ Account account_of(const AccountBasis *basis) {
         account.write_bytes = sum_of(&account, basis, METRIC_write_bytes, ACCOUNT_WRITE);
         account.major_faults = sum_of(&account, basis, METRIC_majflt, ACCOUNT_MAJOR_FAULTS);
         if (basis->lives)
-                account_for_lives(&account, basis->lives, basis->dead);
-        account.write_exact = writes_are_plausible(account.write_bytes, basis->host);
+                account_for_lives(&account, basis->lives, of->dead);
+        account.write_exact = writes_are_plausible(account.write_bytes, &column->host);
         if (!account.write_exact)
                 account.write_at_most_bytes = writes_at_most(&account, basis);
         account_for_memory(&account, basis);

@@ -28,49 +28,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "analysis/account/host-use.h"
-#include "analysis/group/aggregate.h"
 #include "analysis/group/amount.h"
-#include "analysis/group/group-dead.h"
-#include "analysis/group/group-window.h"
-#include "analysis/group/life-tally.h"
-#include "analysis/group/member-list.h"
+#include "analysis/group/column.h"
 #include "json/json-writer.h"
-#include "metric/kernel-defect.h"
 #include "metric/reason-list.h"
 #include "view/view-sort.h"
-
-/* What an account is made of; all borrowed for the call. */
-typedef struct AccountBasis {
-        /*
-         * The sums are the work of the period: samples of life_work() folded, or in whole lives the
-         * totals. NULL if nothing is known of it, as when all threads ended. No metric but sums is
-         * used.
-         */
-        const Aggregate *work;
-        /*
-         * Of a group that is followed from one snapshot to the other, where @work is the later of
-         * @sides: the work is group_window_sum(). NULL otherwise.
-         */
-        const GroupWindow *window;
-        Aggregate *const *sides;
-        uint64_t n_threads; /* at the end */
-        /*
-         * Of an interval: threads that ended; NULL: none did, or no ledger tells.
-         */
-        const GroupDead *dead;
-        Figures figures;
-        const LifeCounts *lives;      /* of an interval; NULL: whole lives */
-        const MemberList *started_by; /* of an interval: group_starters() */
-        const LifeTally *tally;
-        const Period *period;
-        Amount waits_since_ns;   /* when the account of waits began; of whole lives */
-        Amount reasons_since_ns; /* likewise of waits by reason */
-        const char *no_reasons;  /* why these were not counted all the time; NULL: they were */
-        bool is_of_kernel;       /* the group has no thread of a program */
-        KernelDefects defects;   /* of the kernel that counted */
-        const HostUse *host;
-} AccountBasis;
 
 // clang-format off
 /* Figures that may be cut, and their members in JSON. */
@@ -97,7 +59,7 @@ typedef struct Account {
         bool storage_exact; /* only where storage is known */
         Amount sync_ns;
         Amount reasons_ns[WAIT_REASONS_APART_MAX]; /* all known, or none */
-        const char *no_reasons;                    /* why not; static, or borrowed from the basis */
+        const char *no_reasons; /* why not; static, or borrowed from the column */
         bool is_of_kernel;
         Amount switches;                /* voluntary or not, both known */
         Amount read_bytes, write_bytes; /* of storage */
@@ -118,7 +80,11 @@ typedef struct Account {
         bool is_cut[_ACCOUNT_FIGURE_MAX]; /* without excess (group-dead.h), if there was any */
 } Account;
 
-Account account_of(const AccountBasis *basis);
+/*
+ * The account of a group, all of whose threads are of the kernel if @is_of_kernel. It borrows from
+ * both.
+ */
+Account account_of(const Column *column, const GroupColumn *of, bool is_of_kernel, Figures figures);
 /* What a column of the overview shows. */
 Amount account_figure(const Account *account, ViewColumn column);
 /* Running, waiting and storage, which exclude each other, added up; known if any is known. */

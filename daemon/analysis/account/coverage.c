@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/account/coverage.h"
 
-#include "analysis/group/group-window.h"
+#include "analysis/group/life.h"
 #include "analysis/group/judge.h"
 #include "base/macro.h"
 #include "base/number.h"

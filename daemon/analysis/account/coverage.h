@@ -13,7 +13,7 @@
  */
 
 #include <stdint.h>
-#include "analysis/account/host-use.h"
+#include "analysis/group/host-use.h"
 #include "analysis/group/amount.h"
 #include "analysis/group/side.h"
 #include "json/json-writer.h"

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "analysis/account/account.h"
-#include "analysis/account/host-use.h"
+#include "analysis/group/host-use.h"
 #include "analysis/group/amount.h"
 #include "base/macro.h"
 

@@ -5,15 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/compare/column-table.h"
 #include "analysis/compare/group-account.h"
 #include "analysis/compare/group-json.h"
 #include "analysis/compare/impact.h"
 #include "analysis/compare/order.h"
 #include "analysis/compare/wait-shift.h"
-#include "analysis/pairing/pairing.h"
-#include "analysis/group/spread.h"
-#include "analysis/key/thread-group.h"
-#include "analysis/group/group.h"
 
 /* Groups in the order of display, borrowed from the table. */
 typedef struct GroupList {
@@ -24,88 +21,49 @@ typedef struct GroupList {
 
 struct Comparison {
         View view;
-        ComparisonSetup setup;
-        ThreadGroups threads;
-        SpreadNames *spread_names; /* owned; NULL: the view does not show the spread */
+        ColumnTable table;
+        Boots boots;
+        uint64_t elapsed_ns;
+        unsigned n_sides;
         Uptimes uptimes;
-        Pairing *pairing; /* owned; NULL: the axis has no cgroups, or there is one side */
         const SourceTable *sources[SIDES]; /* borrowed */
         ImpactScale scale;
-        GroupAccounts accounts;
-        Coverage coverages[SIDES];
         GroupList lists[_COMPARISON_LIST_MAX];
-        /* Of an interval under SIDE_AFTER, of two under each. */
-        LifeCounts lives[SIDES];
-        uint64_t n_exits[SIDES];     /* by the ledger; modulo 2^64 */
-        GonePeaks gone_peaks[SIDES]; /* of threads that ended */
-        GroupDead dead[SIDES];       /* all of them, whatever their groups */
-        bool lost_names[SIDES];      /* comparison_lose_names() */
-        LedgerPlaces places[SIDES];
         uint64_t n_matched;
         uint64_t n_hidden_rows;
         uint64_t n_rows_above_threshold;
 };
 
-static bool of_intervals(const Comparison *comparison) {
-        return comparison->setup.interval_of_ns[0] > 0;
-}
-
-/* When the interval that is @side was. */
-static Period period_of_side(const ComparisonSetup *setup, unsigned side) {
-        const JudgeTime times[SIDES] = { setup->begins[side], setup->times[side] };
-
-        return period_between(times);
-}
-
-static void init_accounts(Comparison *comparison) {
-        const ComparisonSetup *setup = &comparison->setup;
-        GroupAccounts *accounts = &comparison->accounts;
-
-        accounts->is_interval = comparison_wants_lives(comparison);
-        accounts->of_intervals = of_intervals(comparison);
-        accounts->n_sides = setup->n_sides;
-        for (unsigned side = 0; side < SIDES; side++) {
-                accounts->periods[side] = accounts->of_intervals
-                                                  ? period_of_side(setup, side)
-                                                  : period_of_lives(&setup->times[side]);
-                accounts->defects[side] = setup->defects[side];
-        }
-        if (accounts->is_interval)
-                accounts->periods[SIDE_AFTER] = period_between(setup->times);
-        for (unsigned side = 0; side < SIDES; side++) {
-                accounts->waits_since_ns[side] = setup->waits_since_ns[side];
-                accounts->reasons_since_ns[side] = setup->reasons_since_ns[side];
-        }
+static GroupTable *groups_of(Comparison *comparison) {
+        return &comparison->table.threads.table;
 }
 
 int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **ret) {
         _cleanup_(comparison_freep) Comparison *comparison = calloc(1, sizeof(*comparison));
+        ColumnTable *table;
         int r;
 
-        assert(setup->n_sides == 1 || setup->n_sides == 2);
         if (!comparison)
                 return -ENOMEM;
         comparison->view = *view;
-        comparison->setup = *setup;
-        init_accounts(comparison);
-        r = thread_groups_init(&comparison->threads, &comparison->view, setup->boots);
-        if (r != 0)
-                return r;
-        if (view->spread) {
-                r = spread_names_new(&comparison->spread_names);
-                if (r != 0)
-                        return r;
-        }
-        if (setup->n_sides == 2 &&
+        comparison->boots = setup->boots;
+        comparison->elapsed_ns = setup->elapsed_ns;
+        table = &comparison->table;
+        table->covers = true;
+        r = column_table_init(table, &comparison->view, setup->n_columns, setup->boots);
+        if (r == 0 && view->spread)
+                r = spread_names_new(&table->spread_names);
+        for (unsigned i = 0; i < setup->n_columns; i++)
+                column_table_begin(table, i, &setup->columns[i]);
+        table->columns.interval_ns = setup->interval_ns;
+        comparison->n_sides = columns_n_sides(&table->columns);
+        if (r == 0 && comparison->n_sides == 2 &&
             (view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL) &&
-            (view->pairing || view->pairs.n > 0)) {
-                r = pairing_new(thread_keys_cgroup_part(&comparison->threads.keys),
-                                &comparison->pairing);
-                if (r != 0)
-                        return r;
-        }
-        *ret = TAKE_PTR(comparison);
-        return 0;
+            (view->pairing || view->pairs.n > 0))
+                r = pairing_new(thread_keys_cgroup_part(&table->threads.keys), &table->pairing);
+        if (r == 0)
+                *ret = TAKE_PTR(comparison);
+        return r;
 }
 
 Comparison *comparison_free(Comparison *comparison) {
@@ -113,199 +71,48 @@ Comparison *comparison_free(Comparison *comparison) {
                 return NULL;
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
                 free(comparison->lists[list].groups);
-        pairing_free(comparison->pairing);
-        spread_names_free(comparison->spread_names);
-        thread_groups_done(&comparison->threads);
+        column_table_done(&comparison->table);
         free(comparison);
         return NULL;
 }
 
 bool comparison_wants_census(const Comparison *comparison) {
-        return thread_groups_want_census(&comparison->threads);
+        return thread_groups_want_census(&comparison->table.threads);
 }
 
 int comparison_census(Comparison *comparison, const ThreadSample *sample) {
-        return thread_groups_census(&comparison->threads, sample);
+        return thread_groups_census(&comparison->table.threads, sample);
 }
 
 bool comparison_wants_cgroups(Comparison *comparison) {
-        return thread_groups_want_cgroups(&comparison->threads);
+        return thread_groups_want_cgroups(&comparison->table.threads);
 }
 
 int comparison_census_cgroup(Comparison *comparison, Span path) {
-        return thread_groups_census_cgroup(&comparison->threads, path);
+        return thread_groups_census_cgroup(&comparison->table.threads, path);
 }
 
-static int note_kind(Comparison *comparison, const Group *group, Side side,
-                     const ThreadSample *sample) {
-        if (!comparison->pairing)
-                return 0;
-        return pairing_add(comparison->pairing, group_names(group, comparison->view.axis).cgroup,
-                           side, sample);
-}
-
-static int fold_spread(Comparison *comparison, Group *group, Side side,
-                       const ThreadSample *sample) {
-        if (!comparison->spread_names)
-                return 0;
-        return spread_fold_sample(&group->spreads[side], comparison->spread_names, sample);
-}
-
-int comparison_fold(Comparison *comparison, Side side, const ThreadSample *sample) {
+int comparison_add(Comparison *comparison, unsigned column, const ThreadSample *before,
+                   const ThreadSample *after) {
         Group *group;
-        int r;
 
-        assert((unsigned) side < comparison->setup.n_sides);
-        if (thread_is_left_out(&comparison->view, sample))
-                return 0;
-        r = thread_groups_obtain(&comparison->threads, side, sample, &group);
-        if (r == 0)
-                r = note_kind(comparison, group, side, sample);
-        if (r == 0)
-                r = fold_spread(comparison, group, side, sample);
-        if (r == 0)
-                r = group_fold(group, side, sample);
-        if (r == 0)
-                life_tally_add(&group->tallies[side], &comparison->accounts.periods[side], NULL,
-                               sample);
-        return r;
+        return column_table_add(&comparison->table, column, before, after, &group);
 }
 
-bool comparison_wants_lives(const Comparison *comparison) {
-        return comparison->view.window && comparison->setup.n_sides == 2 &&
-               comparison->setup.boots == BOOTS_SAME;
+int comparison_add_ended(Comparison *comparison, unsigned column, Side end, const DeadRow *row) {
+        return column_table_add_ended(&comparison->table, column, end, row);
 }
 
-/*
- * A survivor adds its work in the window. A thread that is gone adds its totals, which are shown
- * only if the whole group is gone.
- */
-static int fold_spread_of_life(Comparison *comparison, Group *group, const ThreadSample *before,
-                               const ThreadSample *after) {
-        ThreadSample work;
-
-        if (!comparison->spread_names)
-                return 0;
-        if (!after)
-                return fold_spread(comparison, group, SIDE_BEFORE, before);
-        if (before)
-                life_work(before, after, &work);
-        else
-                life_work_of_born(after, &work);
-        return fold_spread(comparison, group, SIDE_AFTER, &work);
+void comparison_lose_names(Comparison *comparison, unsigned column) {
+        comparison->table.columns.of[column].lost_names = true;
 }
 
-/* A thread that ended is one of those that the ledger tells of, if there is one. */
-static int obtain_group(Comparison *comparison, Side side, const ThreadSample *before,
-                        const ThreadSample *after, Group **ret) {
-        ThreadGroups *threads = &comparison->threads;
-        Side names = side; /* of two intervals */
-        int r;
-
-        if (!after && comparison->setup.has_ledger[side]) {
-                r = thread_groups_obtain_dead(threads, before, 0, ret);
-                if (r == 0)
-                        r = thread_groups_note_unplaced(threads, before, *ret);
-                if (r == 0)
-                        r = group_fold_gone(*ret, side, &comparison->accounts.periods[side],
-                                            before);
-                gone_peaks_add(&comparison->gone_peaks[side], before);
-                return r;
-        }
-        if (!of_intervals(comparison))
-                names = after ? SIDE_AFTER : SIDE_BEFORE;
-        return thread_groups_obtain(threads, names, after ? after : before, ret);
+void comparison_set_host(Comparison *comparison, unsigned column, const HostUse *host) {
+        comparison->table.columns.of[column].host = *host;
 }
 
-/* What the earlier snapshot says of a thread, without any value if it was overlooked there. */
-static const ThreadSample *earlier_of(const Comparison *comparison, Side side,
-                                      const ThreadSample *before, const ThreadSample *after,
-                                      ThreadSample *room) {
-        if (before || !period_overlooked(&comparison->accounts.periods[side], after))
-                return before;
-        *room = *after;
-        memset(room->present, 0, sizeof(room->present));
-        return room;
-}
-
-/* Also one that the view leaves out. */
-static void note_gone(Comparison *comparison, Side side, const ThreadSample *before,
-                      const ThreadSample *after) {
-        if (!after && comparison->setup.has_ledger[side])
-                group_dead_add_gone(&comparison->dead[side], &comparison->accounts.periods[side],
-                                    before);
-}
-
-int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
-                         const ThreadSample *after) {
-        ThreadSample room;
-        Group *group;
-        int r;
-
-        assert(comparison_wants_lives(comparison));
-        before = earlier_of(comparison, SIDE_AFTER, before, after, &room);
-        coverage_add(&comparison->coverages[SIDE_AFTER], before, after);
-        note_gone(comparison, SIDE_AFTER, before, after);
-        /* A thread that was ctprof's own in one snapshot is left out of both. */
-        if ((before && thread_is_left_out(&comparison->view, before)) ||
-            (after && thread_is_left_out(&comparison->view, after)))
-                return 0;
-        r = obtain_group(comparison, SIDE_AFTER, before, after, &group);
-        if (r == 0 && before)
-                r = note_kind(comparison, group, SIDE_BEFORE, before);
-        if (r == 0 && after)
-                r = note_kind(comparison, group, SIDE_AFTER, after);
-        if (r == 0)
-                r = fold_spread_of_life(comparison, group, before, after);
-        if (r == 0)
-                r = group_fold_life(group, before, after);
-        if (r != 0)
-                return r;
-        life_tally_add(&group->tallies[SIDE_AFTER], &comparison->accounts.periods[SIDE_AFTER],
-                       before, after);
-        life_counts_add(&comparison->lives[SIDE_AFTER], before, after);
-        return 0;
-}
-
-int comparison_fold_dead(Comparison *comparison, Side side, Side end, const DeadRow *row) {
-        uint64_t n = end == SIDE_AFTER ? row->exits : -row->exits;
-        Group *group;
-        int r;
-
-        assert(comparison->setup.has_ledger[side]);
-        coverage_add_dead(&comparison->coverages[side], end, row);
-        group_dead_add_row(&comparison->dead[side], end, row);
-        ledger_places_note(&comparison->places[side], row);
-        if (thread_is_left_out(&comparison->view, &row->sample))
-                return 0;
-        comparison->n_exits[side] += n;
-        r = thread_groups_obtain_dead(&comparison->threads, &row->sample, n, &group);
-        return r == 0 ? group_fold_dead(group, side, end, row) : r;
-}
-
-int comparison_fold_work(Comparison *comparison, Side side, const ThreadSample *before,
-                         const ThreadSample *after) {
-        ThreadSample room, sample;
-        Group *group;
-        int r;
-
-        assert(of_intervals(comparison));
-        before = earlier_of(comparison, side, before, after, &room);
-        coverage_add(&comparison->coverages[side], before, after);
-        note_gone(comparison, side, before, after);
-        if ((before && thread_is_left_out(&comparison->view, before)) ||
-            (after && thread_is_left_out(&comparison->view, after)))
-                return 0;
-        r = obtain_group(comparison, side, before, after, &group);
-        if (r == 0 && after)
-                r = note_kind(comparison, group, side, after);
-        if (r == 0)
-                r = group_fold_work(group, side, before, after, &sample);
-        if (r != 0)
-                return r;
-        life_tally_add(&group->tallies[side], &comparison->accounts.periods[side], before, after);
-        life_counts_add(&comparison->lives[side], before, after);
-        return 0;
+void comparison_lack_reasons(Comparison *comparison, unsigned column, const char *why) {
+        comparison->table.columns.of[column].no_reasons = why;
 }
 
 /*
@@ -323,7 +130,7 @@ static int find_counterpart(Comparison *comparison, Span cgroup, const Group *af
                 r = thread_key_append_lengths(&id, cgroup.n, after->n_process);
         if (r != 0)
                 return r;
-        *ret = group_table_find(&comparison->threads.table, buffer_span(&id));
+        *ret = group_table_find(groups_of(comparison), buffer_span(&id));
         return 0;
 }
 
@@ -333,21 +140,21 @@ static int rename_group(Comparison *comparison, Span cgroup, Group *after) {
         int r;
 
         r = find_counterpart(comparison, cgroup, after, &before);
-        if (r != 0 || !before || before->sides[SIDE_AFTER])
+        if (r != 0 || !before || group_side(before, SIDE_AFTER))
                 return r;
         return group_adopt(before, SIDE_AFTER, after);
 }
 
 static int apply_match(Comparison *comparison, const PairingMatch *match) {
         ViewAxis axis = comparison->view.axis;
-        Group *group = group_table_find(&comparison->threads.table, match->after);
+        Group *group = group_table_find(groups_of(comparison), match->after);
 
         if (axis == VIEW_AXIS_CGROUP) /* each cgroup is one group */
                 return group ? rename_group(comparison, match->before, group) : 0;
-        for (size_t i = 0; i < comparison->threads.table.n_groups; i++) {
+        for (size_t i = 0; i < groups_of(comparison)->n_groups; i++) {
                 int r;
 
-                group = comparison->threads.table.groups[i];
+                group = groups_of(comparison)->groups[i];
                 if (group_is_empty(group) ||
                     !span_equal(group_names(group, axis).cgroup, match->after))
                         continue;
@@ -361,97 +168,32 @@ static int apply_match(Comparison *comparison, const PairingMatch *match) {
 static int pair_cgroups(Comparison *comparison) {
         int r;
 
-        if (!comparison->pairing)
+        if (!comparison->table.pairing)
                 return 0;
-        r = pairing_match(comparison->pairing, &comparison->view);
-        for (size_t i = 0; r == 0 && i < pairing_n(comparison->pairing); i++)
-                r = apply_match(comparison, pairing_get(comparison->pairing, i));
+        r = pairing_match(comparison->table.pairing, &comparison->view);
+        for (size_t i = 0; r == 0 && i < pairing_n(comparison->table.pairing); i++)
+                r = apply_match(comparison, pairing_get(comparison->table.pairing, i));
         return r;
-}
-
-static bool lacks_places(const Comparison *comparison, unsigned side) {
-        return comparison->setup.has_ledger[side] && ledger_lacks_places(&comparison->places[side]);
-}
-
-/* What the gone had is taken away from the rows that have what they did later. */
-static void place_gone(Comparison *comparison) {
-        for (unsigned side = 0; side < SIDES; side++)
-                for (size_t i = 0; i < comparison->threads.table.n_groups; i++) {
-                        Group *group = comparison->threads.table.groups[i];
-
-                        if (group->unplaced && lacks_places(comparison, side))
-                                group_adopt_dead(group->unplaced, side, group);
-                }
-}
-
-/* The ledger tells which threads of the group ended. */
-static bool is_told_of(const Comparison *comparison, unsigned side, const Group *group) {
-        return comparison->setup.has_ledger[side] && !comparison->lost_names[side] &&
-               !(lacks_places(comparison, side) && group_is_placed(group, comparison->view.axis));
-}
-
-static int settle_group(Comparison *comparison, Group *group) {
-        int r = 0;
-
-        for (unsigned side = 0; side < SIDES && r == 0; side++) {
-                const LedgerSight sight = {
-                        .period = &comparison->accounts.periods[side],
-                        .peaks = &comparison->gone_peaks[side],
-                        .all = &comparison->dead[side],
-                        .n_cpus = comparison->accounts.hosts[side].n_cpus,
-                        .by_process = comparison->view.axis == VIEW_AXIS_PCOMM,
-                };
-
-                if (is_told_of(comparison, side, group))
-                        r = group_settle_dead(group, side, &sight);
-                else
-                        group->dead[side] = group_dead_free(group->dead[side]);
-        }
-        return r == 0 && !group_is_empty(group) ? group_settle_window(group) : r;
-}
-
-static int settle_groups(Comparison *comparison) {
-        int r = 0;
-
-        for (size_t i = 0; i < comparison->threads.table.n_groups && r == 0; i++)
-                r = settle_group(comparison, comparison->threads.table.groups[i]);
-        return r;
-}
-
-/* Fewer exits than threads are gone is what no ledger says that knows them all. */
-static void settle_lives(Comparison *comparison) {
-        for (unsigned side = 0; side < SIDES; side++) {
-                LifeCounts *lives = &comparison->lives[side];
-                uint64_t n_fleeting = comparison->n_exits[side] - lives->gone;
-
-                if (!comparison->setup.has_ledger[side] || (int64_t) n_fleeting < 0)
-                        continue;
-                lives->exits = amount_of(comparison->n_exits[side]);
-                lives->fleeting = amount_of(n_fleeting);
-        }
 }
 
 /* The sides are of one boot and the second is the later one: counters can only have grown. */
 static bool in_order(const Comparison *comparison) {
-        return comparison->setup.boots == BOOTS_SAME && comparison->setup.elapsed_ns > 0;
+        return comparison->boots == BOOTS_SAME && comparison->elapsed_ns > 0;
 }
 
 static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
         return (GroupLens){
                 .view = &comparison->view,
                 .scale = &comparison->scale,
-                .accounts = &comparison->accounts,
-                .spread_names = comparison->spread_names,
-                .uptimes = comparison->setup.n_sides > 1 ? &comparison->uptimes : NULL,
+                .columns = &comparison->table.columns,
+                .spread_names = comparison->table.spread_names,
+                .uptimes = comparison->n_sides > 1 ? &comparison->uptimes : NULL,
                 .sources = { comparison->sources[0], comparison->sources[1] },
-                .defects = { comparison->setup.defects[0], comparison->setup.defects[1] },
                 .changed_only = comparison->view.changed_only && list == COMPARISON_GROUPS,
-                .threshold = comparison->view.has_threshold && comparison->setup.n_sides > 1 &&
+                .threshold = comparison->view.has_threshold && comparison->n_sides > 1 &&
                              list == COMPARISON_GROUPS,
                 .in_order = in_order(comparison),
-                .of_intervals = of_intervals(comparison),
-                .elapsed_ns =
-                        comparison->setup.boots == BOOTS_SAME ? comparison->setup.elapsed_ns : 0,
+                .elapsed_ns = comparison->boots == BOOTS_SAME ? comparison->elapsed_ns : 0,
         };
 }
 
@@ -459,7 +201,7 @@ static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
 static unsigned side_of(const Comparison *comparison, ComparisonList list) {
         switch (list) {
         case COMPARISON_GROUPS:
-                return comparison->setup.n_sides == 1 ? SIDE_BEFORE : BOTH_SIDES;
+                return comparison->n_sides == 1 ? SIDE_BEFORE : BOTH_SIDES;
         case COMPARISON_ONLY_AFTER:
                 return SIDE_AFTER;
         case COMPARISON_ONLY_BEFORE:
@@ -471,9 +213,11 @@ static unsigned side_of(const Comparison *comparison, ComparisonList list) {
 }
 
 static ComparisonList list_of(const Comparison *comparison, const Group *group) {
-        if (comparison->setup.n_sides == 1 || (group->sides[0] && group->sides[1]))
+        bool before = group_side(group, SIDE_BEFORE), after = group_side(group, SIDE_AFTER);
+
+        if (comparison->n_sides == 1 || (before && after))
                 return COMPARISON_GROUPS;
-        return group->sides[0] ? COMPARISON_ONLY_BEFORE : COMPARISON_ONLY_AFTER;
+        return before ? COMPARISON_ONLY_BEFORE : COMPARISON_ONLY_AFTER;
 }
 
 /* Sorts the groups into the lists and leaves out groups without a row to show. */
@@ -482,9 +226,9 @@ static int fill_lists(Comparison *comparison) {
         size_t n_rows = group_lens_n_rows(&lens);
         size_t counts[_COMPARISON_LIST_MAX] = { 0 };
 
-        for (size_t i = 0; i < comparison->threads.table.n_groups; i++)
-                if (!group_is_empty(comparison->threads.table.groups[i]))
-                        counts[list_of(comparison, comparison->threads.table.groups[i])]++;
+        for (size_t i = 0; i < groups_of(comparison)->n_groups; i++)
+                if (!group_is_empty(groups_of(comparison)->groups[i]))
+                        counts[list_of(comparison, groups_of(comparison)->groups[i])]++;
         for (unsigned list = 0; list < COMPARISON_OVERVIEW; list++)
                 counts[COMPARISON_OVERVIEW] += comparison->view.overview ? counts[list] : 0;
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++) {
@@ -494,8 +238,8 @@ static int fill_lists(Comparison *comparison) {
                         return -ENOMEM;
         }
 
-        for (size_t i = 0; i < comparison->threads.table.n_groups; i++) {
-                Group *group = comparison->threads.table.groups[i];
+        for (size_t i = 0; i < groups_of(comparison)->n_groups; i++) {
+                Group *group = groups_of(comparison)->groups[i];
                 ComparisonList list = list_of(comparison, group);
 
                 if (group_is_empty(group) || !group_passes(group, &comparison->view))
@@ -512,17 +256,15 @@ static int fill_lists(Comparison *comparison) {
 }
 
 static void weigh_groups(Comparison *comparison) {
-        group_accounts_scale(&comparison->accounts);
-        for (size_t i = 0; i < comparison->threads.table.n_groups; i++)
-                if (!group_is_empty(comparison->threads.table.groups[i]))
-                        group_weigh(&comparison->accounts, comparison->threads.table.groups[i]);
+        for (size_t i = 0; i < groups_of(comparison)->n_groups; i++)
+                if (!group_is_empty(groups_of(comparison)->groups[i]))
+                        group_weigh(groups_of(comparison)->groups[i]);
 }
 
 static Order order_of(const Comparison *comparison) {
         return (Order){ .sort = &comparison->view.sort,
                         .scale = &comparison->scale,
-                        .accounts = &comparison->accounts,
-                        .n_sides = comparison->setup.n_sides,
+                        .n_sides = comparison->n_sides,
                         .in_order = in_order(comparison) };
 }
 
@@ -582,8 +324,8 @@ static void cut_lists(Comparison *comparison) {
                 for (size_t j = 0; j < list->n_shown; j++) {
                         member_list_sort(&list->groups[j]->members);
                         member_list_sort(&list->groups[j]->commands);
-                        for (unsigned side = 0; side < SIDES; side++)
-                                member_list_sort(&list->groups[j]->starters[side]);
+                        for (unsigned c = 0; c < comparison->table.columns.n; c++)
+                                member_list_sort(&list->groups[j]->of[c].starters);
                 }
         }
 }
@@ -613,10 +355,17 @@ static void count_hidden_rows(Comparison *comparison) {
         }
 }
 
-static void tell_times(const Comparison *comparison, Group *group) {
-        group->interval_ns = comparison->setup.interval_ns;
-        for (unsigned side = 0; side < SIDES; side++)
-                group->elapsed_ns[side] = comparison->setup.interval_of_ns[side];
+/* Gives what the ledgers tell to the groups that it is of, and pairs those of renamed cgroups. */
+static int settle_columns(Comparison *comparison) {
+        ColumnTable *table = &comparison->table;
+        int r;
+
+        for (unsigned i = 0; i < table->columns.n; i++)
+                (void) column_table_place_gone(table, i);
+        r = pair_cgroups(comparison);
+        for (unsigned i = 0; i < table->columns.n && r == 0; i++)
+                r = column_table_settle(table, i);
+        return r;
 }
 
 int comparison_finish(Comparison *comparison, const SourceTable *const sources[static SIDES]) {
@@ -624,17 +373,11 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
 
         for (unsigned side = 0; side < SIDES; side++)
                 comparison->sources[side] = sources[side];
-        for (size_t i = 0; i < comparison->threads.table.n_groups; i++)
-                tell_times(comparison, comparison->threads.table.groups[i]);
-        place_gone(comparison);
-        r = pair_cgroups(comparison);
-        if (r == 0)
-                r = settle_groups(comparison);
+        r = settle_columns(comparison);
         if (r != 0)
                 return r;
-        settle_lives(comparison);
-        impact_scale_init(&comparison->scale, &comparison->threads.table);
-        uptimes_init(&comparison->uptimes, &comparison->threads.table);
+        impact_scale_init(&comparison->scale, groups_of(comparison));
+        uptimes_init(&comparison->uptimes, groups_of(comparison));
         weigh_groups(comparison);
         r = fill_lists(comparison);
         if (r == 0)
@@ -669,8 +412,8 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
 
 /* Threads that nobody pinned have all CPUs that the kernel may ever see, on each host others. */
 static bool has_all_cpus(const Comparison *comparison, unsigned side, const Value *value) {
-        unsigned host = comparison->accounts.is_interval ? SIDE_AFTER : side;
-        Amount n_cpus = comparison->accounts.hosts[host].n_cpus;
+        const Columns *columns = &comparison->table.columns;
+        Amount n_cpus = columns->of[columns->n == 1 ? 0 : side].host.n_cpus;
 
         return value->kind == VALUE_CPUS && n_cpus.known && value->cpus.max >= n_cpus.n;
 }
@@ -682,7 +425,7 @@ static bool is_of_kernel_workers(const Comparison *comparison, const Group *grou
         Span name = names.process.bytes ? names.process : names.thread;
 
         return name.n >= prefix.n && memcmp(name.bytes, prefix.bytes, prefix.n) == 0 &&
-               !aggregate_has(group->sides[SIDE_AFTER], METRIC_rss_anon_bytes);
+               !aggregate_has(group_side(group, SIDE_AFTER), METRIC_rss_anon_bytes);
 }
 
 /* All threads of the group have one value on each side, and somebody made them differ. */
@@ -695,7 +438,7 @@ static bool is_changed(const Comparison *comparison, const Group *group, MetricI
         for (unsigned side = 0; side < SIDES; side++) {
                 const Value *value = &ret[side];
 
-                ret[side] = aggregate_value(group->sides[side], id);
+                ret[side] = aggregate_value(group_side(group, side), id);
                 if (value->kind == VALUE_MODE ? value->mode.count < value->mode.total
                                               : value->kind != VALUE_CPUS || !value->cpus.uniform)
                         return false;
@@ -739,7 +482,7 @@ static void write_changes(const Comparison *comparison, const Group *group, Json
 
 int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
         const ViewSort by_weight = { .order = VIEW_ORDER_WEIGHT };
-        const GroupTable *table = &comparison->threads.table;
+        const GroupTable *table = &comparison->table.threads.table;
         Order order = order_of(comparison);
         Group **groups = calloc(table->n_groups + 1, sizeof(*groups));
         size_t n = 0;
@@ -750,7 +493,7 @@ int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
         for (size_t i = 0; i < table->n_groups; i++) {
                 Group *group = table->groups[i];
 
-                if (group->sides[SIDE_BEFORE] && group->sides[SIDE_AFTER] &&
+                if (group_side(group, SIDE_BEFORE) && group_side(group, SIDE_AFTER) &&
                     group_passes(group, &comparison->view) && has_changes(comparison, group))
                         groups[n++] = group;
         }
@@ -764,8 +507,7 @@ int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
 
 int comparison_write_waits(const Comparison *comparison, JsonWriter *writer) {
         json_write_key(writer, "waits");
-        return wait_shifts_write(writer, &comparison->accounts, &comparison->threads.table,
-                                 &comparison->view);
+        return wait_shifts_write(writer, &comparison->table.threads.table, &comparison->view);
 }
 
 uint64_t comparison_n_matched(const Comparison *comparison) {
@@ -781,12 +523,12 @@ uint64_t comparison_rows_above_threshold(const Comparison *comparison) {
 }
 
 size_t comparison_n_pairings(const Comparison *comparison) {
-        return comparison->pairing ? pairing_n(comparison->pairing) : 0;
+        return comparison->table.pairing ? pairing_n(comparison->table.pairing) : 0;
 }
 
 void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer) {
-        if (comparison->pairing) {
-                pairing_write_json(comparison->pairing, writer);
+        if (comparison->table.pairing) {
+                pairing_write_json(comparison->table.pairing, writer);
                 return;
         }
         json_write_array(writer);
@@ -794,31 +536,17 @@ void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer)
 }
 
 int comparison_append_old_cgroup(const Comparison *comparison, Span key, Buffer *name) {
-        return comparison->pairing ? pairing_append_old_name(comparison->pairing, key, name) : 0;
+        return comparison->table.pairing
+                       ? pairing_append_old_name(comparison->table.pairing, key, name)
+                       : 0;
 }
 
-void comparison_lose_names(Comparison *comparison, Side side) {
-        comparison->lost_names[side] = true;
+const LifeCounts *comparison_lives(const Comparison *comparison, unsigned column) {
+        return &comparison->table.columns.of[column].lives;
 }
 
-void comparison_set_host(Comparison *comparison, Side side, const HostUse *host) {
-        comparison->accounts.hosts[side] = *host;
-}
-
-void comparison_lack_reasons(Comparison *comparison, Side side, const char *why) {
-        comparison->accounts.no_reasons[side] = why;
-}
-
-const Coverage *comparison_coverage(const Comparison *comparison, Side side) {
-        return &comparison->coverages[side];
-}
-
-LifeCounts comparison_lives(const Comparison *comparison) {
-        return comparison->lives[SIDE_AFTER];
-}
-
-LifeCounts comparison_lives_of(const Comparison *comparison, Side side) {
-        return comparison->lives[side];
+const Coverage *comparison_coverage(const Comparison *comparison, unsigned column) {
+        return &comparison->table.coverages[column];
 }
 
 uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list) {

@@ -4,36 +4,30 @@
 /*
  * Comparison
  *
- * The engine behind show (one side) and compare (two): threads go in one by one, groups come out in
- * the order of display, each as the JSON object Group of the interface. It reads no file and keeps
- * no thread: memory grows with the number of groups. A group's sum is the sum over those of its
- * threads that have a value.
+ * The engine behind show and compare: threads go in one by one, groups come out in the order of
+ * display, each as the JSON object Group of the interface. It reads no file and keeps no thread:
+ * memory grows with the number of groups. A group's sum is the sum over those of its threads that
+ * have a value.
  *
  * Call in this order:
  *
  *     comparison_new()
- *     comparison_census()    for every thread of every side, only when comparison_wants_census(): a
- *                            pattern becomes a key only if two distinct names share it, and that is
- *                            known only after all names were seen
- *     comparison_fold()      for every thread of every side again, sides in any order; or
- *     comparison_fold_life() instead, for every life of a thread, when the view wants a window; or
- *     comparison_fold_work() instead, for every life of a thread in each of two intervals
- *     comparison_fold_dead() for every row of the ledgers of an interval, if it has one
+ *     comparison_census()    for every thread of every snapshot, only when
+ *                            comparison_wants_census(): a pattern becomes a key only if two
+ *                            distinct names share it, and that is known only after all names were
+ *                            seen
+ *     comparison_add()       for every thread of every column again, columns in any order
+ *     comparison_add_ended() for every row of the ledgers of an interval, if it has one
  *     comparison_lose_names() if that ledger lost names
  *     comparison_set_host()  what the hosts did, where that is known
  *     comparison_finish()    once: reduces and orders everything
  *     comparison_n(), comparison_write(), comparison_hidden_*()
  *
  * Groups have the order of the view (order.h); lists of one side have it by weight and by metrics,
- * and else the largest run time first. Groups that its filter does not match are not
- * written, but count wherever a row is compared with the whole host.
+ * and else the largest run time first. Groups that its filter does not match are not written, but
+ * count wherever a row is compared with the whole host.
  *
- * The ended threads of a ledger are grouped by the names that they had at their end.
- *
- * Census and fold skip the threads marked self unless the view wants them.
- *
- * In a window (group-window.h) a thread belongs to the group of its later names, and no group is on
- * the later side only: what was born began at 0.
+ * In an interval no group is on the later side only: what was born began at 0.
  */
 
 #include <stddef.h>
@@ -42,12 +36,9 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "analysis/account/coverage.h"
-#include "analysis/account/host-use.h"
-#include "analysis/group/amount.h"
-#include "analysis/group/group-window.h"
-#include "analysis/group/judge.h"
+#include "analysis/group/column.h"
+#include "analysis/group/group.h"
 #include "analysis/group/side.h"
-#include "metric/kernel-defect.h"
 #include "view/view.h"
 #include "json/json-writer.h"
 #include "snapshot/dead-row.h"
@@ -58,25 +49,13 @@ typedef struct Comparison Comparison;
 
 /* What the comparison needs to know of its inputs besides their threads. */
 typedef struct ComparisonSetup {
-        unsigned n_sides; /* 1: show; 2: compare */
-        Boots boots;
-        uint64_t elapsed_ns;  /* between the two captures; 0: unknown, neither rates nor resets */
-        uint64_t interval_ns; /* judge_interval_ns(); 0: unknown or different boots */
-        KernelDefects defects[SIDES]; /* of the kernels of the sides */
-        JudgeTime times[SIDES];       /* of the captures: how long threads were alive */
-        /*
-         * Of two intervals: how long each is, neither 0; a side is what was done in one. Nothing of
-         * elapsed_ns and interval_ns is known then. 0: the sides are snapshots.
-         */
-        uint64_t interval_of_ns[SIDES];
-        JudgeTime begins[SIDES]; /* of the captures at which they begin */
-        /*
-         * One ledger of the dead tells what threads did that ended: of an interval under
-         * SIDE_AFTER, of two in each. comparison_fold_dead() is called then.
-         */
-        bool has_ledger[SIDES];
-        /* Of snapshots: when the account of waits began, and that of waits by reason. */
-        Amount waits_since_ns[SIDES], reasons_since_ns[SIDES];
+        unsigned n_columns;
+        ColumnSetup columns[COLUMNS_MAX];
+        Boots boots; /* of the two sides */
+        /* Between the captures that are the sides; 0: unknown, neither rates nor resets. */
+        uint64_t elapsed_ns;
+        /* judge_interval_ns() of two columns without a begin; 0: unknown or different boots. */
+        uint64_t interval_ns;
 } ComparisonSetup;
 
 /* The lists of the interface that comparison_write() writes. */
@@ -106,42 +85,29 @@ _must_check_ int comparison_census(Comparison *comparison, const ThreadSample *s
 /* Whether the census is for cgroups, too: for every cgroup of every side, before the first fold. */
 bool comparison_wants_cgroups(Comparison *comparison);
 _must_check_ int comparison_census_cgroup(Comparison *comparison, Span path);
-_must_check_ int comparison_fold(Comparison *comparison, Side side, const ThreadSample *sample);
-
-/* The view wants a window, and both sides are of one boot. */
-bool comparison_wants_lives(const Comparison *comparison);
-/* One thread: both samples, or the only one; see MergeLife in analysis/subject/analysis-read.h. */
-_must_check_ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
-                                      const ThreadSample *after);
-
-/* The same in the interval that is @side. */
-_must_check_ int comparison_fold_work(Comparison *comparison, Side side, const ThreadSample *before,
-                                      const ThreadSample *after);
-
-/*
- * A row of the ledger of the snapshot at the @end of an interval: of one under SIDE_AFTER, of two
- * of that which is @side.
- */
-_must_check_ int comparison_fold_dead(Comparison *comparison, Side side, Side end,
+/* One thread of a column, as column_table_add() takes it. */
+_must_check_ int comparison_add(Comparison *comparison, unsigned column, const ThreadSample *before,
+                                const ThreadSample *after);
+/* A row of the ledger at the @end of an interval. */
+_must_check_ int comparison_add_ended(Comparison *comparison, unsigned column, Side end,
                                       const DeadRow *row);
 
 /*
- * Says, after all threads and rows, that the ledger of the interval that @side is about lost names:
- * what threads did that ended is in no group then. Who they were is known all the same, and so is
- * the coverage.
+ * Says, after all threads and rows, that the ledger of an interval lost names: what threads did
+ * that ended is in no group then. Who they were is known all the same, and so is the coverage.
  */
-void comparison_lose_names(Comparison *comparison, Side side);
+void comparison_lose_names(Comparison *comparison, unsigned column);
 
 /*
- * What the host did: in an interval under SIDE_AFTER; else up to the snapshot of @side. Not called:
- * nothing is known of it.
+ * What the host did in an interval, or up to the snapshot of a column. Not called: nothing is known
+ * of it.
  */
-void comparison_set_host(Comparison *comparison, Side side, const HostUse *host);
+void comparison_set_host(Comparison *comparison, unsigned column, const HostUse *host);
 /*
- * Why waits were not counted by reason all the time, which JSON says; under the same side. Borrowed
- * until the comparison is freed. Not called: they were.
+ * Why waits were not counted by reason all the time, which JSON says. Borrowed until the comparison
+ * is freed. Not called: they were.
  */
-void comparison_lack_reasons(Comparison *comparison, Side side, const char *why);
+void comparison_lack_reasons(Comparison *comparison, unsigned column, const char *why);
 /*
  * @sources[side] explains why values are absent: borrowed until the comparison is freed; NULL when
  * the file records no sources (format version 0) or there is no such side.
@@ -167,7 +133,7 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
 uint64_t comparison_n_matched(const Comparison *comparison);
 /*
  * Rows that are hidden. changed_only hides rows that are unchanged or absent on both sides (with
- * one side: absent), and of a group that was born in a window what it did not do
+ * one side: absent), and of a group that was born in an interval what it did not do
  * (group_lens_rows()); the threshold hides rows that changed by no more than it. A group that has
  * no row left is hidden, too, before the limit is applied. Rows of groups beyond the limit, rows
  * that the view does not want and one-sided lists do not count, and in a view without rows none do.
@@ -197,17 +163,11 @@ size_t comparison_n_pairings(const Comparison *comparison);
 /* Writes the array "pairings" of the interface: the first PAIRING_MAX_WRITTEN. */
 void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer);
 /*
- * Counts all threads, also of groups that are not shown; 0 without a window. Call after
- * comparison_finish().
+ * Of an interval: all its threads, also of groups that are not shown, and how much of the host they
+ * account for. Call after comparison_finish().
  */
-LifeCounts comparison_lives(const Comparison *comparison);
-/*
- * How much of the host the threads account for: of an interval under SIDE_AFTER, of two under each.
- * Nothing unless threads are followed.
- */
-const Coverage *comparison_coverage(const Comparison *comparison, Side side);
-/* The same of the interval that is @side. */
-LifeCounts comparison_lives_of(const Comparison *comparison, Side side);
+const LifeCounts *comparison_lives(const Comparison *comparison, unsigned column);
+const Coverage *comparison_coverage(const Comparison *comparison, unsigned column);
 /* The former name of a cgroup: see pairing_append_old_name(). */
 _must_check_ int comparison_append_old_cgroup(const Comparison *comparison, Span key, Buffer *name);
 /* How many objects of @list are beyond the limit of the view. */

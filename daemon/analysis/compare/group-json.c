@@ -16,8 +16,7 @@ size_t group_lens_n_rows(const GroupLens *lens) {
         return n;
 }
 
-static double impact_of_row(const GroupLens *lens, const Row *row, const Group *group,
-                            unsigned side) {
+static double impact_of_row(const GroupLens *lens, const Row *row, unsigned side) {
         double rate;
 
         if (row->is_derived || !row->has_number || metric_table[row->id].shape != METRIC_SHAPE_SUM)
@@ -28,7 +27,8 @@ static double impact_of_row(const GroupLens *lens, const Row *row, const Group *
                                                     : row->values[0].integer.magnitude);
         rate = fabs(side == BOTH_SIDES ? delta_number(&row->delta) : value_number(&row->values[0]));
         return impact_of_real(lens->scale, (MetricId) row->id,
-                              rate * (double) group_sum_ns(group) / (double) NSEC_PER_SEC);
+                              rate * (double) columns_scale_ns(lens->columns) /
+                                      (double) NSEC_PER_SEC);
 }
 
 /* Nobody knows how much a counter did that was reset, so it is above every threshold. */
@@ -42,8 +42,9 @@ static bool row_is_above(const Row *row, const GroupLens *lens) {
 
 /* All of the group's threads were born between the two snapshots. */
 static bool is_newborn(const Group *group) {
-        return group->window && group->window->lives.survived == 0 &&
-               group->window->lives.gone == 0;
+        const GroupColumn *of = group_interval(group);
+
+        return of && of->work->lives.survived == 0 && of->work->lives.gone == 0;
 }
 
 /*
@@ -87,7 +88,7 @@ static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsign
         if (!row_is_wanted(lens->view, index))
                 return false;
         row_init(row, group, side, index, lens->in_order);
-        row->impact = impact_of_row(lens, row, group, side);
+        row->impact = impact_of_row(lens, row, side);
         if (lens->threshold && !row_is_above(row, lens))
                 return false;
         if (!lens->changed_only)
@@ -136,74 +137,78 @@ static Amount births_of(const LifeCounts *lives) {
                                                  : (Amount){ .known = false };
 }
 
-static void write_lives(JsonWriter *writer, const LifeCounts *lives, const Group *group,
-                        unsigned side) {
+static const LifeCounts *lives_of(const GroupColumn *of) {
+        static const LifeCounts none = { .survived = 0 };
+
+        return of->work ? &of->work->lives : &none;
+}
+
+static void write_lives(JsonWriter *writer, const GroupColumn *of) {
+        const LifeCounts *lives = lives_of(of);
+
         json_write_key(writer, "lives");
         life_counts_write_json(writer, lives, NULL, NULL);
         amount_write_json(writer, "exits", lives->exits);
         amount_write_json(writer, "births", births_of(lives));
-        member_list_write_json(writer, "startedBy", group_starters(group, side));
+        member_list_write_json(writer, "startedBy", column_starters(of));
 }
 
-/* The members of a side of two intervals. */
-static const char *const interval_names[SIDES] = { "a", "b" };
+/* The same of two intervals: an object with both sides in place of each member. */
+static void write_lives_of_both(JsonWriter *writer, const Group *group) {
+        const Columns *columns = group->columns;
 
-static const LifeCounts *lives_of(const Group *group, unsigned side) {
-        static const LifeCounts none = { .survived = 0 };
-        const GroupWork *work = group->works[side];
-
-        return work ? &work->lives : &none;
-}
-
-static void write_two(JsonWriter *writer, const char *key, Amount a, Amount b) {
-        json_write_key(writer, key);
-        json_write_object(writer);
-        amount_write_json(writer, interval_names[0], a);
-        amount_write_json(writer, interval_names[1], b);
-        json_write_end(writer);
-}
-
-static void write_threads_of_intervals(JsonWriter *writer, const Group *group, unsigned side) {
-        if (side != BOTH_SIDES) {
-                json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
-                write_lives(writer, lives_of(group, side), group, side);
-                return;
-        }
-        json_write_key(writer, "threads");
-        json_write_object(writer);
-        for (unsigned i = 0; i < SIDES; i++)
-                json_write_member_u64(writer, interval_names[i], group->sides[i]->n_threads);
-        json_write_end(writer);
         json_write_key(writer, "lives");
         json_write_object(writer);
-        for (unsigned i = 0; i < SIDES; i++) {
-                json_write_key(writer, interval_names[i]);
-                life_counts_write_json(writer, lives_of(group, i), NULL, NULL);
+        for (unsigned i = 0; i < columns->n; i++) {
+                json_write_key(writer, columns_side_name(columns, i));
+                life_counts_write_json(writer, lives_of(&group->of[i]), NULL, NULL);
         }
         json_write_end(writer);
-        write_two(writer, "exits", lives_of(group, 0)->exits, lives_of(group, 1)->exits);
-        write_two(writer, "births", births_of(lives_of(group, 0)), births_of(lives_of(group, 1)));
+        json_write_key(writer, "exits");
+        json_write_object(writer);
+        for (unsigned i = 0; i < columns->n; i++)
+                amount_write_json(writer, columns_side_name(columns, i),
+                                  lives_of(&group->of[i])->exits);
+        json_write_end(writer);
+        json_write_key(writer, "births");
+        json_write_object(writer);
+        for (unsigned i = 0; i < columns->n; i++)
+                amount_write_json(writer, columns_side_name(columns, i),
+                                  births_of(lives_of(&group->of[i])));
+        json_write_end(writer);
         json_write_key(writer, "startedBy");
         json_write_object(writer);
-        for (unsigned i = 0; i < SIDES; i++)
-                member_list_write_json(writer, interval_names[i], group_starters(group, i));
+        for (unsigned i = 0; i < columns->n; i++)
+                member_list_write_json(writer, columns_side_name(columns, i),
+                                       column_starters(&group->of[i]));
         json_write_end(writer);
 }
 
-static void write_threads(JsonWriter *writer, const GroupLens *lens, const Group *group,
-                          unsigned side) {
-        if (lens->of_intervals) {
-                write_threads_of_intervals(writer, group, side);
-                return;
-        }
-        if (group->window)
-                write_lives(writer, &group->window->lives, group, SIDE_AFTER);
+static void write_threads(JsonWriter *writer, const Group *group, unsigned side) {
+        bool are_intervals = columns_are_intervals(group->columns);
+
+        if (columns_are_ends(group->columns))
+                write_lives(writer, &group->of[0]);
         if (side != BOTH_SIDES) {
-                json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
+                json_write_member_u64(writer, "threads", group_side(group, side)->n_threads);
+                if (are_intervals)
+                        write_lives(writer, &group->of[side]);
                 return;
         }
-        json_write_member_u64(writer, "threadsBefore", group->sides[0]->n_threads);
-        json_write_member_u64(writer, "threadsAfter", group->sides[1]->n_threads);
+        if (are_intervals) {
+                json_write_key(writer, "threads");
+                json_write_object(writer);
+        }
+        for (unsigned i = 0; i < SIDES; i++)
+                json_write_member_u64(writer,
+                                      are_intervals ? columns_side_name(group->columns, i)
+                                      : i == 0      ? "threadsBefore"
+                                                    : "threadsAfter",
+                                      group_side(group, i)->n_threads);
+        if (are_intervals) {
+                json_write_end(writer);
+                write_lives_of_both(writer, group);
+        }
 }
 
 static void write_double_or_null(JsonWriter *writer, const char *key, bool has, double value) {
@@ -230,6 +235,11 @@ static void write_reason(JsonWriter *writer, const char *text) {
         json_write_member_name(writer, "reason", span_of(text));
 }
 
+static const Spread *spread_of(const Group *group, unsigned side) {
+        return columns_are_ends(group->columns) ? &group->of[0].spreads[side]
+                                                : &group->of[side].spreads[SIDE_AFTER];
+}
+
 /* Writes how the row is distributed over the threads of @side; null when no thread has a value. */
 static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group *group,
                          const Row *row, unsigned side, const char *key) {
@@ -238,7 +248,8 @@ static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group 
         if (!lens->spread_names || row->is_derived || !metric_is_cumulative((MetricId) row->id))
                 return;
         json_write_key(writer, key);
-        if (!spread_read(&group->spreads[side], lens->spread_names, (MetricId) row->id, &figures)) {
+        if (!spread_read(spread_of(group, side), lens->spread_names, (MetricId) row->id,
+                         &figures)) {
                 json_write_null(writer);
                 return;
         }
@@ -262,8 +273,8 @@ static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group 
  */
 static bool join_sides(const GroupLens *lens, const char *before, const char *after,
                        char ret_text[static JOINED_BYTES]) {
-        const char *first = lens->of_intervals ? "a" : "before";
-        const char *second = lens->of_intervals ? "b" : "after";
+        const char *first = columns_side_name(lens->columns, SIDE_BEFORE);
+        const char *second = columns_side_name(lens->columns, SIDE_AFTER);
 
         if (before && after && strcmp(before, after) == 0)
                 (void) snprintf(ret_text, JOINED_BYTES, "%s and %s: %s", first, second, before);
@@ -273,6 +284,10 @@ static bool join_sides(const GroupLens *lens, const char *before, const char *af
                                 before && after ? "; " : "", after ? second : "", after ? ": " : "",
                                 after ? after : "");
         return before || after;
+}
+
+static KernelDefects defects_of(const GroupLens *lens, unsigned side) {
+        return lens->columns->of[lens->columns->n == 1 ? 0 : side].setup.defects;
 }
 
 /*
@@ -287,7 +302,7 @@ static void write_doubts(JsonWriter *writer, const GroupLens *lens, const Row *r
         for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
                 if (row->values[i].kind != VALUE_ABSENT)
                         found[i] = approximation_of_value(
-                                row, i, lens->defects[side == BOTH_SIDES ? i : side], texts[i]);
+                                row, i, defects_of(lens, side == BOTH_SIDES ? i : side), texts[i]);
         if (side != BOTH_SIDES) {
                 if (found[0])
                         json_write_member_text(writer, "approximate", found[0]);
@@ -308,7 +323,7 @@ static void write_side_row(JsonWriter *writer, const GroupLens *lens, const Grou
         value_write_json(writer, &row->values[0]);
         if (!row->is_derived)
                 json_write_member_u64(writer, "present", row->present);
-        if (lens->of_intervals)
+        if (columns_are_intervals(lens->columns))
                 json_write_member_bool(writer, "perSecond", row->is_rate);
         if (row->values[0].kind == VALUE_ABSENT)
                 write_reason(writer, absence_of_value(row, 0, lens->sources[side], text));
@@ -324,13 +339,16 @@ typedef struct RowWork {
         char reason[ABSENCE_BYTES + 8];
 } RowWork;
 
-static RowWork metric_work(const Row *row, const Aggregate *work) {
+static RowWork metric_work(const Row *row, const GroupColumn *of) {
         RowWork ret = { .applies = metric_is_work((MetricId) row->id) };
+        Sum sum;
 
         if (!ret.applies)
                 return ret;
-        ret.value = aggregate_value(work, (MetricId) row->id);
-        if (ret.value.kind == VALUE_ABSENT && row->values[1].kind != VALUE_ABSENT)
+        sum = column_sum(of, (MetricId) row->id);
+        if (sum.present > 0)
+                ret.value = (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum.value) };
+        else if (row->values[1].kind != VALUE_ABSENT)
                 (void) snprintf(ret.reason, sizeof(ret.reason), "%s",
                                 row->reset ? "work: all of these counters fell"
                                            : "work: the sum is more than 2^64-1");
@@ -338,13 +356,16 @@ static RowWork metric_work(const Row *row, const Aggregate *work) {
 }
 
 /* An absent input is explained by the sides, which lack it, too, or by the row of that metric. */
-static RowWork derived_work(const Row *row, const Aggregate *work) {
+static RowWork derived_work(const Row *row, const GroupColumn *of) {
         const Derived *derived = &derived_table[row->id];
         RowWork ret = { .applies = true };
+        Sum inputs[DERIVED_MAX_INPUTS] = {};
         MetricId input = _METRIC_MAX;
         char text[ABSENCE_BYTES];
 
-        switch (derived_value(work, (DerivedId) row->id, &ret.value, &input)) {
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                inputs[i] = column_sum(of, derived->inputs[i]);
+        switch (derived_value((DerivedId) row->id, inputs, &ret.value, &input)) {
         case DERIVED_DENOMINATOR_ZERO:
                 derived_format_zero(derived, text);
                 (void) snprintf(ret.reason, sizeof(ret.reason), "work: %s", text);
@@ -361,10 +382,11 @@ static RowWork derived_work(const Row *row, const Aggregate *work) {
         return ret;
 }
 
-static RowWork work_of_row(const Row *row, const Aggregate *work) {
-        if (!work)
+/* Of the interval whose ends both sides are. */
+static RowWork work_of_row(const Row *row) {
+        if (!row->interval)
                 return (RowWork){ .applies = false };
-        return row->is_derived ? derived_work(row, work) : metric_work(row, work);
+        return row->is_derived ? derived_work(row, row->interval) : metric_work(row, row->interval);
 }
 
 static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const Row *row,
@@ -394,10 +416,9 @@ static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const R
                 write_reason(writer, text);
 }
 
-/* @work: of the group in an interval; else NULL. */
 static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Group *group,
-                           const Row *row, const Aggregate *work) {
-        RowWork of_row = work_of_row(row, work);
+                           const Row *row) {
+        RowWork of_row = work_of_row(row);
         double number = 0;
         bool has;
 
@@ -419,13 +440,13 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
         if (row_has_inside(row))
                 json_write_member_bool(writer, "inside", row->inside);
         json_write_member_bool(writer, "reset", row->reset);
-        if (row->window && !row->is_derived && metric_is_cumulative((MetricId) row->id))
+        if (row->interval && !row->is_derived && metric_is_cumulative((MetricId) row->id))
                 json_write_member_u64(writer, "leftOut", row_left_out(row));
         write_pair_reason(writer, lens, row, &of_row);
         write_doubts(writer, lens, row, BOTH_SIDES);
         write_spread(writer, lens, group, row, 1, "spread");
-        /* In a window the spread is that of the work done in it, so there is only one. */
-        if (!lens->view->window)
+        /* In an interval the spread is that of the work done in it, so there is only one. */
+        if (!columns_are_ends(lens->columns))
                 write_spread(writer, lens, group, row, 0, "spreadBefore");
 }
 
@@ -436,7 +457,7 @@ static void write_interval_row(JsonWriter *writer, const GroupLens *lens, const 
         bool has;
 
         for (unsigned i = 0; i < SIDES; i++) {
-                json_write_key(writer, interval_names[i]);
+                json_write_key(writer, columns_side_name(lens->columns, i));
                 value_write_json(writer, &row->values[i]);
         }
         json_write_key(writer, "delta");
@@ -451,13 +472,13 @@ static void write_interval_row(JsonWriter *writer, const GroupLens *lens, const 
 }
 
 static void write_row(JsonWriter *writer, const GroupLens *lens, const Group *group, const Row *row,
-                      unsigned side, const Aggregate *work) {
+                      unsigned side) {
         json_write_key(writer, row_name(row_index(row->is_derived, row->id)));
         json_write_object(writer);
-        if (side == BOTH_SIDES && lens->of_intervals)
+        if (side == BOTH_SIDES && columns_are_intervals(lens->columns))
                 write_interval_row(writer, lens, row);
         else if (side == BOTH_SIDES)
-                write_pair_row(writer, lens, group, row, work);
+                write_pair_row(writer, lens, group, row);
         else
                 write_side_row(writer, lens, group, row, side);
         json_write_end(writer);
@@ -471,30 +492,24 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
                         .scale = lens->scale,
                         .n_sides = side == BOTH_SIDES ? 2 : 1,
                         .in_order = lens->in_order };
-        const Aggregate *work = NULL;
-        Aggregate scratch;
         size_t i = 0;
 
         order_rows(&order, rows, n_rows);
-        if (group->window && side == BOTH_SIDES) {
-                group_window_work(group->window, group->sides, &scratch);
-                work = &scratch;
-        }
         json_write_object(writer);
         group_write_key(writer, group, lens->view->axis);
-        write_threads(writer, lens, group, side);
-        group_write_weight(writer, lens->accounts, group, FIGURES_WHOLE);
-        group_write_time(writer, lens->accounts, group, side);
+        write_threads(writer, group, side);
+        group_write_weight(writer, group, FIGURES_WHOLE);
+        group_write_time(writer, group, side);
         write_uptime(writer, lens, group, side);
         json_write_key(writer, "metrics");
         json_write_object(writer);
         for (; i < n_rows && !rows[i].is_derived; i++)
-                write_row(writer, lens, group, &rows[i], side, work);
+                write_row(writer, lens, group, &rows[i], side);
         json_write_end(writer);
         json_write_key(writer, "derived");
         json_write_object(writer);
         for (; i < n_rows; i++)
-                write_row(writer, lens, group, &rows[i], side, work);
+                write_row(writer, lens, group, &rows[i], side);
         json_write_end(writer);
         json_write_end(writer);
 }
@@ -503,32 +518,31 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
  * On which side alone the group had threads; NULL: on both, or on neither as they were all born and
  * ended inside, or there is only one.
  */
-static const char *only_side(const GroupAccounts *accounts, const Group *group) {
-        bool before = group->sides[SIDE_BEFORE], after = group->sides[SIDE_AFTER];
+static const char *only_side(const Group *group) {
+        const Columns *columns = group->columns;
+        const GroupColumn *of = group_interval(group);
+        bool before = group_side(group, SIDE_BEFORE), after = group_side(group, SIDE_AFTER);
 
-        if (accounts->n_sides < SIDES)
+        if (columns_n_sides(columns) < SIDES)
                 return NULL;
-        if (group->window) {
-                const LifeCounts *lives = &group->window->lives;
+        if (of) {
+                const LifeCounts *lives = &of->work->lives;
 
                 before = lives->survived + lives->gone + lives->fleeting.n > 0;
                 after = lives->survived + lives->born + lives->fleeting.n > 0;
         }
-        if (before == after)
-                return NULL;
-        if (accounts->of_intervals)
-                return interval_names[before ? SIDE_BEFORE : SIDE_AFTER];
-        return before ? "before" : "after";
+        return before == after ? NULL
+                               : columns_side_name(columns, before ? SIDE_BEFORE : SIDE_AFTER);
 }
 
 void group_write_overview_json(JsonWriter *writer, const GroupLens *lens, const Group *group) {
-        const char *only = only_side(lens->accounts, group);
+        const char *only = only_side(group);
 
         json_write_object(writer);
         group_write_key(writer, group, lens->view->axis);
-        group_write_weight(writer, lens->accounts, group, FIGURES_CUT);
+        group_write_weight(writer, group, FIGURES_CUT);
         if (only)
                 json_write_member_text(writer, "only", only);
-        group_write_accounts(writer, lens->accounts, group);
+        group_write_accounts(writer, group);
         json_write_end(writer);
 }

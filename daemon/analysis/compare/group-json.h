@@ -28,15 +28,13 @@
 typedef struct GroupLens {
         const View *view;
         const ImpactScale *scale;
-        const GroupAccounts *accounts;
+        const Columns *columns;
         const SpreadNames *spread_names;   /* NULL: the spread is not written */
         const Uptimes *uptimes;            /* NULL with one side */
         const SourceTable *sources[SIDES]; /* NULL: the file records none */
-        KernelDefects defects[SIDES];      /* of their kernels */
         bool changed_only; /* hide unchanged rows; with one side, rows without a value */
         bool threshold;    /* hide rows that changed by no more than the threshold of the view */
         bool in_order;
-        bool of_intervals; /* the sides are two intervals */
         uint64_t elapsed_ns;
 } GroupLens;
 
@@ -44,9 +42,9 @@ typedef struct GroupLens {
 size_t group_lens_n_rows(const GroupLens *lens);
 /*
  * The rows of @group that are not hidden, in the order of the registry; at most ROW_MAX. With
- * changed_only a group whose threads were all born in a window has, unless the view names metrics,
- * only what they did (counters, derived values, peaks; nothing that is 0), and levels that are not
- * what any thread has.
+ * changed_only a group whose threads were all born in an interval has, unless the view names
+ * metrics, only what they did (counters, derived values, peaks; nothing that is 0), and levels that
+ * are not what any thread has.
  */
 size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side, Row *ret_rows);
 /* At least one row is not hidden. */

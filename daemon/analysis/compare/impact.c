@@ -23,17 +23,10 @@ uint64_t impact_floor(MetricUnit unit) {
 }
 
 static void add_sums(uint64_t totals[static _METRIC_MAX], const Group *group, unsigned side) {
-        bool is_scaled = group_is_scaled(group, side);
-
-        for (unsigned i = 0; i < _METRIC_MAX; i++) {
-                MetricId id = (MetricId) i;
-
-                if (metric_table[i].shape != METRIC_SHAPE_SUM)
-                        continue;
-                totals[i] = number_add_saturating(
-                        totals[i], is_scaled ? group_sum(group, side, id)
-                                             : aggregate_sum(group->sides[side], id));
-        }
+        for (unsigned i = 0; i < _METRIC_MAX; i++)
+                if (metric_table[i].shape == METRIC_SHAPE_SUM)
+                        totals[i] = number_add_saturating(
+                                totals[i], group_scaled_sum(group, side, (MetricId) i));
 }
 
 void impact_scale_init(ImpactScale *scale, const GroupTable *table) {
@@ -41,7 +34,7 @@ void impact_scale_init(ImpactScale *scale, const GroupTable *table) {
 
         for (size_t i = 0; i < table->n_groups; i++)
                 for (unsigned side = 0; side < SIDES; side++)
-                        if (table->groups[i]->sides[side])
+                        if (group_side(table->groups[i], side))
                                 add_sums(totals[side], table->groups[i], side);
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
                 uint64_t larger = MAX_OF(totals[0][id], totals[1][id]);
@@ -65,22 +58,21 @@ double impact_of(const ImpactScale *scale, MetricId id, uint64_t magnitude) {
 static bool movement(const Group *group, unsigned n_sides, MetricId id, uint64_t *ret) {
         uint64_t before, after;
 
-        if (n_sides == 1 || !group->sides[0] || !group->sides[1]) {
-                unsigned only = group->sides[0] ? 0 : 1;
+        if (n_sides == 1 || !group_side(group, SIDE_BEFORE) || !group_side(group, SIDE_AFTER)) {
+                unsigned only = group_side(group, SIDE_BEFORE) ? SIDE_BEFORE : SIDE_AFTER;
 
-                *ret = group_sum(group, only, id);
+                *ret = group_scaled_sum(group, only, id);
                 return group_has_sum(group, only, id);
         }
-        if (!group_has_sum(group, 0, id))
-                return false;
-        before = group_sum(group, 0, id);
-        if (!group_has_sum(group, 1, id) || group_refutes_growth(group, id))
+        if (!group_has_sum(group, SIDE_BEFORE, id) || !group_has_sum(group, SIDE_AFTER, id) ||
+            group_refutes_growth(group, id))
                 return false;
         /* By how much a sum moved that is at its limit is not known. */
-        if (aggregate_is_saturated(group->sides[0], id) ||
-            aggregate_is_saturated(group->sides[1], id))
+        if (group_sum(group, SIDE_BEFORE, id).saturated ||
+            group_sum(group, SIDE_AFTER, id).saturated)
                 return false;
-        after = group_sum(group, 1, id);
+        before = group_scaled_sum(group, SIDE_BEFORE, id);
+        after = group_scaled_sum(group, SIDE_AFTER, id);
         *ret = after > before ? after - before : before - after;
         return true;
 }
@@ -123,12 +115,10 @@ void impact_sort_groups(Group **groups, size_t n_groups) {
 
 void impact_sort_one_sided(Group **groups, size_t n_groups, unsigned side) {
         for (size_t i = 0; i < n_groups; i++) {
-                const Aggregate *aggregate = groups[i]->sides[side];
+                Sum ran = group_sum(groups[i], side, METRIC_run_time_ns);
 
                 groups[i]->rank_row = METRIC_run_time_ns;
-                groups[i]->rank = aggregate_has(aggregate, METRIC_run_time_ns)
-                                          ? (double) aggregate_sum(aggregate, METRIC_run_time_ns)
-                                          : IMPACT_NONE;
+                groups[i]->rank = ran.present > 0 ? (double) ran.value : IMPACT_NONE;
         }
         impact_sort_groups(groups, n_groups);
 }

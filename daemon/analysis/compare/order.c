@@ -38,9 +38,9 @@ static Delta movement(const Order *order, const Row *row) {
 static unsigned side_of(const Order *order, const Group *group) {
         if (order->n_sides == 1)
                 return order->side;
-        if (group->sides[SIDE_BEFORE] && group->sides[SIDE_AFTER])
-                return BOTH_SIDES;
-        return group->sides[SIDE_BEFORE] ? SIDE_BEFORE : SIDE_AFTER;
+        if (!group_side(group, SIDE_BEFORE))
+                return SIDE_AFTER;
+        return group_side(group, SIDE_AFTER) ? BOTH_SIDES : SIDE_BEFORE;
 }
 
 /* With one side there is no percent to order by. */
@@ -73,7 +73,8 @@ static unsigned n_keys_of(const Order *order) {
  */
 static void init_row(const Order *order, const Group *group, unsigned index, Row *ret) {
         unsigned side = side_of(order, group);
-        bool is_life = group->window && side == SIDE_BEFORE && row_has_rate(index);
+        bool is_life =
+                columns_are_ends(group->columns) && side == SIDE_BEFORE && row_has_rate(index);
 
         row_init(ret, group, side, index, order->in_order);
         if (order->n_sides == 1 || side == BOTH_SIDES)
@@ -90,16 +91,15 @@ static void init_row(const Order *order, const Group *group, unsigned index, Row
 
 /* By how much the figure of a column differs between two accounts, or what the only one has. */
 static Delta figure_movement(const Order *order, const Group *group, ViewColumn column) {
-        unsigned first, n = group_accounts_sides(order->accounts, &first);
-        double figures[SIDES] = {};
+        unsigned first = 0, n = group->columns->n;
+        double figures[COLUMNS_MAX] = {};
 
-        if (n == SIDES && order->n_sides == 1) {
+        if (n > 1 && order->n_sides == 1) {
                 first = order->side;
                 n = 1;
         }
         for (unsigned i = 0; i < n; i++)
-                if (!group_figure(order->accounts, group, first + i, order->figures, column,
-                                  &figures[i]))
+                if (!group_figure(group, first + i, order->figures, column, &figures[i]))
                         return (Delta){ .kind = DELTA_NONE };
         return (Delta){ .kind = DELTA_REAL, .real = n == 1 ? figures[0] : figures[1] - figures[0] };
 }

@@ -34,9 +34,8 @@
 #include "view/view-sort.h"
 
 typedef struct Order {
-        const ViewSort *sort;          /* borrowed */
-        const ImpactScale *scale;      /* borrowed */
-        const GroupAccounts *accounts; /* borrowed; NULL: no columns in the order */
+        const ViewSort *sort;     /* borrowed */
+        const ImpactScale *scale; /* borrowed */
         unsigned n_sides;
         unsigned side; /* with one side: which */
         bool in_order;

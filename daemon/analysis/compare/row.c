@@ -9,35 +9,33 @@
 
 /* derived values */
 
-static Value sum_of(const uint64_t *inputs, unsigned n, uint64_t first) {
+static Value value_of_inputs(const Sum *inputs, unsigned n, uint64_t first) {
         uint64_t sum = first;
 
         for (unsigned i = 0; i < n; i++)
-                sum = number_add_saturating(sum, inputs[i]);
+                sum = number_add_saturating(sum, inputs[i].value);
         return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum) };
 }
 
-DerivedOutcome derived_value(const Aggregate *aggregate, DerivedId id, Value *ret,
+DerivedOutcome derived_value(DerivedId id, const Sum inputs[static DERIVED_MAX_INPUTS], Value *ret,
                              MetricId *ret_input) {
         const Derived *derived = &derived_table[id];
-        uint64_t inputs[DERIVED_MAX_INPUTS] = {};
+        const Sum *last = &inputs[derived->n_inputs - 1];
         long double denominator;
 
         *ret = (Value){ .kind = VALUE_ABSENT };
-        for (unsigned i = 0; i < derived->n_inputs; i++) {
-                if (!aggregate_has(aggregate, derived->inputs[i])) {
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                if (inputs[i].present == 0) {
                         *ret_input = derived->inputs[i];
                         return DERIVED_INPUT_ABSENT;
                 }
-                inputs[i] = aggregate_sum(aggregate, derived->inputs[i]);
-        }
 
         switch (derived->formula) {
         case DERIVED_FORMULA_QUOTIENT:
         case DERIVED_FORMULA_SHARE:
-                denominator = (long double) inputs[1];
+                denominator = (long double) inputs[1].value;
                 if (derived->formula == DERIVED_FORMULA_SHARE)
-                        denominator += (long double) inputs[0];
+                        denominator += (long double) inputs[0].value;
                 if (!(denominator > 0))
                         return DERIVED_DENOMINATOR_ZERO;
                 /*
@@ -45,26 +43,26 @@ DerivedOutcome derived_value(const Aggregate *aggregate, DerivedId id, Value *re
                  * not; both are more exact than the digits that are shown.
                  */
                 ret->kind = VALUE_REAL;
-                ret->real = (double) ((long double) inputs[0] / denominator);
+                ret->real = (double) ((long double) inputs[0].value / denominator);
                 break;
         case DERIVED_FORMULA_DIFFERENCE:
                 /* The difference to a sum that stopped growing says nothing. */
                 for (unsigned i = 0; i < derived->n_inputs; i++)
-                        if (aggregate_is_saturated(aggregate, derived->inputs[i])) {
+                        if (inputs[i].saturated) {
                                 *ret_input = derived->inputs[i];
                                 return DERIVED_INPUT_SATURATED;
                         }
                 ret->kind = VALUE_INTEGER;
-                ret->integer =
-                        integer_subtract(integer_of_u64(inputs[0]), integer_of_u64(inputs[1]));
+                ret->integer = integer_subtract(integer_of_u64(inputs[0].value),
+                                                integer_of_u64(inputs[1].value));
                 break;
         case DERIVED_FORMULA_SUM:
-                *ret = sum_of(inputs, derived->n_inputs, 0);
+                *ret = value_of_inputs(inputs, derived->n_inputs, 0);
                 break;
         case DERIVED_FORMULA_OFFCPU:
                 /* The waits of the last two overlap. */
-                *ret = sum_of(inputs, derived->n_inputs - 2,
-                              MAX_OF(inputs[derived->n_inputs - 2], inputs[derived->n_inputs - 1]));
+                *ret = value_of_inputs(inputs, derived->n_inputs - 2,
+                                       MAX_OF(last[-1].value, last->value));
                 break;
         }
         return DERIVED_COMPUTED;
@@ -82,7 +80,7 @@ MetricUnit row_unit(unsigned index) {
 
 bool row_has_rate(unsigned index) {
         if (index < _METRIC_MAX)
-                return group_work_counts((MetricId) index);
+                return work_has_rate((MetricId) index);
         return derived_is_sum((DerivedId) (index - _METRIC_MAX));
 }
 
@@ -97,7 +95,7 @@ bool row_ranks(unsigned index) {
 }
 
 bool row_has_inside(const Row *row) {
-        return row->window && !row->is_derived &&
+        return row->interval && !row->is_derived &&
                (metric_table[row->id].kind == METRIC_KIND_PEAK ||
                 metric_table[row->id].kind == METRIC_KIND_FLOOR);
 }
@@ -127,32 +125,33 @@ static void init_number(Row *row, unsigned side) {
  * value while another gained one this also looks like a reset, but that takes a race in the reader.
  */
 static bool is_reset(const Row *row, const Group *group, MetricId id) {
-        if (row->window) /* each thread was checked by itself */
-                return group_window_fell(row->window, id);
+        if (row->interval) /* each thread was checked by itself */
+                return column_fell(row->interval, id);
         return metric_is_cumulative(id) && row->delta.kind == DELTA_INTEGER &&
                row->delta.integer.negative && group_survived(group) &&
-               group->sides[0]->present[id] == group->sides[1]->present[id];
+               group_sum(group, SIDE_BEFORE, id).present ==
+                       group_sum(group, SIDE_AFTER, id).present;
 }
 
-static void init_doubts(Row *row, const Group *group, unsigned side) {
-        for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
-                row->doubts[i] = group->sides[side == BOTH_SIDES ? i : side]->doubts;
-}
-
-/* In the interval of two snapshots the ended are of the later one. */
-static void init_dead(Row *row, const Group *group, unsigned side) {
+/* Says what of the threads of each side that is shown may be in doubt. */
+static void init_threads(Row *row, const Group *group, unsigned side) {
         for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++) {
                 unsigned of = side == BOTH_SIDES ? i : side;
+                const Aggregate *threads = group_side(group, of);
 
-                row->dead[i] = group->dead[of];
-                row->has_no_thread[i] = group->sides[of]->n_threads == 0;
+                row->doubts[i] = threads->doubts;
+                row->dead[i] = group_ended(group, of);
+                row->has_no_thread[i] = threads->n_threads == 0;
+                if (columns_are_intervals(group->columns))
+                        row->works[i] = group_column(group, of);
         }
+        row->interval = side == BOTH_SIDES ? group_interval(group) : NULL;
 }
 
 uint64_t row_left_out(const Row *row) {
         const GroupDead *dead = row->dead[SIDE_AFTER];
 
-        return group_window_left_out(row->window, (MetricId) row->id) +
+        return column_left_out(row->interval, (MetricId) row->id) +
                (dead ? group_dead_left_out(dead, (MetricId) row->id) : 0);
 }
 
@@ -167,37 +166,40 @@ static Value per_second(Value value, uint64_t elapsed_ns) {
 }
 
 /* Of the threads whose peak or minimum moved, not that of a thread which had it before. */
-static Value record_of(const GroupWindow *window, unsigned side, MetricId id) {
+static Value record_of(const GroupColumn *interval, unsigned end, MetricId id) {
         uint64_t record;
 
-        if (!group_window_record(window, side, id, &record))
+        if (!column_record(interval, (Side) end, id, &record))
                 return (Value){ .kind = VALUE_ABSENT };
         return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(record) };
 }
 
 static void set_metric(Row *row, unsigned i, const Group *group, unsigned side) {
         MetricId id = (MetricId) row->id;
+        Sum sum;
 
-        row->values[i] = aggregate_value(group->sides[side], id);
-        row->limited[i] = aggregate_is_saturated(group->sides[side], id);
-        if (row->inside) {
-                row->values[i] = record_of(row->window, side, id);
+        if (metric_table[id].shape != METRIC_SHAPE_SUM) {
+                row->values[i] = row->inside ? record_of(row->interval, side, id)
+                                             : aggregate_value(group_side(group, side), id);
+                row->present = group_side(group, side)->present[id];
                 return;
         }
-        row->works[i] = group->works[side];
-        if (!group->works[side] || !row_has_rate(id))
+        sum = group_sum(group, side, id);
+        row->present = sum.present;
+        row->limited[i] = sum.saturated;
+        row->is_rate = row->works[i] && row_has_rate(id);
+        if (sum.present == 0 || (row->is_rate && column_fell(row->works[i], id)))
                 return;
-        row->is_rate = true;
-        if (group_work_fell(group->works[side], id))
-                row->values[i] = (Value){ .kind = VALUE_ABSENT };
-        else
-                row->values[i] = per_second(row->values[i], group->elapsed_ns[side]);
+        row->values[i] = (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum.value) };
+        if (row->is_rate)
+                row->values[i] =
+                        per_second(row->values[i], group->columns->of[side].setup.elapsed_ns);
 }
 
 /* A quotient of the work is not known when an input fell for some thread. */
-static bool find_fallen_input(const GroupWork *work, const Derived *derived, MetricId *ret) {
+static bool find_fallen_input(const GroupColumn *work, const Derived *derived, MetricId *ret) {
         for (unsigned i = 0; i < derived->n_inputs; i++)
-                if (group_work_fell(work, derived->inputs[i])) {
+                if (column_fell(work, derived->inputs[i])) {
                         *ret = derived->inputs[i];
                         return true;
                 }
@@ -207,51 +209,47 @@ static bool find_fallen_input(const GroupWork *work, const Derived *derived, Met
 static void set_derived(Row *row, unsigned i, const Group *group, unsigned side) {
         const Derived *derived = &derived_table[row->id];
         bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
-        const Aggregate *sums = group->sides[side];
-        const GroupWork *work = group->works[side];
+        const GroupColumn *work = row->works[i];
+        Sum inputs[DERIVED_MAX_INPUTS] = {};
 
-        row->works[i] = work;
-        if (work && is_level && work->totals)
-                sums = work->totals;
         if (work && !is_level && find_fallen_input(work, derived, &row->inputs[i])) {
                 row->outcomes[i] = DERIVED_INPUT_ABSENT;
                 return;
         }
+        for (unsigned j = 0; j < derived->n_inputs; j++)
+                inputs[j] = work && is_level ? column_level(work, derived->inputs[j])
+                                             : group_sum(group, side, derived->inputs[j]);
         row->outcomes[i] =
-                derived_value(sums, (DerivedId) row->id, &row->values[i], &row->inputs[i]);
+                derived_value((DerivedId) row->id, inputs, &row->values[i], &row->inputs[i]);
         for (unsigned j = 0; j < derived->n_inputs && row->outcomes[i] == DERIVED_COMPUTED; j++)
-                row->limited[i] =
-                        row->limited[i] || aggregate_is_saturated(sums, derived->inputs[j]);
+                row->limited[i] = row->limited[i] || inputs[j].saturated;
         row->is_rate = work && row_has_rate(row_index(true, row->id));
         if (row->is_rate)
-                row->values[i] = per_second(row->values[i], group->elapsed_ns[side]);
+                row->values[i] =
+                        per_second(row->values[i], group->columns->of[side].setup.elapsed_ns);
 }
 
 void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool in_order) {
         *row = (Row){ .id = id };
-        init_doubts(row, group, side);
-        init_dead(row, group, side);
+        init_threads(row, group, side);
         if (side == BOTH_SIDES) {
-                row->window = group->window;
-                row->inside = group->window && group_window_moved(group->window, id);
+                row->inside = row->interval && column_moved(row->interval, id);
                 row->refuted = group_refutes_growth(group, id);
                 for (unsigned i = 0; i < SIDES; i++)
                         set_metric(row, i, group, i);
         } else {
                 set_metric(row, 0, group, side);
-                row->present = group->sides[side]->present[id];
         }
         init_number(row, side);
         row->reset = in_order && is_reset(row, group, id);
         for (unsigned i = 0; i < SIDES; i++)
-                row->reset = row->reset || (row->works[i] && group_work_fell(row->works[i], id));
+                row->reset = row->reset ||
+                             (row->works[i] && work_has_rate(id) && column_fell(row->works[i], id));
 }
 
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id) {
         *row = (Row){ .is_derived = true, .id = id };
-        init_doubts(row, group, side);
-        init_dead(row, group, side);
-        row->window = side == BOTH_SIDES ? group->window : NULL;
+        init_threads(row, group, side);
         for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
                 set_derived(row, i, group, side == BOTH_SIDES ? i : side);
         init_number(row, side);
@@ -347,14 +345,14 @@ const char *absence_of_metric(const SourceTable *sources, MetricId id,
  * The reason that follows from threads that were born or ended; NULL when the source has to
  * explain.
  */
-static const char *absence_in_window(const GroupWindow *window, unsigned side, MetricId id) {
-        const LifeCounts *lives = &window->lives;
-        const GroupWindowGaps *gaps = window->gaps;
+static const char *absence_in_interval(const GroupColumn *of, unsigned side, MetricId id) {
+        const LifeCounts *lives = &of->work->lives;
+        const ColumnGaps *gaps = of->work->gaps;
 
         if (!metric_is_cumulative(id)) {
                 if (side == 0 && lives->survived + lives->gone == 0)
                         return "all of these threads started after the first snapshot";
-                return side == 0 && group_window_moved(window, id)
+                return side == 0 && column_moved(of, id)
                                ? "the threads that reached it were born or ended in between"
                                : NULL;
         }
@@ -362,30 +360,32 @@ static const char *absence_in_window(const GroupWindow *window, unsigned side, M
                 return NULL; /* this side lacks it: the source explains */
         if (gaps && gaps->only[side][id] > 0)
                 return "the other snapshot lacks it for these threads";
-        if (group_window_inherited(window, id))
+        if (column_inherited(of, id))
                 return "a forked process begins with the counters of the thread that forked";
-        if (side == 0 && window->gone && aggregate_has(window->gone, id))
+        if (side == 0 && of->work->gone && aggregate_has(of->work->gone, id))
                 return "only threads that have ended have it";
         return NULL;
 }
 
 /* The same of the work of one of two intervals. */
-static const char *absence_of_work(const GroupWork *work, MetricId id) {
-        if (group_work_fell(work, id))
+static const char *absence_of_work(const GroupColumn *work, MetricId id) {
+        if (!work_has_rate(id))
+                return NULL;
+        if (column_fell(work, id))
                 return "the counter was reset";
-        return group_work_held(work, id) ? "the earlier snapshot lacks it for these threads" : NULL;
+        return column_holds(work, id) ? "the earlier snapshot lacks it for these threads" : NULL;
 }
 
 /* The same where threads ended of which a ledger tells. */
 static const char *absence_of_ended(const Row *row, unsigned index, MetricId id) {
-        /* In a window a sum is on both sides or on neither, and the ended are of the later one. */
-        const GroupDead *dead = row->dead[row->window ? SIDE_AFTER : index];
+        /* In an interval a sum is on both sides or on neither; the ended are of the later one. */
+        const GroupDead *dead = row->dead[row->interval ? SIDE_AFTER : index];
 
         if (dead && group_dead_is_refuted(dead, id))
                 return "threads that ended had been counted under other names before";
         if (dead && group_dead_left_out(dead, id) > 0)
                 return "what threads that ended had done before is not known";
-        if ((row->window || row->works[index]) && row->has_no_thread[index] &&
+        if ((row->interval || row->works[index]) && row->has_no_thread[index] &&
             !metric_is_cumulative(id))
                 return "all of these threads have ended";
         return NULL;
@@ -400,7 +400,7 @@ static const char *explain(const Row *row, unsigned index, const SourceTable *so
         if (row->works[index])
                 text = absence_of_work(row->works[index], id);
         else
-                text = row->window ? absence_in_window(row->window, index, id) : NULL;
+                text = row->interval ? absence_in_interval(row->interval, index, id) : NULL;
         if (!text)
                 text = absence_of_ended(row, index, id);
         return text ? text : absence_of_metric(sources, id, ret_text);

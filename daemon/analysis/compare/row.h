@@ -31,8 +31,11 @@ typedef enum DerivedOutcome {
         DERIVED_INPUT_SATURATED,  /* of a difference: *ret_input is more than 2^64-1 */
 } DerivedOutcome;
 
-/* *ret is VALUE_ABSENT unless the outcome is DERIVED_COMPUTED. */
-DerivedOutcome derived_value(const Aggregate *aggregate, DerivedId id, Value *ret,
+/*
+ * @inputs: the sums of its inputs, in their order. *ret is VALUE_ABSENT unless the outcome is
+ * DERIVED_COMPUTED.
+ */
+DerivedOutcome derived_value(DerivedId id, const Sum inputs[static DERIVED_MAX_INPUTS], Value *ret,
                              MetricId *ret_input);
 
 /* Rows are numbered in registry order: metrics first, then derived values. */
@@ -57,10 +60,10 @@ typedef struct Row {
         /* Why a derived value is absent. */
         DerivedOutcome outcomes[SIDES];
         MetricId inputs[SIDES];
-        /* The window of the group when both sides are shown; NULL: no window. */
-        const GroupWindow *window;
-        /* Of two intervals: the works of the sides shown, whose sums are the work done. */
-        const GroupWork *works[SIDES];
+        /* Both ends of this interval are shown; NULL: they are not. */
+        const GroupColumn *interval;
+        /* Of two intervals: those of the sides shown, whose sums are the work done. */
+        const GroupColumn *works[SIDES];
         /* Of an interval: the threads that ended, by the same index; NULL: none is known. */
         const GroupDead *dead[SIDES];
         bool has_no_thread[SIDES]; /* none is there: all ended, or none was born yet */
@@ -71,13 +74,13 @@ typedef struct Row {
         Delta delta;
         bool has_number; /* has a delta; with one side, a number; never for what is momentary */
         /*
-         * The values differ; of a mode, the winners. A peak or minimum in a window has changed if
-         * it moved inside: the values also differ because threads ended. Then the values are those
-         * of the threads whose peak or minimum moved, and of no other. What is at its limit is
-         * not known to be unchanged.
+         * The values differ; of a mode, the winners. A peak or minimum in an interval has changed
+         * if it moved inside: the values also differ because threads ended. Then the values are
+         * those of the threads whose peak or minimum moved, and of no other. What is at its limit
+         * is not known to be unchanged.
          */
         bool changed;
-        bool inside; /* of row_has_inside(): group_window_moved() */
+        bool inside; /* of row_has_inside(): column_moved() */
         /* The sum, or one that the value is derived from, is at its limit: 2^64-1 or more. */
         bool limited[SIDES];
         bool refuted;  /* the values contradict each other (group_refutes_growth()): no delta */
@@ -99,7 +102,7 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
 
 /* The sum of a side is, so that by how much it moved is not known. */
 bool row_is_at_limit(const Row *row);
-/* The row is a peak or a minimum in a window: it moved inside or it did not. */
+/* The row is a peak or a minimum in an interval: it moved inside or it did not. */
 bool row_has_inside(const Row *row);
 /* The change in percent. There is none without a delta, from 0, for ratios and after a reset. */
 bool row_percent(const Row *row, double *ret);

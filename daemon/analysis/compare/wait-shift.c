@@ -110,17 +110,16 @@ static bool find_shift(const Account accounts[static SIDES], const double elapse
         return most > 0;
 }
 
-static bool shift_of(const GroupAccounts *accounts, const Group *group, Shift *ret) {
+static bool shift_of(const Group *group, Shift *ret) {
         double elapsed_ns[SIDES];
         Account of_sides[SIDES];
 
         if (!group->has_program)
                 return false;
-        for (unsigned side = 0; side < SIDES; side++) {
-                elapsed_ns[side] = (double) period_elapsed_ns(&accounts->periods[side]).n;
-                if (!(elapsed_ns[side] > 0) ||
-                    !group_account(accounts, group, side, FIGURES_CUT, &of_sides[side]) ||
-                    of_sides[side].no_reasons)
+        for (unsigned i = 0; i < SIDES; i++) {
+                elapsed_ns[i] = (double) period_elapsed_ns(&group->columns->of[i].period).n;
+                if (!(elapsed_ns[i] > 0) || !group_account(group, i, FIGURES_CUT, &of_sides[i]) ||
+                    of_sides[i].no_reasons)
                         return false;
         }
         if (!find_shift(of_sides, elapsed_ns, ret))
@@ -151,8 +150,7 @@ static void write_shift(JsonWriter *writer, const Shift *shift, ViewAxis axis) {
         json_write_end(writer);
 }
 
-int wait_shifts_write(JsonWriter *writer, const GroupAccounts *accounts, const GroupTable *table,
-                      const View *view) {
+int wait_shifts_write(JsonWriter *writer, const GroupTable *table, const View *view) {
         Shift *shifts = calloc(table->n_groups + 1, sizeof(*shifts)); /* calloc(0) may be NULL */
         size_t n = 0;
 
@@ -160,7 +158,7 @@ int wait_shifts_write(JsonWriter *writer, const GroupAccounts *accounts, const G
                 return -ENOMEM;
         for (size_t i = 0; i < table->n_groups; i++)
                 if (!group_is_empty(table->groups[i]) && group_passes(table->groups[i], view))
-                        n += shift_of(accounts, table->groups[i], &shifts[n]);
+                        n += shift_of(table->groups[i], &shifts[n]);
         qsort(shifts, n, sizeof(*shifts), compare_shifts);
         json_write_array(writer);
         for (size_t i = 0; i < n && i < WAIT_SHIFTS_MAX; i++)

@@ -25,5 +25,4 @@
  * Writes an array of WaitShift of the interface, of the groups that pass the filter of the view. 0
  * or -ENOMEM, and then nothing was written.
  */
-_must_check_ int wait_shifts_write(JsonWriter *writer, const GroupAccounts *accounts,
-                                   const GroupTable *table, const View *view);
+_must_check_ int wait_shifts_write(JsonWriter *writer, const GroupTable *table, const View *view);

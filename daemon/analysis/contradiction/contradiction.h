@@ -22,7 +22,7 @@
 
 #include "base/macro.h"
 #include "json/json-writer.h"
-#include "analysis/account/host-use.h"
+#include "analysis/group/host-use.h"
 #include "analysis/contradiction/crowd.h"
 #include "analysis/group/amount.h"
 #include "analysis/subject/host-view.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "analysis/group/group-window.h"
+#include "analysis/group/life.h"
 
 void crowds_init(Crowds *crowds) {
         *crowds = (Crowds){};

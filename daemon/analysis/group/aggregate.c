@@ -216,9 +216,25 @@ uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id) {
         return aggregate->numbers[number_slots[id]];
 }
 
-void aggregate_put_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present) {
-        aggregate->present[id] = present;
-        aggregate->numbers[number_slots[id]] = value;
+Sum aggregate_read_sum(const Aggregate *aggregate, MetricId id) {
+        if (!aggregate)
+                return (Sum){ .present = 0 };
+        return (Sum){ .present = aggregate->present[id],
+                      .saturated = aggregate_is_saturated(aggregate, id),
+                      .value = aggregate_sum(aggregate, id) };
+}
+
+void sum_add(Sum *sum, uint64_t value, uint32_t present) {
+        sum->saturated = sum->saturated || __builtin_add_overflow(sum->value, value, &sum->value);
+        if (sum->saturated)
+                sum->value = UINT64_MAX;
+        if (__builtin_add_overflow(sum->present, present, &sum->present))
+                sum->present = UINT32_MAX;
+}
+
+void sum_merge(Sum *sum, const Sum *from) {
+        sum_add(sum, from->value, from->present);
+        sum->saturated = sum->saturated || from->saturated;
 }
 
 void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present) {

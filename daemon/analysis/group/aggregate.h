@@ -89,6 +89,17 @@ typedef struct Aggregate {
         Doubts *doubts; /* owned; NULL: none */
 } Aggregate;
 
+/* One sum: over how many threads, and whether it stopped at 2^64-1. Zeroed: absent. */
+typedef struct Sum {
+        uint32_t present; /* threads that have it; 0: none */
+        bool saturated;
+        uint64_t value;
+} Sum;
+
+/* Adds @value, of @present threads; both saturate. */
+void sum_add(Sum *sum, uint64_t value, uint32_t present);
+void sum_merge(Sum *sum, const Sum *from);
+
 _must_check_ int aggregate_new(Aggregate **ret);
 /* An aggregate of no thread, of which that is known. */
 _must_check_ int aggregate_new_empty(Aggregate **ret);
@@ -105,8 +116,8 @@ static inline bool aggregate_has(const Aggregate *aggregate, MetricId id) {
  * The saturating sum of a metric of shape SUM; 0 also when absent, so check aggregate_has() first.
  */
 uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id);
-/* Makes a sum @value over @present threads that have it. */
-void aggregate_put_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present);
+/* A metric of shape SUM; absent when @aggregate is NULL. */
+Sum aggregate_read_sum(const Aggregate *aggregate, MetricId id);
 /* Adds the sum of @present threads that are not counted otherwise; saturates. */
 void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present);
 /* Takes a maximum or minimum of threads that are not counted otherwise. */

@@ -6,7 +6,7 @@
 
 #include "base/bits.h"
 #include "base/number.h"
-#include "analysis/group/group-window.h"
+#include "analysis/group/life.h"
 
 int group_dead_new(GroupDead **ret) {
         *ret = calloc(1, sizeof(**ret));

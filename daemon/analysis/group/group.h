@@ -4,8 +4,11 @@
 /*
  * Group
  *
- * Threads that share a key, on each side, and the table that finds a group by its key. A group is
- * made for the first thread with its key and has an aggregate only for sides with threads.
+ * Threads that share a key, with an account of each column of the view, and the table that finds a
+ * group by its key. A group is made for the first thread with its key.
+ *
+ * Views show one or two sides: of one interval these are its two ends, and else each column is a
+ * side.
  */
 
 #include <stdbool.h>
@@ -16,14 +19,29 @@
 #include "base/index.h"
 #include "base/macro.h"
 #include "base/span.h"
-#include "analysis/group/aggregate.h"
-#include "analysis/group/group-dead.h"
-#include "analysis/group/group-window.h"
-#include "analysis/group/group-work.h"
-#include "analysis/group/life-tally.h"
+#include "analysis/group/column.h"
 #include "analysis/group/member-list.h"
 #include "analysis/group/side.h"
-#include "analysis/group/spread.h"
+
+/* The columns of one view. Zeroed: there is none. */
+#define COLUMNS_MAX 2
+typedef struct Columns {
+        unsigned n;
+        Column of[COLUMNS_MAX];
+        uint64_t interval_ns; /* judge_interval_ns() of two without a begin; 0: not known */
+} Columns;
+
+/* There is one column, and its ends are the sides. */
+static inline bool columns_are_ends(const Columns *columns) {
+        return columns->n == 1 && columns->of[0].setup.keeps_begin;
+}
+/* There are two columns, and each is what was done in an interval. */
+static inline bool columns_are_intervals(const Columns *columns) {
+        return columns->n == 2 && columns->of[0].setup.has_begin;
+}
+static inline unsigned columns_n_sides(const Columns *columns) {
+        return columns_are_ends(columns) ? SIDES : columns->n;
+}
 
 typedef struct Group {
         char *id; /* owned: threads with this id are in the group */
@@ -44,36 +62,22 @@ typedef struct Group {
         /* If the label has several parts: their lengths. */
         size_t n_cgroup, n_process;
 
-        Aggregate *sides[SIDES]; /* owned; NULL: no thread on that side */
-        Spread spreads[SIDES];   /* of sums over threads; empty unless the view wants it */
-        uint64_t lives[SIDES];   /* sum of the hashes of its threads, independent of their order */
-        uint64_t life_seed;      /* of those hashes */
-        GroupWindow *window;     /* owned; NULL: threads are not followed */
-        /* Of threads that are followed, all under SIDE_AFTER; of two intervals under each. */
-        LifeTally tallies[SIDES];
-        /* Of two intervals: what beside its aggregate a side is about; owned; NULL: not of them. */
-        GroupWork *works[SIDES];
-        /*
-         * Threads that ended, by the same rule; owned; NULL: none did, or no ledger tells.
-         */
-        GroupDead *dead[SIDES];
-        /* Whose children these were; @tells_starters: the ledger says it of some of them. */
-        MemberList starters[SIDES];
-        bool tells_starters[SIDES];
         /* Borrowed; of a thread that ended: the group of its names without its cgroup; or NULL. */
         struct Group *unplaced;
-        uint64_t elapsed_ns[SIDES]; /* the length of each of two intervals; 0: not of them */
-        uint64_t interval_ns;       /* judge_interval_ns() of its sides; 0: not known */
 
         /* The place in the order of display, set at the end. */
         bool has_weight;
         double weights[_FIGURES_MAX];
         double rank;
         unsigned rank_row;
+
+        const Columns *columns; /* borrowed */
+        GroupColumn of[];       /* owned; one of each column */
 } Group;
 
 typedef struct GroupTable {
-        Group **groups; /* owned, in order of appearance */
+        const Columns *columns; /* borrowed; NULL: its groups only have keys */
+        Group **groups;         /* owned, in order of appearance */
         size_t n_groups;
         size_t n_allocated;
         Index index; /* finds them by their ids */
@@ -90,54 +94,18 @@ Span group_key(const Group *group);
 /* Sets the key to show. */
 _must_check_ int group_set_label(Group *group, Span label);
 
-/*
- * Adds a thread; makes the aggregate of the side for its first thread. What is alive in which
- * period the caller adds to the tally.
- */
-_must_check_ int group_fold(Group *group, unsigned side, const ThreadSample *sample);
-/*
- * Adds a thread that is followed between two snapshots of one boot: both samples, or the only one.
- * See group-window.h. The tally is the caller's here, too.
- */
-_must_check_ int group_fold_life(Group *group, const ThreadSample *before,
-                                 const ThreadSample *after);
-/*
- * Adds a thread of one of two intervals to that side, as group-work.h says: both samples, or the
- * only one. *ret_sample is what was added; it is only set for a thread with @after.
- */
-_must_check_ int group_fold_work(Group *group, unsigned side, const ThreadSample *before,
-                                 const ThreadSample *after, ThreadSample *ret_sample);
-/* Adds a row of the ledger at the @end of the interval that @side is about. 0 or -ENOMEM. */
-_must_check_ int group_fold_dead(Group *group, unsigned side, Side end, const DeadRow *row);
-/*
- * Whose children the threads were that ended in the interval of @side, of some of them if parents
- * were forgotten to make room. NULL: it is not known.
- */
-const MemberList *group_starters(const Group *group, unsigned side);
-/* Adds a thread that is gone in that interval to what is said of the ended. 0 or -ENOMEM. */
-_must_check_ int group_fold_gone(Group *group, unsigned side, const Period *period,
-                                 const ThreadSample *gone);
-/* What the ledger of an interval tells of all groups together. */
-typedef struct LedgerSight {
-        const Period *period;
-        const GonePeaks *peaks;
-        const GroupDead *all; /* who ended, of all groups */
-        Amount n_cpus;
-        bool by_process; /* a group has all threads of its processes */
-} LedgerSight;
-/*
- * Call after all threads are folded and all groups adopted, and before group_settle_window(): adds
- * what the ended did in the interval that @side is about. A group may have none but such threads;
- * it has no thread at either end then, and is a group all the same.
- */
-_must_check_ int group_settle_dead(Group *group, unsigned side, const LedgerSight *sight);
-/*
- * Call after all threads are folded and all groups adopted: makes the sides comparable as
- * group-window.h describes.
- */
-_must_check_ int group_settle_window(Group *group);
-/* Moves what is said of the ended in the interval of @side from @from to @group. */
-void group_adopt_dead(Group *group, unsigned side, Group *from);
+/* The account that @side is about. */
+static inline const GroupColumn *group_column(const Group *group, unsigned side) {
+        return &group->of[group->columns->n == 1 ? 0 : side];
+}
+/* The threads of a side: their levels, and their sums without a begin. NULL: it has none. */
+const Aggregate *group_side(const Group *group, unsigned side);
+/* The account of the interval whose ends are both sides, if the view has that; else NULL. */
+static inline const GroupColumn *group_interval(const Group *group) {
+        return columns_are_ends(group->columns) && group->of[0].work ? &group->of[0] : NULL;
+}
+/* Threads that ended, of which that side tells; NULL: none did, or nobody tells. */
+const GroupDead *group_ended(const Group *group, unsigned side);
 /* The group has no thread, or no longer any. */
 bool group_is_empty(const Group *group);
 /*
@@ -149,20 +117,23 @@ _must_check_ int group_adopt(Group *group, unsigned side, Group *from);
 bool group_survived(const Group *group);
 /*
  * The sum grew by more than its threads, which are in both snapshots, can have done in between. In
- * a window each thread was judged by itself.
+ * an interval each thread was judged by itself.
  */
 bool group_refutes_growth(const Group *group, MetricId id);
 
 /*
- * A sum on a side that the group has; 0 also when it is absent. Of two intervals it is what the
+ * A sum on a side: at an end of one interval the total of the threads that are followed, of one of
+ * two intervals what was done in it, and else the total.
+ */
+Sum group_sum(const Group *group, unsigned side, MetricId id);
+/*
+ * The same on a side that the group has; 0 also when it is absent. Of two intervals it is what the
  * work would have been at the same rate in the longer one, so that the sides can be compared.
  */
-uint64_t group_sum(const Group *group, unsigned side, MetricId id);
-/* The sums of that side are not what group_sum() says. */
-bool group_is_scaled(const Group *group, unsigned side);
-/* How long that is; 0 where sums are not of intervals. */
-uint64_t group_sum_ns(const Group *group);
-/* False for a sum that is not known because it fell for some thread. */
+uint64_t group_scaled_sum(const Group *group, unsigned side, MetricId id);
+/* How long that is; 0 where sums are not of two intervals. */
+uint64_t columns_scale_ns(const Columns *columns);
+/* False for a sum that is not known because it fell for some thread of one of two intervals. */
 bool group_has_sum(const Group *group, unsigned side, MetricId id);
 
 /*

@@ -5,7 +5,7 @@
 
 #include "base/macro.h"
 #include "base/number.h"
-#include "analysis/group/group-window.h"
+#include "analysis/group/life.h"
 
 #define DEFAULT_USER_HZ 100
 #define SLACK_PART 1000 /* of a bound: clocks are adjusted by at most 500 ppm */

@@ -6,26 +6,24 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "analysis/group/group.h"
+#include "analysis/compare/column-table.h"
 #include "analysis/set/rank-test.h"
 #include "analysis/set/set-family.h"
 #include "analysis/set/set-group.h"
 #include "analysis/set/set-json.h"
 #include "analysis/set/set-order.h"
-#include "analysis/key/thread-group.h"
 
 struct SetComparison {
         View view;
-        ThreadGroups threads;
+        ColumnTable table; /* its column is the capture that is being read */
         SetRowList list;
         SetGroup **groups; /* owned; in the order of the table's */
         size_t n_groups, n_allocated;
         size_t n_captures, n_begun;
-        uint64_t ledgers;    /* captures whose windows have one */
-        uint64_t unplaced;   /* of these, those whose rows have no cgroups */
-        LedgerPlaces places; /* of the window that is being read */
-        SetCapture capture;  /* being read */
-        double windows_ns;   /* total length */
+        uint64_t ledgers;   /* captures whose windows have one */
+        uint64_t unplaced;  /* of these, those whose rows have no cgroups */
+        SetCapture capture; /* being read */
+        double windows_ns;  /* total length */
         size_t n_windows;
 
         /* after finish */
@@ -51,7 +49,7 @@ int set_comparison_new(const View *view, size_t n_captures, double alpha, SetCom
                 .list = &comparison->list,
                 .alpha = alpha,
         };
-        r = thread_groups_init(&comparison->threads, &comparison->view, BOOTS_UNKNOWN);
+        r = column_table_init(&comparison->table, &comparison->view, 1, BOOTS_UNKNOWN);
         if (r != 0)
                 return r;
         *ret = TAKE_PTR(comparison);
@@ -66,7 +64,7 @@ SetComparison *set_comparison_free(SetComparison *comparison) {
                 set_group_free(comparison->groups[i], &comparison->list);
         free(comparison->groups);
         free(comparison->shown);
-        thread_groups_done(&comparison->threads);
+        column_table_done(&comparison->table);
         free(comparison);
         return NULL;
 }
@@ -74,19 +72,19 @@ SetComparison *set_comparison_free(SetComparison *comparison) {
 /* input */
 
 bool set_comparison_wants_census(const SetComparison *comparison) {
-        return thread_groups_want_census(&comparison->threads);
+        return thread_groups_want_census(&comparison->table.threads);
 }
 
 int set_comparison_census(SetComparison *comparison, const ThreadSample *sample) {
-        return thread_groups_census(&comparison->threads, sample);
+        return thread_groups_census(&comparison->table.threads, sample);
 }
 
 bool set_comparison_wants_cgroups(SetComparison *comparison) {
-        return thread_groups_want_cgroups(&comparison->threads);
+        return thread_groups_want_cgroups(&comparison->table.threads);
 }
 
 int set_comparison_census_cgroup(SetComparison *comparison, Span path) {
-        return thread_groups_census_cgroup(&comparison->threads, path);
+        return thread_groups_census_cgroup(&comparison->table.threads, path);
 }
 
 void set_comparison_set_host(SetComparison *comparison, unsigned side, const HostUse *host) {
@@ -96,120 +94,79 @@ void set_comparison_set_host(SetComparison *comparison, unsigned side, const Hos
 void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) {
         assert(comparison->n_begun < comparison->n_captures && capture->side < SIDES);
         comparison->capture = *capture;
-        comparison->places = (LedgerPlaces){ .has_row = false };
+        column_table_begin(&comparison->table, 0, &capture->column);
         comparison->family.sides[capture->side] |= UINT64_C(1) << comparison->n_begun;
-        comparison->family.defects[capture->side] |= capture->defects;
+        comparison->family.defects[capture->side] |= capture->column.defects;
         comparison->n_begun++;
-        if (capture->elapsed_ns > 0) {
-                comparison->windows_ns += (double) capture->elapsed_ns;
+        if (capture->column.elapsed_ns > 0) {
+                comparison->windows_ns += (double) capture->column.elapsed_ns;
                 comparison->n_windows++;
         }
 }
 
-/* Finds or makes the SetGroup of @group; the table numbers its groups from 0 without gaps. */
-static int obtain(SetComparison *comparison, Group *group, SetGroup **ret) {
-        int r;
+/* Makes the SetGroup of each group of the table that has none yet: both have the same numbers. */
+static int make_groups(SetComparison *comparison) {
+        const GroupTable *table = &comparison->table.threads.table;
+        int r = ARRAY_RESERVE(comparison->groups, comparison->n_allocated, table->n_groups);
 
-        if (group->index < comparison->n_groups) {
-                *ret = comparison->groups[group->index];
-                return 0;
+        while (r == 0 && comparison->n_groups < table->n_groups) {
+                r = set_group_new(table->groups[comparison->n_groups], &comparison->list,
+                                  &comparison->groups[comparison->n_groups]);
+                comparison->n_groups += r == 0;
         }
-        r = ARRAY_RESERVE(comparison->groups, comparison->n_allocated, comparison->n_groups + 1);
-        if (r == 0)
-                r = set_group_new(group, &comparison->list, ret);
-        if (r == 0)
-                comparison->groups[comparison->n_groups++] = *ret;
         return r;
 }
 
-static int obtain_dead(SetComparison *comparison, const ThreadSample *sample, uint64_t n,
-                       SetGroup **ret) {
+int set_comparison_add_ended(SetComparison *comparison, Side end, const DeadRow *row) {
+        assert(comparison->capture.column.has_ledger);
+        return column_table_add_ended(&comparison->table, 0, end, row);
+}
+
+/* The thread is in an earlier capture, too. */
+static bool lives_on(const SetCapture *capture, const ThreadSample *before,
+                     const ThreadSample *after) {
+        return (before && !capture->is_interval) ||
+               (capture->has_earlier && after->start_ticks <= capture->earlier_ticks);
+}
+
+int set_comparison_add(SetComparison *comparison, const ThreadSample *before,
+                       const ThreadSample *after) {
+        const SetCapture *capture = &comparison->capture;
         Group *group;
         int r;
 
-        r = thread_groups_obtain_dead(&comparison->threads, sample, n, &group);
-        return r == 0 ? obtain(comparison, group, ret) : r;
-}
-
-static int note_unplaced(SetComparison *comparison, const ThreadSample *gone, SetGroup *group) {
-        SetGroup *unplaced;
-        int r;
-
-        r = thread_groups_note_unplaced(&comparison->threads, gone, group->group);
-        if (r != 0 || !group->group->unplaced)
+        if (!after && !capture->column.has_ledger)
+                return 0;
+        r = column_table_add(&comparison->table, 0, before, after, &group);
+        if (r != 0 || !group || !after || !lives_on(capture, before, after))
                 return r;
-        return obtain(comparison, group->group->unplaced, &unplaced);
-}
-
-static int fold_gone(SetComparison *comparison, const ThreadSample *gone) {
-        SetGroup *group;
-        int r;
-
-        if (!comparison->capture.has_ledger || thread_is_left_out(&comparison->view, gone))
-                return 0;
-        r = obtain_dead(comparison, gone, 0, &group);
+        r = make_groups(comparison);
         if (r == 0)
-                r = note_unplaced(comparison, gone, group);
-        return r == 0 ? set_group_fold_gone(group, &comparison->capture, gone) : r;
-}
-
-int set_comparison_fold_dead(SetComparison *comparison, Side end, const DeadRow *row) {
-        SetGroup *group;
-        int r;
-
-        assert(comparison->capture.has_ledger);
-        ledger_places_note(&comparison->places, row);
-        if (thread_is_left_out(&comparison->view, &row->sample))
-                return 0;
-        r = obtain_dead(comparison, &row->sample, end == SIDE_AFTER ? row->exits : -row->exits,
-                        &group);
-        return r == 0 ? set_group_fold_dead(group, end, row) : r;
-}
-
-int set_comparison_fold(SetComparison *comparison, const ThreadSample *before,
-                        const ThreadSample *after) {
-        SetGroup *set_group;
-        Group *group;
-        int r;
-
-        if (!after)
-                return fold_gone(comparison, before);
-        if (thread_is_left_out(&comparison->view, after))
-                return 0;
-        r = thread_groups_obtain(&comparison->threads, SIDE_BEFORE, after, &group);
-        if (r == 0)
-                r = obtain(comparison, group, &set_group);
-        return r == 0 ? set_group_fold(set_group, &comparison->capture, before, after) : r;
+                comparison->groups[group->index]->lives_on = true;
+        return r;
 }
 
 void set_comparison_lose_names(SetComparison *comparison) {
-        comparison->capture.has_ledger = false;
-}
-
-/* What the gone had is taken away from the rows that have what they did later. */
-static void place_gone(SetComparison *comparison) {
-        for (size_t i = 0; i < comparison->n_groups; i++) {
-                SetGroup *group = comparison->groups[i];
-
-                if (group->group->unplaced)
-                        set_group_adopt_dead(comparison->groups[group->group->unplaced->index],
-                                             group);
-        }
+        comparison->table.columns.of[0].lost_names = true;
 }
 
 int set_comparison_end(SetComparison *comparison) {
+        const Column *column = &comparison->table.columns.of[0];
         uint64_t bit = UINT64_C(1) << (comparison->n_begun - 1);
-        int r = 0;
+        int r;
 
-        if (comparison->capture.has_ledger)
+        if (column->setup.has_ledger && !column->lost_names) {
                 comparison->ledgers |= bit;
-        if (comparison->capture.has_ledger && ledger_lacks_places(&comparison->places)) {
-                comparison->unplaced |= bit;
-                place_gone(comparison);
+                if (column_table_place_gone(&comparison->table, 0))
+                        comparison->unplaced |= bit;
         }
+        r = column_table_settle(&comparison->table, 0);
+        if (r == 0)
+                r = make_groups(comparison);
         for (size_t i = 0; i < comparison->n_groups && r == 0; i++)
-                r = set_group_take(comparison->groups[i], &comparison->list, &comparison->capture,
-                                   comparison->n_captures, comparison->n_begun - 1);
+                r = set_group_take(comparison->groups[i], &comparison->list, column,
+                                   comparison->capture.side, comparison->n_captures,
+                                   comparison->n_begun - 1);
         return r;
 }
 

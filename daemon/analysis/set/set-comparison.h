@@ -15,8 +15,8 @@
  *     set_comparison_census()  for every thread of every capture, only when
  *                              set_comparison_wants_census()
  *     set_comparison_begin()   for every capture, each side's in the order of time,
- *     set_comparison_fold()        then for every thread in it or in its window,
- *     set_comparison_fold_dead()   then for every row of the ledgers of its window,
+ *     set_comparison_add()         then for every thread in it or in its window,
+ *     set_comparison_add_ended()   then for every row of the ledgers of its window,
  *     set_comparison_end()         then once
  *     set_comparison_finish()  once: tests and orders everything
  *     set_comparison_n() ...
@@ -38,6 +38,7 @@
 #include "analysis/set/set-group.h"
 #include "view/view.h"
 #include "json/json-writer.h"
+#include "snapshot/dead-row.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
 
@@ -63,10 +64,10 @@ void set_comparison_begin(SetComparison *comparison, const SetCapture *capture);
  * since. @before is its sample in the capture at which the window begins; NULL: there is none, or
  * no window.
  */
-_must_check_ int set_comparison_fold(SetComparison *comparison, const ThreadSample *before,
-                                     const ThreadSample *after);
+_must_check_ int set_comparison_add(SetComparison *comparison, const ThreadSample *before,
+                                    const ThreadSample *after);
 /* A row of the ledger at the @end of the window of a capture that has one. */
-_must_check_ int set_comparison_fold_dead(SetComparison *comparison, Side end, const DeadRow *row);
+_must_check_ int set_comparison_add_ended(SetComparison *comparison, Side end, const DeadRow *row);
 /* The ledger lost names in the window: it does not tell what groups did whose threads ended. */
 void set_comparison_lose_names(SetComparison *comparison);
 _must_check_ int set_comparison_end(SetComparison *comparison);

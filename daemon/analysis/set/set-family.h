@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
-#include "analysis/account/host-use.h"
+#include "analysis/group/host-use.h"
 #include "analysis/compare/impact.h"
 #include "analysis/compare/row.h"
 #include "analysis/set/set-group.h"

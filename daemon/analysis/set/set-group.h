@@ -13,13 +13,9 @@
 #include <stdint.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "analysis/group/aggregate.h"
-#include "analysis/group/group-dead.h"
 #include "analysis/group/group.h"
-#include "analysis/group/life-tally.h"
 #include "analysis/set/set-row.h"
 #include "view/view.h"
-#include "snapshot/thread-sample.h"
 
 #define SET_NO_SLOT SIZE_MAX
 
@@ -37,30 +33,25 @@ void set_row_list_init(SetRowList *list, const View *view);
 /* SET_NO_SLOT when the row has no samples. */
 size_t set_row_list_find(const SetRowList *list, unsigned index);
 
-/* One capture and the time before it. */
+/*
+ * One capture and the time before it: a column, which has a begin if there is a window that ends
+ * with this capture. There is none if the previous capture is of the other side, or of an interval.
+ * The window begins with that capture, or where the interval does that this one ends.
+ */
 typedef struct SetCapture {
         unsigned side; /* 0 before, 1 after */
+        bool is_interval;
         /*
          * When the previous capture of the same boot was taken, in either set, in the unit of
          * start_ticks. A thread that started earlier existed then.
          */
         bool has_earlier;
         uint64_t earlier_ticks;
-        /*
-         * The length of the window that ends with this capture; 0: there is none, because the
-         * previous capture is of the other side, or of an interval. The window begins with that
-         * capture, or where the interval does that this one ends.
-         */
-        uint64_t elapsed_ns;
-        uint64_t window_ticks; /* when the window began, in the same unit */
-        Period period;         /* the window; not known where there is none */
-        bool is_interval;
-        bool has_ledger;       /* of the window: it tells what threads did that ended */
-        KernelDefects defects; /* of the kernel */
+        ColumnSetup column;
 } SetCapture;
 
 typedef struct SetGroup {
-        Group *group;       /* borrowed; for its key and members */
+        Group *group;       /* borrowed; its account is of the capture that is being read */
         SetRow *rows;       /* owned; one per slot */
         SetSamples threads; /* the number of threads */
         SetSamples alive;   /* how long its threads were alive in a second, in ns */
@@ -69,27 +60,17 @@ typedef struct SetGroup {
         uint64_t renamed;
         /* Some thread is in two captures, of the same set or of both. */
         bool lives_on;
-
-        /* The capture being read; NULL: it has no thread of this group so far. */
-        Aggregate *window; /* owned; as in SetSight */
-        GroupWork work;
-        LifeTally tally;
-        GroupDead *dead; /* owned; threads that ended in its window; NULL: none did */
 } SetGroup;
 
 _must_check_ int set_group_new(Group *group, const SetRowList *list, SetGroup **ret);
 SetGroup *set_group_free(SetGroup *group, const SetRowList *list);
 
-/* One thread, as in set_comparison_fold(); @after is not NULL. 0 or -ENOMEM. */
-_must_check_ int set_group_fold(SetGroup *group, const SetCapture *capture,
-                                const ThreadSample *before, const ThreadSample *after);
-/* A thread that ended in the window of the capture, and a row of a ledger of it. 0 or -ENOMEM. */
-_must_check_ int set_group_fold_gone(SetGroup *group, const SetCapture *capture,
-                                     const ThreadSample *gone);
-_must_check_ int set_group_fold_dead(SetGroup *group, Side end, const DeadRow *row);
-/* Takes the samples of capture @index of @n_captures, which was read. 0 or -ENOMEM. */
-_must_check_ int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *capture,
-                                size_t n_captures, size_t index);
+/*
+ * Takes the samples of the capture, which is the @index-th, from the account of the group, which is
+ * settled, and empties that. 0 or -ENOMEM.
+ */
+_must_check_ int set_group_take(SetGroup *group, const SetRowList *list, const Column *column,
+                                unsigned side, size_t n_captures, size_t index);
 /*
  * Takes what is known of the windows in which the group had no thread and none ended, after all
  * captures were read: it did nothing there. @side: the captures of one side; @captures: those whose
@@ -98,5 +79,3 @@ _must_check_ int set_group_take(SetGroup *group, const SetRowList *list, const S
  */
 _must_check_ int set_group_take_nothing(SetGroup *group, const SetRowList *list, uint64_t side,
                                         uint64_t captures, size_t n_captures);
-/* Moves what is said of the ended in the window that is being read. */
-void set_group_adopt_dead(SetGroup *group, SetGroup *from);

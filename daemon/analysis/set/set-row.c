@@ -129,6 +129,17 @@ static int put(SetRow *row, const SetSight *sight, const Value *value, SetRowKin
         return set_samples_put(&row->samples, sight->n_captures, sight->capture, number);
 }
 
+static Value value_of_metric(const GroupColumn *of, MetricId id, SetRowKind kind) {
+        Sum sum;
+
+        if (metric_table[id].shape != METRIC_SHAPE_SUM)
+                return aggregate_value(of->ends[SIDE_AFTER], id);
+        sum = kind == SET_ROW_RATE ? column_sum(of, id) : column_level(of, id);
+        if (sum.present == 0)
+                return (Value){ .kind = VALUE_ABSENT };
+        return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum.value) };
+}
+
 static int take_metric(SetRow *row, MetricId id, const SetSight *sight) {
         SetRowKind kind = metric_kind(id);
         Value value;
@@ -136,56 +147,48 @@ static int take_metric(SetRow *row, MetricId id, const SetSight *sight) {
         if (kind == SET_ROW_WORD)
                 return 0;
         if (kind == SET_ROW_RATE) {
-                if (group_work_held(sight->work, id))
+                if (column_holds(sight->of, id))
                         row->seen |= (uint8_t) (1u << sight->side);
-                if (group_work_fell(sight->work, id))
+                if (column_fell(sight->of, id))
                         row->reset |= (uint8_t) (1u << sight->side);
-                if (sight->elapsed_ns == 0 || group_work_fell(sight->work, id))
+                if (sight->elapsed_ns == 0 || column_fell(sight->of, id))
                         return 0;
         }
-        value = aggregate_value(sight->window, id);
+        value = value_of_metric(sight->of, id, kind);
         return put(row, sight, &value, kind);
 }
 
-static bool has_fallen_input(const Derived *derived, const SetSight *sight) {
+/* An input that no thread has, or else one that fell; _METRIC_MAX: there is none. */
+static MetricId find_input(const Derived *derived, const GroupColumn *of, bool fallen) {
         for (unsigned i = 0; i < derived->n_inputs; i++)
-                if (group_work_fell(sight->work, derived->inputs[i]))
-                        return true;
-        return false;
-}
-
-/*
- * Finds the first input that no thread has. Without a window a sum is held but not in the
- * aggregate.
- */
-static bool find_absent_input(const Derived *derived, const SetSight *sight, MetricId *ret) {
-        for (unsigned i = 0; i < derived->n_inputs; i++)
-                if (!group_work_held(sight->work, derived->inputs[i])) {
-                        *ret = derived->inputs[i];
-                        return true;
-                }
-        return false;
+                if (fallen ? column_fell(of, derived->inputs[i])
+                           : !column_holds(of, derived->inputs[i]))
+                        return derived->inputs[i];
+        return _METRIC_MAX;
 }
 
 static int take_derived(SetRow *row, DerivedId id, const SetSight *sight) {
         const Derived *derived = &derived_table[id];
         bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
+        MetricId input = find_input(derived, sight->of, false);
+        Sum inputs[DERIVED_MAX_INPUTS] = {};
         DerivedOutcome outcome;
-        MetricId input;
         Value value;
 
-        if (find_absent_input(derived, sight, &input)) {
+        if (input != _METRIC_MAX) {
                 row->outcomes[sight->side] = DERIVED_INPUT_ABSENT;
                 row->inputs[sight->side] = (uint8_t) input;
                 return 0;
         }
-        if (!is_level && (sight->elapsed_ns == 0 || has_fallen_input(derived, sight))) {
+        if (!is_level &&
+            (sight->elapsed_ns == 0 || find_input(derived, sight->of, true) != _METRIC_MAX)) {
                 row->seen |= (uint8_t) (1u << sight->side);
                 return 0;
         }
-        outcome =
-                derived_value(is_level && sight->work->totals ? sight->work->totals : sight->window,
-                              id, &value, &input);
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                inputs[i] = is_level ? column_level(sight->of, derived->inputs[i])
+                                     : column_sum(sight->of, derived->inputs[i]);
+        outcome = derived_value(id, inputs, &value, &input);
         row->outcomes[sight->side] = (uint8_t) outcome;
         if (outcome == DERIVED_COMPUTED)
                 return put(row, sight, &value, set_row_kind(row_index(true, id)));

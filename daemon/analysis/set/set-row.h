@@ -22,8 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
-#include "analysis/group/aggregate.h"
-#include "analysis/group/group-work.h"
+#include "analysis/group/column.h"
 #include "analysis/compare/row.h"
 #include "metric/metric.h"
 
@@ -90,10 +89,8 @@ typedef struct SetRow {
 
 /* One capture of one group while its samples are taken. */
 typedef struct SetSight {
-        const Aggregate
-                *window; /* sums count the work in the window, other metrics are the values */
-        const GroupWork *work;
-        uint64_t elapsed_ns; /* of the window; 0: no window */
+        const GroupColumn *of; /* its account; it has threads, or some ended */
+        uint64_t elapsed_ns;   /* of the window; 0: no window */
         unsigned side;
         size_t n_captures, capture;
 } SetSight;

@@ -4,13 +4,13 @@
 /*
  * HostUseRead
  *
- * Takes what the accounts of groups are measured against (analysis/account/host-use.h) from what
+ * Takes what the accounts of groups are measured against (analysis/group/host-use.h) from what
  * snapshots recorded of their hosts. A file of an earlier version records little of it: the number
  * of CPUs in its host context, if anything.
  */
 
 #include "base/macro.h"
-#include "analysis/account/host-use.h"
+#include "analysis/group/host-use.h"
 #include "analysis/host/host-totals.h"
 #include "analysis/subject/subject.h"
 

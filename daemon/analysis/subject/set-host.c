@@ -37,8 +37,8 @@ int set_host_find(SetSubjects *subjects, unsigned side, HostUse *ret, Subject **
                                      NULL);
                 if (r != 0 || !previous)
                         continue;
-                add_rate(&read, use.disk_read_bytes, capture.elapsed_ns);
-                add_rate(&written, use.disk_written_bytes, capture.elapsed_ns);
+                add_rate(&read, use.disk_read_bytes, capture.column.elapsed_ns);
+                add_rate(&written, use.disk_written_bytes, capture.column.elapsed_ns);
         }
         *ret = (HostUse){
                 .n_cpus = use.n_cpus, /* of the last capture */

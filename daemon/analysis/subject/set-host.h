@@ -8,7 +8,7 @@
  */
 
 #include "base/macro.h"
-#include "analysis/account/host-use.h"
+#include "analysis/group/host-use.h"
 #include "analysis/subject/set-subjects.h"
 
 /*

@@ -156,27 +156,26 @@ static bool has_other_without_boot(const SetSubjects *subjects, size_t index) {
         return false;
 }
 
-static Period period_from(const Subject *begin, const Subject *end) {
-        const JudgeTime times[SIDES] = { judge_time_of(&begin->head), judge_time_of(&end->head) };
-
-        return period_between(times);
+/* Makes the capture end a window that begins with @begin. */
+static void add_window(SetCapture *capture, const Subject *begin, const Subject *end) {
+        capture->column.has_begin = true;
+        capture->column.begin = judge_time_of(&begin->head);
+        capture->column.elapsed_ns = end->head.start_boottime_ns - begin->head.start_boottime_ns;
 }
 
 SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subject **ret_previous) {
         const SetSubject *member = &subjects->members[index];
         const SetSubject *earlier = find_earlier(subjects, member);
-        SetCapture capture = { .side = member->side,
-                               .defects = kernel_defects_of(member->subject->head.kernel_release) };
+        SetCapture capture = {
+                .side = member->side,
+                .is_interval = member->begin,
+                .column = { .end = judge_time_of(&member->subject->head),
+                            .defects = kernel_defects_of(member->subject->head.kernel_release) },
+        };
 
-        *ret_previous = NULL;
-        if (member->begin) {
-                capture.is_interval = true;
-                capture.window_ticks = start_ticks_of(member->begin);
-                capture.elapsed_ns = member->subject->head.start_boottime_ns -
-                                     member->begin->head.start_boottime_ns;
-                capture.period = period_from(member->begin, member->subject);
-                *ret_previous = member->begin;
-        }
+        *ret_previous = member->begin;
+        if (member->begin)
+                add_window(&capture, member->begin, member->subject);
         if (member->subject->head.boot_id[0] == '\0' && has_other_without_boot(subjects, index)) {
                 /* They may be of one boot and share all threads. */
                 capture.has_earlier = true;
@@ -189,10 +188,7 @@ SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subjec
         capture.earlier_ticks = start_ticks_of(earlier->subject);
         if (member->begin || earlier->begin || earlier->side != member->side)
                 return capture;
-        capture.window_ticks = capture.earlier_ticks;
-        capture.elapsed_ns =
-                member->subject->head.start_boottime_ns - earlier->subject->head.start_boottime_ns;
-        capture.period = period_from(earlier->subject, member->subject);
+        add_window(&capture, earlier->subject, member->subject);
         *ret_previous = earlier->subject;
         return capture;
 }

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/compare/comparison.h"
 #include "json-text.h"
+#include "side-setup.h"
 
 typedef struct Threads {
         const ThreadSample *samples;
@@ -45,9 +45,9 @@ static inline json_object *compared_list(const Comparison *comparison, Compariso
         return objects;
 }
 
-static inline void compared_begin(Compared *compared, const View *view,
-                                  const ComparisonSetup *setup, const Threads *sides) {
-        ck_assert_int_eq(comparison_new(view, setup, &compared->comparison), 0);
+static inline void compared_begin(Compared *compared, const View *view, const SideSetup *setup,
+                                  const Threads *sides) {
+        ck_assert_int_eq(side_setup_compare(view, setup, &compared->comparison), 0);
         for (unsigned side = 0; side < setup->n_sides; side++)
                 for (size_t i = 0;
                      i < sides[side].n && comparison_wants_census(compared->comparison); i++)
@@ -64,16 +64,15 @@ static inline void compared_end(Compared *compared,
 }
 
 /* @sides has as many entries as @setup. */
-static inline Compared compared_of(const View *view, const ComparisonSetup *setup,
-                                   const Threads *sides,
+static inline Compared compared_of(const View *view, const SideSetup *setup, const Threads *sides,
                                    const SourceTable *const sources[static SIDES]) {
         Compared compared = { .comparison = NULL };
 
         compared_begin(&compared, view, setup, sides);
         for (unsigned side = 0; side < setup->n_sides; side++)
                 for (size_t i = 0; i < sides[side].n; i++)
-                        ck_assert_int_eq(comparison_fold(compared.comparison, (Side) side,
-                                                         &sides[side].samples[i]),
+                        ck_assert_int_eq(comparison_add(compared.comparison, (Side) side, NULL,
+                                                        &sides[side].samples[i]),
                                          0);
         compared_end(&compared, sources);
         return compared;
@@ -89,23 +88,21 @@ static inline const ThreadSample *compared_life(const Threads *threads,
 }
 
 /* The same over a window, which the view must ask for; @sides are two sides of one boot. */
-static inline Compared compared_window_of(const View *view, const ComparisonSetup *setup,
+static inline Compared compared_window_of(const View *view, const SideSetup *setup,
                                           const Threads *sides,
                                           const SourceTable *const sources[static SIDES]) {
         Compared compared = { .comparison = NULL };
 
         compared_begin(&compared, view, setup, sides);
-        ck_assert(comparison_wants_lives(compared.comparison));
         for (size_t i = 0; i < sides[0].n; i++)
-                ck_assert_int_eq(
-                        comparison_fold_life(compared.comparison, &sides[0].samples[i],
-                                             compared_life(&sides[1], &sides[0].samples[i])),
-                        0);
+                ck_assert_int_eq(comparison_add(compared.comparison, 0, &sides[0].samples[i],
+                                                compared_life(&sides[1], &sides[0].samples[i])),
+                                 0);
         for (size_t i = 0; i < sides[1].n; i++)
                 if (!compared_life(&sides[0], &sides[1].samples[i]))
-                        ck_assert_int_eq(comparison_fold_life(compared.comparison, NULL,
-                                                              &sides[1].samples[i]),
-                                         0);
+                        ck_assert_int_eq(
+                                comparison_add(compared.comparison, 0, NULL, &sides[1].samples[i]),
+                                0);
         compared_end(&compared, sources);
         return compared;
 }

@@ -52,40 +52,46 @@ static inline const ThreadSample *shot_find(const Shot *shot, const ThreadSample
         return NULL;
 }
 
+/* A capture takes no time. */
+static inline JudgeTime set_run_time(const Shot *shot) {
+        return (JudgeTime){ .known = true,
+                            .start_ns = shot->at_s * NSEC_PER_SEC,
+                            .end_ns = shot->at_s * NSEC_PER_SEC,
+                            .tick_ns = NSEC_PER_SEC / SHOT_TICKS };
+}
+
 static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previous,
                                 const Shot *earlier) {
-        SetCapture capture = { .side = shot->side, .defects = set_run_defects };
         const Shot *const ends[SIDES] = { previous, shot };
+        SetCapture capture = { .side = shot->side,
+                               .column = { .end = set_run_time(shot),
+                                           .defects = set_run_defects } };
+        bool has_ledger = previous && previous->has_ledger && shot->has_ledger;
 
         if (previous) {
-                capture.elapsed_ns = (shot->at_s - previous->at_s) * NSEC_PER_SEC;
-                capture.period = (Period){
-                        .known = true,
-                        .is_interval = true,
-                        .begin_ns = previous->at_s * NSEC_PER_SEC,
-                        .end_ns = shot->at_s * NSEC_PER_SEC,
-                        .tick_ns = NSEC_PER_SEC / SHOT_TICKS,
-                };
+                capture.column.has_begin = true;
+                capture.column.begin = set_run_time(previous);
+                capture.column.elapsed_ns = (shot->at_s - previous->at_s) * NSEC_PER_SEC;
         }
-        capture.has_ledger = previous && previous->has_ledger && shot->has_ledger;
+        capture.column.has_ledger = has_ledger;
         if (earlier) {
                 capture.has_earlier = true;
-                capture.earlier_ticks = capture.window_ticks = earlier->at_s * SHOT_TICKS;
+                capture.earlier_ticks = earlier->at_s * SHOT_TICKS;
         }
         set_comparison_begin(run->comparison, &capture);
         for (size_t i = 0; i < shot->n_samples; i++)
-                ck_assert_int_eq(set_comparison_fold(run->comparison,
-                                                     shot_find(previous, &shot->samples[i]),
-                                                     &shot->samples[i]),
+                ck_assert_int_eq(set_comparison_add(run->comparison,
+                                                    shot_find(previous, &shot->samples[i]),
+                                                    &shot->samples[i]),
                                  0);
         for (size_t i = 0; previous && i < previous->n_samples; i++)
                 if (!shot_find(shot, &previous->samples[i]))
                         ck_assert_int_eq(
-                                set_comparison_fold(run->comparison, &previous->samples[i], NULL),
+                                set_comparison_add(run->comparison, &previous->samples[i], NULL),
                                 0);
-        for (unsigned end = 0; end < SIDES && capture.has_ledger; end++)
+        for (unsigned end = 0; end < SIDES && has_ledger; end++)
                 for (size_t i = 0; i < ends[end]->n_dead; i++)
-                        ck_assert_int_eq(set_comparison_fold_dead(run->comparison, (Side) end,
+                        ck_assert_int_eq(set_comparison_add_ended(run->comparison, (Side) end,
                                                                   &ends[end]->dead[i]),
                                          0);
         if (shot->lost_names)

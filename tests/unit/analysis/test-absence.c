@@ -5,8 +5,9 @@
 
 #include "analysis/compare/row.h"
 #include "thread.h"
+#include "two-columns.h"
 
-static GroupTable table;
+static GroupTable table = { .columns = &two_columns };
 static Group *group;
 
 static void setup(void) {
@@ -67,7 +68,7 @@ START_TEST(threads_without_the_allocator_have_no_counters) {
         Row row;
 
         sources.sources[SOURCE_JEMALLOC] = allocator_rows[_i].source;
-        ck_assert_int_eq(group_fold(group, 0, &sample), 0);
+        fold_into(group, 0, &sample);
         row_init_metric(&row, group, 0, METRIC_allocated_bytes, false);
         ck_assert_int_eq(row.values[0].kind, VALUE_ABSENT);
         ck_assert_str_eq(absence_of_value(&row, 0, &sources, text), allocator_rows[_i].text);
@@ -82,8 +83,8 @@ START_TEST(some_with_it_are_enough_for_a_sum) {
         Row row;
 
         thread_sample_put(&with, METRIC_allocated_bytes, 0);
-        ck_assert_int_eq(group_fold(group, 0, &with), 0);
-        ck_assert_int_eq(group_fold(group, 0, &without), 0);
+        fold_into(group, 0, &with);
+        fold_into(group, 0, &without);
         row_init_metric(&row, group, 0, METRIC_allocated_bytes, false);
         ck_assert_int_ne(row.values[0].kind, VALUE_ABSENT);
         ck_assert_uint_eq(row.present, 1);
@@ -111,7 +112,7 @@ START_TEST(derived_values_say_what_is_missing) {
                 thread_sample_put(&sample, derived->inputs[0], absence_rows[_i].first);
         if (absence_rows[_i].second != UINT64_MAX)
                 thread_sample_put(&sample, derived->inputs[1], absence_rows[_i].second);
-        ck_assert_int_eq(group_fold(group, 0, &sample), 0);
+        fold_into(group, 0, &sample);
         row_init_derived(&row, group, 0, absence_rows[_i].id);
         ck_assert_int_eq(row.values[0].kind, VALUE_ABSENT);
         ck_assert_str_eq(absence_of_value(&row, 0, NULL, text), absence_rows[_i].text);
@@ -125,7 +126,7 @@ START_TEST(the_longest_reason_fits) {
         char text[ABSENCE_BYTES];
         Row row;
 
-        ck_assert_int_eq(group_fold(group, 0, &sample), 0);
+        fold_into(group, 0, &sample);
         source->state = SOURCE_STATE_UNAVAILABLE;
         memset(source->reason, 'x', sizeof(source->reason) - 1);
         row_init_derived(&row, group, 0, DERIVED_total_offcpu_delay_ns);

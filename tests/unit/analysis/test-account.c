@@ -21,6 +21,34 @@ static const Period interval = {
         .known = true, .is_interval = true, .begin_ns = 1000, .end_ns = 2000, .tick_ns = 1
 };
 
+/* What an account is made of. */
+typedef struct Basis {
+        Aggregate *work; /* at the end; NULL: no thread is there */
+        const LifeCounts *lives;
+        GroupDead *dead;
+        Figures figures;
+        const LifeTally *tally;
+        const Period *period;
+        const char *no_reasons;
+        bool is_of_kernel;
+        KernelDefects defects;
+        const HostUse *host;
+} Basis;
+
+static Account account_from(const Basis *basis) {
+        const Column column = { .setup.defects = basis->defects,
+                                .period = *basis->period,
+                                .host = *basis->host,
+                                .no_reasons = basis->no_reasons };
+        ColumnWork work = { .lives = basis->lives ? *basis->lives : (LifeCounts){} };
+        const GroupColumn of = { .ends = { [SIDE_AFTER] = basis->work },
+                                 .tally = *basis->tally,
+                                 .dead = basis->dead,
+                                 .work = basis->lives ? &work : NULL };
+
+        return account_of(&column, &of, basis->is_of_kernel, basis->figures);
+}
+
 static void put(ThreadSample *sample, MetricId id, uint64_t value) {
         if (value != NONE)
                 thread_sample_put(sample, id, value);
@@ -118,7 +146,7 @@ START_TEST(parts_of_time_do_not_overlap) {
                                             "\"exact\":" };
         Aggregate *work = work_of(&time_rows[_i].made);
         const LifeTally tally = { .alive_ns = time_rows[_i].made.alive };
-        Account account = account_of(&(AccountBasis){
+        Account account = account_from(&(Basis){
                 .work = work,
                 .lives = &lives,
                 .tally = &tally,
@@ -142,11 +170,11 @@ END_TEST
 START_TEST(without_a_period_there_is_no_time_alive) {
         const Period unknown = { .is_interval = true };
         Aggregate *work = work_of(&(Made){ 0, 300, 100, 900, NONE, NONE });
-        Account account = account_of(&(AccountBasis){ .work = work,
-                                                      .tally = &(LifeTally){ .alive_ns = 0 },
-                                                      .period = &unknown,
-                                                      .defects = kernel_defects_of(BAD),
-                                                      .host = &no_host });
+        Account account = account_from(&(Basis){ .work = work,
+                                                 .tally = &(LifeTally){ .alive_ns = 0 },
+                                                 .period = &unknown,
+                                                 .defects = kernel_defects_of(BAD),
+                                                 .host = &no_host });
 
         ck_assert_str_eq(text_of(&account, true),
                          "{\"aliveNs\":null,\"runningNs\":300,\"waitingNs\":100,\"storageNs\":900,"
@@ -165,11 +193,11 @@ START_TEST(a_corrected_delay_is_not_exact) {
         ck_assert_int_eq(aggregate_new(&work), 0);
         thread_sample_correct(&sample, METRIC_blkio_delay_total_ns, 40);
         ck_assert_int_eq(aggregate_fold(work, &sample), 0);
-        account = account_of(&(AccountBasis){ .work = work,
-                                              .tally = &(LifeTally){ .alive_ns = 1000 },
-                                              .period = &interval,
-                                              .defects = kernel_defects_of(GOOD),
-                                              .host = &no_host });
+        account = account_from(&(Basis){ .work = work,
+                                         .tally = &(LifeTally){ .alive_ns = 1000 },
+                                         .period = &interval,
+                                         .defects = kernel_defects_of(GOOD),
+                                         .host = &no_host });
         ck_assert(account.storage_ns.known && !account.storage_exact);
         ck_assert_uint_eq(account.storage_ns.n, 40);
         aggregate_free(work);
@@ -195,12 +223,12 @@ START_TEST(the_whole_account_is_written) {
         put(&sample, METRIC_wait_time_ns, 50);
         ck_assert_int_eq(aggregate_new(&work), 0);
         ck_assert_int_eq(aggregate_fold(work, &sample), 0);
-        account = account_of(&(AccountBasis){ .work = work,
-                                              .n_threads = 3,
-                                              .lives = &lives,
-                                              .tally = &tally,
-                                              .period = &interval,
-                                              .host = &no_host });
+        work->n_threads = 3;
+        account = account_from(&(Basis){ .work = work,
+                                         .lives = &lives,
+                                         .tally = &tally,
+                                         .period = &interval,
+                                         .host = &no_host });
         ck_assert_str_eq(text_of(&account, false),
                          "{\"threads\":3,\"born\":1,\"ended\":4,\"bornAndEnded\":null,"
                          "\"leftOut\":null,\"startedBy\":null,\"aliveNs\":500,\"runningNs\":100,"
@@ -236,13 +264,13 @@ static Account account_with_reasons(MetricId without, uint64_t alive_ns, bool is
                         put(&sample, reason_metrics[i], (i + 1) * 10);
         ck_assert_int_eq(aggregate_new(&work), 0);
         ck_assert_int_eq(aggregate_fold(work, &sample), 0);
-        account = account_of(&(AccountBasis){ .work = work,
-                                              .lives = &lives,
-                                              .tally = &tally,
-                                              .period = &interval,
-                                              .no_reasons = no_reasons,
-                                              .is_of_kernel = is_of_kernel,
-                                              .host = &no_host });
+        account = account_from(&(Basis){ .work = work,
+                                         .lives = &lives,
+                                         .tally = &tally,
+                                         .period = &interval,
+                                         .no_reasons = no_reasons,
+                                         .is_of_kernel = is_of_kernel,
+                                         .host = &no_host });
         aggregate_free(work);
         return account;
 }
@@ -259,13 +287,13 @@ START_TEST(what_is_not_known_is_not_cut) {
         dead.excess[METRIC_iowait_sum] = 100;
         ck_assert_int_eq(aggregate_new(&work), 0);
         ck_assert_int_eq(aggregate_fold(work, &sample), 0);
-        account = account_of(&(AccountBasis){ .work = work,
-                                              .lives = &(LifeCounts){ .born = 1 },
-                                              .dead = &dead,
-                                              .figures = FIGURES_CUT,
-                                              .tally = &tally,
-                                              .period = &interval,
-                                              .host = &no_host });
+        account = account_from(&(Basis){ .work = work,
+                                         .lives = &(LifeCounts){ .born = 1 },
+                                         .dead = &dead,
+                                         .figures = FIGURES_CUT,
+                                         .tally = &tally,
+                                         .period = &interval,
+                                         .host = &no_host });
         aggregate_free(work);
         ck_assert(account.storage_ns.known && account.storage_ns.n == 200);
         ck_assert(account.is_cut[ACCOUNT_STORAGE]);
@@ -312,10 +340,10 @@ END_TEST
 /* A group whose threads all ended. */
 START_TEST(of_unknown_work_nothing_is_known) {
         const LifeCounts ended = { .gone = 4 };
-        Account account = account_of(&(AccountBasis){ .lives = &ended,
-                                                      .tally = &(LifeTally){ .alive_ns = 0 },
-                                                      .period = &interval,
-                                                      .host = &no_host });
+        Account account = account_from(&(Basis){ .lives = &ended,
+                                                 .tally = &(LifeTally){ .alive_ns = 0 },
+                                                 .period = &interval,
+                                                 .host = &no_host });
 
         ck_assert_str_eq(text_of(&account, false),
                          "{\"threads\":0,\"born\":0,\"ended\":4,\"bornAndEnded\":null,"
@@ -340,10 +368,10 @@ START_TEST(switches_need_both_kinds) {
 
                 ck_assert_int_eq(aggregate_new(&work), 0);
                 ck_assert_int_eq(aggregate_fold(work, &sample), 0);
-                account = account_of(&(AccountBasis){ .work = work,
-                                                      .tally = &(LifeTally){ .alive_ns = 1 },
-                                                      .period = &interval,
-                                                      .host = &no_host });
+                account = account_from(&(Basis){ .work = work,
+                                                 .tally = &(LifeTally){ .alive_ns = 1 },
+                                                 .period = &interval,
+                                                 .host = &no_host });
                 ck_assert(!account.switches.known);
                 ck_assert(!account.born.known && !account.ended.known); /* whole lives */
                 aggregate_free(work);
@@ -381,10 +409,10 @@ START_TEST(what_calls_were_handed_bounds_writes_that_are_not_exact) {
                 thread_sample_put(&sample, METRIC_wchar, at_most_rows[_i].wchar);
         ck_assert_int_eq(aggregate_new(&work), 0);
         ck_assert_int_eq(aggregate_fold(work, &sample), 0);
-        account = account_of(&(AccountBasis){ .work = work,
-                                              .tally = &(LifeTally){ .alive_ns = 1 },
-                                              .period = &interval,
-                                              .host = &host });
+        account = account_from(&(Basis){ .work = work,
+                                         .tally = &(LifeTally){ .alive_ns = 1 },
+                                         .period = &interval,
+                                         .host = &host });
         ck_assert_uint_eq(account.write_bytes.n, 1000);
         ck_assert_int_eq(account.write_at_most_bytes.known, bounded);
         ck_assert_uint_eq(account_moved_bytes(&account).n,
@@ -408,10 +436,10 @@ START_TEST(more_writes_than_the_disks_saw_are_not_exact) {
                 host.dirty_growth_bytes = amount_of(write_rows[_i].dirty);
         ck_assert_int_eq(aggregate_new(&work), 0);
         ck_assert_int_eq(aggregate_fold(work, &sample), 0);
-        account = account_of(&(AccountBasis){ .work = work,
-                                              .tally = &(LifeTally){ .alive_ns = 1 },
-                                              .period = &interval,
-                                              .host = &host });
+        account = account_from(&(Basis){ .work = work,
+                                         .tally = &(LifeTally){ .alive_ns = 1 },
+                                         .period = &interval,
+                                         .host = &host });
         ck_assert_int_eq(account.write_exact, write_rows[_i].exact);
         aggregate_free(work);
 }

@@ -20,7 +20,7 @@
 static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 
 /* Captures at 100 s and 110 s. */
-static const ComparisonSetup two_captures = {
+static const SideSetup two_captures = {
         .n_sides = 2,
         .boots = BOOTS_SAME,
         .elapsed_ns = S(10),
@@ -46,32 +46,32 @@ static ThreadSample sample_of(const Life *life, size_t i, uint64_t run_time) {
         return sample;
 }
 
-static void fold(Comparison *comparison, const Life *life, size_t i) {
+static void fold(Comparison *comparison, const View *view, const Life *life, size_t i) {
         ThreadSample before = sample_of(life, i, life->before);
         ThreadSample after = sample_of(life, i, life->after);
 
-        if (comparison_wants_lives(comparison)) {
-                ck_assert_int_eq(comparison_fold_life(comparison,
-                                                      life->before == GONE ? NULL : &before,
-                                                      life->after == GONE ? NULL : &after),
+        if (view->window) {
+                ck_assert_int_eq(comparison_add(comparison, 0,
+                                                life->before == GONE ? NULL : &before,
+                                                life->after == GONE ? NULL : &after),
                                  0);
                 return;
         }
         if (life->before != GONE)
-                ck_assert_int_eq(comparison_fold(comparison, SIDE_BEFORE, &before), 0);
+                ck_assert_int_eq(comparison_add(comparison, SIDE_BEFORE, NULL, &before), 0);
         if (life->after != GONE)
-                ck_assert_int_eq(comparison_fold(comparison, SIDE_AFTER, &after), 0);
+                ck_assert_int_eq(comparison_add(comparison, SIDE_AFTER, NULL, &after), 0);
 }
 
-static Compared compared_lives(const View *view, const ComparisonSetup *setup, const Life *lives,
+static Compared compared_lives(const View *view, const SideSetup *setup, const Life *lives,
                                size_t n) {
         Compared compared = { .comparison = NULL };
 
-        ck_assert_int_eq(comparison_new(view, setup, &compared.comparison), 0);
+        ck_assert_int_eq(side_setup_compare(view, setup, &compared.comparison), 0);
         for (size_t i = 0; i < n; i++)
-                fold(compared.comparison, &lives[i], i);
+                fold(compared.comparison, view, &lives[i], i);
         for (unsigned side = 0; side < SIDES; side++)
-                comparison_set_host(compared.comparison, (Side) side, &host);
+                comparison_set_host(compared.comparison, side, &host);
         compared_end(&compared, no_sources);
         return compared;
 }
@@ -259,13 +259,13 @@ START_TEST(totals_are_weighed_by_what_moved) {
 END_TEST
 
 START_TEST(a_state_is_weighed_by_whole_lives) {
-        const ComparisonSetup setup = { .n_sides = 1, .times = { two_captures.times[0] } };
+        const SideSetup setup = { .n_sides = 1, .times = { two_captures.times[0] } };
         View view = view_with_overview(false);
         Compared compared = { .comparison = NULL };
         ThreadSample sample = sample_of(&lives[0], 0, S(20));
 
-        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
-        ck_assert_int_eq(comparison_fold(compared.comparison, SIDE_BEFORE, &sample), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
+        ck_assert_int_eq(comparison_add(compared.comparison, SIDE_BEFORE, NULL, &sample), 0);
         comparison_set_host(compared.comparison, SIDE_BEFORE, &host);
         compared_end(&compared, no_sources);
         ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 0, "weight"), "0.05");
@@ -321,16 +321,16 @@ START_TEST(equal_weights_are_ordered_by_impact_and_key) {
         View view = view_with_overview(true);
         Compared compared = { .comparison = NULL };
 
-        ck_assert_int_eq(comparison_new(&view, &two_captures, &compared.comparison), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &two_captures, &compared.comparison), 0);
         for (size_t i = 0; i < ELEMENTSOF(same); i++) {
                 ThreadSample before = sample_of(&same[i], i, same[i].before);
                 ThreadSample after = sample_of(&same[i], i, same[i].after);
 
                 thread_sample_put(&before, METRIC_minflt, 0);
                 thread_sample_put(&after, METRIC_minflt, same[i].name[0] == 'c' ? 90000 : 0);
-                ck_assert_int_eq(comparison_fold_life(compared.comparison, &before, &after), 0);
+                ck_assert_int_eq(comparison_add(compared.comparison, 0, &before, &after), 0);
         }
-        comparison_set_host(compared.comparison, SIDE_AFTER, &host);
+        comparison_set_host(compared.comparison, 0, &host);
         compared_end(&compared, no_sources);
         ck_assert_str_eq(keys_of(&compared, COMPARISON_OVERVIEW), "heavy c a b");
         ck_assert_str_eq(keys_of(&compared, COMPARISON_GROUPS), "heavy c a b");
@@ -363,14 +363,14 @@ START_TEST(coverage_counts_every_thread) {
         Comparison *comparison;
 
         ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("none"), complaint), VIEW_OK);
-        ck_assert_int_eq(comparison_new(&view, &two_captures, &comparison), 0);
-        ck_assert_int_eq(comparison_fold_life(comparison, &before, &after), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &two_captures, &comparison), 0);
+        ck_assert_int_eq(comparison_add(comparison, 0, &before, &after), 0);
         before.self = after.self = true;
-        ck_assert_int_eq(comparison_fold_life(comparison, &before, &after), 0);
+        ck_assert_int_eq(comparison_add(comparison, 0, &before, &after), 0);
         ck_assert_int_eq(comparison_finish(comparison, no_sources), 0);
         ck_assert_uint_eq(comparison_n(comparison, COMPARISON_GROUPS), 0);
-        ck_assert_uint_eq(
-                coverage_amount(&comparison_coverage(comparison, SIDE_AFTER)->survived_ns).n, S(4));
+        ck_assert_uint_eq(coverage_amount(&comparison_coverage(comparison, 0)->survived_ns).n,
+                          S(4));
         comparison_free(comparison);
 }
 END_TEST
@@ -390,11 +390,11 @@ START_TEST(an_older_thread_that_was_overlooked_is_not_born) {
                 LifeCounts counts;
 
                 after.start_ticks = rows[i].start_ticks;
-                ck_assert_int_eq(comparison_new(&view, &two_captures, &compared.comparison), 0);
-                ck_assert_int_eq(comparison_fold_life(compared.comparison, NULL, &after), 0);
+                ck_assert_int_eq(side_setup_compare(&view, &two_captures, &compared.comparison), 0);
+                ck_assert_int_eq(comparison_add(compared.comparison, 0, NULL, &after), 0);
                 compared_end(&compared, no_sources);
-                coverage = comparison_coverage(compared.comparison, SIDE_AFTER);
-                counts = comparison_lives(compared.comparison);
+                coverage = comparison_coverage(compared.comparison, 0);
+                counts = *comparison_lives(compared.comparison, 0);
                 ck_assert_uint_eq(counts.born, rows[i].is_born);
                 ck_assert_uint_eq(counts.survived, !rows[i].is_born);
                 ck_assert_uint_eq(coverage->born_ns.sum, rows[i].is_born ? S(50) : 0);
@@ -409,9 +409,9 @@ START_TEST(without_cpus_groups_have_an_order_and_no_weight) {
         View view = view_with_overview(true);
         Compared compared = { .comparison = NULL };
 
-        ck_assert_int_eq(comparison_new(&view, &two_captures, &compared.comparison), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &two_captures, &compared.comparison), 0);
         for (size_t i = 0; i < ELEMENTSOF(lives); i++)
-                fold(compared.comparison, &lives[i], i);
+                fold(compared.comparison, &view, &lives[i], i);
         compared_end(&compared, no_sources);
         ck_assert_str_eq(keys_of(&compared, COMPARISON_OVERVIEW), "busy newcomer calm idle ended");
         ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 0, "weight"), "null");

@@ -8,7 +8,7 @@
 #define END (const char *) NULL
 
 static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
-static const ComparisonSetup two_sides = { .n_sides = 2, .boots = BOOTS_DIFFERENT };
+static const SideSetup two_sides = { .n_sides = 2, .boots = BOOTS_DIFFERENT };
 
 static ThreadSample thread_in(const char *cgroup, const char *pcomm, const char *comm, pid_t tid) {
         ThreadSample sample = thread_of(pcomm, comm, tid);

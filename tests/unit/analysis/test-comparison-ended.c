@@ -18,8 +18,8 @@ static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 static const HostUse host = { .n_cpus = { true, 4 } };
 
 /* Captures at 100 s and 110 s that have one ledger. */
-static ComparisonSetup setup_of(bool has_ledger) {
-        return (ComparisonSetup){
+static SideSetup setup_of(bool has_ledger) {
+        return (SideSetup){
                 .n_sides = 2,
                 .boots = BOOTS_SAME,
                 .elapsed_ns = S(10),
@@ -100,17 +100,16 @@ static void fold(Comparison *comparison, const Scene *scene, bool has_ledger) {
         for (size_t i = 0; i < scene->n_dead && has_ledger; i++) {
                 DeadRow row = row_of(&scene->dead[i]);
 
-                ck_assert_int_eq(
-                        comparison_fold_dead(comparison, SIDE_AFTER, scene->dead[i].end, &row), 0);
+                ck_assert_int_eq(comparison_add_ended(comparison, 0, scene->dead[i].end, &row), 0);
         }
         for (size_t i = 0; i < scene->n_lives; i++) {
                 const Life *life = &scene->lives[i];
                 ThreadSample before = sample_of(life, i, life->before);
                 ThreadSample after = sample_of(life, i, life->after);
 
-                ck_assert_int_eq(comparison_fold_life(comparison,
-                                                      life->before == GONE ? NULL : &before,
-                                                      life->after == GONE ? NULL : &after),
+                ck_assert_int_eq(comparison_add(comparison, 0,
+                                                life->before == GONE ? NULL : &before,
+                                                life->after == GONE ? NULL : &after),
                                  0);
         }
 }
@@ -127,13 +126,13 @@ static View view_of(ViewAxis axis) {
 }
 
 static Compared compared_scene(const Scene *scene, ViewAxis axis, bool has_ledger) {
-        ComparisonSetup setup = setup_of(has_ledger);
+        SideSetup setup = setup_of(has_ledger);
         Compared compared = { .comparison = NULL };
         View view = view_of(axis);
 
-        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         fold(compared.comparison, scene, has_ledger);
-        comparison_set_host(compared.comparison, SIDE_AFTER, &host);
+        comparison_set_host(compared.comparison, 0, &host);
         compared_end(&compared, no_sources);
         return compared;
 }
@@ -167,7 +166,7 @@ START_TEST(who_was_born_and_ended_inside_is_a_group) {
         Scene scene = SCENE(shell, gzip);
         Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
         json_object *group = compared_group(&compared, COMPARISON_GROUPS, "gzip");
-        LifeCounts lives = comparison_lives(compared.comparison);
+        LifeCounts lives = *comparison_lives(compared.comparison, 0);
 
         ck_assert_ptr_nonnull(group);
         ck_assert_str_eq(json_at(group, "threadsBefore", END), "0");
@@ -211,7 +210,7 @@ START_TEST(without_a_ledger_nobody_knows) {
         ck_assert_str_eq(json_at(group, "births", END), "null");
         ck_assert_str_eq(metric_at(&compared, "sh", "run_time_ns", "work"), "1000000000");
         ck_assert_str_eq(json_at(first_account(&compared, "sh"), "leftOut", END), "null");
-        ck_assert(!comparison_lives(compared.comparison).fleeting.known);
+        ck_assert(!comparison_lives(compared.comparison, 0)->fleeting.known);
         compared_done(&compared);
 }
 END_TEST
@@ -284,7 +283,7 @@ START_TEST(who_ends_under_another_name_is_said_to) {
                          "0");
         ck_assert_str_eq(metric_at(&compared, "gzip", "run_time_ns", "work"), "5000000000");
         /* Nobody was born and ended, however it looks to the group. */
-        ck_assert_uint_eq(comparison_lives(compared.comparison).fleeting.n, 0);
+        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->fleeting.n, 0);
         compared_done(&compared);
 }
 END_TEST
@@ -371,7 +370,7 @@ START_TEST(a_ledger_that_lost_names_tells_of_all_threads_alone) {
                 { "[ended, names folded]", SIDE_AFTER, 401, S(31), S(9), 0, 7, false },
         };
         static const CoverageLedger ledger = { .known = true, .in_a_row = true };
-        ComparisonSetup setup = setup_of(true);
+        SideSetup setup = setup_of(true);
         Compared compared = { .comparison = NULL };
         View view = view_of(VIEW_AXIS_PCOMM);
         Scene scene = SCENE(lives, rows);
@@ -379,17 +378,17 @@ START_TEST(a_ledger_that_lost_names_tells_of_all_threads_alone) {
         JsonWriter writer;
         json_object *json;
 
-        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         fold(compared.comparison, &scene, true);
-        comparison_lose_names(compared.comparison, SIDE_AFTER);
+        comparison_lose_names(compared.comparison, 0);
         compared_end(&compared, no_sources);
         ck_assert_ptr_null(compared_group(&compared, COMPARISON_GROUPS, "[ended, names folded]"));
         ck_assert_str_eq(metric_at(&compared, "sh", "run_time_ns", "work"), "1000000000");
         ck_assert_str_eq(json_at(compared_group(&compared, COMPARISON_GROUPS, "sh"), "exits", END),
                          "null");
-        ck_assert_uint_eq(comparison_lives(compared.comparison).exits.n, 301);
+        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->exits.n, 301);
         /* 1 of the shell, and 9 - 5 - 3 of the ended */
-        coverage = comparison_coverage(compared.comparison, SIDE_AFTER);
+        coverage = comparison_coverage(compared.comparison, 0);
         coverage_write_json(json_text_begin(&writer), coverage, &ledger, &host, &span, "");
         json = json_tokener_parse(json_text_end(&writer));
         ck_assert_str_eq(json_at(json, "attributedNs", END), "2000000000");
@@ -413,7 +412,7 @@ START_TEST(a_ledger_without_cgroups_tells_nothing_of_one_cgroup) {
         thread_sample_put(&gone, METRIC_run_time_ns, S(7));
         thread_sample_put(&on, METRIC_run_time_ns, S(1));
         for (size_t i = 0; i < ELEMENTSOF(axes); i++) {
-                ComparisonSetup setup = setup_of(true);
+                SideSetup setup = setup_of(true);
                 Compared compared = { .comparison = NULL };
                 View view = view_of(axes[i]);
                 DeadRow row = { .exits = 2, .lives_ns = S(13), .sample = thread_of("p", "p", 0) };
@@ -421,11 +420,10 @@ START_TEST(a_ledger_without_cgroups_tells_nothing_of_one_cgroup) {
 
                 row.sample.cgroup = (Span){ NULL, 0 };
                 thread_sample_put(&row.sample, METRIC_run_time_ns, S(9));
-                ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
-                ck_assert_int_eq(comparison_fold_life(compared.comparison, &gone, NULL), 0);
-                ck_assert_int_eq(comparison_fold_life(compared.comparison, &on, &on), 0);
-                ck_assert_int_eq(
-                        comparison_fold_dead(compared.comparison, SIDE_AFTER, SIDE_AFTER, &row), 0);
+                ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
+                ck_assert_int_eq(comparison_add(compared.comparison, 0, &gone, NULL), 0);
+                ck_assert_int_eq(comparison_add(compared.comparison, 0, &on, &on), 0);
+                ck_assert_int_eq(comparison_add_ended(compared.comparison, 0, SIDE_AFTER, &row), 0);
                 compared_end(&compared, no_sources);
                 ck_assert_str_eq(metric_at(&compared, unplaced[i], "run_time_ns", "work"),
                                  "2000000000");
@@ -514,7 +512,7 @@ START_TEST(an_incomplete_sum_of_the_ended_is_left_out) {
         const Life lives[] = { { "p", S(10), S(11), 0 }, { "p", unknown_rows[_i].gone, GONE, 0 } };
         const Dead rows[] = { { "p", SIDE_AFTER, 1, S(13), 0, 0, 0, false } };
         Scene scene = SCENE(lives, rows);
-        ComparisonSetup setup = setup_of(true);
+        SideSetup setup = setup_of(true);
         Compared compared = { .comparison = NULL };
         View view = view_of(VIEW_AXIS_PCOMM);
         DeadRow row = row_of(&rows[0]);
@@ -524,10 +522,9 @@ START_TEST(an_incomplete_sum_of_the_ended_is_left_out) {
         else
                 thread_sample_put(&row.sample, METRIC_run_time_ns, unknown_rows[_i].dead);
         scene.n_dead = 0;
-        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         fold(compared.comparison, &scene, true);
-        ck_assert_int_eq(comparison_fold_dead(compared.comparison, SIDE_AFTER, SIDE_AFTER, &row),
-                         0);
+        ck_assert_int_eq(comparison_add_ended(compared.comparison, 0, SIDE_AFTER, &row), 0);
         compared_end(&compared, no_sources);
         ck_assert_str_eq(metric_at(&compared, "p", "run_time_ns", "work"), "1000000000");
         ck_assert_str_eq(metric_at(&compared, "p", "run_time_ns", "leftOut"),
@@ -539,7 +536,7 @@ END_TEST
 
 /* Delays are of threads with accounting; a gone one without any had none. */
 START_TEST(delays_are_of_accounted_threads) {
-        ComparisonSetup setup = setup_of(true);
+        SideSetup setup = setup_of(true);
         View view = view_of(VIEW_AXIS_PCOMM);
         Comparison *comparison = NULL;
         ThreadSample gone = thread_of("p", "p", 100);
@@ -550,10 +547,10 @@ START_TEST(delays_are_of_accounted_threads) {
         thread_sample_put(&gone, METRIC_cpu_delay_count, 1);
         thread_sample_put(&row.sample, METRIC_cpu_delay_count, 5);
         thread_sample_put(&row.sample, METRIC_swapin_delay_count, 4);
-        ck_assert_int_eq(comparison_new(&view, &setup, &comparison), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &setup, &comparison), 0);
         compared.comparison = comparison;
-        ck_assert_int_eq(comparison_fold_life(comparison, &gone, NULL), 0);
-        ck_assert_int_eq(comparison_fold_dead(comparison, SIDE_AFTER, SIDE_AFTER, &row), 0);
+        ck_assert_int_eq(comparison_add(comparison, 0, &gone, NULL), 0);
+        ck_assert_int_eq(comparison_add_ended(comparison, 0, SIDE_AFTER, &row), 0);
         compared_end(&compared, no_sources);
         ck_assert_str_eq(metric_at(&compared, "p", "cpu_delay_count", "work"), "4");
         ck_assert_str_eq(metric_at(&compared, "p", "swapin_delay_count", "work"), "4");
@@ -563,7 +560,7 @@ END_TEST
 
 /* The job of the old cgroup ended before the interval, and only the ledgers know of it. */
 START_TEST(a_cgroup_of_which_only_a_ledger_tells_can_be_renamed) {
-        ComparisonSetup setup = setup_of(true);
+        SideSetup setup = setup_of(true);
         View view = view_of(VIEW_AXIS_ALL);
         char complaint[VIEW_COMPLAINT_BYTES];
         Compared compared = { .comparison = NULL };
@@ -576,15 +573,14 @@ START_TEST(a_cgroup_of_which_only_a_ledger_tells_can_be_renamed) {
         before.cgroup = row.sample.cgroup = SPAN_LITERAL("/old");
         after[0] = thread_of("main", "main", 200);
         after[1] = thread_of("job", "job", 300);
-        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         for (unsigned end = 0; end < SIDES; end++)
-                ck_assert_int_eq(
-                        comparison_fold_dead(compared.comparison, SIDE_AFTER, (Side) end, &row), 0);
-        ck_assert_int_eq(comparison_fold_life(compared.comparison, &before, NULL), 0);
+                ck_assert_int_eq(comparison_add_ended(compared.comparison, 0, (Side) end, &row), 0);
+        ck_assert_int_eq(comparison_add(compared.comparison, 0, &before, NULL), 0);
         for (unsigned i = 0; i < 2; i++) {
                 after[i].cgroup = SPAN_LITERAL("/new");
                 after[i].start_ticks = 10500;
-                ck_assert_int_eq(comparison_fold_life(compared.comparison, NULL, &after[i]), 0);
+                ck_assert_int_eq(comparison_add(compared.comparison, 0, NULL, &after[i]), 0);
         }
         compared_end(&compared, no_sources);
         group = compared_group(&compared, COMPARISON_GROUPS, "/old\x1fjob\x1fjob");
@@ -629,12 +625,12 @@ START_TEST(own_threads_are_left_out_of_the_view_alone) {
         static const CoverageLedger ledger = { .known = true, .in_a_row = true };
         Scene scene = SCENE(shell, rows);
         Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
-        const Coverage *coverage = comparison_coverage(compared.comparison, SIDE_AFTER);
+        const Coverage *coverage = comparison_coverage(compared.comparison, 0);
         JsonWriter writer;
         json_object *json;
 
         ck_assert_ptr_null(compared_group(&compared, COMPARISON_GROUPS, "ctprofctl"));
-        ck_assert_uint_eq(comparison_lives(compared.comparison).fleeting.n, 0);
+        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->fleeting.n, 0);
         coverage_write_json(json_text_begin(&writer), coverage, &ledger, &host, &span, "");
         json = json_tokener_parse(json_text_end(&writer));
         ck_assert_str_eq(json_at(json, "bornAndEndedNs", END), "1000000000");
@@ -667,7 +663,7 @@ START_TEST(by_thread_the_ended_are_groups_of_their_names) {
 END_TEST
 
 START_TEST(two_intervals_compare_the_work_of_the_ended) {
-        ComparisonSetup setup = setup_of(false);
+        SideSetup setup = setup_of(false);
         Compared compared = { .comparison = NULL };
         View view = view_of(VIEW_AXIS_PCOMM);
         json_object *group;
@@ -680,16 +676,16 @@ START_TEST(two_intervals_compare_the_work_of_the_ended) {
                 setup.has_ledger[side] = true;
         }
         setup.times[0] = setup.times[1];
-        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         for (unsigned side = 0; side < SIDES; side++)
                 for (size_t i = 0; i < 2; i++) {
                         DeadRow row = row_of(&gzip[i]);
 
                         if (i == 1 && side == SIDE_AFTER) /* twice as much */
                                 thread_sample_put(&row.sample, METRIC_run_time_ns, S(5 + 48));
-                        ck_assert_int_eq(comparison_fold_dead(compared.comparison, (Side) side,
-                                                              gzip[i].end, &row),
-                                         0);
+                        ck_assert_int_eq(
+                                comparison_add_ended(compared.comparison, side, gzip[i].end, &row),
+                                0);
                 }
         compared_end(&compared, no_sources);
         group = compared_group(&compared, COMPARISON_GROUPS, "gzip");
@@ -699,7 +695,7 @@ START_TEST(two_intervals_compare_the_work_of_the_ended) {
         ck_assert_str_eq(json_at(group, "exits", END), "{\"a\":300,\"b\":300}");
         ck_assert_str_eq(json_at(group, "lives", "b", "bornAndEnded", END), "300");
         ck_assert_str_eq(json_at(group, "time", "b", "runningNs", END), "48000000000");
-        ck_assert_uint_eq(comparison_lives_of(compared.comparison, SIDE_BEFORE).fleeting.n, 300);
+        ck_assert_uint_eq(comparison_lives(compared.comparison, SIDE_BEFORE)->fleeting.n, 300);
         compared_done(&compared);
 }
 END_TEST
@@ -729,19 +725,18 @@ START_TEST(who_started_what_ended_is_told) {
                 { "sh", "0", "[]" },
         };
         const Scene scene = { shell, ELEMENTSOF(shell), NULL, 0 };
-        ComparisonSetup setup = setup_of(true);
+        SideSetup setup = setup_of(true);
         Compared compared = { .comparison = NULL };
         View view = view_of(VIEW_AXIS_PCOMM);
 
-        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 DeadRow row = row_of(&rows[i].dead);
 
                 if (rows[i].parent)
                         row.started_by = span_of(rows[i].parent);
-                ck_assert_int_eq(comparison_fold_dead(compared.comparison, SIDE_AFTER,
-                                                      rows[i].dead.end, &row),
-                                 0);
+                ck_assert_int_eq(
+                        comparison_add_ended(compared.comparison, 0, rows[i].dead.end, &row), 0);
         }
         fold(compared.comparison, &scene, true);
         compared_end(&compared, no_sources);
@@ -763,14 +758,14 @@ START_TEST(patterns_count_who_ended) {
                 { "job-1", SIDE_AFTER, 2, S(1), S(1), 2, 0, false },
                 { "job-2", SIDE_AFTER, 4, S(2), S(2), 4, 0, false },
         };
-        ComparisonSetup setup = setup_of(true);
+        SideSetup setup = setup_of(true);
         Compared compared = { .comparison = NULL };
         View view = view_of(VIEW_AXIS_PCOMM);
         Scene scene = SCENE(shell, rows);
         json_object *group;
 
         view.thread_normalize = true;
-        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 DeadRow row = row_of(&rows[i]);
 
@@ -793,26 +788,25 @@ START_TEST(the_ended_have_no_command) {
         static const Dead rows[] = { { "python3", SIDE_AFTER, 1, S(15), S(5), 0, 0, false } };
         static const Life lives[] = { { "python3", S(1), S(3), 0 }, { "python3", S(2), GONE, 0 } };
         static const char *const names[] = { "python3 worker.py", "python3 web.py" };
-        ComparisonSetup setup = setup_of(true);
+        SideSetup setup = setup_of(true);
         Compared compared = { .comparison = NULL };
         View view = view_of(VIEW_AXIS_COMMAND);
         DeadRow row = row_of(&rows[0]);
         json_object *group;
 
-        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
-        ck_assert_int_eq(comparison_fold_dead(compared.comparison, SIDE_AFTER, SIDE_AFTER, &row),
-                         0);
+        ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
+        ck_assert_int_eq(comparison_add_ended(compared.comparison, 0, SIDE_AFTER, &row), 0);
         for (size_t i = 0; i < ELEMENTSOF(lives); i++) {
                 ThreadSample before = sample_of(&lives[i], i, lives[i].before);
                 ThreadSample after = sample_of(&lives[i], i, lives[i].after);
 
                 before.command_name = after.command_name = span_of(names[i]);
                 before.command = after.command = SPAN_LITERAL("python3\0x.py\0");
-                ck_assert_int_eq(comparison_fold_life(compared.comparison, &before,
-                                                      lives[i].after == GONE ? NULL : &after),
+                ck_assert_int_eq(comparison_add(compared.comparison, 0, &before,
+                                                lives[i].after == GONE ? NULL : &after),
                                  0);
         }
-        comparison_set_host(compared.comparison, SIDE_AFTER, &host);
+        comparison_set_host(compared.comparison, 0, &host);
         compared_end(&compared, no_sources);
         group = compared_group(&compared, COMPARISON_GROUPS, "python3 worker.py");
         ck_assert_ptr_nonnull(group);

@@ -17,9 +17,7 @@ static const ViewAxis axes[] = { VIEW_AXIS_PCOMM, VIEW_AXIS_COMM, VIEW_AXIS_COMM
 #define N_CASES ((int) (N_SEEDS * ELEMENTSOF(axes)))
 
 static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
-static const ComparisonSetup setup = { .n_sides = 2,
-                                       .boots = BOOTS_SAME,
-                                       .elapsed_ns = NSEC_PER_SEC };
+static const SideSetup setup = { .n_sides = 2, .boots = BOOTS_SAME, .elapsed_ns = NSEC_PER_SEC };
 
 typedef struct Case {
         ThreadSample before[N_THREADS], after[N_THREADS];
@@ -105,7 +103,7 @@ START_TEST(sums_of_groups_are_sums_of_threads) {
 END_TEST
 
 START_TEST(presence_counts_threads) {
-        const ComparisonSetup alone = { .n_sides = 1 };
+        const SideSetup alone = { .n_sides = 1 };
         Compared compared;
         Case one;
 

@@ -18,9 +18,9 @@ static ThreadSample ran(const char *pcomm, const char *comm, pid_t tid, uint64_t
 static Compared compared(const ThreadSample *before, size_t n_before, const ThreadSample *after,
                          size_t n_after, bool spread) {
         const Threads sides[] = { { before, n_before }, { after, n_after } };
-        const ComparisonSetup setup = { .n_sides = after ? 2 : 1,
-                                        .boots = BOOTS_SAME,
-                                        .elapsed_ns = NSEC_PER_SEC };
+        const SideSetup setup = { .n_sides = after ? 2 : 1,
+                                  .boots = BOOTS_SAME,
+                                  .elapsed_ns = NSEC_PER_SEC };
         View view;
 
         view_init(&view);
@@ -94,7 +94,7 @@ START_TEST(a_renamed_cgroup_keeps_its_spread) {
         static char names[N_KINDS][2];
         ThreadSample before[N_KINDS], after[N_KINDS];
         const Threads sides[] = { { before, N_KINDS }, { after, N_KINDS } };
-        const ComparisonSetup setup = { .n_sides = 2 };
+        const SideSetup setup = { .n_sides = 2 };
         Compared all;
         View view;
 

@@ -13,9 +13,9 @@
 #define HALF (UINT64_C(1) << 63)
 
 static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
-static const ComparisonSetup one_boot = { .n_sides = 2,
-                                          .boots = BOOTS_SAME,
-                                          .elapsed_ns = 2 * NSEC_PER_SEC };
+static const SideSetup one_boot = { .n_sides = 2,
+                                    .boots = BOOTS_SAME,
+                                    .elapsed_ns = 2 * NSEC_PER_SEC };
 
 /* A thread: its name and run time on each side; the name is NULL where it does not exist. */
 typedef struct Life {
@@ -252,8 +252,7 @@ START_TEST(what_whole_groups_run_with_is_told_where_it_changed) {
                 thread_sample_put(i == 0 ? &made.before[8] : &made.after[8], METRIC_rss_anon_bytes,
                                   4096);
         compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
-        comparison_set_host(compared.comparison, SIDE_AFTER,
-                            &(const HostUse){ .n_cpus = amount_of(4) });
+        comparison_set_host(compared.comparison, 0, &(const HostUse){ .n_cpus = amount_of(4) });
         json_write_array(json_text_begin(&writer));
         ck_assert_int_eq(comparison_write_changes(compared.comparison, &writer), 0);
         json_write_end(&writer);
@@ -414,7 +413,7 @@ START_TEST(lives_are_counted_over_all_groups) {
         view.limit = 1;
         ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("a"), complaint), VIEW_OK);
         compared = window_of(&view, lives);
-        counts = comparison_lives(compared.comparison);
+        counts = *comparison_lives(compared.comparison, 0);
         ck_assert_uint_eq(counts.survived, 2);
         ck_assert_uint_eq(counts.born, 3);
         ck_assert_uint_eq(counts.gone, 1);
@@ -465,11 +464,11 @@ START_TEST(a_life_is_ours_when_either_side_says_so) {
                 make(lives, &made);
                 (side == 0 ? made.before : made.after)[1].self = true;
                 compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
-                ck_assert_uint_eq(comparison_lives(compared.comparison).survived, 1);
+                ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->survived, 1);
                 compared_done(&compared);
                 view.self = true;
                 compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
-                ck_assert_uint_eq(comparison_lives(compared.comparison).survived, 2);
+                ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->survived, 2);
                 compared_done(&compared);
         }
 }
@@ -677,31 +676,6 @@ START_TEST(the_spread_is_that_of_the_work) {
 }
 END_TEST
 
-START_TEST(lives_need_two_sides_of_one_boot) {
-        static const struct {
-                ComparisonSetup setup;
-                bool window, wants;
-        } rows[] = {
-                { { .n_sides = 2, .boots = BOOTS_SAME }, true, true },
-                { { .n_sides = 2, .boots = BOOTS_SAME }, false, false },
-                { { .n_sides = 2, .boots = BOOTS_UNKNOWN }, true, false },
-                { { .n_sides = 2, .boots = BOOTS_DIFFERENT }, true, false },
-                { { .n_sides = 1 }, true, false },
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                Comparison *comparison;
-                View view;
-
-                view_init(&view);
-                view.window = rows[i].window;
-                ck_assert_int_eq(comparison_new(&view, &rows[i].setup, &comparison), 0);
-                ck_assert_int_eq(comparison_wants_lives(comparison), rows[i].wants);
-                comparison_free(comparison);
-        }
-}
-END_TEST
-
 int main(void) {
         Suite *suite = suite_create("comparison-window");
         TCase *sums = tcase_create("sums"), *groups = tcase_create("groups");
@@ -725,7 +699,6 @@ int main(void) {
         tcase_add_test(groups, resets_and_ended_groups_are_above_every_threshold);
         tcase_add_test(groups, every_axis_has_windows);
         tcase_add_test(groups, a_pool_that_moved_to_another_cgroup_is_paired);
-        tcase_add_test(groups, lives_need_two_sides_of_one_boot);
         suite_add_tcase(suite, groups);
         return check_main(suite);
 }

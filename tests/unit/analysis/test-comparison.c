@@ -11,10 +11,10 @@
 #define END (const char *) NULL
 
 static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
-static const ComparisonSetup two_sides = { .n_sides = 2,
-                                           .boots = BOOTS_SAME,
-                                           .elapsed_ns = 10 * NSEC_PER_SEC };
-static const ComparisonSetup one_side = { .n_sides = 1 };
+static const SideSetup two_sides = { .n_sides = 2,
+                                     .boots = BOOTS_SAME,
+                                     .elapsed_ns = 10 * NSEC_PER_SEC };
+static const SideSetup one_side = { .n_sides = 1 };
 
 static ThreadSample thread_named(const char *pcomm, pid_t tid, MetricId id, uint64_t value) {
         ThreadSample sample = thread_of(pcomm, pcomm, tid);
@@ -421,7 +421,7 @@ START_TEST(the_limit_counts_groups_of_each_list) {
 END_TEST
 
 static const struct {
-        ComparisonSetup setup;
+        SideSetup setup;
         const char *rate;
 } rate_rows[] = {
         { { .n_sides = 2, .boots = BOOTS_SAME, .elapsed_ns = 2 * NSEC_PER_SEC }, "5" },
@@ -451,7 +451,7 @@ START_TEST(resets_need_one_boot_and_time) {
         View view = view_on(VIEW_AXIS_PCOMM);
         Compared compared = compared_of(&view, &rate_rows[_i].setup, sides, no_sources);
         json_object *group = compared_group(&compared, COMPARISON_GROUPS, "p");
-        const ComparisonSetup *setup = &rate_rows[_i].setup;
+        const SideSetup *setup = &rate_rows[_i].setup;
         bool in_order = setup->boots == BOOTS_SAME && setup->elapsed_ns > 0;
 
         ck_assert_str_eq(json_at(group, "metrics", "minflt", "reset", END),

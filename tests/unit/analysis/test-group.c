@@ -6,9 +6,10 @@
 #include "analysis/group/group.h"
 #include "colliding.h"
 #include "thread.h"
+#include "two-columns.h"
 
 START_TEST(one_id_is_one_group) {
-        GroupTable table = {};
+        GroupTable table = { .columns = &two_columns };
         Group *first, *again, *other, *empty;
 
         ck_assert_int_eq(group_table_obtain(&table, span_of("a"), &first), 0);
@@ -26,7 +27,7 @@ START_TEST(one_id_is_one_group) {
 END_TEST
 
 START_TEST(ids_whose_hashes_collide_are_two_groups) {
-        GroupTable table = {};
+        GroupTable table = { .columns = &two_columns };
         Group *a, *b;
 
         ck_assert_colliding();
@@ -41,7 +42,7 @@ START_TEST(ids_whose_hashes_collide_are_two_groups) {
 END_TEST
 
 START_TEST(groups_stay_where_they_are_while_the_table_grows) {
-        GroupTable table = {};
+        GroupTable table = { .columns = &two_columns };
         Group *groups[3000], *again;
         char id[16];
 
@@ -61,7 +62,7 @@ START_TEST(groups_stay_where_they_are_while_the_table_grows) {
 END_TEST
 
 START_TEST(a_label_takes_the_place_of_the_id) {
-        GroupTable table = {};
+        GroupTable table = { .columns = &two_columns };
         Group *group, *again;
 
         ck_assert_int_eq(group_table_obtain(&table, span_of("id"), &group), 0);
@@ -89,7 +90,7 @@ static const struct {
 };
 
 START_TEST(a_group_survives_with_its_lives) {
-        GroupTable table = {};
+        GroupTable table = { .columns = &two_columns };
         Group *group;
 
         ck_assert_int_eq(group_table_obtain(&table, span_of("g"), &group), 0);
@@ -98,9 +99,9 @@ START_TEST(a_group_survives_with_its_lives) {
                 ThreadSample after = thread_of("p", "t", life_rows[_i].after[i]);
 
                 if (before.tid != 0)
-                        ck_assert_int_eq(group_fold(group, 0, &before), 0);
+                        fold_into(group, 0, &before);
                 if (after.tid != 0)
-                        ck_assert_int_eq(group_fold(group, 1, &after), 0);
+                        fold_into(group, 1, &after);
         }
         ck_assert(group_survived(group) == life_rows[_i].survived);
         group_table_done(&table);
@@ -109,20 +110,20 @@ END_TEST
 
 START_TEST(a_tid_that_began_again_is_another_life) {
         ThreadSample before = thread_of("p", "t", 5), after = before;
-        GroupTable table = {};
+        GroupTable table = { .columns = &two_columns };
         Group *group;
 
         after.start_ticks++;
         ck_assert_int_eq(group_table_obtain(&table, span_of("g"), &group), 0);
-        ck_assert_int_eq(group_fold(group, 0, &before), 0);
-        ck_assert_int_eq(group_fold(group, 1, &after), 0);
+        fold_into(group, 0, &before);
+        fold_into(group, 1, &after);
         ck_assert(!group_survived(group));
         group_table_done(&table);
 }
 END_TEST
 
 START_TEST(adopted_threads_change_their_group) {
-        GroupTable table = {};
+        GroupTable table = { .columns = &two_columns };
         ThreadSample sample = thread_of("p", "t", 1);
         Group *group, *from;
 
@@ -131,8 +132,8 @@ START_TEST(adopted_threads_change_their_group) {
         ck_assert_int_eq(group_table_obtain(&table, span_of("from"), &from), 0);
         ck_assert_uint_eq(group->index, 0);
         ck_assert_uint_eq(from->index, 1);
-        ck_assert_int_eq(group_fold(group, 0, &sample), 0);
-        ck_assert_int_eq(group_fold(from, 1, &sample), 0);
+        fold_into(group, 0, &sample);
+        fold_into(from, 1, &sample);
         ck_assert_int_eq(member_list_add(&from->members, span_of("t")), 0);
         from->is_pattern = true;
         ck_assert_int_eq(group_adopt(group, 1, from), 0);
@@ -147,18 +148,21 @@ START_TEST(adopted_threads_change_their_group) {
 END_TEST
 
 /* One that only a ledger of the dead told of had none of its own. */
-START_TEST(adopted_threads_bring_their_window) {
+START_TEST(adopted_threads_bring_their_work) {
+        static const Columns one_interval = {
+                .n = 1, .of = { { .setup = { .has_begin = true, .keeps_begin = true } } }
+        };
+        GroupTable table = { .columns = &one_interval };
         ThreadSample sample = thread_of("p", "t", 1);
-        GroupTable table = {};
         Group *group, *from;
 
         ck_assert_int_eq(group_table_obtain(&table, span_of("to"), &group), 0);
         ck_assert_int_eq(group_table_obtain(&table, span_of("from"), &from), 0);
-        ck_assert_int_eq(group_fold_life(from, NULL, &sample), 0);
+        ck_assert_int_eq(column_add(&one_interval.of[0], &from->of[0], NULL, &sample), 0);
         ck_assert_int_eq(group_adopt(group, 1, from), 0);
-        ck_assert_ptr_nonnull(group->window);
-        ck_assert_uint_eq(group->window->lives.born, 1);
-        ck_assert_ptr_null(from->window);
+        ck_assert_ptr_nonnull(group->of[0].work);
+        ck_assert_uint_eq(group->of[0].work->lives.born, 1);
+        ck_assert_ptr_null(from->of[0].work);
         group_table_done(&table);
 }
 END_TEST
@@ -169,7 +173,7 @@ int main(void) {
         TCase *lives = tcase_create("lives");
 
         tcase_add_test(table, adopted_threads_change_their_group);
-        tcase_add_test(table, adopted_threads_bring_their_window);
+        tcase_add_test(table, adopted_threads_bring_their_work);
         tcase_add_test(table, ids_whose_hashes_collide_are_two_groups);
         tcase_add_test(table, one_id_is_one_group);
         tcase_add_test(table, groups_stay_where_they_are_while_the_table_grows);

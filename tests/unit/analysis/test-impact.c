@@ -3,8 +3,9 @@
 
 #include "analysis/compare/impact.h"
 #include "thread.h"
+#include "two-columns.h"
 
-static GroupTable table;
+static GroupTable table = { .columns = &two_columns };
 
 static void teardown(void) {
         group_table_done(&table);
@@ -15,7 +16,7 @@ static Group *put(const char *key, unsigned side, MetricId id, uint64_t value) {
         Group *group;
 
         ck_assert_int_eq(group_table_obtain(&table, span_of(key), &group), 0);
-        ck_assert_int_eq(group_fold(group, side, &sample), 0);
+        fold_into(group, side, &sample);
         return group;
 }
 

@@ -8,8 +8,8 @@
 #include "view/view-part.h"
 
 static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
-static const ComparisonSetup two_sides = { .n_sides = 2 };
-static const ComparisonSetup one_side = { .n_sides = 1 };
+static const SideSetup two_sides = { .n_sides = 2 };
+static const SideSetup one_side = { .n_sides = 1 };
 
 /* Four processes on both sides with values of every kind. */
 static const struct {
@@ -38,7 +38,7 @@ static void deal(ThreadSample *before, ThreadSample *after) {
         }
 }
 
-static Compared run(const View *view, const ComparisonSetup *setup) {
+static Compared run(const View *view, const SideSetup *setup) {
         static ThreadSample before[N_PROCESSES], after[N_PROCESSES];
         const Threads sides[] = { { before, N_PROCESSES }, { after, N_PROCESSES } };
 

@@ -276,7 +276,7 @@ END_TEST
 
 /* A renamed cgroup in which one kind disappeared and one is new. */
 static Compared renamed(const View *view) {
-        static const ComparisonSetup two_sides = { .n_sides = 2 };
+        static const SideSetup two_sides = { .n_sides = 2 };
         static ThreadSample before[N_KINDS * 2], after[N_KINDS * 2];
         const Range old_range = { "/pod-old", 0, 0, 0 }, new_range = { "/pod-new", 1, 0, 0 };
         const Threads sides[] = { { before, N_KINDS * 2 }, { after, N_KINDS * 2 } };

@@ -3,8 +3,9 @@
 
 #include "analysis/compare/row.h"
 #include "thread.h"
+#include "two-columns.h"
 
-static GroupTable table;
+static GroupTable table = { .columns = &two_columns };
 static Group *group;
 
 static void setup(void) {
@@ -21,7 +22,7 @@ static void fold(unsigned side, pid_t tid, MetricId id, uint64_t value) {
 
         if (value != UINT64_MAX)
                 thread_sample_put(&sample, id, value);
-        ck_assert_int_eq(group_fold(group, side, &sample), 0);
+        fold_into(group, side, &sample);
 }
 
 static const struct {
@@ -121,9 +122,9 @@ START_TEST(ratios_have_no_percent) {
         thread_sample_put(&sample, METRIC_run_time_ns, 1);
         thread_sample_put(&sample, METRIC_wait_time_ns, 3);
         thread_sample_put(&sample, METRIC_timeslices, 2);
-        ck_assert_int_eq(group_fold(group, 0, &sample), 0);
+        fold_into(group, 0, &sample);
         thread_sample_put(&sample, METRIC_run_time_ns, 3);
-        ck_assert_int_eq(group_fold(group, 1, &sample), 0);
+        fold_into(group, 1, &sample);
 
         row_init_derived(&row, group, BOTH_SIDES, DERIVED_cpu_efficiency);
         ck_assert(row.changed);
@@ -246,7 +247,7 @@ START_TEST(what_is_derived_from_it_is_not_unchanged) {
 
                 thread_sample_put(&sample, METRIC_wait_sum, UINT64_C(1) << 63);
                 thread_sample_put(&sample, METRIC_wait_count, 1);
-                ck_assert_int_eq(group_fold(group, i % SIDES, &sample), 0);
+                fold_into(group, i % SIDES, &sample);
         }
         row_init_derived(&row, group, BOTH_SIDES, DERIVED_avg_wait_ns);
         ck_assert(row.changed);

@@ -32,8 +32,8 @@ static View by_process(void) {
         return view;
 }
 
-static ComparisonSetup two_intervals(void) {
-        ComparisonSetup setup = { .n_sides = 2, .boots = BOOTS_SAME };
+static SideSetup two_intervals(void) {
+        SideSetup setup = { .n_sides = 2, .boots = BOOTS_SAME };
 
         for (unsigned side = 0; side < SIDES; side++) {
                 setup.interval_of_ns[side] = S(10);
@@ -64,13 +64,13 @@ static void fold(Comparison *comparison, Side side, const Part *parts, size_t n,
                 after = before;
                 for (size_t j = i; j < n && strcmp(parts[i].group, parts[j].group) == 0; j++)
                         thread_sample_put(&after, parts[j].id, S(parts[j].seconds[side]));
-                ck_assert_int_eq(comparison_fold_work(comparison, side, &before, &after), 0);
+                ck_assert_int_eq(comparison_add(comparison, side, &before, &after), 0);
         }
 }
 
 /* "app: lock 1.0>68.0; …": the shifts that are told, in order. */
 static char *shifts_of(const Part *parts, size_t n, bool kthread, MetricId without) {
-        ComparisonSetup setup = two_intervals();
+        SideSetup setup = two_intervals();
         Compared compared = { .comparison = NULL };
         View view = by_process();
         static char text[1024];
@@ -78,7 +78,7 @@ static char *shifts_of(const Part *parts, size_t n, bool kthread, MetricId witho
         JsonWriter writer;
 
         view.window = false;
-        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         for (unsigned side = 0; side < SIDES; side++)
                 fold(compared.comparison, (Side) side, parts, n, kthread, without);
         compared_end(&compared, no_sources);

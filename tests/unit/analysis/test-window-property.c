@@ -19,9 +19,7 @@ static const ViewAxis axes[] = { VIEW_AXIS_PCOMM,  VIEW_AXIS_COMM, VIEW_AXIS_COM
 #define N_CASES ((int) (N_SEEDS * ELEMENTSOF(axes)))
 
 static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
-static const ComparisonSetup setup = { .n_sides = 2,
-                                       .boots = BOOTS_SAME,
-                                       .elapsed_ns = NSEC_PER_SEC };
+static const SideSetup setup = { .n_sides = 2, .boots = BOOTS_SAME, .elapsed_ns = NSEC_PER_SEC };
 
 typedef struct Case {
         ThreadSample before[N_THREADS], after[N_THREADS];
@@ -184,7 +182,7 @@ START_TEST(lives_add_up) {
                                 ck_assert_uint_eq(number_at(group, "threads"), gone);
                         }
                 }
-        all = comparison_lives(compared.comparison);
+        all = *comparison_lives(compared.comparison, 0);
         ck_assert_uint_eq(sum.survived, all.survived);
         ck_assert_uint_eq(sum.born, all.born);
         ck_assert_uint_eq(sum.gone, all.gone);
@@ -199,8 +197,8 @@ START_TEST(a_window_of_a_snapshot_with_itself_is_empty) {
         case_init(&one, _i);
         one.sides[1] = one.sides[0];
         compared = compared_window_of(&one.view, &setup, one.sides, no_sources);
-        ck_assert_uint_eq(comparison_lives(compared.comparison).born, 0);
-        ck_assert_uint_eq(comparison_lives(compared.comparison).gone, 0);
+        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->born, 0);
+        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->gone, 0);
         ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_ONLY_BEFORE]), 0);
         for (size_t i = 0; i < json_object_array_length(compared.lists[COMPARISON_GROUPS]); i++) {
                 json_object *group =

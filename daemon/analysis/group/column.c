@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/group/column.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/index.h"
+#include "base/number.h"
+
+#define WORDS ELEMENTSOF(((ThreadSample *) NULL)->present)
+
+#define RECORD_SLOT(member, ...) [METRIC_##member] = RECORD_##member,
+static const uint8_t record_slots[_METRIC_MAX] = { METRICS(RECORD_SLOT) };
+_Static_assert(_RECORD_MAX <= UINT8_MAX, "slots are eight bits wide");
+
+void column_init(Column *column, const ColumnSetup *setup) {
+        const JudgeTime times[SIDES] = { setup->begin, setup->end };
+
+        *column = (Column){
+                .setup = *setup,
+                .period = setup->has_begin ? period_between(times) : period_of_lives(&setup->end),
+                .life_seed = hash_seed(),
+        };
+}
+
+const ThreadSample *column_earlier(const Column *column, const ThreadSample *before,
+                                   const ThreadSample *after, ThreadSample *room) {
+        if (before || !column->setup.has_begin || !period_overlooked(&column->period, after))
+                return before;
+        *room = *after;
+        memset(room->present, 0, sizeof(room->present));
+        return room;
+}
+
+/* Fewer exits than threads are gone is what no ledger says that knows them all. */
+void column_settle_lives(Column *column) {
+        uint64_t n_fleeting = column->n_exits - column->lives.gone;
+
+        if (!column->setup.has_ledger || (int64_t) n_fleeting < 0)
+                return;
+        column->lives.exits = amount_of(column->n_exits);
+        column->lives.fleeting = amount_of(n_fleeting);
+}
+
+static void work_free(ColumnWork *work) {
+        if (!work)
+                return;
+        aggregate_free(work->gone);
+        free(work->falls);
+        free(work->gaps);
+        free(work->records);
+        free(work);
+}
+
+void group_column_done(GroupColumn *of) {
+        for (unsigned end = 0; end < SIDES; end++) {
+                aggregate_free(of->ends[end]);
+                spread_done(&of->spreads[end]);
+        }
+        work_free(of->work);
+        group_dead_free(of->dead);
+        member_list_done(&of->starters);
+        *of = (GroupColumn){ .work = NULL };
+}
+
+/* adding */
+
+/* Makes what a pointer owns, zeroed, unless it is there. 0 or -ENOMEM. */
+#define OBTAIN(pointer) ((pointer) || ((pointer) = calloc(1, sizeof(*(pointer)))) ? 0 : -ENOMEM)
+
+static int fold(Aggregate **aggregate, const ThreadSample *sample) {
+        int r = OBTAIN(*aggregate);
+
+        return r == 0 ? aggregate_fold(*aggregate, sample) : r;
+}
+
+/*
+ * A thread is identified by its tid and start. The hashes are added because the order of threads is
+ * arbitrary. Nobody can choose threads whose sums are equal: the seed is secret.
+ */
+static uint64_t life_hash(const ThreadSample *sample, uint64_t seed) {
+        const uint64_t life[] = { (uint64_t) sample->tid, sample->start_ticks };
+
+        return hash_bytes((Span){ (const char *) life, sizeof(life) }, seed);
+}
+
+static int note_gap(ColumnWork *work, Side only, unsigned id) {
+        int r = OBTAIN(work->gaps);
+
+        if (r == 0)
+                work->gaps->only[only][id]++;
+        return r;
+}
+
+static int note_fall(ColumnWork *work, unsigned id, uint64_t from, uint64_t to) {
+        int r = OBTAIN(work->falls);
+
+        if (r != 0)
+                return r;
+        sum_add(&work->falls->sums[SIDE_BEFORE][id], from, 1);
+        sum_add(&work->falls->sums[SIDE_AFTER][id], to, 1);
+        return 0;
+}
+
+/* @from: what the thread had before; a minimum of 0 means that there was no event yet. */
+static bool has_moved(unsigned id, uint64_t from, uint64_t to) {
+        if (metric_table[id].kind == METRIC_KIND_PEAK)
+                return to > from;
+        return metric_table[id].kind == METRIC_KIND_FLOOR && to > 0 && (from == 0 || to < from);
+}
+
+static void keep_further(ColumnRecords *records, Side end, unsigned id, uint64_t value) {
+        uint64_t *kept = &records->values[end][record_slots[id]];
+
+        *kept = metric_further((MetricId) id, *kept, value);
+}
+
+static int note_record(ColumnWork *work, unsigned id, uint64_t value) {
+        int r = OBTAIN(work->records);
+
+        if (r != 0)
+                return r;
+        bits_set(work->records->moved, id);
+        keep_further(work->records, SIDE_AFTER, id, value);
+        return 0;
+}
+
+/* Of a survivor. */
+static int note_move(ColumnWork *work, unsigned id, uint64_t from, uint64_t to) {
+        int r;
+
+        if (!has_moved(id, from, to))
+                return 0;
+        r = note_record(work, id, to);
+        if (r != 0)
+                return r;
+        bits_set(work->records->had, id);
+        keep_further(work->records, SIDE_BEFORE, id, from);
+        return 0;
+}
+
+/*
+ * A peak in bytes is that of the memory of the whole process: of a thread that was born it is news
+ * only if its process was born with it.
+ */
+static int note_birth(ColumnWork *work, const ThreadSample *after) {
+        for (unsigned word = 0; word < WORDS; word++)
+                for (uint64_t bits = after->present[word]; bits != 0; bits &= bits - 1) {
+                        unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
+                        uint64_t value = thread_sample_get(after, (MetricId) id);
+                        int r = 0;
+
+                        if (has_moved(id, 0, value) &&
+                            (metric_table[id].unit != METRIC_UNIT_BYTES ||
+                             after->tid == after->tgid))
+                                r = note_record(work, id, value);
+                        if (r != 0)
+                                return r;
+                }
+        return 0;
+}
+
+static const MetricId life_total_metrics[] = {
+        [LIFE_TOTAL_ALLOCATED] = METRIC_allocated_bytes,
+        [LIFE_TOTAL_DEALLOCATED] = METRIC_deallocated_bytes,
+        [LIFE_TOTAL_AGE] = METRIC_acct_elapsed_ns,
+};
+_Static_assert(ELEMENTSOF(life_total_metrics) == _LIFE_TOTAL_MAX, "a metric for each total");
+
+static void add_life_totals(ColumnWork *work, const ThreadSample *after) {
+        for (unsigned i = 0; i < _LIFE_TOTAL_MAX; i++)
+                if (thread_sample_has(after, life_total_metrics[i]))
+                        sum_add(&work->totals[i], thread_sample_get(after, life_total_metrics[i]),
+                                1);
+}
+
+static int add_born(const Column *column, GroupColumn *of, const ThreadSample *after,
+                    ThreadSample *work) {
+        life_work_of_born(after, work);
+        for (unsigned word = 0; word < WORDS; word++)
+                of->work->inherited[word] |= after->present[word] & ~work->present[word];
+        return column->setup.keeps_begin ? note_birth(of->work, after) : 0;
+}
+
+/*
+ * Turns the sums of @work, a copy of @after, into growth, and drops those of which it is not known.
+ * In @begin, a copy of @read, stay the sums whose values are known at both ends. What was 0 before,
+ * as the value after shows, is put in: sums, peaks and minima alike.
+ */
+static int match_survivor(const Column *column, ColumnWork *of, const ThreadSample *read,
+                          const ThreadSample *after, ThreadSample *begin, ThreadSample *work) {
+        for (unsigned word = 0; word < WORDS; word++)
+                for (uint64_t bits = read->present[word] | after->present[word]; bits != 0;
+                     bits &= bits - 1) {
+                        unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
+                        MetricId metric = (MetricId) id;
+                        bool in_after = thread_sample_has(after, metric), in_before;
+                        uint64_t from, to = in_after ? thread_sample_get(after, metric) : 0;
+                        int r = 0;
+
+                        in_before = life_before(read, after, metric, &from);
+                        if (in_before)
+                                thread_sample_put(begin, metric, from);
+                        if (!metric_is_work(metric)) {
+                                if (in_before && in_after && column->setup.keeps_begin)
+                                        r = note_move(of, id, from, to);
+                        } else if (!in_before || !in_after) {
+                                thread_sample_drop(in_before ? begin : work, metric);
+                                r = note_gap(of, in_before ? SIDE_BEFORE : SIDE_AFTER, id);
+                        } else if (to < from) {
+                                thread_sample_drop(begin, metric);
+                                thread_sample_drop(work, metric);
+                                r = note_fall(of, id, from, to);
+                        } else {
+                                thread_sample_put(work, metric, to - from);
+                        }
+                        if (r != 0)
+                                return r;
+                }
+        return 0;
+}
+
+/* Keeps all that a thread had: a group is listed as it stood if all of its threads are gone. */
+static int keep_gone(const Column *column, GroupColumn *of, const ThreadSample *before) {
+        ThreadSample levels = *before;
+        int r;
+
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                if (metric_is_work((MetricId) id))
+                        thread_sample_drop(&levels, (MetricId) id);
+        r = fold(&of->ends[SIDE_BEFORE], &levels);
+        if (r == 0)
+                r = fold(&of->work->gone, before);
+        if (r == 0 && column->spread_names)
+                r = spread_fold_sample(&of->spreads[SIDE_BEFORE], column->spread_names, before);
+        return r;
+}
+
+static int add_to_interval(const Column *column, GroupColumn *of, const ThreadSample *before,
+                           const ThreadSample *after) {
+        bool keeps_begin = column->setup.keeps_begin;
+        ThreadSample begin, work;
+        int r = OBTAIN(of->work);
+
+        if (r != 0)
+                return r;
+        life_counts_add(&of->work->lives, before, after);
+        if (!after)
+                return keeps_begin ? keep_gone(column, of, before) : 0;
+        add_life_totals(of->work, after);
+        if (before) {
+                begin = *before;
+                work = *after;
+                r = match_survivor(column, of->work, before, after, &begin, &work);
+                if (r == 0 && keeps_begin)
+                        r = fold(&of->ends[SIDE_BEFORE], &begin);
+        } else {
+                r = add_born(column, of, after, &work);
+        }
+        if (r == 0)
+                r = fold(&of->ends[SIDE_AFTER], &work);
+        /* The spread of an interval beside another is not shown. */
+        if (r == 0 && keeps_begin && column->spread_names)
+                r = spread_fold_sample(&of->spreads[SIDE_AFTER], column->spread_names, &work);
+        return r;
+}
+
+int column_add(const Column *column, GroupColumn *of, const ThreadSample *before,
+               const ThreadSample *after) {
+        int r;
+
+        life_tally_add(&of->tally, &column->period, before, after);
+        if (column->setup.has_begin)
+                return add_to_interval(column, of, before, after);
+        of->lives += life_hash(after, column->life_seed);
+        r = fold(&of->ends[SIDE_AFTER], after);
+        if (r == 0 && column->spread_names)
+                r = spread_fold_sample(&of->spreads[SIDE_AFTER], column->spread_names, after);
+        return r;
+}
+
+int column_add_ended(GroupColumn *of, Side end, const DeadRow *row) {
+        int r = OBTAIN(of->dead);
+
+        if (r != 0)
+                return r;
+        group_dead_add_row(of->dead, end, row);
+        if (!row->started_by.bytes)
+                return 0;
+        of->tells_starters = true;
+        if (row->sample.has_kthread && row->sample.kthread)
+                return 0; /* nobody starts those */
+        return member_list_add_ended(&of->starters, row->started_by,
+                                     end == SIDE_AFTER ? row->exits : -row->exits);
+}
+
+int column_add_gone(const Column *column, GroupColumn *of, const ThreadSample *gone) {
+        int r = OBTAIN(of->dead);
+
+        if (r == 0)
+                group_dead_add_gone(of->dead, &column->period, gone);
+        return r;
+}
+
+/* merging */
+
+static void merge_gaps(ColumnGaps *gaps, const ColumnGaps *from) {
+        for (unsigned end = 0; end < SIDES; end++)
+                for (unsigned id = 0; id < _METRIC_MAX; id++)
+                        gaps->only[end][id] += from->only[end][id];
+}
+
+static void merge_falls(ColumnFalls *falls, const ColumnFalls *from) {
+        for (unsigned end = 0; end < SIDES; end++)
+                for (unsigned id = 0; id < _METRIC_MAX; id++)
+                        sum_merge(&falls->sums[end][id], &from->sums[end][id]);
+}
+
+static void merge_records(ColumnRecords *records, const ColumnRecords *from) {
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                for (unsigned end = 0; end < SIDES && bits_has(from->moved, id); end++)
+                        keep_further(records, (Side) end, id, from->values[end][record_slots[id]]);
+        for (unsigned i = 0; i < ELEMENTSOF(records->moved); i++) {
+                records->moved[i] |= from->moved[i];
+                records->had[i] |= from->had[i];
+        }
+}
+
+static void merge_work(ColumnWork *work, ColumnWork *from) {
+        life_counts_merge(&work->lives, &from->lives);
+        for (unsigned i = 0; i < _LIFE_TOTAL_MAX; i++)
+                sum_merge(&work->totals[i], &from->totals[i]);
+        for (unsigned i = 0; i < ELEMENTSOF(work->inherited); i++)
+                work->inherited[i] |= from->inherited[i];
+        if (!work->gaps)
+                work->gaps = TAKE_PTR(from->gaps);
+        else if (from->gaps)
+                merge_gaps(work->gaps, from->gaps);
+        if (!work->falls)
+                work->falls = TAKE_PTR(from->falls);
+        else if (from->falls)
+                merge_falls(work->falls, from->falls);
+        if (!work->records)
+                work->records = TAKE_PTR(from->records);
+        else if (from->records)
+                merge_records(work->records, from->records);
+        if (!work->gone)
+                work->gone = TAKE_PTR(from->gone);
+        work_free(from);
+}
+
+int group_column_merge(GroupColumn *of, GroupColumn *from) {
+        int r = member_list_merge(&of->starters, &from->starters);
+
+        if (r != 0)
+                return r;
+        member_list_done(&from->starters);
+        of->tells_starters = of->tells_starters || from->tells_starters;
+        of->lives += TAKE(from->lives, 0);
+        for (unsigned end = 0; end < SIDES; end++) {
+                if (!from->ends[end])
+                        continue;
+                assert(!of->ends[end]);
+                of->ends[end] = TAKE_PTR(from->ends[end]);
+                spread_done(&of->spreads[end]);
+                of->spreads[end] = TAKE(from->spreads[end], (Spread){});
+        }
+        life_tally_merge(&of->tally, &from->tally);
+        from->tally = (LifeTally){ .alive_ns = 0 };
+        group_dead_adopt(&of->dead, &from->dead);
+        /* A group that only the ledger of the dead knows has no work yet. */
+        if (!of->work)
+                of->work = TAKE_PTR(from->work);
+        else if (from->work)
+                merge_work(of->work, TAKE_PTR(from->work));
+        return 0;
+}
+
+/* settling */
+
+/* Returns the highest peak of memory that was reached inside. */
+static int add_peaks(const Column *column, GroupColumn *of, Amount *ret_rss) {
+        const LifeCounts *lives = &of->work->lives;
+        bool new_process = column->by_process && lives->survived == 0 && lives->gone == 0;
+
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                MetricId id = (MetricId) i;
+                Amount peak = group_dead_peak(of->dead, id, &column->gone_peaks, new_process);
+
+                if (!peak.known)
+                        continue;
+                aggregate_add_peak(of->ends[SIDE_AFTER], id, peak.n);
+                if (column->setup.keeps_begin) {
+                        int r = note_record(of->work, id, peak.n);
+
+                        if (r != 0)
+                                return r;
+                }
+                if (id == METRIC_hiwater_rss_bytes)
+                        *ret_rss = peak;
+        }
+        return 0;
+}
+
+static int settle_ended(const Column *column, GroupColumn *of) {
+        GroupDead *dead = of->dead;
+        Amount rss = { .known = false };
+        int r = of->ends[SIDE_AFTER] ? 0 : aggregate_new_empty(&of->ends[SIDE_AFTER]);
+
+        if (r == 0)
+                r = OBTAIN(of->work);
+        if (r != 0)
+                return r;
+        group_dead_judge(dead, &column->period);
+        if (column->finds_excess)
+                group_dead_find_excess(dead, &column->period, &column->ended, column->host.n_cpus);
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                DeadSum sum = group_dead_sum(dead, (MetricId) i);
+
+                if (sum.known && metric_is_work((MetricId) i))
+                        aggregate_add_sum(of->ends[SIDE_AFTER], (MetricId) i, sum.value,
+                                          sum.threads);
+        }
+        /* Captures of a set keep the peaks of the living. */
+        if (column->finds_excess)
+                r = add_peaks(column, of, &rss);
+        /* Time alive counts where the time in which they ran does. */
+        if (group_dead_left_out(dead, METRIC_run_time_ns) == 0)
+                life_tally_add_ended(&of->tally, group_dead_alive_ns(dead, column->period.tick_ns),
+                                     rss);
+        return r;
+}
+
+/* Threads that are there at one end only are known to be none at the other. */
+static int settle_begin(GroupColumn *of) {
+        Aggregate **begin = &of->ends[SIDE_BEFORE];
+        int r;
+
+        if (!of->ends[SIDE_AFTER]) { /* the group is gone: list it as it stood */
+                aggregate_free(*begin);
+                *begin = TAKE_PTR(of->work->gone);
+                return 0;
+        }
+        r = *begin ? 0 : aggregate_new(begin);
+        if (r == 0 && !aggregate_has(*begin, METRIC_thread_count))
+                (*begin)->present[METRIC_thread_count] = 1;
+        return r;
+}
+
+int column_settle(const Column *column, GroupColumn *of, bool tells) {
+        int r = 0;
+
+        if (!tells)
+                of->dead = group_dead_free(of->dead);
+        else if (of->dead && group_dead_exits(of->dead) > 0)
+                r = settle_ended(column, of);
+        if (r != 0)
+                return r;
+        if (of->work && tells) {
+                of->work->lives.fleeting =
+                        amount_of(of->dead ? group_dead_n_fleeting(of->dead) : 0);
+                of->work->lives.exits = amount_of(of->dead ? group_dead_exits(of->dead) : 0);
+        }
+        if (!of->work || !column->setup.keeps_begin ||
+            (!of->ends[SIDE_BEFORE] && !of->ends[SIDE_AFTER]))
+                return 0;
+        return settle_begin(of);
+}
+
+/* asking */
+
+Sum column_total(const GroupColumn *of, Side end, MetricId id) {
+        Sum total = aggregate_read_sum(of->ends[SIDE_BEFORE], id), work;
+
+        if (!of->ends[SIDE_AFTER])
+                return total;
+        work = aggregate_read_sum(of->ends[SIDE_AFTER], id);
+        if (!metric_is_work(id))
+                return end == SIDE_AFTER ? work : total;
+        if (end == SIDE_AFTER)
+                sum_merge(&total, &work);
+        /* A thread takes part in a sum at both ends or at neither; who was born began at 0. */
+        total.present = work.present;
+        if (of->work->falls)
+                sum_merge(&total, &of->work->falls->sums[end][id]);
+        return total;
+}
+
+Sum column_sum(const GroupColumn *of, MetricId id) {
+        Sum sum = aggregate_read_sum(of->ends[SIDE_AFTER], id);
+
+        /* What is left of a sum that stopped at 2^64-1 is not known. */
+        if (of->work && of->ends[SIDE_BEFORE] && metric_is_work(id) &&
+            (column_total(of, SIDE_BEFORE, id).saturated ||
+             column_total(of, SIDE_AFTER, id).saturated))
+                return (Sum){ .present = 0 };
+        return sum;
+}
+
+Sum column_level(const GroupColumn *of, MetricId id) {
+        for (unsigned i = 0; of->work && i < _LIFE_TOTAL_MAX; i++)
+                if (life_total_metrics[i] == id)
+                        return of->work->totals[i];
+        return aggregate_read_sum(of->ends[SIDE_AFTER], id);
+}
+
+bool column_holds(const GroupColumn *of, MetricId id) {
+        const ColumnWork *work = of->work;
+
+        if (aggregate_has(of->ends[SIDE_AFTER], id))
+                return true;
+        return work && (column_fell(of, id) || column_inherited(of, id) ||
+                        (work->gaps && work->gaps->only[SIDE_AFTER][id] > 0));
+}
+
+bool column_moved(const GroupColumn *of, MetricId id) {
+        return of->work->records && bits_has(of->work->records->moved, id);
+}
+
+bool column_record(const GroupColumn *of, Side end, MetricId id, uint64_t *ret) {
+        const ColumnRecords *records = of->work->records;
+        bool known = records && bits_has(end == SIDE_AFTER ? records->moved : records->had, id);
+
+        *ret = known ? records->values[end][record_slots[id]] : 0;
+        return known;
+}
+
+uint64_t column_left_out(const GroupColumn *of, MetricId id) {
+        const ColumnGaps *gaps = of->work->gaps;
+
+        return gaps ? (uint64_t) gaps->only[SIDE_BEFORE][id] + gaps->only[SIDE_AFTER][id] : 0;
+}
+
+const MemberList *column_starters(const GroupColumn *of) {
+        if (!of->work || !of->work->lives.exits.known)
+                return NULL;
+        return of->tells_starters || of->work->lives.exits.n == 0 ? &of->starters : NULL;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/group/life.h"
+
+#include "base/number.h"
+
+void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after) {
+        counts->survived += before && after;
+        counts->born += !before;
+        counts->gone += !after;
+}
+
+void life_counts_merge(LifeCounts *counts, const LifeCounts *from) {
+        counts->survived += from->survived;
+        counts->born += from->born;
+        counts->gone += from->gone;
+        counts->fleeting = amount_add_known(counts->fleeting, from->fleeting);
+        counts->exits = amount_add_known(counts->exits, from->exits);
+}
+
+uint64_t metric_further(MetricId id, uint64_t a, uint64_t b) {
+        if (metric_table[id].kind == METRIC_KIND_PEAK)
+                return MAX_OF(a, b);
+        if (a == 0 || b == 0)
+                return a + b;
+        return MIN_OF(a, b);
+}
+
+static bool has_any_of(const ThreadSample *sample, SourceId source) {
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                if (metric_table[id].explained_by == source &&
+                    thread_sample_has(sample, (MetricId) id))
+                        return true;
+        return false;
+}
+
+/* The delay was 0 if the thread has delay accounting at all. */
+static bool left_delays_out(const ThreadSample *sample, MetricId id) {
+        SourceId source = metric_table[id].explained_by;
+
+        if (source != SOURCE_TASKSTATS_DELAY && source != SOURCE_TASKSTATS_IRQ)
+                return false;
+        return thread_sample_has(sample, METRIC_cpu_delay_count) && !has_any_of(sample, source);
+}
+
+bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id,
+                 uint64_t *ret) {
+        *ret = 0;
+        if (thread_sample_has(before, id)) {
+                *ret = thread_sample_get(before, id);
+                return true;
+        }
+        return thread_sample_has(after, id) && left_delays_out(before, id);
+}
+
+bool life_value_of_gone(const ThreadSample *gone, MetricId id, uint64_t *ret) {
+        bool known = thread_sample_has(gone, id);
+
+        *ret = known ? thread_sample_get(gone, id) : 0;
+        return known || left_delays_out(gone, id);
+}
+
+bool life_grown(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret) {
+        uint64_t from;
+
+        if (!thread_sample_has(after, id) || !life_before(before, after, id, &from) ||
+            from > thread_sample_get(after, id))
+                return false;
+        *ret = thread_sample_get(after, id) - from;
+        return true;
+}
+
+void life_work(const ThreadSample *before, const ThreadSample *after, ThreadSample *ret) {
+        ThreadSample work = *after;
+
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                MetricId id = (MetricId) i;
+                uint64_t grown;
+
+                if (!metric_is_work((MetricId) i) || !thread_sample_has(&work, id))
+                        continue;
+                if (life_grown(before, after, id, &grown))
+                        thread_sample_put(&work, id, grown);
+                else
+                        thread_sample_drop(&work, id);
+        }
+        *ret = work;
+}
+
+void life_work_of_born(const ThreadSample *born, ThreadSample *ret) {
+        *ret = *born;
+        for (unsigned i = 0; i < _METRIC_MAX; i++)
+                if (metric_is_work((MetricId) i) && life_may_inherit(born, (MetricId) i))
+                        thread_sample_drop(ret, (MetricId) i);
+}

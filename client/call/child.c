@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,119 +19,109 @@
 
 #define LISTEN_FD 3
 #define END_TIMEOUT_MS 5000
+#define CANNOT_RUN 126 /* the status that shells use */
 
-static int set_environment(void) {
-        char pid[24];
+int child_run(int (*do_fork)(pid_t *ret), ChildBecome become, void *userdata, pid_t *ret_pid) {
+        _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
+        int fds[2], error = 0, r = 0;
+        ssize_t n;
 
-        (void) snprintf(pid, sizeof(pid), "%d", (int) getpid());
-        if (setenv("LISTEN_FDS", "1", 1) < 0 || setenv("LISTEN_PID", pid, 1) < 0 ||
-            setenv("LISTEN_FDNAMES", "varlink", 1) < 0)
+        *ret_pid = 0;
+        if (pipe2(fds, O_CLOEXEC) < 0)
                 return -errno;
-        /* We report failures of a call; the log of the child would report them a second time. */
-        if (setenv("SYSTEMD_LOG_LEVEL", "err", 0) < 0)
-                return -errno;
-        (void) unsetenv("NOTIFY_SOCKET");
-        return 0;
+        read_fd = fds[0];
+        write_fd = fds[1];
+        if (do_fork)
+                r = do_fork(ret_pid);
+        else if ((*ret_pid = fork()) < 0)
+                r = -errno;
+        if (r < 0) {
+                *ret_pid = 0;
+                return r;
+        }
+        if (*ret_pid == 0) {
+                /* Out of the way of the descriptors that the program gets. */
+                int error_fd = fcntl(write_fd, F_DUPFD_CLOEXEC, LISTEN_FD + 1);
+
+                error = error_fd < 0 ? errno : become(userdata);
+                (void) !write(error_fd < 0 ? write_fd : error_fd, &error, sizeof(error));
+                _exit(CANNOT_RUN);
+        }
+        write_fd = fd_close(write_fd);
+        /* The pipe closes with nothing in it when the program runs. */
+        do
+                n = read(read_fd, &error, sizeof(error));
+        while (n < 0 && errno == EINTR);
+        return n == sizeof(error) ? -error : 0;
 }
 
-/*
- * Runs in the new process: gives it its socket, closes all else, and executes it. Returns -errno.
- */
-static int become(const char *path, const char *const arguments[], int socket_fd, int *error_fd) {
+/* a ctprofd of our own */
+
+typedef struct Server {
+        const char *path;
+        const char *const *arguments;
+        int socket_fd;
+} Server;
+
+/* Gives the program its socket, closes all else, and executes it. */
+static int become_server(void *userdata) {
+        const Server *server = userdata;
+        /* execv() does not write to the arguments; C cannot express that in its type. */
+        const union {
+                const char *const *is;
+                char *const *wanted;
+        } cast = { .is = server->arguments };
+        int socket_fd = fcntl(server->socket_fd, F_DUPFD_CLOEXEC, LISTEN_FD + 1), null_fd;
+        char pid[24];
         sigset_t none;
-        int null_fd, r;
 
-        /* Move both away from descriptor 3. */
-        r = fcntl(*error_fd, F_DUPFD_CLOEXEC, LISTEN_FD + 1);
-        if (r < 0)
-                return -errno;
-        *error_fd = r;
-        socket_fd = fcntl(socket_fd, F_DUPFD_CLOEXEC, LISTEN_FD + 1);
         if (socket_fd < 0 || dup2(socket_fd, LISTEN_FD) < 0)
-                return -errno;
-
+                return errno;
         /* Close descriptors that our parent left open; kernels without this flag keep them. */
         (void) close_range(LISTEN_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
 
         /* Our stdout carries only results. */
         null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(null_fd, STDOUT_FILENO) < 0)
-                return -errno;
+                return errno;
 
         /* Ctrl-C is for us: we hang up, and that ends the call in order. */
         if (setpgid(0, 0) < 0)
-                return -errno;
+                return errno;
         (void) sigemptyset(&none);
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
         (void) signal(SIGINT, SIG_DFL);
         (void) signal(SIGTERM, SIG_DFL);
-        r = set_environment();
-        if (r < 0)
-                return r;
 
-        /* execv() does not write to the arguments; C cannot express that in its type. */
-        union {
-                const char *const *is;
-                char *const *wanted;
-        } cast = { .is = arguments };
-        (void) execv(path, cast.wanted);
-        return -errno;
-}
-
-/* The errno that exec failed with, or 0 when the pipe closed because it succeeded. */
-static int read_exec_error(int fd) {
-        int error = 0;
-        ssize_t n;
-
-        do
-                n = read(fd, &error, sizeof(error));
-        while (n < 0 && errno == EINTR);
-        return n == sizeof(error) ? error : 0;
+        (void) snprintf(pid, sizeof(pid), "%d", (int) getpid());
+        if (setenv("LISTEN_FDS", "1", 1) < 0 || setenv("LISTEN_PID", pid, 1) < 0 ||
+            setenv("LISTEN_FDNAMES", "varlink", 1) < 0)
+                return errno;
+        /* We report failures of a call; the log of the child would report them a second time. */
+        if (setenv("SYSTEMD_LOG_LEVEL", "err", 0) < 0)
+                return errno;
+        (void) unsetenv("NOTIFY_SOCKET");
+        (void) execv(server->path, cast.wanted);
+        return errno;
 }
 
 int child_start(Child *child, const char *path, const char *const arguments[], int *ret_fd) {
-        _cleanup_(fd_closep) int ours = -EBADF, theirs = -EBADF, error_read = -EBADF,
-                                 error_write = -EBADF;
-        int sockets[2], pipes[2], error;
-        pid_t pid;
+        _cleanup_(fd_closep) int ours = -EBADF, theirs = -EBADF;
+        int sockets[2], r;
 
         *child = (Child){};
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
                 return -errno;
         ours = sockets[0];
         theirs = sockets[1];
-        if (pipe2(pipes, O_CLOEXEC) < 0)
-                return -errno;
-        error_read = pipes[0];
-        error_write = pipes[1];
-
-        pid = fork();
-        if (pid < 0)
-                return -errno;
-        if (pid == 0) {
-                error = -become(path, arguments, theirs, &error_write);
-                (void) !write(error_write, &error, sizeof(error));
-                _exit(EXIT_FAILURE);
-        }
-        child->pid = pid;
-        theirs = fd_close(theirs);
-        error_write = fd_close(error_write);
-        error = read_exec_error(error_read);
-        if (error > 0) {
+        r = child_run(NULL, become_server, &(Server){ path, arguments, theirs }, &child->pid);
+        if (r < 0) {
+                theirs = fd_close(theirs);
                 child_end(child);
-                return -error;
+                return r;
         }
         *ret_fd = TAKE_FD(ours);
         return 0;
-}
-
-static void wait_for(Child *child) {
-        pid_t pid;
-
-        do
-                pid = waitpid(child->pid, &child->status, 0);
-        while (pid < 0 && errno == EINTR);
-        child->pid = 0;
 }
 
 void child_end(Child *child) {
@@ -146,7 +138,9 @@ void child_end(Child *child) {
         while (n < 0 && errno == EINTR);
         if (n <= 0)
                 (void) kill(child->pid, SIGKILL);
-        wait_for(child);
+        while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
+                ;
+        child->pid = 0;
 }
 
 void child_format_fate(const Child *child, char ret_text[static CHILD_FATE_BYTES]) {
@@ -160,4 +154,53 @@ void child_format_fate(const Child *child, char ret_text[static CHILD_FATE_BYTES
                 (void) snprintf(ret_text, CHILD_FATE_BYTES, "exited with status %d",
                                 WEXITSTATUS(child->status));
         }
+}
+
+/* where it is */
+
+/* Relative to the directory of our executable. */
+static const char *const places[] = {
+        "/ctprofd",         "/../daemon/ctprofd", /* of a build tree */
+        "/../sbin/ctprofd", "/../libexec/ctprofd", "/../lib/ctprof/ctprofd",
+};
+
+static int try_place(const char *directory, const char *place, Buffer *ret) {
+        const char *path;
+        struct stat st;
+        int r;
+
+        buffer_clear(ret);
+        buffer_append_format(ret, "%s%s", directory, place);
+        r = buffer_terminate(ret, &path);
+        if (r < 0)
+                return r;
+        return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0
+                       ? SERVER_PROGRAM_OK
+                       : SERVER_PROGRAM_E_NONE;
+}
+
+int server_program_find(const char *override, const char *own_directory, Buffer *ret) {
+        int r;
+
+        if (override && override[0] != '\0')
+                return try_place("", override, ret);
+        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                r = try_place(own_directory, places[i], ret);
+                if (r <= 0)
+                        return r;
+        }
+        return try_place(CTPROF_SBINDIR, "/ctprofd", ret);
+}
+
+int server_program_find_own(Buffer *ret) {
+        char path[PATH_MAX];
+        ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+        char *slash;
+
+        /* Without /proc there are still $CTPROFD and the configured place. */
+        path[n < 0 ? 0 : n] = '\0';
+        slash = strrchr(path, '/');
+        if (slash)
+                *slash = '\0';
+        return server_program_find(getenv("CTPROFD"), path, ret);
 }

@@ -16,7 +16,6 @@
 #include "call/cancel.h"
 #include "call/child.h"
 #include "call/dial.h"
-#include "call/server-program.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
 
@@ -130,7 +129,7 @@ bool connection_is_quiet(const Connection *connection) {
         return poll(&socket, 1, 0) == 0;
 }
 
-/* What the child wrote before it ended; false if that is nothing. */
+/* Reads what the child wrote before it ended; false if that is nothing. */
 static bool read_words(const Connection *connection, char *ret_complaint) {
         ssize_t n;
 

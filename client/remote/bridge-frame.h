@@ -4,8 +4,8 @@
 /*
  * BridgeFrame
  *
- * What a bridge carries through a pipe, which has no descriptors: messages, each ended by a NUL as
- * on the socket, and files. A file is a frame of its own and then its bytes, as many as it says:
+ * A bridge carries messages and files through a pipe, which has no descriptors. A message is ended
+ * by a NUL, as on the socket. A file is a frame of its own and then its bytes, as many as it says:
  *
  *     {"ctprofFile":{"bytes":N}} NUL, N bytes
  *
@@ -52,7 +52,7 @@ typedef struct BridgeDecoder {
 
 void bridge_decoder_init(BridgeDecoder *decoder, size_t max_frame_bytes);
 void bridge_decoder_done(BridgeDecoder *decoder);
-/* Whether the bytes so far end within a message or a file, or in front of the message of one. */
+/* True if the bytes so far end within a message or a file, or in front of the message of one. */
 bool bridge_decoder_is_inside(const BridgeDecoder *decoder);
 
 /*
@@ -66,5 +66,5 @@ _must_check_ int bridge_decoder_next(BridgeDecoder *decoder, Span *input, Bridge
 /* Append the frame without its NUL. */
 int bridge_append_file(Buffer *buffer, uint64_t n_bytes);
 int bridge_append_hold(Buffer *buffer, uint64_t until_realtime_ns);
-/* Whether @message asks to hold what follows. */
+/* True if @message asks to hold what follows. */
 bool bridge_parse_hold(Span message, uint64_t *ret_until_realtime_ns);

@@ -88,7 +88,7 @@ static Parts split(Span name) {
                 parts.host = cut(rest, 1, end);
                 rest = cut(rest, end + 1, rest.n);
                 parts.has_port = rest.n > 0;
-                /* What follows an address and is no port makes it none. */
+                /* An address that is followed by anything but a port is none. */
                 parts.port = rest.n > 0 && rest.bytes[0] == ':' ? cut(rest, 1, rest.n) : (Span){};
                 return parts;
         }
@@ -330,7 +330,7 @@ static int add_item(HostSet *set, Span text, char *ret_complaint) {
         return r;
 }
 
-/* Where the item at the front of @text ends: at a comma outside of brackets. */
+/* The item at the front of @text ends at a comma outside of brackets. */
 static size_t item_length(Span text) {
         unsigned depth = 0;
         size_t n = 0;
@@ -477,7 +477,7 @@ static int by_number(const void *a_, const void *b_) {
         return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
 }
 
-/* Whether the range that begins with @first can go on from @last to @next. */
+/* True if the range that begins with @first can go on from @last to @next. */
 static bool goes_on(const Folded *first, const Folded *last, const Folded *next) {
         return next->number == last->number + 1 &&
                (has_leading_zero(first->digits) ? next->digits.n == first->digits.n

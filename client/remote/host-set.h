@@ -44,7 +44,7 @@ _must_check_ int host_set_add(HostSet *set, Span text,
 /* The same for each line of a file, "-" for stdin; "#" begins a comment. */
 _must_check_ int host_set_add_file(HostSet *set, const char *path,
                                    char ret_complaint[static HOST_SET_COMPLAINT_BYTES]);
-/* Whether @text is written as more than one name, even if it is one. */
+/* True if @text is written as more than one name, even if it is one. */
 bool host_set_is_list(Span text);
 
 /*

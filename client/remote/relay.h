@@ -21,7 +21,7 @@
 #define RELAY_TAIL_BYTES 1024
 #define RELAY_STRANGE_BYTES 64
 
-/* Why it ended. */
+/* The reasons why it ends. */
 enum {
         RELAY_OK,         /* both sides have come to their end */
         RELAY_E_HUNG_UP,  /* the client is gone */

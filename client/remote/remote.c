@@ -34,7 +34,7 @@
 #define CONFIG_BYTES 65536u
 #define LINE_COLUMNS 200u
 #define END_STEP_MS 1000
-/* Where ssh's own configuration says nothing: else a host that is off is waited for for ever. */
+/* Used if ssh's own configuration says nothing, for a host that is off would never time out. */
 #define CONNECT_TIMEOUT "ConnectTimeout=10"
 #define ALIVE_INTERVAL "ServerAliveInterval=15"
 /* Before the one further try, so that those who were refused together do not come together. */
@@ -72,7 +72,7 @@ int remote_greeting_encode(Buffer *frame, const char *version, const char *daemo
 
 /* the process that stands between our socket and ssh */
 
-/* What it tells once the bridge stands. Anything else is a sentence: why it does not, or broke. */
+/* It tells this once the bridge stands. Anything else is a sentence: why it does not, or broke. */
 typedef struct Standing {
         char mark; /* no sentence begins with it */
         RemoteGreeting greeting;
@@ -186,11 +186,12 @@ static int on_message(Relay *relay, Span message) {
 
 /* ssh */
 
-/* What an ssh is started with. */
+/* An ssh is started with these. */
 typedef struct Words {
         const char *words[32];
         size_t n;
         char port[8];
+        int fds[3]; /* its stdin, stdout and stderr */
 } Words;
 
 static void add_word(Words *words, const char *word) {
@@ -212,25 +213,21 @@ static void add_port(Words *words, const Near *near) {
         add_word(words, words->port);
 }
 
-static _noreturn_ void become(const Words *words, const int fds[static 3], int error_fd) {
-        union {
+static int become(void *userdata) {
+        const Words *words = userdata;
+        const union {
                 const char *const *is;
                 char *const *wanted;
         } cast = { .is = words->words };
-        int error = 0;
 
         /* If we are killed, it must not stay. */
         (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
         (void) signal(SIGPIPE, SIG_DFL);
-        for (int i = 0; error == 0 && i < 3; i++)
-                if (dup2(fds[i], i) < 0)
-                        error = errno;
-        if (error == 0) {
-                (void) execvp(words->words[0], cast.wanted);
-                error = errno;
-        }
-        (void) !write(error_fd, &error, sizeof(error));
-        _exit(STATUS_CANNOT_RUN);
+        for (int i = 0; i < 3; i++)
+                if (dup2(words->fds[i], i) < 0)
+                        return errno;
+        (void) execvp(words->words[0], cast.wanted);
+        return errno;
 }
 
 static int make_pipe(int *ret_read_fd, int *ret_write_fd) {
@@ -243,29 +240,18 @@ static int make_pipe(int *ret_read_fd, int *ret_write_fd) {
         return 0;
 }
 
-/* Runs a program with @fds as its stdin, stdout and stderr. 0 or -errno. */
-static int start(const Words *words, const int fds[static 3], pid_t *ret_pid) {
-        _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
-        int error = 0, r;
-        ssize_t n;
-
-        r = make_pipe(&read_fd, &write_fd);
-        if (r < 0)
-                return r;
-        *ret_pid = fork();
-        if (*ret_pid < 0)
-                return -errno;
-        if (*ret_pid == 0)
-                become(words, fds, write_fd);
-        write_fd = fd_close(write_fd);
-        do
-                n = read(read_fd, &error, sizeof(error));
-        while (n < 0 && errno == EINTR);
-        if (n != sizeof(error))
-                return 0;
-        while (waitpid(*ret_pid, NULL, 0) < 0 && errno == EINTR)
+static void reap(pid_t pid, int *ret_status) {
+        while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
                 ;
-        return -error;
+}
+
+/* 0 or -errno. */
+static int start(Words *words, pid_t *ret_pid) {
+        int r = child_run(NULL, become, words, ret_pid);
+
+        if (r < 0 && *ret_pid > 0)
+                reap(*ret_pid, NULL);
+        return r;
 }
 
 static bool wait_for_input(int fd, int socket_fd) {
@@ -277,10 +263,9 @@ static bool wait_for_input(int fd, int socket_fd) {
         return (polled[1].revents & POLLHUP) == 0;
 }
 
-/* What ssh would do for this host, a setting a line, as a string; "" if it does not tell. */
+/* Reads what ssh would do for this host, a setting a line; "" if it does not tell. */
 static const char *read_config(Near *near, Buffer *text) {
         _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
-        int fds[3];
         Words words = {};
         const char *result;
         ssize_t n = 1;
@@ -294,9 +279,9 @@ static const char *read_config(Near *near, Buffer *text) {
         add_word(&words, near->address.text);
         if (make_pipe(&read_fd, &write_fd) < 0)
                 return "";
-        fds[0] = fds[2] = STDIN_FILENO; /* which is /dev/null */
-        fds[1] = write_fd;
-        if (start(&words, fds, &pid) < 0)
+        words.fds[0] = words.fds[2] = STDIN_FILENO; /* which is /dev/null */
+        words.fds[1] = write_fd;
+        if (start(&words, &pid) < 0)
                 return "";
         write_fd = fd_close(write_fd);
         while (n > 0 && text->n < CONFIG_BYTES && wait_for_input(read_fd, near->socket_fd) &&
@@ -305,14 +290,13 @@ static const char *read_config(Near *near, Buffer *text) {
                 text->n += n > 0 ? (size_t) n : 0;
         }
         (void) kill(pid, SIGTERM);
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-                ;
+        reap(pid, NULL);
         buffer_append_byte(text, '\0');
         result = text->bytes;
         return result && buffer_failure(text) == 0 ? result : "";
 }
 
-/* Whether @config has a line "@name VALUE" whose value is not @none. */
+/* True if @config has a line "@name VALUE" whose value is not @none. */
 static bool is_set(const char *config, const char *name, const char *none) {
         size_t n_name = strlen(name);
 
@@ -343,7 +327,7 @@ static int start_bridge(Near *near, const char *config, Relay *relay) {
         _cleanup_(buffer_done) Buffer command = {};
         const char *command_text = NULL;
         Words words = {};
-        int fds[3], r;
+        int r;
 
         r = append_command(near->remote, &command);
         if (r == 0)
@@ -372,13 +356,13 @@ static int start_bridge(Near *near, const char *config, Relay *relay) {
                 r = make_pipe(&relay->log_fd, &log_theirs);
         if (r < 0)
                 return r;
-        fds[0] = in_theirs;
-        fds[1] = out_theirs;
-        fds[2] = log_theirs;
-        return start(&words, fds, &near->pid);
+        words.fds[0] = in_theirs;
+        words.fds[1] = out_theirs;
+        words.fds[2] = log_theirs;
+        return start(&words, &near->pid);
 }
 
-/* Whether the process has ended within the time. */
+/* True if the process has ended within the time. */
 static bool has_ended(pid_t pid, int timeout_ms) {
         _cleanup_(fd_closep) int pid_fd = pidfd_open(pid, 0);
         struct pollfd polled = { .fd = pid_fd, .events = POLLIN };
@@ -392,8 +376,7 @@ static void end_ssh(Near *near, Relay *relay) {
                 (void) kill(near->pid, SIGTERM);
         if (!has_ended(near->pid, END_STEP_MS))
                 (void) kill(near->pid, SIGKILL);
-        while (waitpid(near->pid, &near->status, 0) < 0 && errno == EINTR)
-                ;
+        reap(near->pid, &near->status);
         while (relay_read_log(relay))
                 ;
         relay->log_fd = fd_close(relay->log_fd);
@@ -588,7 +571,7 @@ static bool may_be_full(const Near *near, const Relay *relay) {
         return false;
 }
 
-/* Whether we are still wanted after the pause. */
+/* True if we are still wanted after the pause. */
 static bool pause_once(const Near *near) {
         struct pollfd polled = { .fd = near->socket_fd };
         unsigned spread = (unsigned) (clock_now_ns(CLOCK_MONOTONIC) / NSEC_PER_USEC +

@@ -23,7 +23,7 @@ typedef struct Remote {
 
 #define REMOTE_VERSION_BYTES 64
 
-/* What the bridge tells of itself first. */
+/* The bridge tells this of itself first. */
 typedef struct RemoteGreeting {
         char daemon_version[REMOTE_VERSION_BYTES]; /* printable */
         uint64_t realtime_ns;                      /* its clock */

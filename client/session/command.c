@@ -2,7 +2,6 @@
 #include "session/command.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "call/cancel.h"
+#include "call/child.h"
 #include "session/complain.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -71,16 +71,19 @@ int command_check(const char *name) {
         return error == 0 ? 0 : complain_exec(name, error);
 }
 
-static _noreturn_ void become(char *const words[], CommandStdout to, int error_fd) {
-        int error = ECANCELED;
+typedef struct Command {
+        char *const *words;
+        CommandStdout to;
+} Command;
 
-        if (!cancel_requested()) {
-                if (to == COMMAND_STDOUT_OURS || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
-                        (void) execvp(words[0], words);
-                error = errno;
-        }
-        (void) !write(error_fd, &error, sizeof(error));
-        _exit(COMMAND_STATUS_CANNOT_RUN);
+static int become(void *userdata) {
+        const Command *command = userdata;
+
+        if (cancel_requested())
+                return ECANCELED;
+        if (command->to == COMMAND_STDOUT_OURS || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+                (void) execvp(command->words[0], command->words);
+        return errno;
 }
 
 static void wait_for(pid_t pid, CommandResult *ret) {
@@ -97,35 +100,19 @@ static void wait_for(pid_t pid, CommandResult *ret) {
 }
 
 int command_run(char *const words[], CommandStdout to, CommandResult *ret) {
-        _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
         CommandResult result = {};
-        uint64_t begin_mono_ns;
-        int fds[2], error = 0;
-        ssize_t n;
+        uint64_t begin_mono_ns = clock_now_ns(CLOCK_MONOTONIC);
         pid_t pid;
         int r;
 
-        if (pipe2(fds, O_CLOEXEC) < 0)
-                return complain_exec(words[0], errno);
-        read_fd = fds[0];
-        write_fd = fds[1];
-
-        begin_mono_ns = clock_now_ns(CLOCK_MONOTONIC);
-        r = cancel_fork_command(&pid);
-        if (r == 0 && pid == 0)
-                become(words, to, write_fd);
-        write_fd = fd_close(write_fd);
-        if (r == 0) {
-                do
-                        n = read(read_fd, &error, sizeof(error));
-                while (n < 0 && errno == EINTR);
+        r = child_run(cancel_fork_command, become, &(Command){ words, to }, &pid);
+        if (pid > 0)
                 wait_for(pid, &result);
-        }
         result.elapsed_ns = clock_now_ns(CLOCK_MONOTONIC) - begin_mono_ns;
-        if (r == -ECANCELED || error == ECANCELED)
+        if (r == -ECANCELED)
                 return complain(STATUS_FAILED, "Cancelled.");
-        if (r < 0 || error > 0)
-                return complain_exec(words[0], r < 0 ? -r : error);
+        if (r < 0)
+                return complain_exec(words[0], -r);
         *ret = result;
         return 0;
 }

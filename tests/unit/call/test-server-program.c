@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "call/server-program.h"
+#include "call/child.h"
 
 #include <check.h>
 #include <fcntl.h>

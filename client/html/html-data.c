@@ -16,38 +16,13 @@
 
 #define INTEGER_CHARS 24
 
-/* Some places stay empty, so that the search for an unknown text ends soon. */
-#define MAX_FILLED (HTML_REASONS_MAX / 4 * 3)
-
-void html_reasons_done(HtmlReasons *reasons) {
-        for (size_t i = 0; i < HTML_REASONS_MAX; i++)
-                (void) json_object_put(reasons->texts[i]);
-        *reasons = (HtmlReasons){};
-}
-
-/* FNV-1a. */
-static uint64_t hash_of(Span text) {
-        uint64_t hash = UINT64_C(14695981039346656037);
-
-        for (size_t i = 0; i < text.n; i++)
-                hash = (hash ^ (unsigned char) text.bytes[i]) * UINT64_C(1099511628211);
-        return hash;
-}
-
-HtmlReason html_reasons_put(HtmlReasons *reasons, json_object *text, unsigned *ret_number) {
-        Span bytes = cell_string(text);
-        size_t place = hash_of(bytes) % HTML_REASONS_MAX;
-
-        for (; reasons->texts[place]; place = (place + 1) % HTML_REASONS_MAX)
-                if (span_equal(cell_string(reasons->texts[place]), bytes)) {
-                        *ret_number = reasons->numbers[place];
-                        return HTML_REASON_KNOWN;
-                }
-        if (reasons->n == MAX_FILLED)
-                return HTML_REASON_HOMELESS;
-        reasons->texts[place] = json_object_get(text);
-        reasons->numbers[place] = reasons->n++;
-        return HTML_REASON_NEW;
+HtmlReason html_reasons_put(NameSet *reasons, Span text, size_t *ret_number) {
+        *ret_number = name_set_find(reasons, text);
+        if (*ret_number != INDEX_NONE)
+                return HTML_REASON_KNOWN;
+        return reasons->n < HTML_REASONS_MAX && name_set_add(reasons, text, ret_number) == 0
+                       ? HTML_REASON_NEW
+                       : HTML_REASON_HOMELESS;
 }
 
 /* the registry */
@@ -193,14 +168,14 @@ static void write_name(JsonOut *out, const char *name) {
                 write_shown(out, span_of(name));
 }
 
-static void write_reason(JsonOut *out, HtmlReasons *reasons, json_object *reason) {
-        unsigned number = 0;
+static void write_reason(JsonOut *out, NameSet *reasons, json_object *reason) {
+        size_t number;
 
         if (!json_object_is_type(reason, json_type_string)) {
                 json_out_value(out, NULL);
                 return;
         }
-        switch (html_reasons_put(reasons, reason, &number)) {
+        switch (html_reasons_put(reasons, cell_string(reason), &number)) {
         case HTML_REASON_KNOWN:
                 json_out_u64(out, number);
                 break;
@@ -229,7 +204,7 @@ static unsigned flags_of(json_object *entry) {
                 flags |= HTML_ROW_APPROXIMATE_AFTER;
         if (json_object_get_boolean(cell_member(entry, "significant")))
                 flags |= HTML_ROW_SIGNIFICANT;
-        /* Of two snapshots the member is a number. */
+        /* In a comparison of two snapshots the member is a number. */
         if (json_object_is_type(cell_member(entry, "perSecond"), json_type_boolean) &&
             json_object_get_boolean(cell_member(entry, "perSecond")))
                 flags |= HTML_ROW_RATE;
@@ -253,7 +228,7 @@ static const char *const *value_members(json_object *entry) {
         return json_object_object_get_ex(entry, "significant", NULL) ? sets : two;
 }
 
-static void write_row(JsonOut *out, HtmlReasons *reasons, const char *name, json_object *entry) {
+static void write_row(JsonOut *out, NameSet *reasons, const char *name, json_object *entry) {
         const char *const *members = value_members(entry);
         size_t n = 0;
 
@@ -269,7 +244,7 @@ static void write_row(JsonOut *out, HtmlReasons *reasons, const char *name, json
         json_out_end(out);
 }
 
-static void write_rows(JsonOut *out, HtmlReasons *reasons, json_object *entries) {
+static void write_rows(JsonOut *out, NameSet *reasons, json_object *entries) {
         json_object_iter member;
 
         if (!json_object_is_type(entries, json_type_object))
@@ -279,7 +254,7 @@ static void write_rows(JsonOut *out, HtmlReasons *reasons, json_object *entries)
         }
 }
 
-void html_data_write_group(JsonOut *out, HtmlReasons *reasons, json_object *group) {
+void html_data_write_group(JsonOut *out, NameSet *reasons, json_object *group) {
         json_object_iter member;
 
         json_out_object(out);

@@ -23,6 +23,7 @@
 #include <json-c/json.h>
 #include <stdbool.h>
 #include "base/macro.h"
+#include "base/name-set.h"
 #include "render/json-out.h"
 
 enum {
@@ -36,29 +37,18 @@ enum {
 
 /*
  * The reasons why values are absent are long, few, and repeated for thousands of rows. Each is
- * written to the page once and gets a number: how many were written before it. The table does not
- * grow; a reason that has no place in it is written every time.
+ * written to the page once and gets a number: how many were written before it. So many are kept at
+ * most; a reason beyond them is written every time.
  */
-
-#define HTML_REASONS_MAX 512u
-
-/* Zeroed: empty. */
-typedef struct HtmlReasons {
-        json_object *texts[HTML_REASONS_MAX]; /* owned; at the index of their hash or behind it */
-        unsigned numbers[HTML_REASONS_MAX];
-        unsigned n;
-} HtmlReasons;
-
-void html_reasons_done(HtmlReasons *reasons);
+#define HTML_REASONS_MAX 384u
 
 typedef enum HtmlReason {
         HTML_REASON_KNOWN,    /* *ret_number is set */
         HTML_REASON_NEW,      /* the text has the next number from now on */
-        HTML_REASON_HOMELESS, /* the table is full */
+        HTML_REASON_HOMELESS, /* no more are kept */
 } HtmlReason;
 
-/* @text is a string; it is kept, not copied. */
-HtmlReason html_reasons_put(HtmlReasons *reasons, json_object *text, unsigned *ret_number);
+HtmlReason html_reasons_put(NameSet *reasons, Span text, size_t *ret_number);
 
 /*
  * Every metric and derived value: [{name, unit, section, sum, counter, derived, class, gates,
@@ -69,4 +59,4 @@ void html_data_write_metrics(JsonOut *out);
 void html_data_write_value(JsonOut *out, json_object *value);
 void html_data_write_key(JsonOut *out, const char *key);
 /* A Group of a reply. */
-void html_data_write_group(JsonOut *out, HtmlReasons *reasons, json_object *group);
+void html_data_write_group(JsonOut *out, NameSet *reasons, json_object *group);

@@ -17,7 +17,7 @@
 struct HtmlPage {
         FILE *out; /* borrowed */
         JsonOut json;
-        HtmlReasons reasons;
+        NameSet reasons;
         bool all_rows;
         uint64_t n_idle; /* rows of sections that were omitted */
 };
@@ -38,7 +38,7 @@ HtmlPage *html_page_free(HtmlPage *page) {
         if (!page)
                 return NULL;
         json_out_done(&page->json);
-        html_reasons_done(&page->reasons);
+        name_set_done(&page->reasons);
         free(page);
         return NULL;
 }

@@ -112,8 +112,9 @@ static Quantity ns_of_ticks(Quantity ticks, uint32_t user_hz) {
                 number_add_saturating(number_multiply_saturating(seconds, NSEC_PER_SEC), part));
 }
 
+/* Every number of a cell is written here. */
 static int append_quantity(Buffer *cell, json_object *value, const CellStyle *style,
-                           QuantityForm form, QuantityForm derived_form) {
+                           QuantityForm form) {
         char text[QUANTITY_CHARS];
         Quantity quantity;
 
@@ -123,9 +124,10 @@ static int append_quantity(Buffer *cell, json_object *value, const CellStyle *st
                 return append_raw(cell, value);
         if (style->unit == METRIC_UNIT_TICKS)
                 quantity = ns_of_ticks(quantity, user_hz_of(style));
+        if (style->derived)
+                form |= QUANTITY_FORM_DERIVED_VALUE;
         return buffer_append(cell, text,
-                             quantity_format(quantity, unit_ladders[style->unit],
-                                             style->derived ? derived_form : form, text));
+                             quantity_format(quantity, unit_ladders[style->unit], form, text));
 }
 
 int cell_append_text(Buffer *cell, json_object *value) {
@@ -140,17 +142,17 @@ static int append_range(Buffer *cell, json_object *range, const CellStyle *style
 
         if (!is_one)
                 buffer_append_byte(cell, '[');
-        append_quantity(cell, min, style, QUANTITY_FORM_VALUE, QUANTITY_FORM_DERIVED_VALUE);
+        append_quantity(cell, min, style, QUANTITY_FORM_VALUE);
         if (is_one)
                 return buffer_failure(cell);
         buffer_append_text(cell, ", ");
-        append_quantity(cell, max, style, QUANTITY_FORM_VALUE, QUANTITY_FORM_DERIVED_VALUE);
+        append_quantity(cell, max, style, QUANTITY_FORM_VALUE);
         return buffer_append_byte(cell, ']');
 }
 
 static int append_mode(Buffer *cell, json_object *value) {
-        uint64_t count = json_object_get_uint64(cell_member(value, "count"));
-        uint64_t total = json_object_get_uint64(cell_member(value, "total"));
+        uint64_t count = cell_u64(value, "count");
+        uint64_t total = cell_u64(value, "total");
 
         cell_append_text(cell, cell_member(value, "mode"));
         if (count != total)
@@ -160,8 +162,8 @@ static int append_mode(Buffer *cell, json_object *value) {
 }
 
 static int append_affinity(Buffer *cell, json_object *value) {
-        uint64_t min = json_object_get_uint64(cell_member(value, "minCpus"));
-        uint64_t max = json_object_get_uint64(cell_member(value, "maxCpus"));
+        uint64_t min = cell_u64(value, "minCpus");
+        uint64_t max = cell_u64(value, "maxCpus");
 
         buffer_append_u64(cell, min);
         if (min != max)
@@ -178,8 +180,7 @@ int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style) 
         if (json_object_is_type(value, json_type_string))
                 return cell_append_text(cell, value);
         if (!json_object_is_type(value, json_type_object))
-                return append_quantity(cell, value, style, QUANTITY_FORM_VALUE,
-                                       QUANTITY_FORM_DERIVED_VALUE);
+                return append_quantity(cell, value, style, QUANTITY_FORM_VALUE);
         if (cell_member(value, "mode"))
                 return append_mode(cell, value);
         if (cell_member(value, "minCpus"))
@@ -214,8 +215,7 @@ int cell_append_delta(Buffer *cell, json_object *entry, const CellStyle *style) 
         if (before && after)
                 return buffer_append_text(cell,
                                           json_object_equal(before, after) ? "same" : "differs");
-        return append_quantity(cell, cell_member(entry, "delta"), style, QUANTITY_FORM_DELTA,
-                               QUANTITY_FORM_DERIVED_DELTA);
+        return append_quantity(cell, cell_member(entry, "delta"), style, QUANTITY_FORM_DELTA);
 }
 
 int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style) {
@@ -242,34 +242,31 @@ int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style
         return buffer_append(cell, text, n);
 }
 
-/* Nanoseconds, or ticks, a second: so many CPUs. */
-static int append_cpus(Buffer *cell, Quantity rate, const CellStyle *style, bool is_signed) {
-        double cpus =
-                ((double) rate.whole + (double) rate.fraction / 0x1p53) /
-                (style->unit == METRIC_UNIT_TICKS ? user_hz_of(style) : (double) NSEC_PER_SEC);
+/* Nanoseconds, or ticks, a second are so many CPUs. */
+static int append_per_second(Buffer *cell, json_object *value, const CellStyle *style,
+                             QuantityForm form) {
+        double per_cpu =
+                style->unit == METRIC_UNIT_TICKS ? user_hz_of(style) : (double) NSEC_PER_SEC;
+        Quantity rate;
+        double cpus;
 
-        return buffer_append_format(cell, is_signed ? "%+.3f CPUs" : "%.3f CPUs",
+        if (style->raw || !cell_quantity(value, &rate))
+                return append_quantity(cell, value, style, form);
+        if (style->unit != METRIC_UNIT_NS && style->unit != METRIC_UNIT_TICKS) {
+                append_quantity(cell, value, style, form);
+                return buffer_append_text(cell, "/s");
+        }
+        cpus = ((double) rate.whole + (double) rate.fraction / 0x1p53) / per_cpu;
+        return buffer_append_format(cell, form & QUANTITY_FORM_DELTA ? "%+.3f CPUs" : "%.3f CPUs",
                                     rate.negative ? -cpus : cpus);
 }
 
-static int append_per_second(Buffer *cell, json_object *value, const CellStyle *style,
-                             QuantityForm form, bool is_signed) {
-        Quantity rate;
-
-        if (style->raw || !cell_quantity(value, &rate))
-                return append_quantity(cell, value, style, form, form);
-        if (style->unit == METRIC_UNIT_NS || style->unit == METRIC_UNIT_TICKS)
-                return append_cpus(cell, rate, style, is_signed);
-        append_quantity(cell, value, style, form, form);
-        return buffer_append_text(cell, "/s");
-}
-
 int cell_append_rate(Buffer *cell, json_object *rate, const CellStyle *style) {
-        return append_per_second(cell, rate, style, QUANTITY_FORM_DERIVED_DELTA, true);
+        return append_per_second(cell, rate, style, QUANTITY_FORM_DERIVED_DELTA);
 }
 
 int cell_append_per_second(Buffer *cell, json_object *rate, const CellStyle *style) {
-        return append_per_second(cell, rate, style, QUANTITY_FORM_DERIVED_VALUE, false);
+        return append_per_second(cell, rate, style, QUANTITY_FORM_DERIVED_VALUE);
 }
 
 int cell_append_number(Buffer *cell, json_object *value, QuantityLadder ladder) {

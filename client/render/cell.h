@@ -26,6 +26,10 @@ typedef struct CellStyle {
 
 /* NULL if the member is missing or null. */
 json_object *cell_member(json_object *object, const char *key);
+/* The number that is a member; 0 if there is none. */
+static inline uint64_t cell_u64(json_object *object, const char *key) {
+        return json_object_get_uint64(cell_member(object, key));
+}
 /* The number of elements of an array; 0 for anything else. */
 size_t cell_length(json_object *value);
 /* NULL if there is none; json_object_array_get_idx() aborts on a value that is no array. */
@@ -46,7 +50,7 @@ bool cell_midpoint(json_object *a, json_object *b, char ret_text[static CELL_MID
 int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style);
 /* @entry is {before, after, delta, percent, perSecond, reset}: one metric of one group. */
 int cell_append_delta(Buffer *cell, json_object *entry, const CellStyle *style);
-/* Whether the member @side of @entry ("before", "after", "a", "b", else both) is approximate. */
+/* True if the member @side of @entry ("before", "after", "a", "b", else both) is approximate. */
 bool cell_is_approximate(json_object *entry, const char *side);
 /* "reset" if a counter went back, "limit" if a sum is at its limit. */
 int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style);

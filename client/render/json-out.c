@@ -26,42 +26,21 @@ static void put_bytes(JsonOut *out, Span text) {
 }
 
 /*
- * Texts that a parser of HTML would misunderstand, and their escapes in JSON. They occur only
+ * In markup "<" and ">" are escaped, which a parser of HTML would misunderstand; they occur only
  * within strings. U+2028 and U+2029, which JavaScript takes for ends of lines, are escaped already:
  * they are hidden characters.
  */
-static const struct {
-        Span character, escape;
-} markup[] = {
-        { { "<", 1 }, { "\\u003c", 6 } },
-        { { ">", 1 }, { "\\u003e", 6 } },
-};
-
-/* The index in @markup of the text that @text starts with; ELEMENTSOF(markup) for none. */
-static size_t find_markup(Span text) {
-        size_t i = 0;
-
-        while (i < ELEMENTSOF(markup) &&
-               (markup[i].character.n > text.n ||
-                memcmp(markup[i].character.bytes, text.bytes, markup[i].character.n) != 0))
-                i++;
-        return i;
-}
-
 static void put(JsonOut *out, Span text) {
-        size_t n = 0;
+        for (size_t n = 0; out->in_markup && n < text.n;) {
+                char byte = text.bytes[n];
 
-        while (out->in_markup && n < text.n) {
-                Span rest = { text.bytes + n, text.n - n };
-                size_t i = find_markup(rest);
-
-                if (i == ELEMENTSOF(markup)) {
+                if (byte != '<' && byte != '>') {
                         n++;
                         continue;
                 }
                 put_bytes(out, (Span){ text.bytes, n });
-                put_bytes(out, markup[i].escape);
-                text = (Span){ rest.bytes + markup[i].character.n, rest.n - markup[i].character.n };
+                put_bytes(out, byte == '<' ? SPAN_LITERAL("\\u003c") : SPAN_LITERAL("\\u003e"));
+                text = (Span){ text.bytes + n + 1, text.n - n - 1 };
                 n = 0;
         }
         put_bytes(out, text);

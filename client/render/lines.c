@@ -15,7 +15,7 @@
 #define ARROW "\u2192"
 #define ELLIPSIS "\u2026"
 
-/* Whether the word that ends at @end stays with the next one: a number, or an arrow. */
+/* True if the word that ends at @end stays with the next one: a number, or an arrow. */
 static bool keeps_next(const char *text, size_t end) {
         size_t begin = end;
 
@@ -30,8 +30,8 @@ static bool keeps_next(const char *text, size_t end) {
 }
 
 /*
- * How many bytes of @text go on a line of @n_columns: up to the last blank, if there is one, and
- * rather to one that does not part a number from what it counts ("35 %", "2.00 CPUs").
+ * Counts the bytes of @text that go on a line of @n_columns: up to the last blank, if there is one,
+ * and rather to one that does not part a number from what it counts ("35 %", "2.00 CPUs").
  */
 static size_t break_at(const char *text, size_t n_columns) {
         size_t n = printable_fit(text, n_columns), last = 0;
@@ -59,7 +59,7 @@ size_t lines_text_columns(const Lines *lines) {
                                                                             : SIZE_MAX;
 }
 
-/* Where the line behind the one of @n bytes begins. */
+/* The line behind the one of @n bytes begins there. */
 static size_t next_line(const char *text, size_t n) {
         return n + strspn(text + n, " ");
 }

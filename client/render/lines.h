@@ -26,7 +26,7 @@ typedef struct Lines {
         JsonOut *json;        /* not NULL: in place of @out, [label, text] into this array */
 } Lines;
 
-/* Whether lines_print() would cut the text. */
+/* True if lines_print() would cut the text. */
 bool lines_cut(const Lines *lines, const char *text);
 /* How wide a text may be that is not broken; SIZE_MAX if none is. */
 size_t lines_text_columns(const Lines *lines);

@@ -41,7 +41,7 @@ static size_t character_width(Span character) {
         return width < 0 ? 1 : (size_t) width;
 }
 
-/* How many bytes of @text fit into @n_columns; *ret_width is how many columns these take. */
+/* Counts the bytes of @text that fit into @n_columns; *ret_width is the columns these take. */
 static size_t fit(Span text, size_t n_columns, size_t *ret_width) {
         Span rest = text;
         size_t width = 0;

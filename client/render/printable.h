@@ -22,7 +22,7 @@ int printable_append_name(Buffer *buffer, Span text);
 /* Columns that printable text takes on a terminal. */
 size_t printable_width(const char *text);
 size_t printable_span_width(Span text);
-/* How many bytes at the start of printable @text fit into @n_columns. */
+/* Counts the bytes at the start of printable @text that fit into @n_columns. */
 size_t printable_fit(const char *text, size_t n_columns);
 /*
  * Appends printable @text, or what @n_columns have room for of its end, which says more of a path:

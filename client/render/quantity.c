@@ -197,7 +197,7 @@ static size_t put_digits(const Digits *digits, bool negative, bool plus, char *r
 static size_t base_decimals(Quantity quantity, QuantityLadder ladder, QuantityForm form) {
         if (ladder == QUANTITY_LADDER_RATIO)
                 return 3;
-        if (form == QUANTITY_FORM_DERIVED_VALUE || form == QUANTITY_FORM_DERIVED_DELTA)
+        if (form & QUANTITY_FORM_DERIVED_VALUE)
                 return 2;
         return quantity.fraction > 0 ? 3 : 0;
 }
@@ -217,9 +217,7 @@ size_t quantity_format(Quantity quantity, QuantityLadder ladder, QuantityForm fo
                     digits_whole(&digits) < rungs[rung + 1].size / rungs[rung].size)
                         break;
         }
-        n = put_digits(&digits, quantity.negative,
-                       form == QUANTITY_FORM_DELTA || form == QUANTITY_FORM_DERIVED_DELTA,
-                       ret_text);
+        n = put_digits(&digits, quantity.negative, form & QUANTITY_FORM_DELTA, ret_text);
         return put(ret_text, n, rungs[rung].unit, strlen(rungs[rung].unit));
 }
 

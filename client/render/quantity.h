@@ -32,11 +32,12 @@ typedef enum QuantityLadder {
         _QUANTITY_LADDER_MAX,
 } QuantityLadder;
 
+/* Two bits: whether it has a sign, and how many decimals the base unit has. */
 typedef enum QuantityForm {
-        QUANTITY_FORM_VALUE,         /* base unit: the integer, or three decimals */
-        QUANTITY_FORM_DELTA,         /* the same with a sign */
-        QUANTITY_FORM_DERIVED_VALUE, /* base unit: two decimals */
-        QUANTITY_FORM_DERIVED_DELTA,
+        QUANTITY_FORM_VALUE = 0,         /* base unit: the integer, or three decimals */
+        QUANTITY_FORM_DELTA = 1,         /* the same with a sign */
+        QUANTITY_FORM_DERIVED_VALUE = 2, /* base unit: two decimals */
+        QUANTITY_FORM_DERIVED_DELTA = QUANTITY_FORM_DERIVED_VALUE | QUANTITY_FORM_DELTA,
 } QuantityForm;
 
 /* Sign, at most 24 digits, point, unit, with room to spare. */

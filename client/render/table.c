@@ -78,7 +78,7 @@ void table_fail(Table *table, int error) {
                 table->error = error;
 }
 
-/* How many columns a line of these widths has too many for the terminal. */
+/* Counts the columns that a line of these widths has too many for the terminal. */
 static size_t excess(const Table *table, const size_t *widths) {
         size_t total = 0;
 
@@ -155,8 +155,8 @@ static void lay_out(Table *table, size_t *widths) {
 }
 
 /*
- * How many bytes of @text go on a line of @width: up to a character that separates names if there
- * is one in the second half, else as many as fit.
+ * Counts the bytes of @text that go on a line of @width: up to a character that separates names if
+ * there is one in the second half, else as many as fit.
  */
 static size_t fit_line(const char *text, size_t width) {
         size_t n = printable_fit(text, width);
@@ -302,7 +302,7 @@ static void print_block(Table *table) {
         buffer_clear(&table->cells);
 }
 
-/* Of two sides neither does where one was nothing and the other was not measured. */
+/* A cell of two sides says nothing if one was nothing and the other was not measured. */
 static bool says_nothing(const char *text) {
         static const char *const nothing[] = { "0", "-", "0\u2192-", "-\u21920" };
 

@@ -39,7 +39,7 @@ static bool wants_colour(bool dumb) {
         return !getenv("NO_COLOR") && !dumb;
 }
 
-/* What the user says in the environment, if it is believable. */
+/* Takes what the user says in the environment, if it is believable. */
 static bool size_from(const char *variable, size_t least, size_t *ret) {
         const char *text = getenv(variable);
         uint32_t size;

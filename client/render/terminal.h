@@ -26,5 +26,5 @@ typedef struct Terminal {
  */
 void terminal_init(Terminal *terminal);
 
-/* Whether a user would see what is written to @fd; binary output is refused then. */
+/* True if a user would see what is written to @fd; binary output is refused then. */
 bool terminal_is(int fd);

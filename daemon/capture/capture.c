@@ -70,12 +70,8 @@ static void capture_done(Capture *capture) {
 
 /* time and cost */
 
-static uint64_t timeval_ns(struct timeval time) {
-        return (uint64_t) time.tv_sec * NSEC_PER_SEC + (uint64_t) time.tv_usec * NSEC_PER_USEC;
-}
-
 static uint64_t used_cpu_ns(const struct rusage *usage) {
-        return timeval_ns(usage->ru_utime) + timeval_ns(usage->ru_stime);
+        return clock_timeval_ns(usage->ru_utime) + clock_timeval_ns(usage->ru_stime);
 }
 
 static void start_clocks(Capture *capture, Head *head) {

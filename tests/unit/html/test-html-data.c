@@ -22,7 +22,7 @@ static json_object *decode(const char *json) {
 }
 
 typedef struct Written {
-        HtmlReasons reasons;
+        NameSet reasons;
         char *text;
         size_t n_text;
         FILE *file;
@@ -37,7 +37,7 @@ static void written_begin(Written *written) {
 }
 
 static void written_end(Written *written) {
-        html_reasons_done(&written->reasons);
+        name_set_done(&written->reasons);
         json_out_done(&written->out);
         (void) fclose(written->file);
         free(written->text);
@@ -164,7 +164,7 @@ START_TEST(a_reason_without_a_number_is_marked) {
         json_object *group =
                 decode("{\"metrics\":{\"run_time_ns\":{\"value\":null,\"reason\":\"one more\"}}}");
         Written written;
-        unsigned number;
+        size_t number;
 
         written_begin(&written);
         for (int i = 0;; i++) {
@@ -172,7 +172,8 @@ START_TEST(a_reason_without_a_number_is_marked) {
                 HtmlReason r;
 
                 text = json_object_new_string(json_object_get_string(reason));
-                r = html_reasons_put(&written.reasons, text, &number);
+                r = html_reasons_put(&written.reasons, span_of(json_object_get_string(text)),
+                                     &number);
                 (void) json_object_put(reason);
                 (void) json_object_put(text);
                 if (r == HTML_REASON_HOMELESS)

@@ -6,23 +6,18 @@
 
 #include "check-main.h"
 
-#define KEPT (HTML_REASONS_MAX / 4 * 3)
+#define KEPT HTML_REASONS_MAX
 
-static HtmlReason put(HtmlReasons *reasons, unsigned i, unsigned *ret_number) {
+static HtmlReason put(NameSet *reasons, unsigned i, size_t *ret_number) {
         char text[32];
-        json_object *reason;
-        HtmlReason r;
 
         (void) snprintf(text, sizeof(text), "reason %u", i);
-        reason = json_object_new_string(text);
-        r = html_reasons_put(reasons, reason, ret_number);
-        (void) json_object_put(reason);
-        return r;
+        return html_reasons_put(reasons, span_of(text), ret_number);
 }
 
 START_TEST(reasons_are_numbered_as_they_come) {
-        HtmlReasons reasons = {};
-        unsigned number = 99;
+        NameSet reasons = {};
+        size_t number = 99;
 
         for (unsigned i = 0; i < KEPT; i++)
                 ck_assert_int_eq(put(&reasons, i, &number), HTML_REASON_NEW);
@@ -30,13 +25,13 @@ START_TEST(reasons_are_numbered_as_they_come) {
                 ck_assert_int_eq(put(&reasons, i, &number), HTML_REASON_KNOWN);
                 ck_assert_uint_eq(number, i);
         }
-        html_reasons_done(&reasons);
+        name_set_done(&reasons);
 }
 END_TEST
 
 START_TEST(a_full_table_keeps_what_it_has) {
-        HtmlReasons reasons = {};
-        unsigned number = 99;
+        NameSet reasons = {};
+        size_t number = 99;
 
         for (unsigned i = 0; i < KEPT; i++)
                 ck_assert_int_eq(put(&reasons, i, &number), HTML_REASON_NEW);
@@ -44,20 +39,20 @@ START_TEST(a_full_table_keeps_what_it_has) {
         ck_assert_int_eq(put(&reasons, KEPT, &number), HTML_REASON_HOMELESS);
         ck_assert_int_eq(put(&reasons, 7, &number), HTML_REASON_KNOWN);
         ck_assert_uint_eq(number, 7);
-        html_reasons_done(&reasons);
+        name_set_done(&reasons);
 }
 END_TEST
 
 START_TEST(an_emptied_table_begins_anew) {
-        HtmlReasons reasons = {};
-        unsigned number = 99;
+        NameSet reasons = {};
+        size_t number = 99;
 
         ck_assert_int_eq(put(&reasons, 1, &number), HTML_REASON_NEW);
-        html_reasons_done(&reasons);
+        name_set_done(&reasons);
         ck_assert_int_eq(put(&reasons, 2, &number), HTML_REASON_NEW);
         ck_assert_int_eq(put(&reasons, 2, &number), HTML_REASON_KNOWN);
         ck_assert_uint_eq(number, 0);
-        html_reasons_done(&reasons);
+        name_set_done(&reasons);
 }
 END_TEST
 

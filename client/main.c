@@ -7,7 +7,7 @@
 #include <signal.h>
 
 #include "call/cancel.h"
-#include "verb/dispatch.h"
+#include "verb/verb.h"
 
 int main(int argc, char *argv[]) {
         /* End quietly in "| head", even if our parent ignored the signal. */

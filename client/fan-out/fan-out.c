@@ -71,11 +71,11 @@ static _noreturn_ void ask(const FanOut *fan, const Asking *asking, int connecte
         int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
         options.given |= OPTION_BIT(NO_PAGER);
-        /* Of CSV the names of the columns tell whether there is one for the host. */
+        /* The names of the columns of CSV tell whether there is one for the host. */
         if (fan->form == FAN_OUT_CSV)
                 options.given &= ~OPTION_BIT(NO_LEGEND);
         session_init(&session, &options);
-        /* What is printed goes to our terminal in the end, though through a pager by now. */
+        /* The output goes to our terminal in the end, though through a pager by now. */
         session.terminal = fan->session->terminal;
         session.json = fan->session->json;
         session.terminal.err = false;
@@ -158,7 +158,7 @@ static void end(Asking *asking) {
 
 /* printing */
 
-/* What is put in front of a line, or behind its first brace. */
+/* The mark stands in front of a line, or behind its first brace. */
 static int format_mark(const FanOut *fan, const char *host, Buffer *mark) {
         if (fan->form == FAN_OUT_CSV)
                 return buffer_append_format(mark, "%s,", host);

@@ -6,7 +6,6 @@
 
 #include "render/cell.h"
 #include "session/complain.h"
-#include "session/wire-complaint.h"
 #include "report/group/one-sided.h"
 #include "view/view-json.h"
 

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buffer.h"
+#include "base/name.h"
+#include "config.h"
+#include "interface/interface.h"
 #include "render/cell.h"
 #include "render/printable.h"
 
@@ -69,4 +71,188 @@ const char *fragment_json(json_object *value, char ret_fragment[static QUOTE_BYT
                 text.n--;
         format_printable(text, QUOTE_BYTES, "", ret_fragment);
         return ret_fragment;
+}
+
+/* error replies */
+
+/* The parts of the sentence, quoted or made printable. */
+typedef struct Facts {
+        char value[QUOTE_BYTES];  /* of the error's first parameter, in quotes */
+        char reason[QUOTE_BYTES]; /* a fragment; "" when there is none */
+        char nearest[QUOTE_BYTES];
+        bool has_reason, has_nearest;
+        bool is_latest; /* what is missing was named by its place: @back before the newest */
+        uint64_t back;
+        json_object *offset;
+        const char *sided_option; /* that one interval does not take; NULL: something else */
+        const WireTopic *topic;
+} Facts;
+
+static void collect(const Reply *reply, WireError error, const WireTopic *topic, Facts *facts) {
+        Span value =
+                error < _WIRE_ERROR_MAX
+                        ? cell_string(cell_member(reply->parameters, wire_error_parameter(error)))
+                        : span_of(reply->error);
+        json_object *nearest = cell_member(reply->parameters, "nearest");
+        json_object *reason = cell_member(reply->parameters, "reason");
+
+        *facts = (Facts){
+                .topic = topic,
+                .has_reason = cell_string(reason).n > 0,
+                /* It is there to be typed: a text that is no name is not offered. */
+                .has_nearest = !snapshot_name_complaint(cell_string(nearest)),
+                .offset = cell_member(reply->parameters, "offset"),
+        };
+        if (error == WIRE_ERROR_INVALID_PARAMETER && span_is(value, "view.threshold"))
+                facts->sided_option = "--threshold";
+        else if (error == WIRE_ERROR_INVALID_PARAMETER && span_is(value, "view.sortBy"))
+                facts->sided_option = "--sort-by percent";
+        /* Name a file as the user typed it: the daemon knows only the last part of its path. */
+        if (topic->subject && (value.n == 0 || (error == WIRE_ERROR_SNAPSHOT_UNREADABLE &&
+                                                snapshot_name_is_file(topic->subject))))
+                value = span_of(topic->subject);
+        facts->is_latest = snapshot_name_is_relative(value, &facts->back);
+        (void) quote_span(value, facts->value);
+        (void) quote_json(nearest, facts->nearest);
+        if (facts->has_reason)
+                (void) fragment_json(reason, facts->reason);
+        else
+                (void) snprintf(facts->reason, sizeof(facts->reason), "no reason was given");
+}
+
+static int format_no_snapshot(const Facts *facts, Buffer *sentence) {
+        const char *value = facts->value;
+
+        if (facts->has_nearest)
+                return buffer_append_format(sentence, "There is no snapshot %s, did you mean %s?",
+                                            value, facts->nearest);
+        if (facts->is_latest)
+                return buffer_append_format(
+                        sentence, "There is no snapshot %s: %s, and " COMPLAIN_BEGIN " takes one.",
+                        value,
+                        facts->back == 0 ? "nothing was captured yet"
+                                         : "not so many were captured");
+        return buffer_append_format(
+                sentence, "There is no snapshot %s: \"ctprofctl list\" shows all names.", value);
+}
+
+static int format(WireError error, const Facts *facts, Buffer *sentence) {
+        const char *reason = facts->reason, *value = facts->value;
+
+        switch (error) {
+        case WIRE_ERROR_NO_SUCH_SNAPSHOT:
+                return format_no_snapshot(facts, sentence);
+        case WIRE_ERROR_SNAPSHOT_EXISTS:
+                return buffer_append_format(sentence, "The name %s is taken: %s.", value,
+                                            facts->topic->taken_hint ? facts->topic->taken_hint
+                                                                     : "choose another");
+        case WIRE_ERROR_INVALID_NAME:
+                return buffer_append_format(sentence, "The name %s %s.", value, reason);
+        case WIRE_ERROR_SNAPSHOT_UNREADABLE:
+                if (facts->offset)
+                        return buffer_append_format(
+                                sentence, "%s cannot be read as a snapshot: %s, at byte %llu.",
+                                value, reason,
+                                (unsigned long long) json_object_get_uint64(facts->offset));
+                return buffer_append_format(sentence, "%s cannot be read as a snapshot: %s.", value,
+                                            reason);
+        case WIRE_ERROR_NO_WINDOW:
+                return buffer_append_format(sentence, "There is no such interval: %s.", reason);
+        case WIRE_ERROR_SPOOL_FULL:
+        case WIRE_ERROR_SPOOL_UNAVAILABLE:
+                /* The reason is a sentence that names the spool by its path. */
+                return buffer_append_format(sentence, "%s.", reason);
+        case WIRE_ERROR_BUSY:
+                return buffer_append_format(sentence, "ctprofd is busy: %s; try again later.",
+                                            reason);
+        case WIRE_ERROR_JOB_FAILED:
+                return buffer_append_format(sentence, "ctprofd could not do it: %s.", reason);
+        case WIRE_ERROR_PERMISSION_DENIED:
+                if (!facts->has_reason)
+                        reason = "ctprofd does not say why";
+                return buffer_append_format(sentence,
+                                            "Not permitted: %s; only root and the user who made a "
+                                            "snapshot may remove, rename or replace it.",
+                                            reason);
+        case WIRE_ERROR_INVALID_PARAMETER:
+                if (facts->sided_option)
+                        return buffer_append_format(sentence, WIRE_NEEDS_SIDES,
+                                                    facts->sided_option);
+                if (facts->has_reason)
+                        return buffer_append_format(sentence, "ctprofd does not accept %s: %s.",
+                                                    value, reason);
+                return buffer_append_format(sentence, "ctprofd does not accept %s of this call.",
+                                            value);
+        case WIRE_ERROR_METHOD_NOT_FOUND:
+        case WIRE_ERROR_INTERFACE_NOT_FOUND:
+        case WIRE_ERROR_METHOD_NOT_IMPLEMENTED:
+                if (facts->topic->daemon_version && facts->topic->daemon_version[0] != '\0')
+                        return buffer_append_format(
+                                sentence,
+                                "ctprofd %s does not know %s: it is older than ctprofctl here, "
+                                "which is " CTPROF_VERSION ".",
+                                facts->topic->daemon_version, value);
+                return buffer_append_format(sentence,
+                                            "This ctprofd does not know %s: it is older than "
+                                            "ctprofctl.",
+                                            value);
+        case WIRE_ERROR_EXPECTED_MORE:
+        case _WIRE_ERROR_MAX:
+                break;
+        }
+        return buffer_append_format(sentence, "ctprofd refused with the error %s.", value);
+}
+
+int wire_complaint_format(const Reply *reply, const WireTopic *topic, Buffer *sentence,
+                          int *ret_status) {
+        WireError error = wire_error_find(span_of(reply->error));
+        Facts facts;
+        int r;
+
+        collect(reply, error, topic, &facts);
+        r = format(error, &facts, sentence);
+        if (r < 0)
+                return r;
+        *ret_status = error == WIRE_ERROR_INVALID_NAME || error == WIRE_ERROR_INVALID_PARAMETER
+                              ? STATUS_USAGE
+                              : STATUS_FAILED;
+        return 0;
+}
+
+/* names in replies */
+
+/* The members of replies that are names, have names, or are lists of either. */
+static const char *const name_members[] = {
+        "snapshot", "snapshots",  "before",  "after",    "results",
+        "rotated",  "unreadable", "oldName", "replaced",
+};
+
+/* A name is a text, or an object has it; one that is not there or null is left to the verb. */
+static const char *check_name(json_object *value, char *ret_quoted) {
+        const char *complaint;
+
+        if (json_object_is_type(value, json_type_object))
+                value = cell_member(value, "name");
+        if (!value)
+                return NULL;
+        complaint = json_object_is_type(value, json_type_string)
+                            ? snapshot_name_complaint(cell_string(value))
+                            : "is not a text";
+        if (complaint)
+                (void) quote_json(value, ret_quoted);
+        return complaint;
+}
+
+const char *reply_names_complaint(json_object *parameters, char ret_quoted[static QUOTE_BYTES]) {
+        const char *complaint = NULL;
+
+        for (size_t i = 0; !complaint && i < ELEMENTSOF(name_members); i++) {
+                json_object *value = cell_member(parameters, name_members[i]);
+
+                if (!json_object_is_type(value, json_type_array))
+                        complaint = check_name(value, ret_quoted);
+                for (size_t k = 0; !complaint && k < cell_length(value); k++)
+                        complaint = check_name(cell_element(value, k), ret_quoted);
+        }
+        return complaint;
 }

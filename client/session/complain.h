@@ -4,12 +4,15 @@
 /*
  * Complain
  *
- * A failure prints one sentence on stderr. Text from outside is quoted, made printable and cut.
+ * A failure prints one sentence on stderr. Text from outside is quoted, made printable and cut. An
+ * error reply becomes one sentence, too, that names the object and the way out.
  */
 
 #include <json-c/json.h>
+#include "base/buffer.h"
 #include "base/macro.h"
 #include "base/span.h"
+#include "wire/message.h"
 
 /* Exit statuses of the program. */
 enum {
@@ -37,3 +40,28 @@ const char *quote_span(Span text, char ret_quoted[static QUOTE_BYTES]);
 const char *quote_json(json_object *value, char ret_quoted[static QUOTE_BYTES]);
 /* A sentence or fragment of a reply: printable and bounded, no quotes, no full stop at its end. */
 const char *fragment_json(json_object *value, char ret_fragment[static QUOTE_BYTES]);
+
+/* An interval alone does not take the option that is the argument. */
+#define WIRE_NEEDS_SIDES                                                                    \
+        "%s needs two sides, and one interval has only one: give --totals, or compare two " \
+        "intervals (A..B C..D)."
+
+typedef struct WireTopic {
+        const char *subject;        /* what the user typed; NULL: unknown */
+        const char *taken_hint;     /* what to do about SnapshotExists; NULL: none */
+        const char *daemon_version; /* printable; NULL or "": not known */
+} WireTopic;
+
+/* Appends the sentence about the error reply to @sentence; *ret_status is the exit status. */
+_must_check_ int wire_complaint_format(const Reply *reply, const WireTopic *topic, Buffer *sentence,
+                                       int *ret_status);
+
+/*
+ * Names of snapshots in a reply of the daemon end up on command lines: a completion offers them, a
+ * user copies them from a list, and export makes them paths. A daemon of ours sends only names that
+ * base/name.h accepts; any other reply is refused as a whole, before a verb sees it.
+ *
+ * NULL when every snapshot name in @parameters is valid. Else why the first that is not is refused,
+ * as the rest of a sentence that begins with the name, which is left quoted in @ret_quoted.
+ */
+const char *reply_names_complaint(json_object *parameters, char ret_quoted[static QUOTE_BYTES]);

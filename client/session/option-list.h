@@ -182,10 +182,10 @@ typedef enum OptionId { OPTIONS(OPTION_ID) _OPTION_MAX } OptionId;
          OPTION_BIT(CGROUP_FLATTEN) | OPTION_BIT(NO_CG_NORMALIZE) | OPTION_BIT(FILTER) |        \
          OPTION_BIT(SORT_BY) | OPTION_BIT(FORMULAS) | OPTION_BIT(VERBOSE) | OPTION_BIT(ROWS))
 
-/* What an interval has, too. */
+/* An interval takes these, too. */
 #define OPTION_INTERVAL_BITS (OPTION_BIT(PAIR) | OPTION_BIT(NO_PAIRING) | OPTION_BIT(WINDOW))
 
-/* What two snapshots have: compare and run. */
+/* Two snapshots, of compare and run, take these. */
 #define OPTION_PAIR_BITS (OPTION_INTERVAL_BITS | OPTION_BIT(THRESHOLD) | OPTION_BIT(TOTALS))
 
 typedef enum OptionArgument {

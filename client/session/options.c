@@ -280,45 +280,32 @@ static int take_option(Taking *taking, OptionId id) {
         return 0;
 }
 
-/* The option that @name abbreviates, else the most similar one; NULL if none is similar. */
-static const char *nearest_option(Span name) {
-        for (size_t i = 0; name.n > 3 && i < ELEMENTSOF(option_names); i++)
-                if (strncmp(name.bytes, option_names[i], name.n) == 0)
-                        return option_names[i];
-        return name_nearest(name, option_names, ELEMENTSOF(option_names));
-}
-
 /* Explains a '?' of getopt_long(): @word as it was typed, or a letter within it. */
 static int refuse_unknown(const char *word, int letter, char *ret_complaint) {
         const char short_option[] = { '-', (char) letter };
         Span name = { word, strcspn(word, "=") };
+        const char *nearest = NULL;
         char quoted[QUOTE_BYTES];
-        const char *nearest;
-        bool exists = false;
 
         if (letter > 0 && letter < LONG_BASE)
                 return refuse(ret_complaint,
                               "Unknown option %s: \"ctprofctl --help\" lists them all.",
                               quote_span((Span){ short_option, sizeof(short_option) }, quoted));
-        for (size_t i = 0; i < ELEMENTSOF(option_names); i++)
-                exists = exists || span_is(name, option_names[i]);
-        if (exists)
-                return refuse(ret_complaint, "%s takes no value.", quote_span(name, quoted));
-        nearest = nearest_option(name);
+        for (size_t i = 0; i < ELEMENTSOF(option_names); i++) {
+                if (span_is(name, option_names[i]))
+                        return refuse(ret_complaint, "%s takes no value.",
+                                      quote_span(name, quoted));
+                /* One that it abbreviates is meant rather than one that is similar. */
+                if (!nearest && name.n > 3 && strncmp(name.bytes, option_names[i], name.n) == 0)
+                        nearest = option_names[i];
+        }
+        if (!nearest)
+                nearest = name_nearest(name, option_names, ELEMENTSOF(option_names));
         if (nearest)
                 return refuse(ret_complaint, "Unknown option %s, did you mean \"%s\"?",
                               quote_span(name, quoted), nearest);
         return refuse(ret_complaint, "Unknown option %s: \"ctprofctl --help\" lists them all.",
                       quote_span(name, quoted));
-}
-
-/* getopt_long() returns only letters that it was given. */
-static OptionId option_of_letter(int letter) {
-        unsigned id = 0;
-
-        while (id < _OPTION_MAX && option_table[id].letter != letter)
-                id++;
-        return (OptionId) id;
 }
 
 /*
@@ -351,7 +338,9 @@ int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret
                 if (code == '?')
                         return refuse_unknown(word, optopt, ret_complaint);
                 if (code < LONG_BASE) {
-                        id = option_of_letter(code);
+                        /* getopt_long() returns only letters that it was given. */
+                        for (id = 0; option_table[id].letter != code;)
+                                id++;
                 } else {
                         id = (OptionId) (code - LONG_BASE);
                         if (optarg == word) /* the value was a word of its own */
@@ -372,4 +361,11 @@ int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret
         options.n_arguments = (size_t) (argc - optind);
         *ret = options;
         return 0;
+}
+
+int options_refuse_times(const Options *options, const char *what) {
+        if (!options_have(options, OPTION_SINCE) || !options_have(options, OPTION_UNTIL) ||
+            options->since_realtime_ns <= options->until_realtime_ns)
+                return 0;
+        return complain(STATUS_USAGE, "--since is later than --until: %s between them.", what);
 }

@@ -95,3 +95,5 @@ enum {
  */
 _must_check_ int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret,
                                char ret_complaint[static OPTIONS_COMPLAINT_BYTES]);
+/* Refuses --since behind --until, between which @what. 0 or an exit status after a sentence. */
+int options_refuse_times(const Options *options, const char *what);

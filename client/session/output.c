@@ -26,6 +26,8 @@ struct Output {
         int directory_fd;
         const char *name;     /* in that directory, which is looked up only once */
         char *temporary_name; /* likewise; NULL: there is none */
+        FILE *stream;         /* owned, with a descriptor of its own; NULL: nobody asked for it */
+        const char *what;     /* "write" and what goes there */
 };
 
 static int complain_path(const Output *output, int error, const char *what) {
@@ -53,6 +55,8 @@ static int complain_exists(const Output *output) {
 Output *output_free(Output *output) {
         if (!output)
                 return NULL;
+        if (output->stream)
+                (void) fclose(output->stream);
         if (output->fd != STDOUT_FILENO)
                 (void) fd_close(output->fd);
         if (output->temporary_name)
@@ -63,7 +67,7 @@ Output *output_free(Output *output) {
         return NULL;
 }
 
-/* What is made, renamed and opened from here on is in this directory, wherever the path leads. */
+/* From here on everything is made, renamed and opened in this directory, wherever it leads. */
 static int open_directory(Output *output) {
         const char *slash = strrchr(output->path, '/');
         _cleanup_(freep) char *path =
@@ -193,6 +197,18 @@ int output_fd(const Output *output) {
         return output->fd;
 }
 
+int output_stream(Output *output, const char *what, FILE **ret) {
+        _cleanup_(fd_closep) int fd = fcntl(output->fd, F_DUPFD_CLOEXEC, 0);
+
+        output->what = what;
+        output->stream = fd < 0 ? NULL : fdopen(fd, "w");
+        if (!output->stream)
+                return complain_errno(-errno, "open the output");
+        (void) TAKE_FD(fd);
+        *ret = output->stream;
+        return 0;
+}
+
 static int write_all(int fd, const char *bytes, size_t n) {
         while (n > 0) {
                 ssize_t written = write(fd, bytes, n);
@@ -264,6 +280,8 @@ static int move_exclusively(const Output *output) {
 int output_publish(Output *output) {
         int r;
 
+        if (output->stream && (ferror(output->stream) || fflush(output->stream) != 0))
+                return complain_errno(-errno, output->what);
         if (!output->temporary_name)
                 return 0;
         if (fsync(output->fd) < 0 ||

@@ -11,6 +11,7 @@
  * process of the host, unless it is made for another service.
  */
 
+#include <stdio.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
 
@@ -27,6 +28,8 @@ typedef struct Output Output;
 /* @path "-" is stdout, which must not be a terminal. @path is borrowed. */
 int output_open(const char *path, OutputMode mode, Output **ret);
 int output_fd(const Output *output);
+/* *ret, borrowed, writes into it. @what: what it writes, for the complaint of output_publish(). */
+int output_stream(Output *output, const char *what, FILE **ret);
 /* Appends the file @fd, regardless of its offset and up to the length it has now. */
 int output_copy(Output *output, int fd);
 /* The file is complete: makes it visible under its name. */

@@ -47,17 +47,22 @@ int reference_open_file(const char *path, Reference *ret) {
         return 0;
 }
 
-int reference_open(const char *text, Reference *ret) {
+int reference_check(const char *text, const char *shown) {
         const char *complaint = reference_complaint(text);
         char quoted[QUOTE_BYTES];
 
-        if (complaint)
-                return complain(STATUS_USAGE, "The snapshot name %s %s.", quote(text, quoted),
-                                complaint);
-        if (snapshot_name_is_file(text))
+        return complaint ? complain(STATUS_USAGE, "The snapshot name %s %s.", quote(shown, quoted),
+                                    complaint)
+                         : 0;
+}
+
+int reference_open(const char *text, Reference *ret) {
+        int r = reference_check(text, text);
+
+        if (r == 0 && snapshot_name_is_file(text))
                 return reference_open_file(text, ret);
         *ret = (Reference){ .text = text, .fd = -EBADF };
-        return 0;
+        return r;
 }
 
 void reference_done(Reference *reference) {
@@ -66,7 +71,7 @@ void reference_done(Reference *reference) {
 
 /* intervals */
 
-/* Whether the text in front of dots, in a text with a slash, can only be a snapshot. */
+/* True if the text in front of dots, in a text with a slash, can only be a snapshot. */
 static bool ends_snapshot(Span front) {
         size_t n = strlen(FILE_SUFFIX);
         uint64_t back;
@@ -158,14 +163,13 @@ static int fetch(Session *session, const char *name, const char *label, Referenc
                 .request = { .method = PROFILER_INTERFACE ".Export", .more = true },
                 .subject = name,
         };
-        const char *complaint = reference_complaint(name);
         char quoted[QUOTE_BYTES];
         JsonWriter *writer;
         int fd, r;
 
-        if (complaint)
-                return complain(STATUS_USAGE, "The snapshot name %s %s.", quote(label, quoted),
-                                complaint);
+        r = reference_check(name, label);
+        if (r != 0)
+                return r;
         if (snapshot_name_is_file(name))
                 return complain(STATUS_USAGE,
                                 "%s is a file, and of another host only snapshots of its spool can "
@@ -275,14 +279,18 @@ void reference_write_json(JsonWriter *writer, const Reference *reference, size_t
         json_write_end(writer);
 }
 
-void reference_prepare_call(const Reference *reference, SessionCall *call) {
-        JsonWriter *writer = session_call_begin(call);
-
-        json_write_key(writer, "snapshot");
-        reference_write_json(writer, reference, 0);
+void reference_address_call(const Reference *reference, SessionCall *call) {
         call->endpoint = reference->is_file ? ENDPOINT_ANALYSIS : ENDPOINT_DAEMON;
         call->subject = reference->text;
         call->is_about_files = reference->is_file;
         call->request.fds = &reference->fd;
         call->request.n_fds = reference->is_file;
+}
+
+void reference_prepare_call(const Reference *reference, SessionCall *call) {
+        JsonWriter *writer = session_call_begin(call);
+
+        reference_address_call(reference, call);
+        json_write_key(writer, "snapshot");
+        reference_write_json(writer, reference, 0);
 }

@@ -32,6 +32,8 @@ typedef struct Reference {
 
 /* NULL if @text is valid, else the reason, as the rest of a sentence that begins with @text. */
 const char *reference_complaint(const char *text);
+/* The same as that sentence, which quotes @shown. 0 or STATUS_USAGE. */
+int reference_check(const char *text, const char *shown);
 
 /*
  * Checks @text, and opens it if it is a file. 0, or an exit status after a sentence: 2 for an
@@ -53,7 +55,7 @@ typedef struct SubjectReference {
 
 #define SUBJECT_EMPTY ((SubjectReference){ .ends = { REFERENCE_EMPTY, REFERENCE_EMPTY } })
 
-/* Where the dots of an interval stand in @text; NULL when it is one snapshot. */
+/* Finds the dots of an interval in @text; NULL when it is one snapshot. */
 const char *subject_find_dots(const char *text);
 /*
  * Names the snapshot, or both, and opens nothing. After a failure @ret is still to be freed. 0, or
@@ -78,7 +80,9 @@ void subject_write_json(JsonWriter *writer, const SubjectReference *subject, int
 /* The SnapshotRef object; a file's descriptor is the @fd_index-th sent with the call. */
 void reference_write_json(JsonWriter *writer, const Reference *reference, size_t fd_index);
 /*
- * Fills in where @call goes, its descriptor, and its parameters {"snapshot": REF}, to which members
- * may be added: a file is for the analysis job alone. @reference must outlive the call.
+ * Fills in where @call goes, which is about @reference: a file is for the analysis job alone, and
+ * its descriptor goes along. @reference must outlive the call.
  */
+void reference_address_call(const Reference *reference, SessionCall *call);
+/* The same and its parameters {"snapshot": REF}, to which members may be added. */
 void reference_prepare_call(const Reference *reference, SessionCall *call);

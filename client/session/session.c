@@ -2,20 +2,20 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "call/cancel.h"
 #include "interface/error-list.h"
 #include "remote/bridge-frame.h"
 #include "render/cell.h"
 #include "render/when.h"
 #include "session/complain.h"
-#include "session/local-spool.h"
-#include "session/reply-names.h"
-#include "session/wire-complaint.h"
 #include "wire/limits.h"
 
 static JsonStyle json_style(JsonWish wish, const Terminal *terminal) {
@@ -84,6 +84,56 @@ const char *session_socket_path(const Options *options) {
                 return options->socket_path;
         return path && path[0] != '\0' ? path : PROFILER_SOCKET_PATH;
 }
+
+/* the spool of a private ctprofd */
+
+int local_spool_default(const char *xdg_state_home, const char *home, Buffer *ret) {
+        /* The XDG specification says to ignore relative paths. */
+        if (xdg_state_home && xdg_state_home[0] == '/')
+                return buffer_append_format(ret, "%s/ctprof", xdg_state_home);
+        if (home && home[0] == '/')
+                return buffer_append_format(ret, "%s/.local/state/ctprof", home);
+        return 0;
+}
+
+int local_spool_prepare(const char *path, char **ret) {
+        _cleanup_(buffer_done) Buffer absolute = {};
+        _cleanup_(freep) char *text = NULL;
+        char quoted[QUOTE_BYTES], here[PATH_MAX];
+        const char *home = getenv("HOME");
+        struct passwd *passwd;
+        int r;
+
+        if (!path && (!home || home[0] != '/')) {
+                passwd = getpwuid(geteuid());
+                home = passwd ? passwd->pw_dir : NULL;
+        }
+        if (!path)
+                (void) local_spool_default(getenv("XDG_STATE_HOME"), home, &absolute);
+        else if (path[0] == '/')
+                (void) buffer_append_text(&absolute, path);
+        else if (getcwd(here, sizeof(here)))
+                (void) buffer_append_format(&absolute, "%s/%s", here, path);
+        else
+                return complain_errno(-errno, "find the spool directory");
+        if (buffer_failure(&absolute) == 0 && absolute.n == 0)
+                return complain(STATUS_FAILED, "There is no home directory for the spool: name one "
+                                               "with --spool DIR.");
+        /* mkdir(2) and ctprofd treat a trailing slash as part of the path. */
+        while (absolute.n > 1 && absolute.bytes[absolute.n - 1] == '/')
+                absolute.n--;
+        r = buffer_take_text(&absolute, &text);
+        if (r != 0)
+                return complain_errno(r, "find the spool directory");
+        r = directory_make(text);
+        if (r < 0)
+                return complain(STATUS_FAILED, "The spool directory %s cannot be made: %s.",
+                                quote(text, quoted), strerror(-r));
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+/* calls */
 
 static int prepare_endpoint(Session *session, EndpointKind kind, Endpoint *ret) {
         const Options *options = session->options;
@@ -213,19 +263,6 @@ static int finish_parameters(SessionCall *call) {
         return 0;
 }
 
-/* The private ctprofd that was kept, if it still waits for a call; else NULL. */
-static Connection *take_kept(Session *session, const Endpoint *endpoint) {
-        if (endpoint->kind != ENDPOINT_PRIVATE || !session->kept)
-                return NULL;
-        if (!connection_is_quiet(session->kept))
-                session->kept = connection_free(session->kept);
-        return TAKE_PTR(session->kept);
-}
-
-static bool is_to_be_kept(const Session *session, const Endpoint *endpoint) {
-        return endpoint->kind == ENDPOINT_PRIVATE && session->captures_ends;
-}
-
 static int complain_over(uint64_t now_realtime_ns, const char *whose, char *ret_complaint) {
         char now[WHEN_CHARS];
 
@@ -295,7 +332,12 @@ static int open_connection(Session *session, const SessionCall *call, const Endp
                  timeout_ns = session->options->timeout_ns;
         int r;
 
-        *ret = take_kept(session, endpoint);
+        /* The private ctprofd that was kept, if it still waits for a call. */
+        if (session->kept && endpoint->kind == ENDPOINT_PRIVATE) {
+                if (!connection_is_quiet(session->kept))
+                        session->kept = connection_free(session->kept);
+                *ret = TAKE_PTR(session->kept);
+        }
         r = *ret ? 0
                  : connect_side(session, call, endpoint,
                                 timeout_ns > 0 ? timeout_ns : LIMIT_SILENCE_NS, ret, ret_complaint);
@@ -338,7 +380,7 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
         r = open_connection(session, call, &endpoint, &request, &connection, complaint);
         if (r == 0)
                 r = connection_call(connection, &request, on_reply, &exchange, &error, complaint);
-        if (r == 0 && is_to_be_kept(session, &endpoint))
+        if (r == 0 && endpoint.kind == ENDPOINT_PRIVATE && session->captures_ends)
                 session->kept = TAKE_PTR(connection);
         if (exchange.status > 0) {
                 progress_clear(&session->progress);

@@ -57,6 +57,14 @@ static inline bool session_has_json(const Session *session) {
 static inline bool session_is_machine(const Session *session) {
         return session_has_json(session) || session->rows;
 }
+/* Appends the directory of a private ctprofd's spool; nothing if there is no home directory. */
+int local_spool_default(const char *xdg_state_home, const char *home, Buffer *ret);
+/*
+ * Makes that directory if it is missing; ctprofd checks one that is there. @path: as the user names
+ * it, NULL for the default, $XDG_STATE_HOME/ctprof. *ret is absolute and owned by the caller. 0, or
+ * an exit status after a sentence.
+ */
+int local_spool_prepare(const char *path, char **ret);
 /* The socket of the daemon here, without a host. */
 const char *session_socket_path(const Options *options);
 

@@ -12,16 +12,6 @@
 /* More than any daemon has; a hostile one must not fill our memory. */
 #define LIST_MAX_ELEMENTS ((size_t) 1 << 18)
 
-/* Without either option the daemon decides. All and none are said as earlier daemons know it. */
-static void write_smaps(JsonWriter *writer, const Options *options) {
-        if (options_have(options, OPTION_NO_SMAPS))
-                json_write_member_bool(writer, "smaps", false);
-        else if (options_have(options, OPTION_SMAPS) && options->smaps == SMAPS_MODE_SMALL)
-                json_write_member_text(writer, "smapsMode", smaps_mode_name(options->smaps));
-        else if (options_have(options, OPTION_SMAPS))
-                json_write_member_bool(writer, "smaps", options->smaps == SMAPS_MODE_ALL);
-}
-
 int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret_fd) {
         const Options *options = session->options;
         _cleanup_(session_call_done) SessionCall call = {
@@ -36,7 +26,13 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
                 json_write_member_text(writer, "tag", tag);
         if (options_have(options, OPTION_REPLACE))
                 json_write_member_bool(writer, "replace", true);
-        write_smaps(writer, options);
+        /* Without either the daemon decides. All and none are said as earlier ones know it. */
+        if (options_have(options, OPTION_NO_SMAPS))
+                json_write_member_bool(writer, "smaps", false);
+        else if (options_have(options, OPTION_SMAPS) && options->smaps == SMAPS_MODE_SMALL)
+                json_write_member_text(writer, "smapsMode", smaps_mode_name(options->smaps));
+        else if (options_have(options, OPTION_SMAPS))
+                json_write_member_bool(writer, "smaps", options->smaps == SMAPS_MODE_ALL);
         if (options_have(options, OPTION_NO_HEAP))
                 json_write_member_bool(writer, "heap", false);
         /* Earlier daemons know nothing of it, and count nothing that could be left out. */
@@ -141,10 +137,6 @@ static void sort(OwnCaptures *captures) {
         qsort(all, captures->n, sizeof(*all), by_time);
 }
 
-static uint64_t number_of(json_object *head, const char *key) {
-        return json_object_get_uint64(cell_member(head, key));
-}
-
 int own_captures_list(Session *session, OwnCaptures *ret) {
         json_object *heads;
         int r;
@@ -158,16 +150,16 @@ int own_captures_list(Session *session, OwnCaptures *ret) {
                 return complain_errno(-ENOMEM, "list the snapshots");
         for (size_t i = 0; i < cell_length(heads); i++) {
                 json_object *head = cell_element(heads, i);
-                uint64_t boottime_ns = number_of(head, "startBoottimeNs");
+                uint64_t boottime_ns = cell_u64(head, "startBoottimeNs");
 
                 if (!cell_member(head, "name") || cell_member(head, "importedFrom"))
                         continue;
                 ret->all[ret->n++] = (OwnCapture){
                         .head = head,
                         .boot_id = cell_string(cell_member(head, "bootId")),
-                        .boot_begin_ns = number_of(head, "startRealtimeNs") - boottime_ns,
+                        .boot_begin_ns = cell_u64(head, "startRealtimeNs") - boottime_ns,
                         .start_boottime_ns = boottime_ns,
-                        .end_realtime_ns = number_of(head, "endRealtimeNs"),
+                        .end_realtime_ns = cell_u64(head, "endRealtimeNs"),
                 };
         }
         sort(ret);

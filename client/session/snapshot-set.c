@@ -95,7 +95,7 @@ static int add_glob(SnapshotNames *names, SnapshotSet *set, const char *glob) {
 
 #define MAX_CHOICE_ENTRIES 16u
 
-/* What stands in front of "=", and the member of the head. */
+/* A key stands in front of "=", and is a member of the head. */
 static const struct {
         const char *key, *member;
 } head_keys[] = {
@@ -259,7 +259,7 @@ static int choose_from_directory(Session *session, SnapshotSet *set, const Choic
         return r;
 }
 
-/* What the conditions and the directories of the list stand for together. */
+/* Adds what the conditions and the directories of the list stand for together. */
 static int add_chosen(SnapshotNames *names, SnapshotSet *set, const Choice *choice) {
         size_t n_before = set->n;
         int r = 0;
@@ -353,18 +353,4 @@ int snapshot_set_check_pair(const SnapshotSet *before, const SnapshotSet *after)
                                 "Two sets have at most %u snapshots together: these have %zu.",
                                 LIMIT_SNAPSHOTS_PER_CALL, n);
         return 0;
-}
-
-void snapshot_set_write_json(JsonWriter *writer, const SnapshotSet *set, int *fds, size_t *n_fds) {
-        json_write_array(writer);
-        for (size_t i = 0; i < set->n; i++)
-                subject_write_json(writer, &set->subjects[i], fds, n_fds);
-        json_write_end(writer);
-}
-
-bool snapshot_set_is_files(const SnapshotSet *set) {
-        for (size_t i = 0; i < set->n; i++)
-                if (!subject_is_of_files(&set->subjects[i]))
-                        return false;
-        return true;
 }

@@ -51,8 +51,3 @@ int snapshot_set_parse(SnapshotNames *names, const char *option, const char *lis
                        SnapshotSet *ret);
 /* Checks that no snapshot is in both and that they fit into one call. 0 or an exit status. */
 int snapshot_set_check_pair(const SnapshotSet *before, const SnapshotSet *after);
-
-/* An array of SubjectRef; descriptors of files are appended to @fds. */
-void snapshot_set_write_json(JsonWriter *writer, const SnapshotSet *set, int *fds, size_t *n_fds);
-/* True if all are files, so that no daemon is needed. */
-bool snapshot_set_is_files(const SnapshotSet *set);

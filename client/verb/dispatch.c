@@ -1,36 +1,91 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "verb/dispatch.h"
+#include "verb/verb.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/name.h"
 #include "call/cancel.h"
 #include "config.h"
 #include "render/lines.h"
 #include "session/complain.h"
 #include "fan-out/fan-out.h"
 #include "session/option-list.h"
-#include "verb/verb.h"
 
 #define LABEL_COLUMNS 25
 #define LABEL_BYTES 64
 
+/* the verbs */
+
+#define VERB_ROW(id, name_, synopsis_, summary_, needs_, min, max, options_, formats_, hosts_) \
+        [VERB_##id] = {                                                                        \
+                .name = (name_),                                                               \
+                .synopsis = (synopsis_),                                                       \
+                .summary = (summary_),                                                         \
+                .needs = (needs_),                                                             \
+                .min_arguments = (min),                                                        \
+                .max_arguments = (max),                                                        \
+                .options = (options_),                                                         \
+                .formats = (formats_),                                                         \
+                .hosts = VERB_HOSTS_##hosts_,                                                  \
+                .run = verb_##id,                                                              \
+        },
+const Verb verb_table[_VERB_MAX] = { VERBS(VERB_ROW) VERBS_HIDDEN(VERB_ROW) };
+
+#define HELP_ROW(verb, option, argument_name, text) \
+        { &verb_table[VERB_##verb], OPTION_##option, (argument_name), (text) },
+/* The meaning of an option to one verb, if it differs from the general one. */
+typedef struct Help {
+        const Verb *verb;
+        OptionId option;
+        const char *argument_name; /* NULL: as in the list of options */
+        const char *text;
+} Help;
+static const Help helps[] = { VERB_HELPS(HELP_ROW) };
+
+static int take_verb(const char *word, const Verb **ret) {
+        const char *names[_VERB_LISTED], *nearest;
+        char quoted[QUOTE_BYTES];
+
+        for (size_t i = 0; i < _VERB_MAX; i++) {
+                if (strcmp(verb_table[i].name, word) == 0) {
+                        *ret = &verb_table[i];
+                        return 0;
+                }
+                if (i < _VERB_LISTED)
+                        names[i] = verb_table[i].name;
+        }
+        nearest = name_nearest(span_of(word), names, _VERB_LISTED);
+        if (nearest)
+                return complain(STATUS_USAGE, "Unknown verb %s, did you mean \"%s\"?",
+                                quote(word, quoted), nearest);
+        return complain(STATUS_USAGE, "Unknown verb %s: \"ctprofctl --help\" lists them all.",
+                        quote(word, quoted));
+}
+
+/* help */
+
 static void print_option(const Lines *lines, const Verb *verb, unsigned id) {
         const OptionRow *row = &option_table[id];
-        const VerbHelp *help = verb_find_help(verb, (OptionId) id);
+        const char *argument_name = row->argument_name, *text = row->help;
         char label[LABEL_BYTES], letter[] = "-x, ";
 
+        for (size_t i = 0; i < ELEMENTSOF(helps); i++)
+                if (helps[i].verb == verb && helps[i].option == id) {
+                        text = helps[i].text;
+                        argument_name =
+                                helps[i].argument_name ? helps[i].argument_name : argument_name;
+                }
         letter[1] = row->letter;
         (void) snprintf(label, sizeof(label), "  %s--%s%s%s%s", row->letter != 0 ? letter : "",
                         row->name,
                         row->argument == OPTION_ARGUMENT_REQUIRED   ? " "
                         : row->argument == OPTION_ARGUMENT_OPTIONAL ? "[="
                                                                     : "",
-                        help && help->argument_name ? help->argument_name : row->argument_name,
-                        row->argument == OPTION_ARGUMENT_OPTIONAL ? "]" : "");
-        lines_print(lines, label, help ? help->text : row->help);
+                        argument_name, row->argument == OPTION_ARGUMENT_OPTIONAL ? "]" : "");
+        lines_print(lines, label, text);
 }
 
 static void print_options(const Lines *lines, const Verb *verb, uint64_t bits) {
@@ -39,19 +94,12 @@ static void print_options(const Lines *lines, const Verb *verb, uint64_t bits) {
                         print_option(lines, verb, id);
 }
 
-static void print_verb(const Lines *lines, const Verb *verb) {
-        char label[LABEL_BYTES];
-
-        (void) snprintf(label, sizeof(label), "  %s%s%s", verb->name,
-                        verb->synopsis[0] != '\0' ? " " : "", verb->synopsis);
-        lines_print(lines, label, verb->summary);
-}
-
 /* @verb: NULL for the program as a whole. */
 static void print_help(const Verb *verb, const Terminal *terminal, FILE *out) {
         /* Unlike data, help may be wrapped in a pipe, too: it is 80 columns wide there. */
         const Terminal page = { .out = true, .columns = terminal->out ? terminal->columns : 80 };
         const Lines lines = { .out = out, .terminal = &page, .label_columns = LABEL_COLUMNS };
+        char label[LABEL_BYTES];
 
         if (verb) {
                 (void) fprintf(out, "ctprofctl %s [OPTIONS...]%s%s\n\n%s.\n", verb->name,
@@ -64,8 +112,13 @@ static void print_help(const Verb *verb, const Terminal *terminal, FILE *out) {
                              "Take host-wide snapshots of every thread, show and compare them.\n\n"
                              "Verbs:\n",
                              out);
-                for (size_t i = 0; i < _VERB_LISTED; i++)
-                        print_verb(&lines, &verb_table[i]);
+                for (size_t i = 0; i < _VERB_LISTED; i++) {
+                        const char *synopsis = verb_table[i].synopsis;
+
+                        (void) snprintf(label, sizeof(label), "  %s%s%s", verb_table[i].name,
+                                        synopsis[0] != '\0' ? " " : "", synopsis);
+                        lines_print(&lines, label, verb_table[i].summary);
+                }
         }
         (void) fprintf(out, "\n%s:\n", verb ? "Common options" : "Options of all verbs");
         print_options(&lines, verb, OPTION_COMMON_BITS);
@@ -77,22 +130,20 @@ static void print_help(const Verb *verb, const Terminal *terminal, FILE *out) {
                         out);
 }
 
+static int show_help(Session *session, const Verb *verb) {
+        int r = session_page(session);
+
+        if (r == 0)
+                print_help(verb, &session->terminal, stdout);
+        return r;
+}
+
 int verb_help(Session *session) {
         const Options *options = session->options;
-        const char *nearest;
         const Verb *verb = NULL;
-        int r;
+        int r = options->n_arguments > 1 ? take_verb(options->arguments[1], &verb) : 0;
 
-        if (options->n_arguments > 1) {
-                verb = verb_find(options->arguments[1], &nearest);
-                if (!verb)
-                        return verb_complain_unknown(options->arguments[1], nearest);
-        }
-        r = session_page(session);
-        if (r != 0)
-                return r;
-        print_help(verb, &session->terminal, stdout);
-        return STATUS_DONE;
+        return r == 0 ? show_help(session, verb) : r;
 }
 
 /* Explains that the format belongs to another verb. */
@@ -158,7 +209,7 @@ static int check_arguments(const Options *options, const Verb *verb) {
         return 0;
 }
 
-/* What goes with hosts, and which verbs take them. */
+/* Refuses options that do not go with hosts, and hosts for verbs that take none. */
 static int check_hosts(const Options *options, const Verb *verb) {
         if (options->n_hosts == 0 && !options->hosts_path) {
                 if (options_have(options, OPTION_FANOUT))
@@ -273,32 +324,22 @@ static int run_on_hosts(Session *session, const Verb *verb) {
 
 static int run(Session *session) {
         const Options *options = session->options;
-        const char *nearest = NULL;
         const Verb *verb = NULL;
-        int r;
+        int r = options->n_arguments > 0 ? take_verb(options->arguments[0], &verb) : 0;
 
-        if (options->n_arguments > 0) {
-                verb = verb_find(options->arguments[0], &nearest);
-                if (!verb)
-                        return verb_complain_unknown(options->arguments[0], nearest);
-        }
+        if (r != 0)
+                return r;
         if (options_have(options, OPTION_VERSION)) {
                 (void) puts("ctprofctl " CTPROF_VERSION);
                 return STATUS_DONE;
         }
-        if (options_have(options, OPTION_HELP)) {
-                r = session_page(session);
-                if (r != 0)
-                        return r;
-                print_help(verb, &session->terminal, stdout);
-                return STATUS_DONE;
-        }
+        if (options_have(options, OPTION_HELP))
+                return show_help(session, verb);
         if (!verb)
                 return complain(STATUS_USAGE, "No verb is given: \"ctprofctl --help\" lists them.");
         r = check_options(options, verb);
-        if (r != 0)
-                return r;
-        r = check_arguments(options, verb);
+        if (r == 0)
+                r = check_arguments(options, verb);
         if (r == 0)
                 r = check_hosts(options, verb);
         if (r != 0)

@@ -57,7 +57,7 @@ static void print_rotated(FILE *out, json_object *rotated) {
                                n == 1 ? "" : "s");
 }
 
-/* What was not read; the reasons stand in the snapshot too, unless it went into a pipe. */
+/* Tells what was not read; the reasons are in the snapshot too, unless it went into a pipe. */
 static int print_missing(const Lines *lines, json_object *reply, const char *path, bool verbose) {
         _cleanup_(buffer_done) Buffer way = {};
         Missing missing = { .sides = { { "", cell_member(reply, "sources") } },

@@ -105,7 +105,7 @@ static int print_facts(const Lines *lines, json_object *head) {
         return 0;
 }
 
-/* What the ledger of the dead lacks, of that many threads. */
+/* The account of exits lacks this, of that many threads. */
 static const struct {
         const char *key, *text;
 } ledger_lacks[] = {

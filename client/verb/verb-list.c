@@ -54,47 +54,32 @@ static bool find_zone(json_object *heads, char ret_zone[static WHEN_CHARS]) {
         return ret_zone[0] != '\0';
 }
 
-/* What is the same for all rows. */
+/* All rows have these in common. */
 typedef struct Rows {
         Table *table;
         uint64_t now_realtime_ns;
         bool has_zone; /* each time tells its zone; else the header does */
 } Rows;
 
-static void append_captured(Buffer *cell, json_object *start, const Rows *rows) {
-        char text[WHEN_CHARS];
-
-        if (!start)
-                return;
-        if (rows->has_zone)
-                when_format(json_object_get_uint64(start), text);
-        else
-                when_format_clock(json_object_get_uint64(start), text);
-        buffer_append_text(cell, text);
-}
-
-static void append_age(Buffer *cell, json_object *start, const Rows *rows) {
-        char text[WHEN_CHARS];
-
-        if (!start)
-                return;
-        when_format_age(json_object_get_uint64(start), rows->now_realtime_ns, text);
-        buffer_append_text(cell, text);
-}
-
 /* Appends the cells in the order of the columns. */
 static void add_head(const Rows *rows, json_object *head) {
         json_object *start = cell_member(head, "startRealtimeNs");
+        char captured[WHEN_CHARS] = "", age[WHEN_CHARS] = "";
+        uint64_t start_ns = json_object_get_uint64(start);
         Table *table = rows->table;
-        Buffer *captured;
+        Buffer *cell;
 
+        if (start) {
+                (rows->has_zone ? when_format : when_format_clock)(start_ns, captured);
+                when_format_age(start_ns, rows->now_realtime_ns, age);
+        }
         cell_append_text(table_cell(table), cell_member(head, "name"));
-        captured = table_cell(table);
-        append_captured(captured, start, rows);
+        cell = table_cell(table);
+        buffer_append_text(cell, captured);
         /* The time is that of the origin, by whose clock it was set. */
         if (cell_member(head, "importedFrom"))
-                buffer_append_text(captured, start ? " imported" : "imported");
-        append_age(table_cell(table), start, rows);
+                buffer_append_text(cell, start ? " imported" : "imported");
+        buffer_append_text(table_cell(table), age);
         cell_append_text(table_cell(table), cell_member(head, "hostName"));
         cell_append_text(table_cell(table), cell_member(head, "kernelRelease"));
         cell_append_number(table_cell(table), cell_member(head, "threads"), QUANTITY_LADDER_NONE);
@@ -169,14 +154,11 @@ static int print_list_json(Session *session, json_object *reply) {
 
 int verb_list(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
-        const Options *options = session->options;
         int r;
 
-        if (options_have(options, OPTION_SINCE) && options_have(options, OPTION_UNTIL) &&
-            options->since_realtime_ns > options->until_realtime_ns)
-                return complain(STATUS_USAGE,
-                                "--since is later than --until: no snapshot can lie between them.");
-        r = list_snapshots(session, true, &reply);
+        r = options_refuse_times(session->options, "no snapshot can lie");
+        if (r == 0)
+                r = list_snapshots(session, true, &reply);
         if (r != 0)
                 return r;
         r = session_has_json(session) ? print_list_json(session, reply)

@@ -15,7 +15,7 @@
 
 #define LABEL_COLUMNS 29 /* the longest name */
 
-/* Whether @name is asked for: all are when there are no globs. */
+/* True if @name is asked for: all are when there are no globs. */
 static bool is_wanted(const Session *session, const char *name) {
         const Options *options = session->options;
 
@@ -259,7 +259,7 @@ static int print_json(Session *session) {
 
 int verb_metric_list(Session *session) {
         const Options *options = session->options;
-        /* Who asks for a few knows what their attributes mean. */
+        /* A user who asks for a few knows what their attributes mean. */
         bool has_legend =
                 session_legend(session) == TABLE_LEGEND_SHOWN && options->n_arguments == 1;
         int r;

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "render/cell.h"
 #include "report/metrics-page.h"
@@ -76,24 +75,18 @@ static int write_page(Session *session, const MetricsPage *page, const OwnCaptur
         const char *path = session->options->output_path,
                    *axis = view_axis_name(session->options->view.axis);
         _cleanup_(output_freep) Output *output = NULL;
-        FILE *out;
-        int r;
+        bool is_file = path && strcmp(path, "-") != 0;
+        FILE *out = stdout;
+        int r = 0;
 
-        if (!path || strcmp(path, "-") == 0) {
-                metrics_page_write(page, head, axis, stdout);
-                return 0;
-        }
-        r = output_open(path, OUTPUT_PUBLIC, &output);
+        if (is_file)
+                r = output_open(path, OUTPUT_PUBLIC, &output);
+        if (r == 0 && is_file)
+                r = output_stream(output, "write the gauges", &out);
         if (r != 0)
                 return r;
-        out = fdopen(dup(output_fd(output)), "w");
-        if (!out)
-                return complain_errno(-errno, "open the output");
         metrics_page_write(page, head, axis, out);
-        if (ferror(out) || fflush(out) != 0)
-                r = complain_errno(-errno, "write the gauges");
-        (void) fclose(out);
-        return r == 0 ? output_publish(output) : r;
+        return is_file ? output_publish(output) : 0;
 }
 
 int verb_metrics(Session *session) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/name.h"
 #include "base/number.h"
 #include "render/cell.h"
@@ -28,10 +29,6 @@ typedef struct Run {
         char tag_texts[2][NAME_BYTES];
         char names[2][SNAPSHOT_NAME_MAX_CHARS + 1]; /* of the snapshots */
 } Run;
-
-static uint64_t timeval_ns(struct timeval time) {
-        return (uint64_t) time.tv_sec * NSEC_PER_SEC + (uint64_t) time.tv_usec * NSEC_PER_USEC;
-}
 
 static uint64_t peak_bytes(const struct rusage *usage) {
         return number_multiply_saturating((uint64_t) usage->ru_maxrss, 1024);
@@ -71,8 +68,8 @@ static void append_end(const Run *run, Buffer *line) {
 
         append_words(run, line);
         when_format_span(run->result.elapsed_ns, elapsed);
-        when_format_span(timeval_ns(usage->ru_utime), user);
-        when_format_span(timeval_ns(usage->ru_stime), system);
+        when_format_span(clock_timeval_ns(usage->ru_utime), user);
+        when_format_span(clock_timeval_ns(usage->ru_stime), system);
         buffer_append_format(line, ": %s %d, %s elapsed, %s user, %s system",
                              run->result.signalled ? "signal" : "exit", run->result.code, elapsed,
                              user, system);
@@ -110,8 +107,8 @@ static void write_account(const Run *run, JsonOut *out) {
                 uint64_t value;
         } members[] = {
                 { "elapsedNs", run->result.elapsed_ns },
-                { "userNs", timeval_ns(usage->ru_utime) },
-                { "systemNs", timeval_ns(usage->ru_stime) },
+                { "userNs", clock_timeval_ns(usage->ru_utime) },
+                { "systemNs", clock_timeval_ns(usage->ru_stime) },
                 { "peakRssBytes", peak_bytes(usage) },
                 { "minorFaults", (uint64_t) usage->ru_minflt },
                 { "majorFaults", (uint64_t) usage->ru_majflt },
@@ -152,7 +149,8 @@ static json_object *command_account(const Run *run) {
                 uint64_t value;
         } figures[] = {
                 { "elapsedNs", run->result.elapsed_ns },
-                { "runningNs", timeval_ns(usage->ru_utime) + timeval_ns(usage->ru_stime) },
+                { "runningNs",
+                  clock_timeval_ns(usage->ru_utime) + clock_timeval_ns(usage->ru_stime) },
                 { "switches", (uint64_t) usage->ru_nvcsw + (uint64_t) usage->ru_nivcsw },
                 { "readBytes", (uint64_t) usage->ru_inblock * RUSAGE_BLOCK_BYTES },
                 { "writeBytes", (uint64_t) usage->ru_oublock * RUSAGE_BLOCK_BYTES },

@@ -20,16 +20,12 @@ typedef struct Name {
 
 /* Checks that @word can name a snapshot in the spool. 0, or an exit status after a sentence. */
 static int check_word(const char *verb, const char *word) {
-        const char *complaint = reference_complaint(word);
         char quoted[QUOTE_BYTES];
 
         if (snapshot_name_is_file(word))
                 return complain(STATUS_USAGE, "%s is a file, and %s is for snapshots of the spool.",
                                 quote(word, quoted), verb);
-        if (complaint)
-                return complain(STATUS_USAGE, "The snapshot name %s %s.", quote(word, quoted),
-                                complaint);
-        return 0;
+        return reference_check(word, word);
 }
 
 /*
@@ -168,5 +164,63 @@ int verb_rename(Session *session) {
                 return session_print_json(session, reply);
         if (session_is_chatty(session))
                 (void) printf("renamed %s to %s\n", name.text, words[1]);
+        return STATUS_DONE;
+}
+
+static int call_import(Session *session, const Reference *file, json_object **ret) {
+        const char *tag = session->options->tag;
+        _cleanup_(session_call_done) SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Import",
+                             .more = true,
+                             .fds = &file->fd,
+                             .n_fds = 1 },
+                .subject = file->text,
+                .taken_hint = "choose another with --tag, or remove that snapshot first",
+        };
+        JsonWriter *writer = session_call_begin(&call);
+
+        json_write_member_u64(writer, "fileDescriptor", 0);
+        if (tag)
+                json_write_member_text(writer, "tag", tag);
+        json_write_member_name(writer, "label", snapshot_name_of_path(file->text));
+        return session_call_one(session, &call, ret, NULL);
+}
+
+static void print_import(json_object *head) {
+        char name[QUOTE_BYTES];
+
+        (void) printf("imported %s: %llu threads of %llu processes\n",
+                      quote_json(cell_member(head, "name"), name),
+                      (unsigned long long) cell_u64(head, "threads"),
+                      (unsigned long long) cell_u64(head, "processes"));
+}
+
+int verb_import(Session *session) {
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        _cleanup_(reference_done) Reference file = REFERENCE_EMPTY;
+        const char *complaint;
+        char quoted[QUOTE_BYTES];
+        json_object *heads;
+        Span label;
+        int r;
+
+        r = reference_open_file(session->options->arguments[1], &file);
+        if (r != 0)
+                return r;
+        /* Without --tag the file's name is the name, and it may not be a valid one. */
+        label = snapshot_name_of_path(file.text);
+        complaint = session->options->tag ? NULL : snapshot_name_new_complaint(label);
+        if (complaint)
+                return complain(STATUS_USAGE,
+                                "The file's name %s %s: name the snapshot with --tag NAME.",
+                                quote_span(label, quoted), complaint);
+        r = call_import(session, &file, &reply);
+        if (r != 0)
+                return r;
+        if (session_has_json(session))
+                return session_print_json(session, reply);
+        heads = cell_member(reply, "snapshots");
+        for (size_t i = 0; session_is_chatty(session) && i < cell_length(heads); i++)
+                print_import(cell_element(heads, i));
         return STATUS_DONE;
 }

@@ -48,7 +48,7 @@ static int print_daemon(const Lines *lines, json_object *daemon) {
         char uptime[WHEN_CHARS];
         int r;
 
-        when_format_span(json_object_get_uint64(cell_member(daemon, "uptimeNs")), uptime);
+        when_format_span(cell_u64(daemon, "uptimeNs"), uptime);
         cell_append_text(&line, cell_member(daemon, "version"));
         buffer_append_format(&line, ", up %s, uid ", uptime);
         cell_append_number(&line, cell_member(daemon, "uid"), QUANTITY_LADDER_NONE);
@@ -60,8 +60,8 @@ static int print_daemon(const Lines *lines, json_object *daemon) {
  * "bpf, loaded 2026-11-20 15:35:01 UTC", "procfs (REASON)", or "none (REASON)" where captures fail.
  */
 static int print_backend(const Lines *lines, json_object *backend) {
-        uint64_t loaded_ns = json_object_get_uint64(cell_member(backend, "loadedRealtimeNs"));
-        unsigned long long n_outdated = json_object_get_uint64(cell_member(backend, "outdated"));
+        uint64_t loaded_ns = cell_u64(backend, "loadedRealtimeNs");
+        unsigned long long n_outdated = cell_u64(backend, "outdated");
         json_object *name = cell_member(backend, "name"), *reason = cell_member(backend, "reason");
         _cleanup_(buffer_done) Buffer line = {};
         char when[WHEN_CHARS];
@@ -92,8 +92,8 @@ static int print_backend(const Lines *lines, json_object *backend) {
  * by the host's 3500000 switches since then"
  */
 static int print_reasons(const Lines *lines, json_object *reasons) {
-        uint64_t for_ns = json_object_get_uint64(cell_member(reasons, "forNs"));
-        uint64_t cost_ns = json_object_get_uint64(cell_member(reasons, "costNs"));
+        uint64_t for_ns = cell_u64(reasons, "forNs");
+        uint64_t cost_ns = cell_u64(reasons, "costNs");
         json_object *left = cell_member(reasons, "leftNs");
         _cleanup_(buffer_done) Buffer line = {};
         char text[WHEN_CHARS];
@@ -177,7 +177,7 @@ static int print_spool(const Lines *lines, json_object *spool) {
 
 /* "as the last capture found them, before (2026-11-20 15:35:01 UTC)" */
 static int print_capture(const Lines *lines, json_object *capture) {
-        uint64_t start_ns = json_object_get_uint64(cell_member(capture, "startRealtimeNs"));
+        uint64_t start_ns = cell_u64(capture, "startRealtimeNs");
         _cleanup_(buffer_done) Buffer line = {};
         char when[WHEN_CHARS];
 
@@ -194,8 +194,8 @@ static int print_capture(const Lines *lines, json_object *capture) {
 
 /* A sample cannot tell what is refused elsewhere, so it is said that it is one. */
 static void print_sample(const Lines *lines, json_object *sample) {
-        unsigned long long n_threads = json_object_get_uint64(cell_member(sample, "threads"));
-        unsigned long long n_processes = json_object_get_uint64(cell_member(sample, "processes"));
+        unsigned long long n_threads = cell_u64(sample, "threads");
+        unsigned long long n_processes = cell_u64(sample, "processes");
 
         if (sample)
                 lines_format(lines, "sources",
@@ -215,17 +215,16 @@ static int print_hanging(const Lines *lines, json_object *job) {
         _cleanup_(buffer_done) Buffer text = {};
         char when[WHEN_CHARS];
 
-        when_format(json_object_get_uint64(cell_member(job, "sinceRealtimeNs")), when);
+        when_format(cell_u64(job, "sinceRealtimeNs"), when);
         cell_append_text(&text, cell_member(job, "kind"));
         buffer_append_format(&text, " job %llu hangs since %s",
-                             (unsigned long long) json_object_get_uint64(cell_member(job, "pid")),
-                             when);
+                             (unsigned long long) cell_u64(job, "pid"), when);
         for (size_t i = 0; i < n; i++) {
                 json_object *process = cell_element(processes, i);
 
-                buffer_append_format(
-                        &text, "%s %llu of ", i == 0 ? ", in the memory of process" : ", and of",
-                        (unsigned long long) json_object_get_uint64(cell_member(process, "pid")));
+                buffer_append_format(&text, "%s %llu of ",
+                                     i == 0 ? ", in the memory of process" : ", and of",
+                                     (unsigned long long) cell_u64(process, "pid"));
                 append_user(&text, cell_member(process, "owner"));
         }
         return lines_print_buffer(lines, "", &text);
@@ -241,8 +240,8 @@ static int print_jobs(const Lines *lines, json_object *jobs) {
         int r = 0;
 
         lines_format(lines, "jobs", "%llu running, %llu waiting",
-                     (unsigned long long) json_object_get_uint64(cell_member(jobs, "running")),
-                     (unsigned long long) json_object_get_uint64(cell_member(jobs, "waiting")));
+                     (unsigned long long) cell_u64(jobs, "running"),
+                     (unsigned long long) cell_u64(jobs, "waiting"));
         for (size_t i = 0; i < n_hanging && r >= 0; i++)
                 r = print_hanging(lines, cell_element(hanging, i));
         if (r < 0 || n_owners == 0)
@@ -259,7 +258,7 @@ static int print_jobs(const Lines *lines, json_object *jobs) {
 
 #define MOST_OWNERS 8u
 
-/* Of the rest it is enough to know that they are there: --json has them. */
+/* It is enough to know that there are more: --json has them. */
 static void print_ended(const Lines *lines, json_object *ended) {
         json_object *owners = cell_member(ended, "owners");
         size_t n = cell_length(owners);
@@ -279,8 +278,7 @@ static void print_ended(const Lines *lines, json_object *ended) {
                 lines_format(lines, label,
                              "%s: %" PRIu64 " rows of ended threads were put together, %" PRIu64
                              " threads found none of their own",
-                             user, json_object_get_uint64(cell_member(loss, "folded_rows")),
-                             json_object_get_uint64(cell_member(loss, "overflow_exits")));
+                             user, cell_u64(loss, "folded_rows"), cell_u64(loss, "overflow_exits"));
         }
 }
 
@@ -294,27 +292,23 @@ static int print_status(Session *session, json_object *reply) {
         if (r != 0)
                 return r;
         r = print_daemon(&lines, cell_member(reply, "daemon"));
-        if (r < 0)
-                return complain_errno(r, "print the result");
-        r = print_backend(&lines, cell_member(reply, "backend"));
-        if (r < 0)
-                return complain_errno(r, "print the result");
-        r = print_reasons(&lines, cell_member(reply, "reasons"));
-        if (r < 0)
-                return complain_errno(r, "print the result");
-        r = print_spool(&lines, cell_member(reply, "spool"));
-        if (r < 0)
-                return complain_errno(r, "print the result");
-        r = print_jobs(&lines, cell_member(reply, "jobs"));
-        if (r < 0)
-                return complain_errno(r, "print the result");
-        print_ended(&lines, cell_member(reply, "ended"));
-        r = print_capture(&lines, cell_member(reply, "capture"));
-        if (r < 0)
-                return complain_errno(r, "print the result");
-        print_sample(&lines, cell_member(reply, "sample"));
-        (void) putchar('\n');
-        r = source_report_print(session, cell_member(reply, "sources"));
+        if (r == 0)
+                r = print_backend(&lines, cell_member(reply, "backend"));
+        if (r == 0)
+                r = print_reasons(&lines, cell_member(reply, "reasons"));
+        if (r == 0)
+                r = print_spool(&lines, cell_member(reply, "spool"));
+        if (r == 0)
+                r = print_jobs(&lines, cell_member(reply, "jobs"));
+        if (r == 0) {
+                print_ended(&lines, cell_member(reply, "ended"));
+                r = print_capture(&lines, cell_member(reply, "capture"));
+        }
+        if (r == 0) {
+                print_sample(&lines, cell_member(reply, "sample"));
+                (void) putchar('\n');
+                r = source_report_print(session, cell_member(reply, "sources"));
+        }
         return r < 0 ? complain_errno(r, "print the result") : 0;
 }
 

@@ -81,12 +81,8 @@ static int call_verify(Verification *verification, const Reference *reference) {
         json_write_key(writer, "snapshots");
         json_write_array(writer);
         if (reference) {
+                reference_address_call(reference, &call);
                 reference_write_json(writer, reference, 0);
-                call.endpoint = reference->is_file ? ENDPOINT_ANALYSIS : ENDPOINT_DAEMON;
-                call.request.fds = &reference->fd;
-                call.request.n_fds = reference->is_file;
-                call.subject = reference->text;
-                call.is_about_files = reference->is_file;
         }
         json_write_end(writer);
         return session_call(verification->session, &call, on_results, verification);
@@ -123,29 +119,17 @@ static int verify_word(Verification *verification, const char *word) {
         return 0;
 }
 
-/* Checks all names before the first call. */
-static int check_words(char *const *words, size_t n_words) {
-        char quoted[QUOTE_BYTES];
-
-        for (size_t i = 0; i < n_words; i++) {
-                const char *complaint = reference_complaint(words[i]);
-
-                if (complaint)
-                        return complain(STATUS_USAGE, "The snapshot name %s %s.",
-                                        quote(words[i], quoted), complaint);
-        }
-        return 0;
-}
-
 static int verify(Verification *verification) {
         const Options *options = verification->session->options;
         char *const *words = options->arguments + 1;
         size_t n_words = options->n_arguments - 1;
-        int r;
+        int r = 0;
 
         if (options_have(options, OPTION_ALL))
                 return call_verify(verification, NULL);
-        r = check_words(words, n_words);
+        /* All names are checked before the first call. */
+        for (size_t i = 0; r == 0 && i < n_words; i++)
+                r = reference_check(words[i], words[i]);
         /* A call for each, so that a snapshot that does not exist does not stop the others. */
         for (size_t i = 0; r == 0 && i < n_words; i++)
                 r = verify_word(verification, words[i]);

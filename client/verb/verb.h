@@ -6,7 +6,7 @@
  *
  * A command of ctprofctl: its name, the arguments and options it takes, and a function that runs
  * it. The function explains a failure on stderr and returns the exit status. Verbs are constant;
- * the session holds all state.
+ * the session holds all state. What --help shows comes from the lists of verbs and options.
  */
 
 #include <stddef.h>
@@ -43,16 +43,5 @@ enum { VERBS(VERB_ID) VERBS_HIDDEN(VERB_ID) _VERB_MAX, _VERB_LISTED = VERB_bridg
 
 extern const Verb verb_table[_VERB_MAX];
 
-/* The meaning of an option to one verb, if it differs from the general one. */
-typedef struct VerbHelp {
-        const char *argument_name; /* NULL: as in the list of options */
-        const char *text;
-} VerbHelp;
-
-/* NULL if @id has its general meaning to @verb. */
-const VerbHelp *verb_find_help(const Verb *verb, OptionId id);
-
-/* NULL if there is no such verb; *ret_nearest is then the most similar one, or NULL. */
-const Verb *verb_find(const char *name, const char **ret_nearest);
-/* Explains that there is no verb @word; @nearest is that of verb_find(). STATUS_USAGE. */
-int verb_complain_unknown(const char *word, const char *nearest);
+/* Runs the verb that a command line names, or explains why there is none. The exit status. */
+int dispatch(int argc, char *argv[]);

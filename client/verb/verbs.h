@@ -23,7 +23,7 @@
 #define VERB_VIEW_FORMATS \
         (FORMAT_BIT(TABLE) | FORMAT_BIT(CSV) | FORMAT_BIT(NDJSON) | FORMAT_BIT(HTML))
 
-/* What "export" takes beside --changes. */
+/* "export" takes these beside --changes. */
 #define VERB_CHANGES_BITS                                                                      \
         (OPTION_BIT(SINCE) | OPTION_BIT(UNTIL) | OPTION_BIT(AFTER) | OPTION_BIT(PRESENT) |     \
          OPTION_BIT(TOP) | OPTION_BIT(GROUP_BY) | OPTION_BIT(METRICS) | OPTION_BIT(SECTIONS) | \
@@ -117,7 +117,7 @@
 #define VERB_COLUMN_OF_ONE(id, name, header, right, shrink, omit, sides) VERB_ONE_##sides(name)
 #define VERB_COLUMN_OF_TWO(id, name, header, right, shrink, omit, sides) VERB_TWO_##sides(name)
 
-/* Why a verb takes no option that its neighbours take: verb, option, a sentence. */
+/* An option that a verb refuses but its neighbours take: verb, option, a sentence that says why. */
 #define VERB_REFUSALS(R)                                                                           \
         R(show, THRESHOLD,                                                                         \
           "--threshold needs two sides, which \"show\" does not have: \"compare\" takes two "      \

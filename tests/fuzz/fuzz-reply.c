@@ -9,7 +9,7 @@
  * no text of the data ends its element of an HTML page. No descriptor is left.
  *
  * Aims at: client/call/connection.c, client/session/session.c, client/verb/dispatch.c,
- *          client/session/complain.c, client/session/wire-complaint.c, client/report/group-view.c,
+ *          client/session/complain.c, client/report/group-view.c,
  *          client/report/group/group-cell.c, client/report/group/group-columns.c,
  *          client/report/group/group-table.c, client/report/group/group-tree.c,
  *          client/report/group/pairing-table.c, client/report/overview/overview.c,
@@ -38,7 +38,7 @@
 #include "json/json-scanner.h"
 #include "plain.h"
 #include "session/complain.h"
-#include "verb/dispatch.h"
+#include "verb/verb.h"
 
 #define MAX_WORDS 24
 #define EXPORTED "fuzz-reply.exported"

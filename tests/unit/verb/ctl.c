@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "call/cancel.h"
-#include "verb/dispatch.h"
+#include "verb/verb.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
 

@@ -11,7 +11,7 @@
 #include "check-main.h"
 #include "temporary.h"
 #include "session/complain.h"
-#include "session/local-spool.h"
+#include "session/session.h"
 
 static const struct {
         const char *text;

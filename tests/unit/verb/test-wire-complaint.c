@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "session/wire-complaint.h"
 
 #include <check.h>
 #include <string.h>

@@ -5,15 +5,14 @@
  * JobKind
  *
  * The kinds of jobs and the terms under which each runs. The parent enforces the limits; the child
- * gives up the privileges it does not need. To add a kind, add a row here and a list of methods in
- * worker/worker.c.
+ * gives up the privileges it does not need. To add a kind, add a row here and its methods to
+ * order/order.h.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/capability.h>
 #include "base/macro.h"
-#include "interface/job-interface.h"
 #include "job/sandbox/sandbox.h"
 #include "wire/limits.h"
 

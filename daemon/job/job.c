@@ -13,22 +13,22 @@
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/err.h"
+#include "base/name.h"
 #include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
 #include "job/spawner.h"
-#include "wire/frame.h"
-#include "wire/message.h"
+#include "wire/frame-keeper.h"
+#include "wire/limits.h"
 
-/* A call of a client grows a little when its names are resolved. */
-#define JOB_QUEUED_BYTES (2u * LIMIT_CALL_BYTES)
-/* The descriptors of the call, the spool's directory and a file to write. */
-#define JOB_MAX_FDS (LIMIT_FDS_PER_CALL + 2u)
 /* How long a child that has answered may take to end by itself. */
 #define JOB_FAREWELL_NS (5 * NSEC_PER_SEC)
-#define JOB_STOP_CALL "{\"method\":\"" JOB_METHOD_STOP "\",\"oneway\":true}"
 #define JOB_TIMER_ACCURACY_US 10000
+/* The main process makes frames of replies, with a few members around what a job wrote. */
+#define JOB_REPLY_BYTES (LIMIT_REPLY_BYTES - 256u)
+/* So many packets are read before other events are served. */
+#define JOB_PACKETS_PER_TURN 16u
 
 struct Job {
         const JobSetup *setup;
@@ -37,8 +37,9 @@ struct Job {
         void *userdata;
         uid_t uid;
         Charge hangable, stuck; /* of a kind that counts for its user */
-        FrameStream *stream;
-        DisposalKeeper keeper; /* of the stream */
+        int socket;             /* owned */
+        PacketReader reader;
+        DisposalKeeper keeper; /* of both */
         pid_t pid;             /* 0: none yet */
         uint64_t timeout_ns;
 
@@ -46,7 +47,6 @@ struct Job {
         bool stopping;    /* it was asked to come to an end and answer */
         bool answered;    /* the last reply was delivered */
         bool input_ended; /* nothing more comes from the child */
-        bool garbled;     /* a reply is missing, so later ones are of no use */
         bool exited;      /* the child has ended */
         bool killed;
         uint64_t killed_realtime_ns;
@@ -54,7 +54,7 @@ struct Job {
         siginfo_t status;
 
         sd_event_source *io;
-        sd_event_source *next; /* delivers what was read before a pause */
+        sd_event_source *next; /* settles it in an event of its own */
         sd_event_source *exit;
         sd_event_source *deadline;
 };
@@ -131,11 +131,11 @@ uid_t job_uid(const Job *job) {
 }
 
 size_t job_n_fds(const Job *job) {
-        return frame_stream_n_fds(job->stream);
+        return job->reader.n_fds;
 }
 
 int job_take_fd(Job *job, size_t index) {
-        return frame_stream_take_fd(job->stream, index);
+        return packet_take_fd(&job->reader, index);
 }
 
 bool job_is_stuck(const Job *job) {
@@ -172,51 +172,77 @@ static void kill_child(Job *job, JobKill why) {
 /* A socket whose peer hung up is always ready, so the source is off unless it is needed. */
 static void arm(Job *job) {
         bool reads = job->events && !job->paused && !job->answered && !job->input_ended;
-        bool writes = frame_stream_queued_bytes(job->stream) > 0 && !job->input_ended;
 
-        (void) sd_event_source_set_io_events(job->io, (reads ? (uint32_t) EPOLLIN : 0) |
-                                                              (writes ? (uint32_t) EPOLLOUT : 0));
-        (void) sd_event_source_set_enabled(job->io, reads || writes ? SD_EVENT_ON : SD_EVENT_OFF);
+        (void) sd_event_source_set_enabled(job->io, reads ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 
 /* replies */
 
 /* @r: a negative errno of the socket, or a positive code when the reply was malformed. */
 static void give_up(Job *job, int r) {
-        job->garbled = job->input_ended = true;
+        job->input_ended = true;
         kill_child(job, r < 0 ? JOB_KILL_UNHEARD : JOB_KILL_NONSENSE);
 }
 
-static void deliver(Job *job, Span frame) {
-        bool continues, is_error;
-        int r;
+/* Whether a job of ours could have written it. */
+static bool make_reply(const PacketReader *reader, JobReply *ret) {
+        Span body = buffer_span(&reader->body);
 
-        r = reply_peek(frame, &continues, &is_error);
-        if (r != 0) {
-                give_up(job, r);
+        *ret = (JobReply){ .kind = reader->kind, .body = body };
+        switch (reader->kind) {
+        case PACKET_PART:
+        case PACKET_LAST:
+                return body.n > 0 && !memchr(body.bytes, '\0', body.n) && utf8_is_valid(body);
+        case PACKET_ERROR:
+                return failure_unpack(body, &ret->error, &ret->detail);
+        case PACKET_RESULT:
+        case PACKET_CHANGE:
+        case PACKET_MEMORY:
+        case PACKET_FILES:
+        case PACKET_LEFT:
+        case PACKET_LISTENING:
+                return true;
+        case PACKET_ORDER:
+        case PACKET_STOP:
+        case PACKET_TELL:
+        case _PACKET_KIND_MAX:
+                break;
+        }
+        return false;
+}
+
+static void deliver(Job *job) {
+        JobReply reply;
+
+        if (!make_reply(&job->reader, &reply)) {
+                give_up(job, PACKET_E_MALFORMED);
                 return;
         }
-        if (!continues) {
+        if (job_reply_is_last(&reply)) {
                 job->answered = true;
                 start_deadline(job, JOB_FAREWELL_NS);
         } else if (job->terms->clock == JOB_CLOCK_SILENCE && !job->stopping && !job->killed) {
                 start_deadline(job, job->timeout_ns);
         }
-        job->events->on_reply(job, frame, continues, is_error, job->userdata);
+        job->events->on_reply(job, &reply, job->userdata);
 }
 
-static void deliver_frames(Job *job) {
-        Span frame;
+static void read_packets(Job *job) {
         int r = 0;
 
-        while (job->events && !job->paused && !job->answered && !job->garbled) {
-                r = frame_stream_next(job->stream, &frame);
-                if (r != 0)
-                        break;
-                deliver(job, frame);
+        for (unsigned i = 0; i < JOB_PACKETS_PER_TURN; i++) {
+                if (!job->events || job->paused || job->answered || job->input_ended)
+                        return;
+                r = packet_receive(&job->reader, job->socket);
+                if (r == PACKET_E_AGAIN)
+                        return;
+                if (r == PACKET_E_CLOSED)
+                        job->input_ended = true;
+                else if (r == 0)
+                        deliver(job);
+                else if (r != PACKET_E_PARTIAL)
+                        give_up(job, r);
         }
-        if (r != 0 && r != FRAME_E_AGAIN)
-                give_up(job, r);
 }
 
 /*
@@ -247,31 +273,14 @@ static void settle(Job *job) {
 
 static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
         Job *job = userdata;
-        int r;
 
-        /* If the child does not read its call, its exit status says why. */
-        if (frame_stream_queued_bytes(job->stream) > 0) {
-                r = frame_stream_write(job->stream);
-                if (r < 0)
-                        give_up(job, r);
-        }
-        if (revents & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
-                r = frame_stream_read(job->stream);
-                if (r == FRAME_E_CLOSED)
-                        job->input_ended = true;
-                deliver_frames(job);
-                if (r != 0 && r != FRAME_E_AGAIN && r != FRAME_E_CLOSED)
-                        give_up(job, r);
-        }
+        read_packets(job);
         settle(job);
         return 0;
 }
 
 static int on_next(sd_event_source *source, void *userdata) {
-        Job *job = userdata;
-
-        deliver_frames(job);
-        settle(job);
+        settle(userdata);
         return 0;
 }
 
@@ -320,8 +329,7 @@ static int add_sources(Job *job) {
         sd_event *event = job->setup->event;
         int r;
 
-        r = sd_event_add_io(event, &job->io, frame_stream_fd(job->stream), EPOLLIN | EPOLLOUT,
-                            on_io, job);
+        r = sd_event_add_io(event, &job->io, job->socket, EPOLLIN, on_io, job);
         if (r < 0)
                 return r;
         r = sd_event_add_defer(event, &job->next, on_next, job);
@@ -347,32 +355,27 @@ static int add_sources(Job *job) {
         return 0;
 }
 
-static int open_stream(Job *job, int *ret_child_fd) {
-        int ends[2], r;
+/* A child that does not take its order has ended, and its exit status says why. */
+static int send_order(Job *job, const JobOrder *order) {
+        int r = packet_send(job->socket, PACKET_ORDER, order->body, order->fds, order->n_fds,
+                            MSG_DONTWAIT);
 
-        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-                return -errno;
-        r = frame_stream_new(ends[0], LIMIT_REPLY_BYTES, JOB_QUEUED_BYTES, JOB_MAX_FDS,
-                             &job->stream);
-        if (r != 0) {
-                (void) fd_close(ends[0]);
-                (void) fd_close(ends[1]);
-                return err_fold(r);
-        }
-        disposal_keeper_init(&job->keeper, job->setup->disposal, job->uid);
-        frame_stream_set_keeper(job->stream, &job->keeper.keeper);
-        *ret_child_fd = ends[1];
+        if (r < 0 && r != -EPIPE)
+                return r;
+        for (size_t i = 0; i < order->n_fds; i++)
+                frame_keeper_close(&job->keeper.keeper, order->fds[i]);
         return 0;
 }
 
 static int start_child(Job *job, const JobOrder *order, uint64_t max_data_bytes) {
         _cleanup_(fd_closep) int child_fd = -EBADF;
         char argument[64];
-        int r;
+        int ends[2], r;
 
-        r = open_stream(job, &child_fd);
-        if (r < 0)
-                return r;
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+                return -errno;
+        job->socket = ends[0];
+        child_fd = ends[1];
         (void) snprintf(argument, sizeof(argument), "--job=%s", job->terms->word);
         r = spawner_start(job->setup->spawner,
                           &(SpawnOrder){ .argument = argument,
@@ -381,12 +384,9 @@ static int start_child(Job *job, const JobOrder *order, uint64_t max_data_bytes)
                                                                   order->terms->max_data_bytes),
                                          .max_file_bytes = order->max_file_bytes },
                           &job->pid);
-        if (r < 0)
-                return r;
-        r = add_sources(job);
-        if (r < 0)
-                return r;
-        return err_fold(frame_stream_queue(job->stream, order->call, order->fds, order->n_fds));
+        if (r == 0)
+                r = add_sources(job);
+        return r < 0 ? r : send_order(job, order);
 }
 
 static void destroy(Job *job) {
@@ -394,7 +394,8 @@ static void destroy(Job *job) {
         sd_event_source_disable_unref(job->exit);
         sd_event_source_disable_unref(job->next);
         sd_event_source_disable_unref(job->io);
-        frame_stream_free(job->stream);
+        packet_reader_done(&job->reader);
+        frame_keeper_close_socket(&job->keeper.keeper, job->socket);
         charge_end(&job->stuck);
         charge_end(&job->hangable);
         free(job);
@@ -437,8 +438,12 @@ int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_byte
                 .setup = setup,
                 .terms = order->terms,
                 .uid = order->uid,
+                .socket = -EBADF,
                 .timeout_ns = timeout_ns > 0 ? timeout_ns : order->terms->time_ns,
         };
+        packet_reader_init(&job->reader, JOB_REPLY_BYTES);
+        disposal_keeper_init(&job->keeper, setup->disposal, order->uid);
+        job->reader.keeper = &job->keeper.keeper;
         r = charge(job, setup->users);
         if (r == 0)
                 r = start_child(job, order, max_data_bytes);
@@ -481,25 +486,25 @@ int job_stop(Job *job) {
                 kill_child(job, JOB_KILL_CANCELLED);
                 return 0;
         }
-        r = frame_stream_queue(job->stream, SPAN_LITERAL(JOB_STOP_CALL), NULL, 0);
-        if (r != 0)
-                return err_fold(r);
+        r = packet_send(job->socket, PACKET_STOP, (Span){}, NULL, 0, MSG_DONTWAIT);
+        if (r < 0 && r != -EPIPE)
+                return r;
         job->stopping = true;
         start_deadline(job, job->timeout_ns);
         arm(job);
         return 0;
 }
 
-int job_send(Job *job, Span call, int fd) {
+int job_send(Job *job, PacketKind kind, int fd) {
         int r;
 
         assert(job->terms->clock == JOB_CLOCK_NONE);
         if (job->answered || job->input_ended || job->killed)
                 return -ENOTCONN;
-        r = frame_stream_queue(job->stream, call, &fd, 1);
+        r = packet_send(job->socket, kind, (Span){}, &fd, 1, MSG_DONTWAIT);
         if (r == 0)
-                arm(job);
-        return r == FRAME_E_FULL ? -EBUSY : err_fold(r);
+                frame_keeper_close(&job->keeper.keeper, fd);
+        return r == -EAGAIN ? -EBUSY : r == -EPIPE ? -ENOTCONN : r;
 }
 
 /* A paused job cannot send, so its silence does not count against it. */

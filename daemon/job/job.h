@@ -4,8 +4,8 @@
 /*
  * Job
  *
- * One call, served by a child process of its own. The child runs this executable again, as "NAME
- * --job=KIND", with a socketpair as descriptor 3 and nothing else open. It gets one call and sends
+ * One order, obeyed by a child process of its own. The child runs this executable again, as "NAME
+ * --job=KIND", with a socketpair as descriptor 3 and nothing else open. It gets one order and sends
  * replies; the last reply ends it. Whatever happens to the child (crash, deadline, lack of memory,
  * nonsense on the socket) becomes one sentence for the caller. The parent never waits for it and
  * never fails with it.
@@ -20,7 +20,9 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
+#include "interface/interface.h"
 #include "job/job-kind.h"
+#include "job/packet.h"
 #include "user/user.h"
 
 #define JOB_EXIT_TEXT_BYTES 256
@@ -31,7 +33,7 @@ typedef struct Spawner Spawner;
 
 typedef struct JobOrder {
         const JobTerms *terms;
-        Span call;      /* the frame, without terminator */
+        Span body;      /* of a PACKET_ORDER, which is sent before the start of the job returns */
         const int *fds; /* sent with it */
         size_t n_fds;
         uid_t uid;           /* the user who called: the child may send back their descriptors */
@@ -39,12 +41,26 @@ typedef struct JobOrder {
         uint64_t max_file_bytes; /* RLIMIT_FSIZE, for every file it writes; 0: no bound */
 } JobOrder;
 
+/* @body and @detail are borrowed until the event ends. */
+typedef struct JobReply {
+        PacketKind kind; /* one that a job sends */
+        /* Of PART and LAST text without NUL, in UTF-8; of notes and results what the job wrote. */
+        Span body;
+        WireError error; /* of an ERROR, with @detail */
+        WireErrorDetail detail;
+} JobReply;
+
+static inline bool job_reply_is_last(const JobReply *reply) {
+        return reply->kind == PACKET_LAST || reply->kind == PACKET_RESULT ||
+               reply->kind == PACKET_ERROR;
+}
+
 typedef struct JobEvents {
         /*
-         * A well-formed reply came. Its descriptors may be taken until this returns. If @continues
-         * is false it was the last event.
+         * A reply or a note came. Its descriptors may be taken until this returns. If it is the
+         * last one, it is the last event.
          */
-        void (*on_reply)(Job *job, Span frame, bool continues, bool is_error, void *userdata);
+        void (*on_reply)(Job *job, const JobReply *reply, void *userdata);
         /* The child ended without a last reply. @reason: "The capture job was killed ..." */
         void (*on_end)(Job *job, const char *reason, void *userdata);
 } JobEvents;
@@ -63,10 +79,11 @@ DEFINE_CLEANUP(Job *, job_free);
 _must_check_ int job_stop(Job *job);
 
 /*
- * Sends another call to a job whose clock is JOB_CLOCK_NONE, with @fd, which belongs to the job on
- * success. -EBUSY when it has not read the earlier ones, -ENOTCONN when it has ended, -errno.
+ * Tells a job whose clock is JOB_CLOCK_NONE something more, with @fd, which is taken over on
+ * success. -EBUSY when it has not read what it was told before, -ENOTCONN when it has ended,
+ * -errno.
  */
-_must_check_ int job_send(Job *job, Span call, int fd);
+_must_check_ int job_send(Job *job, PacketKind kind, int fd);
 
 /* Stop and resume reading replies. The child waits when its socket is full. */
 void job_pause(Job *job);
@@ -92,10 +109,7 @@ typedef struct JobSetup {
         void *owner;
 } JobSetup;
 
-/*
- * On success the descriptors of @order belong to the job, which closes them once they are sent; all
- * other arguments are borrowed.
- */
+/* On success the descriptors of @order are sent and closed; all other arguments are borrowed. */
 _must_check_ int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_bytes,
                          const JobEvents *events, void *userdata, Job **ret);
 

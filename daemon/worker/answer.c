@@ -6,9 +6,10 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "job/job-kind.h"
+#include "order/order.h"
 #include "wire/limits.h"
 #include "wire/message.h"
 
@@ -16,8 +17,8 @@
 /* Room for the members around the parameters of a reply. */
 #define ENVELOPE_BYTES 256
 
-void answer_init(Answer *answer, FrameStream *stream) {
-        *answer = (Answer){ .stream = stream };
+void answer_init(Answer *answer) {
+        *answer = (Answer){ .socket = -EBADF };
         buffer_init(&answer->parameters, LIMIT_REPLY_BYTES - ENVELOPE_BYTES);
         buffer_init(&answer->frame, LIMIT_REPLY_BYTES);
 }
@@ -34,27 +35,34 @@ JsonWriter *answer_begin(Answer *answer) {
         return &answer->writer;
 }
 
-/* @fds: the descriptors to send along; on success they belong to the stream. */
-static int answer_send(Answer *answer, int *fds, size_t n_fds) {
-        int r;
+/* Remembers that nobody reads any more. */
+static int note_closed(Answer *answer, int r) {
+        answer->closed = answer->closed || r == -EPIPE;
+        return r;
+}
 
-        r = frame_stream_queue(answer->stream, buffer_span(&answer->frame), fds, n_fds);
-        if (r != 0)
+/* Sends the frame to a client. */
+static int send_frame(Answer *answer, int fd) {
+        int r = frame_stream_queue(answer->stream, buffer_span(&answer->frame), &fd, fd >= 0);
+
+        if (r != 0) {
+                (void) fd_close(fd);
                 return err_fold(r);
-        for (size_t i = 0; i < n_fds; i++)
-                (void) TAKE_FD(fds[i]);
+        }
         /* A signal that does not end the job must not cut off its reply. */
         do
                 r = frame_stream_flush(answer->stream);
         while (r == -EINTR);
-        if (r == FRAME_E_CLOSED) {
-                answer->closed = true;
-                return -EPIPE;
-        }
-        return err_fold(r);
+        return note_closed(answer, r == FRAME_E_CLOSED ? -EPIPE : err_fold(r));
 }
 
-static int answer_send_parameters(Answer *answer, bool continues, int *fds, size_t n_fds) {
+static int send_packet(Answer *answer, PacketKind kind, Span body, const int *fds, size_t n_fds) {
+        return note_closed(answer, packet_send(answer->socket, kind, body, fds, n_fds, 0));
+}
+
+/* Takes over @fd. */
+static int send_parameters(Answer *answer, PacketKind kind, int fd) {
+        _cleanup_(fd_closep) int owned = fd;
         int r;
 
         assert(!answer->finished);
@@ -62,46 +70,49 @@ static int answer_send_parameters(Answer *answer, bool continues, int *fds, size
         r = json_writer_finish(&answer->writer);
         if (r != 0)
                 return r;
-        answer->finished = !continues;
+        answer->finished = kind == PACKET_LAST;
         if (answer->silent)
                 return 0;
-
+        if (!answer->stream)
+                return send_packet(answer, kind, buffer_span(&answer->parameters), &owned,
+                                   owned >= 0);
         buffer_clear(&answer->frame);
-        r = reply_encode(&answer->frame, buffer_span(&answer->parameters), continues);
-        if (r != 0)
-                return r;
-        return answer_send(answer, fds, n_fds);
+        r = reply_encode(&answer->frame, buffer_span(&answer->parameters), kind == PACKET_PART);
+        return r == 0 ? send_frame(answer, TAKE_FD(owned)) : r;
 }
 
 int answer_reply(Answer *answer) {
         assert(answer->more);
-        return answer_send_parameters(answer, true, NULL, 0);
-}
-
-int answer_note(Answer *answer) {
-        return answer_send_parameters(answer, true, NULL, 0);
-}
-
-int answer_note_descriptor(Answer *answer, int fd) {
-        _cleanup_(fd_closep) int owned = fd;
-
-        return answer_send_parameters(answer, true, &owned, 1);
+        return send_parameters(answer, PACKET_PART, -EBADF);
 }
 
 int answer_final(Answer *answer) {
-        return answer_send_parameters(answer, false, NULL, 0);
+        return send_parameters(answer, PACKET_LAST, -EBADF);
 }
 
 int answer_final_descriptor(Answer *answer, int fd) {
-        return answer_final_descriptors(answer, &fd, 1);
+        return send_parameters(answer, PACKET_LAST, fd);
 }
 
-int answer_final_descriptors(Answer *answer, int *fds, size_t n) {
-        int r = answer_send_parameters(answer, false, fds, n);
+int answer_note(Answer *answer, PacketKind kind, Span body, int fd) {
+        _cleanup_(fd_closep) int owned = fd;
 
-        for (size_t i = 0; i < n; i++)
-                fds[i] = fd_close(fds[i]);
-        return r;
+        assert(!answer->finished);
+        return send_packet(answer, kind, body, &owned, owned >= 0);
+}
+
+int answer_result(Answer *answer, Span body, const int *fds, size_t n_fds) {
+        assert(!answer->finished);
+        answer->finished = true;
+        return send_packet(answer, PACKET_RESULT, body, fds, n_fds);
+}
+
+int answer_texts(Answer *answer, const Span *texts, size_t n) {
+        int r;
+
+        buffer_clear(&answer->frame);
+        r = result_pack(&answer->frame, texts, n);
+        return r == 0 ? answer_result(answer, buffer_span(&answer->frame), NULL, 0) : r;
 }
 
 int answer_list(Answer *answer, const char *key, size_t n,
@@ -151,25 +162,18 @@ int answer_error(Answer *answer, WireError error, const WireErrorDetail *detail)
         answer->finished = true;
         if (answer->silent)
                 return 0;
-
-        buffer_clear(&answer->parameters);
-        r = wire_error_encode(&answer->parameters, error, detail);
-        if (r != 0)
-                return r;
         buffer_clear(&answer->frame);
-        r = error_encode(&answer->frame, wire_error_name(error), buffer_span(&answer->parameters));
+        r = answer->stream ? wire_error_encode_reply(&answer->frame, error, detail)
+                           : failure_pack(&answer->frame, error, detail);
         if (r != 0)
                 return r;
-        return answer_send(answer, NULL, 0);
-}
-
-bool answer_is_closed(const Answer *answer) {
-        return answer->closed;
+        return answer->stream
+                       ? send_frame(answer, -EBADF)
+                       : send_packet(answer, PACKET_ERROR, buffer_span(&answer->frame), NULL, 0);
 }
 
 bool answer_has_peer(Answer *answer) {
-        struct pollfd wait = { .fd = frame_stream_fd(answer->stream),
-                               .events = POLLIN | POLLRDHUP };
+        struct pollfd wait = { .fd = answer->socket, .events = POLLIN | POLLRDHUP };
         char byte;
 
         if (answer->closed)
@@ -187,20 +191,11 @@ bool answer_has_peer(Answer *answer) {
 }
 
 bool answer_is_stopped(Answer *answer) {
-        char complaint[MESSAGE_COMPLAINT_BYTES];
-        Span frame;
+        int r = 0;
 
-        while (!answer->stopped) {
-                _cleanup_(call_done) Call call = {};
-                int r = frame_stream_next(answer->stream, &frame);
-
-                if (r == FRAME_E_AGAIN && frame_stream_read(answer->stream) == 0)
-                        continue;
-                if (r != 0)
-                        break;
-                /* Other calls are ignored: only the call that is being served gets an answer. */
-                answer->stopped = call_decode(frame, &call, complaint) == 0 &&
-                                  strcmp(call.method, JOB_METHOD_STOP) == 0;
+        while (!answer->stopped && (r == 0 || r == PACKET_E_PARTIAL)) {
+                r = packet_receive(answer->reader, answer->socket);
+                answer->stopped = r == 0 && answer->reader->kind == PACKET_STOP;
         }
         return answer->stopped;
 }

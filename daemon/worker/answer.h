@@ -4,10 +4,13 @@
 /*
  * Answer
  *
- * Sends the replies to one call: any number of replies that announce another one, and then one
- * final reply or error. Every reply is sent before the next one is built, so a slow reader delays
- * the job and does not cost memory. Functions fail with -EPIPE once the peer has hung up;
- * answer_is_closed() distinguishes that from failures of our own.
+ * Sends what a job answers: any number of replies that announce another one, notes to the main
+ * process, and then one final reply, result or error. Every one is sent before the next is built,
+ * so a slow reader delays the job and does not cost memory. Functions fail with -EPIPE once the
+ * peer has hung up; @closed distinguishes that from failures of our own.
+ *
+ * The peer is the main process, which gets packets, or a client that has started an analysis job
+ * itself and gets frames.
  */
 
 #include <stdbool.h>
@@ -16,11 +19,14 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "interface/interface.h"
+#include "job/packet.h"
 #include "json/json-writer.h"
 #include "wire/frame.h"
 
 typedef struct Answer {
-        FrameStream *stream;  /* borrowed */
+        int socket;           /* borrowed */
+        FrameStream *stream;  /* borrowed, of a client; NULL: the peer is the main process */
+        PacketReader *reader; /* borrowed: of what the main process sends */
         bool more;            /* the caller accepts several replies */
         bool silent;          /* the caller accepts no reply (oneway) */
         bool finished;        /* the last reply is sent */
@@ -32,26 +38,24 @@ typedef struct Answer {
         JsonWriter writer;
 } Answer;
 
-void answer_init(Answer *answer, FrameStream *stream);
+void answer_init(Answer *answer);
 void answer_done(Answer *answer);
 
 /* Begins a reply and returns its parameters, an open object to write members into. */
 JsonWriter *answer_begin(Answer *answer);
 /* Sends the reply that was begun and announces another. Requires a caller that asked for more. */
 _must_check_ int answer_reply(Answer *answer);
-/*
- * Sends the reply that was begun, which is for the main process alone and not passed on to the
- * caller, and announces another.
- */
-_must_check_ int answer_note(Answer *answer);
-/* The same with @fd as descriptor 0. Takes over @fd in any case. */
-_must_check_ int answer_note_descriptor(Answer *answer, int fd);
 /* Sends the reply that was begun as the last one. */
 _must_check_ int answer_final(Answer *answer);
 /* The same with @fd as descriptor 0. Takes over @fd in any case. */
 _must_check_ int answer_final_descriptor(Answer *answer, int fd);
-/* The same with @n descriptors, from 0 on. Takes over all in any case. */
-_must_check_ int answer_final_descriptors(Answer *answer, int *fds, size_t n);
+
+/* For the main process alone. @fd: taken over in any case; negative: none. */
+_must_check_ int answer_note(Answer *answer, PacketKind kind, Span body, int fd);
+/* Ends the call with what the main process makes the last reply of. @fds are borrowed. */
+_must_check_ int answer_result(Answer *answer, Span body, const int *fds, size_t n_fds);
+/* The same with texts, see order/order.h. */
+_must_check_ int answer_texts(Answer *answer, const Span *texts, size_t n);
 
 /*
  * Sends an array @key of @n objects in replies of about LIMIT_BATCH_BYTES each, all of which
@@ -70,12 +74,10 @@ _must_check_ int answer_progress(Answer *answer, const char *phase, uint64_t don
 /* Ends the call with @error. */
 _must_check_ int answer_error(Answer *answer, WireError error, const WireErrorDetail *detail);
 
-bool answer_is_closed(const Answer *answer);
 /* Checks on the socket whether the peer is still there to read the next reply. */
 bool answer_has_peer(Answer *answer);
 /*
- * Whether the main process has asked the job to come to an end and answer with the results it has
- * (JOB_METHOD_STOP). Reads what has arrived and does not wait; when the request comes, the socket
- * becomes readable. Closes the descriptors of the call that were not taken yet.
+ * Whether the main process has asked the job to come to an end and answer with the results it has.
+ * Reads what has arrived and does not wait; when the request comes, the socket becomes readable.
  */
 bool answer_is_stopped(Answer *answer);

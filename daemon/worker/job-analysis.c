@@ -731,42 +731,11 @@ static int analysis_run(Work *work, ViewSubjects *call) {
 }
 
 /* The comparison borrows the sources of the subjects, so these are freed after it. */
-static int serve(Work *work, const ViewParameters *parameters) {
+int work_analysis(Work *work) {
         _cleanup_(view_subjects_done) ViewSubjects call;
         int r;
 
         view_subjects_init(&call);
-        r = view_subjects_open(work, parameters, &call);
+        r = view_subjects_open(work, &call);
         return r == 0 ? analysis_run(work, &call) : r;
 }
-
-static int work_show(Work *work) {
-        static const Parameter table[] = {
-                { "snapshot", PARAMETER_OBJECT, true, offsetof(ViewParameters, refs[0]) },
-                { "view", PARAMETER_OBJECT, false, offsetof(ViewParameters, view) },
-        };
-        ViewParameters parameters = { .n_refs = 1, .names = { "snapshot" } };
-        int r;
-
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        return r == 0 ? serve(work, &parameters) : r;
-}
-
-static int work_compare(Work *work) {
-        static const Parameter table[] = {
-                { "before", PARAMETER_OBJECT, true, offsetof(ViewParameters, refs[0]) },
-                { "after", PARAMETER_OBJECT, true, offsetof(ViewParameters, refs[1]) },
-                { "view", PARAMETER_OBJECT, false, offsetof(ViewParameters, view) },
-        };
-        ViewParameters parameters = { .n_refs = 2, .names = { "before", "after" } };
-        int r;
-
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        return r == 0 ? serve(work, &parameters) : r;
-}
-
-const WorkMethod work_analysis_methods[] = {
-        { PROFILER_INTERFACE ".Show", work_show, WORK_NEEDS_MORE, 0 },
-        { PROFILER_INTERFACE ".Compare", work_compare, WORK_NEEDS_MORE, 0 },
-        {},
-};

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,62 +25,26 @@
 #define CAPTURE_APPLICATION_ID \
         SD_ID128_MAKE(5d, 0b, 8e, 2f, 71, 4c, 4a, 96, 9e, 3d, c2, 18, f6, 0a, 57, e3)
 
-#define CAPTURE_MAX_SELF_PIDS 1024
-
-typedef struct CaptureParameters {
-        SpoolParameters spool;
-        int output;       /* owned: where the snapshot is written */
-        const char *name; /* NULL: named by the time it begins at */
-        bool tagged, replace, anonymous;
-        const char *smaps_mode; /* a name of smaps-mode.h */
-        uint64_t smaps_max_rss_bytes, smaps_max_processes, smaps_limit_ns;
-        bool heap;
-        const char *command_lines; /* a name of command.h */
-        uint64_t heap_limit_ns;
-        int heap_cache;        /* owned; negative: none */
-        const char *no_memory; /* why nobody reads memory of processes; NULL: somebody may */
-        TaskObjects tasks;     /* owned */
-        const char *no_tasks;  /* why not all of them are there; NULL: nobody asked for more */
-        int exit_line;         /* owned; negative: nobody tells of exits */
-        int exits;             /* owned: the file that came from there, or negative */
-        bool hears_exits;      /* of a probe */
-        const char *no_exits;  /* why there is no such file; NULL: nobody was to tell */
-        uint64_t reasons_ns;
-        const char *no_reasons;
-        uid_t uid;
-        json_object *self_pids;
-} CaptureParameters;
-
-#define CAPTURE_PARAMETERS_NONE                                                 \
-        ((CaptureParameters){ .spool = SPOOL_PARAMETERS_NONE,                   \
-                              .output = -EBADF,                                 \
-                              .smaps_mode = "small",                            \
-                              .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES, \
-                              .smaps_max_processes = LIMIT_SMAPS_PROCESSES,     \
-                              .smaps_limit_ns = LIMIT_SMAPS_NS,                 \
-                              .command_lines = "no",                            \
-                              .heap_limit_ns = LIMIT_HEAP_NS,                   \
-                              .heap_cache = -EBADF,                             \
-                              .exit_line = -EBADF,                              \
-                              .exits = -EBADF })
-
 /*
  * One snapshot on its way from the kernel into a file. A spool job gives the file its name: this
  * one reads text that everybody on the host can choose, so it looks at the spool before and then
  * enters a sandbox in which it can change nothing there.
  */
 typedef struct Recording {
-        Work *work; /* borrowed */
+        Work *work;                /* borrowed */
+        const CaptureOrder *order; /* borrowed */
         /* Of the answer, while threads of the capture may ask for a job that reads memory. */
         pthread_mutex_t lock;
-        const CaptureParameters *parameters;
-        SpoolLimits limits;
         Spool *spool; /* NULL: anonymous */
-        int file;     /* borrowed from the parameters */
+        int file;
+        int heap_cache; /* negative: none */
+        int exits;      /* what the listener told; negative: nothing */
+        const char *no_exits;
+        TaskObjects tasks;
         ReadySystem *system;
         int proc_fd, sys_fd;
         pid_t main_pid; /* asked for before the sandbox, where there is no call for it */
-        pid_t *self_pids;
+        pid_t self_pids[ORDER_MAX_PIDS + 1];
         size_t n_self_pids;
 
         SnapshotFileWriter *writer;
@@ -89,16 +54,31 @@ typedef struct Recording {
         Buffer rotated; /* names that had to make room before the capture */
 } Recording;
 
-static void recording_init(Recording *recording, Work *work, const CaptureParameters *parameters) {
+/* NULL for "": there is no reason. */
+static const char *reason_of(const char *text) {
+        return text[0] != '\0' ? text : NULL;
+}
+
+static void recording_init(Recording *recording, Work *work) {
+        const CaptureOrder *order = &work->order->capture;
+
         *recording = (Recording){
                 .work = work,
+                .order = order,
                 .lock = PTHREAD_MUTEX_INITIALIZER,
-                .parameters = parameters,
-                .file = parameters->output,
+                .file = work_take_fd(work, order->output),
+                .heap_cache = work_take_fd(work, order->heap_cache),
+                .exits = -EBADF,
+                .no_exits = reason_of(order->no_exits),
                 .proc_fd = -EBADF,
                 .sys_fd = -EBADF,
                 .main_pid = getppid(),
+                .n_self_pids = MIN_OF(order->n_self_pids, (uint32_t) ORDER_MAX_PIDS),
         };
+        work_take_tasks(work, order->tasks, &recording->tasks);
+        memcpy(recording->self_pids, order->self_pids,
+               recording->n_self_pids * sizeof(*recording->self_pids));
+        recording->self_pids[recording->n_self_pids++] = getpid();
         buffer_init(&recording->rotated, 0);
 }
 
@@ -108,7 +88,10 @@ static void recording_done(Recording *recording) {
         recording->system = ready_system_free(recording->system);
         recording->proc_fd = fd_close(recording->proc_fd);
         recording->sys_fd = fd_close(recording->sys_fd);
-        free(recording->self_pids);
+        recording->file = fd_close(recording->file);
+        recording->heap_cache = fd_close(recording->heap_cache);
+        recording->exits = fd_close(recording->exits);
+        task_objects_done(&recording->tasks);
         (void) pthread_mutex_destroy(&recording->lock);
         head_done(&recording->head);
         buffer_done(&recording->rotated);
@@ -117,46 +100,44 @@ static void recording_done(Recording *recording) {
 /* before anything is read */
 
 static int recording_refuse_spool(Recording *recording, int r) {
-        const char *name = recording->parameters->name;
-
         /* First, so that the caller who reads the refusal and tries again finds the room free. */
         (void) !ftruncate(recording->file, 0);
-        return work_refuse_spool(recording->work, recording->spool, name ? name : "", r);
+        return work_refuse_spool(recording->work, recording->spool, recording->order->name, r);
 }
 
 /* Refuses a name that is in use, before the capture begins. */
 static int recording_check_name(Recording *recording) {
-        const CaptureParameters *parameters = recording->parameters;
+        const CaptureOrder *order = recording->order;
         _cleanup_(fd_closep) int fd = -EBADF;
         _cleanup_(head_done) Head head = {};
         int r;
 
-        if (!parameters->name || parameters->anonymous)
+        if (order->name[0] == '\0')
                 return 0;
-        r = spool_open_snapshot(recording->spool, parameters->name, &fd, &head);
+        r = spool_open_snapshot(recording->spool, order->name, &fd, &head);
         if (r == SPOOL_E_NOT_FOUND)
                 return 0;
         if (r != 0 && r != SPOOL_E_DAMAGED)
                 return recording_refuse_spool(recording, r);
-        if (!parameters->replace)
+        if (!order->replace)
                 return recording_refuse_spool(recording, SPOOL_E_EXISTS);
         if (r == SPOOL_E_DAMAGED)
                 return 0; /* spool_publish() checks whose it is */
-        if (parameters->uid != 0 && head.has_uid && head.uid != parameters->uid)
+        if (order->uid != 0 && head.has_uid && head.uid != order->uid)
                 return recording_refuse_spool(recording, SPOOL_E_NOT_OWNER);
         return 0;
 }
 
 /* Refuses a spool that is full already before the capture, not after it. */
 static int recording_make_room(Recording *recording) {
-        const CaptureParameters *parameters = recording->parameters;
+        const CaptureOrder *order = recording->order;
         const SpoolNeed need = {
-                .uid = parameters->uid,
-                .replaces = parameters->replace ? parameters->name : NULL,
+                .uid = order->uid,
+                .replaces = order->replace ? reason_of(order->name) : NULL,
         };
         int r;
 
-        r = spool_make_room(recording->spool, &recording->limits, &need, &recording->rotated);
+        r = spool_make_room(recording->spool, &order->spool.limits, &need, &recording->rotated);
         return r == 0 ? 0 : recording_refuse_spool(recording, r);
 }
 
@@ -171,23 +152,18 @@ static int recording_find_room(const Recording *recording) {
         uint64_t n_room;
         int r;
 
-        r = spool_find_room(recording->spool, &recording->limits, &n_room);
+        r = spool_find_room(recording->spool, &recording->order->spool.limits, &n_room);
         return r == 0 ? recording_limit_file(MIN_OF(n_room, (uint64_t) LIMIT_CAPTURE_BYTES)) : r;
 }
 
-static int recording_look_at_spool(Recording *recording, SpoolParameters *spool) {
+static int recording_look_at_spool(Recording *recording) {
+        const OrderSpool *order = &recording->order->spool;
         int r;
 
-        if (recording->parameters->anonymous)
+        if (order->directory == 0)
                 return 0;
-        if (spool->directory < 0)
-                return work_refuse_parameter(recording->work, JOB_KEY_DIRECTORY, NULL);
-        r = spool_adopt(spool->directory, spool->path ? spool->path : "", &recording->spool);
-        if (r >= 0)
-                (void) TAKE_FD(spool->directory);
-        if (r != 0)
-                return recording_refuse_spool(recording, r);
-        r = spool_take_roll(recording->spool, TAKE_FD(spool->roll));
+        r = work_open_spool(recording->work, order, work_take_fd(recording->work, order->directory),
+                            work_take_fd(recording->work, order->roll), &recording->spool);
         if (r == 0)
                 r = recording_check_name(recording);
         if (r == 0)
@@ -195,37 +171,18 @@ static int recording_look_at_spool(Recording *recording, SpoolParameters *spool)
         return r == 0 ? recording_find_room(recording) : r;
 }
 
-static int recording_decode_pids(Recording *recording, json_object *array) {
-        size_t n = array ? json_object_array_length(array) : 0;
-
-        if (n > CAPTURE_MAX_SELF_PIDS)
-                return work_refuse_parameter(recording->work, "selfPids", NULL);
-        recording->self_pids = calloc(n + 1, sizeof(*recording->self_pids));
-        if (!recording->self_pids)
-                return -ENOMEM;
-        for (size_t i = 0; i < n; i++) {
-                json_object *value = json_object_array_get_idx(array, i);
-                int64_t pid = json_object_get_int64(value);
-
-                if (!json_object_is_type(value, json_type_int) || pid < 1 || pid > INT32_MAX)
-                        return work_refuse_parameter(recording->work, "selfPids", NULL);
-                recording->self_pids[recording->n_self_pids++] = (pid_t) pid;
-        }
-        recording->self_pids[recording->n_self_pids++] = getpid();
-        return 0;
-}
-
 /* Before the sandbox, in which no descriptors are taken; what is in the file is looked at there. */
-static void recording_hear_exits(CaptureParameters *parameters) {
+static void recording_hear_exits(Recording *recording) {
+        _cleanup_(fd_closep) int line = work_take_fd(recording->work, recording->order->exit_line);
         int r;
 
-        if (parameters->exit_line < 0)
+        if (line < 0)
                 return;
-        r = exit_line_receive(parameters->exit_line, LIMIT_LISTEN_NS, &parameters->exits);
+        r = exit_line_receive(line, LIMIT_LISTEN_NS, &recording->exits);
         if (r == EXIT_LINE_E_SILENT)
-                parameters->no_exits = "the job that hears of exits did not answer in time";
+                recording->no_exits = "the job that hears of exits did not answer in time";
         else if (r != 0)
-                parameters->no_exits = "the job that hears of exits could not tell of them";
+                recording->no_exits = "the job that hears of exits could not tell of them";
 }
 
 /* What cannot be opened any more in the sandbox, and then enters it. */
@@ -275,40 +232,40 @@ static bool recording_cancelled(void *userdata) {
 /* The main process starts the job, or closes @peer_fd, which ends the room that asks. */
 static int recording_open_memory(void *userdata, int peer_fd) {
         Recording *recording = userdata;
-        Answer *answer = &recording->work->answer;
         int r;
 
         (void) pthread_mutex_lock(&recording->lock);
-        json_write_member_bool(answer_begin(answer), JOB_KEY_MEMORY, true);
-        r = answer_note_descriptor(answer, peer_fd);
+        r = answer_note(&recording->work->answer, PACKET_MEMORY, (Span){}, peer_fd);
         (void) pthread_mutex_unlock(&recording->lock);
         return r;
 }
 
 static CaptureOptions recording_options(Recording *recording) {
+        const CaptureOrder *order = recording->order;
+
         return (CaptureOptions){
                 .proc_fd = recording->proc_fd,
                 .sys_fd = recording->sys_fd,
                 .system = ready_system_get(recording->system),
                 .n_workers = CAPTURE_DEFAULT_WORKERS,
-                .smaps = smaps_mode_find(span_of(recording->parameters->smaps_mode)),
-                .smaps_max_rss_bytes = recording->parameters->smaps_max_rss_bytes,
-                .smaps_max_processes = recording->parameters->smaps_max_processes,
-                .smaps_limit_ns = recording->parameters->smaps_limit_ns,
-                .heap = recording->parameters->heap,
-                .commands = command_lines_find(span_of(recording->parameters->command_lines)),
-                .heap_limit_ns = recording->parameters->heap_limit_ns,
-                .tasks = &recording->parameters->tasks,
-                .no_tasks = recording->parameters->no_tasks,
-                .exits_fd = recording->parameters->exits,
-                .hears_exits = recording->parameters->hears_exits,
-                .no_exits = recording->parameters->no_exits,
-                .reasons_ns = recording->parameters->reasons_ns,
-                .no_reasons = recording->parameters->no_reasons,
+                .smaps = order->smaps,
+                .smaps_max_rss_bytes = order->smaps_max_rss_bytes,
+                .smaps_max_processes = order->smaps_max_processes,
+                .smaps_limit_ns = order->smaps_limit_ns,
+                .heap = order->heap,
+                .commands = order->commands,
+                .heap_limit_ns = order->heap_limit_ns,
+                .tasks = &recording->tasks,
+                .no_tasks = reason_of(order->no_tasks),
+                .exits_fd = recording->exits,
+                .hears_exits = order->hears_exits,
+                .no_exits = recording->no_exits,
+                .reasons_ns = order->reasons_ns,
+                .no_reasons = reason_of(order->no_reasons),
                 .main_pid = recording->main_pid,
-                .heap_cache_fd = recording->parameters->heap_cache,
+                .heap_cache_fd = recording->heap_cache,
                 .open_memory = recording_open_memory,
-                .no_memory = recording->parameters->no_memory,
+                .no_memory = reason_of(order->no_memory),
                 .self_pids = recording->self_pids,
                 .n_self_pids = recording->n_self_pids,
                 .pace = { .progress = recording_progress,
@@ -322,9 +279,9 @@ static void recording_begin_head(Recording *recording) {
         sd_id128_t machine;
 
         head->format_version = HEAD_FORMAT_VERSION;
-        head->tagged = recording->parameters->tagged;
+        head->tagged = recording->order->tagged;
         head->has_uid = true;
-        head->uid = recording->parameters->uid;
+        head->uid = recording->order->uid;
         (void) snprintf(head->tool_version, sizeof(head->tool_version), "%s", CTPROF_VERSION);
         /* Snapshots of a host without a machine id have none. */
         if (sd_id128_get_machine_app_specific(CAPTURE_APPLICATION_ID, &machine) == 0)
@@ -357,8 +314,8 @@ static int recording_run(Recording *recording) {
 /* afterwards */
 
 static int recording_finish_file(Recording *recording) {
+        const char *name = reason_of(recording->order->name);
         Head *head = &recording->head;
-        const char *name = recording->parameters->name;
         int r;
 
         if (name)
@@ -373,21 +330,16 @@ static int recording_finish_file(Recording *recording) {
         return err_fold(r);
 }
 
-static JsonWriter *recording_begin_answer(Recording *recording) {
+/* Nobody names an anonymous snapshot, so this is the whole answer. */
+static int recording_answer_file(Recording *recording) {
         JsonWriter *writer = answer_begin(&recording->work->answer);
+        char path[64];
+        int fd;
 
         json_write_key(writer, "snapshot");
         head_write_json(writer, &recording->head);
         json_write_key(writer, "sources");
         source_table_write_json(writer, &recording->sources);
-        return writer;
-}
-
-static int recording_answer_file(Recording *recording) {
-        JsonWriter *writer = recording_begin_answer(recording);
-        char path[64];
-        int fd;
-
         /* Reopen read-only: our descriptor is writable and the caller must not get it. */
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", recording->file);
         fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -397,175 +349,103 @@ static int recording_answer_file(Recording *recording) {
         return answer_final_descriptor(&recording->work->answer, fd);
 }
 
-/* The names that had to go are part of the answer to the caller, which the spool job gives. */
-static int recording_answer(Recording *recording) {
-        JsonWriter *writer = recording_begin_answer(recording);
+static int write_sources(const SourceTable *sources, Buffer *text) {
+        JsonWriter writer;
 
-        work_write_rotated(writer, &recording->rotated);
-        return answer_final(&recording->work->answer);
+        json_writer_init(&writer, text);
+        source_table_write_json(&writer, sources);
+        return json_writer_finish(&writer);
 }
 
-static int capture_start(Work *work, CaptureParameters *parameters) {
+/* A spool job gives the file its name and tells the rest. */
+static int recording_tell(Recording *recording) {
+        _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
+        int r = write_sources(&recording->sources, &sources);
+
+        if (r != 0)
+                return r;
+        return answer_texts(
+                &recording->work->answer,
+                (const Span[]){ buffer_span(&sources), buffer_span(&recording->rotated) }, 2);
+}
+
+static int check_order(Work *work) {
+        const CaptureOrder *order = &work->order->capture;
+
+        if (order->smaps >= _SMAPS_MODE_MAX || order->commands >= _COMMAND_LINES_MAX)
+                return -EINVAL;
+        return order->name[0] != '\0' ? work_check_name(work, order->name) : 0;
+}
+
+int work_capture(Work *work) {
         _cleanup_(recording_done) Recording recording;
         int r;
 
-        recording_init(&recording, work, parameters);
-        r = parameters->name ? work_check_name(work, parameters->name) : 0;
-        if (r != 0)
-                return r;
-        r = work_decode_limits(work, &parameters->spool, &recording.limits);
-        if (r != 0)
-                return r;
-        r = recording_decode_pids(&recording, parameters->self_pids);
-        if (r != 0)
-                return r;
-        r = recording_look_at_spool(&recording, &parameters->spool);
+        recording_init(&recording, work);
+        r = check_order(work);
+        if (r == 0)
+                r = recording_look_at_spool(&recording);
         if (r != 0)
                 return r;
         recording_begin_head(&recording);
-        recording_hear_exits(parameters);
+        recording_hear_exits(&recording);
         r = recording_open_kernel(&recording);
-        if (r != 0)
-                return r;
-        r = recording_run(&recording);
-        if (r != 0)
-                return r;
-        r = recording_finish_file(&recording);
-        if (r != 0)
-                return r;
-        return parameters->anonymous ? recording_answer_file(&recording)
-                                     : recording_answer(&recording);
-}
-
-#define TASK_OBJECT_PARAMETER(id, name)      \
-        { name, PARAMETER_DESCRIPTOR, false, \
-          offsetof(CaptureParameters, tasks.fds[TASK_OBJECT_##id]) },
-
-static int work_capture(Work *work) {
-        static const Parameter table[] = {
-                { JOB_KEY_DIRECTORY, PARAMETER_DESCRIPTOR, false,
-                  offsetof(CaptureParameters, spool.directory) },
-                { JOB_KEY_ROLL, PARAMETER_DESCRIPTOR, false,
-                  offsetof(CaptureParameters, spool.roll) },
-                { JOB_KEY_SPOOL_PATH, PARAMETER_TEXT, false,
-                  offsetof(CaptureParameters, spool.path) },
-                SPOOL_LIMITS_PARAMETER(CaptureParameters, spool),
-                { JOB_KEY_OUTPUT, PARAMETER_DESCRIPTOR, true, offsetof(CaptureParameters, output) },
-                { JOB_KEY_NAME, PARAMETER_TEXT, false, offsetof(CaptureParameters, name) },
-                { JOB_KEY_TAGGED, PARAMETER_BOOL, false, offsetof(CaptureParameters, tagged) },
-                { JOB_KEY_REPLACE, PARAMETER_BOOL, false, offsetof(CaptureParameters, replace) },
-                { JOB_KEY_SMAPS_MODE, PARAMETER_TEXT, false,
-                  offsetof(CaptureParameters, smaps_mode) },
-                { JOB_KEY_SMAPS_MAX_RSS, PARAMETER_U64, false,
-                  offsetof(CaptureParameters, smaps_max_rss_bytes) },
-                { JOB_KEY_SMAPS_MAX_PROCESSES, PARAMETER_U64, false,
-                  offsetof(CaptureParameters, smaps_max_processes) },
-                { JOB_KEY_SMAPS_LIMIT_NS, PARAMETER_U64, false,
-                  offsetof(CaptureParameters, smaps_limit_ns) },
-                { JOB_KEY_HEAP, PARAMETER_BOOL, false, offsetof(CaptureParameters, heap) },
-                { JOB_KEY_COMMAND_LINES, PARAMETER_TEXT, false,
-                  offsetof(CaptureParameters, command_lines) },
-                { JOB_KEY_HEAP_LIMIT_NS, PARAMETER_U64, false,
-                  offsetof(CaptureParameters, heap_limit_ns) },
-                { JOB_KEY_HEAP_CACHE, PARAMETER_DESCRIPTOR, false,
-                  offsetof(CaptureParameters, heap_cache) },
-                { JOB_KEY_NO_MEMORY, PARAMETER_TEXT, false,
-                  offsetof(CaptureParameters, no_memory) },
-                TASK_OBJECTS(TASK_OBJECT_PARAMETER){ JOB_KEY_NO_TASKS, PARAMETER_TEXT, false,
-                                                     offsetof(CaptureParameters, no_tasks) },
-                { JOB_KEY_EXIT_LINE, PARAMETER_DESCRIPTOR, false,
-                  offsetof(CaptureParameters, exit_line) },
-                { JOB_KEY_NO_EXITS, PARAMETER_TEXT, false, offsetof(CaptureParameters, no_exits) },
-                { JOB_KEY_REASONS_NS, PARAMETER_U64, false,
-                  offsetof(CaptureParameters, reasons_ns) },
-                { JOB_KEY_NO_REASONS, PARAMETER_TEXT, false,
-                  offsetof(CaptureParameters, no_reasons) },
-                { JOB_KEY_ANONYMOUS, PARAMETER_BOOL, false,
-                  offsetof(CaptureParameters, anonymous) },
-                { JOB_KEY_UID, PARAMETER_UID, true, offsetof(CaptureParameters, uid) },
-                { JOB_KEY_SELF_PIDS, PARAMETER_ARRAY, false,
-                  offsetof(CaptureParameters, self_pids) },
-        };
-        CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;
-        int r;
-
-        task_objects_init(&parameters.tasks);
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        if (r == 0 && smaps_mode_find(span_of(parameters.smaps_mode)) == _SMAPS_MODE_MAX)
-                r = work_refuse_parameter(work, JOB_KEY_SMAPS_MODE, NULL);
-        if (r == 0 && command_lines_find(span_of(parameters.command_lines)) == _COMMAND_LINES_MAX)
-                r = work_refuse_parameter(work, JOB_KEY_COMMAND_LINES, NULL);
         if (r == 0)
-                r = capture_start(work, &parameters);
-        spool_parameters_done(&parameters.spool);
-        parameters.output = fd_close(parameters.output);
-        parameters.heap_cache = fd_close(parameters.heap_cache);
-        parameters.exit_line = fd_close(parameters.exit_line);
-        parameters.exits = fd_close(parameters.exits);
-        task_objects_done(&parameters.tasks);
-        return r;
+                r = recording_run(&recording);
+        if (r == 0)
+                r = recording_finish_file(&recording);
+        if (r != 0)
+                return r;
+        return recording.spool ? recording_tell(&recording) : recording_answer_file(&recording);
 }
+
+/* probe */
 
 /* Where that cannot be told, nobody is named. */
-static void tell_losses(const TaskObjects *tasks, JsonWriter *writer) {
+static int write_losses(const TaskObjects *tasks, Buffer *text) {
         _cleanup_(ledger_freep) Ledger *ledger = NULL;
         LedgerSummary summary = {};
+        JsonWriter writer;
 
-        if (ledger_open(tasks, &ledger) == 0 && ledger && ledger_survey(ledger) == 0 &&
-            dead_rows_find_losses(ledger, &summary) == 0)
-                owner_losses_write_json(writer, summary.losses, summary.n_losses);
+        if (ledger_open(tasks, &ledger) != 0 || !ledger || ledger_survey(ledger) != 0 ||
+            dead_rows_find_losses(ledger, &summary) != 0)
+                return 0;
+        json_writer_init(&writer, text);
+        json_write_object(&writer);
+        owner_losses_write_json(&writer, summary.losses, summary.n_losses);
+        json_write_end(&writer);
+        return json_writer_finish(&writer);
 }
 
-static int probe(Work *work, const CaptureParameters *parameters) {
+static int tell_probed(Recording *recording, const CaptureSample *sample) {
+        _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
+        _cleanup_(buffer_done) Buffer losses = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
+        char text[128];
+        int r;
+
+        (void) snprintf(text, sizeof(text), "{\"threads\":%" PRIu64 ",\"processes\":%" PRIu64 "}",
+                        sample->n_threads, sample->n_processes);
+        r = write_sources(&recording->sources, &sources);
+        if (r == 0)
+                r = write_losses(&recording->tasks, &losses);
+        if (r != 0)
+                return r;
+        return answer_texts(
+                &recording->work->answer,
+                (const Span[]){ buffer_span(&sources), span_of(text), buffer_span(&losses) }, 3);
+}
+
+int work_probe(Work *work) {
         _cleanup_(recording_done) Recording recording;
         CaptureOptions options;
         CaptureSample sample;
-        JsonWriter *writer;
         int r;
 
-        recording_init(&recording, work, parameters);
+        recording_init(&recording, work);
         r = recording_open_kernel(&recording);
         if (r != 0)
                 return r;
         options = recording_options(&recording);
         r = capture_probe(&options, &recording.sources, &sample);
-        if (r != 0)
-                return err_fold(r);
-        writer = answer_begin(&work->answer);
-        json_write_key(writer, JOB_KEY_SOURCES);
-        source_table_write_json(writer, &recording.sources);
-        json_write_key(writer, JOB_KEY_SAMPLE);
-        json_write_object(writer);
-        json_write_member_u64(writer, "threads", sample.n_threads);
-        json_write_member_u64(writer, "processes", sample.n_processes);
-        json_write_end(writer);
-        tell_losses(&parameters->tasks, writer);
-        return answer_final(&work->answer);
+        return r == 0 ? tell_probed(&recording, &sample) : err_fold(r);
 }
-
-static int work_probe(Work *work) {
-        static const Parameter table[] = {
-                TASK_OBJECTS(TASK_OBJECT_PARAMETER){ JOB_KEY_NO_TASKS, PARAMETER_TEXT, false,
-                                                     offsetof(CaptureParameters, no_tasks) },
-                { JOB_KEY_LISTENING, PARAMETER_BOOL, false,
-                  offsetof(CaptureParameters, hears_exits) },
-                { JOB_KEY_NO_MEMORY, PARAMETER_TEXT, false,
-                  offsetof(CaptureParameters, no_memory) },
-                { JOB_KEY_NO_EXITS, PARAMETER_TEXT, false, offsetof(CaptureParameters, no_exits) },
-        };
-        CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;
-        int r;
-
-        task_objects_init(&parameters.tasks);
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        if (r == 0)
-                r = probe(work, &parameters);
-        task_objects_done(&parameters.tasks);
-        return r;
-}
-
-const WorkMethod work_capture_methods[] = {
-        { JOB_METHOD_CAPTURE, work_capture, WORK_NEEDS_NOTHING, LIMIT_FILE_BYTES },
-        { JOB_METHOD_PROBE, work_probe, WORK_NEEDS_NOTHING, 0 },
-        {},
-};

@@ -17,14 +17,6 @@ typedef struct Conversion {
         JsonWriter writer; /* into the output's buffer */
 } Conversion;
 
-typedef int (*ConversionRun)(Conversion *conversion);
-
-typedef struct ConvertParameters {
-        json_object *snapshot;
-        const char *format;
-        int output; /* owned */
-} ConvertParameters;
-
 static void conversion_done(Conversion *conversion) {
         conversion->output = output_free(conversion->output);
         subject_done(&conversion->subject);
@@ -173,72 +165,42 @@ static int convert_ndjson(Conversion *conversion) {
         return r == 0 ? ndjson_write_dead(conversion) : r;
 }
 
-static const struct {
-        const char *name;
-        OutputForm form;
-        ConversionRun run;
-} conversion_formats[] = {
-        { "ktstr", OUTPUT_ZSTD, convert_ktstr },
-        { "ndjson", OUTPUT_PLAIN, convert_ndjson },
-};
-
-static int conversion_run(Conversion *conversion, size_t format, int fd) {
-        JsonWriter *writer;
-        int r;
-
-        r = output_new(fd, conversion_formats[format].form, &conversion->output);
-        if (r != 0)
-                return r;
-        json_writer_init(&conversion->writer, output_buffer(conversion->output));
-        r = conversion_formats[format].run(conversion);
-        if (r == 0)
-                r = output_finish(conversion->output);
-        if (r != 0)
-                return r;
-
-        writer = answer_begin(&conversion->work->answer);
-        json_write_key(writer, "snapshot");
-        subject_write_head(&conversion->subject, writer);
-        return answer_final(&conversion->work->answer);
-}
-
-static int conversion_start(Conversion *conversion, const ConvertParameters *parameters) {
-        _cleanup_(snapshot_ref_done) SnapshotRef ref = SNAPSHOT_REF_NONE;
-        size_t format = 0;
-        int r;
-
-        while (format < ELEMENTSOF(conversion_formats) &&
-               strcmp(conversion_formats[format].name, parameters->format) != 0)
-                format++;
-        if (format == ELEMENTSOF(conversion_formats))
-                return work_refuse_parameter(conversion->work, "format",
-                                             "Formats to convert into are ktstr and ndjson.");
-
-        r = work_decode_ref(conversion->work, parameters->snapshot, "snapshot", &ref);
-        if (r == 0)
-                r = work_open_subject(conversion->work, &ref, &conversion->subject);
-        return r == 0 ? conversion_run(conversion, format, parameters->output) : r;
-}
-
-static int work_convert(Work *work) {
-        static const Parameter table[] = {
-                { JOB_KEY_SNAPSHOT, PARAMETER_OBJECT, true, offsetof(ConvertParameters, snapshot) },
-                { JOB_KEY_FORMAT, PARAMETER_TEXT, true, offsetof(ConvertParameters, format) },
-                { JOB_KEY_OUTPUT, PARAMETER_DESCRIPTOR, true, offsetof(ConvertParameters, output) },
+int work_convert(Work *work) {
+        static const struct {
+                OutputForm form;
+                int (*run)(Conversion *conversion);
+        } formats[_ORDER_FORMAT_MAX] = {
+                [ORDER_FORMAT_KTSTR] = { OUTPUT_ZSTD, convert_ktstr },
+                [ORDER_FORMAT_NDJSON] = { OUTPUT_PLAIN, convert_ndjson },
         };
-        ConvertParameters parameters = { .output = -EBADF };
+        const AnalysisOrder *order = &work->order->analysis;
         _cleanup_(conversion_done) Conversion conversion = { .work = work };
+        _cleanup_(fd_closep) int output = work_take_fd(work, order->output);
+        _cleanup_(buffer_done) Buffer head = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
+        JsonWriter writer;
         int r;
 
         subject_init(&conversion.subject);
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        if (order->format >= _ORDER_FORMAT_MAX)
+                return -EINVAL;
+        r = work_open_subject(work, &order->subjects[0].from, &conversion.subject);
         if (r == 0)
-                r = conversion_start(&conversion, &parameters);
-        parameters.output = fd_close(parameters.output);
-        return r;
+                r = output_new(output, formats[order->format].form, &conversion.output);
+        if (r != 0)
+                return r;
+        json_writer_init(&conversion.writer, output_buffer(conversion.output));
+        r = formats[order->format].run(&conversion);
+        if (r == 0)
+                r = output_finish(conversion.output);
+        if (r != 0)
+                return r;
+        if (work->answer.stream) {
+                json_write_key(answer_begin(&work->answer), "snapshot");
+                subject_write_head(&conversion.subject, &work->answer.writer);
+                return answer_final(&work->answer);
+        }
+        json_writer_init(&writer, &head);
+        subject_write_head(&conversion.subject, &writer);
+        r = json_writer_finish(&writer);
+        return r == 0 ? answer_texts(&work->answer, (const Span[]){ buffer_span(&head) }, 1) : r;
 }
-
-const WorkMethod work_convert_methods[] = {
-        { JOB_METHOD_CONVERT, work_convert, WORK_NEEDS_NOTHING, LIMIT_DOCUMENT_BYTES },
-        {},
-};

@@ -13,13 +13,12 @@
 
 #define ROWS_BYTES (64 * 1024)
 
-typedef struct ImportParameters {
-        SnapshotRef from; /* owned */
-        int output;       /* owned; readable, because what was written is checked */
-        const char *name;
-        bool tagged;
-        uid_t uid;
-} ImportParameters;
+/* What is copied or rewritten. */
+typedef struct Import {
+        Work *work;                 /* borrowed, as the order */
+        const AnalysisOrder *order; /* the name and owner of the copy */
+        int from, output; /* owned; @output is readable, because what was written is checked */
+} Import;
 
 /* Rewrites a file of the prior tool in the current format. */
 typedef struct Rewriting {
@@ -34,7 +33,7 @@ typedef struct Rewriting {
 /*
  * Makes the head of the copy: facts about the capture from the file, name and owner from the call.
  */
-static int import_head(const Head *origin, const ImportParameters *parameters, Head *ret) {
+static int import_head(const Import *import, const Head *origin, Head *ret) {
         _cleanup_(buffer_done) Buffer text = {};
         Head head = *origin;
         JsonWriter writer;
@@ -57,10 +56,10 @@ static int import_head(const Head *origin, const ImportParameters *parameters, H
 
         head.imported_from = NULL;
         head.has_size = head.has_published = head.has_allocated = false;
-        (void) snprintf(head.name, sizeof(head.name), "%s", parameters->name);
-        head.tagged = parameters->tagged;
+        (void) snprintf(head.name, sizeof(head.name), "%s", import->order->name.text);
+        head.tagged = true;
         head.has_uid = true;
-        head.uid = parameters->uid;
+        head.uid = import->order->uid;
         r = buffer_take_text(&text, &head.imported_from);
         if (r != 0)
                 return r;
@@ -69,53 +68,47 @@ static int import_head(const Head *origin, const ImportParameters *parameters, H
 }
 
 /* Refuses the call for a failure of a file function on the input or the output. */
-static int import_refuse(Work *work, const ImportParameters *parameters, int r,
-                         SnapshotFault *fault) {
-        const char *name = parameters->from.label ? parameters->from.label : "";
+static int import_refuse(const Import *import, int r, SnapshotFault *fault) {
+        const char *label = order_label(import->order, &import->order->subjects[0].from);
+        const char *name = label ? label : "";
 
         if (work_full_reason(r))
                 return r;
         if (r == SNAPSHOT_FILE_E_DAMAGED || r == -EBADMSG)
-                return work_refuse_fault(work, name, fault);
+                return work_refuse_fault(import->work, name, fault);
         if (r >= 0 || r == -ENOMEM)
                 return err_fold(r);
         fault_of_errno(fault, r);
-        return work_refuse_fault(work, name, fault);
+        return work_refuse_fault(import->work, name, fault);
 }
 
 /*
  * Verifies the whole copy before it is published: the input is a file of the user and may have
  * changed since its digest was checked.
  */
-static int import_answer(Work *work, const ImportParameters *parameters) {
+static int import_answer(const Import *import) {
         _cleanup_(head_done) Head head = {};
         SnapshotFault fault = {};
-        JsonWriter *writer;
         int r;
 
-        r = snapshot_file_verify(parameters->output, &head, &fault);
+        r = snapshot_file_verify(import->output, &head, &fault);
         if (r != 0)
-                return import_refuse(work, parameters, r, &fault);
-        writer = answer_begin(&work->answer);
-        json_write_key(writer, "snapshot");
-        head_write_json(writer, &head);
-        return answer_final(&work->answer);
+                return import_refuse(import, r, &fault);
+        return answer_texts(&import->work->answer, NULL, 0);
 }
 
 /* Copies the body of a current file under a new head and checks its digest on the way. */
-static int import_copy(Work *work, const ImportParameters *parameters, const Head *origin) {
+static int import_copy(const Import *import, const Head *origin) {
         _cleanup_(head_done) Head head = {};
         SnapshotFault fault = {};
         uint64_t n_bytes;
         int r;
 
-        r = import_head(origin, parameters, &head);
+        r = import_head(import, origin, &head);
         if (r != 0)
                 return r;
-        r = snapshot_file_rehead(parameters->from.fd, parameters->output, &head, &n_bytes, &fault);
-        if (r != 0)
-                return import_refuse(work, parameters, r, &fault);
-        return import_answer(work, parameters);
+        r = snapshot_file_rehead(import->from, import->output, &head, &n_bytes, &fault);
+        return r == 0 ? import_answer(import) : import_refuse(import, r, &fault);
 }
 
 /* rewriting */
@@ -181,14 +174,14 @@ static int rewriting_find_release(Rewriting *rewriting, Head *head) {
         return 0;
 }
 
-static int rewriting_begin(Rewriting *rewriting, const ImportParameters *parameters) {
+static int rewriting_begin(Rewriting *rewriting, const Import *import) {
         static const SubjectVisitor nothing = {};
         Head *head = &rewriting->head;
         int r;
 
         r = work_pass_subject(rewriting->work, &rewriting->subject, &nothing, NULL);
         if (r == 0)
-                r = import_head(&rewriting->subject.head, parameters, head);
+                r = import_head(import, &rewriting->subject.head, head);
         if (r == 0)
                 r = rewriting_find_release(rewriting, head);
         if (r != 0)
@@ -197,7 +190,7 @@ static int rewriting_begin(Rewriting *rewriting, const ImportParameters *paramet
         head->has_complete = true;
         head->complete = source_table_is_complete(&rewriting->subject.sources);
 
-        r = snapshot_file_writer_new(parameters->output, &rewriting->file);
+        r = snapshot_file_writer_new(import->output, &rewriting->file);
         if (r == 0)
                 r = snapshot_writer_new(snapshot_file_writer_write, rewriting->file,
                                         &rewriting->document);
@@ -238,61 +231,52 @@ static int rewriting_run(Rewriting *rewriting) {
         return r;
 }
 
-static int import_rewrite(Work *work, ImportParameters *parameters) {
+static int import_rewrite(Import *import) {
+        Work *work = import->work;
         _cleanup_(rewriting_done) Rewriting rewriting = { .work = work };
         SnapshotFault fault = {};
         int r;
 
         subject_init(&rewriting.subject);
         buffer_init(&rewriting.rows, 0);
-        r = work_open_subject(work, &parameters->from, &rewriting.subject);
+        r = work_read_result(
+                work, &rewriting.subject,
+                subject_open(&rewriting.subject, TAKE_FD(import->from),
+                             order_label(import->order, &import->order->subjects[0].from)));
         if (r == 0)
-                r = rewriting_begin(&rewriting, parameters);
+                r = rewriting_begin(&rewriting, import);
         if (r == 0)
                 r = rewriting_run(&rewriting);
-        if (r < 0 && !answer_is_closed(&work->answer))
-                return import_refuse(work, parameters, r, &fault);
-        return r == 0 ? import_answer(work, parameters) : r;
+        if (r < 0 && !work->answer.closed)
+                return import_refuse(import, r, &fault);
+        return r == 0 ? import_answer(import) : r;
 }
 
-static int import_start(Work *work, ImportParameters *parameters) {
+static int import_run(Import *import) {
         _cleanup_(head_done) Head origin = {};
         SnapshotFault fault = {};
         int r;
 
-        r = work_check_name(work, parameters->name);
+        r = work_check_name(import->work, import->order->name.text);
         if (r != 0)
                 return r;
-        r = snapshot_file_read_head(parameters->from.fd, &origin, &fault);
+        r = snapshot_file_read_head(import->from, &origin, &fault);
         if (r == SNAPSHOT_FILE_E_NO_HEAD)
-                return import_rewrite(work, parameters);
-        if (r != 0)
-                return import_refuse(work, parameters, r, &fault);
-        return import_copy(work, parameters, &origin);
+                return import_rewrite(import);
+        return r == 0 ? import_copy(import, &origin) : import_refuse(import, r, &fault);
 }
 
-static int work_import(Work *work) {
-        static const Parameter table[] = {
-                { JOB_KEY_FILE_DESCRIPTOR, PARAMETER_DESCRIPTOR, true,
-                  offsetof(ImportParameters, from.fd) },
-                { JOB_KEY_LABEL, PARAMETER_TEXT, false, offsetof(ImportParameters, from.label) },
-                { JOB_KEY_OUTPUT, PARAMETER_DESCRIPTOR, true, offsetof(ImportParameters, output) },
-                { JOB_KEY_NAME, PARAMETER_TEXT, true, offsetof(ImportParameters, name) },
-                { JOB_KEY_TAGGED, PARAMETER_BOOL, true, offsetof(ImportParameters, tagged) },
-                { JOB_KEY_UID, PARAMETER_UID, true, offsetof(ImportParameters, uid) },
+int work_import(Work *work) {
+        const AnalysisOrder *order = &work->order->analysis;
+        Import import = {
+                .work = work,
+                .order = order,
+                .from = work_take_fd(work, order->subjects[0].from.fd),
+                .output = work_take_fd(work, order->output),
         };
-        ImportParameters parameters = { .from = SNAPSHOT_REF_NONE, .output = -EBADF };
-        int r;
+        int r = import_run(&import);
 
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        if (r == 0)
-                r = import_start(work, &parameters);
-        snapshot_ref_done(&parameters.from);
-        parameters.output = fd_close(parameters.output);
+        (void) fd_close(import.from);
+        (void) fd_close(import.output);
         return r;
 }
-
-const WorkMethod work_import_methods[] = {
-        { JOB_METHOD_IMPORT, work_import, WORK_NEEDS_NOTHING, LIMIT_FILE_BYTES },
-        {},
-};

@@ -148,40 +148,32 @@ static int tell(Listener *listener, int line) {
         return 0;
 }
 
-static int serve(Listener *listener, Span frame) {
-        char complaint[MESSAGE_COMPLAINT_BYTES];
-        _cleanup_(fd_closep) int line = -EBADF;
-        _cleanup_(call_done) Call call = {};
-        int r;
+static int serve_packets(Listener *listener) {
+        Answer *answer = &listener->work->answer;
+        int r = 0;
 
-        r = call_decode(frame, &call, complaint);
-        if (r != 0)
-                return r < 0 ? r : -EBADMSG;
-        if (strcmp(call.method, JOB_METHOD_STOP) == 0)
+        while (r == 0) {
+                r = packet_receive(answer->reader, answer->socket);
+                if (r == 0 && answer->reader->kind == PACKET_STOP)
+                        return LISTEN_ENDS;
+                if (r == 0 && answer->reader->kind == PACKET_TELL) {
+                        _cleanup_(fd_closep) int line = packet_take_fd(answer->reader, 0);
+
+                        r = line < 0 ? -EBADMSG : tell(listener, line);
+                } else if (r == 0) {
+                        r = -EBADMSG;
+                }
+        }
+        if (r == PACKET_E_CLOSED)
                 return LISTEN_ENDS;
-        if (strcmp(call.method, JOB_METHOD_TELL) != 0)
-                return -EBADMSG;
-        line = frame_stream_take_fd(listener->work->stream, 0);
-        return line < 0 ? -EBADMSG : tell(listener, line);
-}
-
-static int serve_calls(Listener *listener) {
-        FrameStream *stream = listener->work->stream;
-        int result = frame_stream_read(stream), r = 0;
-        Span frame;
-
-        while (r == 0 && frame_stream_next(stream, &frame) == 0)
-                r = serve(listener, frame);
-        if (r != 0)
-                return r;
-        if (result == FRAME_E_CLOSED)
-                return LISTEN_ENDS;
-        return result == FRAME_E_AGAIN ? 0 : err_fold(result);
+        if (r == PACKET_E_AGAIN)
+                return 0;
+        return r > 0 ? -EBADMSG : r;
 }
 
 static int listen_on(Listener *listener) {
         struct pollfd waits[] = {
-                { .fd = frame_stream_fd(listener->work->stream), .events = POLLIN },
+                { .fd = listener->work->answer.socket, .events = POLLIN },
                 { .fd = exit_socket_fd(listener->socket), .events = POLLIN },
         };
         bool rests = false;
@@ -199,36 +191,25 @@ static int listen_on(Listener *listener) {
                         rests = listener->batch.is_empty;
                 }
                 if (r == 0 && waits[0].revents != 0)
-                        r = serve_calls(listener);
+                        r = serve_packets(listener);
         }
         return r;
 }
 
-static int work_listen(Work *work) {
-        static const Parameter table[] = {
-                { JOB_KEY_OWN_PROCESSES, PARAMETER_DESCRIPTOR, false, offsetof(Listener, own_fd) },
+int work_listen(Work *work) {
+        _cleanup_(listener_done) Listener listener = {
+                .work = work,
+                .proc_fd = -EBADF,
+                .own_fd = work_take_fd(work, work->order->listen.own),
         };
-        _cleanup_(listener_done)
-                Listener listener = { .work = work, .proc_fd = -EBADF, .own_fd = -EBADF };
-        int r;
+        int r = listener_open(&listener);
 
-        r = work_decode(work, table, ELEMENTSOF(table), &listener);
         if (r == 0)
-                r = listener_open(&listener);
-        if (r != 0)
-                return r;
-        json_write_member_bool(answer_begin(&work->answer), JOB_KEY_LISTENING, true);
-        r = answer_note(&work->answer);
+                r = answer_note(&work->answer, PACKET_LISTENING, (Span){}, -EBADF);
         if (r == 0)
                 r = listen_on(&listener);
         if (r != LISTEN_ENDS)
                 return r;
-        (void) answer_begin(&work->answer);
-        r = answer_final(&work->answer);
+        r = answer_texts(&work->answer, NULL, 0);
         return r == -EPIPE ? 0 : r;
 }
-
-const WorkMethod work_listen_methods[] = {
-        { JOB_METHOD_LISTEN, work_listen, WORK_NEEDS_MORE, LIMIT_LISTEN_FILE_BYTES },
-        {},
-};

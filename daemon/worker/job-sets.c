@@ -12,23 +12,14 @@
 #include "analysis/subject/set-host.h"
 #include "analysis/subject/set-subjects.h"
 
-#define DEFAULT_ALPHA 0.05
-
 _Static_assert(SET_MAX_CAPTURES == LIMIT_SNAPSHOTS_PER_CALL, "a sample for every snapshot");
 
 typedef struct SetAnalysis {
-        Work *work; /* borrowed */
-        View view;
-        double alpha;
+        Work *work;                 /* borrowed */
+        const AnalysisOrder *order; /* borrowed */
         SetSubjects subjects;
         SetComparison *comparison;
 } SetAnalysis;
-
-typedef struct SetParameters {
-        json_object *refs[SIDES];
-        json_object *view;
-        double alpha;
-} SetParameters;
 
 static const char *const side_names[SIDES] = { "before", "after" };
 
@@ -42,68 +33,46 @@ static void set_analysis_done(SetAnalysis *sets) {
 
 /* Refuses views that two sets cannot answer. */
 static int check_view(SetAnalysis *sets) {
+        const View *view = &sets->order->view;
         const char *complaint = NULL;
 
-        if (sets->view.axis == VIEW_AXIS_THREAD)
+        if (view->axis == VIEW_AXIS_THREAD)
                 complaint = "sets cannot be compared by thread: a thread of one set need not be in "
                             "the other";
-        else if (sets->view.window)
+        else if (view->window)
                 complaint = "comparisons of sets always measure the work between captures: leave "
                             "the window out";
-        else if (sets->view.totals)
+        else if (view->totals)
                 complaint = "sets are compared by rates and levels, not by totals";
-        else if (sets->view.pairs.n > 0)
+        else if (view->pairs.n > 0)
                 complaint = "cgroups are not paired in sets";
         return complaint ? work_refuse_parameter(sets->work, "view", complaint) : 0;
 }
 
-static int check_sides(SetAnalysis *sets, const SetParameters *parameters) {
-        size_t n = 0;
-
-        for (unsigned side = 0; side < SIDES; side++) {
-                size_t n_side = json_object_array_length(parameters->refs[side]);
-
-                if (n_side == 0)
+static int check_sides(SetAnalysis *sets) {
+        for (unsigned side = 0; side < SIDES; side++)
+                if (sets->order->n[side] == 0)
                         return work_refuse_parameter(sets->work, side_names[side],
                                                      "a set needs at least one snapshot");
-                n += n_side;
-        }
-        if (n > SET_MAX_CAPTURES)
-                return work_refuse_parameter(sets->work, "after",
-                                             "two sets have at most 64 snapshots together");
         return 0;
 }
 
 /* A snapshot, or an interval, whose end stands for it. */
-static int open_member(SetAnalysis *sets, SubjectRef *ref, Side side) {
+static int open_member(SetAnalysis *sets, const OrderSubject *subject, Side side) {
+        bool is_interval = subject->to.fd > 0;
         Subject *end, *begin;
         int r;
 
         r = set_subjects_add(&sets->subjects, side, &end);
-        if (r == 0 && ref->is_interval)
+        if (r == 0 && is_interval)
                 r = set_subjects_add_begin(&sets->subjects, &begin);
-        if (r == 0 && !ref->is_interval)
-                return work_open_subject(sets->work, &ref->ends[0], end);
+        if (r == 0 && !is_interval)
+                return work_open_subject(sets->work, &subject->from, end);
         if (r == 0)
-                r = work_open_subject(sets->work, &ref->ends[0], begin);
+                r = work_open_subject(sets->work, &subject->from, begin);
         if (r == 0)
-                r = work_open_subject(sets->work, &ref->ends[1], end);
+                r = work_open_subject(sets->work, &subject->to, end);
         return r == 0 ? view_subjects_check_interval(sets->work, begin, end) : r;
-}
-
-static int open_side(SetAnalysis *sets, json_object *refs, Side side) {
-        int r = 0;
-
-        for (size_t i = 0; i < json_object_array_length(refs) && r == 0; i++) {
-                SubjectRef ref = SUBJECT_REF_NONE;
-
-                r = work_decode_subject_ref(sets->work, json_object_array_get_idx(refs, i),
-                                            side_names[side], &ref);
-                if (r == 0)
-                        r = open_member(sets, &ref, side);
-                subject_ref_done(&ref);
-        }
-        return r;
 }
 
 static int sort_subjects(SetAnalysis *sets) {
@@ -117,20 +86,18 @@ static int sort_subjects(SetAnalysis *sets) {
         return work_refuse_parameter(sets->work, side_names[other->side], complaint);
 }
 
-static int open_sets(SetAnalysis *sets, const SetParameters *parameters) {
+static int open_sets(SetAnalysis *sets) {
+        const AnalysisOrder *order = sets->order;
         int r;
 
-        r = work_decode_view(sets->work, parameters->view, &sets->view);
-        if (r != 0)
-                return r;
-        if (!(parameters->alpha > 0 && parameters->alpha < 1))
+        if (!(order->alpha > 0 && order->alpha < 1))
                 return work_refuse_parameter(sets->work, "alpha", "alpha must be between 0 and 1");
-        sets->alpha = parameters->alpha;
         r = check_view(sets);
         if (r == 0)
-                r = check_sides(sets, parameters);
-        for (unsigned side = 0; side < SIDES && r == 0; side++)
-                r = open_side(sets, parameters->refs[side], (Side) side);
+                r = check_sides(sets);
+        for (unsigned i = 0; i < order->n[0] + order->n[1] && r == 0; i++)
+                r = open_member(sets, &order->subjects[i],
+                                i < order->n[0] ? SIDE_BEFORE : SIDE_AFTER);
         return r == 0 ? sort_subjects(sets) : r;
 }
 
@@ -235,7 +202,8 @@ static int read_sets(SetAnalysis *sets) {
         AnalysisRead read = { .visitor = &visitor, .userdata = sets };
         int r;
 
-        r = set_comparison_new(&sets->view, sets->subjects.n, sets->alpha, &sets->comparison);
+        r = set_comparison_new(&sets->order->view, sets->subjects.n, sets->order->alpha,
+                               &sets->comparison);
         if (r != 0)
                 return err_fold(r);
         if (set_comparison_wants_cgroups(sets->comparison))
@@ -295,7 +263,7 @@ static int answer_heads(SetAnalysis *sets) {
         JsonWriter *writer = answer_begin(&sets->work->answer);
 
         json_write_member_text(writer, "kind", view_kind_name(VIEW_KIND_SETS));
-        if (sets->view.n_filter > 0)
+        if (sets->order->view.n_filter > 0)
                 json_write_member_u64(writer, "matchedGroups",
                                       set_comparison_figures(sets->comparison)->n_matched);
         for (unsigned side = 0; side < SIDES; side++) {
@@ -310,7 +278,7 @@ static int answer_heads(SetAnalysis *sets) {
                 source_table_write_json(writer, &last_of(sets, side)->sources);
         }
         json_write_key(writer, "alpha");
-        json_write_double(writer, sets->alpha);
+        json_write_double(writer, sets->order->alpha);
         write_tests(writer, set_comparison_figures(sets->comparison));
         return answer_reply(&sets->work->answer);
 }
@@ -324,7 +292,7 @@ static int answer_hidden(SetAnalysis *sets) {
         JsonWriter *writer = answer_begin(&sets->work->answer);
 
         json_write_member_u64(writer, "hiddenRows", figures->n_hidden_rows);
-        if (sets->view.has_threshold)
+        if (sets->order->view.has_threshold)
                 json_write_member_u64(writer, "rowsAboveThreshold", figures->n_above_threshold);
         json_write_member_u64(writer, "hiddenGroups", figures->n_hidden_groups);
         json_write_member_u64(writer, "groupsOnlyBefore", figures->n_only[0]);
@@ -332,10 +300,10 @@ static int answer_hidden(SetAnalysis *sets) {
         return answer_final(&sets->work->answer);
 }
 
-static int run_sets(SetAnalysis *sets, const SetParameters *parameters) {
+static int run_sets(SetAnalysis *sets) {
         int r;
 
-        r = open_sets(sets, parameters);
+        r = open_sets(sets);
         if (r == 0)
                 r = read_sets(sets);
         if (r == 0)
@@ -346,22 +314,9 @@ static int run_sets(SetAnalysis *sets, const SetParameters *parameters) {
         return r == 0 ? answer_hidden(sets) : r;
 }
 
-static int work_compare_sets(Work *work) {
-        static const Parameter table[] = {
-                { "before", PARAMETER_ARRAY, true, offsetof(SetParameters, refs[0]) },
-                { "after", PARAMETER_ARRAY, true, offsetof(SetParameters, refs[1]) },
-                { "view", PARAMETER_OBJECT, false, offsetof(SetParameters, view) },
-                { "alpha", PARAMETER_REAL, false, offsetof(SetParameters, alpha) },
-        };
-        _cleanup_(set_analysis_done) SetAnalysis sets = { .work = work };
-        SetParameters parameters = { .alpha = DEFAULT_ALPHA };
-        int r;
+int work_compare_sets(Work *work) {
+        _cleanup_(set_analysis_done)
+                SetAnalysis sets = { .work = work, .order = &work->order->analysis };
 
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        return r == 0 ? run_sets(&sets, &parameters) : r;
+        return run_sets(&sets);
 }
-
-const WorkMethod work_sets_methods[] = {
-        { PROFILER_INTERFACE ".CompareSets", work_compare_sets, WORK_NEEDS_MORE, 0 },
-        {},
-};

@@ -1,18 +1,132 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/work.h"
+#include "worker/work-spool.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
+#include "spool/spool-failure.h"
+#include "spool/spool-index.h"
 #include "wire/limits.h"
-#include "worker/work-spool.h"
+
+/* the spool of an order */
+
+/* Also true when it cannot be found out. */
+static bool has_files_of_others(int directory, uid_t own) {
+        int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        DIR *walk = fd < 0 ? NULL : fdopendir(fd);
+        const struct dirent *entry;
+        struct stat status;
+        bool found = false;
+
+        if (!walk) {
+                (void) fd_close(fd);
+                return true;
+        }
+        do {
+                errno = 0;
+                entry = readdir(walk);
+                if (!entry)
+                        found = errno != 0;
+                else if (strcmp(entry->d_name, "..") != 0)
+                        found = fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) ==
+                                        0 &&
+                                status.st_uid != own;
+        } while (entry && !found);
+        (void) closedir(walk);
+        return found;
+}
+
+uint64_t work_spool_capabilities(int directory) {
+        struct stat status;
+
+        if (fstat(directory, &status) < 0 || status.st_uid != geteuid())
+                return UINT64_MAX;
+        return has_files_of_others(directory, geteuid()) ? SANDBOX_CAPABILITY(DAC_READ_SEARCH) : 0;
+}
+
+/*
+ * Takes over the directory and enters the sandbox of the job, without capabilities if the directory
+ * and all files in it belong to us. An unusable spool is refused with SpoolUnavailable.
+ */
+static int adopt_spool(Work *work, Spool **ret) {
+        const OrderSpool *order = &work->order->spool.spool;
+        _cleanup_(fd_closep) int directory = work_take_fd(work, order->directory);
+        int roll = work_take_fd(work, order->roll), r;
+
+        r = work_confine(work, work_spool_capabilities(directory));
+        if (r == 0)
+                r = work_open_spool(work, order, TAKE_FD(directory), roll, ret);
+        else
+                (void) fd_close(roll);
+        return r;
+}
+
+int work_open_spool(Work *work, const OrderSpool *order, int directory, int roll, Spool **ret) {
+        _cleanup_(fd_closep) int owned = directory, owned_roll = roll;
+        _cleanup_(spool_freep) Spool *spool = NULL;
+        int r;
+
+        r = spool_adopt(directory, order->path, &spool);
+        if (r < 0)
+                return r;
+        (void) TAKE_FD(owned);
+        if (r != 0)
+                return work_refuse_spool(work, spool, "", r);
+        r = spool_take_roll(spool, TAKE_FD(owned_roll));
+        if (r == 0)
+                *ret = TAKE_PTR(spool);
+        return r;
+}
+
+int work_refuse_spool(Work *work, Spool *spool, const char *name, int r) {
+        SpoolFailure failure;
+
+        if (!spool_failure_init(&failure, spool, NULL, name, r))
+                return err_fold(r);
+        return work_refuse(work, failure.error, &failure.detail);
+}
+
+int work_time_name(const Head *head, char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]) {
+        uint64_t ms = head->start_realtime_ns / NSEC_PER_MSEC;
+        time_t seconds = (time_t) (ms / 1000);
+        struct tm utc;
+        size_t n;
+
+        if (!gmtime_r(&seconds, &utc))
+                return -EOVERFLOW;
+        n = strftime(ret_name, SNAPSHOT_NAME_MAX_CHARS + 1, "%Y%m%dT%H%M%S", &utc);
+        (void) snprintf(ret_name + n, SNAPSHOT_NAME_MAX_CHARS + 1 - n, ".%03uZ",
+                        (unsigned) (ms % 1000));
+        return 0;
+}
+
+/*
+ * Tells the main process what this job did to the spool, when that is done and before the last
+ * reply.
+ */
+static int tell_change(Work *work, Spool *spool) {
+        Answer *answer = &work->answer;
+        bool is_told = spool_change_write(spool, answer_begin(answer));
+        int r;
+
+        json_write_end(&answer->writer);
+        r = json_writer_finish(&answer->writer);
+        if (r < 0 || !is_told)
+                return r;
+        return answer_note(answer, PACKET_CHANGE, buffer_span(&answer->parameters), -EBADF);
+}
 
 /* Begins an answer with @n heads; the caller may add members. */
-static JsonWriter *work_begin_heads(Work *work, const Head *heads, size_t n) {
+static JsonWriter *begin_heads(Work *work, const Head *heads, size_t n) {
         JsonWriter *writer = answer_begin(&work->answer);
 
         json_write_key(writer, "snapshots");
@@ -23,252 +137,156 @@ static JsonWriter *work_begin_heads(Work *work, const Head *heads, size_t n) {
         return writer;
 }
 
-/* The parameters of all methods here; each method decodes those in its own table. */
-typedef struct SpoolCall {
-        SpoolParameters spool;
-        int file; /* owned */
-        const char *name, *new_name;
-        json_object *names, *sources, *rotated;
-        bool replace, tagged;
-        uid_t uid;
-} SpoolCall;
-
-#define SPOOL_CALL_NONE ((SpoolCall){ .spool = SPOOL_PARAMETERS_NONE, .file = -EBADF })
-
-static void spool_call_done(SpoolCall *call) {
-        spool_parameters_done(&call->spool);
-        call->file = fd_close(call->file);
-}
-
 /* publish */
 
-static int publish_file(Work *work, const SpoolCall *parameters, Spool *spool,
-                        const SpoolLimits *limits, Head *head, Buffer *rotated) {
-        SpoolNeed need = {
-                .uid = parameters->uid,
-                .replaces = parameters->replace ? parameters->name : NULL,
-        };
-        SnapshotFault fault = {};
-        int r;
-
-        r = snapshot_file_read_head(parameters->file, head, &fault);
-        if (r == SNAPSHOT_FILE_E_NO_HEAD || r == SNAPSHOT_FILE_E_DAMAGED)
-                return work_refuse_fault(work, parameters->name, &fault);
-        if (r != 0)
-                return err_fold(r);
-        if (strcmp(head->name, parameters->name) != 0)
-                return work_refuse_parameter(work, "name",
-                                             "The head of the file has another name.");
-
-        /* Remove older snapshots only once this one is on the disk and its caller still waits. */
-        r = work_await_disk(work, spool, parameters->file);
-        if (r != 0)
-                return r;
-        r = spool_allocated_bytes(parameters->file, &need.n_bytes);
-        if (r < 0)
-                return r;
-        r = spool_make_room(spool, limits, &need, rotated);
-        if (r != 0)
-                return work_refuse_spool(work, spool, parameters->name, r);
-        r = spool_publish(spool, parameters->file, parameters->name, parameters->replace,
-                          parameters->uid, NULL);
-        if (r != 0)
-                return work_refuse_spool(work, spool, parameters->name, r);
-        spool_describe(parameters->file, head);
-        r = work_tell_change(work, spool);
-        if (r != 0)
-                return r;
-        work_write_rotated(work_begin_heads(work, head, 1), rotated);
-        return answer_final(&work->answer);
-}
-
-static int work_publish(Work *work) {
-        static const Parameter table[] = {
-                SPOOL_PARAMETERS(SpoolCall, spool),
-                SPOOL_LIMITS_PARAMETER(SpoolCall, spool),
-                { JOB_KEY_FILE, PARAMETER_DESCRIPTOR, true, offsetof(SpoolCall, file) },
-                { JOB_KEY_NAME, PARAMETER_TEXT, true, offsetof(SpoolCall, name) },
-                { JOB_KEY_REPLACE, PARAMETER_BOOL, false, offsetof(SpoolCall, replace) },
-                { JOB_KEY_UID, PARAMETER_UID, true, offsetof(SpoolCall, uid) },
-        };
-        _cleanup_(spool_call_done) SpoolCall parameters = SPOOL_CALL_NONE;
-        _cleanup_(spool_freep) Spool *spool = NULL;
-        _cleanup_(buffer_done) Buffer rotated = {};
-        _cleanup_(head_done) Head head = {};
-        SpoolLimits limits;
-        int r;
-
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        if (r != 0)
-                return r;
-        r = work_check_name(work, parameters.name);
-        if (r != 0)
-                return r;
-        r = work_decode_limits(work, &parameters.spool, &limits);
-        if (r != 0)
-                return r;
-        r = work_adopt_spool(work, &parameters.spool, &spool);
-        if (r != 0)
-                return r;
-        r = publish_file(work, &parameters, spool, &limits, &head, &rotated);
-        spool_discard(spool, parameters.file);
-        return r;
-}
-
-/* keep a capture */
-
-typedef struct Keeping {
-        Work *work;            /* borrowed */
-        const SpoolCall *call; /* borrowed */
-        Spool *spool;          /* owned, as all below */
-        Head head, replaced;   /* @replaced: without a name, none */
+typedef struct Publishing {
+        Work *work;              /* borrowed */
+        const SpoolOrder *order; /* borrowed */
+        int file;                /* owned, as all below */
+        Spool *spool;
+        Head head, replaced; /* @replaced: without a name, none */
         Buffer rotated;
-} Keeping;
+} Publishing;
 
-static void keeping_done(Keeping *keeping) {
+static void publishing_done(Publishing *publishing) {
         /* It is unnamed, or a temporary, unless it was published. */
-        if (keeping->spool)
-                spool_discard(keeping->spool, keeping->call->file);
-        keeping->spool = spool_free(keeping->spool);
-        head_done(&keeping->head);
-        head_done(&keeping->replaced);
-        buffer_done(&keeping->rotated);
+        if (publishing->spool)
+                spool_discard(publishing->spool, publishing->file);
+        publishing->file = fd_close(publishing->file);
+        publishing->spool = spool_free(publishing->spool);
+        head_done(&publishing->head);
+        head_done(&publishing->replaced);
+        buffer_done(&publishing->rotated);
 }
 
 /*
- * The capture wrote the head, and it reads what everybody on the host can write: so what decides
- * about a snapshot (its name, whether it is tagged, and whose it is) has to be as ordered.
+ * The job that wrote the head reads what everybody on the host, or a stranger, can write: so what
+ * decides about a snapshot (its name, whether it is tagged, and whose it is) has to be as ordered.
  */
-static int keeping_check_head(Keeping *keeping) {
-        const SpoolCall *call = keeping->call;
-        const Head *head = &keeping->head;
+static int check_head(Publishing *publishing) {
+        const SpoolOrder *order = publishing->order;
+        const Head *head = &publishing->head;
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        int r;
+        bool is_named = order->name.text[0] != '\0';
+        int r = 0;
 
-        if (call->name)
-                (void) snprintf(name, sizeof(name), "%s", call->name);
-        r = call->name ? 0 : work_time_name(head, name);
+        if (is_named)
+                memcpy(name, order->name.text, sizeof(name));
+        else
+                r = work_time_name(head, name);
         if (r != 0)
                 return r;
-        if (strcmp(head->name, name) == 0 && head->tagged == call->tagged && head->has_uid &&
-            head->uid == call->uid)
+        if (strcmp(head->name, name) == 0 && head->tagged == order->tagged && head->has_uid &&
+            head->uid == order->uid)
                 return 0;
-        return work_refuse(keeping->work, WIRE_ERROR_JOB_FAILED,
+        return work_refuse(publishing->work, WIRE_ERROR_JOB_FAILED,
                            &(WireErrorDetail){
                                    .reason = "the capture wrote a head that was not ordered",
                            });
 }
 
-static int keeping_publish(Keeping *keeping, const SpoolLimits *limits) {
-        const SpoolCall *call = keeping->call;
-        Work *work = keeping->work;
-        Spool *spool = keeping->spool;
-        Head *head = &keeping->head;
-        SpoolNeed need = { .uid = call->uid, .replaces = call->replace ? call->name : NULL };
+/*
+ * Writes the file to the disk and checks that the peer is still there: -ECANCELED. Publishing syncs
+ * again, but then has nothing left to wait for; a peer that hangs up is therefore noticed until a
+ * few system calls before the snapshot appears.
+ */
+static int await_disk(Publishing *publishing) {
+        Spool *spool = publishing->spool;
+
+        if (fsync(publishing->file) != 0)
+                return work_refuse_spool(publishing->work, spool, "", spool_explain(spool, -errno));
+        return answer_has_peer(&publishing->work->answer) ? 0 : -ECANCELED;
+}
+
+static int publish(Publishing *publishing) {
+        const SpoolOrder *order = publishing->order;
+        bool is_named = order->name.text[0] != '\0';
+        Work *work = publishing->work;
+        Spool *spool = publishing->spool;
+        Head *head = &publishing->head;
+        SpoolNeed need = { .uid = order->uid,
+                           .replaces = order->replace && is_named ? order->name.text : NULL };
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
         int r;
 
         /* Remove older snapshots only once this one is on the disk and its caller still waits. */
-        r = work_await_disk(work, spool, call->file);
+        r = await_disk(publishing);
         if (r != 0)
                 return r;
-        r = spool_allocated_bytes(call->file, &need.n_bytes);
+        r = spool_allocated_bytes(publishing->file, &need.n_bytes);
         if (r < 0)
                 return r;
-        r = spool_make_room(spool, limits, &need, &keeping->rotated);
+        r = spool_make_room(spool, &order->spool.limits, &need, &publishing->rotated);
         if (r != 0) {
                 /* So that the caller who reads the refusal and tries again finds the room free. */
-                (void) !ftruncate(call->file, 0);
+                (void) !ftruncate(publishing->file, 0);
                 return work_refuse_spool(work, spool, head->name, r);
         }
-        if (call->name) {
-                r = spool_publish(spool, call->file, head->name, call->replace, call->uid,
-                                  &keeping->replaced);
+        if (is_named) {
+                r = spool_publish(spool, publishing->file, head->name, order->replace, order->uid,
+                                  &publishing->replaced);
                 if (r == 0)
-                        spool_describe(call->file, head);
+                        spool_describe(publishing->file, head);
         } else {
                 /* Another capture may have taken the name, which is that of a millisecond. */
                 memcpy(name, head->name, sizeof(name));
-                r = spool_publish_untagged(spool, call->file, name, head);
+                r = spool_publish_untagged(spool, publishing->file, name, head);
         }
         return r == 0 ? 0 : work_refuse_spool(work, spool, head->name, r);
 }
 
-/* The whole answer to the caller, with what the capture said. */
-static int keeping_answer(Keeping *keeping) {
-        JsonWriter *writer = answer_begin(&keeping->work->answer);
+static int write_head(const Head *head, Buffer *text) {
+        JsonWriter writer;
 
-        json_write_key(writer, "snapshot");
-        head_write_json(writer, &keeping->head);
-        json_write_key(writer, JOB_KEY_SOURCES);
-        json_write_raw(writer, span_of(json_object_to_json_string_ext(keeping->call->sources,
-                                                                      JSON_C_TO_STRING_PLAIN)));
-        work_write_rotated(writer, &keeping->rotated);
-        if (keeping->replaced.name[0] != '\0') {
-                json_write_key(writer, "replaced");
-                head_write_json(writer, &keeping->replaced);
-        }
-        return answer_final(&keeping->work->answer);
+        if (head->name[0] == '\0')
+                return 0;
+        json_writer_init(&writer, text);
+        head_write_json(&writer, head);
+        return json_writer_finish(&writer);
 }
 
-/* The names that had to go before the capture. */
-static int keeping_add_rotated(Keeping *keeping) {
-        json_object *names = keeping->call->rotated;
-        size_t n = names ? json_object_array_length(names) : 0;
-        int r = 0;
-
-        for (size_t i = 0; i < n && r == 0; i++) {
-                json_object *name = json_object_array_get_idx(names, i);
-
-                if (!json_object_is_type(name, json_type_string))
-                        return work_refuse_parameter(keeping->work, JOB_KEY_ROTATED, NULL);
-                r = buffer_append_text(&keeping->rotated, json_object_get_string(name));
-                if (r == 0)
-                        r = buffer_append_byte(&keeping->rotated, '\n');
-        }
-        return r;
-}
-
-static int work_keep(Work *work) {
-        static const Parameter table[] = {
-                SPOOL_PARAMETERS(SpoolCall, spool),
-                SPOOL_LIMITS_PARAMETER(SpoolCall, spool),
-                { JOB_KEY_FILE, PARAMETER_DESCRIPTOR, true, offsetof(SpoolCall, file) },
-                { JOB_KEY_NAME, PARAMETER_TEXT, false, offsetof(SpoolCall, name) },
-                { JOB_KEY_TAGGED, PARAMETER_BOOL, false, offsetof(SpoolCall, tagged) },
-                { JOB_KEY_REPLACE, PARAMETER_BOOL, false, offsetof(SpoolCall, replace) },
-                { JOB_KEY_UID, PARAMETER_UID, true, offsetof(SpoolCall, uid) },
-                { JOB_KEY_SOURCES, PARAMETER_ARRAY, true, offsetof(SpoolCall, sources) },
-                { JOB_KEY_ROTATED, PARAMETER_ARRAY, false, offsetof(SpoolCall, rotated) },
-        };
-        _cleanup_(spool_call_done) SpoolCall call = SPOOL_CALL_NONE;
-        _cleanup_(keeping_done) Keeping keeping = { .work = work, .call = &call };
-        SnapshotFault fault = {};
-        SpoolLimits limits;
+static int tell_published(Publishing *publishing) {
+        _cleanup_(buffer_done) Buffer head = {}, replaced = {};
         int r;
 
-        r = work_decode(work, table, ELEMENTSOF(table), &call);
-        if (r == 0 && call.name)
-                r = work_check_name(work, call.name);
+        r = write_head(&publishing->head, &head);
         if (r == 0)
-                r = work_decode_limits(work, &call.spool, &limits);
-        if (r == 0)
-                r = work_adopt_spool(work, &call.spool, &keeping.spool);
-        if (r == 0)
-                r = keeping_add_rotated(&keeping);
+                r = write_head(&publishing->replaced, &replaced);
         if (r != 0)
                 return r;
-        r = snapshot_file_read_head(call.file, &keeping.head, &fault);
+        return answer_texts(&publishing->work->answer,
+                            (const Span[]){ buffer_span(&head), buffer_span(&publishing->rotated),
+                                            buffer_span(&replaced) },
+                            3);
+}
+
+int work_publish(Work *work) {
+        const SpoolOrder *order = &work->order->spool;
+        _cleanup_(publishing_done) Publishing publishing = {
+                .work = work,
+                .order = order,
+                .file = work_take_fd(work, order->file),
+        };
+        SnapshotFault fault = {};
+        int r = 0;
+
+        if (order->name.text[0] != '\0')
+                r = work_check_name(work, order->name.text);
+        if (r == 0)
+                r = adopt_spool(work, &publishing.spool);
+        if (r != 0)
+                return r;
+        r = snapshot_file_read_head(publishing.file, &publishing.head, &fault);
         if (r == SNAPSHOT_FILE_E_NO_HEAD || r == SNAPSHOT_FILE_E_DAMAGED)
-                return work_refuse_fault(work, call.name ? call.name : "", &fault);
+                return work_refuse_fault(work, order->name.text, &fault);
         if (r != 0)
                 return err_fold(r);
-        r = keeping_check_head(&keeping);
+        r = check_head(&publishing);
         if (r == 0)
-                r = keeping_publish(&keeping, &limits);
+                r = publish(&publishing);
         if (r == 0)
-                r = work_tell_change(work, keeping.spool);
-        return r == 0 ? keeping_answer(&keeping) : r;
+                r = tell_change(work, publishing.spool);
+        return r == 0 ? tell_published(&publishing) : r;
 }
 
 /* remove */
@@ -277,16 +295,19 @@ static int work_keep(Work *work) {
 typedef struct Removal {
         Work *work; /* borrowed */
         Spool *spool;
-        Head *heads;
         size_t n;
+        Head heads[LIMIT_NAMES_PER_LIST];
 } Removal;
 
-static void removal_done(Removal *removal) {
-        for (size_t i = 0; i < removal->n; i++)
+static Removal *removal_free(Removal *removal) {
+        for (size_t i = 0; removal && i < removal->n; i++)
                 head_done(&removal->heads[i]);
-        free(removal->heads);
-        removal->spool = spool_free(removal->spool);
+        if (removal)
+                (void) spool_free(removal->spool);
+        free(removal);
+        return NULL;
 }
+DEFINE_CLEANUP(Removal *, removal_free);
 
 /* A snapshot that is named twice is removed once. */
 static int removal_add(Removal *removal, const char *reference) {
@@ -303,132 +324,166 @@ static int removal_add(Removal *removal, const char *reference) {
         return 0;
 }
 
-static int removal_run(Removal *removal, uid_t uid) {
+int work_remove(Work *work) {
+        const SpoolOrder *order = &work->order->spool;
+        _cleanup_(removal_freep) Removal *removal = calloc(1, sizeof(*removal));
         size_t culprit;
         int r;
 
-        if (removal->n == 0)
-                return 0;
-        r = spool_remove(removal->spool, removal->heads, removal->n, uid, &culprit);
-        return r == 0 ? 0
-                      : work_refuse_spool(removal->work, removal->spool,
-                                          removal->heads[culprit].name, r);
-}
-
-static int work_remove(Work *work) {
-        static const Parameter table[] = {
-                SPOOL_PARAMETERS(SpoolCall, spool),
-                { JOB_KEY_NAMES, PARAMETER_ARRAY, true, offsetof(SpoolCall, names) },
-                { JOB_KEY_UID, PARAMETER_UID, true, offsetof(SpoolCall, uid) },
-        };
-        _cleanup_(spool_call_done) SpoolCall parameters = SPOOL_CALL_NONE;
-        _cleanup_(removal_done) Removal removal = { .work = work };
-        size_t n;
-        int r;
-
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        if (r != 0)
-                return r;
-        n = json_object_array_length(parameters.names);
-        if (n > LIMIT_NAMES_PER_LIST)
-                return work_refuse_parameter(work, "names", "The list of names is too long.");
-        for (size_t i = 0; i < n; i++)
-                if (!json_object_is_type(json_object_array_get_idx(parameters.names, i),
-                                         json_type_string))
-                        return work_refuse_parameter(work, "names", NULL);
-
-        removal.heads = calloc(n + 1, sizeof(*removal.heads));
-        if (!removal.heads)
+        if (!removal)
                 return -ENOMEM;
-        r = work_adopt_spool(work, &parameters.spool, &removal.spool);
+        removal->work = work;
+        r = adopt_spool(work, &removal->spool);
+        for (uint32_t i = 0; i < order->n_names && r == 0; i++)
+                r = removal_add(removal, order->names[i].text);
         if (r != 0)
                 return r;
-        for (size_t i = 0; i < n; i++) {
-                json_object *name = json_object_array_get_idx(parameters.names, i);
-
-                r = removal_add(&removal, json_object_get_string(name));
-                if (r != 0)
-                        return r;
-        }
-        r = removal_run(&removal, parameters.uid);
-        if (r == 0)
-                r = work_tell_change(work, removal.spool);
+        r = removal->n == 0 ? 0
+                            : spool_remove(removal->spool, removal->heads, removal->n, order->uid,
+                                           &culprit);
+        if (r != 0)
+                return work_refuse_spool(work, removal->spool, removal->heads[culprit].name, r);
+        r = tell_change(work, removal->spool);
         if (r != 0)
                 return r;
-        (void) work_begin_heads(work, removal.heads, removal.n);
+        (void) begin_heads(work, removal->heads, removal->n);
         return answer_final(&work->answer);
 }
 
 /* rename */
 
-static int work_rename(Work *work) {
-        static const Parameter table[] = {
-                SPOOL_PARAMETERS(SpoolCall, spool),
-                { JOB_KEY_NAME, PARAMETER_TEXT, true, offsetof(SpoolCall, name) },
-                { JOB_KEY_NEW_NAME, PARAMETER_TEXT, true, offsetof(SpoolCall, new_name) },
-                { JOB_KEY_UID, PARAMETER_UID, true, offsetof(SpoolCall, uid) },
-        };
-        _cleanup_(spool_call_done) SpoolCall parameters = SPOOL_CALL_NONE;
+int work_rename(Work *work) {
+        const SpoolOrder *order = &work->order->spool;
+        const char *new_name = order->new_name.text;
         _cleanup_(spool_freep) Spool *spool = NULL;
         _cleanup_(head_done) Head head = {};
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
         int r;
 
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        r = work_check_name(work, new_name);
+        if (r == 0)
+                r = adopt_spool(work, &spool);
         if (r != 0)
                 return r;
-        r = work_check_name(work, parameters.new_name);
+        r = spool_resolve(spool, span_of(order->name.text), name);
+        if (r != 0)
+                return work_refuse_spool(work, spool, order->name.text, r);
+        r = spool_rename(spool, name, new_name, order->uid, &head);
+        if (r != 0)
+                return work_refuse_spool(work, spool, r == SPOOL_E_EXISTS ? new_name : name, r);
+        r = tell_change(work, spool);
         if (r != 0)
                 return r;
-        r = work_adopt_spool(work, &parameters.spool, &spool);
-        if (r != 0)
-                return r;
-
-        r = spool_resolve(spool, span_of(parameters.name), name);
-        if (r != 0)
-                return work_refuse_spool(work, spool, parameters.name, r);
-        r = spool_rename(spool, name, parameters.new_name, parameters.uid, &head);
-        if (r != 0)
-                return work_refuse_spool(work, spool,
-                                         r == SPOOL_E_EXISTS ? parameters.new_name : name, r);
-        r = work_tell_change(work, spool);
-        if (r != 0)
-                return r;
-        json_write_member_text(work_begin_heads(work, &head, 1), "oldName", name);
+        json_write_member_text(begin_heads(work, &head, 1), "oldName", name);
         return answer_final(&work->answer);
 }
 
 /* clean */
 
-static int work_clean(Work *work) {
-        static const Parameter table[] = {
-                SPOOL_PARAMETERS(SpoolCall, spool),
-        };
-        _cleanup_(spool_call_done) SpoolCall parameters = SPOOL_CALL_NONE;
+int work_clean(Work *work) {
         _cleanup_(spool_freep) Spool *spool = NULL;
         int r;
 
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        if (r != 0)
-                return r;
-        r = work_adopt_spool(work, &parameters.spool, &spool);
+        r = adopt_spool(work, &spool);
         if (r != 0)
                 return r;
         r = spool_clean(spool);
         if (r != 0)
                 return work_refuse_spool(work, spool, "", r);
-        r = work_tell_change(work, spool);
+        r = tell_change(work, spool);
+        return r == 0 ? answer_texts(&work->answer, NULL, 0) : r;
+}
+
+/* survey */
+
+/* The clock behind change times moves once in a tick of the kernel, every 10 ms at most. */
+#define SETTLE_NS (20 * NSEC_PER_MSEC)
+/* Somebody who changes the spool all the time must not keep a survey from its end. */
+#define MAX_ROUNDS 3
+
+/*
+ * Two changes within one tick have one time. Wait until the last change is older than that, so that
+ * any further one has another time.
+ */
+static void settle(const SpoolStamp *stamp) {
+        const struct timespec pause = { .tv_nsec = SETTLE_NS };
+        uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
+
+        if (now_ns >= stamp->change_ns && now_ns - stamp->change_ns < SETTLE_NS)
+                (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+static int list_unchanged(Spool *spool, SpoolEntry **entries, size_t *n, SpoolStamp *stamp) {
+        SpoolStamp after;
+        int r = 0;
+
+        for (unsigned round = 0; round < MAX_ROUNDS; round++) {
+                spool_entries_free(*entries, *n);
+                *entries = NULL;
+                *n = 0;
+                r = spool_stamp_read(spool_dir_fd(spool), stamp);
+                if (r < 0)
+                        return r;
+                settle(stamp);
+                r = spool_list(spool, entries, n);
+                if (r == 0)
+                        r = spool_stamp_read(spool_dir_fd(spool), &after);
+                if (r != 0 || spool_stamp_equal(stamp, &after))
+                        return r;
+        }
+        return r;
+}
+
+static void write_entry(const void *userdata, size_t i, JsonWriter *writer) {
+        const SpoolEntry *entries = userdata;
+
+        spool_entry_write(writer, &entries[i]);
+}
+
+static int tell(Work *work, const SpoolEntry *entries, size_t n, const SpoolStamp *stamp) {
+        char reason[128];
+        int r;
+
+        if (n > LIMIT_INDEXED_SNAPSHOTS) {
+                (void) snprintf(reason, sizeof(reason),
+                                "it has %zu snapshots, more than the %u that can be served; "
+                                "remove files from its directory",
+                                n, LIMIT_INDEXED_SNAPSHOTS);
+                return work_refuse(work, WIRE_ERROR_SPOOL_UNAVAILABLE,
+                                   &(WireErrorDetail){ .reason = reason });
+        }
+        r = answer_list(&work->answer, "entries", n, write_entry, entries);
         if (r != 0)
                 return r;
-        (void) answer_begin(&work->answer);
+        spool_stamp_write(answer_begin(&work->answer), "stamp", stamp);
         return answer_final(&work->answer);
 }
 
-const WorkMethod work_spool_methods[] = {
-        { JOB_METHOD_PUBLISH, work_publish, WORK_NEEDS_NOTHING, 0 },
-        { JOB_METHOD_KEEP, work_keep, WORK_NEEDS_NOTHING, 0 },
-        { JOB_METHOD_REMOVE, work_remove, WORK_NEEDS_NOTHING, 0 },
-        { JOB_METHOD_RENAME, work_rename, WORK_NEEDS_NOTHING, 0 },
-        { JOB_METHOD_CLEAN, work_clean, WORK_NEEDS_NOTHING, 0 },
-        {},
-};
+/* An index with what could not be read once is never current, so the next call has it read anew. */
+static bool is_whole(const SpoolEntry *entries, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (entries[i].is_unread)
+                        return false;
+        return true;
+}
+
+static int survey(Work *work, Spool *spool) {
+        SpoolEntry *entries = NULL;
+        SpoolStamp stamp = {};
+        size_t n = 0;
+        int r;
+
+        r = list_unchanged(spool, &entries, &n, &stamp);
+        if (!is_whole(entries, n))
+                stamp = (SpoolStamp){};
+        r = r == 0 ? tell(work, entries, n, &stamp) : work_refuse_spool(work, spool, "", r);
+        spool_entries_free(entries, n);
+        return r;
+}
+
+int work_survey(Work *work) {
+        _cleanup_(spool_freep) Spool *spool = NULL;
+        int r = adopt_spool(work, &spool);
+
+        return r == 0 ? survey(work, spool) : r;
+}

@@ -2,24 +2,20 @@
 #include "worker/work.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include "base/cleanup.h"
 #include "base/err.h"
-
-typedef struct VerifyParameters {
-        json_object *snapshots;
-} VerifyParameters;
+#include "wire/limits.h"
 
 /* Writes one VerifyResult. */
-static int verify_write(JsonWriter *writer, const SnapshotRef *ref) {
+static int verify_write(Work *work, JsonWriter *writer, const OrderFile *file) {
+        const char *label = order_label(&work->order->analysis, file);
+        _cleanup_(fd_closep) int fd = work_take_fd(work, file->fd);
         _cleanup_(head_done) Head head = {};
         SnapshotFault fault = {};
         char reason[FAULT_REASON_BYTES];
-        const char *name;
         int r;
 
-        r = snapshot_file_verify(ref->fd, &head, &fault);
+        r = snapshot_file_verify(fd, &head, &fault);
         if (r == -ENOMEM)
                 return r;
         if (r < 0)
@@ -27,10 +23,9 @@ static int verify_write(JsonWriter *writer, const SnapshotRef *ref) {
         else if (r != 0 && r != SNAPSHOT_FILE_E_DAMAGED)
                 return err_fold(r);
 
-        /* The call is about files, so a label takes precedence over the name inside. */
-        name = ref->label ? ref->label : head.name;
         json_write_object(writer);
-        json_write_member_name(writer, "name", span_of(name));
+        /* The call is about files, so a label takes precedence over the name inside. */
+        json_write_member_name(writer, "name", span_of(label ? label : head.name));
         json_write_member_bool(writer, "ok", r == 0);
         if (r == 0)
                 json_write_member_null(writer, "error");
@@ -52,31 +47,17 @@ static JsonWriter *verify_begin(Answer *answer) {
         return writer;
 }
 
-/* Decode all references before any file is read: errors of the call come first. */
-static int verify_decode_refs(Work *work, json_object *array, SnapshotRef *refs) {
-        size_t n = json_object_array_length(array);
-        char name[64];
-        int r;
-
-        for (size_t i = 0; i < n; i++) {
-                (void) snprintf(name, sizeof(name), "snapshots[%zu]", i);
-                r = work_decode_ref(work, json_object_array_get_idx(array, i), name, &refs[i]);
-                if (r != 0)
-                        return r;
-        }
-        return 0;
-}
-
 /* Sends one reply per snapshot if the caller takes several, otherwise one with all. */
-static int verify_answer(Work *work, const SnapshotRef *refs, size_t n_refs) {
+int work_verify(Work *work) {
+        const AnalysisOrder *order = &work->order->analysis;
         JsonWriter *writer = verify_begin(&work->answer);
         int r;
 
-        for (size_t i = 0; i < n_refs; i++) {
-                r = verify_write(writer, &refs[i]);
+        for (unsigned i = 0; i < order->n[0]; i++) {
+                r = verify_write(work, writer, &order->subjects[i].from);
                 if (r != 0)
                         return r;
-                if (!work->answer.more || i + 1 == n_refs)
+                if (!work->answer.more || i + 1 == order->n[0])
                         continue;
                 json_write_end(writer);
                 r = answer_reply(&work->answer);
@@ -87,38 +68,6 @@ static int verify_answer(Work *work, const SnapshotRef *refs, size_t n_refs) {
         json_write_end(writer);
         return answer_final(&work->answer);
 }
-
-static int work_verify(Work *work) {
-        static const Parameter table[] = {
-                { "snapshots", PARAMETER_ARRAY, true, offsetof(VerifyParameters, snapshots) },
-        };
-        VerifyParameters parameters = {};
-        SnapshotRef *refs;
-        size_t n;
-        int r;
-
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        if (r != 0)
-                return r;
-
-        n = json_object_array_length(parameters.snapshots);
-        refs = calloc(n + 1, sizeof(*refs));
-        if (!refs)
-                return -ENOMEM;
-        for (size_t i = 0; i < n; i++)
-                refs[i] = SNAPSHOT_REF_NONE;
-        r = verify_decode_refs(work, parameters.snapshots, refs);
-        if (r == 0)
-                r = verify_answer(work, refs, n);
-        for (size_t i = 0; i < n; i++)
-                snapshot_ref_done(&refs[i]);
-        free(refs);
-        return r;
-}
-
-typedef struct InfoParameters {
-        json_object *snapshot;
-} InfoParameters;
 
 /* What is known of the ledger of the dead as a whole. */
 typedef struct InfoLedger {
@@ -165,32 +114,51 @@ static int info_answer(Work *work, const Subject *subject, const InfoLedger *led
         return answer_final(&work->answer);
 }
 
-static int work_info(Work *work) {
-        static const Parameter table[] = {
-                { "snapshot", PARAMETER_OBJECT, true, offsetof(InfoParameters, snapshot) },
-        };
+/* @subject is initialised, and remains the caller's to free. */
+static int info_read(Work *work, Subject *subject, InfoLedger *ret) {
         static const SubjectVisitor nothing = {};
-        _cleanup_(snapshot_ref_done) SnapshotRef ref = SNAPSHOT_REF_NONE;
+        int r;
+
+        r = work_open_subject(work, &work->order->analysis.subjects[0].from, subject);
+        if (r == 0)
+                r = work_pass_subject(work, subject, &nothing, NULL);
+        return r == 0 ? info_read_ledger(work, subject, ret) : r;
+}
+
+int work_info(Work *work) {
         _cleanup_(subject_done) Subject subject;
-        InfoParameters parameters = {};
         InfoLedger ledger = {};
         int r;
 
         subject_init(&subject);
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        if (r == 0)
-                r = work_decode_ref(work, parameters.snapshot, "snapshot", &ref);
-        if (r == 0)
-                r = work_open_subject(work, &ref, &subject);
-        if (r == 0)
-                r = work_pass_subject(work, &subject, &nothing, NULL);
-        if (r == 0)
-                r = info_read_ledger(work, &subject, &ledger);
+        r = info_read(work, &subject, &ledger);
         return r == 0 ? info_answer(work, &subject, &ledger) : r;
 }
 
-const WorkMethod work_verify_methods[] = {
-        { PROFILER_INTERFACE ".Verify", work_verify, WORK_NEEDS_NOTHING, 0 },
-        { PROFILER_INTERFACE ".Info", work_info, WORK_NEEDS_NOTHING, 0 },
-        {},
-};
+int work_tell_sources(Work *work) {
+        _cleanup_(subject_done) Subject subject;
+        _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
+        _cleanup_(buffer_done) Buffer losses = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
+        InfoLedger ledger = {};
+        JsonWriter writer;
+        int r;
+
+        subject_init(&subject);
+        r = info_read(work, &subject, &ledger);
+        if (r != 0)
+                return r;
+        json_writer_init(&writer, &sources);
+        source_table_write_json(&writer, &subject.sources);
+        r = json_writer_finish(&writer);
+        if (r == 0 && ledger.is_known && ledger.summary.has_losses) {
+                json_writer_init(&writer, &losses);
+                json_write_object(&writer);
+                owner_losses_write_json(&writer, ledger.summary.losses, ledger.summary.n_losses);
+                json_write_end(&writer);
+                r = json_writer_finish(&writer);
+        }
+        if (r != 0)
+                return r;
+        return answer_texts(&work->answer,
+                            (const Span[]){ buffer_span(&sources), {}, buffer_span(&losses) }, 3);
+}

@@ -37,39 +37,31 @@ uint64_t view_subjects_elapsed_ns(const ViewSubjects *subjects, unsigned side) {
 
 /* the references */
 
-static int refuse_sides(Work *work, const ViewParameters *parameters, const SubjectRef *refs) {
-        if (parameters->n_refs == 1 || refs[0].is_interval == refs[1].is_interval)
+static bool is_interval(const OrderSubject *subject) {
+        return subject->to.fd > 0;
+}
+
+static int refuse_sides(Work *work, const AnalysisOrder *order) {
+        if (order->n[1] == 0 ||
+            is_interval(&order->subjects[0]) == is_interval(&order->subjects[1]))
                 return 0;
-        return work_refuse_parameter(work, parameters->names[refs[0].is_interval ? 1 : 0],
+        return work_refuse_parameter(work, is_interval(&order->subjects[0]) ? "after" : "before",
                                      "one side is an interval and the other a snapshot: both have "
                                      "to be of one sort");
 }
 
-static int open_ends(Work *work, ViewSubjects *subjects, SubjectRef *ref) {
-        unsigned n_ends = ref->is_interval ? 2 : 1;
-        int r = 0;
+static int open_subjects(Work *work, ViewSubjects *subjects) {
+        const AnalysisOrder *order = &work->order->analysis;
+        int r = refuse_sides(work, order);
 
-        for (unsigned i = 0; i < n_ends && r == 0; i++)
-                r = work_open_subject(work, &ref->ends[i], &subjects->subjects[subjects->n++]);
-        return r;
-}
+        for (unsigned i = 0; i < order->n[0] + order->n[1] && r == 0; i++) {
+                const OrderSubject *subject = &order->subjects[i];
 
-/* Decodes all references before any file is opened: errors of the call come first. */
-static int open_subjects(Work *work, const ViewParameters *parameters, ViewSubjects *subjects,
-                         bool *ret_intervals) {
-        SubjectRef refs[SIDES] = { SUBJECT_REF_NONE, SUBJECT_REF_NONE };
-        int r = 0;
-
-        for (unsigned i = 0; i < parameters->n_refs && r == 0; i++)
-                r = work_decode_subject_ref(work, parameters->refs[i], parameters->names[i],
-                                            &refs[i]);
-        if (r == 0)
-                r = refuse_sides(work, parameters, refs);
-        for (unsigned i = 0; i < parameters->n_refs && r == 0; i++)
-                r = open_ends(work, subjects, &refs[i]);
-        *ret_intervals = refs[0].is_interval;
-        for (unsigned i = 0; i < SIDES; i++)
-                subject_ref_done(&refs[i]);
+                r = work_open_subject(work, &subject->from, &subjects->subjects[subjects->n++]);
+                if (r == 0 && is_interval(subject))
+                        r = work_open_subject(work, &subject->to,
+                                              &subjects->subjects[subjects->n++]);
+        }
         return r;
 }
 
@@ -227,12 +219,11 @@ static int choose_kind(Work *work, ViewSubjects *subjects, bool intervals) {
         return r;
 }
 
-int view_subjects_open(Work *work, const ViewParameters *parameters, ViewSubjects *ret) {
-        bool intervals = false;
+int view_subjects_open(Work *work, ViewSubjects *ret) {
+        const AnalysisOrder *order = &work->order->analysis;
         int r;
 
-        r = work_decode_view(work, parameters->view, &ret->view);
-        if (r == 0)
-                r = open_subjects(work, parameters, ret, &intervals);
-        return r == 0 ? choose_kind(work, ret, intervals) : r;
+        ret->view = order->view;
+        r = open_subjects(work, ret);
+        return r == 0 ? choose_kind(work, ret, is_interval(&order->subjects[0])) : r;
 }

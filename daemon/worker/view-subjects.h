@@ -14,7 +14,6 @@
  *     intervals   [0] to [1] before (A), [2] to [3] after (B): each pair as in "interval"
  */
 
-#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/macro.h"
@@ -51,18 +50,10 @@ Subject *view_subjects_begin(ViewSubjects *subjects, unsigned side);
 /* The length of the interval that is @side; 0 when the sides are snapshots. */
 uint64_t view_subjects_elapsed_ns(const ViewSubjects *subjects, unsigned side);
 
-typedef struct ViewParameters {
-        unsigned n_refs;
-        const char *names[SIDES]; /* of the parameters, for messages */
-        json_object *refs[SIDES]; /* each a SubjectRef */
-        json_object *view;        /* may be NULL */
-} ViewParameters;
-
 void view_subjects_init(ViewSubjects *subjects);
 void view_subjects_done(ViewSubjects *subjects);
 /*
  * 0; WORK_E_ANSWERED, when the call was refused; or a negative errno. What was opened until then is
  * in @ret, which is initialised and remains the caller's to free.
  */
-_must_check_ int view_subjects_open(Work *work, const ViewParameters *parameters,
-                                    ViewSubjects *ret);
+_must_check_ int view_subjects_open(Work *work, ViewSubjects *ret);

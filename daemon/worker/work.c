@@ -5,9 +5,6 @@
 #include <stdio.h>
 #include "base/err.h"
 #include "base/name.h"
-#include "view/view-json.h"
-
-#define CULPRIT_BYTES 128
 
 int work_confine(Work *work, uint64_t keep) {
         bool privileged = sandbox_is_privileged();
@@ -54,71 +51,13 @@ int work_refuse_parameter(Work *work, const char *parameter, const char *reason)
                            });
 }
 
-int work_decode(Work *work, const Parameter *table, size_t n_table, void *ret) {
-        return work_decode_member(work, work->call.parameters, "", table, n_table, ret);
+int work_take_fd(Work *work, OrderFd fd) {
+        return fd > 0 && fd <= work->n_fds ? TAKE_FD(work->fds[fd - 1]) : -EBADF;
 }
 
-int work_decode_member(Work *work, json_object *object, const char *name, const Parameter *table,
-                       size_t n_table, void *ret) {
-        char culprit[CULPRIT_BYTES];
-        const char *key, *dot = name[0] == '\0' ? "" : ".";
-        int r;
-
-        if (!json_object_is_type(object, json_type_object))
-                return work_refuse_parameter(work, name, NULL);
-        r = parameters_decode(object, table, n_table, work->stream, ret, &key);
-        if (r != PARAMETERS_E_INVALID)
-                return err_fold(r);
-        /* A key from outside that is too long must not be cut within a character. */
-        if (snprintf(culprit, sizeof(culprit), "%s%s%s", name, dot, key) >= CULPRIT_BYTES)
-                (void) snprintf(culprit, sizeof(culprit), "%s%s...", name, dot);
-        return work_refuse_parameter(work, culprit, NULL);
-}
-
-int work_decode_ref(Work *work, json_object *object, const char *name, SnapshotRef *ret) {
-        static const Parameter table[] = {
-                { JOB_KEY_FILE_DESCRIPTOR, PARAMETER_DESCRIPTOR, true, offsetof(SnapshotRef, fd) },
-                { JOB_KEY_LABEL, PARAMETER_TEXT, false, offsetof(SnapshotRef, label) },
-        };
-
-        return work_decode_member(work, object, name, table, ELEMENTSOF(table), ret);
-}
-
-typedef struct SubjectFields {
-        SnapshotRef from;
-        json_object *to;
-} SubjectFields;
-
-int work_decode_subject_ref(Work *work, json_object *object, const char *name, SubjectRef *ret) {
-        static const Parameter table[] = {
-                { JOB_KEY_FILE_DESCRIPTOR, PARAMETER_DESCRIPTOR, true,
-                  offsetof(SubjectFields, from) + offsetof(SnapshotRef, fd) },
-                { JOB_KEY_LABEL, PARAMETER_TEXT, false,
-                  offsetof(SubjectFields, from) + offsetof(SnapshotRef, label) },
-                { JOB_KEY_TO, PARAMETER_OBJECT, false, offsetof(SubjectFields, to) },
-        };
-        SubjectFields fields = { .from = SNAPSHOT_REF_NONE };
-        char inner[CULPRIT_BYTES];
-        int r;
-
-        r = work_decode_member(work, object, name, table, ELEMENTSOF(table), &fields);
-        if (r != 0)
-                return r;
-        ret->ends[0] = fields.from;
-        ret->is_interval = fields.to;
-        if (!fields.to)
-                return 0;
-        (void) snprintf(inner, sizeof(inner), "%s." JOB_KEY_TO, name);
-        return work_decode_ref(work, fields.to, inner, &ret->ends[1]);
-}
-
-int work_decode_view(Work *work, json_object *object, View *ret) {
-        char complaint[VIEW_COMPLAINT_BYTES];
-        int r = view_decode(object, ret, complaint);
-
-        if (r == VIEW_E_INVALID)
-                return work_refuse_parameter(work, "view", complaint);
-        return err_fold(r);
+void work_take_tasks(Work *work, const OrderFd tasks[static _TASK_OBJECT_MAX], TaskObjects *ret) {
+        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
+                ret->fds[i] = work_take_fd(work, tasks[i]);
 }
 
 int work_check_name(Work *work, const char *name) {
@@ -151,30 +90,12 @@ int work_read_result(Work *work, const Subject *subject, int r) {
         return err_fold(r);
 }
 
-int work_open_subject(Work *work, SnapshotRef *ref, Subject *subject) {
-        return work_read_result(work, subject, subject_open(subject, TAKE_FD(ref->fd), ref->label));
+int work_open_subject(Work *work, const OrderFile *file, Subject *subject) {
+        return work_read_result(work, subject,
+                                subject_open(subject, work_take_fd(work, file->fd),
+                                             order_label(&work->order->analysis, file)));
 }
 
 int work_pass_subject(Work *work, Subject *subject, const SubjectVisitor *visitor, void *userdata) {
         return work_read_result(work, subject, subject_pass(subject, visitor, userdata));
-}
-
-int work_answer_objects(Work *work, TaskObjects *objects, const char *reason) {
-        static const char *const names[] = TASK_OBJECT_NAMES;
-        JsonWriter *writer = answer_begin(&work->answer);
-        int fds[_TASK_OBJECT_MAX];
-        size_t n = 0;
-
-        json_write_key(writer, JOB_KEY_TASKS);
-        json_write_array(writer);
-        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++) {
-                if (objects->fds[i] < 0)
-                        continue;
-                json_write_text(writer, names[i]);
-                fds[n++] = TAKE_FD(objects->fds[i]);
-        }
-        json_write_end(writer);
-        if (reason[0] != '\0')
-                json_write_member_text(writer, JOB_KEY_REASON, reason);
-        return answer_final_descriptors(&work->answer, fds, n);
 }

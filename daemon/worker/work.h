@@ -12,15 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
-#include "interface/job-interface.h"
-#include "interface/parameters.h"
 #include "job/job-kind.h"
 #include "kernel/bpf/task-object.h"
-#include "wire/frame.h"
-#include "wire/message.h"
+#include "order/order.h"
 #include "worker/answer.h"
-#include "worker/snapshot-ref.h"
-#include "view/view.h"
 #include "analysis/subject/subject.h"
 
 enum {
@@ -29,8 +24,9 @@ enum {
 };
 
 typedef struct Work {
-        FrameStream *stream; /* borrowed; holds the descriptors of the call */
-        Call call;
+        Order *order;                 /* owned */
+        int fds[LIMIT_FDS_PER_ORDER]; /* owned: those that came with it, unless they were taken */
+        size_t n_fds;
         Answer answer;
         const JobTerms *terms;   /* of this kind of job */
         uint64_t max_file_bytes; /* the size of files it may write; 0: no bound of its own */
@@ -38,35 +34,32 @@ typedef struct Work {
         bool is_confined;
 } Work;
 
-typedef int (*WorkRun)(Work *work);
+/* One function for each method; worker.c has the table. */
+int work_analysis(Work *work);     /* job-analysis.c: Show, Compare */
+int work_compare_sets(Work *work); /* job-sets.c */
+int work_verify(Work *work);       /* job-verify.c */
+int work_info(Work *work);
+int work_tell_sources(Work *work);
+int work_convert(Work *work); /* job-convert.c */
+int work_import(Work *work);  /* job-import.c */
+int work_capture(Work *work); /* job-capture.c */
+int work_probe(Work *work);
+int work_load(Work *work); /* job-programs.c */
+int work_fold(Work *work);
+int work_listen(Work *work); /* job-listen.c */
+int work_files(Work *work);  /* job-memory.c */
+int work_memory(Work *work);
+int work_publish(Work *work); /* job-spool.c */
+int work_remove(Work *work);
+int work_rename(Work *work);
+int work_clean(Work *work);
+int work_survey(Work *work);
 
-/* A condition that must hold before a method runs. */
-typedef enum WorkNeed {
-        WORK_NEEDS_NOTHING,
-        WORK_NEEDS_MORE, /* its answer has no bound, so the call must say "more" */
-} WorkNeed;
-
-typedef struct WorkMethod {
-        const char *name;
-        WorkRun run;
-        WorkNeed need;
-        uint64_t max_file_bytes; /* the size of files it may write inside the sandbox */
-} WorkMethod;
-
-/* One table per file, ended by a row without a name. */
-extern const WorkMethod work_analysis_methods[]; /* job-analysis.c */
-extern const WorkMethod work_sets_methods[];     /* job-sets.c */
-extern const WorkMethod work_verify_methods[];   /* job-verify.c */
-extern const WorkMethod work_convert_methods[];  /* job-convert.c */
-extern const WorkMethod work_import_methods[];   /* job-import.c */
-extern const WorkMethod work_capture_methods[];  /* job-capture.c */
-extern const WorkMethod work_load_methods[];     /* job-load.c */
-extern const WorkMethod work_fold_methods[];     /* job-fold.c */
-extern const WorkMethod work_listen_methods[];   /* job-listen.c */
-extern const WorkMethod work_files_methods[];    /* job-files.c */
-extern const WorkMethod work_memory_methods[];   /* job-memory.c */
-extern const WorkMethod work_spool_methods[];    /* job-spool.c */
-extern const WorkMethod work_survey_methods[];   /* job-survey.c */
+/*
+ * The descriptor, which the caller owns from now on; -EBADF when there is none, or it was taken.
+ */
+int work_take_fd(Work *work, OrderFd fd);
+void work_take_tasks(Work *work, const OrderFd tasks[static _TASK_OBJECT_MAX], TaskObjects *ret);
 
 /*
  * Enters the sandbox of this kind of job, with those of its capabilities that are in @keep. A job
@@ -81,29 +74,11 @@ _must_check_ int work_refuse(Work *work, WireError error, const WireErrorDetail 
 const char *work_full_reason(int error);
 _must_check_ int work_refuse_parameter(Work *work, const char *parameter, const char *reason);
 
-/*
- * Answers with the names of kernel objects, whose descriptors are those of the reply in the same
- * order, and with @reason why there are not more, unless that is "". Takes the descriptors over.
- */
-_must_check_ int work_answer_objects(Work *work, TaskObjects *objects, const char *reason);
-
 /* Refuses a text that a snapshot cannot be given as its name: InvalidName. */
 _must_check_ int work_check_name(Work *work, const char *name);
 
-/* Decodes the parameters of the call and refuses wrong ones. */
-_must_check_ int work_decode(Work *work, const Parameter *table, size_t n_table, void *ret);
-/* The same for @object, the parameter @name, whose members are reported as "NAME.MEMBER". */
-_must_check_ int work_decode_member(Work *work, json_object *object, const char *name,
-                                    const Parameter *table, size_t n_table, void *ret);
-_must_check_ int work_decode_ref(Work *work, json_object *object, const char *name,
-                                 SnapshotRef *ret);
-/* @ret is SUBJECT_REF_NONE before; after a failure it is still to be freed. */
-_must_check_ int work_decode_subject_ref(Work *work, json_object *object, const char *name,
-                                         SubjectRef *ret);
-_must_check_ int work_decode_view(Work *work, json_object *object, View *ret);
-
 /* subject_open() and subject_pass(), which refuse a file that cannot be read. */
-_must_check_ int work_open_subject(Work *work, SnapshotRef *ref, Subject *subject);
+_must_check_ int work_open_subject(Work *work, const OrderFile *file, Subject *subject);
 _must_check_ int work_pass_subject(Work *work, Subject *subject, const SubjectVisitor *visitor,
                                    void *userdata);
 /* Refuses the call when @r, a result of reading @subject, is SUBJECT_E_UNREADABLE. */

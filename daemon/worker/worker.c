@@ -4,52 +4,49 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/number.h"
 #include "job/job-kind.h"
 #include "wire/limits.h"
+#include "wire/message.h"
 #include "worker/work.h"
 
 /* The connected socket, by the convention of varlink's "exec:": the first of sd_listen_fds(3). */
 #define WORKER_SOCKET 3
 #define WORKER_CALL_TIMEOUT_MS ((int) (LIMIT_IDLE_NS / NSEC_PER_MSEC))
-/* The main process adds labels and descriptors to a call before it passes it on. */
-#define WORKER_CALL_BYTES (2 * LIMIT_CALL_BYTES)
 
-/* The tables of each kind, ended by NULL. A kind without its list does not compile. */
-static const WorkMethod *const methods_of_CAPTURE[] = { work_capture_methods, NULL };
-static const WorkMethod *const methods_of_MEMORY[] = { work_memory_methods, NULL };
-static const WorkMethod *const methods_of_LOAD[] = { work_load_methods, NULL };
-static const WorkMethod *const methods_of_FOLD[] = { work_fold_methods, NULL };
-static const WorkMethod *const methods_of_LISTEN[] = { work_listen_methods, NULL };
-static const WorkMethod *const methods_of_FILES[] = { work_files_methods, NULL };
-static const WorkMethod *const methods_of_ANALYSIS[] = {
-        work_analysis_methods, work_verify_methods, work_convert_methods,
-        work_import_methods,   work_sets_methods,   NULL,
+static const struct {
+        int (*run)(Work *work);
+        uint64_t max_file_bytes; /* the size of files it may write inside the sandbox */
+} methods[_ORDER_METHOD_MAX] = {
+        [ORDER_CAPTURE] = { work_capture, LIMIT_FILE_BYTES },
+        [ORDER_PROBE] = { work_probe, 0 },
+        [ORDER_PUBLISH] = { work_publish, 0 },
+        [ORDER_REMOVE] = { work_remove, 0 },
+        [ORDER_RENAME] = { work_rename, 0 },
+        [ORDER_CLEAN] = { work_clean, 0 },
+        [ORDER_SURVEY] = { work_survey, 0 },
+        [ORDER_SHOW] = { work_analysis, 0 },
+        [ORDER_COMPARE] = { work_analysis, 0 },
+        [ORDER_COMPARE_SETS] = { work_compare_sets, 0 },
+        [ORDER_INFO] = { work_info, 0 },
+        [ORDER_TELL_SOURCES] = { work_tell_sources, 0 },
+        [ORDER_VERIFY] = { work_verify, 0 },
+        [ORDER_CONVERT] = { work_convert, LIMIT_DOCUMENT_BYTES },
+        [ORDER_IMPORT] = { work_import, LIMIT_FILE_BYTES },
+        [ORDER_LOAD] = { work_load, 0 },
+        [ORDER_FOLD] = { work_fold, LIMIT_FOLD_FILE_BYTES },
+        [ORDER_LISTEN] = { work_listen, LIMIT_LISTEN_FILE_BYTES },
+        [ORDER_FILES] = { work_files, 0 },
+        [ORDER_MEMORY] = { work_memory, 0 },
 };
-static const WorkMethod *const methods_of_SPOOL[] = { work_spool_methods, work_survey_methods,
-                                                      NULL };
-
-static const WorkMethod *const *const worker_tables[_JOB_KIND_MAX] = {
-#define WORKER_TABLE(id, ...) [JOB_##id] = methods_of_##id,
-        JOB_KINDS(WORKER_TABLE)
-#undef WORKER_TABLE
-};
-
-static const WorkMethod *worker_method_find(JobKind kind, const char *name) {
-        const WorkMethod *const *table = worker_tables[kind];
-
-        for (; *table; table++)
-                for (const WorkMethod *method = *table; method->name; method++)
-                        if (strcmp(method->name, name) == 0)
-                                return method;
-        return NULL;
-}
 
 /* Sends the error of a method that failed. */
 static int worker_fail(Work *work, int error) {
@@ -68,68 +65,159 @@ static int worker_fail(Work *work, int error) {
                             &(WireErrorDetail){ .reason = reason });
 }
 
-static int worker_dispatch(JobKind kind, Work *work, WorkerConfinement confinement) {
-        const WorkMethod *method = worker_method_find(kind, work->call.method);
-        int r;
+static int enter(Work *work, OrderMethod method) {
+        work->max_file_bytes = methods[method].max_file_bytes;
+        if (!work->confines)
+                return 0;
+        return work->terms->entry == JOB_ENTERS_AT_ONCE
+                       ? work_confine(work, work->terms->kept_inside)
+                       : sandbox_limit_capabilities(work->terms->capabilities);
+}
 
-        if (!method)
-                return work_refuse(work, WIRE_ERROR_METHOD_NOT_FOUND,
-                                   &(WireErrorDetail){ .subject = span_of(work->call.method) });
-        if (method->need == WORK_NEEDS_MORE && !work->call.more)
-                return work_refuse(work, WIRE_ERROR_EXPECTED_MORE, NULL);
-        work->terms = job_terms(kind);
-        work->max_file_bytes = method->max_file_bytes;
-        work->confines = confinement == WORKER_CONFINED;
-        if (work->confines) {
-                r = work->terms->entry == JOB_ENTERS_AT_ONCE
-                            ? work_confine(work, work->terms->kept_inside)
-                            : sandbox_limit_capabilities(work->terms->capabilities);
-                if (r != 0)
-                        return r;
-        }
-        r = method->run(work);
+static int run(Work *work) {
+        int r = methods[work->order->method].run(work);
+
         assert(r != 0 || work->is_confined || !work->confines);
         return r;
 }
 
-static int worker_serve_call(JobKind kind, Work *work, Span frame, WorkerConfinement confinement) {
-        char complaint[MESSAGE_COMPLAINT_BYTES];
-        int r;
-
-        r = call_decode(frame, &work->call, complaint);
-        if (r == MESSAGE_E_MALFORMED)
-                return work_refuse_parameter(work, "call", complaint);
-        if (r != 0)
-                return err_fold(r);
-
-        work->answer.more = work->call.more;
-        work->answer.silent = work->call.oneway;
-        r = worker_dispatch(kind, work, confinement);
-        if (r < 0 && !answer_is_closed(&work->answer) && !work->answer.finished)
+/* What is left is to say so; @r: of what was tried. */
+static int end(Work *work, int r) {
+        if (r < 0 && !work->answer.closed && !work->answer.finished)
                 r = worker_fail(work, r);
-        call_done(&work->call);
-        return r;
+        return r == WORK_E_ANSWERED || work->answer.closed ? 0 : err_fold(r);
 }
 
-int worker_serve(JobKind kind, FrameStream *stream, WorkerConfinement confinement) {
-        Work work = { .stream = stream };
+/* an order of the main process */
+
+/* 0, -ETIMEDOUT, PACKET_E_CLOSED, -errno. */
+static int await_order(PacketReader *reader, int socket) {
+        struct pollfd wait = { .fd = socket, .events = POLLIN };
+        int r;
+
+        do {
+                r = packet_receive(reader, socket);
+                if (r != PACKET_E_AGAIN)
+                        continue;
+                if (poll(&wait, 1, WORKER_CALL_TIMEOUT_MS) == 0)
+                        return -ETIMEDOUT;
+        } while (r == PACKET_E_AGAIN || r == PACKET_E_PARTIAL);
+        return r == PACKET_E_MALFORMED || (r == 0 && reader->kind != PACKET_ORDER) ? -EBADMSG : r;
+}
+
+static int serve_order(JobKind kind, Work *work, PacketReader *reader) {
+        int r = await_order(reader, work->answer.socket);
+
+        if (r == PACKET_E_CLOSED)
+                return 0;
+        if (r == 0)
+                r = order_unpack(buffer_span(&reader->body), kind, reader->n_fds, &work->order);
+        if (r != 0)
+                return r;
+        while (work->n_fds < reader->n_fds) {
+                work->fds[work->n_fds] = packet_take_fd(reader, work->n_fds);
+                work->n_fds++;
+        }
+        work->answer.reader = reader;
+        work->answer.more = work->order->more;
+        r = enter(work, work->order->method);
+        return end(work, r == 0 ? run(work) : r);
+}
+
+/* a call of a client that has started this job itself */
+
+static int open_reference(void *userdata, const char *key, OrderReference *reference,
+                          OrderFd *ret) {
+        Work *work = userdata;
+        int fd = -EBADF;
+
+        if (reference->name)
+                return work_refuse_parameter(work, "name", NULL);
+        if (work->n_fds < ELEMENTSOF(work->fds))
+                fd = frame_stream_take_fd(work->answer.stream, (size_t) reference->index.value);
+        if (fd < 0)
+                return work_refuse_parameter(work, "fileDescriptor", NULL);
+        work->fds[work->n_fds++] = fd;
+        *ret = (OrderFd) work->n_fds;
+        return 0;
+}
+
+static int refuse_call(void *userdata, WireError error, const WireErrorDetail *detail) {
+        return work_refuse(userdata, error, detail);
+}
+
+static int serve_call(Work *work, const Call *call) {
+        const OrderDoor door = { .open = open_reference, .refuse = refuse_call, .userdata = work };
+        OrderMethod method = order_method_find(call->method);
+        int r;
+
+        work->answer.more = call->more;
+        work->answer.silent = call->oneway;
+        if (method == _ORDER_METHOD_MAX)
+                return work_refuse(work, WIRE_ERROR_METHOD_NOT_FOUND,
+                                   &(WireErrorDetail){ .subject = span_of(call->method) });
+        work->order = order_new(method);
+        if (!work->order)
+                return -ENOMEM;
+        work->order->more = call->more;
+        r = enter(work, method);
+        if (r == 0)
+                r = order_decode(&door, call->parameters, work->order);
+        return r == 0 ? run(work) : r;
+}
+
+static int serve_frame(Work *work) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        _cleanup_(call_done) Call call = {};
         Span frame;
         int r;
 
-        r = frame_stream_wait(stream, WORKER_CALL_TIMEOUT_MS, &frame);
+        r = frame_stream_wait(work->answer.stream, WORKER_CALL_TIMEOUT_MS, &frame);
         if (r == FRAME_E_CLOSED)
                 return 0;
         if (r == FRAME_E_AGAIN)
                 return -ETIMEDOUT;
         if (r != 0)
                 return err_fold(r);
+        r = call_decode(frame, &call, complaint);
+        if (r == MESSAGE_E_MALFORMED)
+                r = work_refuse_parameter(work, "call", complaint);
+        else if (r == 0)
+                r = serve_call(work, &call);
+        return end(work, r);
+}
 
-        answer_init(&work.answer, stream);
-        r = worker_serve_call(kind, &work, frame, confinement);
-        if (r == WORK_E_ANSWERED || answer_is_closed(&work.answer))
-                r = 0;
+int worker_serve(JobKind kind, int socket, WorkerConfinement confinement) {
+        Work work = { .terms = job_terms(kind), .confines = confinement == WORKER_CONFINED };
+        PacketReader reader;
+        socklen_t n_type = sizeof(int);
+        int type, r;
+
+        if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &n_type) < 0)
+                return -errno;
+        answer_init(&work.answer);
+        packet_reader_init(&reader, ORDER_MAX_BYTES);
+        work.answer.socket = socket;
+        if (type == SOCK_SEQPACKET) {
+                r = serve_order(kind, &work, &reader);
+        } else if (kind == JOB_ANALYSIS) {
+                r = frame_stream_new(socket, LIMIT_CALL_BYTES, LIMIT_QUEUED_BYTES,
+                                     LIMIT_FDS_PER_CALL, &work.answer.stream);
+                if (r == 0)
+                        r = serve_frame(&work);
+        } else {
+                r = -EPROTOTYPE;
+        }
+        for (size_t i = 0; i < work.n_fds; i++)
+                (void) fd_close(work.fds[i]);
+        work.order = order_free(work.order);
+        packet_reader_done(&reader);
         answer_done(&work.answer);
-        return err_fold(r);
+        if (work.answer.stream)
+                (void) frame_stream_free(work.answer.stream);
+        else
+                (void) fd_close(socket);
+        return r;
 }
 
 /* A job inherits the signal mask of the event loop of its parent, but has no event loop. */
@@ -143,27 +231,21 @@ static void worker_reset_signals(void) {
         (void) signal(SIGPIPE, SIG_IGN);
 }
 
-static int worker_adopt_socket(FrameStream **ret) {
+static int worker_check_socket(void) {
         const char *count = getenv("LISTEN_FDS");
         struct sockaddr_storage peer;
         socklen_t n_peer = sizeof(peer);
         uint64_t n;
-        int r;
 
         /* The variable may be missing, but must not contradict. */
         if (count && (!number_parse_u64(span_of(count), &n) || n < 1))
                 return -ENOTCONN;
         if (getpeername(WORKER_SOCKET, (struct sockaddr *) &peer, &n_peer) != 0)
                 return -errno;
-        if (fcntl(WORKER_SOCKET, F_SETFD, FD_CLOEXEC) != 0)
-                return -errno;
-        r = frame_stream_new(WORKER_SOCKET, WORKER_CALL_BYTES, LIMIT_QUEUED_BYTES,
-                             LIMIT_FDS_PER_ORDER, ret);
-        return err_fold(r);
+        return fcntl(WORKER_SOCKET, F_SETFD, FD_CLOEXEC) != 0 ? -errno : 0;
 }
 
 _noreturn_ void worker_main(const char *word) {
-        FrameStream *stream = NULL;
         JobKind kind;
         int r;
 
@@ -172,11 +254,9 @@ _noreturn_ void worker_main(const char *word) {
                 sandbox_exit(EXIT_FAILURE);
         }
         worker_reset_signals();
-        r = worker_adopt_socket(&stream);
-        if (r == 0) {
-                r = worker_serve(kind, stream, WORKER_CONFINED);
-                (void) frame_stream_free(stream);
-        }
+        r = worker_check_socket();
+        if (r == 0)
+                r = worker_serve(kind, WORKER_SOCKET, WORKER_CONFINED);
         if (r != 0)
                 (void) fprintf(stderr, "ctprofd: the %s job cannot serve its call: %s\n", word,
                                strerror(-r));

@@ -4,8 +4,8 @@
 /*
  * Worker
  *
- * Runs a job: reads one call and its descriptors from the socket the job was started with, serves
- * the call, answers and exits. Every failure becomes a reply, unless the peer has hung up. Nothing
+ * Runs a job: reads one order and its descriptors from the socket the job was started with, obeys,
+ * answers and exits. Every failure becomes a reply, unless the peer has hung up. Nothing
  * outlives the job.
  */
 
@@ -22,10 +22,9 @@ typedef enum WorkerConfinement {
         WORKER_FREE,     /* keeps all privileges: for tests, which run in the same process */
 } WorkerConfinement;
 
-typedef struct FrameStream FrameStream;
-
 /*
- * Serves one call of @stream as a job of @kind. 0 when it was answered or the peer hung up; a
- * negative errno when not even an error could be sent.
+ * Serves one order of the main process as a job of @kind, or, where @socket is a stream, one call
+ * of a client that has started an analysis job itself. Takes over @socket. 0 when it was answered
+ * or the peer hung up; a negative errno when not even an error could be sent.
  */
-int worker_serve(JobKind kind, FrameStream *stream, WorkerConfinement confinement);
+int worker_serve(JobKind kind, int socket, WorkerConfinement confinement);

@@ -2,7 +2,6 @@
 #include "interface/parameters.h"
 
 #include <string.h>
-#include <sys/types.h>
 #include "wire/limits.h"
 
 static bool is_array_of(json_object *value, json_type type) {
@@ -29,7 +28,7 @@ static bool is_number(json_object *value) {
 }
 
 /* False when @value is not of the type or out of its range. */
-static bool put(ParameterType type, json_object *value, FrameStream *stream, void *member) {
+static bool put(ParameterType type, json_object *value, void *member) {
         bool is_valid = false;
         uint64_t number;
 
@@ -50,37 +49,18 @@ static bool put(ParameterType type, json_object *value, FrameStream *stream, voi
                 *(OptionalBool *) member =
                         (OptionalBool){ .is_set = true, .value = json_object_get_boolean(value) };
                 return true;
-        case PARAMETER_U64:
-                return get_u64(value, member);
         case PARAMETER_OPTIONAL_U64:
                 if (!get_u64(value, &number))
                         return false;
                 *(OptionalU64 *) member = (OptionalU64){ .is_set = true, .value = number };
-                return true;
-        case PARAMETER_UID:
-                /* System calls take the last one for "no user". */
-                if (!get_u64(value, &number) || number >= UINT32_MAX)
-                        return false;
-                *(uid_t *) member = (uid_t) number;
                 return true;
         case PARAMETER_REAL:
                 if (!is_number(value))
                         return false;
                 *(double *) member = json_object_get_double(value);
                 return true;
-        case PARAMETER_DESCRIPTOR:
-                if (!get_u64(value, &number))
-                        return false;
-                *(int *) member = frame_stream_take_fd(stream, (size_t) number);
-                return *(int *) member >= 0;
-        case PARAMETER_NUMBER:
-                is_valid = is_number(value);
-                break;
         case PARAMETER_OBJECT:
                 is_valid = json_object_is_type(value, json_type_object);
-                break;
-        case PARAMETER_ARRAY:
-                is_valid = json_object_is_type(value, json_type_array);
                 break;
         case PARAMETER_OBJECTS:
                 is_valid = is_array_of(value, json_type_object);
@@ -103,8 +83,8 @@ static bool is_known(const char *key, const Parameter *table, size_t n_table) {
         return false;
 }
 
-int parameters_decode(json_object *object, const Parameter *table, size_t n_table,
-                      FrameStream *stream, void *ret, const char **ret_key) {
+int parameters_decode(json_object *object, const Parameter *table, size_t n_table, void *ret,
+                      const char **ret_key) {
         json_object_object_foreach(object, key, ignored) {
                 (void) ignored;
                 if (!is_known(key, table, n_table)) {
@@ -117,7 +97,7 @@ int parameters_decode(json_object *object, const Parameter *table, size_t n_tabl
 
                 if (!value && !table[i].required)
                         continue;
-                if (!value || !put(table[i].type, value, stream, (char *) ret + table[i].offset)) {
+                if (!value || !put(table[i].type, value, (char *) ret + table[i].offset)) {
                         *ret_key = table[i].key;
                         return PARAMETERS_E_INVALID;
                 }

@@ -4,10 +4,9 @@
 /*
  * Parameters
  *
- * The parameters of a call as a struct, described by a table: the main process and the jobs decode
- * with it. A member that is not in the table or has another type is refused, and so is a missing
- * required one; null counts as missing. (The JSON scanner has refused duplicates before.) Text and
- * objects are borrowed from the call; descriptors are taken from the stream it came in.
+ * The parameters of a call as a struct, described by a table. A member that is not in the table or
+ * has another type is refused, and so is a missing required one; null counts as missing. (The JSON
+ * scanner has refused duplicates before.) Text and objects are borrowed from the call.
  */
 
 #include <json-c/json.h>
@@ -15,7 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
-#include "wire/frame.h"
 
 typedef struct OptionalU64 {
         bool is_set;
@@ -31,14 +29,9 @@ typedef enum ParameterType {
         PARAMETER_TEXT,          /* const char *: without NUL inside, as all JSON here */
         PARAMETER_BOOL,          /* bool */
         PARAMETER_OPTIONAL_BOOL, /* OptionalBool */
-        PARAMETER_U64,           /* uint64_t */
         PARAMETER_OPTIONAL_U64,  /* OptionalU64 */
-        PARAMETER_UID,           /* uid_t */
         PARAMETER_REAL,          /* double: any number */
-        PARAMETER_DESCRIPTOR,    /* int: the owned descriptor that the index stands for */
-        PARAMETER_NUMBER,        /* json_object *: any number */
         PARAMETER_OBJECT,        /* json_object * */
-        PARAMETER_ARRAY,         /* json_object *: elements and length are the caller's to check */
         PARAMETER_OBJECTS, /* json_object *: an array of at most LIMIT_NAMES_PER_LIST objects */
         PARAMETER_TEXTS,   /* json_object *: the same of strings */
         _PARAMETER_TYPE_MAX,
@@ -56,9 +49,5 @@ enum {
         PARAMETERS_E_INVALID, /* *ret_key is the culprit, borrowed from @object or @table */
 };
 
-/*
- * @stream may be NULL for a table without descriptors. Those of the struct must be -EBADF before;
- * the ones that were taken are in it also on failure.
- */
 _must_check_ int parameters_decode(json_object *object, const Parameter *table, size_t n_table,
-                                   FrameStream *stream, void *ret, const char **ret_key);
+                                   void *ret, const char **ret_key);

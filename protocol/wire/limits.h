@@ -29,8 +29,7 @@
 #define LIMIT_JSON_DEPTH 16u
 #define LIMIT_FDS_PER_CALL 64u
 #define LIMIT_FDS_PER_ORDER (LIMIT_FDS_PER_CALL + 2u) /* to a job: the spool, a file to write */
-#define LIMIT_ORDER_BYTES (LIMIT_CALL_BYTES + LIMIT_CALL_BYTES / 2) /* a call, names resolved */
-#define LIMIT_FDS_CLOSING_PER_UID 256u       /* sent by a peer and being closed */
+#define LIMIT_FDS_CLOSING_PER_UID 256u                /* sent by a peer and being closed */
 #define LIMIT_ACCEPTS_PER_TURN 16u           /* connections, before other events are served */
 #define LIMIT_IDLE_NS (30 * NSEC_PER_SEC)    /* for the rest of a call that has begun */
 #define LIMIT_STALLED_NS (60 * NSEC_PER_SEC) /* for a peer that does not read its replies */

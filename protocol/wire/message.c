@@ -23,8 +23,7 @@ typedef struct Envelope {
         const char *text_name;
         const char *flag_names[MAX_FLAGS];
         size_t n_flags;
-        bool skip_parameters; /* check them only */
-        size_t max_values;    /* in the parameters */
+        size_t max_values; /* in the parameters */
 
         char *text;
         json_object *parameters;
@@ -57,8 +56,6 @@ static int read_text(Envelope *envelope, JsonScanner *scanner, JsonToken token) 
 static int read_parameters(Envelope *envelope, JsonScanner *scanner, JsonToken token) {
         if (token != JSON_TOKEN_OBJECT)
                 return fail_member(scanner, "parameters", "must be an object");
-        if (envelope->skip_parameters)
-                return json_scanner_skip(scanner);
         return message_object_read(scanner, token, envelope->max_values, &envelope->parameters);
 }
 
@@ -87,7 +84,7 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         return 0;
 }
 
-/* @ret_complaint may be NULL. The caller releases @envelope also on failure. */
+/* The caller releases @envelope also on failure. */
 static int envelope_decode(Envelope *envelope, Span frame, bool need_text, char *ret_complaint) {
         const JsonLimits limits = {
                 .max_depth = LIMIT_JSON_DEPTH,
@@ -96,8 +93,7 @@ static int envelope_decode(Envelope *envelope, Span frame, bool need_text, char 
         _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
         int r;
 
-        if (ret_complaint)
-                *ret_complaint = '\0';
+        *ret_complaint = '\0';
         r = json_scanner_new_text(frame, &limits, &scanner);
         if (r != 0)
                 return r;
@@ -106,16 +102,15 @@ static int envelope_decode(Envelope *envelope, Span frame, bool need_text, char 
                 r = json_scanner_expect(scanner, JSON_TOKEN_END);
         if (r == 0 && need_text && !envelope->text)
                 r = fail_member(scanner, envelope->text_name, "is missing");
-        if (r == 0 && !envelope->skip_parameters && !envelope->parameters) {
+        if (r == 0 && !envelope->parameters) {
                 envelope->parameters = json_object_new_object();
                 if (!envelope->parameters)
                         r = -ENOMEM;
         }
         if (r != JSON_E_MALFORMED)
                 return r;
-        if (ret_complaint)
-                (void) snprintf(ret_complaint, MESSAGE_COMPLAINT_BYTES, "%.200s at byte %" PRIu64,
-                                json_scanner_complaint(scanner), json_scanner_offset(scanner));
+        (void) snprintf(ret_complaint, MESSAGE_COMPLAINT_BYTES, "%.200s at byte %" PRIu64,
+                        json_scanner_complaint(scanner), json_scanner_offset(scanner));
         return MESSAGE_E_MALFORMED;
 }
 
@@ -153,29 +148,20 @@ int call_decode(Span frame, Call *ret, char ret_complaint[static MESSAGE_COMPLAI
         return 0;
 }
 
-static Envelope reply_envelope(bool skip_parameters) {
-        return (Envelope){
+int reply_decode(Span frame, Reply *ret, char ret_complaint[static MESSAGE_COMPLAINT_BYTES]) {
+        _cleanup_(envelope_done) Envelope envelope = {
                 .text_name = "error",
                 .flag_names = { "continues" },
                 .n_flags = 1,
-                .skip_parameters = skip_parameters,
                 .max_values = LIMIT_REPLY_BYTES,
         };
-}
-
-/* An error ends a call; code that forwards replies or waits for them relies on that. */
-static bool is_endless_error(const Envelope *envelope) {
-        return envelope->text && envelope->flags[0];
-}
-
-int reply_decode(Span frame, Reply *ret, char ret_complaint[static MESSAGE_COMPLAINT_BYTES]) {
-        _cleanup_(envelope_done) Envelope envelope = reply_envelope(false);
         int r;
 
         r = envelope_decode(&envelope, frame, false, ret_complaint);
         if (r != 0)
                 return r;
-        if (is_endless_error(&envelope)) {
+        /* An error ends a call; code that waits for replies relies on that. */
+        if (envelope.text && envelope.flags[0]) {
                 (void) snprintf(
                         ret_complaint, MESSAGE_COMPLAINT_BYTES,
                         "an error must be the last reply, but this one says that more follow");
@@ -186,20 +172,6 @@ int reply_decode(Span frame, Reply *ret, char ret_complaint[static MESSAGE_COMPL
                 .parameters = TAKE_PTR(envelope.parameters),
                 .continues = envelope.flags[0],
         };
-        return 0;
-}
-
-int reply_peek(Span frame, bool *ret_continues, bool *ret_is_error) {
-        _cleanup_(envelope_done) Envelope envelope = reply_envelope(true);
-        int r;
-
-        r = envelope_decode(&envelope, frame, false, NULL);
-        if (r != 0)
-                return r;
-        if (is_endless_error(&envelope))
-                return MESSAGE_E_MALFORMED;
-        *ret_continues = envelope.flags[0];
-        *ret_is_error = envelope.text;
         return 0;
 }
 

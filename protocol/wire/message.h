@@ -54,9 +54,3 @@ _must_check_ int reply_decode(Span frame, Reply *ret,
 _must_check_ int call_encode(Buffer *buffer, const char *method, Span parameters, bool more);
 _must_check_ int reply_encode(Buffer *buffer, Span parameters, bool continues);
 _must_check_ int error_encode(Buffer *buffer, const char *error, Span parameters);
-
-/*
- * Checks that @frame is a reply in strict JSON without building objects, for forwarding it. Says
- * whether more replies follow and whether it is an error. 0, MESSAGE_E_MALFORMED or -errno.
- */
-_must_check_ int reply_peek(Span frame, bool *ret_continues, bool *ret_is_error);

@@ -27,7 +27,7 @@ import pathlib
 
 PAGE = 4096
 SECTOR = 512
-JOBS = b'"method":"io.ctprof.Job.'
+JOBS = b"ctprof order "
 MOST_STATES = 20000  # of one instant: beyond that the enumeration is wrong, or the product is
 DIRECTORY = "directory"  # what a state has in place of bytes
 

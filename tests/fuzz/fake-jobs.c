@@ -10,13 +10,14 @@
 #include "fuzz.h"
 #include "job/job.h"
 #include "job/workshop.h"
-#include "wire/message.h"
+#include "order/order.h"
 
 struct Job {
         const JobEvents *events;
         void *userdata;
         const JobTerms *terms;
-        Call order;
+        OrderMethod method;
+        bool more;
         bool paused, in_event, is_freed;
         int fd; /* of the reply at hand */
         Job *next;
@@ -30,27 +31,40 @@ static void *killed_userdata;
 
 /* what jobs answer; only the shape counts */
 
-static const struct {
-        const char *method, *result;
-} results[] = {
-        { "Capture", "{\"snapshot\":{\"name\":\"new\",\"threads\":1}}" },
-        { "Probe", "{\"sources\":[{\"name\":\"stat\",\"state\":\"ok\"}]}" },
-        { "Verify", "{\"results\":[{\"name\":\"one\",\"ok\":true}]}" },
-        { "Show", "{\"snapshot\":{\"name\":\"one\"},\"sections\":{}}" },
-        { "Import", "{\"snapshot\":{\"name\":\"new\"}}" },
-        { "Convert", "{\"snapshot\":{\"name\":\"one\"}}" },
-        { "Info", "{\"snapshot\":{\"name\":\"one\"}}" },
-        { "Remove", "{\"snapshots\":[{\"name\":\"one\"}]}" },
-        { "Rename", "{\"snapshots\":[{\"name\":\"two\"}],\"oldName\":\"one\"}" },
+static const char *const replies[_ORDER_METHOD_MAX] = {
+        [ORDER_SHOW] = "{\"snapshot\":{\"name\":\"one\"},\"sections\":{}}",
+        [ORDER_COMPARE] = "{\"sections\":{}}",
+        [ORDER_COMPARE_SETS] = "{\"hiddenRows\":0}",
+        [ORDER_VERIFY] = "{\"results\":[{\"name\":\"one\",\"ok\":true}]}",
+        [ORDER_INFO] = "{\"snapshot\":{\"name\":\"one\"}}",
+        [ORDER_REMOVE] = "{\"snapshots\":[{\"name\":\"one\"}]}",
+        [ORDER_RENAME] = "{\"snapshots\":[{\"name\":\"two\"}],\"oldName\":\"one\"}",
+        [ORDER_SURVEY] = "{}",
 };
 
-static Span result_of(const Job *job) {
-        const char *name = strrchr(job->order.method, '.');
+static const char *const results[_ORDER_METHOD_MAX][RESULT_MAX_TEXTS] = {
+        [ORDER_CAPTURE] = { "[]", "old\n" },
+        [ORDER_PROBE] = { "[{\"name\":\"stat\",\"state\":\"ok\"}]", "", "" },
+        [ORDER_TELL_SOURCES] = { "[]", "", "{\"owners\":[]}" },
+        [ORDER_PUBLISH] = { "{\"name\":\"new\"}", "older\noldest\n", "{\"name\":\"new\"}" },
+        [ORDER_CONVERT] = { "{\"name\":\"one\"}" },
+};
 
-        for (size_t i = 0; name && i < ELEMENTSOF(results); i++)
-                if (strcmp(name + 1, results[i].method) == 0)
-                        return span_of(results[i].result);
-        return SPAN_LITERAL("{}");
+/* Appends what a job of ours would tell in the end; the kind of it. */
+static PacketKind append_result(const Job *job, Buffer *body) {
+        Span texts[RESULT_MAX_TEXTS];
+        size_t n = 0;
+
+        if (replies[job->method]) {
+                buffer_append_text(body, replies[job->method]);
+                return PACKET_LAST;
+        }
+        while (n < RESULT_MAX_TEXTS && results[job->method][n]) {
+                texts[n] = span_of(results[job->method][n]);
+                n++;
+        }
+        fuzz_expect(result_pack(body, texts, n) == 0, "memory");
+        return PACKET_RESULT;
 }
 
 /* for the target */
@@ -79,18 +93,17 @@ static void unlink_job(Job *job) {
 static void destroy(Job *job) {
         if (job->fd >= 0)
                 (void) fd_close(job->fd);
-        call_done(&job->order);
         free(job);
 }
 
-static void tell(Job *job, FakeJobAct act, Span frame) {
+static void tell(Job *job, FakeJobAct act, const JobReply *reply) {
         bool continues = act == FAKE_JOB_PART || act == FAKE_JOB_NOTE;
 
         job->in_event = true;
         if (act == FAKE_JOB_END || act == FAKE_JOB_YOUNGEST_END)
                 job->events->on_end(job, "The job died.", job->userdata);
         else
-                job->events->on_reply(job, frame, continues, act == FAKE_JOB_ERROR, job->userdata);
+                job->events->on_reply(job, reply, job->userdata);
         job->in_event = false;
         fuzz_expect(continues || job->is_freed, "a job that has ended is freed");
         if (job->is_freed)
@@ -109,7 +122,7 @@ static Job *find_job(FakeJobAct act) {
         Job *found = NULL;
 
         for (Job *job = jobs; job; job = job->next)
-                if (!job->paused && (act != FAKE_JOB_PART || job->order.more)) {
+                if (!job->paused && (act != FAKE_JOB_PART || job->more)) {
                         found = job;
                         if (act == FAKE_JOB_YOUNGEST_END)
                                 break;
@@ -118,30 +131,39 @@ static Job *find_job(FakeJobAct act) {
 }
 
 bool fake_jobs_act(FakeJobAct act, Span parameters) {
-        Buffer frame;
+        JobReply reply = { .kind = PACKET_PART };
+        Buffer body;
         Job *job;
-        int r;
 
         tell_killed();
         job = find_job(act);
         if (!job)
                 return false;
-        if (act == FAKE_JOB_NOTE)
-                parameters = SPAN_LITERAL("{\"files\":true}");
-        else if (parameters.n == 0 && act != FAKE_JOB_PART)
-                parameters = result_of(job);
-        buffer_init(&frame, 0);
-        if (act == FAKE_JOB_ERROR)
-                r = error_encode(&frame, "io.ctprof.Profiler.SnapshotUnreadable", parameters);
-        else
-                r = reply_encode(&frame, parameters, act == FAKE_JOB_PART || act == FAKE_JOB_NOTE);
-        fuzz_expect(r == 0, "memory");
+        buffer_init(&body, 0);
+        if (act == FAKE_JOB_NOTE) {
+                reply.kind = PACKET_MEMORY;
+        } else if (act == FAKE_JOB_ERROR) {
+                reply.kind = PACKET_ERROR;
+                reply.error = WIRE_ERROR_SNAPSHOT_UNREADABLE;
+                reply.detail = (WireErrorDetail){ .subject = SPAN_LITERAL("one"), .reason = "no" };
+        } else if (act != FAKE_JOB_PART) {
+                reply.kind = append_result(job, &body);
+        }
+        /* A job that was taken over tells what it likes. */
+        if (parameters.n > 0 && act != FAKE_JOB_NOTE) {
+                buffer_clear(&body);
+                buffer_append(&body, parameters.bytes, parameters.n);
+        } else if (act == FAKE_JOB_PART) {
+                buffer_append_text(&body, "{}");
+        }
+        fuzz_expect(buffer_failure(&body) == 0, "memory");
+        reply.body = buffer_span(&body);
         /* What was not taken goes with the next reply. */
         job->fd = fd_close(job->fd);
         if (act == FAKE_JOB_FILE || act == FAKE_JOB_NOTE)
                 job->fd = eventfd(0, EFD_CLOEXEC);
-        tell(job, act, buffer_span(&frame));
-        buffer_done(&frame);
+        tell(job, act, &reply);
+        buffer_done(&body);
         return true;
 }
 
@@ -149,7 +171,7 @@ bool fake_jobs_act(FakeJobAct act, Span parameters) {
 
 int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
                    void *userdata, Job **ret) {
-        char complaint[MESSAGE_COMPLAINT_BYTES];
+        Order *given = NULL;
         Job *job;
 
         if (n_to_fail > 0) {
@@ -163,8 +185,12 @@ int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *e
                       .terms = order->terms,
                       .fd = -EBADF,
                       .next = jobs };
-        fuzz_expect(call_decode(order->call, &job->order, complaint) == 0, "an order is a call: %s",
-                    complaint);
+        fuzz_expect(order_unpack(order->body, (JobKind) (order->terms - job_terms((JobKind) 0)),
+                                 order->n_fds, &given) == 0,
+                    "an order is one of this version");
+        job->method = given->method;
+        job->more = given->more;
+        order_free(given);
         for (size_t i = 0; i < order->n_fds; i++)
                 (void) fd_close(order->fds[i]); /* as if they were sent */
         jobs = job;
@@ -191,7 +217,7 @@ int job_stop(Job *job) {
 }
 
 /* No service listens here. */
-int job_send(Job *job, Span call, int fd) {
+int job_send(Job *job, PacketKind kind, int fd) {
         fuzz_expect(false, "only a job that listens gets another call");
         return -ENOTCONN;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * One call of an analysis job with its files. The first line is the call; each further line is a
- * file, with the number of the line as its index:
+ * One call of an analysis job with its files, or an order of the main process that is written like
+ * one (io.ctprof.Job.Import, .Convert). The first line is the call; each further line is a file,
+ * with the number of the line as its index:
  *
  *     ={...       a snapshot with this document, a true head and digest
  *     +{...       the same of another boot
@@ -14,7 +15,8 @@
  * format; verification succeeds exactly for snapshots that can be read. No descriptor is left open.
  *
  * Aims at: daemon/worker/worker.c, daemon/worker/work.c, daemon/worker/answer.c,
- *          daemon/worker/parameters.c, daemon/worker/job-analysis.c, daemon/worker/job-sets.c,
+ *          daemon/order/order.c, daemon/job/packet.c, daemon/worker/job-analysis.c,
+ *          daemon/worker/job-sets.c,
  *          daemon/worker/job-import.c, daemon/worker/job-convert.c, daemon/worker/job-verify.c,
  *          daemon/analysis/subject/subject.c, daemon/analysis/subject/analysis-read.c,
  *          daemon/analysis/subject/set-subjects.c, daemon/analysis/subject/section-feed.c,
@@ -36,11 +38,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "fuzz-cuts.h"
 #include "fuzz.h"
+#include "job/packet.h"
 #include "made-file.h"
+#include "order/order.h"
 #include "plain.h"
 #include "snapshot-record.h"
 #include "wire/frame.h"
@@ -49,7 +54,6 @@
 #include "worker/worker.h"
 
 #define MAX_FILES 9
-#define CALL_BYTES (2 * LIMIT_CALL_BYTES)
 
 typedef struct Files {
         int fds[MAX_FILES + 1]; /* owned; the last is the output */
@@ -125,11 +129,10 @@ static int output_of(const Files *files) {
 /* the job */
 
 static void *serve(void *userdata) {
-        FrameStream *stream = userdata;
-        int r = worker_serve(JOB_ANALYSIS, stream, WORKER_FREE);
+        const int *socket = userdata;
+        int r = worker_serve(JOB_ANALYSIS, *socket, WORKER_FREE);
 
         fuzz_expect(r <= 0, "a job ends as documented: %d", r);
-        (void) frame_stream_free(stream);
         return NULL;
 }
 
@@ -227,12 +230,12 @@ static Reply receive(FrameStream *stream, const Call *call) {
 }
 
 /* On a thread that no signal of the fuzzer finds: a job has none. */
-static void start_job(FrameStream *stream, pthread_t *ret) {
+static void start_job(int *socket, pthread_t *ret) {
         sigset_t all, old;
 
         (void) sigfillset(&all);
         fuzz_expect(pthread_sigmask(SIG_SETMASK, &all, &old) == 0 &&
-                            pthread_create(ret, NULL, serve, stream) == 0 &&
+                            pthread_create(ret, NULL, serve, socket) == 0 &&
                             pthread_sigmask(SIG_SETMASK, &old, NULL) == 0,
                     "a thread can be had");
 }
@@ -246,10 +249,96 @@ static Reply ask(Span frame, const Call *call, const Files *files) {
         fuzz_expect(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, "socketpair");
         stream = new_stream(pair[0], LIMIT_REPLY_BYTES);
         send_call(stream, frame, files);
-        start_job(new_stream(pair[1], CALL_BYTES), &thread);
+        start_job(&pair[1], &thread);
         reply = receive(stream, call);
         fuzz_expect(pthread_join(thread, NULL) == 0, "the job ends");
         (void) frame_stream_free(stream);
+        return reply;
+}
+
+/* orders */
+
+static OrderFd place_of(json_object *object, const char *key, const Files *files) {
+        json_object *index = member(object, key);
+        uint64_t value = json_object_get_uint64(index);
+
+        return index && value < files->n ? (OrderFd) value + 1 : 0;
+}
+
+/* NULL: it is a call. */
+static Order *new_order(const Call *call, const Files *files) {
+        bool imports = strcmp(call->method, "io.ctprof.Job.Import") == 0;
+        json_object *file = imports ? call->parameters : member(call->parameters, "snapshot");
+        const char *name = json_object_get_string(member(call->parameters, "name"));
+        const char *format = json_object_get_string(member(call->parameters, "format"));
+        AnalysisOrder *analysis;
+        Order *order;
+
+        if (!imports && strcmp(call->method, "io.ctprof.Job.Convert") != 0)
+                return NULL;
+        order = order_new(imports ? ORDER_IMPORT : ORDER_CONVERT);
+        fuzz_expect(order, "memory");
+        analysis = &order->analysis;
+        analysis->n[0] = 1;
+        analysis->output = place_of(call->parameters, "output", files);
+        analysis->subjects[0].from.fd = place_of(file, "fileDescriptor", files);
+        (void) !order_set_label(analysis, &analysis->subjects[0].from,
+                                json_object_get_string(member(file, "label")));
+        (void) snprintf(analysis->name.text, sizeof(analysis->name.text), "%s", name ? name : "");
+        analysis->format =
+                format && strcmp(format, "ktstr") == 0 ? ORDER_FORMAT_KTSTR : ORDER_FORMAT_NDJSON;
+        return order;
+}
+
+static Reply take_failure(Span body) {
+        _cleanup_(buffer_done) Buffer text = {};
+        WireErrorDetail detail;
+        const char *whole;
+        WireError error;
+        Reply reply = {};
+
+        fuzz_expect(failure_unpack(body, &error, &detail), "an error is one");
+        fuzz_expect(wire_error_encode(&text, error, &detail) == 0 &&
+                            buffer_terminate(&text, &whole) == 0,
+                    "memory");
+        reply.error = strdup(wire_error_name(error));
+        reply.parameters = json_tokener_parse(whole);
+        return reply;
+}
+
+static Reply obey(const Order *order, const Files *files) {
+        PacketReader reader;
+        pthread_t thread;
+        Reply reply = {};
+        Buffer body;
+        Span texts[1];
+        int pair[2], r;
+
+        buffer_init(&body, 0);
+        packet_reader_init(&reader, LIMIT_REPLY_BYTES);
+        fuzz_expect(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 &&
+                            order_pack(order, &body) == 0 &&
+                            packet_send(pair[0], PACKET_ORDER, buffer_span(&body), files->fds,
+                                        files->n, 0) == 0,
+                    "an order can be sent");
+        start_job(&pair[1], &thread);
+        fuzz_expect(pthread_join(thread, NULL) == 0, "the job ends");
+        do
+                r = packet_receive(&reader, pair[0]);
+        while (r == PACKET_E_PARTIAL || (r == 0 && reader.kind == PACKET_PART));
+        fuzz_expect(r == 0, "an order is answered: %d", r);
+        if (reader.kind == PACKET_ERROR) {
+                reply = take_failure(buffer_span(&reader.body));
+        } else {
+                fuzz_expect(reader.kind == PACKET_RESULT &&
+                                    result_unpack(buffer_span(&reader.body), texts,
+                                                  order->method == ORDER_CONVERT),
+                            "a result is one");
+                reply.parameters = json_object_new_object();
+        }
+        (void) close(pair[0]);
+        packet_reader_done(&reader);
+        buffer_done(&body);
         return reply;
 }
 
@@ -345,6 +434,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         char complaint[MESSAGE_COMPLAINT_BYTES];
         Span line = fuzz_take_until(&input, '\n');
         _cleanup_(reply_done) Reply reply = {};
+        _cleanup_(order_freep) Order *order = NULL;
         _cleanup_(call_done) Call call = {};
         Files files;
 
@@ -352,8 +442,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             call_decode(line, &call, complaint) != 0)
                 return 0;
         files_init(&files, &input);
-        reply = ask(line, &call, &files);
-        fuzz_expect(reply.parameters || call.oneway, "every call is answered");
+        order = new_order(&call, &files);
+        reply = order ? obey(order, &files) : ask(line, &call, &files);
+        fuzz_expect(reply.parameters || (call.oneway && !order), "every call is answered");
         check_reply(&call, &reply, &files);
         files_done(&files);
         return 0;

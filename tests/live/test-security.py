@@ -310,11 +310,22 @@ def capture_job_reads_in_a_sandbox():
     expect(all(seen.values()), "never seen")
 
 
+def files_order():
+    """The packet that tells a job to answer questions at its first descriptor (daemon/order/order.h)."""
+    text = (TESTS.parent / "daemon/order/order.h").read_text(encoding="ascii")
+    methods = re.findall(r"^        O\((\w+),", text, re.M)
+    version = b"ctprof order " + run(CTPROFD, "--version").out.split()[1].encode()
+    return struct.pack("II48sIII", 0, 0, version, methods.index("FILES"), 0, 1)
+
+
+PACKET_RESULT = 5  # daemon/job/packet.h
+
+
 class FileJob:
     """A job as the daemon starts it for a capture, which here is the test."""
 
     def __init__(self, memory=32 << 20):
-        channel, job_end = socket.socketpair()
+        channel, job_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.questions, peer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.n_asked = 0
 
@@ -327,7 +338,7 @@ class FileJob:
         self.process = subprocess.Popen(["python3", "-c", program], pass_fds=[number], env=environment,
                                         stdin=subprocess.DEVNULL)
         self.channel = channel
-        send_with(channel, b'{"method":"io.ctprof.Job.Files","parameters":{"socket":0}}\0', [peer.fileno()])
+        send_with(channel, files_order(), [peer.fileno()])
         job_end.close()
         peer.close()
 
@@ -348,10 +359,7 @@ class FileJob:
     def close(self):
         """How the job ends when nobody asks any more."""
         self.questions.close()
-        reply = b""
-        while not reply.endswith(b"\0"):
-            reply += self.channel.recv(65536)
-        return json.loads(reply[:-1]), self.process.wait(timeout=60)
+        return struct.unpack("II", self.channel.recv(65536)), self.process.wait(timeout=60)
 
 
 NOT_JEMALLOC, UNREADABLE = 1, 8
@@ -387,7 +395,7 @@ def file_job_has_nothing_of_the_daemon():
         wait_until(lambda: len(os.listdir(f"/proc/{job.process.pid}/fd")) == 5, what="a job that keeps none of them")
         print(f"# {len(programs)} programs, the largest of {os.stat(programs[0]).st_size >> 20} MiB")
         reply, status = job.close()
-        expect_equal((reply, status), ({"parameters": {}}, 0), "its end")
+        expect_equal((reply, status), ((PACKET_RESULT, 0), 0), "its end")
     finally:
         job.process.kill()
         job.process.wait()

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "interface/job-interface.h"
 #include "job/vault.h"
 #include "job/workshop.h"
 #include "wire/limits.h"
@@ -182,24 +181,13 @@ size_t hung_get_barred(const Hung *hung, uint32_t *ret_owners, size_t n) {
         return n_owners;
 }
 
-void hung_write_order(const Hung *hung, JsonWriter *writer) {
-        uint32_t owners[LIMIT_HUNG_PROCESSES];
-        size_t n = hung_get_barred(hung, owners, ELEMENTSOF(owners));
-
-        json_write_key(writer, JOB_KEY_HUNG);
-        json_write_array(writer);
-        for (size_t i = 0; i < hung->n; i++) {
-                json_write_object(writer);
-                json_write_member_u64(writer, JOB_KEY_TGID, hung->rows[i].tgid);
-                json_write_member_u64(writer, JOB_KEY_START_TICKS, hung->rows[i].start_ticks);
-                json_write_end(writer);
-        }
-        json_write_end(writer);
-        json_write_key(writer, JOB_KEY_BARRED_OWNERS);
-        json_write_array(writer);
-        for (size_t i = 0; i < n; i++)
-                json_write_u64(writer, owners[i]);
-        json_write_end(writer);
+void hung_add_to_order(const Hung *hung, MemoryOrder *order) {
+        order->n_barred =
+                (uint32_t) hung_get_barred(hung, order->barred, ELEMENTSOF(order->barred));
+        order->n_hung = (uint32_t) hung->n;
+        for (size_t i = 0; i < hung->n; i++)
+                order->hung[i] = (OrderLife){ .start_ticks = hung->rows[i].start_ticks,
+                                              .tgid = hung->rows[i].tgid };
 }
 
 const HungProcess *hung_next_of(const Hung *hung, pid_t job, size_t *at) {

@@ -20,7 +20,7 @@
 #include <sys/types.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "json/json-writer.h"
+#include "order/order.h"
 
 typedef struct Vault Vault;
 typedef struct Workshop Workshop;
@@ -55,8 +55,8 @@ void hung_add(Hung *hung, pid_t job, uint32_t tgid, uint64_t start_ticks, uint32
 /* Finds out what has become of jobs: call it whenever some have changed. */
 void hung_follow(Hung *hung, const Workshop *workshop);
 
-/* "hung" and "barred" of the order of a memory job. */
-void hung_write_order(const Hung *hung, JsonWriter *writer);
+/* Tells a memory job which processes and whose it has to leave alone. */
+void hung_add_to_order(const Hung *hung, MemoryOrder *order);
 /* Writes up to @n owners that are barred, each once, and returns their number. */
 size_t hung_get_barred(const Hung *hung, uint32_t *ret_owners, size_t n);
 /* The next process in which @job hangs, from *@at on, 0 at first; NULL: there is none. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/method/clean.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "service/request/order.h"
+#include "service/request/request.h"
 
 typedef struct Cleaning {
         Desk *desk;
@@ -19,27 +21,26 @@ static void cleaning_free(void *state) {
         free(cleaning);
 }
 
-static int on_cleaned(Request *request, Span frame) {
+static int on_cleaned(Request *request, const JobReply *reply) {
         Cleaning *cleaning = request->state;
 
         cleaning->is_done = true;
-        return request_forward(request, frame);
+        return request_finish(request);
 }
 
 static int method_clean(Request *request) {
         static const Stage stage = { .on_result = on_cleaned };
-        JsonWriter writer;
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_CLEAN);
         int r;
 
-        request_begin_order(request, &writer);
-        r = request_add_spool(request, &writer);
-        if (r != 0)
-                return r;
-        return request_submit(request, &writer, JOB_METHOD_CLEAN, QUEUE_ADDING, JOB_SPOOL, &stage);
+        if (!order)
+                return -ENOMEM;
+        r = request_add_spool(request, &order->spool.spool);
+        return r == 0 ? request_submit(request, order, QUEUE_ADDING, &stage) : r;
 }
 
 void clean_spool(Desk *desk) {
-        static const Method method = { JOB_METHOD_CLEAN, method_clean, RECORD_CLEANED, false };
+        static const Method method = { "io.ctprof.Job.Clean", method_clean, RECORD_CLEANED, false };
         Cleaning *cleaning;
         Request *request;
 

@@ -13,8 +13,7 @@
 #include "kernel/bpf/ledger.h"
 #include "kernel/bpf/task-object.h"
 #include "log/log.h"
-#include "service/request/order.h"
-#include "service/request/transfer.h"
+#include "service/request/request.h"
 
 /* One that folds the rows that rest, one for those that rest then, one that finds nothing to do. */
 #define MAX_RUNS 4u
@@ -78,58 +77,60 @@ static int keep(Desk *desk, int fd) {
 
 /* orders */
 
-static int lend(Request *request, JsonWriter *writer, const char *key, const char *held) {
+static int lend(Request *request, const char *held, OrderFd *ret) {
         int fd = vault_lend(request->desk->vault, held);
 
-        return fd >= 0 ? request_add_fd(request, writer, key, fd) : 0;
+        return fd >= 0 ? request_add_fd(request, fd, ret) : 0;
 }
 
-int folding_write(Request *request, JsonWriter *writer) {
+int folding_add(Request *request, OrderFd tasks[static _TASK_OBJECT_MAX]) {
         const char *file = newest(request->desk);
         int r = 0;
 
         for (unsigned i = TASK_OBJECT_CONTROL; i <= TASK_OBJECT_MOVED && r == 0; i++)
-                r = lend(request, writer, object_names[i], object_names[i]);
-        return r == 0 && file ? lend(request, writer, object_names[TASK_OBJECT_FOLDED], file) : r;
+                r = lend(request, object_names[i], &tasks[i]);
+        return r == 0 && file ? lend(request, file, &tasks[TASK_OBJECT_FOLDED]) : r;
 }
 
 /* the request */
 
-static int write_order(Request *request, JsonWriter *writer) {
-        Fold *fold = request->state;
+static Order *new_order(Request *request) {
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_FOLD);
+        const Fold *fold = request->state;
 
-        request_begin_order(request, writer);
+        if (!order || folding_add(request, order->fold.tasks) != 0)
+                return NULL;
         /* Once for rows of each generation. */
-        json_write_member_bool(writer, JOB_KEY_FORCED, fold->is_forced && fold->n_runs < 2);
-        return folding_write(request, writer);
+        order->fold.is_forced = fold->is_forced && fold->n_runs < 2;
+        return TAKE_PTR(order);
 }
 
 static const Stage folding;
 
 /* What was folded is removed from the kernel's table by the next run, once the file is kept. */
-static int on_folded(Request *request, Span frame) {
+static int on_folded(Request *request, const JobReply *reply) {
         _cleanup_(fd_closep) int fd = job_take_fd(request->job, 0);
+        _cleanup_(order_freep) Order *order = NULL;
         Fold *fold = request->state;
-        JsonWriter writer;
         int r;
 
         if (fd < 0 || ++fold->n_runs == MAX_RUNS)
-                return request_forward(request, frame);
+                return request_finish(request);
         r = keep(fold->desk, fd);
         if (r < 0) {
                 log_warning(r, "Rows of the ledger of the dead that were folded could not be kept");
-                return request_forward(request, frame);
+                return request_finish(request);
         }
         log_debug("Rows of the ledger of the dead were folded to make room");
-        r = write_order(request, &writer);
-        return r == 0 ? request_continue(request, &writer, JOB_METHOD_FOLD, JOB_FOLD, &folding) : r;
+        order = new_order(request);
+        return order ? request_continue(request, order, &folding) : -ENOMEM;
 }
 
 /* The rows are still in the kernel's table, or in the file that is kept. */
-static int on_failed(Request *request, Span frame) {
-        log_warning(0, "The job that makes room in the ledger of the dead failed: %.*s",
-                    (int) MIN_OF(frame.n, (size_t) 512), frame.bytes);
-        return request_fail_as(request, frame);
+static int on_failed(Request *request, WireError error, const WireErrorDetail *detail) {
+        log_warning(0, "The job that makes room in the ledger of the dead failed: %s",
+                    detail->reason ? detail->reason : wire_error_name(error));
+        return request_fail(request, error, detail);
 }
 
 static const Stage folding = {
@@ -139,12 +140,9 @@ static const Stage folding = {
 };
 
 static int method_fold(Request *request) {
-        JsonWriter writer;
-        int r = write_order(request, &writer);
+        _cleanup_(order_freep) Order *order = new_order(request);
 
-        return r == 0 ? request_submit(request, &writer, JOB_METHOD_FOLD, QUEUE_ADDING, JOB_FOLD,
-                                       &folding)
-                      : r;
+        return order ? request_submit(request, order, QUEUE_ADDING, &folding) : -ENOMEM;
 }
 
 /* What called meanwhile is heard with the next look. */
@@ -205,7 +203,7 @@ static bool is_old(const Desk *desk, int control_fd) {
 }
 
 void folding_look(Desk *desk) {
-        static const Method method = { JOB_METHOD_FOLD, method_fold, RECORD_NOTHING, false };
+        static const Method method = { "io.ctprof.Job.Fold", method_fold, RECORD_NOTHING, false };
         _cleanup_(fd_closep) int control_fd =
                 vault_lend(desk->vault, object_names[TASK_OBJECT_CONTROL]);
         bool is_forced = control_fd >= 0 && is_old(desk, control_fd);

@@ -13,14 +13,14 @@
 
 #include "base/macro.h"
 #include "service/desk/desk.h"
-#include "service/request/order.h"
+#include "service/request/request.h"
 
 /* Listens to programs that were loaded: they call when a table fills. */
 void folding_watch(Desk *desk);
 void folding_unwatch(Desk *desk);
 /* Folds if there is need to, and if that is not going on already. */
 void folding_look(Desk *desk);
-/* Members of an order: the maps of the ledger and its file of rows, as far as they are there. */
-_must_check_ int folding_write(Request *request, JsonWriter *writer);
+/* Adds the maps of the ledger and its file of rows to an order, as far as they are there. */
+_must_check_ int folding_add(Request *request, OrderFd tasks[static _TASK_OBJECT_MAX]);
 /* The ledger has ended: forgets the files. */
 void folding_drop(Desk *desk);

@@ -9,23 +9,15 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "exits/exit-line.h"
-#include "interface/job-interface.h"
 #include "job/sandbox/sandbox.h"
 #include "job/workshop.h"
 #include "log/log.h"
 #include "server/own-processes.h"
 #include "service/method/task-aid.h"
-#include "service/request/order.h"
-#include "wire/message.h"
+#include "service/request/request.h"
 
 /* One that dies sooner is not started again at once, but with the next look. */
 #define SHORT_LIFE_NS (5 * NSEC_PER_SEC)
-
-#define LISTEN_CALL "{\"method\":\"" JOB_METHOD_LISTEN "\",\"more\":true}"
-#define LISTEN_CALL_WITH_OWN                                                                      \
-        "{\"method\":\"" JOB_METHOD_LISTEN "\",\"parameters\":{\"" JOB_KEY_OWN_PROCESSES "\":0}," \
-        "\"more\":true}"
-#define TELL_CALL "{\"method\":\"" JOB_METHOD_TELL "\",\"oneway\":true}"
 
 struct Listening {
         Desk *desk; /* borrowed */
@@ -96,32 +88,22 @@ static void refuse(Listening *listening, const char *reason) {
         end(listening);
 }
 
-static void on_last(Listening *listening, Span frame) {
-        char complaint[MESSAGE_COMPLAINT_BYTES], reason[DESK_REFUSAL_BYTES];
-        const char *told = NULL;
-        Reply reply = {};
-
-        if (reply_decode(frame, &reply, complaint) == 0)
-                told = json_object_get_string(
-                        json_object_object_get(reply.parameters, JOB_KEY_REASON));
-        (void) snprintf(reason, sizeof(reason), "%s", told ? told : "its job ended");
-        reply_done(&reply);
-        if (listening->is_heard)
-                lose(listening, reason);
-        else
-                refuse(listening, reason);
-}
-
-static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
+static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         Listening *listening = userdata;
+        char reason[DESK_REFUSAL_BYTES];
 
-        if (!continues) {
-                on_last(listening, frame);
-                return;
+        if (reply->kind == PACKET_LISTENING) {
+                listening->is_heard = true;
+                log_info("Exits of threads are counted by messages of taskstats%s",
+                         listening->is_again ? ", in a new ledger" : "");
+        } else if (job_reply_is_last(reply)) {
+                (void) snprintf(reason, sizeof(reason), "%s",
+                                reply->detail.reason ? reply->detail.reason : "its job ended");
+                if (listening->is_heard)
+                        lose(listening, reason);
+                else
+                        refuse(listening, reason);
         }
-        listening->is_heard = true;
-        log_info("Exits of threads are counted by messages of taskstats%s",
-                 listening->is_again ? ", in a new ledger" : "");
 }
 
 static void on_end(Job *job, const char *reason, void *userdata) {
@@ -130,17 +112,25 @@ static void on_end(Job *job, const char *reason, void *userdata) {
 
 static void start(Listening *listening) {
         static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
+        _cleanup_(order_freep) Order *order = order_new(ORDER_LISTEN);
+        _cleanup_(buffer_done) Buffer body = {};
         Desk *desk = listening->desk;
-        int own = desk->own ? own_processes_lend(desk->own) : -EBADF, r;
-        const JobOrder order = {
-                .terms = job_terms(JOB_LISTEN),
-                .call = own >= 0 ? SPAN_LITERAL(LISTEN_CALL_WITH_OWN) : SPAN_LITERAL(LISTEN_CALL),
-                .fds = &own,
-                .n_fds = own >= 0,
-        };
+        int own = desk->own ? own_processes_lend(desk->own) : -EBADF, r = -ENOMEM;
 
+        if (order) {
+                order->listen.own = own >= 0;
+                r = order_pack(order, &body);
+        }
         listening->started_ns = clock_now_ns(CLOCK_MONOTONIC);
-        r = workshop_start(desk->workshop, &order, &events, listening, &listening->job);
+        if (r == 0)
+                r = workshop_start(desk->workshop,
+                                   &(JobOrder){
+                                           .terms = job_terms(JOB_LISTEN),
+                                           .body = buffer_span(&body),
+                                           .fds = &own,
+                                           .n_fds = own >= 0,
+                                   },
+                                   &events, listening, &listening->job);
         if (r < 0)
                 (void) fd_close(own);
         if (r < 0)
@@ -185,38 +175,40 @@ static const char *find_absence(const Desk *desk) {
         return listening->job ? NULL : "the job that hears of exits ended and begins again soon";
 }
 
-static int write_line(Request *request, JsonWriter *writer, Job *job) {
+static void add_absence(CaptureOrder *order, const char *absence) {
+        (void) snprintf(order->no_exits, sizeof(order->no_exits), "%s", absence);
+}
+
+static int add_line(Request *request, CaptureOrder *order, Job *job) {
         int ends[2], r;
 
         r = exit_line_new(&ends[0], &ends[1]);
         if (r < 0)
                 return r;
-        r = job_send(job, SPAN_LITERAL(TELL_CALL), ends[0]);
+        r = job_send(job, PACKET_TELL, ends[0]);
         if (r == 0)
-                return request_add_fd(request, writer, JOB_KEY_EXIT_LINE, ends[1]);
+                return request_add_fd(request, ends[1], &order->exit_line);
         (void) fd_close(ends[0]);
         (void) fd_close(ends[1]);
-        json_write_member_text(writer, JOB_KEY_NO_EXITS,
-                               "the job that hears of exits takes no questions any more");
+        add_absence(order, "the job that hears of exits takes no questions any more");
         return 0;
 }
 
-int listening_write(Request *request, JsonWriter *writer) {
+int listening_add(Request *request, CaptureOrder *order) {
         const Desk *desk = request->desk;
         const char *absence = find_absence(desk);
 
         if (absence)
-                json_write_member_text(writer, JOB_KEY_NO_EXITS, absence);
+                add_absence(order, absence);
         else if (desk->listening && desk->listening->job)
-                return write_line(request, writer, desk->listening->job);
+                return add_line(request, order, desk->listening->job);
         return 0;
 }
 
-void listening_write_state(const Desk *desk, JsonWriter *writer) {
+void listening_add_state(const Desk *desk, CaptureOrder *order) {
         const char *absence = find_absence(desk);
 
         if (absence)
-                json_write_member_text(writer, JOB_KEY_NO_EXITS, absence);
-        else if (desk->listening && desk->listening->job)
-                json_write_member_bool(writer, JOB_KEY_LISTENING, true);
+                add_absence(order, absence);
+        order->hears_exits = !absence && desk->listening && desk->listening->job;
 }

@@ -25,7 +25,7 @@ void listening_look(Desk *desk);
 /* A refusal may not hold any more: the settings have changed. */
 void listening_reconsider(Desk *desk);
 
-/* The members of a capture's order: a line to the job, or why there is none. */
-_must_check_ int listening_write(Request *request, JsonWriter *writer);
-/* Those of a probe's. */
-void listening_write_state(const Desk *desk, JsonWriter *writer);
+/* Adds a line to the job to a capture's order, or why there is none. */
+_must_check_ int listening_add(Request *request, CaptureOrder *order);
+/* The same of a probe's, which hears nothing. */
+void listening_add_state(const Desk *desk, CaptureOrder *order);

@@ -17,8 +17,7 @@
 #include "log/log.h"
 #include "service/method/listening.h"
 #include "service/method/task-aid.h"
-#include "service/request/order.h"
-#include "wire/message.h"
+#include "service/request/request.h"
 
 #define SINCE_NAME "tasks-since" /* in the vault */
 #define LOADAVG_FILE "/proc/loadavg"
@@ -67,26 +66,20 @@ static void renounce(void) {
                 log_warning(r, "Could not give up the capabilities that load BPF programs");
 }
 
-void loading_take(Request *request, Span frame) {
+void loading_take(Request *request, const JobReply *reply) {
         Desk *desk = request->desk;
 
-        task_aid_take(request, frame);
+        task_aid_take(request, reply);
         if (task_aid_is_loaded(desk))
                 note_since(desk);
         renounce();
 }
 
-void loading_fail(Request *request, Span frame) {
-        char text[DESK_REFUSAL_BYTES], complaint[MESSAGE_COMPLAINT_BYTES];
-        const char *reason = NULL;
-        Reply reply = {};
+void loading_fail(Request *request, const WireErrorDetail *detail) {
+        char text[DESK_REFUSAL_BYTES];
 
-        if (reply_decode(frame, &reply, complaint) == 0)
-                reason = json_object_get_string(
-                        json_object_object_get(reply.parameters, JOB_KEY_REASON));
         (void) snprintf(text, sizeof(text), "the job that loads BPF programs failed%s%s",
-                        reason ? ": " : "", reason ? reason : "");
-        reply_done(&reply);
+                        detail->reason ? ": " : "", detail->reason ? detail->reason : "");
         task_aid_refuse(request->desk, text);
         renounce();
 }
@@ -105,23 +98,24 @@ static void loading_free(void *state) {
         desk_turn(desk);
 }
 
-static int on_loaded(Request *request, Span frame) {
-        loading_take(request, frame);
-        return request_forward(request, frame);
+static int on_loaded(Request *request, const JobReply *reply) {
+        loading_take(request, reply);
+        return request_finish(request);
 }
 
-static int on_failed(Request *request, Span frame) {
-        loading_fail(request, frame);
-        return request_fail_as(request, frame);
+static int on_failed(Request *request, WireError error, const WireErrorDetail *detail) {
+        loading_fail(request, detail);
+        return request_fail(request, error, detail);
 }
 
 static int method_load(Request *request) {
         static const Stage stage = { .on_result = on_loaded, .on_failure = on_failed };
-        JsonWriter writer;
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_LOAD);
 
-        request_begin_order(request, &writer);
-        task_aid_write_load(request->desk, &writer);
-        return request_submit(request, &writer, JOB_METHOD_LOAD, QUEUE_LOADING, JOB_LOAD, &stage);
+        if (!order)
+                return -ENOMEM;
+        order->load = task_aid_load_order(request->desk);
+        return request_submit(request, order, QUEUE_LOADING, &stage);
 }
 
 static void explain_none(Desk *desk) {
@@ -137,7 +131,7 @@ static void explain_none(Desk *desk) {
 }
 
 void loading_start(Desk *desk) {
-        static const Method method = { JOB_METHOD_LOAD, method_load, RECORD_NOTHING, false };
+        static const Method method = { "io.ctprof.Job.Load", method_load, RECORD_NOTHING, false };
         Request *request;
 
         if (desk->settings.backend == BACKEND_CHOICE_PROCFS) {

@@ -19,9 +19,9 @@
 /* Loads, or finds out that there is nothing to load. Not for a private service. */
 void loading_start(Desk *desk);
 
-/* What became of the job that loads, for a request that waited for it: @frame is its reply. */
-void loading_take(Request *request, Span frame);
-void loading_fail(Request *request, Span frame);
+/* What became of the job that loads, for a request that waited for it. */
+void loading_take(Request *request, const JobReply *reply);
+void loading_fail(Request *request, const WireErrorDetail *detail);
 
 /*
  * How a capture reads threads. @wish: of its caller or the settings; @is_end: it is one end of an

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -14,7 +14,6 @@
 #include "job/workshop.h"
 #include "log/log.h"
 #include "service/desk/hung.h"
-#include "wire/message.h"
 
 /* in the vault */
 #define PROCESSES_NAME "heap-cache"
@@ -57,27 +56,26 @@ void memory_aid_prepare(Vault *vault) {
         prepare_file(vault, FILES_NAME, LIMIT_HEAP_FILES_BYTES);
 }
 
-int memory_aid_write_wishes(Request *request, JsonWriter *writer, bool heap) {
+int memory_aid_add_wishes(Request *request, CaptureOrder *order, bool heap) {
         const DeskSettings *settings = &request->desk->settings;
         int fd;
 
-        json_write_member_bool(writer, JOB_KEY_HEAP, heap);
-        json_write_member_text(writer, JOB_KEY_COMMAND_LINES,
-                               command_lines_name(settings->commands));
-        json_write_member_u64(writer, JOB_KEY_HEAP_LIMIT_NS, settings->heap_ns);
+        order->heap = heap;
+        order->commands = settings->commands;
+        order->heap_limit_ns = settings->heap_ns;
         if (!heap && settings->commands == COMMAND_LINES_NO)
                 return 0;
         fd = vault_lend(request->desk->vault, PROCESSES_NAME);
-        return fd < 0 ? 0 : request_add_fd(request, writer, JOB_KEY_HEAP_CACHE, fd);
+        return fd < 0 ? 0 : request_add_fd(request, fd, &order->heap_cache);
 }
 
 static bool has_room(const Request *request) {
         return workshop_count_kind(request->desk->workshop, JOB_MEMORY) < LIMIT_MEMORY_JOBS;
 }
 
-void memory_aid_write(Request *request, JsonWriter *writer) {
+void memory_aid_add(Request *request, CaptureOrder *order) {
         if (!has_room(request))
-                json_write_member_text(writer, JOB_KEY_NO_MEMORY, TOO_MANY_REASON);
+                (void) snprintf(order->no_memory, sizeof(order->no_memory), "%s", TOO_MANY_REASON);
 }
 
 /* jobs */
@@ -87,32 +85,30 @@ void memory_aid_done(MemoryAid *aid) {
         aid->memory = job_free(aid->memory);
 }
 
-static bool says(Span frame, Span start) {
-        return frame.n > start.n && memcmp(frame.bytes, start.bytes, start.n) == 0;
-}
-
-/* @fds: owned by the job when this succeeds. */
-static int start_job(MemoryAid *aid, JobKind kind, Span call, const int *fds, size_t n_fds,
+/* @fds: sent and closed when this succeeds. */
+static int start_job(MemoryAid *aid, const Order *order, const int *fds, size_t n_fds,
                      const JobEvents *events, Job **ret) {
         const Request *request = aid->request;
-        const JobOrder order = {
-                .terms = job_terms(kind),
-                .call = call,
+        _cleanup_(buffer_done) Buffer body = {};
+        int r = order_pack(order, &body);
+        const JobOrder job = {
+                .terms = job_terms(order_kind(order->method)),
+                .body = buffer_span(&body),
                 .fds = fds,
                 .n_fds = n_fds,
                 .uid = request->uid,
                 .timeout_ns = request->desk->settings.capture_ns,
         };
 
-        return workshop_start(request->desk->workshop, &order, events, aid, ret);
+        return r == 0 ? workshop_start(request->desk->workshop, &job, events, aid, ret) : r;
 }
 
 /* the job that parses files */
 
-static void on_files_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
+static void on_files_reply(Job *job, const JobReply *reply, void *userdata) {
         MemoryAid *aid = userdata;
 
-        if (!continues)
+        if (job_reply_is_last(reply))
                 aid->files = job_free(job);
 }
 
@@ -125,13 +121,15 @@ static void on_files_end(Job *job, const char *reason, void *userdata) {
 
 static int start_files(MemoryAid *aid, int socket) {
         static const JobEvents events = { .on_reply = on_files_reply, .on_end = on_files_end };
-        static const char call[] =
-                "{\"method\":\"" JOB_METHOD_FILES "\",\"parameters\":{\"" JOB_KEY_SOCKET "\":0}}";
+        _cleanup_(order_freep) Order *order = order_new(ORDER_FILES);
 
+        if (!order)
+                return -ENOMEM;
         /* A file of anybody on the host may be one in which they hang for ever. */
         if (workshop_count_kind(aid->request->desk->workshop, JOB_FILES) >= LIMIT_FILE_JOBS)
                 return -EAGAIN;
-        return start_job(aid, JOB_FILES, span_of(call), &socket, 1, &events, &aid->files);
+        order->files.socket = 1;
+        return start_job(aid, order, &socket, 1, &events, &aid->files);
 }
 
 /*
@@ -154,44 +152,26 @@ static void take_socket(MemoryAid *aid, Job *job, bool *was_asked,
 
 /* the job that reads memory */
 
-static uint64_t get_number(json_object *object, const char *key) {
-        json_object *value;
+static void take_left(MemoryAid *aid, Job *job, Span body) {
+        OrderLife life;
 
-        return json_object_object_get_ex(object, key, &value) &&
-                               json_object_is_type(value, json_type_int)
-                       ? json_object_get_uint64(value)
-                       : 0;
-}
-
-static void take_left(MemoryAid *aid, Job *job, Span frame) {
-        char complaint[MESSAGE_COMPLAINT_BYTES];
-        json_object *process;
-        uint64_t tgid, owner;
-        Reply reply;
-
-        if (reply_decode(frame, &reply, complaint) != 0)
+        if (body.n != sizeof(life))
                 return;
-        if (json_object_object_get_ex(reply.parameters, JOB_KEY_LEFT, &process)) {
-                tgid = get_number(process, JOB_KEY_TGID);
-                owner = get_number(process, JOB_KEY_OWNER);
-                if (tgid <= INT32_MAX && owner <= UINT32_MAX)
-                        hung_add(aid->request->desk->hung, job_pid(job), (uint32_t) tgid,
-                                 get_number(process, JOB_KEY_START_TICKS), (uint32_t) owner);
-        }
-        reply_done(&reply);
+        memcpy(&life, body.bytes, sizeof(life));
+        if (life.tgid <= INT32_MAX)
+                hung_add(aid->request->desk->hung, job_pid(job), life.tgid, life.start_ticks,
+                         life.owner);
 }
 
-static void on_memory_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
-        static const Span asks = SPAN_LITERAL("{\"parameters\":{\"" JOB_KEY_FILES "\":true"),
-                          tells = SPAN_LITERAL("{\"parameters\":{\"" JOB_KEY_LEFT "\":");
+static void on_memory_reply(Job *job, const JobReply *reply, void *userdata) {
         MemoryAid *aid = userdata;
 
-        if (!continues)
+        if (job_reply_is_last(reply))
                 aid->memory = job_free(job);
-        else if (says(frame, asks))
+        else if (reply->kind == PACKET_FILES)
                 take_socket(aid, job, &aid->files_was_asked, start_files);
-        else if (says(frame, tells))
-                take_left(aid, job, frame);
+        else if (reply->kind == PACKET_LEFT)
+                take_left(aid, job, reply->body);
 }
 
 static void on_memory_end(Job *job, const char *reason, void *userdata) {
@@ -201,47 +181,29 @@ static void on_memory_end(Job *job, const char *reason, void *userdata) {
         aid->memory = job_free(job);
 }
 
-static int write_call(const Desk *desk, bool has_files, Buffer *call) {
-        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_ORDER_BYTES };
-        JsonWriter writer;
-        int r;
-
-        json_writer_init(&writer, &text);
-        json_write_object(&writer);
-        json_write_member_u64(&writer, JOB_KEY_SOCKET, 0);
-        if (has_files)
-                json_write_member_u64(&writer, JOB_KEY_HEAP_FILES, 1);
-        json_write_member_u64(&writer, JOB_KEY_HEAP_LIMIT_NS, desk->settings.heap_ns);
-        hung_write_order(desk->hung, &writer);
-        json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        return r == 0 ? call_encode(call, JOB_METHOD_MEMORY, buffer_span(&text), true) : r;
-}
-
 static int start_memory(MemoryAid *aid, int socket) {
         static const JobEvents events = { .on_reply = on_memory_reply, .on_end = on_memory_end };
-        _cleanup_(buffer_done) Buffer call = { .max_bytes = LIMIT_ORDER_BYTES };
+        _cleanup_(order_freep) Order *order = order_new(ORDER_MEMORY);
         const Desk *desk = aid->request->desk;
         int fds[2] = { socket, vault_lend(desk->vault, FILES_NAME) };
         size_t n_fds = fds[1] >= 0 ? 2 : 1;
-        int r = has_room(aid->request) ? 0 : -EAGAIN;
+        int r = !order ? -ENOMEM : has_room(aid->request) ? 0 : -EAGAIN;
 
-        if (r == 0)
-                r = write_call(desk, n_fds == 2, &call);
-        if (r == 0)
-                r = start_job(aid, JOB_MEMORY, buffer_span(&call), fds, n_fds, &events,
-                              &aid->memory);
+        if (r == 0) {
+                order->memory.socket = 1;
+                order->memory.files = fds[1] >= 0 ? 2 : 0;
+                order->memory.limit_ns = desk->settings.heap_ns;
+                hung_add_to_order(desk->hung, &order->memory);
+                r = start_job(aid, order, fds, n_fds, &events, &aid->memory);
+        }
         if (r < 0)
                 (void) fd_close(fds[1]);
         return r;
 }
 
-bool memory_aid_take(MemoryAid *aid, Request *request, Span frame) {
-        static const Span asks = SPAN_LITERAL("{\"parameters\":{\"" JOB_KEY_MEMORY "\":true");
-
-        if (!says(frame, asks))
-                return false;
+void memory_aid_take(MemoryAid *aid, Request *request, const JobReply *note) {
+        if (note->kind != PACKET_MEMORY)
+                return;
         aid->request = request;
         take_socket(aid, request->job, &aid->memory_was_asked, start_memory);
-        return true;
 }

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 #include "base/macro.h"
-#include "service/request/order.h"
+#include "service/request/request.h"
 
 typedef struct MemoryAid {
         Request *request;                       /* borrowed: whose job has asked */
@@ -30,15 +30,12 @@ void memory_aid_prepare(Vault *vault);
 void memory_aid_done(MemoryAid *aid);
 
 /*
- * The members of the order of a capture that say what it is to read there: the counters of
- * allocators, if @heap, and what is set of commands.
+ * Says in the order of a capture what it is to read there: the counters of allocators, if @heap,
+ * and what is set of commands.
  */
-_must_check_ int memory_aid_write_wishes(Request *request, JsonWriter *writer, bool heap);
-/* The member of the order of any job that may ask: why nobody will come, if that is so. */
-void memory_aid_write(Request *request, JsonWriter *writer);
+_must_check_ int memory_aid_add_wishes(Request *request, CaptureOrder *order, bool heap);
+/* Says in the order of any job that may ask why nobody will come, if that is so. */
+void memory_aid_add(Request *request, CaptureOrder *order);
 
-/*
- * Starts the job if @frame, a reply of the request's job, asks for it. False when the reply says
- * something else.
- */
-bool memory_aid_take(MemoryAid *aid, Request *request, Span frame);
+/* Starts the job if @note, of the request's job, asks for it. */
+void memory_aid_take(MemoryAid *aid, Request *request, const JobReply *note);

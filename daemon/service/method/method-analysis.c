@@ -1,120 +1,189 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/method/method.h"
 
-#include "service/request/order.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "service/request/reference.h"
 #include "wire/message-object.h"
 
-#define MAX_PARTS 4
-
-/*
- * A parameter that is passed on to the job. References are resolved here; the job checks the rest.
- */
-typedef struct Part {
-        const char *key;
-        ParameterType type;
-        bool required;
-        /* Writes the member @key of the order. */
-        int (*pass)(Request *request, JsonWriter *writer, const char *key, json_object *value);
-} Part;
-
-typedef struct PartValues {
-        json_object *values[MAX_PARTS];
-} PartValues;
-
-typedef struct Analysis {
-        bool streams; /* the answer has no bound: ExpectedMore without "more" */
-        size_t n_parts;
-        Part parts[MAX_PARTS];
-} Analysis;
-
-static int pass_value(Request *request, JsonWriter *writer, const char *key, json_object *value) {
-        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_CALL_BYTES };
+int method_analysis(Request *request) {
+        static const Stage streamed = { .tells_progress = true }, single = {};
+        const OrderDoor door = reference_door(request);
+        OrderMethod method = order_method_find(request->method->name);
+        _cleanup_(order_freep) Order *order = request_new_order(request, method);
         int r;
 
-        r = message_append_object(&text, value);
-        if (r < 0)
+        if (!order)
+                return -ENOMEM;
+        r = order_decode(&door, request->parameters, order);
+        if (r != 0)
                 return r;
-        json_write_key(writer, key);
-        json_write_raw(writer, buffer_span(&text));
+        return request_submit(request, order, QUEUE_READING,
+                              method == ORDER_INFO ? &single : &streamed);
+}
+
+/* verify */
+
+/*
+ * A spool may have more files than one call may have descriptors: jobs take some of the names one
+ * after the other, and their replies together are the reply to the call.
+ */
+typedef struct Verification {
+        char (*names)[SNAPSHOT_NAME_MAX_CHARS + 1];
+        size_t n_names;
+        size_t n_passed; /* to jobs */
+        Buffer text;     /* without "more": the single reply, as far as it is known */
+        JsonWriter writer;
+} Verification;
+
+static void verification_free(void *state) {
+        Verification *verification = state;
+
+        buffer_done(&verification->text);
+        free(verification->names);
+        free(verification);
+}
+
+static int verification_new(Request *request, Verification **ret) {
+        Verification *verification = calloc(1, sizeof(*verification));
+
+        if (!verification)
+                return -ENOMEM;
+        buffer_init(&verification->text, LIMIT_REPLY_BYTES / 2);
+        json_writer_init(&verification->writer, &verification->text);
+        json_write_object(&verification->writer);
+        json_write_key(&verification->writer, "results");
+        json_write_array(&verification->writer);
+        request_keep(request, verification, verification_free);
+        *ret = verification;
         return 0;
 }
 
-static int decode(Request *request, const Analysis *analysis, PartValues *ret) {
-        Parameter table[MAX_PARTS];
+/* all of the spool */
 
-        for (size_t i = 0; i < analysis->n_parts; i++) {
-                const Part *part = &analysis->parts[i];
+static int keep_names(Request *request, Verification *verification) {
+        const SpoolView *view = request_view(request);
+        size_t n = view->n;
 
-                table[i] = (Parameter){ part->key, part->type, part->required,
-                                        offsetof(PartValues, values) + i * sizeof(json_object *) };
-        }
-        return request_decode(request, table, analysis->n_parts, ret);
+        if (spool_dir_fd(request->desk->spool) < 0)
+                return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
+        verification->names = calloc(n + 1, sizeof(*verification->names));
+        for (size_t i = 0; i < n && verification->names; i++)
+                memcpy(verification->names[i], view->entries[i]->name,
+                       sizeof(verification->names[i]));
+        verification->n_names = n;
+        if (!verification->names)
+                return -ENOMEM;
+        return request_hold(request,
+                            (n + 1) * sizeof(*verification->names) + LIMIT_REPLY_BYTES / 2);
 }
 
-static int analyse(Request *request, const Analysis *analysis) {
-        static const Stage streamed = { .tells_progress = true }, single = {};
-        PartValues parts = { .values = { NULL } };
-        JsonWriter writer;
+/* A snapshot that was removed since the list was made is skipped. */
+static int pass_name(Request *request, const char *name, AnalysisOrder *order) {
+        OrderFile *file = &order->subjects[order->n[0]].from;
+        int fd, r;
+
+        r = spool_open_snapshot(request->desk->spool, name, &fd, NULL);
+        if (r == SPOOL_E_NOT_FOUND)
+                return 0;
+        if (r != 0)
+                return request_fail_spool(request, name, r);
+        order->n[0]++;
+        return order_set_label(order, file, name) ? request_add_fd(request, fd, &file->fd) : -E2BIG;
+}
+
+static int pass_some(Request *request);
+
+static int answer_all(Request *request) {
+        Verification *verification = request->state;
         int r;
 
-        r = decode(request, analysis, &parts);
-        if (r != 0)
-                return r;
-        if (analysis->streams && !request->more)
+        json_write_end(&verification->writer);
+        json_write_end(&verification->writer);
+        r = json_writer_finish(&verification->writer);
+        if (r == -EMSGSIZE)
                 return request_fail(request, WIRE_ERROR_EXPECTED_MORE, NULL);
-        request_begin_order(request, &writer);
-        for (size_t i = 0; r == 0 && i < analysis->n_parts; i++)
-                if (parts.values[i])
-                        r = analysis->parts[i].pass(request, &writer, analysis->parts[i].key,
-                                                    parts.values[i]);
+        if (r < 0)
+                return r;
+        return request_answer(request, buffer_span(&verification->text), NULL, 0);
+}
+
+/* Passes on the last reply of a job, which is not the last of the call. */
+static int keep_results(Verification *verification, Span parameters) {
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
+        json_object *results;
+        int r;
+
+        r = request_parse(parameters, &reply);
+        if (r < 0)
+                return r;
+        results = json_object_object_get(reply, "results");
+        if (!json_object_is_type(results, json_type_array))
+                return -EBADMSG;
+        for (size_t i = 0; i < json_object_array_length(results) && r == 0; i++) {
+                buffer_clear(&text);
+                r = message_append_object(&text, json_object_array_get_idx(results, i));
+                if (r == 0)
+                        json_write_raw(&verification->writer, buffer_span(&text));
+        }
+        return r;
+}
+
+static int on_some(Request *request, const JobReply *reply) {
+        Verification *verification = request->state;
+        int r = 0;
+
+        if (reply->kind != PACKET_LAST)
+                return -EBADMSG;
+        if (request->more && verification->n_passed == verification->n_names)
+                return request_forward(request, reply);
+        if (request->more)
+                connection_continue(request->connection, reply->body);
+        else
+                r = keep_results(verification, reply->body);
         if (r != 0)
                 return r;
-        return request_submit(request, &writer, request->method->name, QUEUE_READING, JOB_ANALYSIS,
-                              analysis->streams ? &streamed : &single);
+        return verification->n_passed < verification->n_names ? pass_some(request)
+                                                              : answer_all(request);
 }
 
-int method_show(Request *request) {
-        static const Analysis show = {
-                .streams = true,
-                .n_parts = 2,
-                .parts = { { "snapshot", PARAMETER_OBJECT, true, reference_pass_subject },
-                           { "view", PARAMETER_OBJECT, false, pass_value } },
-        };
+static int pass_some(Request *request) {
+        static const Stage stage = { .on_result = on_some };
+        Verification *verification = request->state;
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_VERIFY);
+        int r = 0;
 
-        return analyse(request, &show);
+        if (!order)
+                return -ENOMEM;
+        while (r == 0 && verification->n_passed < verification->n_names &&
+               order->analysis.n[0] < LIMIT_SNAPSHOTS_PER_CALL)
+                r = pass_name(request, verification->names[verification->n_passed++],
+                              &order->analysis);
+        if (r != 0)
+                return r;
+        return order->analysis.n[0] > 0 ? request_submit(request, order, QUEUE_READING, &stage)
+                                        : answer_all(request);
 }
 
-int method_compare(Request *request) {
-        static const Analysis compare = {
-                .streams = true,
-                .n_parts = 3,
-                .parts = { { "before", PARAMETER_OBJECT, true, reference_pass_subject },
-                           { "after", PARAMETER_OBJECT, true, reference_pass_subject },
-                           { "view", PARAMETER_OBJECT, false, pass_value } },
-        };
+int method_verify(Request *request) {
+        static const Stage stage = {};
+        const OrderDoor door = reference_door(request);
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_VERIFY);
+        Verification *verification;
+        int r;
 
-        return analyse(request, &compare);
-}
-
-int method_compare_sets(Request *request) {
-        static const Analysis compare_sets = {
-                .streams = true,
-                .n_parts = 4,
-                .parts = { { "before", PARAMETER_OBJECTS, true, reference_pass_subjects },
-                           { "after", PARAMETER_OBJECTS, true, reference_pass_subjects },
-                           { "view", PARAMETER_OBJECT, false, pass_value },
-                           { "alpha", PARAMETER_NUMBER, false, pass_value } },
-        };
-
-        return analyse(request, &compare_sets);
-}
-
-int method_info(Request *request) {
-        static const Analysis info = {
-                .n_parts = 1,
-                .parts = { { "snapshot", PARAMETER_OBJECT, true, reference_pass } },
-        };
-
-        return analyse(request, &info);
+        if (!order)
+                return -ENOMEM;
+        r = order_decode(&door, request->parameters, order);
+        if (r != 0)
+                return r;
+        if (order->analysis.n[0] > 0)
+                return request_submit(request, order, QUEUE_READING, &stage);
+        r = verification_new(request, &verification);
+        if (r == 0)
+                r = keep_names(request, verification);
+        return r == 0 ? pass_some(request) : r;
 }

@@ -2,11 +2,10 @@
 #include "service/method/method.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/name.h"
 #include "job/workshop.h"
 #include "server/own-processes.h"
@@ -15,12 +14,12 @@
 #include "service/method/loading.h"
 #include "service/method/memory-aid.h"
 #include "service/method/task-aid.h"
-#include "service/request/order.h"
 #include "service/request/reservation.h"
-#include "service/request/transfer.h"
 
+#define CAPTURE_ENVELOPE_BYTES 64 /* of a reply, at most */
 #define CAPTURE_MAX_PIDS 64
 #define CAPTURE_MAX_CALLERS 512
+_Static_assert(CAPTURE_MAX_PIDS + CAPTURE_MAX_CALLERS < ORDER_MAX_PIDS, "room for all and ours");
 
 /*
  * Two jobs: one reads the host and writes a file that has no name, one gives it its name in the
@@ -41,15 +40,20 @@ typedef struct CaptureFields {
 
 typedef struct CaptureState {
         CaptureFields fields;
+        OrderName name;     /* the tag; "": there is none */
         const Spool *spool; /* borrowed; @file is there, unless the capture is anonymous */
         int file;           /* owned; ours beside those of the jobs */
         MemoryAid memory;   /* until the capture job has ended */
+        Buffer sources;     /* what the capture job said of them; part of the answer */
+        Buffer rotated;     /* names that had to make room before it */
 } CaptureState;
 
 static void state_free(void *pointer) {
         CaptureState *state = pointer;
 
         memory_aid_done(&state->memory);
+        buffer_done(&state->sources);
+        buffer_done(&state->rotated);
         if (state->file >= 0 && state->spool)
                 spool_discard(state->spool, state->file);
         (void) fd_close(state->file);
@@ -60,19 +64,15 @@ static void state_free(void *pointer) {
  * The daemon, its jobs, and whoever calls: for as long as they are connected, callers are part of
  * the measurement.
  */
-static void write_own_pids(const Request *request, JsonWriter *writer) {
-        pid_t pids[CAPTURE_MAX_PIDS + CAPTURE_MAX_CALLERS];
+static void add_own_pids(const Request *request, CaptureOrder *order) {
         const Desk *desk = request->desk;
-        size_t n = workshop_get_pids(desk->workshop, pids, CAPTURE_MAX_PIDS);
+        size_t n = 0;
 
+        order->self_pids[n++] = getpid();
+        n += workshop_get_pids(desk->workshop, order->self_pids + n, CAPTURE_MAX_PIDS);
         if (desk->own)
-                n += own_processes_get_pids(desk->own, pids + n, CAPTURE_MAX_CALLERS);
-        json_write_key(writer, JOB_KEY_SELF_PIDS);
-        json_write_array(writer);
-        json_write_i64(writer, getpid());
-        for (size_t i = 0; i < n; i++)
-                json_write_i64(writer, pids[i]);
-        json_write_end(writer);
+                n += own_processes_get_pids(desk->own, order->self_pids + n, CAPTURE_MAX_CALLERS);
+        order->n_self_pids = (uint32_t) n;
 }
 
 /*
@@ -97,24 +97,16 @@ static int open_file(Request *request, CaptureState *state) {
         return 0;
 }
 
-/* Our descriptor stays open: whether the file was published is known when the request ends. */
-static int add_file(Request *request, JsonWriter *writer, const CaptureState *state,
-                    const char *key) {
-        int fd = fcntl(state->file, F_DUPFD_CLOEXEC, 0);
-
-        return fd < 0 ? -errno : request_add_fd(request, writer, key, fd);
-}
-
-static bool on_note(Request *request, Span frame) {
+static void on_note(Request *request, const JobReply *note) {
         CaptureState *state = request->state;
 
-        return memory_aid_take(&state->memory, request, frame);
+        memory_aid_take(&state->memory, request, note);
 }
 
 /* Drop progress for a caller that does not read it: a capture must not pause and delay others. */
-static int on_progress(Request *request, Span frame) {
-        if (connection_has_room(request->connection, frame.n + 1))
-                connection_forward(request->connection, frame, REPLY_PART, NULL, 0);
+static int on_progress(Request *request, Span parameters) {
+        if (connection_has_room(request->connection, parameters.n + CAPTURE_ENVELOPE_BYTES))
+                connection_continue(request->connection, parameters);
         return 0;
 }
 
@@ -168,118 +160,125 @@ static int check_fields(Request *request, CaptureFields *fields) {
         return r == 0 ? choose_smaps(request, fields) : r;
 }
 
-/* What both jobs have to know. */
-static void write_identity(const Request *request, JsonWriter *writer) {
+/* The answer to the caller, with what the capture said. */
+static int on_published(Request *request, const JobReply *reply) {
         const CaptureState *state = request->state;
-        const CaptureFields *fields = &state->fields;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
+        Span texts[3];
+        JsonWriter writer;
+        int r = request_take_texts(reply, texts, ELEMENTSOF(texts));
 
-        if (fields->tag)
-                json_write_member_text(writer, JOB_KEY_NAME, fields->tag);
-        json_write_member_bool(writer, JOB_KEY_TAGGED, fields->tag);
-        json_write_member_bool(writer, JOB_KEY_REPLACE, fields->replace);
-        json_write_member_u64(writer, JOB_KEY_UID, request->uid);
-        request_write_limits(request, writer);
+        if (r < 0)
+                return r;
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        json_write_key(&writer, "snapshot");
+        json_write_raw(&writer, texts[0]);
+        json_write_key(&writer, "sources");
+        json_write_raw(&writer, buffer_span(&state->sources));
+        request_write_rotated(&writer, buffer_span(&state->rotated), texts[1]);
+        if (texts[2].n > 0) {
+                json_write_key(&writer, "replaced");
+                json_write_raw(&writer, texts[2]);
+        }
+        json_write_end(&writer);
+        return request_answer_written(request, &writer);
 }
 
-/* @reply: of the capture. */
-static int keep(Request *request, json_object *reply) {
-        static const Stage stage = {};
-        static const char *const passed_on[] = { JOB_KEY_SOURCES, JOB_KEY_ROTATED };
-        JsonWriter writer;
+static int publish(Request *request) {
+        static const Stage stage = { .on_result = on_published };
+        const CaptureState *state = request->state;
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_PUBLISH);
+        SpoolOrder *spool;
         int r;
 
-        request_begin_order(request, &writer);
-        r = request_add_spool(request, &writer);
+        if (!order)
+                return -ENOMEM;
+        spool = &order->spool;
+        spool->name = state->name;
+        spool->tagged = state->fields.tag;
+        spool->replace = state->fields.replace;
+        spool->uid = request->uid;
+        r = request_add_spool(request, &spool->spool);
         if (r == 0)
-                r = add_file(request, &writer, request->state, JOB_KEY_FILE);
+                r = request_add_copy(request, state->file, &spool->file);
         if (r == 0)
-                r = request_add_roll(request, &writer);
-        if (r != 0)
-                return r;
-        write_identity(request, &writer);
-        for (size_t i = 0; i < ELEMENTSOF(passed_on); i++) {
-                json_object *value = json_object_object_get(reply, passed_on[i]);
-
-                if (!value)
-                        continue;
-                json_write_key(&writer, passed_on[i]);
-                json_write_raw(&writer, span_of(json_object_to_json_string_ext(
-                                                value, JSON_C_TO_STRING_PLAIN)));
-        }
-        return request_continue(request, &writer, JOB_METHOD_KEEP, JOB_SPOOL, &stage);
+                r = request_add_roll(request, &spool->spool);
+        return r == 0 ? request_continue(request, order, &stage) : r;
 }
 
-static int on_captured(Request *request, Span frame) {
+static int on_captured(Request *request, const JobReply *reply) {
         CaptureState *state = request->state;
-        json_object *reply, *sources;
+        Span texts[2];
         int r;
 
         memory_aid_done(&state->memory);
         if (state->fields.anonymous) {
                 r = reservation_lend(request, state->file);
-                return r == 0 ? request_forward(request, frame) : r;
+                return r == 0 ? request_forward(request, reply) : r;
         }
-        r = transfer_decode(frame, JOB_KEY_SOURCES, json_type_array, &reply, &sources);
+        r = request_take_texts(reply, texts, ELEMENTSOF(texts));
         if (r < 0)
                 return r;
-        r = keep(request, reply);
-        json_object_put(reply);
-        return r;
+        buffer_append(&state->sources, texts[0].bytes, texts[0].n);
+        buffer_append(&state->rotated, texts[1].bytes, texts[1].n);
+        if (buffer_failure(&state->sources) < 0 || buffer_failure(&state->rotated) < 0)
+                return -ENOMEM;
+        return publish(request);
 }
 
-/* The order is written late because it lists the processes of the jobs that run by then. */
-static int write_order(Request *request, JsonWriter *writer) {
+/* The order is made late because it lists the processes of the jobs that run by then. */
+static int set_order(Request *request, CaptureOrder *order) {
         CaptureState *state = request->state;
-        int r;
+        const CaptureFields *fields = &state->fields;
+        const DeskSettings *settings = &request->desk->settings;
+        int r = 0;
 
-        request_begin_order(request, writer);
-        write_identity(request, writer);
-        json_write_member_text(writer, JOB_KEY_SMAPS_MODE, smaps_mode_name(state->fields.smaps));
-        json_write_member_bool(writer, JOB_KEY_ANONYMOUS, state->fields.anonymous);
-        write_own_pids(request, writer);
-        json_write_member_u64(writer, JOB_KEY_SMAPS_MAX_RSS,
-                              request->desk->settings.smaps_max_rss_bytes);
-        json_write_member_u64(writer, JOB_KEY_SMAPS_MAX_PROCESSES,
-                              request->desk->settings.smaps_max_processes);
-        json_write_member_u64(writer, JOB_KEY_SMAPS_LIMIT_NS, request->desk->settings.smaps_ns);
-        task_aid_write_reasons(request->desk, writer,
-                               !state->fields.wants_reasons.is_set ||
-                                       state->fields.wants_reasons.value);
-        r = state->fields.anonymous ? 0 : request_add_spool(request, writer);
+        memcpy(order->name, state->name.text, sizeof(order->name));
+        order->tagged = fields->tag;
+        order->replace = fields->replace;
+        order->uid = request->uid;
+        order->smaps = fields->smaps;
+        order->smaps_max_rss_bytes = settings->smaps_max_rss_bytes;
+        order->smaps_max_processes = settings->smaps_max_processes;
+        order->smaps_limit_ns = settings->smaps_ns;
+        add_own_pids(request, order);
+        task_aid_add_reasons(request->desk, order,
+                             !fields->wants_reasons.is_set || fields->wants_reasons.value);
+        if (!fields->anonymous)
+                r = request_add_spool(request, &order->spool);
         if (r == 0)
                 r = open_file(request, state);
         if (r == 0)
-                r = add_file(request, writer, state, JOB_KEY_OUTPUT);
+                r = request_add_copy(request, state->file, &order->output);
         if (r == 0)
-                r = memory_aid_write_wishes(request, writer, state->fields.heap);
-        memory_aid_write(request, writer);
+                r = memory_aid_add_wishes(request, order, fields->heap);
+        memory_aid_add(request, order);
         if (r == 0)
-                r = task_aid_write(request, writer, state->fields.backend);
-        if (r == 0 && !state->fields.anonymous)
-                r = request_add_roll(request, writer);
+                r = task_aid_add(request, order, fields->backend);
+        if (r == 0 && !fields->anonymous)
+                r = request_add_roll(request, &order->spool);
         /* Last, so that little time is between what it tells and the walk. */
-        return r == 0 ? listening_write(request, writer) : r;
+        return r == 0 ? listening_add(request, order) : r;
 }
 
 static const Stage capturing;
 
-/* With what was loaded, or without. */
+/* Captures after the attempt to load programs, whatever came of it. */
 static int go_on(Request *request) {
-        JsonWriter writer;
-        int r = write_order(request, &writer);
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_CAPTURE);
+        int r = order ? set_order(request, &order->capture) : -ENOMEM;
 
-        return r == 0 ? request_continue(request, &writer, JOB_METHOD_CAPTURE, JOB_CAPTURE,
-                                         &capturing)
-                      : r;
+        return r == 0 ? request_continue(request, order, &capturing) : r;
 }
 
-static int on_loaded(Request *request, Span frame) {
-        loading_take(request, frame);
+static int on_loaded(Request *request, const JobReply *reply) {
+        loading_take(request, reply);
         return go_on(request);
 }
 
-static int on_not_loaded(Request *request, Span frame) {
-        loading_fail(request, frame);
+static int on_not_loaded(Request *request, WireError error, const WireErrorDetail *detail) {
+        loading_fail(request, detail);
         return go_on(request);
 }
 
@@ -290,17 +289,20 @@ static int prepare(Request *request) {
                 .keeps_place = true,
         };
         const CaptureState *state = request->state;
-        JsonWriter writer;
-        int r;
+        bool must_load = task_aid_must_load(request->desk, state->fields.backend);
+        _cleanup_(order_freep) Order *order =
+                request_new_order(request, must_load ? ORDER_LOAD : ORDER_CAPTURE);
+        int r = 0;
 
-        if (task_aid_must_load(request->desk, state->fields.backend)) {
+        if (!order)
+                return -ENOMEM;
+        if (must_load) {
                 request->stage = &loading;
-                request_begin_order(request, &writer);
-                task_aid_write_load(request->desk, &writer);
-                return request_end_order(request, &writer, JOB_METHOD_LOAD, JOB_LOAD);
+                order->load = task_aid_load_order(request->desk);
+        } else {
+                r = set_order(request, &order->capture);
         }
-        r = write_order(request, &writer);
-        return r == 0 ? request_end_order(request, &writer, JOB_METHOD_CAPTURE, JOB_CAPTURE) : r;
+        return r == 0 ? request_set_order(request, order) : r;
 }
 
 static const Stage capturing = {
@@ -340,6 +342,8 @@ int method_capture(Request *request) {
                 r = check_fields(request, fields);
         if (r != 0)
                 return r;
+        if (fields->tag)
+                memcpy(state->name.text, fields->tag, strlen(fields->tag) + 1);
         clean_spool(request->desk);
         return request_enqueue(request, QUEUE_ADDING, &capturing);
 }

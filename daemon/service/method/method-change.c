@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/method/method.h"
 
-#include "service/request/order.h"
+#include <errno.h>
+#include <string.h>
+
 #include "service/request/reference.h"
 
 /* The job checks that the snapshots exist and who owns them, under the lock of the spool. */
@@ -13,54 +15,49 @@ typedef struct ChangeFields {
 
 static const Stage change_stage = {};
 
-/* Relative references are resolved here, all of a call against one view; the job gets names. */
-static int write_reference(Request *request, JsonWriter *writer, const char *reference) {
-        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+/*
+ * Relative references are resolved here, all of a call against one view; the job gets names, and
+ * finds out whether they are there.
+ */
+static int resolve(Request *request, const char *reference, OrderName *ret) {
         uint64_t back;
         int r;
 
-        if (!snapshot_name_is_relative(span_of(reference), &back)) {
-                json_write_text(writer, reference);
-                return 0;
+        if (snapshot_name_is_relative(span_of(reference), &back)) {
+                r = reference_find(request, reference, &reference);
+                if (r != 0)
+                        return r;
         }
-        r = reference_find(request, reference, name);
-        if (r == 0)
-                json_write_text(writer, name);
-        return r;
+        if (strlen(reference) > SNAPSHOT_NAME_MAX_CHARS)
+                return request_fail_spool(request, reference, SPOOL_E_NOT_FOUND);
+        memcpy(ret->text, reference, strlen(reference) + 1);
+        return 0;
 }
 
-static int submit(Request *request, JsonWriter *writer, const char *method) {
+static int submit(Request *request, Order *order) {
         int r;
 
-        json_write_member_u64(writer, JOB_KEY_UID, request->uid);
-        r = request_add_spool(request, writer);
-        if (r != 0)
-                return r;
-        return request_submit(request, writer, method, QUEUE_CHANGING, JOB_SPOOL, &change_stage);
+        order->spool.uid = request->uid;
+        r = request_add_spool(request, &order->spool.spool);
+        return r == 0 ? request_submit(request, order, QUEUE_CHANGING, &change_stage) : r;
 }
 
 int method_remove(Request *request) {
         static const Parameter table[] = {
                 { "names", PARAMETER_TEXTS, true, offsetof(ChangeFields, names) },
         };
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_REMOVE);
         ChangeFields fields = { .names = NULL };
-        JsonWriter writer;
         int r;
 
+        if (!order)
+                return -ENOMEM;
         r = request_decode(request, table, ELEMENTSOF(table), &fields);
-        if (r != 0)
-                return r;
-        request_begin_order(request, &writer);
-        json_write_key(&writer, JOB_KEY_NAMES);
-        json_write_array(&writer);
         for (size_t i = 0; r == 0 && i < json_object_array_length(fields.names); i++)
-                r = write_reference(
-                        request, &writer,
-                        json_object_get_string(json_object_array_get_idx(fields.names, i)));
-        json_write_end(&writer);
-        if (r != 0)
-                return r;
-        return submit(request, &writer, JOB_METHOD_REMOVE);
+                r = resolve(request,
+                            json_object_get_string(json_object_array_get_idx(fields.names, i)),
+                            &order->spool.names[order->spool.n_names++]);
+        return r == 0 ? submit(request, order) : r;
 }
 
 int method_rename(Request *request) {
@@ -68,18 +65,25 @@ int method_rename(Request *request) {
                 { "name", PARAMETER_TEXT, true, offsetof(ChangeFields, name) },
                 { "newName", PARAMETER_TEXT, true, offsetof(ChangeFields, new_name) },
         };
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_RENAME);
         ChangeFields fields = { .name = NULL };
-        JsonWriter writer;
+        const char *complaint;
         int r;
 
+        if (!order)
+                return -ENOMEM;
         r = request_decode(request, table, ELEMENTSOF(table), &fields);
+        if (r == 0)
+                r = resolve(request, fields.name, &order->spool.name);
         if (r != 0)
                 return r;
-        request_begin_order(request, &writer);
-        json_write_key(&writer, JOB_KEY_NAME);
-        r = write_reference(request, &writer, fields.name);
-        if (r != 0)
-                return r;
-        json_write_member_text(&writer, JOB_KEY_NEW_NAME, fields.new_name);
-        return submit(request, &writer, JOB_METHOD_RENAME);
+        complaint = snapshot_name_new_complaint(span_of(fields.new_name));
+        if (complaint)
+                return request_fail(request, WIRE_ERROR_INVALID_NAME,
+                                    &(WireErrorDetail){
+                                            .subject = span_of(fields.new_name),
+                                            .reason = complaint,
+                                    });
+        memcpy(order->spool.new_name.text, fields.new_name, strlen(fields.new_name) + 1);
+        return submit(request, order);
 }

@@ -5,18 +5,29 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "service/request/order.h"
+#include "base/cleanup.h"
 #include "service/request/reference.h"
 #include "service/request/reservation.h"
-#include "service/request/transfer.h"
-#include "wire/message-object.h"
 
 typedef struct ExportFields {
         json_object *snapshot;
         const char *format;
 } ExportFields;
+
+/* A conversion that a job writes: a file in memory, which its caller gets. */
+typedef struct Conversion {
+        int file; /* owned; ours beside the job's own */
+} Conversion;
+
+static void conversion_free(void *state) {
+        Conversion *conversion = state;
+
+        (void) fd_close(conversion->file);
+        free(conversion);
+}
 
 /* Ends the object in @writer and answers with it and @fd, which is taken over. */
 static int answer_with_file(Request *request, JsonWriter *writer, Buffer *text, int fd) {
@@ -33,21 +44,17 @@ static int answer_with_file(Request *request, JsonWriter *writer, Buffer *text, 
 }
 
 /* The file of the spool itself: no job has to read it, and the descriptor is read-only. */
-static int export_file(Request *request, const char *key, Reference *reference) {
-        const IndexEntry *entry;
+static int export_file(Request *request, const char *name) {
+        const IndexEntry *entry = spool_view_find(request_view(request), span_of(name));
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
 
-        if (reference->name[0] == '\0')
-                return request_refuse_parameter(
-                        request, key, "Only a snapshot in the spool can be exported as it is.");
-        entry = spool_view_find(request_view(request), span_of(reference->name));
         if (!entry)
-                return request_fail_spool(request, reference->name, SPOOL_E_NOT_FOUND);
+                return request_fail_spool(request, name, SPOOL_E_NOT_FOUND);
         if (entry->damaged)
                 return request_fail(request, WIRE_ERROR_SNAPSHOT_UNREADABLE,
                                     &(WireErrorDetail){
-                                            .subject = span_of(reference->name),
+                                            .subject = span_of(name),
                                             .reason = entry->text,
                                             .has_offset = entry->has_offset,
                                             .offset = entry->offset,
@@ -57,7 +64,8 @@ static int export_file(Request *request, const char *key, Reference *reference) 
         json_write_object(&writer);
         json_write_key(&writer, "snapshot");
         json_write_raw(&writer, (Span){ entry->text, entry->n_text });
-        return answer_with_file(request, &writer, &text, TAKE_FD(reference->fd));
+        request->n_fds = 0; /* of the order that is not sent */
+        return answer_with_file(request, &writer, &text, request->fds[0]);
 }
 
 /* Reopen read-only: our descriptor is writable and the caller must not get it. */
@@ -73,24 +81,19 @@ static int reopen_to_read(int fd, int *ret) {
         return 0;
 }
 
-static int on_converted(Request *request, Span frame) {
-        Transfer *transfer = request->state;
-        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES },
-                                      head_text = { .max_bytes = LIMIT_REPLY_BYTES };
-        json_object *whole, *head;
+static int on_converted(Request *request, const JobReply *reply) {
+        const Conversion *conversion = request->state;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
         int fd = -EBADF, r;
+        Span head;
 
-        r = transfer_decode(frame, "snapshot", json_type_object, &whole, &head);
-        if (r < 0)
-                return r;
-        r = message_append_object(&head_text, head);
-        json_object_put(whole);
+        r = request_take_texts(reply, &head, 1);
         if (r == 0)
-                r = reopen_to_read(transfer->file, &fd);
+                r = reopen_to_read(conversion->file, &fd);
         if (r < 0)
                 return r;
-        r = reservation_lend(request, transfer->file);
+        r = reservation_lend(request, conversion->file);
         if (r < 0) {
                 (void) fd_close(fd);
                 return r;
@@ -98,23 +101,16 @@ static int on_converted(Request *request, Span frame) {
         json_writer_init(&writer, &text);
         json_write_object(&writer);
         json_write_key(&writer, "snapshot");
-        json_write_raw(&writer, buffer_span(&head_text));
+        json_write_raw(&writer, head);
         return answer_with_file(request, &writer, &text, fd);
 }
 
 /* The file is in memory, so all that can be full is its own bound. */
-static int on_not_converted(Request *request, Span frame) {
-        char complaint[MESSAGE_COMPLAINT_BYTES], reason[256];
-        Reply reply;
-        int r;
+static int on_not_converted(Request *request, WireError error, const WireErrorDetail *detail) {
+        char reason[256];
 
-        r = reply_decode(frame, &reply, complaint);
-        if (r != 0)
-                return r < 0 ? r : -EBADMSG;
-        r = strcmp(reply.error, wire_error_name(WIRE_ERROR_SPOOL_FULL)) == 0;
-        reply_done(&reply);
-        if (r == 0)
-                return request_forward_error(request, frame);
+        if (error != WIRE_ERROR_SPOOL_FULL)
+                return request_fail(request, error, detail);
         (void) snprintf(reason, sizeof(reason),
                         "The converted snapshot is larger than %" PRIu64 " MiB, which is half of "
                         "the memory that your open exports leave; export it in the format ctprof.",
@@ -122,29 +118,23 @@ static int on_not_converted(Request *request, Span frame) {
         return request_fail(request, WIRE_ERROR_JOB_FAILED, &(WireErrorDetail){ .reason = reason });
 }
 
-static int export_converted(Request *request, Reference *reference, const char *format) {
+static int export_converted(Request *request, Order *order) {
         static const Stage stage = {
                 .prepare = reservation_take_memory,
                 .on_result = on_converted,
                 .on_failure = on_not_converted,
         };
-        Transfer *transfer;
-        JsonWriter writer;
+        Conversion *conversion = malloc(sizeof(*conversion));
         int r;
 
-        r = transfer_new(request, &transfer);
-        if (r < 0)
-                return r;
-        request_begin_order(request, &writer);
-        json_write_key(&writer, JOB_KEY_SNAPSHOT);
-        r = reference_write(request, &writer, reference);
+        if (!conversion)
+                return -ENOMEM;
+        conversion->file = -EBADF;
+        request_keep(request, conversion, conversion_free);
+        r = lent_file_new(&conversion->file);
         if (r == 0)
-                r = transfer_add_memory(request, &writer, transfer);
-        if (r != 0)
-                return r;
-        json_write_member_text(&writer, JOB_KEY_FORMAT, format);
-        return request_submit(request, &writer, JOB_METHOD_CONVERT, QUEUE_READING, JOB_ANALYSIS,
-                              &stage);
+                r = request_add_copy(request, conversion->file, &order->analysis.output);
+        return r == 0 ? request_submit(request, order, QUEUE_READING, &stage) : r;
 }
 
 int method_export(Request *request) {
@@ -152,20 +142,30 @@ int method_export(Request *request) {
                 { "snapshot", PARAMETER_OBJECT, true, offsetof(ExportFields, snapshot) },
                 { "format", PARAMETER_TEXT, false, offsetof(ExportFields, format) },
         };
+        const OrderDoor door = reference_door(request);
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_CONVERT);
         ExportFields fields = { .format = "ctprof" };
-        Reference reference = REFERENCE_NONE;
+        AnalysisOrder *analysis;
+        OrderFile *file;
         int r;
 
+        if (!order)
+                return -ENOMEM;
+        analysis = &order->analysis;
+        file = &analysis->subjects[analysis->n[0]++].from;
         r = request_decode(request, table, ELEMENTSOF(table), &fields);
         if (r == 0)
-                r = reference_open(request, "snapshot", fields.snapshot, &reference);
+                r = order_decode_file(&door, "snapshot", fields.snapshot, analysis, file);
         if (r != 0)
                 return r;
-        /* The job knows the other formats. */
         if (strcmp(fields.format, "ctprof") == 0)
-                r = export_file(request, "snapshot", &reference);
-        else
-                r = export_converted(request, &reference, fields.format);
-        reference_done(request, &reference);
-        return r;
+                return json_object_object_get(fields.snapshot, "name")
+                               ? export_file(request, order_label(analysis, file))
+                               : request_refuse_parameter(
+                                         request, "snapshot",
+                                         "Only a snapshot in the spool can be exported as it is.");
+        r = order_set_format(&door, fields.format, analysis);
+        if (r != 0)
+                return r;
+        return export_converted(request, order);
 }

@@ -2,12 +2,12 @@
 #include "service/method/method.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "service/method/clean.h"
-#include "service/request/order.h"
 #include "service/request/reservation.h"
-#include "service/request/transfer.h"
 
 /*
  * Two jobs: one makes a verified copy, one publishes it. The name comes from the call, never from
@@ -19,48 +19,92 @@ typedef struct ImportFields {
         const char *tag, *label;
 } ImportFields;
 
-static int on_copied(Request *request, Span frame) {
-        static const Stage stage = {};
-        Transfer *transfer = request->state;
+typedef struct Import {
+        Request *request;
+        const Spool *spool; /* borrowed; @file is there */
+        int from;           /* owned; what to import */
+        int file;           /* owned; the copy, ours beside those of the jobs */
+        const char *label;  /* of the parameters, which live as long as the request */
+        OrderName name;
+} Import;
+
+static void import_free(void *state) {
+        Import *import = state;
+
+        spool_discard(import->spool, import->file);
+        (void) fd_close(import->file);
+        (void) request_close_fd(import->request, import->from);
+        free(import);
+}
+
+static int on_published(Request *request, const JobReply *reply) {
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
+        Span texts[3];
         JsonWriter writer;
+        int r = request_take_texts(reply, texts, ELEMENTSOF(texts));
+
+        if (r < 0)
+                return r;
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        json_write_key(&writer, "snapshots");
+        json_write_array(&writer);
+        json_write_raw(&writer, texts[0]);
+        json_write_end(&writer);
+        request_write_rotated(&writer, (Span){}, texts[1]);
+        json_write_end(&writer);
+        return request_answer_written(request, &writer);
+}
+
+static int on_copied(Request *request, const JobReply *reply) {
+        static const Stage stage = { .on_result = on_published };
+        const Import *import = request->state;
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_PUBLISH);
         int r;
 
-        request_begin_order(request, &writer);
-        r = request_add_spool(request, &writer);
+        if (!order)
+                return -ENOMEM;
+        order->spool.name = import->name;
+        order->spool.tagged = true;
+        order->spool.uid = request->uid;
+        r = request_add_spool(request, &order->spool.spool);
         if (r == 0)
-                r = transfer_add_file(request, &writer, transfer, JOB_KEY_FILE);
+                r = request_add_copy(request, import->file, &order->spool.file);
         if (r == 0)
-                r = request_add_roll(request, &writer);
+                r = request_add_roll(request, &order->spool.spool);
         if (r != 0)
                 return r;
-        json_write_member_text(&writer, JOB_KEY_NAME, transfer->name);
-        json_write_member_bool(&writer, JOB_KEY_REPLACE, false);
-        json_write_member_u64(&writer, JOB_KEY_UID, request->uid);
-        request_write_limits(request, &writer);
         reservation_end(request);
         clean_spool(request->desk);
-        return request_submit(request, &writer, JOB_METHOD_PUBLISH, QUEUE_ADDING, JOB_SPOOL,
-                              &stage);
+        return request_submit(request, order, QUEUE_ADDING, &stage);
 }
 
 /* The file is made when the job's turn has come: what waits reserves nothing. */
 static int prepare(Request *request) {
-        Transfer *transfer = request->state;
-        JsonWriter writer;
+        Import *import = request->state;
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_IMPORT);
+        AnalysisOrder *analysis;
+        OrderFile *from;
         int r;
 
-        request_begin_order(request, &writer);
-        r = request_add_fd(request, &writer, JOB_KEY_FILE_DESCRIPTOR, TAKE_FD(transfer->from));
-        if (r == 0)
-                r = transfer_add_output(request, &writer, transfer);
+        if (!order)
+                return -ENOMEM;
+        analysis = &order->analysis;
+        from = &analysis->subjects[analysis->n[0]++].from;
+        analysis->name = import->name;
+        analysis->uid = request->uid;
+        r = request_add_fd(request, TAKE_FD(import->from), &from->fd);
         if (r != 0)
                 return r;
-        json_write_member_text(&writer, JOB_KEY_NAME, transfer->name);
-        json_write_member_bool(&writer, JOB_KEY_TAGGED, true);
-        json_write_member_u64(&writer, JOB_KEY_UID, request->uid);
-        if (transfer->label)
-                json_write_member_text(&writer, JOB_KEY_LABEL, transfer->label);
-        return request_end_order(request, &writer, JOB_METHOD_IMPORT, JOB_ANALYSIS);
+        if (!order_set_label(analysis, from, import->label))
+                return request_refuse_parameter(request, "label", "It is too long.");
+        r = spool_temporary(request->desk->spool, &import->file);
+        if (r != 0)
+                return request_fail_spool(request, "", r);
+        r = reservation_take_half(request, import->file);
+        if (r == 0)
+                r = request_add_copy(request, import->file, &analysis->output);
+        return r == 0 ? request_set_order(request, order) : r;
 }
 
 /* Refuses a taken name before anything is copied. Publishing checks again, and decides. */
@@ -86,8 +130,8 @@ int method_import(Request *request) {
                 { "label", PARAMETER_TEXT, false, offsetof(ImportFields, label) },
         };
         ImportFields fields = { .tag = NULL };
-        Transfer *transfer;
         const char *name;
+        Import *import;
         int r;
 
         r = request_decode(request, table, ELEMENTSOF(table), &fields);
@@ -96,19 +140,24 @@ int method_import(Request *request) {
                 r = check_name(request, name);
         if (r != 0)
                 return r;
-        r = transfer_new(request, &transfer);
-        if (r < 0)
-                return r;
-        /* The label is borrowed from the parameters, which live as long as the request. */
-        transfer->label = fields.label;
-        transfer->from = request_take_fd(request, (size_t) fields.index.value);
-        if (transfer->from < 0)
+        import = malloc(sizeof(*import));
+        if (!import)
+                return -ENOMEM;
+        *import = (Import){
+                .request = request,
+                .spool = request->desk->spool,
+                .from = request_take_fd(request, (size_t) fields.index.value),
+                .file = -EBADF,
+                .label = fields.label,
+        };
+        request_keep(request, import, import_free);
+        if (import->from < 0)
                 return request_refuse_parameter(request, "fileDescriptor",
                                                 "The call has no descriptor of a file with this "
                                                 "number.");
         if (!name)
                 return request_refuse_parameter(
                         request, "tag", "Give a tag or a label: the snapshot needs a name.");
-        memcpy(transfer->name, name, strlen(name) + 1);
+        memcpy(import->name.text, name, strlen(name) + 1);
         return request_enqueue(request, QUEUE_READING, &stage);
 }

@@ -18,9 +18,7 @@
 #include "service/method/loading.h"
 #include "service/method/memory-aid.h"
 #include "service/method/task-aid.h"
-#include "service/request/order.h"
-#include "service/request/reference.h"
-#include "service/request/transfer.h"
+#include "service/request/request.h"
 #include "snapshot/source.h"
 #include "wire/message-object.h"
 
@@ -232,8 +230,8 @@ static void write_reasons(const Request *request, JsonWriter *writer) {
         json_write_end(writer);
 }
 
-/* @sample: {threads, processes}; @owners: [...]. Empty when nothing was probed. */
-static int answer(Request *request, Span sources, Span sample, Span owners) {
+/* @sample: {threads, processes}; @ended: {owners}. Empty when nothing was probed. */
+static int answer(Request *request, Span sources, Span sample, Span ended) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
 
@@ -250,12 +248,9 @@ static int answer(Request *request, Span sources, Span sample, Span owners) {
         else
                 json_write_null(&writer);
         write_reasons(request, &writer);
-        if (owners.n > 0) {
+        if (ended.n > 0) {
                 json_write_key(&writer, "ended");
-                json_write_object(&writer);
-                json_write_key(&writer, "owners");
-                json_write_raw(&writer, owners);
-                json_write_end(&writer);
+                json_write_raw(&writer, ended);
         }
         write_spool(request, &writer);
         write_jobs(request, &writer);
@@ -263,33 +258,17 @@ static int answer(Request *request, Span sources, Span sample, Span owners) {
         return request_answer_written(request, &writer);
 }
 
-/* What a probe answers, or what reading a snapshot does, which has no sample. */
-static int on_told(Request *request, Span frame) {
-        _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
-        _cleanup_(buffer_done) Buffer sample = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
-        _cleanup_(buffer_done) Buffer owners = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
-        json_object *reply, *array, *looked_at, *losses, *ledger;
-        int r;
+/* What a probe tells, or a job that reads a snapshot, which has no sample. */
+static int on_told(Request *request, const JobReply *reply) {
+        Span texts[3];
+        int r = request_take_texts(reply, texts, ELEMENTSOF(texts));
 
         memory_aid_done(&((StatusState *) request->state)->memory);
-        r = transfer_decode(frame, JOB_KEY_SOURCES, json_type_array, &reply, &array);
-        if (r < 0)
-                return r;
-        r = message_append_object(&sources, array);
-        if (r == 0 && json_object_object_get_ex(reply, JOB_KEY_SAMPLE, &looked_at))
-                r = message_append_object(&sample, looked_at);
-        if (!json_object_object_get_ex(reply, "ledger", &ledger))
-                ledger = reply; /* of a probe */
-        if (r == 0 && json_object_object_get_ex(ledger, JOB_KEY_OWNERS, &losses))
-                r = message_append_object(&owners, losses);
-        json_object_put(reply);
-        return r == 0 ? answer(request, buffer_span(&sources), buffer_span(&sample),
-                               buffer_span(&owners))
-                      : r;
+        return r == 0 ? answer(request, texts[0], texts[1], texts[2]) : r;
 }
 
 /* Status is called when something is wrong, so it answers even if the job failed. */
-static int on_not_probed(Request *request, Span frame) {
+static int on_not_probed(Request *request, WireError error, const WireErrorDetail *detail) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         SourceTable sources = {};
         JsonWriter writer;
@@ -310,20 +289,29 @@ static int on_not_probed(Request *request, Span frame) {
 /* The job looks in the way in which a capture that leaves the choice would. */
 static int prepare(Request *request) {
         bool is_bpf = loading_state(request->desk).backend == BACKEND_CHOICE_BPF;
-        JsonWriter writer;
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_PROBE);
+        CaptureOrder *capture;
         int r;
 
-        request_begin_order(request, &writer);
-        listening_write_state(request->desk, &writer);
-        memory_aid_write(request, &writer);
-        r = task_aid_write(request, &writer, is_bpf ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS);
-        return r == 0 ? request_end_order(request, &writer, JOB_METHOD_PROBE, JOB_CAPTURE) : r;
+        if (!order)
+                return -ENOMEM;
+        capture = &order->capture;
+        capture->smaps = SMAPS_MODE_SMALL;
+        capture->smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES;
+        capture->smaps_max_processes = LIMIT_SMAPS_PROCESSES;
+        capture->smaps_limit_ns = LIMIT_SMAPS_NS;
+        capture->heap_limit_ns = LIMIT_HEAP_NS;
+        capture->commands = COMMAND_LINES_NO;
+        listening_add_state(request->desk, capture);
+        memory_aid_add(request, capture);
+        r = task_aid_add(request, capture, is_bpf ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS);
+        return r == 0 ? request_set_order(request, order) : r;
 }
 
-static bool on_note(Request *request, Span frame) {
+static void on_note(Request *request, const JobReply *note) {
         StatusState *state = request->state;
 
-        return memory_aid_take(&state->memory, request, frame);
+        memory_aid_take(&state->memory, request, note);
 }
 
 static int probe(Request *request) {
@@ -351,7 +339,7 @@ static bool is_of_this_boot(const IndexEntry *entry) {
                strcmp(boot_id, sd_id128_to_string(boot, now)) == 0;
 }
 
-static int on_not_read(Request *request, Span frame) {
+static int on_not_read(Request *request, WireError error, const WireErrorDetail *detail) {
         StatusState *state = request->state;
 
         state->capture = (LastCapture){};
@@ -367,26 +355,27 @@ static int ask_last_capture(Request *request, bool *ret_is_asked) {
         const IndexEntry *entry = spool_view_resolve(request_view(request), SPAN_LITERAL("latest"));
         StatusState *state = request->state;
         LastCapture *capture = &state->capture;
-        Reference reference = REFERENCE_NONE;
-        JsonWriter writer;
-        int r;
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_TELL_SOURCES);
+        OrderFile *file;
+        int fd, r;
 
+        if (!order)
+                return -ENOMEM;
         *ret_is_asked = false;
         if (!entry || !is_of_this_boot(entry) ||
-            spool_open_snapshot(request->desk->spool, entry->name, &reference.fd, NULL) != 0)
+            spool_open_snapshot(request->desk->spool, entry->name, &fd, NULL) != 0)
                 return 0;
         *capture = (LastCapture){
                 .has_start = entry->has_start,
                 .start_realtime_ns = entry->start_realtime_ns,
         };
         memcpy(capture->name, entry->name, sizeof(capture->name));
-        reference.label = capture->name;
-        request_begin_order(request, &writer);
-        json_write_key(&writer, "snapshot");
-        r = reference_write(request, &writer, &reference);
+        file = &order->analysis.subjects[order->analysis.n[0]++].from;
+        r = request_add_fd(request, fd, &file->fd);
         if (r == 0)
-                r = request_submit(request, &writer, PROFILER_INTERFACE ".Info", QUEUE_READING,
-                                   JOB_ANALYSIS, &stage);
+                r = order_set_label(&order->analysis, file, entry->name)
+                            ? request_submit(request, order, QUEUE_READING, &stage)
+                            : -E2BIG;
         *ret_is_asked = true;
         return r;
 }

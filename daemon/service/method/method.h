@@ -18,10 +18,10 @@
 #define PROFILER_METHODS(M)                                                                        \
         M(Capture,     method_capture,       CAPTURED, PLAIN)                                      \
         M(List,        method_list,          NOTHING, INDEXED)                                     \
-        M(Show,        method_show,          NOTHING, INDEXED)                                     \
-        M(Compare,     method_compare,       NOTHING, INDEXED)                                     \
-        M(CompareSets, method_compare_sets,  NOTHING, INDEXED)                                     \
-        M(Info,        method_info,          NOTHING, INDEXED)                                     \
+        M(Show,        method_analysis,      NOTHING, INDEXED)                                     \
+        M(Compare,     method_analysis,      NOTHING, INDEXED)                                     \
+        M(CompareSets, method_analysis,      NOTHING, INDEXED)                                     \
+        M(Info,        method_analysis,      NOTHING, INDEXED)                                     \
         M(MetricList,  method_metric_list,   NOTHING, PLAIN)                                       \
         M(Verify,      method_verify,        NOTHING, INDEXED)                                     \
         M(Remove,      method_remove,        REMOVED, INDEXED)                                     \
@@ -36,9 +36,18 @@
 
 // clang-format on
 
-#define METHOD_DECLARE(name, handler, record, use) int handler(Request *request);
-PROFILER_METHODS(METHOD_DECLARE)
-VARLINK_METHODS(METHOD_DECLARE)
+int method_capture(Request *request);
+int method_list(Request *request);
+int method_analysis(Request *request);
+int method_metric_list(Request *request);
+int method_verify(Request *request);
+int method_remove(Request *request);
+int method_rename(Request *request);
+int method_export(Request *request);
+int method_import(Request *request);
+int method_status(Request *request);
+int varlink_get_info(Request *request);
+int varlink_get_description(Request *request);
 
 /* NULL when there is none. */
 const Method *method_find(Span name);

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "service/request/order.h"
-#include "service/request/transfer.h"
+#include "service/request/request.h"
+#include "wire/message-object.h"
 
 typedef struct Survey {
         Desk *desk;
         bool is_done;
-        Buffer failure; /* the error reply of the job */
+        Buffer failure; /* of the job, by failure_pack() */
 } Survey;
 
 bool survey_is_due(const Desk *desk) {
@@ -31,18 +31,16 @@ static Request *find_waiting(const Desk *desk) {
 
 /* In the order in which the calls came. */
 static void wake_all(Survey *survey) {
-        const WireErrorDetail detail = { .reason = "No job could be started to read the spool." };
+        WireErrorDetail detail = { .reason = "No job could be started to read the spool." };
+        WireError error = WIRE_ERROR_JOB_FAILED;
         Request *request;
         int r;
 
+        (void) !failure_unpack(buffer_span(&survey->failure), &error, &detail);
         while ((request = find_waiting(survey->desk))) {
                 request->survey = SURVEY_NONE;
-                if (survey->is_done)
-                        r = request_handle(request);
-                else if (survey->failure.n > 0)
-                        r = request_fail_as(request, buffer_span(&survey->failure));
-                else
-                        r = request_fail(request, WIRE_ERROR_JOB_FAILED, &detail);
+                r = survey->is_done ? request_handle(request)
+                                    : request_fail(request, error, &detail);
                 request_settle(request, r);
         }
 }
@@ -81,41 +79,42 @@ static void survey_free(void *state) {
         free(survey);
 }
 
-static int on_entries(Request *request, Span frame) {
+static int on_entries(Request *request, Span parameters) {
         Survey *survey = request->state;
-        json_object *reply, *entries;
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        json_object *entries;
         int r;
 
-        r = transfer_decode(frame, JOB_KEY_ENTRIES, json_type_array, &reply, &entries);
+        r = request_parse(parameters, &reply);
         if (r < 0)
                 return r;
+        entries = json_object_object_get(reply, "entries");
+        if (!json_object_is_type(entries, json_type_array))
+                return -EBADMSG;
         for (size_t i = 0; r == 0 && i < json_object_array_length(entries); i++)
                 r = spool_index_add(survey->desk->index, json_object_array_get_idx(entries, i));
-        json_object_put(reply);
         return r;
 }
 
-static int on_surveyed(Request *request, Span frame) {
+static int on_surveyed(Request *request, const JobReply *reply) {
         Survey *survey = request->state;
-        json_object *reply, *stamp;
-        int r;
+        _cleanup_(message_object_freep) json_object *parameters = NULL;
+        int r = reply->kind == PACKET_LAST ? request_parse(reply->body, &parameters) : -EBADMSG;
 
-        r = transfer_decode(frame, JOB_KEY_STAMP, json_type_array, &reply, &stamp);
-        if (r < 0)
-                return r;
-        r = spool_index_end(survey->desk->index, stamp);
-        json_object_put(reply);
+        if (r == 0)
+                r = spool_index_end(survey->desk->index,
+                                    json_object_object_get(parameters, "stamp"));
         if (r != 0)
                 return r;
         survey->is_done = true;
-        return request_forward(request, frame);
+        return request_finish(request);
 }
 
-static int on_failed(Request *request, Span frame) {
+static int on_failed(Request *request, WireError error, const WireErrorDetail *detail) {
         Survey *survey = request->state;
 
-        (void) !buffer_append(&survey->failure, frame.bytes, frame.n);
-        return request_fail_as(request, frame);
+        (void) !failure_pack(&survey->failure, error, detail);
+        return request_fail(request, error, detail);
 }
 
 static int method_survey(Request *request) {
@@ -124,23 +123,23 @@ static int method_survey(Request *request) {
                 .on_result = on_surveyed,
                 .on_failure = on_failed,
         };
-        JsonWriter writer;
+        _cleanup_(order_freep) Order *order = NULL;
         int r;
 
         r = spool_index_begin(request->desk->index);
         if (r != 0)
                 return r;
         request->more = true;
-        request_begin_order(request, &writer);
-        r = request_add_spool(request, &writer);
-        if (r != 0)
-                return r;
-        return request_submit(request, &writer, JOB_METHOD_SURVEY, QUEUE_SURVEYING, JOB_SPOOL,
-                              &stage);
+        order = request_new_order(request, ORDER_SURVEY);
+        if (!order)
+                return -ENOMEM;
+        r = request_add_spool(request, &order->spool.spool);
+        return r == 0 ? request_submit(request, order, QUEUE_SURVEYING, &stage) : r;
 }
 
 int survey_start(Desk *desk) {
-        static const Method method = { JOB_METHOD_SURVEY, method_survey, RECORD_SURVEYED, false };
+        static const Method method = { "io.ctprof.Job.Survey", method_survey, RECORD_SURVEYED,
+                                       false };
         Survey *survey;
         Request *request;
 

@@ -11,7 +11,6 @@
 #include "log/log.h"
 #include "server/own-processes.h"
 #include "service/method/folding.h"
-#include "service/request/transfer.h"
 
 #define NO_REASONS_OFF "waits are not counted by reason: ctprofd.conf says WaitReasons=off"
 #define NO_REASONS_UNWANTED                                                                  \
@@ -52,31 +51,19 @@ void task_aid_drop(Desk *desk) {
         folding_drop(desk);
 }
 
-void task_aid_write_load(const Desk *desk, JsonWriter *writer) {
-        json_write_member_bool(writer, JOB_KEY_LEDGER,
-                               desk->settings.exits == EXIT_CHOICE_AUTO ||
-                                       desk->settings.exits == EXIT_CHOICE_BPF);
-        json_write_member_bool(writer, JOB_KEY_WAITS, desk->settings.counts_waits);
+LoadOrder task_aid_load_order(const Desk *desk) {
+        return (LoadOrder){ .ledger = desk->settings.exits == EXIT_CHOICE_AUTO ||
+                                      desk->settings.exits == EXIT_CHOICE_BPF,
+                            .waits = desk->settings.counts_waits };
 }
 
-/* The object of that name; NULL: this version knows none of it. */
-static const char *find_name(const char *name) {
-        for (unsigned i = 0; name && i < _TASK_OBJECT_MAX; i++)
-                if (strcmp(names[i], name) == 0)
-                        return names[i];
-        return NULL;
-}
-
-static void keep_objects(Request *request, json_object *list) {
-        size_t n = json_object_array_length(list);
-
-        for (size_t i = 0; i < n; i++) {
-                const char *name =
-                        find_name(json_object_get_string(json_object_array_get_idx(list, i)));
+static void keep_objects(Request *request, const ObjectsResult *result) {
+        for (uint32_t i = 0; i < result->n; i++) {
+                const char *name = names[result->objects[i]];
                 _cleanup_(fd_closep) int fd = job_take_fd(request->job, i);
 
                 /* What the service manager did not take is lost with this process alone. */
-                if (name && fd >= 0 && vault_put(request->desk->vault, name, fd) < 0)
+                if (fd >= 0 && vault_put(request->desk->vault, name, fd) < 0)
                         log_warning(0, "An object of the kernel could not be kept: %s", name);
         }
 }
@@ -89,20 +76,18 @@ void task_aid_share_own(const Desk *desk) {
                 log_warning(r, "Programs cannot be told which processes are callers of ctprofd");
 }
 
-void task_aid_take(Request *request, Span frame) {
-        json_object *reply, *list, *reason;
+void task_aid_take(Request *request, const JobReply *reply) {
         Desk *desk = request->desk;
+        ObjectsResult result;
 
-        if (transfer_decode(frame, JOB_KEY_TASKS, json_type_array, &reply, &list) == 0) {
+        if (reply->kind == PACKET_RESULT && objects_result_unpack(reply->body, &result)) {
                 folding_drop(desk); /* of a ledger that was lost */
-                keep_objects(request, list);
+                keep_objects(request, &result);
                 task_aid_share_own(desk);
                 folding_watch(desk);
-                reason = json_object_object_get(reply, JOB_KEY_REASON);
-                if (json_object_is_type(reason, json_type_string))
+                if (result.reason[0] != '\0')
                         (void) snprintf(desk->programs_refusal, sizeof(desk->programs_refusal),
-                                        "%s", json_object_get_string(reason));
-                json_object_put(reply);
+                                        "%s", result.reason);
         }
         if (!task_aid_is_loaded(desk))
                 task_aid_refuse(desk, desk->programs_refusal[0] ? desk->programs_refusal
@@ -110,17 +95,16 @@ void task_aid_take(Request *request, Span frame) {
 }
 
 /* Links of other programs are of no use to a capture: they hold what runs. */
-static int lend_objects(Request *request, JsonWriter *writer) {
+static int lend_objects(Request *request, OrderFd tasks[static _TASK_OBJECT_MAX]) {
         static const TaskObject iterators[] = { TASK_OBJECT_TASKS, TASK_OBJECT_SEED };
         int r = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(iterators) && r == 0; i++) {
-                const char *name = names[iterators[i]];
-                int fd = vault_lend(request->desk->vault, name);
+                int fd = vault_lend(request->desk->vault, names[iterators[i]]);
 
-                r = fd >= 0 ? request_add_fd(request, writer, name, fd) : 0;
+                r = fd >= 0 ? request_add_fd(request, fd, &tasks[iterators[i]]) : 0;
         }
-        return r == 0 ? folding_write(request, writer) : r;
+        return r == 0 ? folding_add(request, tasks) : r;
 }
 
 static void take_switch(const Desk *desk, TaskObjects *ret) {
@@ -147,26 +131,25 @@ void task_aid_limit_reasons(const Desk *desk) {
                 log_warning(r, "Waits are counted by reason for longer than WaitReasons= says");
 }
 
-void task_aid_write_reasons(const Desk *desk, JsonWriter *writer, bool are_wanted) {
+void task_aid_add_reasons(const Desk *desk, CaptureOrder *order, bool are_wanted) {
         uint64_t stay_ns = desk->settings.reasons_ns;
 
         if (stay_ns == REASONS_FOREVER || (stay_ns > 0 && are_wanted))
-                json_write_member_u64(writer, JOB_KEY_REASONS_NS, stay_ns);
+                order->reasons_ns = stay_ns;
         else
-                json_write_member_text(writer, JOB_KEY_NO_REASONS,
-                                       stay_ns == 0 ? NO_REASONS_OFF : NO_REASONS_UNWANTED);
+                (void) snprintf(order->no_reasons, sizeof(order->no_reasons), "%s",
+                                stay_ns == 0 ? NO_REASONS_OFF : NO_REASONS_UNWANTED);
 }
 
-int task_aid_write(Request *request, JsonWriter *writer, BackendChoice choice) {
+int task_aid_add(Request *request, CaptureOrder *order, BackendChoice choice) {
         const Desk *desk = request->desk;
         char text[DESK_REFUSAL_BYTES + 64];
 
         if (choice == BACKEND_CHOICE_PROCFS)
                 return 0;
-        if (desk->programs_refusal[0] != '\0')
-                json_write_member_text(writer, JOB_KEY_NO_TASKS, desk->programs_refusal);
+        (void) snprintf(order->no_tasks, sizeof(order->no_tasks), "%s", desk->programs_refusal);
         if (task_aid_is_loaded(desk))
-                return lend_objects(request, writer);
+                return lend_objects(request, order->tasks);
         if (choice == BACKEND_CHOICE_AUTO)
                 return 0;
         (void) snprintf(text, sizeof(text), "threads cannot be read through BPF: %s",

@@ -3,17 +3,22 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "interface/job-interface.h"
 #include "job/workshop.h"
+#include "json/json-scanner.h"
 #include "spool/spool-failure.h"
+#include "wire/message-object.h"
 #include "wire/message.h"
 
+#define WAITING "{\"progress\":{\"phase\":\"waiting\",\"done\":0}}"
+#define ENVELOPE_BYTES 64 /* of a reply, at most */
 #define STUCK_REASON                                                                             \
         "Too many earlier jobs hang in the kernel, where nothing can stop them: see what their " \
         "threads wait for in /proc/PID/task/TID/stack."
@@ -36,8 +41,6 @@ int request_new(Desk *desk, const Method *method, Connection *connection, const 
                 .reserved_fd = -EBADF,
                 .more = call && call->more && !call->oneway,
         };
-        buffer_init(&request->text, LIMIT_ORDER_BYTES);
-        buffer_init(&request->call, LIMIT_ORDER_BYTES);
         request->next = desk->requests;
         if (request->next)
                 request->next->previous = request;
@@ -116,8 +119,7 @@ Request *request_free(Request *request) {
                 (void) request_close_fd(request, request->call_fds[i]);
         if (request->free_state)
                 request->free_state(request->state);
-        buffer_done(&request->call);
-        buffer_done(&request->text);
+        buffer_done(&request->order);
         json_object_put(request->parameters);
         if (request->next)
                 request->next->previous = request->previous;
@@ -156,7 +158,7 @@ void request_keep(Request *request, void *state, void (*free_state)(void *state)
 
 /* What is kept for it, in bytes, without the parameters of the call. */
 static size_t memory(const Request *request) {
-        return request->n_state_bytes + request->text.n_allocated + request->call.n_allocated;
+        return request->n_state_bytes + request->order.n_allocated;
 }
 
 int request_hold(Request *request, size_t n_bytes) {
@@ -175,7 +177,7 @@ int request_decode(Request *request, const Parameter *table, size_t n_table, voi
         const char *key;
         int r;
 
-        r = parameters_decode(request->parameters, table, n_table, NULL, ret, &key);
+        r = parameters_decode(request->parameters, table, n_table, ret, &key);
         if (r == PARAMETERS_E_INVALID)
                 return request_refuse_parameter(request, key, NULL);
         return err_fold(r);
@@ -218,11 +220,6 @@ int request_fail(Request *request, WireError error, const WireErrorDetail *detai
         return REQUEST_ANSWERED;
 }
 
-int request_fail_as(Request *request, Span frame) {
-        end(request, frame, true, NULL, 0);
-        return REQUEST_ANSWERED;
-}
-
 int request_refuse_parameter(Request *request, const char *key, const char *reason) {
         return request_fail(request, WIRE_ERROR_INVALID_PARAMETER,
                             &(WireErrorDetail){ .subject = span_of(key), .reason = reason });
@@ -258,19 +255,64 @@ int request_answer_written(Request *request, JsonWriter *writer) {
         return r == 0 ? request_answer(request, buffer_span(writer->buffer), NULL, 0) : r;
 }
 
-int request_forward(Request *request, Span frame) {
+int request_forward(Request *request, const JobReply *reply) {
         int fds[LIMIT_FDS_PER_ORDER];
         size_t n_fds = MIN_OF(job_n_fds(request->job), ELEMENTSOF(fds));
 
+        if (reply->kind != PACKET_LAST)
+                return -EBADMSG;
         for (size_t i = 0; i < n_fds; i++)
                 fds[i] = job_take_fd(request->job, i);
-        end(request, frame, false, fds, n_fds);
-        return 0;
+        return request_answer(request, reply->body, fds, n_fds);
 }
 
-int request_forward_error(Request *request, Span frame) {
-        end(request, frame, true, NULL, 0);
-        return 0;
+int request_finish(Request *request) {
+        return request_answer(request, SPAN_LITERAL("{}"), NULL, 0);
+}
+
+int request_parse(Span text, json_object **ret) {
+        const JsonLimits limits = { .max_depth = LIMIT_JSON_DEPTH, .max_token_bytes = text.n };
+        _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
+        _cleanup_(message_object_freep) json_object *object = NULL;
+        JsonToken token;
+        int r;
+
+        r = json_scanner_new_text(text, &limits, &scanner);
+        if (r == 0)
+                r = json_scanner_next(scanner, &token);
+        if (r == 0)
+                r = message_object_read(scanner, token, SIZE_MAX, &object);
+        if (r == 0)
+                r = json_scanner_expect(scanner, JSON_TOKEN_END);
+        if (r == 0)
+                *ret = TAKE_PTR(object);
+        return r > 0 ? -EBADMSG : r;
+}
+
+int request_take_texts(const JobReply *reply, Span *ret_texts, size_t n) {
+        return reply->kind == PACKET_RESULT && result_unpack(reply->body, ret_texts, n) ? 0
+                                                                                        : -EBADMSG;
+}
+
+static void write_lines(JsonWriter *writer, Span rest) {
+        while (rest.n > 0) {
+                const char *end = memchr(rest.bytes, '\n', rest.n);
+                size_t n = end ? (size_t) (end - rest.bytes) : rest.n;
+
+                json_write_name(writer, (Span){ rest.bytes, n });
+                n += end ? 1 : 0;
+                rest = (Span){ rest.bytes + n, rest.n - n };
+        }
+}
+
+void request_write_rotated(JsonWriter *writer, Span before, Span after) {
+        if (before.n + after.n == 0)
+                return;
+        json_write_key(writer, "rotated");
+        json_write_array(writer);
+        write_lines(writer, before);
+        write_lines(writer, after);
+        json_write_end(writer);
 }
 
 /* replies of the job */
@@ -282,19 +324,16 @@ static void free_job(Request *request, Job *job) {
         (void) job_free(job);
 }
 
-static int take_last(Request *request, Span frame, bool is_error) {
+static int take_last(Request *request, const JobReply *reply) {
         const Stage *stage = request->stage;
 
         if (!stage->keeps_place)
                 leave_queue(request);
-        if (is_error) {
-                if (stage->on_failure)
-                        return stage->on_failure(request, frame);
-                end(request, frame, true, NULL, 0);
-                return 0;
-        }
-        return stage->on_result ? stage->on_result(request, frame)
-                                : request_forward(request, frame);
+        if (reply->kind == PACKET_ERROR)
+                return stage->on_failure ? stage->on_failure(request, reply->error, &reply->detail)
+                                         : request_fail(request, reply->error, &reply->detail);
+        return stage->on_result ? stage->on_result(request, reply)
+                                : request_forward(request, reply);
 }
 
 /* The job waits until the caller reads; let other requests have its place meanwhile. */
@@ -305,67 +344,55 @@ static void pause_job(Request *request) {
 }
 
 /*
- * Follows what a spool job says to us alone; false when the reply is another. A capture job, which
- * reads what anybody on the host can write, is not believed: a survey finds what it rotated.
+ * Follows what a spool job says it did. A capture job, which reads what anybody on the host can
+ * write, is not believed: a survey finds what it rotated.
  */
-static bool take_change(Request *request, Span frame) {
-        static const char start[] = "{\"parameters\":{\"" JOB_KEY_SPOOL_CHANGE "\":";
-        char complaint[MESSAGE_COMPLAINT_BYTES];
-        Reply reply;
+static void take_change(Request *request, Span text) {
+        _cleanup_(message_object_freep) json_object *change = NULL;
 
-        if (request->terms != job_terms(JOB_SPOOL) || frame.n < sizeof(start) ||
-            memcmp(frame.bytes, start, sizeof(start) - 1) != 0)
-                return false;
-        if (reply_decode(frame, &reply, complaint) != 0) {
+        if (request->terms != job_terms(JOB_SPOOL))
+                return;
+        if (request_parse(text, &change) < 0)
                 spool_index_forget(request->desk->index);
-                return true;
-        }
-        spool_index_follow(request->desk->index,
-                           json_object_object_get(reply.parameters, JOB_KEY_SPOOL_CHANGE));
-        reply_done(&reply);
-        return true;
+        else
+                spool_index_follow(request->desk->index, change);
 }
 
-static bool take_note(Request *request, Span frame) {
-        return request->stage->on_note && request->stage->on_note(request, frame);
-}
-
-static int take_part(Request *request, Span frame) {
-        if (take_change(request, frame) || take_note(request, frame) || !request->more)
+static int take_part(Request *request, Span parameters) {
+        if (!request->more)
                 return 0;
         if (request->stage->on_part)
-                return request->stage->on_part(request, frame);
-        connection_forward(request->connection, frame, REPLY_PART, NULL, 0);
+                return request->stage->on_part(request, parameters);
+        connection_continue(request->connection, parameters);
         if (connection_is_full(request->connection))
                 pause_job(request);
         return 0;
 }
 
-static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
+static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         Request *request = userdata;
-        int r;
+        int r = 0;
 
-        if (continues) {
-                r = take_part(request, frame);
-        } else {
-                r = take_last(request, frame, is_error);
+        if (job_reply_is_last(reply)) {
+                r = take_last(request, reply);
                 free_job(request, job);
+        } else if (reply->kind == PACKET_PART) {
+                r = take_part(request, reply->body);
+        } else if (reply->kind == PACKET_CHANGE) {
+                take_change(request, reply->body);
+        } else if (request->stage->on_note) {
+                request->stage->on_note(request, reply);
         }
         request_settle(request, r);
 }
 
 /* Treats the end of a job without a last reply as an error reply. */
 static void on_end(Job *job, const char *reason, void *userdata) {
-        const WireErrorDetail detail = { .reason = reason };
-        _cleanup_(buffer_done) Buffer frame = { .max_bytes = LIMIT_REPLY_BYTES };
-        Request *request = userdata;
-        int r;
-
-        r = wire_error_encode_reply(&frame, WIRE_ERROR_JOB_FAILED, &detail);
-        if (r == 0)
-                r = take_last(request, buffer_span(&frame), true);
-        free_job(request, job);
-        request_settle(request, r);
+        on_reply(job,
+                 &(JobReply){ .kind = PACKET_ERROR,
+                              .error = WIRE_ERROR_JOB_FAILED,
+                              .detail = { .reason = reason } },
+                 userdata);
 }
 
 static const JobEvents job_events = { .on_reply = on_reply, .on_end = on_end };
@@ -400,7 +427,7 @@ int request_start_job(Request *request) {
                 return r;
         order = (JobOrder){
                 .terms = request->terms,
-                .call = buffer_span(&request->call),
+                .body = buffer_span(&request->order),
                 .fds = request->fds,
                 .n_fds = request->n_fds,
                 .uid = request->uid,
@@ -411,7 +438,7 @@ int request_start_job(Request *request) {
         if (r < 0)
                 return r;
         request->n_fds = 0; /* the job's */
-        buffer_done(&request->call);
+        buffer_done(&request->order);
         if (request->connection)
                 (void) !connection_hold(request->connection, memory(request));
         return request->is_stopping ? job_stop(request->job) : 0;
@@ -445,4 +472,118 @@ void request_hang_up(Request *request) {
         queue_wake(&request->entry);
         job_resume(request->job);
         request_settle(request, request_stop(request));
+}
+
+/* the order for its job */
+
+Order *request_new_order(Request *request, OrderMethod method) {
+        Order *order = order_new(method);
+
+        request_close_fds(request);
+        if (order)
+                order->more = request->more;
+        return order;
+}
+
+int request_add_fd(Request *request, int fd, OrderFd *ret) {
+        if (request->n_fds == ELEMENTSOF(request->fds)) {
+                (void) request_close_fd(request, fd);
+                return -E2BIG;
+        }
+        request->fds[request->n_fds++] = fd;
+        *ret = (OrderFd) request->n_fds;
+        return 0;
+}
+
+int request_add_copy(Request *request, int fd, OrderFd *ret) {
+        int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+        return copy < 0 ? -errno : request_add_fd(request, copy, ret);
+}
+
+static uint64_t outstanding(const Request *request) {
+        uint64_t n_written = 0;
+
+        if (request->reserved_fd >= 0 &&
+            spool_allocated_bytes(request->reserved_fd, &n_written) < 0)
+                n_written = 0;
+        return n_written < request->reserved_bytes ? request->reserved_bytes - n_written : 0;
+}
+
+uint64_t request_sum_reserved(const Desk *desk, const Request *except) {
+        uint64_t sum = 0;
+
+        for (const Request *request = desk->requests; request; request = request->next)
+                if (request != except)
+                        sum += outstanding(request);
+        return sum;
+}
+
+int request_add_spool(Request *request, OrderSpool *ret) {
+        Spool *spool = request->desk->spool;
+
+        if (spool_dir_fd(spool) < 0)
+                return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
+        ret->limits = request->desk->settings.spool;
+        ret->limits.reserved_bytes = request_sum_reserved(request->desk, request);
+        (void) snprintf(ret->path, sizeof(ret->path), "%s", spool_path(spool));
+        return request_add_copy(request, spool_dir_fd(spool), &ret->directory);
+}
+
+int request_add_roll(Request *request, OrderSpool *ret) {
+        const Desk *desk = request->desk;
+        int fd, r;
+
+        r = spool_index_lend(desk->index, spool_dir_fd(desk->spool), &fd);
+        return r == 0 && fd >= 0 ? request_add_fd(request, fd, &ret->roll) : r;
+}
+
+int request_set_order(Request *request, const Order *order) {
+        request->terms = job_terms(order_kind(order->method));
+        buffer_clear(&request->order);
+        return order_pack(order, &request->order);
+}
+
+static int refuse_waiting(Request *request, int r) {
+        const char *reason = r == USER_E_FULL_FOR_USER
+                                     ? "You have too many calls waiting; let some of them finish."
+                                     : "Too many calls are waiting; try again later.";
+
+        return request_fail(request, WIRE_ERROR_BUSY, &(WireErrorDetail){ .reason = reason });
+}
+
+int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
+        Queue *line = &request->desk->queues[queue];
+        int r;
+
+        r = request_hold(request, request->n_state_bytes);
+        if (r != 0)
+                return r;
+        request->queue = queue;
+        request->stage = stage;
+        if (request->more && stage->tells_progress && queue_is_busy(line) &&
+            connection_has_room(request->connection, sizeof(WAITING) + ENVELOPE_BYTES))
+                connection_continue(request->connection, SPAN_LITERAL(WAITING));
+        r = queue_add(line, &request->entry, request->uid);
+        if (r > 0)
+                return refuse_waiting(request, r);
+        if (r < 0)
+                return r;
+        desk_turn(request->desk);
+        return 0;
+}
+
+int request_submit(Request *request, const Order *order, QueueKind queue, const Stage *stage) {
+        int r = request_set_order(request, order);
+
+        return r == 0 ? request_enqueue(request, queue, stage) : r;
+}
+
+int request_continue(Request *request, const Order *order, const Stage *stage) {
+        int r = request_set_order(request, order);
+
+        if (r != 0)
+                return r;
+        request->stage = stage;
+        return request_start_job(request);
 }

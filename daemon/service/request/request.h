@@ -6,8 +6,8 @@
  *
  * One call from its arrival to its last reply. A method reads the parameters and answers, or
  * submits an order for a job; the job's replies go through the stage of the request, which by
- * default forwards them unchanged. Answering only marks a request as over; it is freed in the event
- * that led to it, so that no function frees it under its caller.
+ * default passes their parameters on unchanged. Answering only marks a request as over; it is freed
+ * in the event that led to it, so that no function frees it under its caller.
  */
 
 #include <json-c/json.h>
@@ -22,6 +22,7 @@
 #include "interface/parameters.h"
 #include "job/job.h"
 #include "json/json-writer.h"
+#include "order/order.h"
 #include "server/connection.h"
 #include "service/desk/desk.h"
 #include "spool/spool.h"
@@ -43,21 +44,21 @@ typedef struct Method {
         bool uses_index; /* of the spool: it is current when the handler is called */
 } Method;
 
-/* How replies of a job are handled; NULL forwards them. Functions return 0 or a negative errno. */
+/*
+ * How replies of a job are handled; NULL passes on those that are JSON. Functions return 0 or a
+ * negative errno.
+ */
 typedef struct Stage {
         /* Called when its turn has come: writes an order that would get old in the queue. */
         int (*prepare)(Request *request);
-        /*
-         * A reply with more to follow, first: true when it is for us alone and the caller does not
-         * get it.
-         */
-        bool (*on_note)(Request *request, Span frame);
+        /* A note for us alone. */
+        void (*on_note)(Request *request, const JobReply *note);
         /* A reply with more to follow; the job does not pause for a caller that does not read. */
-        int (*on_part)(Request *request, Span frame);
+        int (*on_part)(Request *request, Span parameters);
         /* The last reply, a success: answer, or submit the next job. */
-        int (*on_result)(Request *request, Span frame);
+        int (*on_result)(Request *request, const JobReply *reply);
         /* The last reply, an error, also one that says how the job ended. */
-        int (*on_failure)(Request *request, Span frame);
+        int (*on_failure)(Request *request, WireError error, const WireErrorDetail *detail);
         /* Replies of the method may have a progress member, which tells when it has to wait. */
         bool tells_progress;
         /*
@@ -98,9 +99,8 @@ struct Request {
         /* the order */
         QueueKind queue;
         QueueEntry entry;
-        const JobTerms *terms; /* of the job */
-        Buffer text;           /* parameters of the job's call, while they are written */
-        Buffer call;
+        const JobTerms *terms;        /* of the job */
+        Buffer order;                 /* as it is sent */
         int fds[LIMIT_FDS_PER_ORDER]; /* owned until the job has started */
         size_t n_fds;
         uint64_t max_file_bytes;
@@ -152,21 +152,48 @@ _must_check_ int request_fail(Request *request, WireError error, const WireError
 _must_check_ int request_refuse_parameter(Request *request, const char *key, const char *reason);
 /* @r: a SPOOL_E_* about the snapshot @name, or a negative errno, which is passed on. */
 _must_check_ int request_fail_spool(Request *request, const char *name, int r);
-/* The same with the error reply of a job. */
-_must_check_ int request_fail_as(Request *request, Span frame);
 /* Sends the last reply; the descriptors are taken over in any case. */
 _must_check_ int request_answer(Request *request, Span parameters, const int *fds, size_t n_fds);
 /* The same with the object in @writer, unless writing it failed. */
 _must_check_ int request_answer_written(Request *request, JsonWriter *writer);
-/* Sends the frame of a job as the last reply, with the descriptors that came with it. */
-_must_check_ int request_forward(Request *request, Span frame);
-/* The same for an error. */
-_must_check_ int request_forward_error(Request *request, Span frame);
+/* Sends JSON of a job as the last reply, with the descriptors that came with it. */
+_must_check_ int request_forward(Request *request, const JobReply *reply);
+/* The end of a request of our own. */
+_must_check_ int request_finish(Request *request);
+/* JSON of a job, of which no more than the form was checked. -EBADMSG, -errno. */
+_must_check_ int request_parse(Span text, json_object **ret);
+/* The texts of a result: -EBADMSG when it is another, or a reply of JSON. */
+_must_check_ int request_take_texts(const JobReply *reply, Span *ret_texts, size_t n);
+/* Writes the member "rotated": names of a result, unless there are none. */
+void request_write_rotated(JsonWriter *writer, Span before, Span after);
 
 /*
  * Frees a request that is over. To be called once in each event, when no caller uses it any more.
  */
 void request_settle(Request *request, int r);
+
+/* the order for its job */
+
+/* A new one, which takes no descriptors over from an earlier order. NULL: no memory. */
+Order *request_new_order(Request *request, OrderMethod method);
+/* @fd is taken over in any case. */
+_must_check_ int request_add_fd(Request *request, int fd, OrderFd *ret);
+/* The same with a duplicate of @fd. */
+_must_check_ int request_add_copy(Request *request, int fd, OrderFd *ret);
+/* What jobs of all requests but @except (NULL: none) may still write, in bytes: reservation.h */
+uint64_t request_sum_reserved(const Desk *desk, const Request *except);
+/* The spool: its directory, path and limits. */
+_must_check_ int request_add_spool(Request *request, OrderSpool *ret);
+/* What is in it, for a job that makes room there; nothing while that is not known. */
+_must_check_ int request_add_roll(Request *request, OrderSpool *ret);
+/* The order is complete: the request keeps what is sent of it. */
+_must_check_ int request_set_order(Request *request, const Order *order);
+_must_check_ int request_enqueue(Request *request, QueueKind queue, const Stage *stage);
+/* Both. */
+_must_check_ int request_submit(Request *request, const Order *order, QueueKind queue,
+                                const Stage *stage);
+/* Both again, at once and in the place of the job that has ended: of a stage that keeps it. */
+_must_check_ int request_continue(Request *request, const Order *order, const Stage *stage);
 
 /* for the service */
 

@@ -8,24 +8,6 @@
 /* With less than this a job is not started: not even a small snapshot would fit. */
 #define LEAST_BYTES UINT64_C(65536)
 
-static uint64_t outstanding(const Request *request) {
-        uint64_t n_written = 0;
-
-        if (request->reserved_fd >= 0 &&
-            spool_allocated_bytes(request->reserved_fd, &n_written) < 0)
-                n_written = 0;
-        return n_written < request->reserved_bytes ? request->reserved_bytes - n_written : 0;
-}
-
-uint64_t reservation_sum(const Desk *desk, const Request *except) {
-        uint64_t sum = 0;
-
-        for (const Request *request = desk->requests; request; request = request->next)
-                if (request != except)
-                        sum += outstanding(request);
-        return sum;
-}
-
 static int refuse(Request *request, WireError error, const char *reason) {
         return request_fail(request, error, &(WireErrorDetail){ .reason = reason });
 }
@@ -43,7 +25,7 @@ static int refuse_files(Request *request, uint64_t n_files, uint64_t n_kept) {
 int reservation_take_half(Request *request, int file) {
         const Desk *desk = request->desk;
         const SpoolLimits *limits = &desk->settings.spool;
-        uint64_t others = reservation_sum(desk, request), half;
+        uint64_t others = request_sum_reserved(desk, request), half;
         SpoolFree space;
         int r;
 

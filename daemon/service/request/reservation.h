@@ -14,9 +14,6 @@
 #include "base/macro.h"
 #include "service/request/request.h"
 
-/* Of all requests but @except (NULL: none), in bytes. */
-uint64_t reservation_sum(const Desk *desk, const Request *except);
-
 /*
  * For a job that writes @file, which is borrowed until the request ends: half of what is left, so
  * that there is some left for the next job, and at most the budget of the spool. The job cannot

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the tests start in place of ctprofd: a job that does what the call's method says.
+ * What the tests start in place of ctprofd: a job that does what its order says.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,22 +13,31 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
-#include "wire/frame.h"
+#include "job/packet.h"
 #include "wire/limits.h"
-#include "wire/message.h"
 
-static FrameStream *stream;
+static PacketReader reader;
+
+static void send_packet(PacketKind kind, Span body, int fd) {
+        if (packet_send(3, kind, body, &fd, fd >= 0, 0) != 0)
+                _exit(9);
+}
 
 static void reply(const char *parameters, bool continues, int fd) {
-        Buffer frame;
+        send_packet(continues ? PACKET_PART : PACKET_LAST, span_of(parameters), fd);
+}
 
-        buffer_init(&frame, 0);
-        if (reply_encode(&frame, span_of(parameters), continues) != 0 ||
-            frame_stream_queue(stream, buffer_span(&frame), &fd, fd >= 0) != 0 ||
-            frame_stream_flush(stream) != 0)
-                _exit(9);
-        buffer_done(&frame);
+/* Waits for a message; PACKET_E_AGAIN when none came in time. */
+static int await_message(int timeout_ms) {
+        struct pollfd wait = { .fd = 3, .events = POLLIN };
+        int r;
+
+        do {
+                r = packet_receive(&reader, 3);
+                if (r == PACKET_E_AGAIN && poll(&wait, 1, timeout_ms) == 0)
+                        return r;
+        } while (r == PACKET_E_AGAIN || r == PACKET_E_PARTIAL);
+        return r;
 }
 
 /* Number of descriptors above the standard ones: the socket should be all. */
@@ -61,7 +71,7 @@ static void describe(const char *kind) {
 
 /* Adds a byte to the file it got, and sends another one back. */
 static void use_descriptors(void) {
-        int given = frame_stream_take_fd(stream, 0);
+        int given = packet_take_fd(&reader, 0);
         int made = open("/dev/null", O_RDWR | O_CLOEXEC);
 
         if (write(given, "x", 1) != 1)
@@ -81,13 +91,9 @@ static void flood(void) {
 
 /* Tells progress until it is asked to stop, and then answers or does not. */
 static void record(const char *method) {
-        char complaint[MESSAGE_COMPLAINT_BYTES];
-        Span frame;
-        Call call;
-
         do
                 reply("{\"n\":1}", true, -1);
-        while (frame_stream_wait(stream, 2, &frame) == FRAME_E_AGAIN);
+        while (await_message(2) == PACKET_E_AGAIN);
         if (strcmp(method, "x.RecordOnAndOn") == 0)
                 for (;;) {
                         reply("{\"n\":2}", true, -1);
@@ -95,26 +101,66 @@ static void record(const char *method) {
                 }
         if (strcmp(method, "x.RecordAndHang") == 0)
                 (void) pause();
-        if (call_decode(frame, &call, complaint) != 0 || !call.oneway)
-                _exit(7);
-        reply(strcmp(call.method, "io.ctprof.Job.Stop") == 0 ? "{\"stopped\":true}" : "{}", false,
-              -1);
-        call_done(&call);
+        reply(reader.kind == PACKET_STOP ? "{\"stopped\":true}" : "{}", false, -1);
 }
 
-/* Waits for another call without a sign of life, and writes a byte into what came with it. */
-static void wait_for_call(void) {
-        char complaint[MESSAGE_COMPLAINT_BYTES], text[64];
-        Span frame;
-        Call call;
+/* Waits for another message without a sign of life, and writes a byte into what came with it. */
+static void wait_for_more(void) {
+        char text[64];
 
-        if (frame_stream_wait(stream, -1, &frame) != 0 ||
-            call_decode(frame, &call, complaint) != 0 ||
-            write(frame_stream_take_fd(stream, 0), "!", 1) != 1)
+        if (await_message(-1) != 0 || write(packet_take_fd(&reader, 0), "!", 1) != 1)
                 _exit(9);
-        (void) snprintf(text, sizeof(text), "{\"took\":\"%s\"}", call.method);
+        (void) snprintf(text, sizeof(text), "{\"took\":%d}", reader.kind == PACKET_TELL);
         reply(text, false, -1);
-        call_done(&call);
+}
+
+/* Packets that no job of ours sends, each as it lies on the socket: head and bytes. */
+static const struct {
+        const char *method;
+        PacketKind kind;
+        uint32_t n_left;
+        const char *bytes;
+        size_t n;
+} nonsense[] = {
+        { "x.NonsenseShort", 0, 0, NULL, 0 },
+        { "x.NonsenseKind", _PACKET_KIND_MAX, 0, "{}", 2 },
+        { "x.NonsenseOrder", PACKET_ORDER, 0, "{}", 2 },
+        { "x.NonsenseNul", PACKET_LAST, 0, "{}\0", 3 },
+        { "x.NonsenseEmpty", PACKET_PART, 0, "", 0 },
+        { "x.NonsenseUtf8", PACKET_PART, 0, "{\"\xff\"}", 5 },
+        { "x.NonsenseLong", PACKET_LAST, UINT32_MAX, "{}", 2 },
+        { "x.NonsenseError", PACKET_ERROR, 0, "{}", 2 },
+        { "x.NonsenseErrorRange", PACKET_ERROR, 0,
+          "\xff\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 27 },
+        { "x.NonsenseErrorText", PACKET_ERROR, 0,
+          "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0abc", 27 },
+};
+
+static void send_raw(uint32_t kind, uint32_t n_left, const char *bytes, size_t n) {
+        uint32_t head[2] = { kind, n_left };
+        char packet[256];
+
+        memcpy(packet, head, sizeof(head));
+        memcpy(packet + sizeof(head), bytes, n);
+        (void) !write(3, packet, sizeof(head) + n);
+}
+
+static void talk_nonsense(const char *method) {
+        for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
+                if (strcmp(method, nonsense[i].method) == 0 && nonsense[i].bytes)
+                        send_raw(nonsense[i].kind, nonsense[i].n_left, nonsense[i].bytes,
+                                 nonsense[i].n);
+        if (strcmp(method, "x.NonsenseShort") == 0)
+                (void) !write(3, "xyz", 3);
+        if (strcmp(method, "x.NonsenseMixed") == 0) {
+                send_raw(PACKET_PART, 4, "{}", 2);
+                send_raw(PACKET_LAST, 0, "    ", 4);
+        }
+        if (strcmp(method, "x.NonsenseGrowing") == 0) {
+                send_raw(PACKET_PART, 4, "{}", 2);
+                send_raw(PACKET_PART, 4, "  ", 2);
+        }
+        (void) pause();
 }
 
 static void act(const char *method, const char *kind) {
@@ -131,7 +177,7 @@ static void act(const char *method, const char *kind) {
         else if (strncmp(method, "x.Record", 8) == 0)
                 record(method);
         else if (strcmp(method, "x.Wait") == 0)
-                wait_for_call();
+                wait_for_more();
         else if (strcmp(method, "x.Hang") == 0)
                 (void) pause();
         else if (strcmp(method, "x.AnswerAndHang") == 0) {
@@ -144,36 +190,32 @@ static void act(const char *method, const char *kind) {
                 _exit(0);
         } else if (strcmp(method, "x.Kill") == 0)
                 (void) raise(SIGKILL);
-        else if (strcmp(method, "x.Nonsense") == 0) {
-                (void) !write(3, "nonsense", sizeof("nonsense"));
+        else if (strcmp(method, "x.NonsenseAmongReplies") == 0) {
+                reply("{}", true, -1);
+                send_raw(_PACKET_KIND_MAX, 0, "{}", 2);
+                reply("{}", false, -1);
                 (void) pause();
-        } else if (strcmp(method, "x.NonsenseAmongReplies") == 0) {
-                static const char replies[] = "{\"continues\":true}\0nonsense\0{\"parameters\":{}}";
+        } else if (strncmp(method, "x.Nonsense", 10) == 0) {
+                talk_nonsense(method);
+        } else if (strcmp(method, "x.Endless") == 0) {
+                static char text[PACKET_BYTES];
 
-                (void) !write(3, replies, sizeof(replies));
-                (void) pause();
-        } else if (strcmp(method, "x.Endless") == 0)
-                for (;;)
-                        if (write(3, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 40) < 0)
+                for (uint32_t n_left = LIMIT_REPLY_BYTES; n_left > 0; n_left -= PACKET_BYTES)
+                        if (packet_send(3, PACKET_PART, (Span){ text, sizeof(text) }, NULL, 0, 0))
                                 (void) usleep(1000);
+        }
 }
 
 int main(int argc, char *argv[]) {
-        char complaint[MESSAGE_COMPLAINT_BYTES];
-        Span frame;
-        Call call;
+        static char method[64];
 
         if (argc != 2 || strncmp(argv[1], "--job=", 6) != 0)
                 return 2;
-        if (frame_stream_new(3, LIMIT_CALL_BYTES, LIMIT_QUEUED_BYTES, LIMIT_FDS_PER_CALL,
-                             &stream) != 0)
-                return 4;
-        if (frame_stream_wait(stream, -1, &frame) != 0)
+        packet_reader_init(&reader, LIMIT_CALL_BYTES);
+        if (await_message(-1) != 0 || reader.kind != PACKET_ORDER)
                 return 5;
-        if (call_decode(frame, &call, complaint) != 0)
-                return 6;
-        act(call.method, argv[1] + 6);
-        call_done(&call);
-        frame_stream_free(stream);
+        (void) snprintf(method, sizeof(method), "%.*s", (int) reader.body.n, reader.body.bytes);
+        act(method, argv[1] + 6);
+        packet_reader_done(&reader);
         return 0;
 }

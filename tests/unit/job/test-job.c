@@ -18,7 +18,6 @@
 #include "job/spawner.h"
 #include "job/vault.h"
 #include "job/workshop.h"
-#include "wire/message.h"
 
 /* What came of one job. */
 typedef struct Story {
@@ -37,14 +36,15 @@ static Users *users;
 static Disposal *disposal;
 static Workshop *workshop;
 
-static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
+static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         Story *story = userdata;
 
         ck_assert(!story->answered && !story->ended);
         story->n_replies++;
-        story->answered = !continues;
+        story->answered = job_reply_is_last(reply);
         story->fd = job_take_fd(job, 0);
-        (void) snprintf(story->last, sizeof(story->last), "%.*s", (int) frame.n, frame.bytes);
+        (void) snprintf(story->last, sizeof(story->last), "%.*s", (int) reply->body.n,
+                        reply->body.bytes);
         if (story->drops)
                 story->job = job_free(job);
         else if (story->pause_at == story->n_replies)
@@ -89,10 +89,8 @@ static void teardown(void) {
 
 static void start_with(Story *story, const char *method, const JobOrder *template) {
         JobOrder order = *template;
-        char call[256];
 
-        order.call = (Span){ call,
-                             (size_t) snprintf(call, sizeof(call), "{\"method\":\"%s\"}", method) };
+        order.body = span_of(method);
         story->fd = -EBADF;
         ck_assert_int_eq(workshop_start(workshop, &order, &events, story, &story->job), 0);
 }
@@ -128,9 +126,9 @@ START_TEST(a_job_starts_with_a_socket_and_nothing_else) {
         finish(&story);
         (void) sigprocmask(SIG_SETMASK, &before, NULL);
         ck_assert_str_eq(story.last,
-                         "{\"parameters\":{\"kind\":\"spool\",\"descriptors\":1,\"death\":9,"
+                         "{\"kind\":\"spool\",\"descriptors\":1,\"death\":9,"
                          "\"blocked\":0,\"fileLimit\":\"4096\",\"listen\":\"1 1 varlink\","
-                         "\"notify\":0}}");
+                         "\"notify\":0}");
         job_free(story.job);
         fd_close(stray);
 }
@@ -142,7 +140,7 @@ START_TEST(replies_come_in_order_and_the_last_one_ends) {
         start(&story, "x.Progress");
         finish(&story);
         ck_assert_uint_eq(story.n_replies, 3);
-        ck_assert_str_eq(story.last, "{\"parameters\":{\"n\":3}}");
+        ck_assert_str_eq(story.last, "{\"n\":3}");
         /* It ends by itself, and its end is no news. */
         job_free(story.job);
         await_children(0);
@@ -197,6 +195,8 @@ START_TEST(a_held_descriptor_is_lent_and_a_new_one_comes_to_stay) {
 }
 END_TEST
 
+#define MALFORMED "The analysis job gave a malformed reply and was stopped."
+
 static const struct {
         const char *method;
         const char *reason;
@@ -205,9 +205,20 @@ static const struct {
         { "x.Exit", "The analysis job ended with status 3 and without an answer.", 0 },
         { "x.Partial", "The analysis job ended with status 0 and without an answer.", 1 },
         { "x.Kill", "The analysis job was killed, most likely because memory ran out.", 0 },
-        { "x.Nonsense", "The analysis job gave a malformed reply and was stopped.", 0 },
-        { "x.NonsenseAmongReplies", "The analysis job gave a malformed reply and was stopped.", 1 },
-        { "x.Endless", "The analysis job gave a malformed reply and was stopped.", 0 },
+        { "x.NonsenseShort", MALFORMED, 0 },
+        { "x.NonsenseKind", MALFORMED, 0 },
+        { "x.NonsenseOrder", MALFORMED, 0 },
+        { "x.NonsenseNul", MALFORMED, 0 },
+        { "x.NonsenseEmpty", MALFORMED, 0 },
+        { "x.NonsenseUtf8", MALFORMED, 0 },
+        { "x.NonsenseLong", MALFORMED, 0 },
+        { "x.NonsenseError", MALFORMED, 0 },
+        { "x.NonsenseErrorRange", MALFORMED, 0 },
+        { "x.NonsenseErrorText", MALFORMED, 0 },
+        { "x.NonsenseMixed", MALFORMED, 0 },
+        { "x.NonsenseGrowing", MALFORMED, 0 },
+        { "x.NonsenseAmongReplies", MALFORMED, 1 },
+        { "x.Endless", MALFORMED, 0 },
 };
 
 START_TEST(a_job_without_an_answer_ends_with_the_reason) {
@@ -301,7 +312,7 @@ START_TEST(a_paused_job_waits_and_nothing_is_lost) {
         job_resume(story.job);
         finish(&story);
         ck_assert_uint_eq(story.n_replies, 4001);
-        ck_assert_str_eq(story.last, "{\"parameters\":{\"done\":true}}");
+        ck_assert_str_eq(story.last, "{\"done\":true}");
         job_free(story.job);
 }
 END_TEST
@@ -347,7 +358,7 @@ START_TEST(a_job_that_tells_something_may_take_long) {
         } while (now_us - begin_us < 3 * record_terms.time_ns / NSEC_PER_USEC);
         ck_assert_int_eq(job_stop(story.job), 0);
         finish(&story);
-        ck_assert_str_eq(story.last, "{\"parameters\":{\"stopped\":true}}");
+        ck_assert_str_eq(story.last, "{\"stopped\":true}");
         job_free(story.job);
 }
 END_TEST
@@ -358,7 +369,7 @@ START_TEST(a_job_that_was_just_started_can_be_stopped) {
         record(&story, "x.Record");
         ck_assert_int_eq(job_stop(story.job), 0);
         finish(&story);
-        ck_assert_str_eq(story.last, "{\"parameters\":{\"stopped\":true}}");
+        ck_assert_str_eq(story.last, "{\"stopped\":true}");
         ck_assert_int_eq(job_stop(story.job), 0); /* and it does no harm after that */
         job_free(story.job);
 }
@@ -419,14 +430,13 @@ START_TEST(a_job_without_a_clock_may_be_silent_and_gets_calls) {
                 ck_assert_int_ge(sd_event_run(event, 50000), 0);
         ck_assert(!story.answered && !story.ended);
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-        ck_assert_int_eq(job_send(story.job, SPAN_LITERAL("{\"method\":\"x.Take\"}"), ends[0]), 0);
+        ck_assert_int_eq(job_send(story.job, PACKET_TELL, ends[0]), 0);
         finish(&story);
-        ck_assert_str_eq(story.last, "{\"parameters\":{\"took\":\"x.Take\"}}");
+        ck_assert_str_eq(story.last, "{\"took\":1}");
         ck_assert_int_eq(read(ends[1], &byte, 1), 1);
         ck_assert_int_eq(byte, '!');
         /* It has answered and ended: what comes too late stays with the caller. */
-        ck_assert_int_eq(job_send(story.job, SPAN_LITERAL("{\"method\":\"x.Take\"}"), ends[1]),
-                         -ENOTCONN);
+        ck_assert_int_eq(job_send(story.job, PACKET_TELL, ends[1]), -ENOTCONN);
         ck_assert_int_eq(close(ends[1]), 0);
         job_free(story.job);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tests of the service start this instead of ctprofd. Every job answers with its parameters, so
- * that the tests see the order, and misbehaves when a name in them says so.
+ * The tests of the service start this instead of ctprofd. Every job answers with what it was
+ * told, so that the tests see the order, and misbehaves when a name in them says so.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,75 +12,194 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "interface/job-interface.h"
-#include "wire/frame.h"
+#include "job/packet.h"
+#include "order/order.h"
 #include "wire/limits.h"
-#include "wire/message.h"
 #include "worker/worker.h"
 
-static FrameStream *stream;
+static PacketReader reader;
+static Order *order;
 
-static void send_frame(Buffer *frame, const int *fds, size_t n_fds) {
-        if (frame_stream_queue(stream, buffer_span(frame), fds, n_fds) != 0 ||
-            frame_stream_flush(stream) != 0)
+static void send_packet(PacketKind kind, Span body, const int *fds, size_t n_fds) {
+        if (packet_send(3, kind, body, fds, n_fds, 0) != 0)
                 _exit(9);
-        buffer_done(frame);
 }
 
 static void reply_with(const char *parameters, bool continues, const int *fds, size_t n_fds) {
-        Buffer frame;
-
-        buffer_init(&frame, 0);
-        if (reply_encode(&frame, span_of(parameters), continues) != 0)
-                _exit(9);
-        send_frame(&frame, fds, n_fds);
+        send_packet(continues ? PACKET_PART : PACKET_LAST, span_of(parameters), fds, n_fds);
 }
 
 static void reply(const char *parameters, bool continues) {
         reply_with(parameters, continues, NULL, 0);
 }
 
-static void fail(const char *error, const char *parameters) {
-        Buffer frame;
+static void tell(const char *first, const char *second, const char *third) {
+        Span texts[] = { span_of(first), span_of(second), span_of(third) };
+        Buffer body;
 
-        buffer_init(&frame, 0);
-        if (error_encode(&frame, error, span_of(parameters)) != 0)
+        buffer_init(&body, 0);
+        if (result_pack(&body, texts, !first ? 0 : !second ? 1 : !third ? 2 : 3) != 0)
                 _exit(9);
-        send_frame(&frame, NULL, 0);
+        send_packet(PACKET_RESULT, buffer_span(&body), NULL, 0);
+        buffer_done(&body);
 }
 
-static const char *text_of(json_object *object, const char *key) {
-        json_object *value = json_object_object_get(object, key);
+static void fail(WireError error, const char *reason) {
+        Buffer body;
 
-        return value ? json_object_get_string(value) : "";
+        buffer_init(&body, 0);
+        if (failure_pack(&body, error, &(WireErrorDetail){ .reason = reason }) != 0)
+                _exit(9);
+        send_packet(PACKET_ERROR, buffer_span(&body), NULL, 0);
+        buffer_done(&body);
 }
 
-/* {@before "given": the parameters, "fds": the number of descriptors, "more" @after} */
-static void reply_given_in(const Call *call, const char *before, const char *after) {
-        static char text[LIMIT_CALL_BYTES];
-
-        (void) snprintf(text, sizeof(text), "{%s\"given\":%s,\"fds\":%zu,\"more\":%s%s}", before,
-                        json_object_to_json_string_ext(call->parameters, JSON_C_TO_STRING_PLAIN),
-                        frame_stream_n_fds(stream), call->more ? "true" : "false", after);
-        reply(text, false);
+static int take_fd(OrderFd fd) {
+        return fd > 0 ? packet_take_fd(&reader, fd - 1) : -1;
 }
 
-static void reply_given(const Call *call, const char *member) {
+/* the order, as JSON: the tests look for what they expect */
+
+static void write_fd(JsonWriter *writer, const char *key, OrderFd fd) {
+        if (fd > 0)
+                json_write_member_u64(writer, key, fd - 1);
+}
+
+static void write_text(JsonWriter *writer, const char *key, const char *text) {
+        if (text && text[0] != '\0')
+                json_write_member_text(writer, key, text);
+}
+
+static void write_spool(JsonWriter *writer, const OrderSpool *spool) {
+        const SpoolLimits *limits = &spool->limits;
+
+        json_write_key(writer, "limits");
+        json_write_object(writer);
+        json_write_member_u64(writer, "maxBytes", limits->max_bytes);
+        json_write_member_u64(writer, "keepFreeBytes", limits->keep_free_bytes);
+        json_write_member_u64(writer, "keepFreeFiles", limits->keep_free_files);
+        json_write_member_u64(writer, "maxAgeNs", limits->max_age_ns);
+        json_write_member_u64(writer, "reservedBytes", limits->reserved_bytes);
+        json_write_member_u64(writer, "maxSnapshots", limits->max_snapshots);
+        json_write_member_u64(writer, "maxSnapshotsPerUid", limits->max_snapshots_per_uid);
+        json_write_end(writer);
+        write_text(writer, "spoolPath", spool->path);
+        write_fd(writer, "roll", spool->roll);
+        write_fd(writer, "directory", spool->directory);
+}
+
+static void write_capture(JsonWriter *writer, const CaptureOrder *capture) {
+        static const char *const names[] = TASK_OBJECT_NAMES;
+
+        write_text(writer, "name", capture->name);
+        json_write_member_bool(writer, "tagged", capture->tagged);
+        json_write_member_bool(writer, "replace", capture->replace);
+        json_write_member_u64(writer, "uid", capture->uid);
+        json_write_member_text(writer, "smapsMode", smaps_mode_name(capture->smaps));
+        json_write_member_bool(writer, "anonymous", capture->spool.directory == 0);
+        json_write_key(writer, "selfPids");
+        json_write_array(writer);
+        for (uint32_t i = 0; i < capture->n_self_pids; i++)
+                json_write_i64(writer, capture->self_pids[i]);
+        json_write_end(writer);
+        json_write_member_u64(writer, "smapsMaxRssBytes", capture->smaps_max_rss_bytes);
+        json_write_member_u64(writer, "smapsMaxProcesses", capture->smaps_max_processes);
+        write_spool(writer, &capture->spool);
+        write_fd(writer, "output", capture->output);
+        json_write_member_bool(writer, "heap", capture->heap);
+        json_write_member_text(writer, "commandLines", command_lines_name(capture->commands));
+        json_write_member_u64(writer, "heapLimitNs", capture->heap_limit_ns);
+        write_fd(writer, "heapCache", capture->heap_cache);
+        write_text(writer, "noMemory", capture->no_memory);
+        write_text(writer, "noTasks", capture->no_tasks);
+        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
+                write_fd(writer, names[i], capture->tasks[i]);
+}
+
+static void write_change(JsonWriter *writer, const SpoolOrder *spool) {
+        if (order->method == ORDER_REMOVE) {
+                json_write_key(writer, "names");
+                json_write_array(writer);
+                for (uint32_t i = 0; i < spool->n_names; i++)
+                        json_write_text(writer, spool->names[i].text);
+                json_write_end(writer);
+        }
+        write_text(writer, "name", spool->name.text);
+        write_text(writer, "newName", spool->new_name.text);
+        json_write_member_u64(writer, "uid", spool->uid);
+        write_fd(writer, "file", spool->file);
+        write_spool(writer, &spool->spool);
+}
+
+static void write_file(JsonWriter *writer, const OrderFile *file) {
+        write_fd(writer, "fileDescriptor", file->fd);
+        write_text(writer, "label", order_label(&order->analysis, file));
+}
+
+static void write_subject(JsonWriter *writer, const char *key, const OrderSubject *subject) {
+        json_write_key(writer, key);
+        json_write_object(writer);
+        write_file(writer, &subject->from);
+        if (subject->to.fd > 0) {
+                json_write_key(writer, "to");
+                json_write_object(writer);
+                write_file(writer, &subject->to);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+}
+
+static void write_analysis(JsonWriter *writer, const AnalysisOrder *analysis) {
+        if (order->method == ORDER_COMPARE) {
+                write_subject(writer, "before", &analysis->subjects[0]);
+                write_subject(writer, "after", &analysis->subjects[1]);
+        } else if (analysis->n[0] > 0) {
+                write_subject(writer, "snapshot", &analysis->subjects[0]);
+        }
+        json_write_member_u64(writer, "limit", analysis->view.limit);
+}
+
+/* {@before "given": the order, "fds": the number of descriptors, "more" @after} */
+static const char *describe_given(const char *before, const char *after) {
+        static Buffer text;
+        JsonWriter writer;
+        const char *whole;
+
+        buffer_clear(&text);
+        buffer_append_format(&text, "{%s\"given\":", before);
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        if (order_kind(order->method) == JOB_CAPTURE)
+                write_capture(&writer, &order->capture);
+        else if (order_kind(order->method) == JOB_SPOOL)
+                write_change(&writer, &order->spool);
+        else if (order_kind(order->method) == JOB_ANALYSIS)
+                write_analysis(&writer, &order->analysis);
+        json_write_end(&writer);
+        if (json_writer_finish(&writer) != 0)
+                _exit(9);
+        buffer_append_format(&text, ",\"fds\":%zu,\"more\":%s%s}", reader.n_fds,
+                             order->more ? "true" : "false", after);
+        if (buffer_terminate(&text, &whole) != 0)
+                _exit(9);
+        return whole;
+}
+
+static void reply_given(const char *member) {
         char before[512];
 
         (void) snprintf(before, sizeof(before), "%s,", member);
-        reply_given_in(call, before, "");
+        reply(describe_given(before, ""), false);
 }
 
-/* Asks the main process for a job of @kind. Returns our end of the pair to it. */
-static int ask_for(const char *kind) {
-        char text[32];
+/* Asks the main process for a job by a note of @kind. Returns our end of the pair to it. */
+static int ask_for(PacketKind kind) {
         int pair[2];
 
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
                 _exit(9);
-        (void) snprintf(text, sizeof(text), "{\"%s\":true}", kind);
-        reply_with(text, true, &pair[1], 1);
+        send_packet(kind, (Span){}, &pair[1], 1);
+        (void) close(pair[1]);
         return pair[0];
 }
 
@@ -105,17 +225,13 @@ static void ask_memory(const char *words, char *ret, size_t n) {
         for (; *words; words += strcspn(words, ".") + (words[strcspn(words, ".")] == '.')) {
                 (void) snprintf(word, sizeof(word), "%.*s", (int) strcspn(words, "."), words);
                 if (strcmp(word, "ask") == 0)
-                        socket = ask_for("memory");
+                        socket = ask_for(PACKET_MEMORY);
                 else if (strcmp(word, "bare") == 0)
-                        reply("{\"memory\":true}", true);
+                        send_packet(PACKET_MEMORY, (Span){}, NULL, 0);
                 else
                         (void) snprintf(ret + strlen(ret), n - strlen(ret), "[%s]",
                                         exchange(socket, word));
         }
-}
-
-static size_t length_of(json_object *object, const char *key) {
-        return json_object_array_length(json_object_object_get(object, key));
 }
 
 /* The further job that a memory job asks for says @word, too. */
@@ -123,7 +239,7 @@ static void pass_on(char *word, size_t *n) {
         static int socket = -1;
 
         if (socket < 0)
-                socket = ask_for("files");
+                socket = ask_for(PACKET_FILES);
         (void) send(socket, word, *n, MSG_NOSIGNAL);
         *n = (size_t) MAX_OF(recv(socket, word, *n, 0), 0);
         if (*n == 0)
@@ -134,9 +250,9 @@ static void pass_on(char *word, size_t *n) {
  * The job: answers with what it is told. Words that begin with "f" a memory job tells a file job;
  * at "left" it says that it has left process 123 of user 7 behind, at "order" what it was told.
  */
-static void serve(const Call *call, bool is_memory) {
-        json_object *value = json_object_object_get(call->parameters, "socket");
-        int socket = frame_stream_take_fd(stream, (size_t) json_object_get_int(value));
+static void serve(OrderFd place, bool is_memory) {
+        const OrderLife left = { .tgid = 123, .start_ticks = 45, .owner = 7 };
+        int socket = take_fd(place);
         char text[64];
         ssize_t n;
         size_t k;
@@ -146,37 +262,35 @@ static void serve(const Call *call, bool is_memory) {
                         _exit(7);
                 if (n == 4 && memcmp(text, "fail", 4) == 0) {
                         (void) close(socket);
-                        fail("io.ctprof.Profiler.JobFailed", "{\"reason\":\"no\"}");
+                        fail(WIRE_ERROR_JOB_FAILED, "no");
                         return;
                 }
                 k = (size_t) n;
                 if (is_memory && text[0] == 'f')
                         pass_on(text, &k);
                 if (is_memory && n == 4 && memcmp(text, "left", 4) == 0)
-                        reply("{\"left\":{\"tgid\":123,\"startTicks\":45,\"owner\":7}}", true);
+                        send_packet(PACKET_LEFT, (Span){ (const char *) &left, sizeof(left) }, NULL,
+                                    0);
                 if (is_memory && n == 5 && memcmp(text, "order", 5) == 0)
-                        k = (size_t) snprintf(text, sizeof(text), "%zu hung, %zu barred",
-                                              length_of(call->parameters, "hung"),
-                                              length_of(call->parameters, "barred"));
+                        k = (size_t) snprintf(text, sizeof(text), "%u hung, %u barred",
+                                              order->memory.n_hung, order->memory.n_barred);
                 (void) send(socket, text, MIN_OF(k, sizeof(text)), MSG_NOSIGNAL);
                 if (n == 4 && memcmp(text, "hang", 4) == 0)
                         (void) pause();
         }
-        reply("{}", false);
+        tell(NULL, NULL, NULL);
 }
 
 /* What the last capture left in the cache, and whether it could be made longer or shorter. */
-static void use_cache(const Call *call, char *ret, size_t n) {
-        json_object *value = json_object_object_get(call->parameters, "heapCache");
+static void use_cache(char *ret, size_t n) {
+        int fd = take_fd(order->capture.heap_cache);
         char text[8] = "";
         struct stat status;
-        int fd;
 
-        if (!value) {
+        if (fd < 0) {
                 (void) snprintf(ret, n, "none");
                 return;
         }
-        fd = frame_stream_take_fd(stream, (size_t) json_object_get_int(value));
         if (fstat(fd, &status) != 0 || pread(fd, text, sizeof(text) - 1, 0) < 0 ||
             pwrite(fd, "kept", 5, 0) != 5)
                 _exit(8);
@@ -185,10 +299,9 @@ static void use_cache(const Call *call, char *ret, size_t n) {
                                                                                         : "fixed");
 }
 
-static void capture(const Call *call) {
-        char note[128] = "";
-        const char *name = text_of(call->parameters, "name");
-        char member[256];
+static void capture(void) {
+        const char *name = order->capture.name;
+        char note[128] = "", member[256];
         int fd;
 
         if (strcmp(name, "hang") == 0)
@@ -196,12 +309,12 @@ static void capture(const Call *call) {
         if (strcmp(name, "die") == 0)
                 _exit(7);
         if (strcmp(name, "denied") == 0) {
-                fail("org.varlink.service.PermissionDenied", "{\"reason\":\"no\"}");
+                fail(WIRE_ERROR_PERMISSION_DENIED, "no");
                 return;
         }
-        if (call->more)
+        if (order->more)
                 reply("{\"progress\":{\"phase\":\"threads\",\"done\":1}}", true);
-        if (strcmp(text_of(call->parameters, "anonymous"), "true") == 0) {
+        if (order->capture.spool.directory == 0) {
                 fd = dup(2);
                 reply_with("{\"fileDescriptor\":0}", false, &fd, 1);
                 return;
@@ -209,49 +322,62 @@ static void capture(const Call *call) {
         if (strncmp(name, "memory-", 7) == 0)
                 ask_memory(name + 7, note, sizeof(note));
         if (strcmp(name, "cache") == 0)
-                use_cache(call, note, sizeof(note));
-        /* The order comes back with that of the second job, as its sources. */
-        (void) snprintf(member, sizeof(member),
-                        "\"snapshot\":{\"name\":\"%s\"},\"sources\":[{\"note\":\"%s\",", name,
-                        note);
-        reply_given_in(call, member, "}]");
+                use_cache(note, sizeof(note));
+        if (strcmp(name, "nonsense") == 0) {
+                tell("[]", "", "");
+                return;
+        }
+        /* The order comes back as the sources. */
+        (void) snprintf(member, sizeof(member), "\"note\":\"%s\",", note);
+        {
+                const char *given = describe_given(member, "");
+                char *sources = malloc(strlen(given) + 3);
+
+                (void) sprintf(sources, "[%s]", given);
+                tell(sources, "", NULL);
+                free(sources);
+        }
 }
 
-static void keep(const Call *call) {
-        const char *name = text_of(call->parameters, "name");
-        char member[256];
+/* The order comes back as the head of what was replaced. */
+static void publish(void) {
+        const char *name = order->spool.name.text;
+        char head[256];
 
         if (strcmp(name, "hang-late") == 0)
                 (void) pause();
         if (strcmp(name, "die-late") == 0)
                 _exit(7);
-        (void) snprintf(member, sizeof(member), "\"snapshot\":{\"name\":\"%s\"}", name);
-        reply_given(call, member);
+        (void) snprintf(head, sizeof(head), "{\"name\":\"%s\"}", name);
+        tell(head, "", describe_given("", ""));
 }
 
-static void show(const Call *call) {
+static const char *label(unsigned i) {
+        const char *text = order_label(&order->analysis, &order->analysis.subjects[i].from);
+
+        return text ? text : "";
+}
+
+static void show(void) {
         static char text[4096];
-        json_object *snapshot = json_object_object_get(call->parameters, "snapshot");
-        unsigned n = strcmp(text_of(snapshot, "label"), "flood") == 0 ? 3000 : 2;
+        unsigned n = strcmp(label(0), "flood") == 0 ? 3000 : 2;
 
         memset(text, ' ', sizeof(text) - 1);
         memcpy(text, "{}", 2);
         for (unsigned i = 0; i < n; i++)
                 reply(n > 2 ? text : "{\"groups\":[]}", true);
-        reply_given(call, "\"sections\":{}");
+        reply_given("\"sections\":{}");
 }
 
-static void verify(const Call *call) {
-        json_object *snapshots = json_object_object_get(call->parameters, "snapshots");
+static void verify(void) {
         Buffer text;
         char *parameters;
 
         buffer_init(&text, 0);
         (void) !buffer_append_text(&text, "{\"results\":[");
-        for (size_t i = 0; i < json_object_array_length(snapshots); i++)
-                (void) !buffer_append_format(
-                        &text, "%s{\"name\":\"%s\",\"ok\":true}", i > 0 ? "," : "",
-                        text_of(json_object_array_get_idx(snapshots, i), "label"));
+        for (unsigned i = 0; i < order->analysis.n[0]; i++)
+                (void) !buffer_append_format(&text, "%s{\"name\":\"%s\",\"ok\":true}",
+                                             i > 0 ? "," : "", label(i));
         (void) !buffer_append_text(&text, "]}");
         if (buffer_take_text(&text, &parameters) != 0)
                 _exit(9);
@@ -259,30 +385,46 @@ static void verify(const Call *call) {
         free(parameters);
 }
 
-static void write_output(const Call *call) {
-        json_object *output = json_object_object_get(call->parameters, "output");
-        int fd = frame_stream_take_fd(stream, (size_t) json_object_get_int(output));
-
-        if (write(fd, "written", 7) != 7)
+static void write_output(void) {
+        if (write(take_fd(order->analysis.output), "written", 7) != 7)
                 _exit(8);
 }
 
+/* Waits for a message; PACKET_E_AGAIN when none came in time. */
+static int await_message(int timeout_ms) {
+        struct pollfd wait = { .fd = 3, .events = POLLIN };
+        int r;
+
+        do {
+                r = packet_receive(&reader, 3);
+                if (r == PACKET_E_AGAIN && poll(&wait, 1, timeout_ms) == 0)
+                        return r;
+        } while (r == PACKET_E_AGAIN || r == PACKET_E_PARTIAL);
+        return r;
+}
+
 /* Sends progress until it is asked to end. */
-static void record(const char *method) {
-        Span frame;
+static void record(bool is_deaf) {
         int r;
 
         do {
                 reply("{\"progress\":{}}", true);
-                r = frame_stream_wait(stream, 2, &frame);
-        } while (r == FRAME_E_AGAIN);
-        if (r != 0 || !memmem(frame.bytes, frame.n, "io.ctprof.Job.Stop", 18))
+                r = await_message(2);
+        } while (r == PACKET_E_AGAIN);
+        if (r != 0 || reader.kind != PACKET_STOP)
                 _exit(6);
-        if (strcmp(method, "Deaf") == 0) {
+        if (is_deaf) {
                 reply("{\"deaf\":true}", true);
                 (void) pause();
         }
         reply("{\"stopped\":true}", false);
+}
+
+static void tell_objects(uint32_t n, const char *reason, int fd) {
+        ObjectsResult result = { .n = n, .objects = { TASK_OBJECT_TASKS } };
+
+        (void) snprintf(result.reason, sizeof(result.reason), "%s", reason);
+        send_packet(PACKET_RESULT, (Span){ (const char *) &result, sizeof(result) }, &fd, fd >= 0);
 }
 
 /*
@@ -291,94 +433,130 @@ static void record(const char *method) {
  */
 static void load(void) {
         const char *what = getenv("FAKE_LOAD");
-        int fd = dup(2);
 
         if (!what || strcmp(what, "refused") == 0)
-                reply("{\"tasks\":[],\"reason\":\"the moon is full\"}", false);
+                tell_objects(0, "the moon is full", -1);
         else if (strcmp(what, "loaded") == 0)
-                reply_with("{\"tasks\":[\"tasks\"]}", false, &fd, 1);
+                tell_objects(1, "", dup(2));
         else if (strcmp(what, "empty") == 0)
-                reply("{\"tasks\":[\"tasks\"]}", false);
+                tell_objects(1, "", -1);
         else if (what[0] == '/') {
                 while (access(what, F_OK) == 0)
                         (void) usleep(1000);
-                reply_with("{\"tasks\":[\"tasks\"]}", false, &fd, 1);
+                tell_objects(1, "", dup(2));
         } else if (strcmp(what, "failed") == 0)
-                fail("io.ctprof.Profiler.JobFailed", "{\"reason\":\"no\"}");
+                fail(WIRE_ERROR_JOB_FAILED, "no");
         else
                 _exit(7);
 }
 
-static void act(const Call *call) {
-        const char *method = strrchr(call->method, '.') + 1;
-        json_object *snapshot = json_object_object_get(call->parameters, "snapshot");
+static void inform(void) {
         char member[256];
 
-        if (strcmp(method, "Capture") == 0)
-                capture(call);
-        else if (strcmp(method, "Files") == 0)
-                serve(call, false);
-        else if (strcmp(method, "Memory") == 0)
-                serve(call, true);
-        else if (strcmp(method, "Load") == 0)
-                load();
-        else if (strcmp(method, "Keep") == 0)
-                keep(call);
-        else if (strcmp(method, "Record") == 0 || strcmp(method, "Deaf") == 0)
-                record(method);
-        else if (strcmp(method, "Show") == 0)
-                show(call);
-        else if (strcmp(method, "Verify") == 0)
-                verify(call);
-        else if (strcmp(method, "Info") == 0) {
-                if (strcmp(text_of(snapshot, "label"), "hang") == 0)
-                        (void) pause();
-                (void) snprintf(
-                        member, sizeof(member),
+        if (strcmp(label(0), "hang") == 0)
+                (void) pause();
+        (void) snprintf(member, sizeof(member),
                         "\"snapshot\":{\"name\":\"%s\",\"tagged\":true,\"formatVersion\":1}",
-                        text_of(snapshot, "label"));
-                reply_given(call, member);
-        } else if (strcmp(method, "Convert") == 0 || strcmp(method, "Import") == 0) {
-                write_output(call);
-                (void) snprintf(member, sizeof(member), "\"snapshot\":{\"name\":\"%s\"}",
-                                text_of(call->parameters, "name"));
-                reply_given(call, member);
-        } else if (strcmp(method, "Probe") == 0) {
+                        label(0));
+        reply_given(member);
+}
+
+static void act(void) {
+        switch (order->method) {
+        case ORDER_CAPTURE:
+                capture();
+                break;
+        case ORDER_FILES:
+                serve(order->files.socket, false);
+                break;
+        case ORDER_MEMORY:
+                serve(order->memory.socket, true);
+                break;
+        case ORDER_LOAD:
+                load();
+                break;
+        case ORDER_PUBLISH:
+                publish();
+                break;
+        case ORDER_SHOW:
+                show();
+                break;
+        case ORDER_VERIFY:
+                verify();
+                break;
+        case ORDER_INFO:
+                inform();
+                break;
+        case ORDER_CONVERT:
+                write_output();
+                tell("{\"name\":\"\"}", NULL, NULL);
+                break;
+        case ORDER_IMPORT:
+                write_output();
+                tell(NULL, NULL, NULL);
+                break;
+        case ORDER_PROBE:
+        case ORDER_TELL_SOURCES:
+                if (order->method == ORDER_TELL_SOURCES && strcmp(label(0), "hang") == 0)
+                        (void) pause();
                 if (getenv("FAKE_PROBE_FAILS"))
                         _exit(3);
-                reply("{\"sources\":[{\"name\":\"stat\"}]}", false);
-        } else if (strcmp(method, "Clean") == 0)
-                reply("{}", false);
-        else
-                reply_given(call, "\"snapshots\":[]");
+                tell("[{\"name\":\"stat\"}]", "", "");
+                break;
+        case ORDER_CLEAN:
+                tell(NULL, NULL, NULL);
+                break;
+        case ORDER_REMOVE:
+        case ORDER_RENAME:
+        case ORDER_SURVEY:
+        case ORDER_COMPARE:
+        case ORDER_COMPARE_SETS:
+        case ORDER_FOLD:
+        case ORDER_LISTEN:
+        case _ORDER_METHOD_MAX:
+                reply_given("\"snapshots\":[]");
+                break;
+        }
 }
 
 /* The service cannot do without what is in its spool: this one job is real. */
-static bool is_survey(void) {
-        char start[256];
+static bool is_survey(JobKind kind) {
+        static char start[PACKET_BYTES + 64];
         ssize_t n = recv(3, start, sizeof(start), MSG_PEEK);
+        Order *peeked = NULL;
+        bool is = n > 8 &&
+                  order_unpack((Span){ start + 8, (size_t) n - 8 }, kind, 2, &peeked) == 0 &&
+                  peeked->method == ORDER_SURVEY;
 
-        return n > 0 && memmem(start, (size_t) n, JOB_METHOD_SURVEY, strlen(JOB_METHOD_SURVEY));
+        order_free(peeked);
+        return is;
 }
 
 int main(int argc, char *argv[]) {
-        char complaint[MESSAGE_COMPLAINT_BYTES];
-        Span frame;
-        Call call;
+        JobKind kind;
 
-        if (is_survey() && getenv("FAKE_SURVEY_FAILS"))
+        /* A test may have made up a kind, whose order is one word. */
+        if (argc != 2 || strncmp(argv[1], "--job=", 6) != 0)
+                return 2;
+        if (!job_kind_find(argv[1] + 6, &kind)) {
+                packet_reader_init(&reader, ORDER_MAX_BYTES);
+                if (await_message(-1) != 0)
+                        return 4;
+                record(memcmp(reader.body.bytes, "Deaf", 4) == 0);
+                return 0;
+        }
+        if (is_survey(kind) && getenv("FAKE_SURVEY_FAILS"))
                 return 5;
-        if (is_survey() && getenv("FAKE_SURVEY_HANGS"))
+        if (is_survey(kind) && getenv("FAKE_SURVEY_HANGS"))
                 (void) pause();
-        if (is_survey())
-                return frame_stream_new(3, 2 * LIMIT_CALL_BYTES, LIMIT_QUEUED_BYTES, 128,
-                                        &stream) != 0 ||
-                       worker_serve(JOB_SPOOL, stream, WORKER_FREE) != 0;
-        if (frame_stream_new(3, 2 * LIMIT_CALL_BYTES, LIMIT_QUEUED_BYTES, 128, &stream) != 0 ||
-            frame_stream_wait(stream, -1, &frame) != 0 || call_decode(frame, &call, complaint) != 0)
+        if (is_survey(kind))
+                return worker_serve(JOB_SPOOL, 3, WORKER_FREE) != 0;
+        packet_reader_init(&reader, ORDER_MAX_BYTES);
+        if (await_message(-1) != 0 ||
+            order_unpack(buffer_span(&reader.body), kind, reader.n_fds, &order) != 0)
                 return 4;
-        act(&call);
-        call_done(&call);
-        frame_stream_free(stream);
+        act();
+        order_free(order);
+        packet_reader_done(&reader);
         return 0;
 }

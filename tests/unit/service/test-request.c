@@ -4,7 +4,6 @@
 #include "check-main.h"
 
 #include "bench.h"
-#include "service/request/order.h"
 #include "service/request/reservation.h"
 
 #define RECORD "{\"method\":\"x.Record\",\"more\":true}"
@@ -25,14 +24,14 @@ static const JobTerms record_terms = {
         .max_data_bytes = JOB_ANY_MEMORY,
 };
 
-static int on_result(Request *request, Span frame) {
+static int on_result(Request *request, const JobReply *reply) {
         n_results++;
-        return request_forward(request, frame);
+        return request_forward(request, reply);
 }
 
-static int on_part(Request *request, Span frame) {
+static int on_part(Request *request, Span parameters) {
         n_parts++;
-        connection_forward(request->connection, frame, REPLY_PART, NULL, 0);
+        connection_continue(request->connection, parameters);
         return 0;
 }
 
@@ -42,11 +41,8 @@ static const Stage kept_stage = { .on_result = on_result, .outlives_caller = tru
 
 /* Uses the queue that runs one job at a time. */
 static int record(Request *request) {
-        JsonWriter writer;
-        int r;
+        int r = buffer_append_text(&request->order, job_method);
 
-        request_begin_order(request, &writer);
-        r = request_end_order(request, &writer, job_method, JOB_CAPTURE);
         if (r < 0)
                 return r;
         request->terms = &record_terms;
@@ -63,8 +59,7 @@ static const Method record_method = { "x.Record", record, RECORD_NOTHING, false 
 static void on_call(Connection *connection, const Call *call, void *userdata) {
         Request *request;
 
-        job_method = strcmp(call->method, "x.Deaf") == 0 ? JOB_INTERFACE ".Deaf"
-                                                         : JOB_INTERFACE ".Record";
+        job_method = strcmp(call->method, "x.Deaf") == 0 ? "Deaf" : "Record";
         ck_assert_int_eq(
                 request_new(service_desk(userdata), &record_method, connection, call, &request), 0);
         request_settle(request, record_method.handle(request));
@@ -237,8 +232,8 @@ START_TEST(jobs_that_run_together_leave_free_what_must_stay_free) {
         }
         bench_await(&bench, 1, 2);
         /* Each may write half of what the others leave; other files come and go meanwhile. */
-        ck_assert_uint_gt(reservation_sum(desk, NULL), room / 8 * 6);
-        ck_assert_uint_lt(reservation_sum(desk, NULL), room);
+        ck_assert_uint_gt(request_sum_reserved(desk, NULL), room / 8 * 6);
+        ck_assert_uint_lt(request_sum_reserved(desk, NULL), room);
         for (const Request *request = desk->requests; request; request = request->next) {
                 ck_assert_uint_gt(request->max_file_bytes, room / 16);
                 ck_assert_uint_eq(request->max_file_bytes, request->reserved_bytes);
@@ -247,13 +242,13 @@ START_TEST(jobs_that_run_together_leave_free_what_must_stay_free) {
                 frame_stream_free(callers[i]);
         await_no_children();
         bench_await(&bench, 0, 0);
-        ck_assert_uint_eq(reservation_sum(desk, NULL), 0);
+        ck_assert_uint_eq(request_sum_reserved(desk, NULL), 0);
 
         /* Nobody can keep a snapshot that is larger than the budget. */
         desk->settings.spool.max_bytes = 4711;
         bench_send(caller, RECORD, NULL, 0);
         bench_await(&bench, 1, 0);
-        ck_assert_uint_eq(reservation_sum(desk, NULL), 4711);
+        ck_assert_uint_eq(request_sum_reserved(desk, NULL), 4711);
         frame_stream_free(caller);
         bench_await(&bench, 0, 0);
 

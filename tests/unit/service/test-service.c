@@ -373,7 +373,7 @@ END_TEST
 static void on_stray_end(Job *job, const char *reason, void *userdata) {
 }
 
-static void on_stray_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
+static void on_stray_reply(Job *job, const JobReply *reply, void *userdata) {
 }
 
 static bool is_suspect(void) {
@@ -403,26 +403,28 @@ END_TEST
 
 static const struct {
         JobKind kind;
-        const char *method;
+        OrderMethod method;
         unsigned limit;
         const char *without, *with; /* what a capture hears that asks for both */
         bool is_told;
 } alone[] = {
-        { JOB_FILES, "io.ctprof.Job.Files", LIMIT_FILE_JOBS, "[one][-]", "[one][far]", false },
-        { JOB_MEMORY, "io.ctprof.Job.Memory", LIMIT_MEMORY_JOBS, "[][]", "[one][far]", true },
+        { JOB_FILES, ORDER_FILES, LIMIT_FILE_JOBS, "[one][-]", "[one][far]", false },
+        { JOB_MEMORY, ORDER_MEMORY, LIMIT_MEMORY_JOBS, "[][]", "[one][far]", true },
 };
 
 START_TEST(jobs_that_read_for_captures_do_not_pile_up) {
         static const JobEvents events = { .on_reply = on_stray_reply, .on_end = on_stray_end };
+        _cleanup_(order_freep) Order *given = order_new(alone[_i].method);
+        _cleanup_(buffer_done) Buffer body = {};
         const JobKind kind = alone[_i].kind;
         Job *jobs[LIMIT_MEMORY_JOBS];
         const char *answer;
         char text[256];
 
-        (void) snprintf(text, sizeof(text), "{\"method\":\"%s\",\"parameters\":{\"socket\":0}}",
-                        alone[_i].method);
+        given->files.socket = 1; /* the first member of both */
+        ck_assert_int_eq(order_pack(given, &body), 0);
         for (size_t i = 0; i < alone[_i].limit; i++) {
-                JobOrder order = { .terms = job_terms(kind), .call = span_of(text) };
+                JobOrder order = { .terms = job_terms(kind), .body = buffer_span(&body) };
                 int pair[2];
 
                 ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);

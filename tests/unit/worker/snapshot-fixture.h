@@ -35,6 +35,7 @@ typedef struct FixtureSnapshot {
         const char *smaps_json;                /* of the process */
         uint64_t blkio_total_ns, blkio_max_ns; /* of the first thread; 0: no thread has them */
         unsigned n_dead;                       /* 0: no ledger */
+        unsigned uid;                          /* the owner */
 } FixtureSnapshot;
 
 #define FIXTURE_HOST                                                                             \
@@ -52,6 +53,7 @@ typedef struct FixtureSnapshot {
                 .run_time_ns = 1000,             \
                 .n_threads = 3,                  \
                 .smaps_json = "{\"Rss\":12}",    \
+                .uid = 1000,                     \
         })
 
 static inline int fixture_file(const void *bytes, size_t n) {
@@ -167,7 +169,7 @@ static inline Head fixture_head(const FixtureSnapshot *snapshot) {
                 .has_processes = true,
                 .processes = 1,
                 .has_uid = true,
-                .uid = 1000,
+                .uid = snapshot->uid,
         };
 
         (void) snprintf(head.name, sizeof(head.name), "%s", snapshot->name);

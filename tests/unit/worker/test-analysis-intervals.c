@@ -44,7 +44,7 @@ static void analyse(const FixtureSnapshot sides[static 4], const char *parameter
 
         for (unsigned i = 0; i < 4; i++)
                 fds[i] = fixture_snapshot(&sides[i]);
-        converse("analysis", COMPARE, parameters, true, fds, 4, confinement, ret);
+        converse(COMPARE, parameters, true, fds, 4, confinement, ret);
         ck_assert_int_eq(ret->status, 0);
         for (unsigned i = 0; i < 4; i++)
                 (void) close(fds[i]);
@@ -206,7 +206,7 @@ START_TEST(damage_is_told_of_the_file_that_has_it) {
                 for (unsigned i = 0; i < 4; i++)
                         fds[i] = fixture_snapshot(&sides[i]);
                 ck_assert_int_eq(pwrite(fds[damaged], "x", 1, 20), 1);
-                converse("analysis", COMPARE, CALL(""), true, fds, 4, WORKER_FREE, &answer);
+                converse(COMPARE, CALL(""), true, fds, 4, WORKER_FREE, &answer);
                 ck_assert_str_eq(answer.error, "io.ctprof.Profiler.SnapshotUnreadable");
                 (void) snprintf(label, sizeof(label), "f%u", damaged);
                 ck_assert_str_eq(json_string_at(answer.replies[answer.n - 1], "name"), label);

@@ -36,7 +36,7 @@ static void analyse(const char *method, const char *parameters, int before, int 
                     WorkerConfinement confinement, Conversation *ret) {
         const int fds[] = { before, after };
 
-        converse("analysis", method, parameters, true, fds, 2, confinement, ret);
+        converse(method, parameters, true, fds, 2, confinement, ret);
         ck_assert_int_eq(ret->status, 0);
         (void) close(before);
         (void) close(after);
@@ -208,8 +208,7 @@ static const struct {
           INVALID, "view.threshold" },
         { SHOW, "{\"snapshot\":" REF(0, "a") ",\"view\":{\"window\":true}}", 5, 6, "", NO_WINDOW,
           "\"a\" is one snapshot" },
-        { SHOW, "{\"snapshot\":{\"fileDescriptor\":0,\"to\":{}}}", 5, 6, "", INVALID,
-          "snapshot.to.fileDescriptor" },
+        { SHOW, "{\"snapshot\":{\"fileDescriptor\":0,\"to\":{}}}", 5, 6, "", INVALID, "to" },
         { COMPARE, PAIR("\"threshold\":5"), 5, 6, FIXTURE_BOOT_ID, INVALID, "view.threshold" },
         { COMPARE, PAIR("\"sortBy\":\"percent\""), 5, 6, FIXTURE_BOOT_ID, INVALID, "view.sortBy" },
         { COMPARE, PAIR("\"window\":true,\"totals\":true"), 5, 6, FIXTURE_BOOT_ID, INVALID,
@@ -232,8 +231,8 @@ START_TEST(what_is_no_view_of_its_subjects_is_refused) {
         fds[0] = fixture_snapshot(&before);
         fds[1] = fixture_snapshot(&after);
         fds[2] = fixture_snapshot(&before);
-        converse("analysis", refused_rows[_i].method, refused_rows[_i].parameters, true, fds, 3,
-                 WORKER_FREE, &answer);
+        converse(refused_rows[_i].method, refused_rows[_i].parameters, true, fds, 3, WORKER_FREE,
+                 &answer);
         ck_assert_str_eq(answer.error, refused_rows[_i].error);
         last = answer.replies[answer.n - 1];
         ck_assert_str_eq(

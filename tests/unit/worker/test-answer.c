@@ -3,32 +3,68 @@
 
 #include <check.h>
 #include <sys/socket.h>
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/cleanup.h"
 #include "check-main.h"
 #include "wire/limits.h"
 
+/* Answers of a job to a client as frames, or to the main process as packets. */
 typedef struct Line {
         FrameStream *ours, *theirs;
+        int our_fd, their_fd;
+        PacketReader reader, our_reader;
         Answer answer;
 } Line;
 
 static void line_open(Line *line, bool more) {
         int pair[2];
 
+        *line = (Line){ .our_fd = -EBADF, .their_fd = -EBADF };
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
         ck_assert_int_eq(frame_stream_new(pair[0], 1024, LIMIT_QUEUED_BYTES, 4, &line->ours), 0);
         ck_assert_int_eq(
                 frame_stream_new(pair[1], LIMIT_REPLY_BYTES, LIMIT_QUEUED_BYTES, 4, &line->theirs),
                 0);
-        answer_init(&line->answer, line->ours);
+        answer_init(&line->answer);
+        line->answer.socket = pair[0];
+        line->answer.stream = line->ours;
+        line->answer.more = more;
+}
+
+static void line_open_packets(Line *line, bool more) {
+        int pair[2];
+
+        *line = (Line){ .our_fd = -EBADF, .their_fd = -EBADF };
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+        line->our_fd = pair[0];
+        line->their_fd = pair[1];
+        packet_reader_init(&line->reader, LIMIT_REPLY_BYTES);
+        packet_reader_init(&line->our_reader, LIMIT_REPLY_BYTES);
+        answer_init(&line->answer);
+        line->answer.socket = pair[0];
+        line->answer.reader = &line->our_reader;
         line->answer.more = more;
 }
 
 static void line_done(Line *line) {
         answer_done(&line->answer);
+        packet_reader_done(&line->reader);
+        packet_reader_done(&line->our_reader);
         line->ours = frame_stream_free(line->ours);
         line->theirs = frame_stream_free(line->theirs);
+        (void) fd_close(line->our_fd);
+        (void) fd_close(line->their_fd);
+}
+
+static void expect_packet(Line *line, PacketKind kind, const char *text) {
+        Span body;
+
+        ck_assert_int_eq(packet_receive(&line->reader, line->their_fd), 0);
+        ck_assert_int_eq(line->reader.kind, kind);
+        body = buffer_span(&line->reader.body);
+        ck_assert_msg(span_is(body, text), "%.*s", (int) body.n, body.bytes);
 }
 
 static void expect(Line *line, const char *text) {
@@ -128,7 +164,7 @@ START_TEST(a_peer_that_hung_up_is_noticed) {
                 (void) answer_begin(&line.answer);
                 ck_assert_int_eq(answer_final(&line.answer), -EPIPE);
         }
-        ck_assert(answer_is_closed(&line.answer));
+        ck_assert(line.answer.closed);
         ck_assert(!answer_has_peer(&line.answer));
         line_done(&line);
 }
@@ -146,25 +182,19 @@ START_TEST(a_peer_that_talks_on_is_still_there) {
 END_TEST
 
 START_TEST(being_asked_to_end_is_noticed_between_replies) {
-        static const Span frames[] = {
-                SPAN_LITERAL("no call"),
-                SPAN_LITERAL("{\"method\":\"x.Stop\"}"),
-                SPAN_LITERAL("{\"method\":\"io.ctprof.Job.Stop\",\"oneway\":true}"),
-        };
         Line line;
 
-        line_open(&line, true);
-        for (size_t i = 0; i < ELEMENTSOF(frames); i++) {
-                ck_assert(!answer_is_stopped(&line.answer));
-                ck_assert_int_eq(frame_stream_queue(line.theirs, frames[i], NULL, 0), 0);
-                ck_assert_int_eq(frame_stream_flush(line.theirs), 0);
-        }
+        line_open_packets(&line, true);
+        ck_assert(!answer_is_stopped(&line.answer));
+        ck_assert_int_eq(packet_send(line.their_fd, PACKET_TELL, (Span){}, NULL, 0, 0), 0);
+        ck_assert(!answer_is_stopped(&line.answer));
+        ck_assert_int_eq(packet_send(line.their_fd, PACKET_STOP, (Span){}, NULL, 0, 0), 0);
         ck_assert(answer_has_peer(&line.answer));
         ck_assert(answer_is_stopped(&line.answer));
         (void) answer_begin(&line.answer);
         ck_assert_int_eq(answer_final(&line.answer), 0);
-        expect(&line, "{\"parameters\":{}}");
-        line.theirs = frame_stream_free(line.theirs);
+        expect_packet(&line, PACKET_LAST, "{}");
+        line.their_fd = fd_close(line.their_fd);
         ck_assert(answer_is_stopped(&line.answer));
         ck_assert(!answer_has_peer(&line.answer));
         line_done(&line);
@@ -174,10 +204,60 @@ END_TEST
 START_TEST(a_peer_that_left_did_not_ask_for_an_end) {
         Line line;
 
-        line_open(&line, true);
-        line.theirs = frame_stream_free(line.theirs);
+        line_open_packets(&line, true);
+        line.their_fd = fd_close(line.their_fd);
         ck_assert(!answer_is_stopped(&line.answer));
         ck_assert(!answer_has_peer(&line.answer));
+        line_done(&line);
+}
+END_TEST
+
+/* The main process makes the frame, and gets errors as they are. */
+START_TEST(packets_have_no_envelope) {
+        WireErrorDetail detail;
+        WireError error;
+        Line line;
+
+        line_open_packets(&line, true);
+        json_write_member_u64(answer_begin(&line.answer), "a", 1);
+        ck_assert_int_eq(answer_reply(&line.answer), 0);
+        expect_packet(&line, PACKET_PART, "{\"a\":1}");
+        ck_assert_int_eq(answer_error(&line.answer, WIRE_ERROR_SNAPSHOT_UNREADABLE,
+                                      &(WireErrorDetail){
+                                              .subject = SPAN_LITERAL("x"),
+                                              .reason = "why",
+                                              .has_offset = true,
+                                              .offset = 7,
+                                      }),
+                         0);
+        ck_assert_int_eq(packet_receive(&line.reader, line.their_fd), 0);
+        ck_assert_int_eq(line.reader.kind, PACKET_ERROR);
+        ck_assert(failure_unpack(buffer_span(&line.reader.body), &error, &detail));
+        ck_assert_int_eq(error, WIRE_ERROR_SNAPSHOT_UNREADABLE);
+        ck_assert(span_is(detail.subject, "x"));
+        ck_assert_str_eq(detail.reason, "why");
+        ck_assert_ptr_null(detail.nearest);
+        ck_assert(detail.has_offset);
+        ck_assert_uint_eq(detail.offset, 7);
+        line_done(&line);
+}
+END_TEST
+
+/* A message that is longer than a packet comes in one piece. */
+START_TEST(a_long_reply_goes_in_packets) {
+        _cleanup_(buffer_done) Buffer text = {};
+        Line line;
+        int r;
+
+        line_open_packets(&line, true);
+        for (unsigned i = 0; i < PACKET_BYTES; i++)
+                ck_assert_int_eq(buffer_append_text(&text, "xy"), 0);
+        json_write_member_name(answer_begin(&line.answer), "a", buffer_span(&text));
+        ck_assert_int_eq(answer_final(&line.answer), 0);
+        while ((r = packet_receive(&line.reader, line.their_fd)) == PACKET_E_PARTIAL)
+                ck_assert_uint_le(line.reader.body.n, 2 * PACKET_BYTES + 16);
+        ck_assert_int_eq(r, 0);
+        ck_assert_uint_eq(line.reader.body.n, 2 * PACKET_BYTES + strlen("{\"a\":\"\"}"));
         line_done(&line);
 }
 END_TEST
@@ -201,12 +281,11 @@ START_TEST(a_note_may_carry_a_descriptor) {
         char byte = 'x';
         Line line;
 
-        line_open(&line, _i);
+        line_open_packets(&line, _i);
         ck_assert_int_eq(pipe(pipe_fds), 0);
-        json_write_member_bool(answer_begin(&line.answer), "files", true);
-        ck_assert_int_eq(answer_note_descriptor(&line.answer, pipe_fds[1]), 0);
-        expect(&line, "{\"parameters\":{\"files\":true},\"continues\":true}");
-        fd = frame_stream_take_fd(line.theirs, 0);
+        ck_assert_int_eq(answer_note(&line.answer, PACKET_FILES, (Span){}, pipe_fds[1]), 0);
+        expect_packet(&line, PACKET_FILES, "");
+        fd = packet_take_fd(&line.reader, 0);
         ck_assert_int_ge(fd, 0);
         ck_assert_int_eq(write(fd, &byte, 1), 1);
         ck_assert_int_eq(read(pipe_fds[0], &byte, 1), 1);
@@ -214,7 +293,7 @@ START_TEST(a_note_may_carry_a_descriptor) {
         ck_assert_int_eq(read(pipe_fds[0], &byte, 1), 0); /* ours is closed */
         (void) answer_begin(&line.answer);
         ck_assert_int_eq(answer_final(&line.answer), 0);
-        expect(&line, "{\"parameters\":{}}");
+        expect_packet(&line, PACKET_LAST, "{}");
         (void) close(pipe_fds[0]);
         line_done(&line);
 }
@@ -252,6 +331,8 @@ int main(void) {
         tcase_add_test(replies, errors_carry_what_they_are_about);
         tcase_add_test(replies, being_asked_to_end_is_noticed_between_replies);
         tcase_add_test(replies, a_peer_that_left_did_not_ask_for_an_end);
+        tcase_add_test(replies, packets_have_no_envelope);
+        tcase_add_test(replies, a_long_reply_goes_in_packets);
         tcase_add_test(replies, oneway_gets_nothing);
         tcase_add_test(replies, a_reply_past_the_bound_fails_and_an_error_still_fits);
         tcase_add_loop_test(replies, a_descriptor_is_closed_whatever_happens, 0, 2);

@@ -17,37 +17,56 @@ static const struct {
         { "io.ctprof.Profiler.Compare",
           "{\"before\":{\"fileDescriptor\":1},\"after\":{\"fileDescriptor\":0,\"label\":\"bad\"}}",
           2 },
-        { "io.ctprof.Job.Convert",
-          "{\"snapshot\":{\"fileDescriptor\":0,\"label\":\"bad\"},\"format\":\"ktstr\",\"output\":"
-          "2}",
-          3 },
-        { "io.ctprof.Job.Convert",
-          "{\"snapshot\":{\"fileDescriptor\":0,\"label\":\"bad\"},\"format\":\"ndjson\",\"output\":"
-          "2}",
-          3 },
-        { "io.ctprof.Job.Import",
-          "{\"fileDescriptor\":0,\"label\":\"bad\",\"output\":2,\"name\":\"x\",\"tagged\":true,"
-          "\"uid\":0}",
-          3 },
 };
+
+/* The same with an order of the main process, whose output is the third file. */
+static const struct {
+        OrderMethod method;
+        OrderFormat format;
+} obeying_readers[] = {
+        { ORDER_CONVERT, ORDER_FORMAT_KTSTR },
+        { ORDER_CONVERT, ORDER_FORMAT_NDJSON },
+        { ORDER_IMPORT, 0 },
+        { ORDER_TELL_SOURCES, 0 },
+};
+
+static void obey_reader(size_t i, const int *fds, WorkerConfinement confinement,
+                        Conversation *ret) {
+        _cleanup_(order_freep) Order *order = order_new(obeying_readers[i].method);
+        OrderFile *file = &order->analysis.subjects[0].from;
+
+        order->analysis.n[0] = 1;
+        order->analysis.format = obeying_readers[i].format;
+        order->analysis.output = 3;
+        (void) snprintf(order->analysis.name.text, sizeof(order->analysis.name.text), "x");
+        file->fd = 1;
+        ck_assert(order_set_label(&order->analysis, file, "bad"));
+        obey(order, fds, 3, confinement, ret);
+}
+
+#define N_READERS (ELEMENTSOF(readers) + ELEMENTSOF(obeying_readers))
 
 static void read_one(size_t reader, int fd, const char *what, WorkerConfinement confinement) {
         FixtureSnapshot good = FIXTURE_SNAPSHOT;
         int fds[] = { fd, fixture_snapshot(&good), fixture_file("", 0) };
+        bool obeys = reader >= ELEMENTSOF(readers);
         Conversation answer;
         json_object *last;
 
-        converse("analysis", readers[reader].method, readers[reader].parameters, true, fds,
-                 readers[reader].n_fds, confinement, &answer);
-        ck_assert_msg(answer.status == 0 && answer.finished, "%s: %s: no answer, status %d", what,
-                      readers[reader].method, answer.status);
+        if (obeys)
+                obey_reader(reader - ELEMENTSOF(readers), fds, confinement, &answer);
+        else
+                converse(readers[reader].method, readers[reader].parameters, true, fds,
+                         readers[reader].n_fds, confinement, &answer);
+        ck_assert_msg(answer.status == 0 && answer.finished, "%s: %zu: no answer, status %d", what,
+                      reader, answer.status);
         ck_assert_msg(answer.error &&
                               strcmp(answer.error, "io.ctprof.Profiler.SnapshotUnreadable") == 0,
-                      "%s: %s: %s", what, readers[reader].method, answer.error);
+                      "%s: %zu: %s", what, reader, answer.error);
         last = answer.replies[answer.n - 1];
         ck_assert_ptr_nonnull(json_string_at(last, "name"));
         ck_assert_msg(json_string_at(last, "reason") && json_string_at(last, "reason")[0],
-                      "%s: %s: no reason", what, readers[reader].method);
+                      "%s: %zu: no reason", what, reader);
         /* No content of a file is answered before the whole file was checked. */
         for (size_t i = 0; i + 1 < answer.n; i++)
                 ck_assert_ptr_nonnull(json_path(answer.replies[i], "progress", NULL));
@@ -60,7 +79,7 @@ static void verify_one(int fd, const char *what, WorkerConfinement confinement) 
         json_object *row;
         Conversation answer;
 
-        converse("analysis", "io.ctprof.Profiler.Verify",
+        converse("io.ctprof.Profiler.Verify",
                  "{\"snapshots\":[{\"fileDescriptor\":0,\"label\":\"bad\"}]}", false, &fd, 1,
                  confinement, &answer);
         ck_assert_msg(!answer.error && answer.finished, "%s: %s", what, answer.error);
@@ -72,11 +91,11 @@ static void verify_one(int fd, const char *what, WorkerConfinement confinement) 
 
 /* Tries every reader, inside and outside the sandbox. */
 static void must_be_refused(int fd, const char *what) {
-        for (size_t i = 0; i < ELEMENTSOF(readers); i++)
+        for (size_t i = 0; i < N_READERS; i++)
                 read_one(i, fd, what, WORKER_FREE);
         verify_one(fd, what, WORKER_FREE);
         if (!check_lacks_filters()) {
-                for (size_t i = 0; i < ELEMENTSOF(readers); i++)
+                for (size_t i = 0; i < N_READERS; i++)
                         read_one(i, fd, what, WORKER_CONFINED);
                 verify_one(fd, what, WORKER_CONFINED);
         }
@@ -158,7 +177,7 @@ START_TEST(a_file_cut_anywhere_is_refused) {
         for (size_t i = 0; i < n; i++) {
                 (void) snprintf(what, sizeof(what), "cut at %zu of %zu", i, n);
                 cut = fixture_file(bytes, i);
-                read_one(i % ELEMENTSOF(readers), cut, what, WORKER_FREE);
+                read_one(i % N_READERS, cut, what, WORKER_FREE);
                 verify_one(cut, what, WORKER_FREE);
                 (void) close(cut);
         }
@@ -181,7 +200,7 @@ START_TEST(a_flipped_bit_is_noticed) {
                 bytes[i] = (char) (bytes[i] ^ bit);
                 flipped = fixture_file(bytes, n);
                 bytes[i] = (char) (bytes[i] ^ bit);
-                read_one(i % ELEMENTSOF(readers), flipped, what, WORKER_FREE);
+                read_one(i % N_READERS, flipped, what, WORKER_FREE);
                 verify_one(flipped, what, WORKER_FREE);
                 (void) close(flipped);
         }

@@ -5,27 +5,38 @@
 #include "conversation.h"
 #include "snapshot-fixture.h"
 
-#define CONVERT "io.ctprof.Job.Convert"
-#define IMPORT "io.ctprof.Job.Import"
-
 static const WorkerConfinement confinements[] = { WORKER_FREE, WORKER_CONFINED };
 
 static const char *plain(json_object *object) {
         return json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
 }
 
-/* Converts @fd; *ret_fd is the output. */
-static void convert(int fd, const char *format, WorkerConfinement confinement, int *ret_fd) {
-        int fds[] = { fd, fixture_file("", 0) };
-        char parameters[128];
-        Conversation answer;
+/* An order about the first of two descriptors, with the second one to write. */
+static Order *new_order(OrderMethod method) {
+        Order *order = order_new(method);
 
-        (void) snprintf(parameters, sizeof(parameters),
-                        "{\"snapshot\":{\"fileDescriptor\":0},\"format\":\"%s\",\"output\":1}",
-                        format);
-        converse("analysis", CONVERT, parameters, false, fds, 2, confinement, &answer);
+        ck_assert_ptr_nonnull(order);
+        order->analysis.n[0] = 1;
+        order->analysis.subjects[0].from.fd = 1;
+        order->analysis.output = 2;
+        return order;
+}
+
+/* Converts @fd; *ret_fd is the output. */
+static void convert(int fd, OrderFormat format, WorkerConfinement confinement, int *ret_fd) {
+        _cleanup_(order_freep) Order *order = new_order(ORDER_CONVERT);
+        int fds[] = { fd, fixture_file("", 0) };
+        Conversation answer;
+        json_object *head;
+        Span text;
+
+        order->analysis.format = format;
+        obey(order, fds, 2, confinement, &answer);
         ck_assert_msg(!answer.error, "%s: %s", answer.error, plain(answer.replies[0]));
-        ck_assert_ptr_nonnull(json_path(answer.replies[0], "snapshot", NULL));
+        ck_assert(result_unpack(buffer_span(&answer.result), &text, 1));
+        head = json_tokener_parse(text.bytes);
+        ck_assert(json_object_is_type(head, json_type_object));
+        json_object_put(head);
         conversation_done(&answer);
         *ret_fd = fds[1];
 }
@@ -35,7 +46,7 @@ static json_object *convert_to_ktstr(int fd, WorkerConfinement confinement) {
         char *text;
         int output;
 
-        convert(fd, "ktstr", confinement, &output);
+        convert(fd, ORDER_FORMAT_KTSTR, confinement, &output);
         text = fixture_text(output);
         document = json_tokener_parse(text);
         ck_assert_ptr_nonnull(document);
@@ -242,8 +253,8 @@ START_TEST(what_ktstr_wrote_can_be_shown) {
         json_object *head;
         Conversation answer;
 
-        convert(fd, "ktstr", WORKER_FREE, &output);
-        converse("analysis", "io.ctprof.Profiler.Info",
+        convert(fd, ORDER_FORMAT_KTSTR, WORKER_FREE, &output);
+        converse("io.ctprof.Profiler.Info",
                  "{\"snapshot\":{\"fileDescriptor\":0,\"label\":\"old\"}}", false, &output, 1,
                  WORKER_FREE, &answer);
         ck_assert_ptr_null(answer.error);
@@ -273,7 +284,7 @@ START_TEST(ndjson_is_one_thread_a_line) {
 
         if (cannot_be_tried(confinements[_i]))
                 return;
-        convert(fd, "ndjson", confinements[_i], &output);
+        convert(fd, ORDER_FORMAT_NDJSON, confinements[_i], &output);
         text = fixture_bytes(output, &n);
         ck_assert_uint_gt(n, 0);
         ck_assert_int_eq(text[n - 1], '\n');
@@ -313,7 +324,7 @@ START_TEST(ndjson_tells_the_dead_after_the_living) {
 
         snapshot.n_dead = 2;
         fd = fixture_snapshot(&snapshot);
-        convert(fd, "ndjson", WORKER_FREE, &output);
+        convert(fd, ORDER_FORMAT_NDJSON, WORKER_FREE, &output);
         text = fixture_bytes(output, &n);
         for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
                 object = json_tokener_parse(line);
@@ -358,24 +369,25 @@ START_TEST(ktstr_is_of_the_living) {
 END_TEST
 
 static const struct {
-        const char *parameters, *culprit;
+        OrderFormat format;
+        OrderFd from, output;
 } convert_rows[] = {
-        { "{\"snapshot\":{\"fileDescriptor\":0},\"output\":1}", "format" },
-        { "{\"snapshot\":{\"fileDescriptor\":0},\"format\":\"ctprof\",\"output\":1}", "format" },
-        { "{\"snapshot\":{\"fileDescriptor\":0},\"format\":\"ktstr\"}", "output" },
-        { "{\"snapshot\":{\"fileDescriptor\":0},\"format\":\"ktstr\",\"output\":0}",
-          "snapshot.fileDescriptor" },
+        { _ORDER_FORMAT_MAX, 1, 2 },   { ORDER_FORMAT_KTSTR, 1, 0 },  { ORDER_FORMAT_KTSTR, 1, 3 },
+        { ORDER_FORMAT_NDJSON, 0, 2 }, { ORDER_FORMAT_NDJSON, 1, 1 },
 };
 
-START_TEST(convert_checks_its_call) {
+START_TEST(convert_checks_its_order) {
+        _cleanup_(order_freep) Order *order = new_order(ORDER_CONVERT);
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
         int fds[] = { fixture_snapshot(&snapshot), fixture_file("", 0) };
         Conversation answer;
 
-        converse("analysis", CONVERT, convert_rows[_i].parameters, false, fds, 2, WORKER_FREE,
-                 &answer);
-        ck_assert_str_eq(answer.error, "org.varlink.service.InvalidParameter");
-        ck_assert_str_eq(json_string_at(answer.replies[0], "parameter"), convert_rows[_i].culprit);
+        order->analysis.format = convert_rows[_i].format;
+        order->analysis.subjects[0].from.fd = convert_rows[_i].from;
+        order->analysis.output = convert_rows[_i].output;
+        obey(order, fds, 2, WORKER_FREE, &answer);
+        ck_assert_ptr_nonnull(answer.error);
+        ck_assert_int_eq(lseek(fds[1], 0, SEEK_END), 0);
         conversation_done(&answer);
         (void) close(fds[0]);
         (void) close(fds[1]);
@@ -383,13 +395,13 @@ START_TEST(convert_checks_its_call) {
 END_TEST
 
 START_TEST(an_output_that_cannot_be_written_fails_the_job) {
+        _cleanup_(order_freep) Order *order = new_order(ORDER_CONVERT);
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
         int fds[] = { fixture_snapshot(&snapshot), open("/dev/null", O_RDONLY | O_CLOEXEC) };
         Conversation answer;
 
-        converse("analysis", CONVERT,
-                 "{\"snapshot\":{\"fileDescriptor\":0},\"format\":\"ndjson\",\"output\":1}", false,
-                 fds, 2, WORKER_FREE, &answer);
+        order->analysis.format = ORDER_FORMAT_NDJSON;
+        obey(order, fds, 2, WORKER_FREE, &answer);
         ck_assert_str_eq(answer.error, "io.ctprof.Profiler.JobFailed");
         ck_assert_ptr_nonnull(json_string_at(answer.replies[0], "reason"));
         conversation_done(&answer);
@@ -400,13 +412,36 @@ END_TEST
 
 /* import */
 
-static void import(int fd, WorkerConfinement confinement, int *ret_fd, Conversation *ret) {
+static void order_import(int fd, const char *name, WorkerConfinement confinement, int *ret_fd,
+                         Conversation *ret) {
+        _cleanup_(order_freep) Order *order = new_order(ORDER_IMPORT);
         int fds[] = { fd, fixture_file("", 0) };
 
-        converse("analysis", IMPORT,
-                 "{\"fileDescriptor\":0,\"output\":1,\"name\":\"mine\",\"tagged\":false,\"uid\":7}",
-                 false, fds, 2, confinement, ret);
+        (void) snprintf(order->analysis.name.text, sizeof(order->analysis.name.text), "%s", name);
+        order->analysis.uid = 7;
+        obey(order, fds, 2, confinement, ret);
         *ret_fd = fds[1];
+}
+
+/* The reply is made of the head of what was written. */
+static void import(int fd, WorkerConfinement confinement, int *ret_fd, Conversation *ret) {
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
+        SnapshotFault fault = {};
+        JsonWriter writer;
+        Head head = {};
+
+        order_import(fd, "mine", confinement, ret_fd, ret);
+        ck_assert_ptr_null(ret->error);
+        ck_assert_uint_eq(ret->result.n, 0);
+        ck_assert_int_eq(snapshot_file_verify(*ret_fd, &head, &fault), 0);
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        json_write_key(&writer, "snapshot");
+        head_write_json(&writer, &head);
+        json_write_end(&writer);
+        ck_assert_int_eq(buffer_append_byte(&text, '\0'), 0);
+        ret->replies[ret->n++] = json_tokener_parse(text.bytes);
+        head_done(&head);
 }
 
 START_TEST(import_keeps_the_body_under_a_new_head) {
@@ -426,7 +461,7 @@ START_TEST(import_keeps_the_body_under_a_new_head) {
         head = json_path(answer.replies[0], "snapshot", NULL);
         ck_assert_str_eq(json_string_at(head, "name"), "mine");
         ck_assert_int_eq(json_object_get_int(json_path(head, "uid", NULL)), 7);
-        ck_assert(!json_object_get_boolean(json_path(head, "tagged", NULL)));
+        ck_assert(json_object_get_boolean(json_path(head, "tagged", NULL)));
         ck_assert_str_eq(json_string_at(head, "bootId"), FIXTURE_BOOT_ID);
         ck_assert_str_eq(
                 plain(json_path(head, "importedFrom", NULL)),
@@ -456,7 +491,7 @@ START_TEST(import_rewrites_the_prior_format) {
 
         if (cannot_be_tried(confinements[_i]))
                 return;
-        convert(fd, "ktstr", WORKER_FREE, &old);
+        convert(fd, ORDER_FORMAT_KTSTR, WORKER_FREE, &old);
         import(old, confinements[_i], &output, &answer);
         ck_assert_msg(!answer.error, "%s", plain(answer.replies[0]));
         head = json_path(answer.replies[0], "snapshot", NULL);
@@ -500,8 +535,8 @@ START_TEST(import_keeps_the_dead) {
         conversation_done(&answer);
 
         fds[0] = output;
-        converse("analysis", "io.ctprof.Profiler.Info", "{\"snapshot\":{\"fileDescriptor\":0}}",
-                 false, fds, 1, WORKER_FREE, &answer);
+        converse("io.ctprof.Profiler.Info", "{\"snapshot\":{\"fileDescriptor\":0}}", false, fds, 1,
+                 WORKER_FREE, &answer);
         ck_assert_ptr_null(answer.error);
         ledger = json_path(answer.replies[0], "ledger", NULL);
         ck_assert_uint_eq(json_object_get_uint64(json_path(ledger, "exits", NULL)), 1 + 2 + 3);
@@ -512,32 +547,18 @@ START_TEST(import_keeps_the_dead) {
 }
 END_TEST
 
-static const struct {
-        const char *parameters, *error;
-} import_rows[] = {
-        { "{\"output\":1,\"name\":\"x\",\"tagged\":true,\"uid\":0}",
-          "org.varlink.service.InvalidParameter" },
-        { "{\"fileDescriptor\":0,\"output\":1,\"name\":\"x\",\"uid\":0}",
-          "org.varlink.service.InvalidParameter" },
-        { "{\"fileDescriptor\":0,\"output\":1,\"name\":\"x\",\"tagged\":true,\"uid\":4294967295}",
-          "org.varlink.service.InvalidParameter" },
-        { "{\"fileDescriptor\":0,\"output\":1,\"name\":\".x\",\"tagged\":true,\"uid\":0}",
-          "io.ctprof.Profiler.InvalidName" },
-        { "{\"fileDescriptor\":0,\"output\":1,\"name\":\"../x\",\"tagged\":true,\"uid\":0}",
-          "io.ctprof.Profiler.InvalidName" },
-};
+static const char *const import_rows[] = { "", ".x", "../x", "a..b" };
 
-START_TEST(import_checks_its_call) {
+START_TEST(import_checks_its_name) {
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
-        int fds[] = { fixture_snapshot(&snapshot), fixture_file("", 0) };
+        int fd = fixture_snapshot(&snapshot), output;
         Conversation answer;
 
-        converse("analysis", IMPORT, import_rows[_i].parameters, false, fds, 2, WORKER_FREE,
-                 &answer);
-        ck_assert_str_eq(answer.error, import_rows[_i].error);
+        order_import(fd, import_rows[_i], WORKER_FREE, &output, &answer);
+        ck_assert_str_eq(answer.error, "io.ctprof.Profiler.InvalidName");
         conversation_done(&answer);
-        (void) close(fds[0]);
-        (void) close(fds[1]);
+        (void) close(fd);
+        (void) close(output);
 }
 END_TEST
 
@@ -560,12 +581,12 @@ int main(void) {
         tcase_add_test(ktstr, ktstr_is_of_the_living);
         tcase_add_loop_test(ndjson, ndjson_is_one_thread_a_line, 0, 2);
         tcase_add_test(ndjson, ndjson_tells_the_dead_after_the_living);
-        tcase_add_loop_test(calls, convert_checks_its_call, 0, ELEMENTSOF(convert_rows));
+        tcase_add_loop_test(calls, convert_checks_its_order, 0, ELEMENTSOF(convert_rows));
         tcase_add_test(calls, an_output_that_cannot_be_written_fails_the_job);
         tcase_add_loop_test(imports, import_keeps_the_body_under_a_new_head, 0, 2);
         tcase_add_test(imports, import_keeps_the_dead);
         tcase_add_loop_test(imports, import_rewrites_the_prior_format, 0, 2);
-        tcase_add_loop_test(imports, import_checks_its_call, 0, ELEMENTSOF(import_rows));
+        tcase_add_loop_test(imports, import_checks_its_name, 0, ELEMENTSOF(import_rows));
         suite_add_tcase(suite, ktstr);
         suite_add_tcase(suite, ndjson);
         suite_add_tcase(suite, calls);

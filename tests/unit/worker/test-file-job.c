@@ -35,10 +35,12 @@ static void ask(int socket, uint32_t id, int fd) {
         ck_assert_int_eq(sendmsg(socket, &message, 0), (ssize_t) sizeof(asked));
 }
 
-/* The job of @parameters, which come with @socket. */
-static void serve(int socket, const char *parameters, WorkerConfinement confinement,
-                  Conversation *ret) {
-        converse("files", JOB_METHOD_FILES, parameters, false, &socket, 1, confinement, ret);
+/* The job of an order with @socket, which it knows as @place. */
+static void serve(int socket, OrderFd place, WorkerConfinement confinement, Conversation *ret) {
+        _cleanup_(order_freep) Order *order = order_new(ORDER_FILES);
+
+        order->files.socket = place;
+        obey(order, &socket, 1, confinement, ret);
 }
 
 static const WorkerConfinement confinements[] = { WORKER_FREE, WORKER_CONFINED };
@@ -59,7 +61,7 @@ START_TEST(a_job_answers_until_nobody_asks) {
         ask(pair[0], 3, text);
         ck_assert_int_eq(shutdown(pair[0], SHUT_WR), 0);
 
-        serve(pair[1], "{\"socket\":0}", confinements[_i], &conversation);
+        serve(pair[1], 1, confinements[_i], &conversation);
         ck_assert_ptr_null(conversation.error);
         ck_assert(conversation.finished);
         ck_assert_int_eq(conversation.status, 0);
@@ -86,12 +88,12 @@ START_TEST(a_job_answers_until_nobody_asks) {
 END_TEST
 
 static const struct {
-        const char *parameters, *error, *part;
+        OrderFd place;
+        const char *part;
 } refusal_rows[] = {
-        { "{}", "InvalidParameter", "\"parameter\":\"socket\"" },
-        { "{\"socket\":1}", "InvalidParameter", "\"parameter\":\"socket\"" },
-        { "{\"socket\":0,\"path\":\"/etc/shadow\"}", "InvalidParameter", "\"parameter\":\"path\"" },
-        { "{\"socket\":0}", "JobFailed", "non-socket" },
+        { 0, "Bad file descriptor" },
+        { 2, "Bad file descriptor" },
+        { 1, "non-socket" },
 };
 
 START_TEST(a_job_without_a_socket_says_so) {
@@ -99,9 +101,8 @@ START_TEST(a_job_without_a_socket_says_so) {
         Conversation conversation;
         const char *text;
 
-        serve(fd, refusal_rows[_i].parameters, WORKER_FREE, &conversation);
-        ck_assert_ptr_nonnull(conversation.error);
-        ck_assert_ptr_nonnull(strstr(conversation.error, refusal_rows[_i].error));
+        serve(fd, refusal_rows[_i].place, WORKER_FREE, &conversation);
+        ck_assert_str_eq(conversation.error, "io.ctprof.Profiler.JobFailed");
         text = json_object_to_json_string_ext(conversation.replies[0], JSON_C_TO_STRING_PLAIN);
         ck_assert_msg(strstr(text, refusal_rows[_i].part) != NULL, "%s", text);
         conversation_done(&conversation);
@@ -115,7 +116,7 @@ START_TEST(what_is_no_question_ends_the_job) {
 
         new_pair(pair);
         ck_assert_int_eq(send(pair[0], "nonsense and more", 17, 0), 17);
-        serve(pair[1], "{\"socket\":0}", WORKER_FREE, &conversation);
+        serve(pair[1], 1, WORKER_FREE, &conversation);
         ck_assert_ptr_nonnull(conversation.error);
         ck_assert_ptr_nonnull(strstr(conversation.error, "JobFailed"));
         conversation_done(&conversation);
@@ -124,18 +125,62 @@ START_TEST(what_is_no_question_ends_the_job) {
 }
 END_TEST
 
-START_TEST(it_serves_nothing_else) {
-        Conversation conversation;
-        int fd = memfd_create("none", MFD_CLOEXEC);
+/* Orders that no main process of this version gives: they end the job. */
+typedef struct Forgery {
+        JobKind kind;
+        OrderMethod method;
+        size_t at; /* a byte that is changed; 0: none */
+        size_t n_cut;
+} Forgery;
 
-        converse("files", JOB_METHOD_CAPTURE, "{}", false, &fd, 1, WORKER_FREE, &conversation);
-        ck_assert_str_eq(conversation.error, "org.varlink.service.MethodNotFound");
-        conversation_done(&conversation);
-        converse("analysis", JOB_METHOD_FILES, "{\"socket\":0}", false, &fd, 1, WORKER_FREE,
-                 &conversation);
-        ck_assert_str_eq(conversation.error, "org.varlink.service.MethodNotFound");
-        conversation_done(&conversation);
-        (void) close(fd);
+static const Forgery forgeries[] = {
+        { JOB_FILES, ORDER_CAPTURE, 0, 0 },    { JOB_ANALYSIS, ORDER_FILES, 0, 0 },
+        { JOB_FILES, ORDER_FILES, 1, 0 }, /* of another version */
+        { JOB_FILES, ORDER_FILES, 49, 0 },     { JOB_FILES, ORDER_FILES, 0, 1 },
+        { JOB_FILES, ORDER_FILES, 0, 9 },      { JOB_ANALYSIS, ORDER_INFO, 0, 1 },
+        { JOB_ANALYSIS, ORDER_INFO, 0, 5000 },
+};
+
+START_TEST(it_obeys_nothing_else) {
+        const Forgery *forgery = &forgeries[_i];
+        _cleanup_(order_freep) Order *order = order_new(forgery->method);
+        ConversationServer server = { .kind = forgery->kind, .confinement = WORKER_FREE };
+        _cleanup_(buffer_done) Buffer body = {};
+        int pair[2];
+
+        new_pair(pair);
+        ck_assert_int_eq(order_pack(order, &body), 0);
+        if (forgery->at > 0)
+                body.bytes[forgery->at] ^= 1;
+        body.n -= forgery->n_cut;
+        ck_assert_int_eq(packet_send(pair[0], PACKET_ORDER, buffer_span(&body), NULL, 0, 0), 0);
+        server.fd = pair[1];
+        ck_assert_int_eq(conversation_serve(&server), -EBADMSG);
+        (void) close(pair[0]);
+}
+END_TEST
+
+START_TEST(a_message_that_is_no_order_ends_it) {
+        ConversationServer server = { .kind = JOB_FILES, .confinement = WORKER_FREE };
+        int pair[2];
+
+        new_pair(pair);
+        ck_assert_int_eq(packet_send(pair[0], PACKET_STOP, (Span){}, NULL, 0, 0), 0);
+        server.fd = pair[1];
+        ck_assert_int_eq(conversation_serve(&server), -EBADMSG);
+        (void) close(pair[0]);
+}
+END_TEST
+
+/* Only an analysis job may be started by anybody, for files of its own. */
+START_TEST(it_takes_no_calls) {
+        ConversationServer server = { .kind = JOB_FILES, .confinement = WORKER_FREE };
+        int pair[2];
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+        server.fd = pair[1];
+        ck_assert_int_eq(conversation_serve(&server), -EPROTOTYPE);
+        (void) close(pair[0]);
 }
 END_TEST
 
@@ -157,7 +202,9 @@ int main(void) {
         tcase_add_loop_test(job, a_job_answers_until_nobody_asks, 0, ELEMENTSOF(confinements));
         tcase_add_loop_test(job, a_job_without_a_socket_says_so, 0, ELEMENTSOF(refusal_rows));
         tcase_add_test(job, what_is_no_question_ends_the_job);
-        tcase_add_test(job, it_serves_nothing_else);
+        tcase_add_loop_test(job, it_obeys_nothing_else, 0, ELEMENTSOF(forgeries));
+        tcase_add_test(job, a_message_that_is_no_order_ends_it);
+        tcase_add_test(job, it_takes_no_calls);
         tcase_add_test(job, its_terms_are_those_of_a_stranger);
         suite_add_tcase(suite, job);
         return check_main(suite);

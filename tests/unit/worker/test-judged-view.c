@@ -80,8 +80,7 @@ START_TEST(a_view_believes_only_what_can_be) {
         snapshot.blkio_total_ns = show_rows[_i].total;
         snapshot.blkio_max_ns = show_rows[_i].max;
         fd = fixture_snapshot(&snapshot);
-        converse("analysis", SHOW, "{\"snapshot\":{\"fileDescriptor\":0}}", true, &fd, 1,
-                 WORKER_FREE, &answer);
+        converse(SHOW, "{\"snapshot\":{\"fileDescriptor\":0}}", true, &fd, 1, WORKER_FREE, &answer);
         ck_assert_ptr_null(answer.error);
         row = row_of(&answer, "metrics", "blkio_delay_total_ns");
         ck_assert_str_eq(text_of(row, "value"), show_rows[_i].value);
@@ -143,7 +142,7 @@ START_TEST(a_difference_is_what_can_have_been_done) {
                         "{\"before\":{\"fileDescriptor\":0},\"after\":{\"fileDescriptor\":1},"
                         "\"view\":%s}",
                         pair_rows[_i].view);
-        converse("analysis", COMPARE, parameters, true, fds, 2, WORKER_FREE, &answer);
+        converse(COMPARE, parameters, true, fds, 2, WORKER_FREE, &answer);
         ck_assert_ptr_null(answer.error);
         row = row_of(&answer, "metrics", "blkio_delay_total_ns");
         ck_assert_str_eq(text_of(row, "delta"), pair_rows[_i].delta);
@@ -157,6 +156,7 @@ END_TEST
 
 /* Conversions pass on what the kernel said. */
 START_TEST(the_file_keeps_what_the_kernel_said) {
+        _cleanup_(order_freep) Order *order = order_new(ORDER_CONVERT);
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
         int fds[2], output = fixture_file("", 0);
         Conversation answer;
@@ -167,9 +167,11 @@ START_TEST(the_file_keeps_what_the_kernel_said) {
         snapshot.blkio_total_ns = snapshot.blkio_max_ns = 900 * S;
         fds[0] = fixture_snapshot(&snapshot);
         fds[1] = dup(output);
-        converse("analysis", "io.ctprof.Job.Convert",
-                 "{\"snapshot\":{\"fileDescriptor\":0},\"format\":\"ndjson\",\"output\":1}", false,
-                 fds, 2, WORKER_FREE, &answer);
+        order->analysis.n[0] = 1;
+        order->analysis.subjects[0].from.fd = 1;
+        order->analysis.output = 2;
+        order->analysis.format = ORDER_FORMAT_NDJSON;
+        obey(order, fds, 2, WORKER_FREE, &answer);
         ck_assert_msg(!answer.error, "%s", answer.error);
         text = fixture_bytes(output, &n);
         ck_assert_ptr_nonnull(strstr(text, "900000000000"));

@@ -31,7 +31,7 @@ static int document(const char *threads, const char *rest) {
 
 static void analyse(const char *method, const char *parameters, const int *fds, size_t n_fds,
                     Conversation *ret) {
-        converse("analysis", method, parameters, true, fds, n_fds, WORKER_FREE, ret);
+        converse(method, parameters, true, fds, n_fds, WORKER_FREE, ret);
         ck_assert_int_eq(ret->status, 0);
 }
 

@@ -47,7 +47,7 @@ static void ask(size_t n_before, const char *rest, bool more, WorkerConfinement 
         if (n_before >= n_fds)
                 n += (size_t) snprintf(text + n, sizeof(text) - n, "],\"after\":[");
         (void) snprintf(text + n, sizeof(text) - n, "]%s}", rest);
-        converse("analysis", METHOD, text, more, fds, n_fds, confinement, &answer);
+        converse(METHOD, text, more, fds, n_fds, confinement, &answer);
         ck_assert_int_eq(answer.status, 0);
 }
 
@@ -68,7 +68,7 @@ static void ask_intervals(size_t n_before, const char *rest) {
                                        is_first ? "" : ",", i, i, i + 1, i + 1);
         }
         (void) snprintf(text + n, sizeof(text) - n, "]%s}", rest);
-        converse("analysis", METHOD, text, true, fds, n_fds, WORKER_FREE, &answer);
+        converse(METHOD, text, true, fds, n_fds, WORKER_FREE, &answer);
         ck_assert_int_eq(answer.status, 0);
 }
 
@@ -282,7 +282,7 @@ START_TEST(what_is_wrong_with_a_call_is_named) {
                 for (size_t i = 2; i < refused_rows[_i].n; i++)
                         (void) strcat(text, ",{}");
                 (void) strcat(text, "],\"after\":[{}]}");
-                converse("analysis", METHOD, text, true, NULL, 0, WORKER_FREE, &answer);
+                converse(METHOD, text, true, NULL, 0, WORKER_FREE, &answer);
         } else {
                 ask(refused_rows[_i].n_before, refused_rows[_i].rest, true, WORKER_FREE);
         }

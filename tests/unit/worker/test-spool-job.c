@@ -10,10 +10,7 @@
 #include "spool/spool.h"
 #include "worker/work-spool.h"
 
-#define LIMITS                                                                               \
-        "\"limits\":{\"maxBytes\":0,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0," \
-        "\"reservedBytes\":0,\"maxSnapshots\":0,\"maxSnapshotsPerUid\":0}"
-#define ME "\"uid\":1000"
+#define ME .uid = 1000
 
 static char spool_path_text[] = "/tmp/ctprof-test-XXXXXX";
 
@@ -58,7 +55,7 @@ static bool spool_has(const char *name) {
 }
 
 /* A snapshot file in the spool, unnamed yet. */
-static int spool_file(const char *name) {
+static int spool_file(const char *name, uid_t owner) {
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
         int from, to, directory = spool_directory();
         Spool *spool;
@@ -66,6 +63,7 @@ static int spool_file(const char *name) {
         size_t n;
 
         snapshot.name = name;
+        snapshot.uid = owner;
         from = fixture_snapshot(&snapshot);
         bytes = fixture_bytes(from, &n);
         ck_assert_int_eq(spool_adopt(directory, spool_path_text, &spool), 0);
@@ -77,38 +75,78 @@ static int spool_file(const char *name) {
         return to;
 }
 
-static void spool_call(const char *method, const char *parameters, int file, Conversation *ret) {
+/* What orders of spool jobs differ in. */
+typedef struct Told {
+        const char *name, *new_name;
+        const char *names[4];
+        uid_t uid;
+        bool replace, is_untagged;
+        uint64_t max_bytes;
+        OrderFd file; /* 0: the second descriptor */
+} Told;
+
+static void copy_name(OrderName *ret, const char *name) {
+        (void) snprintf(ret->text, sizeof(ret->text), "%s", name ? name : "");
+}
+
+static Order *new_order(OrderMethod method, const Told *told) {
+        Order *order = order_new(method);
+
+        ck_assert_ptr_nonnull(order);
+        order->spool.spool.directory = 1;
+        order->spool.spool.limits.max_bytes = told->max_bytes;
+        (void) snprintf(order->spool.spool.path, sizeof(order->spool.spool.path), "/x");
+        order->spool.file = told->file > 0 ? told->file : 2;
+        order->spool.uid = told->uid;
+        order->spool.tagged = !told->is_untagged;
+        order->spool.replace = told->replace;
+        copy_name(&order->spool.name, told->name);
+        copy_name(&order->spool.new_name, told->new_name);
+        while (order->spool.n_names < ELEMENTSOF(told->names) &&
+               told->names[order->spool.n_names]) {
+                copy_name(&order->spool.names[order->spool.n_names],
+                          told->names[order->spool.n_names]);
+                order->spool.n_names++;
+        }
+        return order;
+}
+
+static void spool_call(OrderMethod method, const Told *told, int file, Conversation *ret) {
+        _cleanup_(order_freep) Order *order = new_order(method, told);
         int fds[] = { spool_directory(), file };
 
-        converse("spool", method, parameters, false, fds, file >= 0 ? 2 : 1, WORKER_FREE, ret);
+        obey(order, fds, file >= 0 ? 2 : 1, WORKER_FREE, ret);
         (void) close(fds[0]);
+}
+
+/* The name in the head of what was published. */
+static void expect_published(const Conversation *answer, const char *name) {
+        json_object *head;
+        Span texts[3];
+
+        ck_assert(result_unpack(buffer_span(&answer->result), texts, 3));
+        head = json_tokener_parse(texts[0].bytes);
+        ck_assert_str_eq(json_string_at(head, "name"), name);
+        json_object_put(head);
 }
 
 /* Publishes a snapshot of that name; uid 1000 owns it. */
 static void publish(const char *name) {
-        int file = spool_file(name);
-        char parameters[256];
+        int file = spool_file(name, 1000);
         Conversation answer;
 
-        (void) snprintf(parameters, sizeof(parameters),
-                        "{\"directory\":0,\"file\":1,\"name\":\"%s\",\"replace\":false," ME
-                        "," LIMITS ",\"spoolPath\":\"/x\"}",
-                        name);
-        spool_call("io.ctprof.Job.Publish", parameters, file, &answer);
+        spool_call(ORDER_PUBLISH, &(Told){ .name = name, ME }, file, &answer);
         ck_assert_msg(!answer.error, "%s", answer.error);
-        ck_assert_str_eq(json_string_at(json_object_array_get_idx(
-                                                json_path(answer.replies[0], "snapshots", NULL), 0),
-                                        "name"),
-                         name);
+        expect_published(&answer, name);
         conversation_done(&answer);
         (void) close(file);
         ck_assert(spool_has(name));
 }
 
-static void must_fail(const char *method, const char *parameters, int file, const char *error) {
+static void must_fail(OrderMethod method, const Told *told, int file, const char *error) {
         Conversation answer;
 
-        spool_call(method, parameters, file, &answer);
+        spool_call(method, told, file, &answer);
         ck_assert_ptr_nonnull(answer.error);
         ck_assert_str_eq(answer.error, error);
         conversation_done(&answer);
@@ -122,33 +160,30 @@ START_TEST(a_file_is_published_under_its_name) {
 END_TEST
 
 static const struct {
-        const char *parameters, *error;
+        Told told;
+        uid_t owner; /* in the head of the file */
+        const char *error;
 } publish_rows[] = {
-        { "{\"directory\":0,\"file\":1,\"name\":\"taken\",\"replace\":false," ME "," LIMITS "}",
-          "io.ctprof.Profiler.SnapshotExists" },
-        { "{\"directory\":0,\"file\":1,\"name\":\"taken\",\"replace\":true,\"uid\":7," LIMITS "}",
+        { { .name = "taken", ME }, 1000, "io.ctprof.Profiler.SnapshotExists" },
+        { { .name = "taken", .replace = true, .uid = 7 },
+          7,
           "org.varlink.service.PermissionDenied" },
-        { "{\"directory\":0,\"file\":1,\"name\":\"other\",\"replace\":true," ME "," LIMITS "}",
-          "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0,\"file\":1,\"name\":\".taken\",\"replace\":true," ME "," LIMITS "}",
-          "io.ctprof.Profiler.InvalidName" },
-        { "{\"directory\":0,\"file\":1,\"name\":\"taken\",\"replace\":true," ME
-          ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0,"
-          "\"reservedBytes\":0,\"maxSnapshots\":0,\"maxSnapshotsPerUid\":0}}",
+        { { .name = "taken", .replace = true, .uid = 7 }, 1000, "io.ctprof.Profiler.JobFailed" },
+        { { .name = "other", .replace = true, ME }, 1000, "io.ctprof.Profiler.JobFailed" },
+        { { .name = ".taken", .replace = true, ME }, 1000, "io.ctprof.Profiler.InvalidName" },
+        { { .name = "taken", .replace = true, ME, .max_bytes = 10 },
+          1000,
           "io.ctprof.Profiler.SpoolFull" },
-        { "{\"directory\":0,\"file\":1,\"name\":\"taken\",\"replace\":true," ME
-          ",\"limits\":{\"maxBytes\":10}}",
-          "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0,\"file\":9,\"name\":\"taken\",\"replace\":true," ME "," LIMITS "}",
-          "org.varlink.service.InvalidParameter" },
+        { { .name = "taken", .replace = true, ME, .file = 9 },
+          1000,
+          "io.ctprof.Profiler.JobFailed" },
 };
 
 START_TEST(what_may_not_be_published_changes_nothing) {
-        int file = spool_file("taken");
+        int file = spool_file("taken", publish_rows[_i].owner);
 
         publish("taken");
-        must_fail("io.ctprof.Job.Publish", publish_rows[_i].parameters, file,
-                  publish_rows[_i].error);
+        must_fail(ORDER_PUBLISH, &publish_rows[_i].told, file, publish_rows[_i].error);
         ck_assert(spool_has("taken"));
         ck_assert_uint_eq(spool_empty(), 1);
         (void) close(file);
@@ -162,26 +197,21 @@ START_TEST(only_snapshots_are_published) {
         ck_assert_int_eq(spool_adopt(directory, spool_path_text, &spool), 0);
         ck_assert_int_eq(spool_temporary(spool, &file), 0);
         (void) spool_free(spool);
-        must_fail("io.ctprof.Job.Publish",
-                  "{\"directory\":0,\"file\":1,\"name\":\"x\",\"replace\":true," ME "," LIMITS "}",
-                  file, "io.ctprof.Profiler.SnapshotUnreadable");
+        must_fail(ORDER_PUBLISH, &(Told){ .name = "x", .replace = true, ME }, file,
+                  "io.ctprof.Profiler.SnapshotUnreadable");
         ck_assert_uint_eq(spool_empty(), 0);
         (void) close(file);
 }
 END_TEST
 
 START_TEST(nothing_is_published_for_who_hung_up) {
+        _cleanup_(order_freep) Order *order = new_order(ORDER_PUBLISH, &(Told){ .name = "a", ME });
         ConversationServer server = { .kind = JOB_SPOOL, .confinement = WORKER_FREE };
-        int pair[2], fds[] = { spool_directory(), spool_file("a") };
-        FrameStream *stream;
+        int pair[2], fds[] = { spool_directory(), spool_file("a", 1000) };
 
-        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-        ck_assert_int_eq(
-                frame_stream_new(pair[0], LIMIT_REPLY_BYTES, LIMIT_QUEUED_BYTES, 1, &stream), 0);
-        conversation_send(stream, "io.ctprof.Job.Publish",
-                          "{\"directory\":0,\"file\":1,\"name\":\"a\"," ME "," LIMITS "}", false,
-                          fds, 2);
-        (void) frame_stream_free(stream);
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+        conversation_send_order(pair[0], order, fds, 2);
+        (void) close(pair[0]);
         server.fd = pair[1];
         ck_assert_int_eq(conversation_serve(&server), 0);
         ck_assert_uint_eq(spool_empty(), 0);
@@ -195,8 +225,7 @@ START_TEST(names_are_removed_together) {
 
         publish("a");
         publish("b");
-        spool_call("io.ctprof.Job.Remove", "{\"directory\":0,\"names\":[\"a\",\"b\",\"a\"]," ME "}",
-                   -1, &answer);
+        spool_call(ORDER_REMOVE, &(Told){ .names = { "a", "b", "a" }, ME }, -1, &answer);
         ck_assert_ptr_null(answer.error);
         ck_assert_uint_eq(json_object_array_length(json_path(answer.replies[0], "snapshots", NULL)),
                           2);
@@ -206,21 +235,17 @@ START_TEST(names_are_removed_together) {
 END_TEST
 
 static const struct {
-        const char *parameters, *error;
+        Told told;
+        const char *error;
 } remove_rows[] = {
-        { "{\"directory\":0,\"names\":[\"a\",\"nothing\"]," ME "}",
-          "io.ctprof.Profiler.NoSuchSnapshot" },
-        { "{\"directory\":0,\"names\":[\"a\",\"b\"],\"uid\":7}",
-          "org.varlink.service.PermissionDenied" },
-        { "{\"directory\":0,\"names\":[\"a\",7]," ME "}", "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0,\"names\":\"a\"," ME "}", "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0,\"names\":[\"a\"]}", "org.varlink.service.InvalidParameter" },
+        { { .names = { "a", "nothing" }, ME }, "io.ctprof.Profiler.NoSuchSnapshot" },
+        { { .names = { "a", "b" }, .uid = 7 }, "org.varlink.service.PermissionDenied" },
 };
 
 START_TEST(all_names_or_none_are_removed) {
         publish("a");
         publish("b");
-        must_fail("io.ctprof.Job.Remove", remove_rows[_i].parameters, -1, remove_rows[_i].error);
+        must_fail(ORDER_REMOVE, &remove_rows[_i].told, -1, remove_rows[_i].error);
         ck_assert_uint_eq(spool_empty(), 2);
 }
 END_TEST
@@ -229,8 +254,7 @@ START_TEST(what_was_meant_perhaps_is_told) {
         Conversation answer;
 
         publish("before");
-        spool_call("io.ctprof.Job.Remove", "{\"directory\":0,\"names\":[\"befor\"]," ME "}", -1,
-                   &answer);
+        spool_call(ORDER_REMOVE, &(Told){ .names = { "befor" }, ME }, -1, &answer);
         ck_assert_str_eq(answer.error, "io.ctprof.Profiler.NoSuchSnapshot");
         ck_assert_str_eq(json_string_at(answer.replies[0], "nearest"), "before");
         conversation_done(&answer);
@@ -241,8 +265,7 @@ START_TEST(root_removes_what_others_made) {
         Conversation answer;
 
         publish("a");
-        spool_call("io.ctprof.Job.Remove", "{\"directory\":0,\"names\":[\"latest\"],\"uid\":0}", -1,
-                   &answer);
+        spool_call(ORDER_REMOVE, &(Told){ .names = { "latest" } }, -1, &answer);
         ck_assert_ptr_null(answer.error);
         conversation_done(&answer);
         ck_assert_uint_eq(spool_empty(), 0);
@@ -260,8 +283,7 @@ START_TEST(a_damaged_snapshot_can_be_removed) {
         ck_assert_ptr_nonnull(file);
         (void) fputs("hello", file);
         (void) fclose(file);
-        spool_call("io.ctprof.Job.Remove",
-                   "{\"directory\":0,\"names\":[\"good\",\"bad\"],\"uid\":0}", -1, &answer);
+        spool_call(ORDER_REMOVE, &(Told){ .names = { "good", "bad" } }, -1, &answer);
         ck_assert_ptr_null(answer.error);
         conversation_done(&answer);
         ck_assert_uint_eq(spool_empty(), 0);
@@ -269,22 +291,17 @@ START_TEST(a_damaged_snapshot_can_be_removed) {
 END_TEST
 
 /* As a spool job of the daemon, which has no capability: removes "a", which only root can read. */
-static int child_that_removes(const char *parameters) {
-        int directory = spool_directory();
+static int child_that_removes(uid_t uid) {
         Conversation answer;
 
         if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0)
                 return 2;
-        converse("spool", "io.ctprof.Job.Remove", parameters, false, &directory, 1, WORKER_FREE,
-                 &answer);
+        spool_call(ORDER_REMOVE, &(Told){ .names = { "a" }, .uid = uid }, -1, &answer);
         return answer.error ? 1 : 0;
 }
 
 START_TEST(what_only_root_can_read_is_removed_for_root) {
-        static const char *const calls[] = {
-                "{\"directory\":0,\"names\":[\"a\"]," ME "}",
-                "{\"directory\":0,\"names\":[\"a\"],\"uid\":0}",
-        };
+        static const uid_t uids[] = { 1000, 0 };
 
         if (check_skips(getuid() != 0 ? "only for root" : check_lacks_filters()))
                 return;
@@ -295,7 +312,7 @@ START_TEST(what_only_root_can_read_is_removed_for_root) {
                 int status;
 
                 if (pid == 0)
-                        _exit(child_that_removes(calls[i]));
+                        _exit(child_that_removes(uids[i]));
                 ck_assert_int_eq(waitpid(pid, &status, 0), pid);
                 ck_assert_int_eq(WEXITSTATUS(status), i == 0 ? 1 : 0);
                 ck_assert_int_eq(spool_has("a"), i == 0);
@@ -308,8 +325,7 @@ START_TEST(a_renamed_snapshot_is_tagged) {
         Conversation answer;
 
         publish("a");
-        spool_call("io.ctprof.Job.Rename",
-                   "{\"directory\":0,\"name\":\"a\",\"newName\":\"b\"," ME "}", -1, &answer);
+        spool_call(ORDER_RENAME, &(Told){ .name = "a", .new_name = "b", ME }, -1, &answer);
         ck_assert_ptr_null(answer.error);
         head = json_object_array_get_idx(json_path(answer.replies[0], "snapshots", NULL), 0);
         ck_assert_str_eq(json_string_at(head, "name"), "b");
@@ -322,23 +338,20 @@ START_TEST(a_renamed_snapshot_is_tagged) {
 END_TEST
 
 static const struct {
-        const char *parameters, *error;
+        Told told;
+        const char *error;
 } rename_rows[] = {
-        { "{\"directory\":0,\"name\":\"a\",\"newName\":\"b\"," ME "}",
-          "io.ctprof.Profiler.SnapshotExists" },
-        { "{\"directory\":0,\"name\":\"c\",\"newName\":\"d\"," ME "}",
-          "io.ctprof.Profiler.NoSuchSnapshot" },
-        { "{\"directory\":0,\"name\":\"a\",\"newName\":\"latest\"," ME "}",
-          "io.ctprof.Profiler.InvalidName" },
-        { "{\"directory\":0,\"name\":\"a\",\"newName\":\"d\",\"uid\":7}",
-          "org.varlink.service.PermissionDenied" },
-        { "{\"directory\":0,\"name\":\"a\"," ME "}", "org.varlink.service.InvalidParameter" },
+        { { .name = "a", .new_name = "b", ME }, "io.ctprof.Profiler.SnapshotExists" },
+        { { .name = "c", .new_name = "d", ME }, "io.ctprof.Profiler.NoSuchSnapshot" },
+        { { .name = "a", .new_name = "latest", ME }, "io.ctprof.Profiler.InvalidName" },
+        { { .name = "a", .new_name = "d", .uid = 7 }, "org.varlink.service.PermissionDenied" },
+        { { .name = "a", ME }, "io.ctprof.Profiler.InvalidName" },
 };
 
 START_TEST(what_may_not_be_renamed_stays) {
         publish("a");
         publish("b");
-        must_fail("io.ctprof.Job.Rename", rename_rows[_i].parameters, -1, rename_rows[_i].error);
+        must_fail(ORDER_RENAME, &rename_rows[_i].told, -1, rename_rows[_i].error);
         ck_assert(spool_has("a"));
         ck_assert_uint_eq(spool_empty(), 2);
 }
@@ -354,7 +367,7 @@ START_TEST(left_overs_are_cleaned_away) {
         file = fopen(path, "w");
         ck_assert_ptr_nonnull(file);
         (void) fclose(file);
-        spool_call("io.ctprof.Job.Clean", "{\"directory\":0,\"spoolPath\":\"/x\"}", -1, &answer);
+        spool_call(ORDER_CLEAN, &(Told){ .uid = 0 }, -1, &answer);
         ck_assert_ptr_null(answer.error);
         conversation_done(&answer);
         ck_assert(spool_has("a"));
@@ -363,36 +376,38 @@ START_TEST(left_overs_are_cleaned_away) {
 END_TEST
 
 /* What a capture refuses before it reads anything. */
-#define OUTPUT "\"output\":1,"
 static const struct {
-        const char *parameters, *error;
+        const char *name;
+        bool replace;
+        uid_t uid;
+        uint64_t max_bytes;
+        unsigned smaps, commands;
+        const char *error;
 } capture_rows[] = {
-        { "{\"directory\":0," OUTPUT "\"name\":\"taken\",\"tagged\":true," ME "," LIMITS "}",
-          "io.ctprof.Profiler.SnapshotExists" },
-        { "{\"directory\":0," OUTPUT "\"name\":\"taken\",\"replace\":true,\"uid\":7," LIMITS "}",
-          "org.varlink.service.PermissionDenied" },
-        { "{\"directory\":0," OUTPUT "\"name\":\"a/b\"," ME "," LIMITS "}",
-          "io.ctprof.Profiler.InvalidName" },
-        { "{\"directory\":0," OUTPUT "\"name\":\"x\"," ME
-          ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0,"
-          "\"reservedBytes\":0,\"maxSnapshots\":0,\"maxSnapshotsPerUid\":0}}",
-          "io.ctprof.Profiler.SpoolFull" },
-        { "{\"directory\":0," OUTPUT "\"name\":\"x\"," LIMITS "}",
-          "org.varlink.service.InvalidParameter" },
-        { "{" OUTPUT "\"name\":\"x\"," ME "," LIMITS "}", "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0,\"name\":\"x\"," ME "," LIMITS "}",
-          "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0," OUTPUT "\"selfPids\":[0]," ME "," LIMITS "}",
-          "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0," OUTPUT "\"selfPids\":[2147483648]," ME "," LIMITS "}",
-          "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0," OUTPUT "\"smaps\":1," ME "," LIMITS "}",
-          "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0," OUTPUT "\"heap\":1," ME "," LIMITS "}",
-          "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0," OUTPUT "\"heap\":true,\"heapCache\":2," ME "," LIMITS "}",
-          "org.varlink.service.InvalidParameter" },
+        { "taken", false, 1000, 0, 0, 0, "io.ctprof.Profiler.SnapshotExists" },
+        { "taken", true, 7, 0, 0, 0, "org.varlink.service.PermissionDenied" },
+        { "a/b", false, 1000, 0, 0, 0, "io.ctprof.Profiler.InvalidName" },
+        { "x", false, 1000, 10, 0, 0, "io.ctprof.Profiler.SpoolFull" },
+        { "x", false, 1000, 0, _SMAPS_MODE_MAX, 0, "io.ctprof.Profiler.JobFailed" },
+        { "x", false, 1000, 0, 0, _COMMAND_LINES_MAX, "io.ctprof.Profiler.JobFailed" },
 };
+
+static Order *new_capture(const char *name) {
+        Order *order = order_new(ORDER_CAPTURE);
+
+        ck_assert_ptr_nonnull(order);
+        order->capture.spool.directory = 1;
+        order->capture.output = 2;
+        order->capture.uid = 1000;
+        order->capture.tagged = true;
+        order->capture.smaps = SMAPS_MODE_SMALL;
+        order->capture.smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES;
+        order->capture.smaps_max_processes = LIMIT_SMAPS_PROCESSES;
+        order->capture.smaps_limit_ns = LIMIT_SMAPS_NS;
+        order->capture.heap_limit_ns = LIMIT_HEAP_NS;
+        (void) snprintf(order->capture.name, sizeof(order->capture.name), "%s", name);
+        return order;
+}
 
 static int empty_file(void) {
         int fd = memfd_create("output", MFD_CLOEXEC);
@@ -402,12 +417,18 @@ static int empty_file(void) {
 }
 
 START_TEST(a_capture_that_cannot_be_kept_is_not_taken) {
+        _cleanup_(order_freep) Order *order = new_capture(capture_rows[_i].name);
         int fds[] = { spool_directory(), empty_file() };
         Conversation answer;
 
         publish("taken");
-        converse("capture", "io.ctprof.Job.Capture", capture_rows[_i].parameters, true, fds, 2,
-                 WORKER_FREE, &answer);
+        order->more = true;
+        order->capture.replace = capture_rows[_i].replace;
+        order->capture.uid = capture_rows[_i].uid;
+        order->capture.spool.limits.max_bytes = capture_rows[_i].max_bytes;
+        order->capture.smaps = (SmapsMode) capture_rows[_i].smaps;
+        order->capture.commands = (CommandLines) capture_rows[_i].commands;
+        obey(order, fds, 2, WORKER_FREE, &answer);
         ck_assert_ptr_nonnull(answer.error);
         ck_assert_str_eq(answer.error, capture_rows[_i].error);
         ck_assert_uint_eq(answer.n, 1); /* not even progress */
@@ -421,15 +442,16 @@ END_TEST
 
 /* A capture of this host; returns the file and what was said about its sources. */
 static int capture(WorkerConfinement confinement, json_object **ret_sources) {
+        _cleanup_(order_freep) Order *order = new_capture("x");
         int fds[] = { spool_directory(), empty_file() };
         Conversation answer;
+        Span texts[2];
 
-        converse("capture", "io.ctprof.Job.Capture",
-                 "{\"directory\":0," OUTPUT "\"name\":\"x\",\"tagged\":true," ME "," LIMITS "}",
-                 false, fds, 2, confinement, &answer);
+        obey(order, fds, 2, confinement, &answer);
         ck_assert_msg(!answer.error, "%s: %s", answer.error,
                       json_object_to_json_string(answer.replies[0]));
-        *ret_sources = json_object_get(json_path(answer.replies[0], "sources", NULL));
+        ck_assert(result_unpack(buffer_span(&answer.result), texts, 2));
+        *ret_sources = json_tokener_parse(texts[0].bytes);
         conversation_done(&answer);
         (void) close(fds[0]);
         return fds[1];
@@ -463,8 +485,6 @@ START_TEST(a_capture_reads_as_much_inside_its_sandbox) {
 }
 END_TEST
 
-#define KEEP "{\"directory\":0,\"file\":1,\"sources\":[{\"name\":\"stat\"}]," LIMITS
-
 /* A file of the spool with a whole capture in it. */
 static int captured_file(void) {
         json_object *sources;
@@ -484,24 +504,14 @@ static int captured_file(void) {
 }
 
 START_TEST(what_was_captured_is_kept) {
+        _cleanup_(order_freep) Order *order = new_order(ORDER_PUBLISH, &(Told){ .name = "x", ME });
         int file = captured_file(), fds[] = { spool_directory(), file };
         Conversation answer;
 
-        converse("spool", "io.ctprof.Job.Keep",
-                 KEEP ",\"rotated\":[\"old\"],\"name\":\"x\"," ME ",\"tagged\":true}", false, fds,
-                 2, check_lacks_filters() ? WORKER_FREE : WORKER_CONFINED, &answer);
+        obey(order, fds, 2, check_lacks_filters() ? WORKER_FREE : WORKER_CONFINED, &answer);
         ck_assert_msg(!answer.error, "%s: %s", answer.error,
                       json_object_to_json_string(answer.replies[0]));
-        ck_assert_str_eq(json_string_at(json_path(answer.replies[0], "snapshot", NULL), "name"),
-                         "x");
-        ck_assert_str_eq(
-                json_object_to_json_string_ext(json_path(answer.replies[0], "sources", NULL),
-                                               JSON_C_TO_STRING_PLAIN),
-                "[{\"name\":\"stat\"}]");
-        ck_assert_str_eq(
-                json_object_to_json_string_ext(json_path(answer.replies[0], "rotated", NULL),
-                                               JSON_C_TO_STRING_PLAIN),
-                "[\"old\"]");
+        expect_published(&answer, "x");
         conversation_done(&answer);
         ck_assert(spool_has("x"));
         ck_assert_uint_eq(spool_empty(), 1);
@@ -511,17 +521,17 @@ START_TEST(what_was_captured_is_kept) {
 END_TEST
 
 /* What a capture job that somebody took over might write into the head. */
-static const char *const forged_rows[] = {
-        KEEP ",\"name\":\"y\",\"tagged\":true," ME "}",
-        KEEP ",\"name\":\"x\",\"tagged\":false," ME "}",
-        KEEP ",\"name\":\"x\",\"tagged\":true,\"uid\":7}",
-        KEEP "," ME "}",
+static const Told forged_rows[] = {
+        { .name = "y", ME },
+        { .name = "x", .is_untagged = true, ME },
+        { .name = "x", .uid = 7 },
+        { ME },
 };
 
 START_TEST(a_head_that_was_not_ordered_is_not_kept) {
         int file = captured_file();
 
-        must_fail("io.ctprof.Job.Keep", forged_rows[_i], file, "io.ctprof.Profiler.JobFailed");
+        must_fail(ORDER_PUBLISH, &forged_rows[_i], file, "io.ctprof.Profiler.JobFailed");
         ck_assert_uint_eq(spool_empty(), 0);
         (void) close(file);
 }
@@ -529,22 +539,16 @@ END_TEST
 
 /* The capabilities that a spool job has once it has looked at the directory. */
 static int child_in_spool(uid_t owner, uid_t file_owner, uint64_t wanted) {
-        SpoolParameters parameters = {
-                .directory = spool_directory(),
-                .roll = -EBADF,
-                .path = "/x",
-        };
         Work work = { .terms = job_terms(JOB_SPOOL), .confines = true };
+        int directory = spool_directory(), fd;
         const char *set;
         char text[8192];
-        Spool *spool;
         ssize_t n;
-        int fd;
 
         (void) snprintf(text, sizeof(text), "%s/x", spool_path_text);
         fd = open(text, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         if (fchown(fd, file_owner, 0) != 0 || chown(spool_path_text, owner, 0) != 0 ||
-            work_adopt_spool(&work, &parameters, &spool))
+            work_confine(&work, work_spool_capabilities(directory)) != 0)
                 return 2;
         fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
         n = read(fd, text, sizeof(text) - 1);

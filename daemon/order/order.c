@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "order/order.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "config.h"
+#include "view/view-json.h"
+
+/* In front of the struct of the method. */
+typedef struct OrderHead {
+        char version[48]; /* of this program */
+        uint32_t method;
+        uint32_t more;
+} OrderHead;
+
+static const struct {
+        JobKind kind;
+        size_t n_bytes;
+} rows[_ORDER_METHOD_MAX] = {
+#define ORDER_ROW(id, kind_, member) \
+        [ORDER_##id] = { .kind = JOB_##kind_, .n_bytes = sizeof(((Order *) NULL)->member) },
+        ORDERS(ORDER_ROW)
+#undef ORDER_ROW
+};
+
+#define VERSION "ctprof order " CTPROF_VERSION
+_Static_assert(sizeof(VERSION) <= sizeof(((OrderHead *) NULL)->version),
+               "a shortened version may be that of another program");
+
+JobKind order_kind(OrderMethod method) {
+        return rows[method].kind;
+}
+
+Order *order_new(OrderMethod method) {
+        Order *order = calloc(1, sizeof(*order));
+
+        if (!order)
+                return NULL;
+        order->method = method;
+        if (rows[method].kind == JOB_ANALYSIS)
+                view_init(&order->analysis.view);
+        return order;
+}
+
+/* Of an analysis only the texts that there are. */
+static size_t count_bytes(OrderMethod method, uint32_t n_texts) {
+        return rows[method].n_bytes -
+               (rows[method].kind == JOB_ANALYSIS ? ORDER_TEXTS_BYTES - n_texts : 0);
+}
+
+int order_pack(const Order *order, Buffer *buffer) {
+        OrderHead head = { .version = VERSION, .method = order->method, .more = order->more };
+
+        buffer_append(buffer, &head, sizeof(head));
+        return buffer_append(buffer, &order->capture,
+                             count_bytes(order->method, order->analysis.n_texts));
+}
+
+/* Whether what says where something else lies is within its bounds. */
+static bool is_bounded(const AnalysisOrder *order) {
+        unsigned n = order->n[0] + order->n[1];
+
+        if (order->n[0] > LIMIT_SNAPSHOTS_PER_CALL || order->n[1] > LIMIT_SNAPSHOTS_PER_CALL ||
+            n > LIMIT_SNAPSHOTS_PER_CALL ||
+            (order->n_texts > 0 && order->texts[order->n_texts - 1] != '\0'))
+                return false;
+        for (unsigned i = 0; i < n; i++)
+                if (order->subjects[i].from.label > order->n_texts ||
+                    order->subjects[i].to.label > order->n_texts)
+                        return false;
+        return true;
+}
+
+int order_unpack(Span body, JobKind kind, size_t n_fds, Order **ret) {
+        _cleanup_(order_freep) Order *order = NULL;
+        size_t n = body.n - sizeof(OrderHead);
+        OrderHead head;
+
+        if (body.n < sizeof(head))
+                return -EBADMSG;
+        memcpy(&head, body.bytes, sizeof(head));
+        if (strncmp(head.version, VERSION, sizeof(head.version)) != 0 ||
+            head.method >= _ORDER_METHOD_MAX || rows[head.method].kind != kind ||
+            n > rows[head.method].n_bytes || n_fds > LIMIT_FDS_PER_ORDER)
+                return -EBADMSG;
+        order = order_new((OrderMethod) head.method);
+        if (!order)
+                return -ENOMEM;
+        order->more = head.more;
+        memcpy(&order->capture, body.bytes + sizeof(head), n);
+        if (kind == JOB_ANALYSIS &&
+            (order->analysis.n_texts > ORDER_TEXTS_BYTES || !is_bounded(&order->analysis)))
+                return -EBADMSG;
+        if (n != count_bytes(order->method, order->analysis.n_texts))
+                return -EBADMSG;
+        *ret = TAKE_PTR(order);
+        return 0;
+}
+
+const char *order_label(const AnalysisOrder *order, const OrderFile *file) {
+        return file->label > 0 ? order->texts + file->label - 1 : NULL;
+}
+
+bool order_set_label(AnalysisOrder *order, OrderFile *file, const char *label) {
+        size_t n = label ? strlen(label) + 1 : 0;
+
+        if (n == 0)
+                return true;
+        if (n > ORDER_TEXTS_BYTES - order->n_texts)
+                return false;
+        memcpy(order->texts + order->n_texts, label, n);
+        file->label = order->n_texts + 1;
+        order->n_texts += (uint32_t) n;
+        return true;
+}
+
+/* calls of clients */
+
+/* The parameters of all of them; a call has those of its rows. */
+typedef struct AnalysisFields {
+        json_object *sides[2]; /* one reference, or an array of them */
+        json_object *view;
+        double alpha;
+        const char *format;
+        OptionalU64 output;
+} AnalysisFields;
+
+#define DEFAULT_ALPHA 0.05
+
+#define SIDE(key, type, i)                                                            \
+        {                                                                             \
+                key, PARAMETER_##type, true,                                          \
+                        offsetof(AnalysisFields, sides) + (i) * sizeof(json_object *) \
+        }
+#define VIEW \
+        { "view", PARAMETER_OBJECT, false, offsetof(AnalysisFields, view) }
+
+static const struct Call {
+        const char *name;
+        OrderMethod method;
+        bool streams;      /* the answer has no bound: ExpectedMore without "more" */
+        bool of_intervals; /* a reference may be of one */
+        unsigned n_sides, n_parameters;
+        Parameter parameters[4]; /* the sides come first */
+} calls[] = {
+        { PROFILER_INTERFACE ".Show",
+          ORDER_SHOW,
+          true,
+          true,
+          1,
+          2,
+          { SIDE("snapshot", OBJECT, 0), VIEW } },
+        { PROFILER_INTERFACE ".Compare",
+          ORDER_COMPARE,
+          true,
+          true,
+          2,
+          3,
+          { SIDE("before", OBJECT, 0), SIDE("after", OBJECT, 1), VIEW } },
+        { PROFILER_INTERFACE ".CompareSets",
+          ORDER_COMPARE_SETS,
+          true,
+          true,
+          2,
+          4,
+          { SIDE("before", OBJECTS, 0),
+            SIDE("after", OBJECTS, 1),
+            VIEW,
+            { "alpha", PARAMETER_REAL, false, offsetof(AnalysisFields, alpha) } } },
+        { PROFILER_INTERFACE ".Info",
+          ORDER_INFO,
+          false,
+          false,
+          1,
+          1,
+          { SIDE("snapshot", OBJECT, 0) } },
+        /* Of a client that has started the job itself: the daemon serves no such call. */
+        { "io.ctprof.Job.Convert",
+          ORDER_CONVERT,
+          false,
+          false,
+          1,
+          3,
+          { SIDE("snapshot", OBJECT, 0),
+            { "format", PARAMETER_TEXT, true, offsetof(AnalysisFields, format) },
+            { "output", PARAMETER_OPTIONAL_U64, true, offsetof(AnalysisFields, output) } } },
+        { PROFILER_INTERFACE ".Verify",
+          ORDER_VERIFY,
+          false,
+          false,
+          1,
+          1,
+          { SIDE("snapshots", OBJECTS, 0) } },
+};
+
+OrderMethod order_method_find(const char *name) {
+        for (size_t i = 0; i < ELEMENTSOF(calls); i++)
+                if (strcmp(calls[i].name, name) == 0)
+                        return calls[i].method;
+        return _ORDER_METHOD_MAX;
+}
+
+static int refuse_parameter(const OrderDoor *door, const char *key, const char *reason) {
+        return door->refuse(door->userdata, WIRE_ERROR_INVALID_PARAMETER,
+                            &(WireErrorDetail){ .subject = span_of(key), .reason = reason });
+}
+
+/* The members of SnapshotRef, and last the one that only a SubjectRef has. */
+static const Parameter reference_table[] = {
+        { "name", PARAMETER_TEXT, false, offsetof(OrderReference, name) },
+        { "fileDescriptor", PARAMETER_OPTIONAL_U64, false, offsetof(OrderReference, index) },
+        { "label", PARAMETER_TEXT, false, offsetof(OrderReference, label) },
+        { "to", PARAMETER_OBJECT, false, offsetof(OrderReference, to) },
+};
+
+static int decode_file(const OrderDoor *door, const char *key, json_object *object, size_t n_table,
+                       AnalysisOrder *order, OrderFile *ret, json_object **ret_to) {
+        OrderReference reference = { .name = NULL };
+        const char *culprit;
+        int r;
+
+        r = parameters_decode(object, reference_table, n_table, &reference, &culprit);
+        if (r == PARAMETERS_E_INVALID)
+                return refuse_parameter(door, culprit, NULL);
+        if (r != 0)
+                return err_fold(r);
+        if (!reference.name == !reference.index.is_set)
+                return refuse_parameter(door, key, "Give either \"name\" or \"fileDescriptor\".");
+        r = door->open(door->userdata, key, &reference, &ret->fd);
+        if (r == 0 && !order_set_label(order, ret, reference.label))
+                r = refuse_parameter(door, key, "The labels are too long.");
+        *ret_to = reference.to;
+        return r;
+}
+
+int order_decode_file(const OrderDoor *door, const char *key, json_object *object,
+                      AnalysisOrder *order, OrderFile *ret) {
+        json_object *to;
+
+        return decode_file(door, key, object, ELEMENTSOF(reference_table) - 1, order, ret, &to);
+}
+
+static int decode_subject(const OrderDoor *door, const char *key, json_object *object,
+                          AnalysisOrder *order, OrderSubject *ret) {
+        json_object *to = NULL;
+        int r = decode_file(door, key, object, ELEMENTSOF(reference_table), order, &ret->from, &to);
+
+        return r == 0 && to ? order_decode_file(door, "to", to, order, &ret->to) : r;
+}
+
+/* How many snapshots the references name; one that is wrong may count for any number. */
+static size_t count_snapshots(json_object *array) {
+        size_t n = json_object_array_length(array), n_intervals = 0;
+
+        for (size_t i = 0; i < n; i++)
+                if (json_object_object_get_ex(json_object_array_get_idx(array, i), "to", NULL))
+                        n_intervals++;
+        return n + n_intervals;
+}
+
+/* Of a side, which is one reference or an array. */
+static json_object *reference_at(json_object *side, size_t i) {
+        return json_object_is_type(side, json_type_array) ? json_object_array_get_idx(side, i)
+                                                          : side;
+}
+
+static int check_number(const OrderDoor *door, const struct Call *call,
+                        json_object *const sides[2]) {
+        size_t n = 0;
+
+        for (unsigned i = 0; i < call->n_sides; i++) {
+                if (json_object_is_type(sides[i], json_type_array))
+                        n += count_snapshots(sides[i]);
+                if (n > LIMIT_SNAPSHOTS_PER_CALL)
+                        return refuse_parameter(door, call->parameters[i].key,
+                                                "One call cannot take so many snapshots.");
+        }
+        return 0;
+}
+
+static int decode_side(const OrderDoor *door, const struct Call *call, unsigned i,
+                       json_object *side, AnalysisOrder *order) {
+        size_t n = json_object_is_type(side, json_type_array) ? json_object_array_length(side) : 1;
+        const char *key = call->parameters[i].key;
+        int r = 0;
+
+        for (size_t at = 0; at < n && r == 0; at++) {
+                OrderSubject *subject = &order->subjects[order->n[0] + order->n[1]];
+                json_object *reference = reference_at(side, at);
+
+                r = call->of_intervals
+                            ? decode_subject(door, key, reference, order, subject)
+                            : order_decode_file(door, key, reference, order, &subject->from);
+                order->n[i]++;
+        }
+        return r;
+}
+
+static const char *const format_names[] = {
+        [ORDER_FORMAT_KTSTR] = "ktstr",
+        [ORDER_FORMAT_NDJSON] = "ndjson",
+};
+
+int order_set_format(const OrderDoor *door, const char *name, AnalysisOrder *order) {
+        order->format = (OrderFormat) name_find(span_of(name), format_names, _ORDER_FORMAT_MAX);
+        if (order->format == _ORDER_FORMAT_MAX)
+                return refuse_parameter(door, "format",
+                                        "Formats to convert into are ktstr and ndjson.");
+        return 0;
+}
+
+static int decode_conversion(const OrderDoor *door, const AnalysisFields *fields,
+                             AnalysisOrder *order) {
+        OrderReference output = { .index = fields->output };
+        int r = order_set_format(door, fields->format, order);
+
+        return r == 0 ? door->open(door->userdata, "output", &output, &order->output) : r;
+}
+
+int order_decode(const OrderDoor *door, json_object *parameters, Order *order) {
+        char complaint[VIEW_COMPLAINT_BYTES];
+        AnalysisOrder *analysis = &order->analysis;
+        AnalysisFields fields = { .alpha = DEFAULT_ALPHA };
+        const struct Call *call = calls;
+        const char *culprit;
+        int r;
+
+        while (call->method != order->method)
+                call++;
+        r = parameters_decode(parameters, call->parameters, call->n_parameters, &fields, &culprit);
+        if (r == PARAMETERS_E_INVALID)
+                return refuse_parameter(door, culprit, NULL);
+        if (r != 0)
+                return err_fold(r);
+        if (call->streams && !order->more)
+                return door->refuse(door->userdata, WIRE_ERROR_EXPECTED_MORE, NULL);
+        r = check_number(door, call, fields.sides);
+        for (unsigned i = 0; i < call->n_sides && r == 0; i++)
+                r = decode_side(door, call, i, fields.sides[i], analysis);
+        if (r == 0 && order->method == ORDER_CONVERT)
+                r = decode_conversion(door, &fields, analysis);
+        if (r != 0)
+                return r;
+        analysis->alpha = fields.alpha;
+        r = view_decode(fields.view, &analysis->view, complaint);
+        if (r == VIEW_E_INVALID)
+                return refuse_parameter(door, "view", complaint);
+        return err_fold(r);
+}
+
+/* results */
+
+int result_pack(Buffer *buffer, const Span *texts, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                buffer_append(buffer, texts[i].bytes, texts[i].n);
+                buffer_append_byte(buffer, '\0');
+        }
+        return buffer_failure(buffer);
+}
+
+bool result_unpack(Span body, Span *ret_texts, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                const char *end = body.n > 0 ? memchr(body.bytes, '\0', body.n) : NULL;
+
+                if (!end)
+                        return false;
+                ret_texts[i] = (Span){ body.bytes, (size_t) (end - body.bytes) };
+                body = (Span){ end + 1, body.n - ret_texts[i].n - 1 };
+                if (!utf8_is_valid(ret_texts[i]))
+                        return false;
+        }
+        return body.n == 0;
+}
+
+bool objects_result_unpack(Span body, ObjectsResult *ret) {
+        if (body.n != sizeof(*ret))
+                return false;
+        memcpy(ret, body.bytes, sizeof(*ret));
+        if (ret->n > _TASK_OBJECT_MAX || !memchr(ret->reason, '\0', sizeof(ret->reason)) ||
+            !utf8_is_valid(span_of(ret->reason)))
+                return false;
+        for (uint32_t i = 0; i < ret->n; i++)
+                if (ret->objects[i] >= _TASK_OBJECT_MAX)
+                        return false;
+        return true;
+}

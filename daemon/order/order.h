@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Order
+ *
+ * What the main process tells a job to do: plain data with bounded texts, and descriptors beside
+ * it. Both are the same executable, so the job gets the struct as it is, in one message. A call of
+ * a client becomes an order once, where it comes in: at the daemon, or at an analysis job that a
+ * client has started itself for files of its own.
+ *
+ * To add a method, add a row here and one to the table of worker/worker.c.
+ */
+
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/name.h"
+#include "interface/interface.h"
+#include "interface/parameters.h"
+#include "job/job-kind.h"
+#include "kernel/bpf/task-object.h"
+#include "metric/command.h"
+#include "metric/smaps-mode.h"
+#include "spool/spool.h"
+#include "view/view.h"
+#include "wire/limits.h"
+
+// clang-format off
+/*        id             kind of job  member of Order  what it is for */
+#define ORDERS(O)                                                                                  \
+        O(CAPTURE,       CAPTURE,     capture)   /* take a snapshot */                             \
+        O(PROBE,         CAPTURE,     capture)   /* find the state of every source */              \
+        O(PUBLISH,       SPOOL,       spool)     /* what a capture or an import has written */     \
+        O(REMOVE,        SPOOL,       spool)                                                       \
+        O(RENAME,        SPOOL,       spool)                                                       \
+        O(CLEAN,         SPOOL,       spool)     /* remove what a crash left in the spool */       \
+        O(SURVEY,        SPOOL,       spool)     /* tell of all snapshots, for the index */        \
+        O(SHOW,          ANALYSIS,    analysis)                                                    \
+        O(COMPARE,       ANALYSIS,    analysis)                                                    \
+        O(COMPARE_SETS,  ANALYSIS,    analysis)                                                    \
+        O(INFO,          ANALYSIS,    analysis)                                                    \
+        O(TELL_SOURCES,  ANALYSIS,    analysis)  /* what a probe tells, of a snapshot */           \
+        O(VERIFY,        ANALYSIS,    analysis)                                                    \
+        O(CONVERT,       ANALYSIS,    analysis)  /* a snapshot into another format */              \
+        O(IMPORT,        ANALYSIS,    analysis)  /* a verified copy of a file from outside */      \
+        O(LOAD,          LOAD,        load)      /* BPF programs into the kernel */                \
+        O(FOLD,          FOLD,        fold)      /* rows of the ledger into a file */              \
+        O(LISTEN,        LISTEN,      listen)    /* to exits, for as long as the daemon runs */    \
+        O(FILES,         FILES,       files)     /* answer questions about files of others */      \
+        O(MEMORY,        MEMORY,      memory)    /* likewise, about memory of others */
+// clang-format on
+
+#define ORDER_ID(id, ...) ORDER_##id,
+typedef enum OrderMethod { ORDERS(ORDER_ID) _ORDER_METHOD_MAX } OrderMethod;
+
+/* A descriptor: its place among those that come with the order, from 1 on; 0: there is none. */
+typedef uint32_t OrderFd;
+
+#define ORDER_REASON_BYTES 256u
+
+/* The spool that a job works in. */
+typedef struct OrderSpool {
+        OrderFd directory, roll; /* @roll: what is in it, spool-directory.h; none: the files tell */
+        SpoolLimits limits;
+        char path[PATH_MAX]; /* for messages only */
+} OrderSpool;
+
+#define ORDER_MAX_PIDS 600u
+
+typedef struct CaptureOrder {
+        OrderSpool spool;                       /* without a directory: the capture is anonymous */
+        OrderFd output;                         /* where the snapshot is written */
+        uid_t uid;                              /* of the caller */
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1]; /* "": named by the time it begins at */
+        bool tagged, replace;
+        SmapsMode smaps;
+        uint64_t smaps_max_rss_bytes, smaps_max_processes, smaps_limit_ns;
+        bool heap;
+        CommandLines commands;
+        uint64_t heap_limit_ns;
+        OrderFd heap_cache; /* what captures keep for each other */
+        OrderFd tasks[_TASK_OBJECT_MAX];
+        OrderFd exit_line; /* who hears exits tells of them there: exits/exit-line.h */
+        bool hears_exits;  /* of a probe: somebody does */
+        uint64_t reasons_ns;
+        /* Why there is no memory job, not every object, no line, no reasons; "": there is. */
+        char no_memory[ORDER_REASON_BYTES], no_tasks[ORDER_REASON_BYTES];
+        char no_exits[ORDER_REASON_BYTES], no_reasons[ORDER_REASON_BYTES];
+        uint32_t n_self_pids;
+        pid_t self_pids[ORDER_MAX_PIDS]; /* processes that belong to ctprof */
+} CaptureOrder;
+
+typedef struct OrderName {
+        char text[SNAPSHOT_NAME_MAX_CHARS + 1];
+} OrderName;
+
+typedef struct SpoolOrder {
+        OrderSpool spool;
+        OrderFd file; /* to publish */
+        uid_t uid;    /* of the caller */
+        OrderName name, new_name;
+        bool tagged, replace;
+        uint32_t n_names; /* to remove */
+        OrderName names[LIMIT_NAMES_PER_LIST];
+} SpoolOrder;
+
+/* A snapshot by its file. */
+typedef struct OrderFile {
+        OrderFd fd;
+        uint32_t label; /* where in the texts its caller's name for it begins, from 1 on; 0: none */
+} OrderFile;
+
+/* A snapshot, or the interval between two: then both are there. */
+typedef struct OrderSubject {
+        OrderFile from, to;
+} OrderSubject;
+
+typedef enum OrderFormat { ORDER_FORMAT_KTSTR, ORDER_FORMAT_NDJSON, _ORDER_FORMAT_MAX } OrderFormat;
+
+#define ORDER_TEXTS_BYTES (64u * 1024u)
+
+typedef struct AnalysisOrder {
+        View view;
+        double alpha;   /* of sets */
+        unsigned n[2];  /* subjects on each side; what has no sides has one */
+        OrderFd output; /* of Convert and Import */
+        OrderFormat format;
+        OrderName name; /* of what is imported, as below */
+        uid_t uid;
+        OrderSubject subjects[LIMIT_SNAPSHOTS_PER_CALL]; /* those of the first side first */
+        uint32_t n_texts;
+        char texts[ORDER_TEXTS_BYTES]; /* each ends in NUL */
+} AnalysisOrder;
+
+typedef struct LoadOrder {
+        bool ledger, waits; /* what keeps the ledger of the dead, what counts waits */
+} LoadOrder;
+
+typedef struct FoldOrder {
+        OrderFd tasks[_TASK_OBJECT_MAX];
+        bool is_forced; /* however empty the tables are */
+} FoldOrder;
+
+typedef struct ListenOrder {
+        OrderFd own; /* a file that tells who calls; none: nobody does */
+} ListenOrder;
+
+typedef struct FilesOrder {
+        OrderFd socket;
+} FilesOrder;
+
+/* A process that is left alone. */
+typedef struct OrderLife {
+        uint64_t start_ticks;
+        uint32_t tgid, owner;
+} OrderLife;
+
+typedef struct MemoryOrder {
+        OrderFd socket;
+        OrderFd files; /* what memory jobs keep for each other */
+        uint64_t limit_ns;
+        uint32_t n_hung, n_barred;
+        OrderLife hung[LIMIT_HUNG_PROCESSES];
+        uint32_t barred[LIMIT_HUNG_PROCESSES]; /* uids */
+} MemoryOrder;
+
+typedef struct Order {
+        OrderMethod method;
+        bool more; /* the caller takes several replies */
+        union {
+                CaptureOrder capture;
+                SpoolOrder spool;
+                AnalysisOrder analysis;
+                LoadOrder load;
+                FoldOrder fold;
+                ListenOrder listen;
+                FilesOrder files;
+                MemoryOrder memory;
+        };
+} Order;
+
+/* The longest order, and then some. */
+#define ORDER_MAX_BYTES (sizeof(Order) + 128u)
+
+JobKind order_kind(OrderMethod method);
+
+/* Zeroed, but for a view with its defaults. NULL: no memory. */
+Order *order_new(OrderMethod method);
+static inline Order *order_free(Order *order) {
+        free(order);
+        return NULL;
+}
+DEFINE_CLEANUP(Order *, order_free);
+
+/* Appends the bytes of a PACKET_ORDER. */
+_must_check_ int order_pack(const Order *order, Buffer *buffer);
+/*
+ * -EBADMSG for what is no order for a job of @kind that comes with @n_fds descriptors, or is one of
+ * another version.
+ */
+_must_check_ int order_unpack(Span body, JobKind kind, size_t n_fds, Order **ret);
+
+/* NULL when the file has no label. */
+const char *order_label(const AnalysisOrder *order, const OrderFile *file);
+/* False: there is no room for so long a label. NULL: none. */
+_must_check_ bool order_set_label(AnalysisOrder *order, OrderFile *file, const char *label);
+
+/* calls of clients that become orders of an analysis */
+
+/* How a call names a snapshot: one of @name and @index is there. */
+typedef struct OrderReference {
+        const char *name;
+        OptionalU64 index; /* of a descriptor of the call */
+        const char *label;
+        json_object *to; /* the end of an interval; NULL: this is a snapshot */
+} OrderReference;
+
+/* Functions of OrderDoor return 0, a positive code when they have answered the call, or -errno. */
+typedef struct OrderDoor {
+        /* Adds the descriptor of the file to those of the order. */
+        int (*open)(void *userdata, const char *key, OrderReference *reference, OrderFd *ret);
+        int (*refuse)(void *userdata, WireError error, const WireErrorDetail *detail);
+        void *userdata;
+} OrderDoor;
+
+/*
+ * Show, Compare, CompareSets, Info, Verify, and the Convert of clients that start a job themselves;
+ * _ORDER_METHOD_MAX: it is none of them.
+ */
+OrderMethod order_method_find(const char *name);
+/* @order: a new one of such a method, with its @more. The result is that of OrderDoor. */
+_must_check_ int order_decode(const OrderDoor *door, json_object *parameters, Order *order);
+/* Decodes the reference @object, the parameter @key, to one snapshot. */
+_must_check_ int order_decode_file(const OrderDoor *door, const char *key, json_object *object,
+                                   AnalysisOrder *order, OrderFile *ret);
+
+/* Of a conversion. */
+_must_check_ int order_set_format(const OrderDoor *door, const char *name, AnalysisOrder *order);
+
+/* results */
+
+/* What a job of ORDER_LOAD or ORDER_FOLD made: its descriptors are of these, in this order. */
+typedef struct ObjectsResult {
+        uint32_t n;
+        uint32_t objects[_TASK_OBJECT_MAX];
+        char reason[ORDER_REASON_BYTES]; /* why not all of it is there; "" */
+} ObjectsResult;
+
+/*
+ * Other results are texts of which the main process makes the reply: each one JSON value, or names
+ * that each end in a newline. Those in brackets may be empty.
+ *
+ *     CAPTURE              sources, [names of snapshots that had to make room]
+ *     PROBE, TELL_SOURCES  sources, [sample], [owners who lost names]
+ *     PUBLISH              head, [names that had to make room], [head of what was replaced]
+ *     CONVERT              head
+ *     IMPORT, CLEAN        none
+ */
+#define RESULT_MAX_TEXTS 3u
+
+_must_check_ int result_pack(Buffer *buffer, const Span *texts, size_t n);
+/* False unless there are @n texts, in UTF-8. They borrow from @body. */
+_must_check_ bool result_unpack(Span body, Span *ret_texts, size_t n);
+/* The same of another result, which is plain data. */
+_must_check_ bool objects_result_unpack(Span body, ObjectsResult *ret);

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,11 +67,6 @@ typedef struct Server {
 /* Gives the program its socket, closes all else, and executes it. */
 static int become_server(void *userdata) {
         const Server *server = userdata;
-        /* execv() does not write to the arguments; C cannot express that in its type. */
-        const union {
-                const char *const *is;
-                char *const *wanted;
-        } cast = { .is = server->arguments };
         int socket_fd = fcntl(server->socket_fd, F_DUPFD_CLOEXEC, LISTEN_FD + 1), null_fd;
         char pid[24];
         sigset_t none;
@@ -101,7 +97,8 @@ static int become_server(void *userdata) {
         if (setenv("SYSTEMD_LOG_LEVEL", "err", 0) < 0)
                 return errno;
         (void) unsetenv("NOTIFY_SOCKET");
-        (void) execv(server->path, cast.wanted);
+        /* It does not write to the arguments; C cannot express that in its type. */
+        (void) execv(server->path, (char *const *) (uintptr_t) server->arguments);
         return errno;
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "remote/remote.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,10 +217,6 @@ static void add_port(Words *words, const Near *near) {
 
 static int become(void *userdata) {
         const Words *words = userdata;
-        const union {
-                const char *const *is;
-                char *const *wanted;
-        } cast = { .is = words->words };
 
         /* If we are killed, it must not stay. */
         (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -226,7 +224,9 @@ static int become(void *userdata) {
         for (int i = 0; i < 3; i++)
                 if (dup2(words->fds[i], i) < 0)
                         return errno;
-        (void) execvp(words->words[0], cast.wanted);
+        assert(words->words[0]);
+        /* It does not write to the words. */
+        (void) execvp(words->words[0], (char *const *) (uintptr_t) words->words);
         return errno;
 }
 

@@ -512,7 +512,7 @@ static int analysis_write_intervals(Analysis *analysis, JsonWriter *writer) {
                         continue;
                 }
                 json_write_object(writer);
-                for (unsigned c = 0; c < analysis->setup.n_columns && r == 0; c++) {
+                for (unsigned c = 0; c < SIDES && r == 0; c++) {
                         json_write_key(writer, interval_names[c]);
                         r = interval_members[i].write(analysis, c, writer);
                 }

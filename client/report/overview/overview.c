@@ -621,7 +621,7 @@ typedef struct Column {
 
 static Column column_of(json_object *reply, const ReportSetting *setting, size_t i) {
         static const char *const members[] = { "host", "coverage", "limited", "but" };
-        json_object *values[ELEMENTSOF(members)], *interval = reply;
+        json_object *values[ELEMENTSOF(members)] = { NULL }, *interval = reply;
         bool is_one = setting->n_columns == 1;
 
         if (!is_one)

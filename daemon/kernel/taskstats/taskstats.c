@@ -87,7 +87,7 @@ int taskstats_connect(unsigned timeout_seconds, struct nl_sock **ret, uint16_t *
 }
 
 static int connect_family(TaskstatsSocket *self) {
-        uint16_t family;
+        uint16_t family = 0;
         int r;
 
         r = taskstats_connect(RECEIVE_TIMEOUT_SECONDS, &self->netlink, &family);

@@ -28,7 +28,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "analysis/group/amount.h"
+#include "json/amount.h"
 #include "analysis/group/column.h"
 #include "json/json-writer.h"
 #include "metric/reason-list.h"

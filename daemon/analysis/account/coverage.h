@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 #include "analysis/group/host-use.h"
-#include "analysis/group/amount.h"
+#include "json/amount.h"
 #include "analysis/group/side.h"
 #include "json/json-writer.h"
 #include "snapshot/dead-row.h"

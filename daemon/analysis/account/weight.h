@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include "analysis/account/account.h"
 #include "analysis/group/host-use.h"
-#include "analysis/group/amount.h"
+#include "json/amount.h"
 #include "base/macro.h"
 
 #define WEIGHT_MEMORY_PER_MINUTE 0.01

@@ -93,15 +93,14 @@ static int read_cpus(const HostView *view, CpuUse *ret) {
                 return -ENOMEM;
         for (const HostItem *item = part->items; item && item < part->items + part->n_items;
              item++) {
-                const HostCount *counts = item->counts, time = host_cpu_time(counts);
+                const Amount *counts = item->counts, time = host_cpu_time(counts);
                 CpuIdle *cpu = &ret->cpus[ret->n];
 
-                if (!time.has || time.value == 0 ||
-                    !number_parse_u64(span_of(item->name), &cpu->cpu))
+                if (!time.known || time.n == 0 || !number_parse_u64(span_of(item->name), &cpu->cpu))
                         continue;
-                cpu->idle = ((double) counts[HOST_CPU_IDLE].value +
-                             (double) counts[HOST_CPU_IOWAIT].value) /
-                            (double) time.value;
+                cpu->idle =
+                        ((double) counts[HOST_CPU_IDLE].n + (double) counts[HOST_CPU_IOWAIT].n) /
+                        (double) time.n;
                 ret->n++;
         }
         return 0;
@@ -340,20 +339,20 @@ static void tell_most(Sentence *sentence, const Crowd *most) {
 /* Ticks miss what is shorter than they are, so that what they have as idle may be less. */
 static Amount idle_of(const ContradictionBasis *basis) {
         const HostTotals *host = &basis->host->difference;
-        const HostCount *all = host->parts[HOST_PART_CPU].all_cpus;
-        HostCount idle = all[HOST_CPU_IDLE], ns;
+        const Amount *all = host->parts[HOST_PART_CPU].all_cpus;
+        Amount idle = all[HOST_CPU_IDLE], ns;
 
-        if (!idle.has)
+        if (!idle.known)
                 return (Amount){ .known = false };
-        idle.value = number_add_saturating(idle.value, all[HOST_CPU_IOWAIT].value);
+        idle.n = number_add_saturating(idle.n, all[HOST_CPU_IOWAIT].n);
         ns = host_value(host, HOST_PART_CPU, HOST_CPU_IDLE, idle);
-        if (ns.has && basis->believed_ns.known && basis->use->n_cpus.known) {
+        if (ns.known && basis->believed_ns.known && basis->use->n_cpus.known) {
                 Amount all_ns = amount_of(
                         number_multiply_saturating(basis->use->n_cpus.n, basis->elapsed_ns.n));
 
-                ns.value = MIN_OF(ns.value, amount_subtract(all_ns, basis->believed_ns).n);
+                ns.n = MIN_OF(ns.n, amount_subtract(all_ns, basis->believed_ns).n);
         }
-        return ns.has ? amount_of(ns.value) : (Amount){ .known = false };
+        return ns;
 }
 
 /* The crowd that has most of the waiting of those that match; NULL if they have too little. */

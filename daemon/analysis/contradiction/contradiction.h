@@ -24,7 +24,7 @@
 #include "json/json-writer.h"
 #include "analysis/group/host-use.h"
 #include "analysis/contradiction/crowd.h"
-#include "analysis/group/amount.h"
+#include "json/amount.h"
 #include "analysis/subject/host-view.h"
 #include "analysis/subject/limit-tally.h"
 

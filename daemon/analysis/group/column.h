@@ -33,7 +33,7 @@
 #include "base/bits.h"
 #include "base/macro.h"
 #include "analysis/group/aggregate.h"
-#include "analysis/group/amount.h"
+#include "json/amount.h"
 #include "analysis/group/group-dead.h"
 #include "analysis/group/host-use.h"
 #include "analysis/group/judge.h"

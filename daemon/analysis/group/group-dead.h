@@ -31,7 +31,7 @@
 #include "base/bits.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "analysis/group/amount.h"
+#include "json/amount.h"
 #include "analysis/group/life-tally.h"
 #include "analysis/group/side.h"
 #include "metric/metric.h"

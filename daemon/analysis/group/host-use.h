@@ -8,7 +8,7 @@
  * measured against it. What is not known is no amount.
  */
 
-#include "analysis/group/amount.h"
+#include "json/amount.h"
 
 /* Zeroed: nothing is known. */
 typedef struct HostUse {

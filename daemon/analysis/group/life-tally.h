@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "analysis/group/amount.h"
+#include "json/amount.h"
 #include "analysis/group/judge.h"
 #include "analysis/group/side.h"
 #include "snapshot/thread-sample.h"

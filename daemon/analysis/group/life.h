@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/macro.h"
-#include "analysis/group/amount.h"
+#include "json/amount.h"
 #include "metric/metric.h"
 #include "snapshot/thread-sample.h"
 

@@ -31,15 +31,15 @@ static bool copy_name(Span name, char ret[static HOST_NAME_BYTES]) {
         return true;
 }
 
-static int scan_count(JsonScanner *scanner, HostCount *ret) {
+static int scan_count(JsonScanner *scanner, Amount *ret) {
         JsonToken token;
 
-        *ret = (HostCount){};
+        *ret = (Amount){};
         json_scanner_next(scanner, &token);
         if (token == JSON_TOKEN_NULL)
                 return 0;
-        ret->has = json_scanner_has_u64(scanner, &ret->value);
-        if (token != JSON_TOKEN_INTEGER || !ret->has)
+        ret->known = json_scanner_has_u64(scanner, &ret->n);
+        if (token != JSON_TOKEN_INTEGER || !ret->known)
                 return json_scanner_fail(scanner,
                                          "an integer from 0 to 2^64-1 or null is expected");
         return 0;
@@ -107,14 +107,14 @@ static int scan_columns(PartScan *scan, JsonScanner *scanner) {
 }
 
 static int scan_u32(JsonScanner *scanner, bool *ret_has, uint32_t *ret) {
-        HostCount count;
+        Amount count;
         int r;
 
         r = scan_count(scanner, &count);
         if (r != 0)
                 return r;
-        *ret_has = count.has && count.value <= UINT32_MAX;
-        *ret = *ret_has ? (uint32_t) count.value : 0;
+        *ret_has = count.known && count.n <= UINT32_MAX;
+        *ret = *ret_has ? (uint32_t) count.n : 0;
         return 0;
 }
 

@@ -20,13 +20,13 @@ void host_totals_done(HostTotals *totals) {
 
 /* lookup */
 
-HostCount host_totals_number(const HostTotals *totals, HostPartId part, const char *name) {
+Amount host_totals_number(const HostTotals *totals, HostPartId part, const char *name) {
         const HostPart *from = &totals->parts[part];
 
         for (size_t i = 0; i < from->n_numbers; i++)
                 if (strcmp(from->numbers[i].name, name) == 0)
                         return from->numbers[i].count;
-        return (HostCount){};
+        return (Amount){};
 }
 
 const HostItem *host_totals_item(const HostTotals *totals, HostPartId part, Span name) {
@@ -53,25 +53,25 @@ size_t host_totals_n_cpus(const HostTotals *totals) {
 
 /* sums */
 
-static HostCount add(const HostCount *counts, const unsigned *columns, size_t n) {
-        HostCount sum = HOST_COUNT(0);
+static Amount add(const Amount *counts, const unsigned *columns, size_t n) {
+        Amount sum = amount_of(0);
 
         for (size_t i = 0; i < n; i++) {
-                if (!counts[columns[i]].has)
-                        return (HostCount){};
-                sum.value = number_add_saturating(sum.value, counts[columns[i]].value);
+                if (!counts[columns[i]].known)
+                        return (Amount){};
+                sum.n = number_add_saturating(sum.n, counts[columns[i]].n);
         }
         return sum;
 }
 
-HostCount host_cpu_used(const HostCount cpu[static HOST_MAX_COLUMNS]) {
+Amount host_cpu_used(const Amount cpu[static HOST_MAX_COLUMNS]) {
         static const unsigned columns[] = { HOST_CPU_USER, HOST_CPU_NICE, HOST_CPU_SYSTEM,
                                             HOST_CPU_IRQ, HOST_CPU_SOFTIRQ };
 
         return add(cpu, columns, ELEMENTSOF(columns));
 }
 
-HostCount host_cpu_time(const HostCount cpu[static HOST_MAX_COLUMNS]) {
+Amount host_cpu_time(const Amount cpu[static HOST_MAX_COLUMNS]) {
         static const unsigned columns[] = { HOST_CPU_USER,    HOST_CPU_NICE,   HOST_CPU_SYSTEM,
                                             HOST_CPU_IDLE,    HOST_CPU_IOWAIT, HOST_CPU_IRQ,
                                             HOST_CPU_SOFTIRQ, HOST_CPU_STEAL };
@@ -79,23 +79,23 @@ HostCount host_cpu_time(const HostCount cpu[static HOST_MAX_COLUMNS]) {
         return add(cpu, columns, ELEMENTSOF(columns));
 }
 
-HostCount host_totals_sum(const HostTotals *totals, HostPartId part, unsigned column) {
+Amount host_totals_sum(const HostTotals *totals, HostPartId part, unsigned column) {
         const HostPart *from = &totals->parts[part];
-        HostCount sum = { .has = from->has };
+        Amount sum = { .known = from->has };
 
-        for (size_t i = 0; sum.has && i < from->n_items; i++) {
+        for (size_t i = 0; sum.known && i < from->n_items; i++) {
                 const HostItem *item = &from->items[i];
-                const HostCount *count = &item->counts[column];
+                const Amount *count = &item->counts[column];
 
                 if (item->kind == HOST_KIND_UNKNOWN)
-                        sum.has = count->has && count->value == 0;
+                        sum.known = count->known && count->n == 0;
                 else if (host_kind_is_whole(item->kind))
-                        sum.has = count->has;
+                        sum.known = count->known;
                 else
                         continue;
-                sum.value = number_add_saturating(sum.value, count->value);
+                sum.n = number_add_saturating(sum.n, count->n);
         }
-        return sum.has ? sum : (HostCount){};
+        return sum.known ? sum : (Amount){};
 }
 
 /* units */
@@ -107,8 +107,8 @@ static uint64_t ticks_to_ns(uint64_t ticks, uint32_t hz) {
         return number_add_saturating(seconds, ticks % hz * NSEC_PER_SEC / hz);
 }
 
-HostCount host_value_of_unit(const HostTotals *totals, HostUnit unit, HostCount count) {
-        if (!count.has)
+Amount host_value_of_unit(const HostTotals *totals, HostUnit unit, Amount count) {
+        if (!count.known)
                 return count;
         switch (unit) {
         case HOST_UNIT_COUNT:
@@ -116,43 +116,43 @@ HostCount host_value_of_unit(const HostTotals *totals, HostUnit unit, HostCount 
         case HOST_UNIT_HUNDREDTHS:
                 break;
         case HOST_UNIT_KIB:
-                count.value = number_multiply_saturating(count.value, KIB_BYTES);
+                count.n = number_multiply_saturating(count.n, KIB_BYTES);
                 break;
         case HOST_UNIT_SECTORS:
-                count.value = number_multiply_saturating(count.value, SECTOR_BYTES);
+                count.n = number_multiply_saturating(count.n, SECTOR_BYTES);
                 break;
         case HOST_UNIT_MS:
-                count.value = number_multiply_saturating(count.value, NSEC_PER_MSEC);
+                count.n = number_multiply_saturating(count.n, NSEC_PER_MSEC);
                 break;
         case HOST_UNIT_TICKS:
                 if (totals->user_hz == 0)
-                        return (HostCount){};
-                count.value = ticks_to_ns(count.value, totals->user_hz);
+                        return (Amount){};
+                count.n = ticks_to_ns(count.n, totals->user_hz);
                 break;
         }
         return count;
 }
 
-HostCount host_value(const HostTotals *totals, HostPartId part, unsigned column, HostCount count) {
+Amount host_value(const HostTotals *totals, HostPartId part, unsigned column, Amount count) {
         return host_value_of_unit(totals, host_parts[part].columns[column].unit, count);
 }
 
 /* differences */
 
-HostCount host_count_difference(HostRule rule, HostCount before, HostCount after) {
+Amount host_count_difference(HostRule rule, Amount before, Amount after) {
         if (rule == HOST_RULE_LEVEL)
                 return after;
-        if (!before.has || !after.has)
-                return (HostCount){};
-        if (after.value >= before.value)
-                return HOST_COUNT(after.value - before.value);
-        if (rule == HOST_RULE_SUM_32 && before.value <= UINT32_MAX)
-                return HOST_COUNT(after.value + UINT32_MAX + 1 - before.value);
-        return (HostCount){};
+        if (!before.known || !after.known)
+                return (Amount){};
+        if (after.n >= before.n)
+                return amount_of(after.n - before.n);
+        if (rule == HOST_RULE_SUM_32 && before.n <= UINT32_MAX)
+                return amount_of(after.n + UINT32_MAX + 1 - before.n);
+        return (Amount){};
 }
 
-static void subtract_columns(HostPartId part, const HostCount *before, const HostCount *after,
-                             HostCount *ret) {
+static void subtract_columns(HostPartId part, const Amount *before, const Amount *after,
+                             Amount *ret) {
         for (unsigned i = 0; i < host_parts[part].n_columns; i++)
                 ret[i] = host_count_difference(host_parts[part].columns[i].rule, before[i],
                                                after[i]);
@@ -191,7 +191,7 @@ static int subtract_numbers(const HostPart *before, const HostPart *after, HostP
         r = ARRAY_RESERVE(ret->numbers, ret->n_numbers_allocated, after->n_numbers);
         for (size_t i = 0; r == 0 && i < after->n_numbers; i++) {
                 const HostNumber *old = find_number(before, &after->numbers[i], i);
-                HostCount none = { .has = false };
+                Amount none = { .known = false };
                 HostNumber *number = &ret->numbers[ret->n_numbers++];
 
                 *number = after->numbers[i];

@@ -17,15 +17,8 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "base/span.h"
+#include "json/amount.h"
 #include "metric/host-part.h"
-
-/* Zeroed: absent. */
-typedef struct HostCount {
-        bool has;
-        uint64_t value;
-} HostCount;
-
-#define HOST_COUNT(number) ((HostCount){ .has = true, .value = (number) })
 
 /* No host has more; a document that does is refused. */
 #define HOST_MAX_ITEMS 32768
@@ -38,23 +31,23 @@ typedef struct HostItem {
         char name[HOST_NAME_BYTES]; /* "0", "sda", "eth0"; valid UTF-8 under name_escape() */
         HostKind kind;
         bool has_device;
-        uint32_t major, minor;              /* of a disk, as cgroups name it in io.stat */
-        HostCount counts[HOST_MAX_COLUMNS]; /* HOST_CPU_USER..., HOST_DISK_READS... */
+        uint32_t major, minor;           /* of a disk, as cgroups name it in io.stat */
+        Amount counts[HOST_MAX_COLUMNS]; /* HOST_CPU_USER..., HOST_DISK_READS... */
 } HostItem;
 
 /* A number of the whole host under the kernel's name: "ctxt", "MemAvailable", "TcpRetransSegs". */
 typedef struct HostNumber {
         char name[HOST_NAME_BYTES];
         HostGroupId group; /* its unit and rule: host_groups */
-        HostCount count;
+        Amount count;
 } HostNumber;
 
 typedef struct HostPart {
         bool has;
-        HostCount at_boottime_ns; /* when it was read; of a difference, when the later one was */
-        HostCount elapsed_ns;     /* of a difference only */
-        HostCount all_cpus[HOST_MAX_COLUMNS]; /* the item HOST_CPU_ALL, offline CPUs included */
-        HostItem *items;                      /* owned; in the order of the file */
+        Amount at_boottime_ns; /* when it was read; of a difference, when the later one was */
+        Amount elapsed_ns;     /* of a difference only */
+        Amount all_cpus[HOST_MAX_COLUMNS]; /* the item HOST_CPU_ALL, offline CPUs included */
+        HostItem *items;                   /* owned; in the order of the file */
         size_t n_items, n_items_allocated;
         HostNumber *numbers; /* owned; in the order of the file */
         size_t n_numbers, n_numbers_allocated;
@@ -80,7 +73,7 @@ _must_check_ int host_totals_scan(HostTotals *totals, HostPartId part, Span json
 
 /* lookup; absent or NULL when there is none */
 
-HostCount host_totals_number(const HostTotals *totals, HostPartId part, const char *name);
+Amount host_totals_number(const HostTotals *totals, HostPartId part, const char *name);
 const HostItem *host_totals_item(const HostTotals *totals, HostPartId part, Span name);
 /* The same in one part; @hint: where it is if both sides list the same items, as they mostly do. */
 const HostItem *host_part_find(const HostPart *part, const char *name, size_t hint);
@@ -88,21 +81,21 @@ const HostItem *host_part_find(const HostPart *part, const char *name, size_t hi
 size_t host_totals_n_cpus(const HostTotals *totals);
 
 /* user + nice + system + irq + softirq of one CPU or of all; in ticks. Steal is not use. */
-HostCount host_cpu_used(const HostCount cpu[static HOST_MAX_COLUMNS]);
+Amount host_cpu_used(const Amount cpu[static HOST_MAX_COLUMNS]);
 /* The same and idle, iowait and steal: all the time there was. */
-HostCount host_cpu_time(const HostCount cpu[static HOST_MAX_COLUMNS]);
+Amount host_cpu_time(const Amount cpu[static HOST_MAX_COLUMNS]);
 
 /*
  * One column of all items that are whole (metric/host-part.h): the bytes of all disks, or of all
  * network devices, without counting any twice. Absent when the part is, or when it is not known of
  * some item that moved anything whether it is whole. A level is added up like a sum.
  */
-HostCount host_totals_sum(const HostTotals *totals, HostPartId part, unsigned column);
+Amount host_totals_sum(const HostTotals *totals, HostPartId part, unsigned column);
 
 /* in the units that people read: nanoseconds, bytes; saturating; absent without user_hz */
 
-HostCount host_value_of_unit(const HostTotals *totals, HostUnit unit, HostCount count);
-HostCount host_value(const HostTotals *totals, HostPartId part, unsigned column, HostCount count);
+Amount host_value_of_unit(const HostTotals *totals, HostUnit unit, Amount count);
+Amount host_value(const HostTotals *totals, HostPartId part, unsigned column, Amount count);
 
 /*
  * What happened from @before to @after, two snapshots of one boot and in this order: of sums the
@@ -116,4 +109,4 @@ _must_check_ int host_totals_difference(const HostTotals *before, const HostTota
                                         HostTotals *ret);
 
 /* One value of that: @after - @before by @rule; counters of 32 bits may have wrapped once. */
-HostCount host_count_difference(HostRule rule, HostCount before, HostCount after);
+Amount host_count_difference(HostRule rule, Amount before, Amount after);

@@ -45,25 +45,25 @@ static const HostPart *part_of(const LineMaker *maker, unsigned side) {
 
 /* one number */
 
-static Reading reading_of(HostCount count) {
-        return count.has ? READING(count.value) : (Reading){};
+static Reading reading_of(Amount count) {
+        return count.known ? READING(count.n) : (Reading){};
 }
 
 /* Counters are subtracted in the kernel's unit, where it is known how they wrap. */
 static Reading subtract(const LineMaker *maker, HostUnit unit, HostRule rule,
-                        const HostCount counts[static HOST_SECTION_SIDES], const HostLine *line) {
-        HostCount delta;
+                        const Amount counts[static HOST_SECTION_SIDES], const HostLine *line) {
+        Amount delta;
 
         if (maker->same_boot && rule == HOST_RULE_SUM_32 && maker->elapsed_ns > 0) {
                 delta = host_count_difference(rule, counts[0], counts[1]);
-                if (delta.has)
+                if (delta.known)
                         return reading_of(host_value_of_unit(&maker->totals[1], unit, delta));
         }
         return reading_delta(line->sides[0], line->sides[1]);
 }
 
 static int add_line(LineMaker *maker, const HostLine *like, HostUnit unit, HostRule rule,
-                    const HostCount counts[static HOST_SECTION_SIDES]) {
+                    const Amount counts[static HOST_SECTION_SIDES]) {
         HostLines *lines = maker->lines;
         HostLine *line;
         int r;
@@ -93,7 +93,7 @@ static int add_line(LineMaker *maker, const HostLine *like, HostUnit unit, HostR
 static int add_number(LineMaker *maker, const HostNumber *like, unsigned of_side) {
         const HostGroupInfo *group = &host_groups[like->group];
         HostLine line = { .key = like->name };
-        HostCount counts[HOST_SECTION_SIDES] = {};
+        Amount counts[HOST_SECTION_SIDES] = {};
 
         for (unsigned side = 0; side < maker->n_sides; side++) {
                 counts[side] = side == of_side ? like->count
@@ -129,12 +129,12 @@ static int add_numbers(LineMaker *maker) {
 /* items */
 
 static int add_columns(LineMaker *maker, HostLine *line,
-                       const HostCount *const sides[static HOST_SECTION_SIDES]) {
+                       const Amount *const sides[static HOST_SECTION_SIDES]) {
         const HostPartInfo *info = &host_parts[maker->part];
         int r = 0;
 
         for (unsigned i = 0; r == 0 && i < info->n_columns; i++) {
-                HostCount counts[HOST_SECTION_SIDES] = {};
+                Amount counts[HOST_SECTION_SIDES] = {};
 
                 for (unsigned side = 0; side < maker->n_sides; side++)
                         if (sides[side])
@@ -146,7 +146,7 @@ static int add_columns(LineMaker *maker, HostLine *line,
 }
 
 static int add_all_cpus(LineMaker *maker) {
-        const HostCount *sides[HOST_SECTION_SIDES] = {};
+        const Amount *sides[HOST_SECTION_SIDES] = {};
         HostLine line = { .item = HOST_CPU_ALL };
 
         for (unsigned side = 0; side < maker->n_sides; side++) {
@@ -165,7 +165,7 @@ static int add_sums(LineMaker *maker) {
         for (unsigned side = 0; side < maker->n_sides; side++)
                 line.there[side] = part_of(maker, side)->has;
         for (unsigned i = 0; r == 0 && i < info->n_columns; i++) {
-                HostCount counts[HOST_SECTION_SIDES] = {};
+                Amount counts[HOST_SECTION_SIDES] = {};
 
                 if (info->columns[i].unit == HOST_UNIT_MS)
                         continue;
@@ -178,7 +178,7 @@ static int add_sums(LineMaker *maker) {
 }
 
 static int add_item(LineMaker *maker, const ItemPair *pair) {
-        const HostCount *sides[HOST_SECTION_SIDES] = {};
+        const Amount *sides[HOST_SECTION_SIDES] = {};
         HostLine line = {};
 
         for (unsigned side = 0; side < maker->n_sides; side++) {
@@ -201,9 +201,9 @@ static uint64_t done_by(const LineMaker *maker, const HostItem *item) {
         };
 
         if (maker->part == HOST_PART_CPU)
-                return host_cpu_used(item->counts).value;
-        return item->counts[columns[maker->part][0]].value / 2 +
-               item->counts[columns[maker->part][1]].value / 2;
+                return host_cpu_used(item->counts).n;
+        return item->counts[columns[maker->part][0]].n / 2 +
+               item->counts[columns[maker->part][1]].n / 2;
 }
 
 static uint64_t done_in(const LineMaker *maker, const ItemPair *pair) {
@@ -301,7 +301,7 @@ int host_lines_make(HostLines *lines, HostPartId part,
                 maker.elapsed_ns =
                         host_count_difference(HOST_RULE_SUM, totals[0].parts[part].at_boottime_ns,
                                               totals[1].parts[part].at_boottime_ns)
-                                .value;
+                                .n;
         if (!totals[0].parts[part].has && !totals[1].parts[part].has)
                 return 0;
         if (part == HOST_PART_CPU)

@@ -5,20 +5,16 @@
 #include "base/number.h"
 #include "analysis/subject/host-change.h"
 
-static Amount amount_of_count(HostCount count) {
-        return count.has ? amount_of(count.value) : (Amount){ .known = false };
-}
-
 static Amount disk_bytes(const HostTotals *totals, unsigned column) {
-        HostCount sum = host_totals_sum(totals, HOST_PART_DISK, column);
+        Amount sum = host_totals_sum(totals, HOST_PART_DISK, column);
 
-        return amount_of_count(host_value(totals, HOST_PART_DISK, column, sum));
+        return host_value(totals, HOST_PART_DISK, column, sum);
 }
 
 static Amount kib_of(const HostTotals *totals, const char *name) {
-        HostCount kib = host_totals_number(totals, HOST_PART_MEMORY, name);
+        Amount kib = host_totals_number(totals, HOST_PART_MEMORY, name);
 
-        return amount_of_count(host_value_of_unit(totals, HOST_UNIT_KIB, kib));
+        return host_value_of_unit(totals, HOST_UNIT_KIB, kib);
 }
 
 /* Memory that is to be written, or is being written and not counted by the disk yet. */
@@ -36,11 +32,10 @@ static Amount n_cpus_of(const HostTotals *totals) {
 
 /* All but the number of CPUs, what is dirty and how much memory there is. */
 static HostUse use_of(const HostTotals *totals) {
-        HostCount used = host_cpu_used(totals->parts[HOST_PART_CPU].all_cpus);
+        Amount used = host_cpu_used(totals->parts[HOST_PART_CPU].all_cpus);
 
         return (HostUse){
-                .cpu_used_ns =
-                        amount_of_count(host_value(totals, HOST_PART_CPU, HOST_CPU_USER, used)),
+                .cpu_used_ns = host_value(totals, HOST_PART_CPU, HOST_CPU_USER, used),
                 .disk_read_bytes = disk_bytes(totals, HOST_DISK_READ_SECTORS),
                 .disk_written_bytes = disk_bytes(totals, HOST_DISK_WRITTEN_SECTORS),
         };

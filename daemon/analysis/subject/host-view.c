@@ -43,33 +43,28 @@ int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit, Ho
 
 /* numbers */
 
-static Amount amount_of_count(HostCount count) {
-        return count.has ? amount_of(count.value) : (Amount){ .known = false };
-}
-
 static Amount number(const HostView *view, HostPartId part, const char *name) {
-        return amount_of_count(host_totals_number(&view->difference, part, name));
+        return host_totals_number(&view->difference, part, name);
 }
 
-static Amount column(const HostView *view, HostPartId part, const HostCount *counts, unsigned id) {
-        return amount_of_count(host_value(&view->difference, part, id, counts[id]));
+static Amount column(const HostView *view, HostPartId part, const Amount *counts, unsigned id) {
+        return host_value(&view->difference, part, id, counts[id]);
 }
 
 static Amount sum(const HostView *view, HostPartId part, unsigned id) {
-        HostCount count = host_totals_sum(&view->difference, part, id);
+        Amount count = host_totals_sum(&view->difference, part, id);
 
-        return amount_of_count(host_value(&view->difference, part, id, count));
+        return host_value(&view->difference, part, id, count);
 }
 
-static Amount used_ns(const HostView *view, const HostCount *cpu) {
-        return amount_of_count(
-                host_value(&view->difference, HOST_PART_CPU, HOST_CPU_USER, host_cpu_used(cpu)));
+static Amount used_ns(const HostView *view, const Amount *cpu) {
+        return host_value(&view->difference, HOST_PART_CPU, HOST_CPU_USER, host_cpu_used(cpu));
 }
 
 static Amount memory_bytes(const HostView *view, const char *name) {
-        HostCount kib = host_totals_number(&view->difference, HOST_PART_MEMORY, name);
+        Amount kib = host_totals_number(&view->difference, HOST_PART_MEMORY, name);
 
-        return amount_of_count(host_value_of_unit(&view->difference, HOST_UNIT_KIB, kib));
+        return host_value_of_unit(&view->difference, HOST_UNIT_KIB, kib);
 }
 
 static Amount pages_bytes(const HostView *view, const char *name) {
@@ -86,7 +81,7 @@ Amount host_view_oom_kills(const HostView *view) {
 
 /* writing */
 
-static void write_cpu_times(const HostView *view, const HostCount *cpu, JsonWriter *writer) {
+static void write_cpu_times(const HostView *view, const Amount *cpu, JsonWriter *writer) {
         static const struct {
                 const char *key;
                 unsigned column;
@@ -102,7 +97,7 @@ static void write_cpu_times(const HostView *view, const HostCount *cpu, JsonWrit
 }
 
 static void write_all_cpus(const HostView *view, JsonWriter *writer) {
-        const HostCount *all = view->difference.parts[HOST_PART_CPU].all_cpus;
+        const Amount *all = view->difference.parts[HOST_PART_CPU].all_cpus;
 
         amount_write_json(writer, "cpus", view->n_cpus);
         amount_write_json(writer, "cpuUsedNs", used_ns(view, all));
@@ -208,7 +203,7 @@ static void write_pressure(const HostView *view, JsonWriter *writer) {
  * flush are done, and the flushes that it made of several of these by themselves.
  */
 static void write_disk(const HostView *view, const HostItem *disk, JsonWriter *writer) {
-        const HostCount *counts = disk->counts;
+        const Amount *counts = disk->counts;
 
         json_write_object(writer);
         json_write_member_text(writer, "name", disk->name);

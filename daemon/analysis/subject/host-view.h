@@ -11,7 +11,7 @@
 
 #include "base/macro.h"
 #include "json/json-writer.h"
-#include "analysis/group/amount.h"
+#include "json/amount.h"
 #include "analysis/group/side.h"
 #include "analysis/host/host-totals.h"
 #include "analysis/section/pressure-record.h"

@@ -20,7 +20,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "json/json-writer.h"
-#include "analysis/group/amount.h"
+#include "json/amount.h"
 #include "analysis/group/side.h"
 #include "analysis/section/count-map.h"
 

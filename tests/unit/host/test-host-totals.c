@@ -33,10 +33,10 @@ static void scan(HostTotals *totals, HostPartId part, const char *json) {
         ck_assert_msg(r == 0, "%s", complaint);
 }
 
-static void check_count(HostCount count, bool has, uint64_t value) {
-        ck_assert_int_eq(count.has, has);
+static void check_count(Amount count, bool has, uint64_t value) {
+        ck_assert_int_eq(count.known, has);
         if (has)
-                ck_assert_uint_eq(count.value, value);
+                ck_assert_uint_eq(count.n, value);
 }
 
 #define ABSENT false, 0
@@ -191,22 +191,22 @@ END_TEST
 START_TEST(values_are_in_units_that_people_read) {
         HostTotals none = {};
 
-        check_count(host_value(&before, HOST_PART_CPU, HOST_CPU_USER, HOST_COUNT(7)), true,
+        check_count(host_value(&before, HOST_PART_CPU, HOST_CPU_USER, amount_of(7)), true,
                     70000000);
-        check_count(host_value(&none, HOST_PART_CPU, HOST_CPU_USER, HOST_COUNT(7)), ABSENT);
-        check_count(host_value(&before, HOST_PART_DISK, HOST_DISK_READ_SECTORS, HOST_COUNT(2)),
-                    true, 1024);
-        check_count(host_value(&before, HOST_PART_DISK, HOST_DISK_BUSY_MS, HOST_COUNT(2)), true,
+        check_count(host_value(&none, HOST_PART_CPU, HOST_CPU_USER, amount_of(7)), ABSENT);
+        check_count(host_value(&before, HOST_PART_DISK, HOST_DISK_READ_SECTORS, amount_of(2)), true,
+                    1024);
+        check_count(host_value(&before, HOST_PART_DISK, HOST_DISK_BUSY_MS, amount_of(2)), true,
                     2000000);
         check_count(
-                host_value(&before, HOST_PART_DISK, HOST_DISK_READ_SECTORS, HOST_COUNT(UINT64_MAX)),
+                host_value(&before, HOST_PART_DISK, HOST_DISK_READ_SECTORS, amount_of(UINT64_MAX)),
                 true, UINT64_MAX);
-        check_count(host_value(&before, HOST_PART_DISK, HOST_DISK_READS, (HostCount){}), ABSENT);
-        check_count(host_value_of_unit(&before, HOST_UNIT_KIB, HOST_COUNT(3)), true, 3072);
+        check_count(host_value(&before, HOST_PART_DISK, HOST_DISK_READS, (Amount){}), ABSENT);
+        check_count(host_value_of_unit(&before, HOST_UNIT_KIB, amount_of(3)), true, 3072);
         before.user_hz = 1024;
-        check_count(host_value(&before, HOST_PART_CPU, HOST_CPU_USER, HOST_COUNT(1025)), true,
+        check_count(host_value(&before, HOST_PART_CPU, HOST_CPU_USER, amount_of(1025)), true,
                     1000976562);
-        check_count(host_value(&before, HOST_PART_CPU, HOST_CPU_USER, HOST_COUNT(UINT64_MAX)), true,
+        check_count(host_value(&before, HOST_PART_CPU, HOST_CPU_USER, amount_of(UINT64_MAX)), true,
                     UINT64_MAX);
 }
 END_TEST
@@ -215,7 +215,7 @@ END_TEST
 
 static const struct {
         HostRule rule;
-        HostCount before, after;
+        Amount before, after;
         bool has;
         uint64_t value;
 } count_rows[] = {

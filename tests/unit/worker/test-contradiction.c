@@ -21,12 +21,12 @@ static ContradictionBasis basis;
 static const Period period = { .known = true, .is_interval = true, .end_ns = ELAPSED_NS };
 static json_object *told;
 
-static void set_cpu(HostCount counts[static HOST_MAX_COLUMNS], uint64_t used, uint64_t idle) {
+static void set_cpu(Amount counts[static HOST_MAX_COLUMNS], uint64_t used, uint64_t idle) {
         for (unsigned i = 0; i < HOST_MAX_COLUMNS; i++)
-                counts[i] = HOST_COUNT(0);
-        counts[HOST_CPU_USER] = HOST_COUNT(used);
-        counts[HOST_CPU_IDLE] = HOST_COUNT(idle * 3 / 4);
-        counts[HOST_CPU_IOWAIT] = HOST_COUNT(idle - idle * 3 / 4);
+                counts[i] = amount_of(0);
+        counts[HOST_CPU_USER] = amount_of(used);
+        counts[HOST_CPU_IDLE] = amount_of(idle * 3 / 4);
+        counts[HOST_CPU_IOWAIT] = amount_of(idle - idle * 3 / 4);
 }
 
 /* For how long each CPU was used, in hundredths of a second. */

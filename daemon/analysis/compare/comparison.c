@@ -8,7 +8,6 @@
 #include "analysis/compare/column-table.h"
 #include "analysis/compare/group-account.h"
 #include "analysis/compare/group-json.h"
-#include "analysis/compare/impact.h"
 #include "analysis/compare/order.h"
 #include "analysis/compare/wait-shift.h"
 
@@ -261,16 +260,16 @@ static void weigh_groups(Comparison *comparison) {
                         group_weigh(groups_of(comparison)->groups[i]);
 }
 
-static Order order_of(const Comparison *comparison) {
-        return (Order){ .sort = &comparison->view.sort,
-                        .scale = &comparison->scale,
-                        .n_sides = comparison->n_sides,
-                        .in_order = in_order(comparison) };
+static GroupOrder order_of(const Comparison *comparison) {
+        return (GroupOrder){ .sort = &comparison->view.sort,
+                             .scale = &comparison->scale,
+                             .n_sides = comparison->n_sides,
+                             .in_order = in_order(comparison) };
 }
 
 static int order_lists(Comparison *comparison) {
         GroupList *groups = &comparison->lists[COMPARISON_GROUPS];
-        Order order = order_of(comparison);
+        GroupOrder order = order_of(comparison);
         int r;
 
         r = order_groups(&order, groups->groups, groups->n_groups);
@@ -305,7 +304,7 @@ static void collect_overview(Comparison *comparison) {
 
 static int order_overview(Comparison *comparison) {
         GroupList *overview = &comparison->lists[COMPARISON_OVERVIEW];
-        Order order = order_of(comparison);
+        GroupOrder order = order_of(comparison);
 
         if (!comparison->view.overview)
                 return 0;
@@ -483,7 +482,7 @@ static void write_changes(const Comparison *comparison, const Group *group, Json
 int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
         const ViewSort by_weight = { .order = VIEW_ORDER_WEIGHT };
         const GroupTable *table = &comparison->table.threads.table;
-        Order order = order_of(comparison);
+        GroupOrder order = order_of(comparison);
         Group **groups = calloc(table->n_groups + 1, sizeof(*groups));
         size_t n = 0;
         int r;

@@ -488,10 +488,10 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
                       unsigned side) {
         Row rows[ROW_MAX];
         size_t n_rows = group_lens_rows(lens, group, side, rows);
-        Order order = { .sort = &lens->view->sort,
-                        .scale = lens->scale,
-                        .n_sides = side == BOTH_SIDES ? 2 : 1,
-                        .in_order = lens->in_order };
+        GroupOrder order = { .sort = &lens->view->sort,
+                             .scale = lens->scale,
+                             .n_sides = side == BOTH_SIDES ? 2 : 1,
+                             .in_order = lens->in_order };
         size_t i = 0;
 
         order_rows(&order, rows, n_rows);

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include "analysis/compare/group-account.h"
 #include "analysis/group/group.h"
-#include "analysis/compare/impact.h"
+#include "analysis/compare/order.h"
 #include "analysis/compare/row.h"
 #include "analysis/group/spread.h"
 #include "metric/kernel-defect.h"

@@ -6,6 +6,157 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/macro.h"
+#include "base/number.h"
+
+/* impact */
+
+uint64_t impact_floor(MetricUnit unit) {
+        switch (unit) {
+        case METRIC_UNIT_NS:
+                return NSEC_PER_SEC;
+        case METRIC_UNIT_TICKS:
+                return 100;
+        case METRIC_UNIT_BYTES:
+                return 1024 * 1024;
+        case METRIC_UNIT_NONE:
+        case METRIC_UNIT_COUNT:
+        case METRIC_UNIT_RATIO:
+                break;
+        }
+        return 1000;
+}
+
+static void add_sums(uint64_t totals[static _METRIC_MAX], const Group *group, unsigned side) {
+        for (unsigned i = 0; i < _METRIC_MAX; i++)
+                if (metric_table[i].shape == METRIC_SHAPE_SUM)
+                        totals[i] = number_add_saturating(
+                                totals[i], group_scaled_sum(group, side, (MetricId) i));
+}
+
+void impact_scale_init(ImpactScale *scale, const GroupTable *table) {
+        uint64_t totals[SIDES][_METRIC_MAX] = { { 0 } };
+
+        for (size_t i = 0; i < table->n_groups; i++)
+                for (unsigned side = 0; side < SIDES; side++)
+                        if (group_side(table->groups[i], side))
+                                add_sums(totals[side], table->groups[i], side);
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                uint64_t larger = MAX_OF(totals[0][id], totals[1][id]);
+
+                scale->denominators[id] =
+                        (double) MAX_OF(larger, impact_floor(metric_table[id].unit));
+        }
+}
+
+double impact_of_real(const ImpactScale *scale, MetricId id, double magnitude) {
+        if (metric_table[id].shape != METRIC_SHAPE_SUM)
+                return IMPACT_NONE;
+        return magnitude / scale->denominators[id];
+}
+
+double impact_of(const ImpactScale *scale, MetricId id, uint64_t magnitude) {
+        return impact_of_real(scale, id, (double) magnitude);
+}
+
+/* The |delta| of one sum of @group, or its value with one side; false when there is none. */
+static bool movement_of_sum(const Group *group, unsigned n_sides, MetricId id, uint64_t *ret) {
+        uint64_t before, after;
+
+        if (n_sides == 1 || !group_side(group, SIDE_BEFORE) || !group_side(group, SIDE_AFTER)) {
+                unsigned only = group_side(group, SIDE_BEFORE) ? SIDE_BEFORE : SIDE_AFTER;
+
+                *ret = group_scaled_sum(group, only, id);
+                return group_has_sum(group, only, id);
+        }
+        if (!group_has_sum(group, SIDE_BEFORE, id) || !group_has_sum(group, SIDE_AFTER, id) ||
+            group_refutes_growth(group, id))
+                return false;
+        /* By how much a sum moved that is at its limit is not known. */
+        if (group_sum(group, SIDE_BEFORE, id).saturated ||
+            group_sum(group, SIDE_AFTER, id).saturated)
+                return false;
+        before = group_scaled_sum(group, SIDE_BEFORE, id);
+        after = group_scaled_sum(group, SIDE_AFTER, id);
+        *ret = after > before ? after - before : before - after;
+        return true;
+}
+
+void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group) {
+        group->rank = IMPACT_NONE;
+        group->rank_row = _METRIC_MAX;
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                uint64_t magnitude;
+                double impact;
+
+                if (metric_table[id].shape != METRIC_SHAPE_SUM ||
+                    metric_table[id].section == METRIC_SECTION_TASKSTATS_ACCOUNTING ||
+                    !movement_of_sum(group, n_sides, (MetricId) id, &magnitude))
+                        continue;
+                impact = impact_of(scale, (MetricId) id, magnitude);
+                if (impact > group->rank) {
+                        group->rank = impact;
+                        group->rank_row = id;
+                }
+        }
+}
+
+static int by_rank(const void *a, const void *b) {
+        const Group *left = *(Group *const *) a, *right = *(Group *const *) b;
+
+        if (left->rank > right->rank)
+                return -1;
+        if (left->rank < right->rank)
+                return 1;
+        if (left->rank_row != right->rank_row)
+                return left->rank_row < right->rank_row ? -1 : 1;
+        return span_compare(group_key(left), group_key(right));
+}
+
+void impact_sort_groups(Group **groups, size_t n_groups) {
+        if (n_groups > 1)
+                qsort(groups, n_groups, sizeof(*groups), by_rank);
+}
+
+void impact_sort_one_sided(Group **groups, size_t n_groups, unsigned side) {
+        for (size_t i = 0; i < n_groups; i++) {
+                Sum ran = group_sum(groups[i], side, METRIC_run_time_ns);
+
+                groups[i]->rank_row = METRIC_run_time_ns;
+                groups[i]->rank = ran.present > 0 ? (double) ran.value : IMPACT_NONE;
+        }
+        impact_sort_groups(groups, n_groups);
+}
+
+/* The block of rows that a row belongs to; blocks are shown in this order. */
+static unsigned row_block(const Row *row) {
+        unsigned block = row->is_derived ? 3 : 0;
+
+        if (!row->has_number)
+                return block + 2;
+        return block + (row->impact > IMPACT_NONE ? 0 : 1);
+}
+
+static int by_impact(const void *a, const void *b) {
+        const Row *left = a, *right = b;
+        unsigned left_block = row_block(left), right_block = row_block(right);
+
+        if (left_block != right_block)
+                return left_block < right_block ? -1 : 1;
+        if (left->impact > right->impact)
+                return -1;
+        if (left->impact < right->impact)
+                return 1;
+        return left->id < right->id ? -1 : left->id > right->id;
+}
+
+void impact_sort_rows(Row *rows, size_t n_rows) {
+        if (n_rows > 1)
+                qsort(rows, n_rows, sizeof(*rows), by_impact);
+}
+
+/* order */
+
 unsigned order_unit_family(MetricUnit unit) {
         switch (unit) {
         case METRIC_UNIT_NS:
@@ -29,13 +180,13 @@ static unsigned family_of(const Row *row) {
 }
 
 /* The delta of a row; with one side, its value. */
-static Delta movement(const Order *order, const Row *row) {
+static Delta movement(const GroupOrder *order, const Row *row) {
         return order->n_sides == 1 && row->has_number ? delta_of_value(&row->values[0])
                                                       : row->delta;
 }
 
 /* Which side the rows of the group are about. */
-static unsigned side_of(const Order *order, const Group *group) {
+static unsigned side_of(const GroupOrder *order, const Group *group) {
         if (order->n_sides == 1)
                 return order->side;
         if (!group_side(group, SIDE_BEFORE))
@@ -44,12 +195,12 @@ static unsigned side_of(const Order *order, const Group *group) {
 }
 
 /* With one side there is no percent to order by. */
-static ViewOrder kind_of(const Order *order) {
+static ViewOrder kind_of(const GroupOrder *order) {
         return order->n_sides == 1 && order->sort->order == VIEW_ORDER_PERCENT ? VIEW_ORDER_IMPACT
                                                                                : order->sort->order;
 }
 
-static unsigned n_keys_of(const Order *order) {
+static unsigned n_keys_of(const GroupOrder *order) {
         switch (order->sort->order) {
         case VIEW_ORDER_DELTA:
                 return ORDER_UNIT_FAMILIES;
@@ -71,7 +222,7 @@ static unsigned n_keys_of(const Order *order) {
  * Of a group that only one of two sides has, the other is 0 and not unknown. What threads had done
  * that nobody saw end is not what they did in between.
  */
-static void init_row(const Order *order, const Group *group, unsigned index, Row *ret) {
+static void init_row(const GroupOrder *order, const Group *group, unsigned index, Row *ret) {
         unsigned side = side_of(order, group);
         bool is_life =
                 columns_are_ends(group->columns) && side == SIDE_BEFORE && row_has_rate(index);
@@ -90,7 +241,7 @@ static void init_row(const Order *order, const Group *group, unsigned index, Row
 }
 
 /* By how much the figure of a column differs between two accounts, or what the only one has. */
-static Delta figure_movement(const Order *order, const Group *group, ViewColumn column) {
+static Delta figure_movement(const GroupOrder *order, const Group *group, ViewColumn column) {
         unsigned first = 0, n = group->columns->n;
         double figures[COLUMNS_MAX] = {};
 
@@ -111,7 +262,8 @@ static void raise_key(Delta *key, double magnitude, Group *group, unsigned index
         group->rank_row = index;
 }
 
-static void add_row(const Order *order, const Row *row, unsigned index, Group *group, Delta *keys) {
+static void add_row(const GroupOrder *order, const Row *row, unsigned index, Group *group,
+                    Delta *keys) {
         Delta delta = movement(order, row);
         double percent;
 
@@ -123,7 +275,7 @@ static void add_row(const Order *order, const Row *row, unsigned index, Group *g
         }
 }
 
-static void init_keys(const Order *order, Group *group, Delta *keys) {
+static void init_keys(const GroupOrder *order, Group *group, Delta *keys) {
         const ViewSort *sort = order->sort;
         Row row;
 
@@ -161,7 +313,7 @@ typedef struct Ranked {
 
 static int by_keys(const void *a, const void *b, void *userdata) {
         const Ranked *left = a, *right = b;
-        const Order *order = userdata;
+        const GroupOrder *order = userdata;
 
         for (unsigned i = 0; i < n_keys_of(order); i++) {
                 bool ascending =
@@ -181,8 +333,8 @@ static int by_keys(const void *a, const void *b, void *userdata) {
         return span_compare(group_key(left->group), group_key(right->group));
 }
 
-static int sort_by_keys(const Order *order, Group **groups, size_t n_groups) {
-        Order context = *order;
+static int sort_by_keys(const GroupOrder *order, Group **groups, size_t n_groups) {
+        GroupOrder context = *order;
         size_t n_keys = n_keys_of(order);
         Ranked *ranked = calloc(n_groups + 1, sizeof(*ranked));
         Delta *keys = calloc(n_groups * n_keys + 1, sizeof(*keys));
@@ -204,7 +356,7 @@ static int sort_by_keys(const Order *order, Group **groups, size_t n_groups) {
         return 0;
 }
 
-static int compare_weights(const Order *order, const Group *left, const Group *right) {
+static int compare_weights(const GroupOrder *order, const Group *left, const Group *right) {
         double a = fabs(left->weights[order->figures]), b = fabs(right->weights[order->figures]);
 
         if (left->has_weight != right->has_weight)
@@ -216,15 +368,15 @@ static int by_weight(const void *a, const void *b, void *userdata) {
         return compare_weights(userdata, *(Group *const *) a, *(Group *const *) b);
 }
 
-static void sort_by_impact(const Order *order, Group **groups, size_t n_groups) {
+static void sort_by_impact(const GroupOrder *order, Group **groups, size_t n_groups) {
         for (size_t i = 0; i < n_groups; i++)
                 impact_rank_group(order->scale, order->n_sides, groups[i]);
         impact_sort_groups(groups, n_groups);
 }
 
 /* Only groups that weigh the same are ranked by impact, which looks at all of their sums. */
-static void sort_by_weight(const Order *order, Group **groups, size_t n_groups) {
-        Order context = *order;
+static void sort_by_weight(const GroupOrder *order, Group **groups, size_t n_groups) {
+        GroupOrder context = *order;
         size_t end;
 
         if (n_groups > 1)
@@ -238,7 +390,7 @@ static void sort_by_weight(const Order *order, Group **groups, size_t n_groups) 
         }
 }
 
-int order_groups(const Order *order, Group **groups, size_t n_groups) {
+int order_groups(const GroupOrder *order, Group **groups, size_t n_groups) {
         switch (kind_of(order)) {
         case VIEW_ORDER_WEIGHT:
                 sort_by_weight(order, groups, n_groups);
@@ -259,7 +411,7 @@ int order_groups(const Order *order, Group **groups, size_t n_groups) {
 
 static int by_movement(const void *a, const void *b, void *userdata) {
         const Row *left = a, *right = b;
-        const Order *order = userdata;
+        const GroupOrder *order = userdata;
         Delta of_left = movement(order, left), of_right = movement(order, right);
         unsigned left_family = family_of(left), right_family = family_of(right);
         double left_number, right_number;
@@ -290,9 +442,9 @@ static int by_growth(const void *a, const void *b, void *userdata) {
         return left->id < right->id ? -1 : left->id > right->id;
 }
 
-void order_rows(const Order *order, Row *rows, size_t n_rows) {
+void order_rows(const GroupOrder *order, Row *rows, size_t n_rows) {
         int (*compare)(const void *a, const void *b, void *userdata) = by_growth;
-        Order context = *order;
+        GroupOrder context = *order;
         size_t n_metrics = 0;
 
         switch (kind_of(order)) {

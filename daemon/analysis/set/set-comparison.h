@@ -7,7 +7,7 @@
  * The engine that compares two sets of captures: threads go in capture by capture, groups come out
  * with the medians of both sets and how certain their difference is. Like a Comparison it reads no
  * file and keeps no thread, and it makes the same keys; memory grows with the number of groups and
- * of captures. See set-row.h for what a capture contributes to a row and rank-test.h for the test.
+ * of captures. What a capture contributes to a row is in set-group.h, and the test in rank-test.h.
  *
  * Call in this order:
  *

@@ -6,16 +6,23 @@
  *
  * The tests of all rows, over which p-values are adjusted, and each row with its test. Figures are
  * computed from the samples on demand; only the results of tests are kept.
+ *
+ * The weight of a group tells how much it matters in two sets of captures: it is the share of the
+ * host that moved more (weight.h), by the account (account.h) of one second on each side, which has
+ * the medians over the windows. A side that has no thread of the group did nothing there; of one
+ * that has some, of which no window tells the work, nothing is known.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/macro.h"
-#include "analysis/group/host-use.h"
-#include "analysis/compare/impact.h"
+#include "analysis/account/account.h"
+#include "analysis/compare/order.h"
 #include "analysis/compare/row.h"
+#include "analysis/group/host-use.h"
 #include "analysis/set/set-group.h"
+#include "base/macro.h"
+#include "json/json-writer.h"
 #include "view/view.h"
 
 /*
@@ -86,3 +93,19 @@ void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot
 bool set_family_shows(const SetFamily *family, const SetRowView *row);
 /* The row is significant and above the threshold. */
 bool set_family_is_above(const SetFamily *family, const SetRowView *row);
+
+/* One side of a group. Of the account only the members below "rates" of SetGroup are known. */
+typedef struct SetRates {
+        bool has_group; /* some capture of the side has threads of the group */
+        Account second; /* what the group did in a second */
+} SetRates;
+
+void set_rates_find(const SetFamily *family, const SetGroup *group, unsigned side, SetRates *ret);
+/*
+ * The share that moved more, after minus before. A host of unknown size counts as one CPU. False:
+ * unknown.
+ */
+bool set_weight_between(const HostUse hosts[static SIDES], const SetRates rates[static SIDES],
+                        double *ret);
+/* The members "weight" and "rates" of a SetGroup. The weight on a host of unknown size is null. */
+void set_weight_write_json(JsonWriter *writer, const SetFamily *family, const SetGroup *group);

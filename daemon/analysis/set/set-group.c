@@ -1,8 +1,214 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/set/set-group.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+
+#include "base/macro.h"
+
+/* samples */
+
+void set_samples_done(SetSamples *samples) {
+        free(samples->values);
+        samples->values = NULL;
+}
+
+static bool differ(double a, double b) {
+        return a < b || a > b;
+}
+
+int set_samples_put(SetSamples *samples, size_t n_captures, size_t capture, double value) {
+        assert(capture < n_captures && n_captures <= SET_MAX_CAPTURES);
+        assert(!(samples->present >> capture & 1));
+        if (!samples->present)
+                samples->first = value;
+        if (!samples->values && differ(value, samples->first)) {
+                samples->values = calloc(n_captures, sizeof(*samples->values));
+                if (!samples->values)
+                        return -ENOMEM;
+                for (size_t i = 0; i < n_captures; i++)
+                        samples->values[i] = samples->first;
+        }
+        if (samples->values)
+                samples->values[capture] = value;
+        samples->present |= UINT64_C(1) << capture;
+        return 0;
+}
+
+bool set_samples_vary(const SetSamples *samples) {
+        return samples->values;
+}
+
+size_t set_samples_get(const SetSamples *samples, uint64_t captures,
+                       double ret_values[static SET_MAX_CAPTURES]) {
+        size_t n = 0;
+
+        for (uint64_t bits = samples->present & captures; bits; bits &= bits - 1) {
+                size_t capture = (size_t) __builtin_ctzll(bits);
+
+                ret_values[n++] = samples->values ? samples->values[capture] : samples->first;
+        }
+        return n;
+}
+
+/* quartiles */
+
+static int by_value(const void *a, const void *b) {
+        double left = *(const double *) a, right = *(const double *) b;
+
+        return left < right ? -1 : left > right;
+}
+
+/* The value at @quarters quarters of the sorted @values. */
+static double at(const double *values, size_t n, size_t quarters) {
+        size_t index = quarters * (n - 1) / 4;
+        double rest = (double) (quarters * (n - 1) % 4) / 4;
+
+        if (quarters * (n - 1) % 4 == 0)
+                return values[index];
+        /*
+         * Interpolate so that equal neighbours give exactly their value and large ones do not
+         * overflow.
+         */
+        return values[index] + rest * (values[index + 1] - values[index]);
+}
+
+Quartiles quartiles_of(double *values, size_t n) {
+        if (n == 0)
+                return (Quartiles){ .n = 0 };
+        qsort(values, n, sizeof(*values), by_value);
+        return (Quartiles){
+                .n = n,
+                .min = values[0],
+                .q1 = at(values, n, 1),
+                .median = at(values, n, 2),
+                .q3 = at(values, n, 3),
+                .max = values[n - 1],
+        };
+}
+
+static SetRowKind metric_kind(MetricId id) {
+        if (id == METRIC_thread_count)
+                return SET_ROW_LEVEL;
+        if (id == METRIC_acct_elapsed_ns)
+                return SET_ROW_RECORD;
+        if (metric_is_momentary(id) && metric_table[id].kind != METRIC_KIND_WORD)
+                return SET_ROW_LABEL;
+        switch (metric_table[id].kind) {
+        case METRIC_KIND_COUNTER:
+                return SET_ROW_RATE;
+        case METRIC_KIND_PEAK:
+        case METRIC_KIND_FLOOR:
+                return SET_ROW_RECORD;
+        case METRIC_KIND_WORD:
+                return SET_ROW_WORD;
+        case METRIC_KIND_GAUGE:
+        case METRIC_KIND_ORDINAL:
+        case METRIC_KIND_CPUS:
+                break;
+        }
+        return SET_ROW_LEVEL;
+}
+
+SetRowKind set_row_kind(unsigned index) {
+        if (index < _METRIC_MAX)
+                return metric_kind((MetricId) index);
+        return derived_is_sum((DerivedId) (index - _METRIC_MAX)) ? SET_ROW_RATE : SET_ROW_LEVEL;
+}
+
+static int put(SetRow *row, const SetSight *sight, const Value *value, SetRowKind kind) {
+        double number;
+
+        if (!value_has_number(value))
+                return 0;
+        number = value_number(value);
+        if (kind == SET_ROW_RATE)
+                number *= (double) NSEC_PER_SEC / (double) sight->elapsed_ns;
+        row->seen |= (uint8_t) (1u << sight->side);
+        return set_samples_put(&row->samples, sight->n_captures, sight->capture, number);
+}
+
+static Value value_of_metric(const GroupColumn *of, MetricId id, SetRowKind kind) {
+        Sum sum;
+
+        if (metric_table[id].shape != METRIC_SHAPE_SUM)
+                return aggregate_value(of->ends[SIDE_AFTER], id);
+        sum = kind == SET_ROW_RATE ? column_sum(of, id) : column_level(of, id);
+        if (sum.present == 0)
+                return (Value){ .kind = VALUE_ABSENT };
+        return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum.value) };
+}
+
+static int take_metric(SetRow *row, MetricId id, const SetSight *sight) {
+        SetRowKind kind = metric_kind(id);
+        Value value;
+
+        if (kind == SET_ROW_WORD)
+                return 0;
+        if (kind == SET_ROW_RATE) {
+                if (column_holds(sight->of, id))
+                        row->seen |= (uint8_t) (1u << sight->side);
+                if (column_fell(sight->of, id))
+                        row->reset |= (uint8_t) (1u << sight->side);
+                if (sight->elapsed_ns == 0 || column_fell(sight->of, id))
+                        return 0;
+        }
+        value = value_of_metric(sight->of, id, kind);
+        return put(row, sight, &value, kind);
+}
+
+/* An input that no thread has, or else one that fell; _METRIC_MAX: there is none. */
+static MetricId find_input(const Derived *derived, const GroupColumn *of, bool fallen) {
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                if (fallen ? column_fell(of, derived->inputs[i])
+                           : !column_holds(of, derived->inputs[i]))
+                        return derived->inputs[i];
+        return _METRIC_MAX;
+}
+
+static int take_derived(SetRow *row, DerivedId id, const SetSight *sight) {
+        const Derived *derived = &derived_table[id];
+        bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
+        MetricId input = find_input(derived, sight->of, false);
+        Sum inputs[DERIVED_MAX_INPUTS] = {};
+        DerivedOutcome outcome;
+        Value value;
+
+        if (input != _METRIC_MAX) {
+                row->outcomes[sight->side] = DERIVED_INPUT_ABSENT;
+                row->inputs[sight->side] = (uint8_t) input;
+                return 0;
+        }
+        if (!is_level &&
+            (sight->elapsed_ns == 0 || find_input(derived, sight->of, true) != _METRIC_MAX)) {
+                row->seen |= (uint8_t) (1u << sight->side);
+                return 0;
+        }
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                inputs[i] = is_level ? column_level(sight->of, derived->inputs[i])
+                                     : column_sum(sight->of, derived->inputs[i]);
+        outcome = derived_value(id, inputs, &value, &input);
+        row->outcomes[sight->side] = (uint8_t) outcome;
+        if (outcome == DERIVED_COMPUTED)
+                return put(row, sight, &value, set_row_kind(row_index(true, id)));
+        if (outcome == DERIVED_INPUT_ABSENT || outcome == DERIVED_INPUT_SATURATED)
+                row->inputs[sight->side] = (uint8_t) input;
+        return 0;
+}
+
+int set_row_take_nothing(SetRow *row, unsigned index, size_t n_captures, size_t capture) {
+        if (!row->samples.present ||
+            (set_row_kind(index) != SET_ROW_RATE && index != row_index(false, METRIC_thread_count)))
+                return 0;
+        return set_samples_put(&row->samples, n_captures, capture, 0);
+}
+
+int set_row_take(SetRow *row, unsigned index, const SetSight *sight) {
+        if (index < _METRIC_MAX)
+                return take_metric(row, (MetricId) index, sight);
+        return take_derived(row, (DerivedId) (index - _METRIC_MAX), sight);
+}
 
 /* rows */
 
@@ -18,7 +224,7 @@ static bool is_sorted_by(const View *view, unsigned index) {
         return false;
 }
 
-/* The weight of a group is made of these (set-weight.h), whatever the view shows. */
+/* The weight of a group is made of these (set-family.h), whatever the view shows. */
 static bool is_weighed(unsigned index) {
         static const MetricId weighed[] = {
                 METRIC_run_time_ns, METRIC_wait_time_ns,         METRIC_storage_wait_ns,

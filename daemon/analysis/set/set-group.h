@@ -4,18 +4,112 @@
 /*
  * SetGroup
  *
- * One group of threads in two sets of captures: the capture that is being read, and the samples of
- * all captures before it. Only rows that are shown, sorted by or weighed have samples.
+ * One group of threads in two sets of captures: the samples that each capture has added to its
+ * rows, which are metrics and derived values. Only rows that are shown, sorted by or weighed have
+ * samples.
+ *
+ * What a capture contributes to a row is a sample, or none:
+ *
+ *     sums             work done in the window since the previous capture, per second: lifetime
+ *                      totals only grow, so two sets of them would always differ
+ *     thread_count     the number of threads: a sum, but a level
+ *     other metrics    the value; midpoints of ranges; words have no number
+ *     quotients        of the work done in the window, for the same reason
+ *     sums of delays   derived in the same way, per second
+ *     differences      of lifetime totals: a level, such as the heap in use
+ *
+ * Some rows have samples that describe but prove nothing. They are not tested: see SetRowKind.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "analysis/compare/row.h"
+#include "analysis/group/column.h"
+#include "analysis/group/group.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "analysis/group/group.h"
-#include "analysis/set/set-row.h"
+#include "metric/metric.h"
 #include "view/view.h"
+
+/*
+ * The samples of one row of one group: at most one number per capture of both sets. Most rows of a
+ * host never change, so numbers are stored only once one differs from the first; until then a row
+ * costs a few bytes whatever the number of captures.
+ */
+#define SET_MAX_CAPTURES 64 /* of both sets together: each has a bit */
+
+typedef struct SetSamples {
+        double first;
+        uint64_t present; /* bit i: capture i has a sample */
+        double *values;   /* owned; one per capture; NULL: all equal the first */
+} SetSamples;
+
+void set_samples_done(SetSamples *samples);
+/* Adds the sample of one capture; each has at most one. 0 or -ENOMEM. */
+_must_check_ int set_samples_put(SetSamples *samples, size_t n_captures, size_t capture,
+                                 double value);
+/* True if not all samples of both sets are equal. */
+bool set_samples_vary(const SetSamples *samples);
+/* Collects the samples of @captures in order; returns how many. */
+size_t set_samples_get(const SetSamples *samples, uint64_t captures,
+                       double ret_values[static SET_MAX_CAPTURES]);
+
+/*
+ * Five numbers that describe a sample: minimum, maximum, median and quartiles, interpolated between
+ * neighbours.
+ */
+typedef struct Quartiles {
+        size_t n;
+        double min, q1, median, q3, max; /* when there is any */
+} Quartiles;
+
+/* Sorts @values, which are finite. */
+Quartiles quartiles_of(double *values, size_t n);
+
+typedef enum SetRowKind {
+        SET_ROW_RATE,
+        SET_ROW_LEVEL,
+        /*
+         * A level that only grows, or only falls, while a thread lives: a maximum, a minimum, an
+         * age. A later capture of the same thread adds no evidence, and later sets always have more
+         * of it.
+         */
+        SET_ROW_RECORD,
+        SET_ROW_LABEL, /* numbers that are only names: the number of a CPU */
+        SET_ROW_WORD,  /* no numbers */
+} SetRowKind;
+
+SetRowKind set_row_kind(unsigned index);
+
+typedef struct SetRow {
+        SetSamples samples;
+        uint32_t test; /* after the tests: the number of its test plus 1; 0: not tested */
+        /* Bits by side. */
+        uint8_t seen;  /* there was a value, but perhaps not enough for a rate */
+        uint8_t reset; /* a counter fell in a window, which then gave no sample */
+        /* Why a derived value was absent the last time. */
+        uint8_t outcomes[SIDES];
+        uint8_t inputs[SIDES];
+} SetRow;
+
+/* One capture of one group while its samples are taken. */
+typedef struct SetSight {
+        const GroupColumn *of; /* its account; it has threads, or some ended */
+        uint64_t elapsed_ns;   /* of the window; 0: no window */
+        unsigned side;
+        size_t n_captures, capture;
+} SetSight;
+
+/* Takes the sample of row @index if there is one. 0 or -ENOMEM. */
+_must_check_ int set_row_take(SetRow *row, unsigned index, const SetSight *sight);
+/*
+ * Takes the sample of a capture in whose window the group is known to have done nothing: 0 for a
+ * rate that it has in some other window and for the number of threads, none for any other row. 0 or
+ * -ENOMEM.
+ */
+_must_check_ int set_row_take_nothing(SetRow *row, unsigned index, size_t n_captures,
+                                      size_t capture);
 
 #define SET_NO_SLOT SIZE_MAX
 

@@ -6,7 +6,7 @@
 #include "analysis/compare/row.h"
 #include "analysis/key/thread-group.h"
 #include "analysis/set/set-order.h"
-#include "analysis/set/set-weight.h"
+#include "analysis/set/set-family.h"
 
 typedef const SourceTable *const *Sources;
 

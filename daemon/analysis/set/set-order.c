@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/compare/order.h"
-#include "analysis/set/set-weight.h"
+#include "analysis/set/set-family.h"
 
 /* groups */
 
@@ -219,9 +219,9 @@ static size_t collect(const SetFamily *family, const SetGroup *group, bool is_de
 }
 
 size_t set_order_rows(const SetFamily *family, const SetGroup *group, size_t ret_slots[ROW_MAX]) {
-        const Order order = { .sort = &family->view->sort,
-                              .scale = &family->scale,
-                              .n_sides = SIDES };
+        const GroupOrder order = { .sort = &family->view->sort,
+                                   .scale = &family->scale,
+                                   .n_sides = SIDES };
         Row rows[ROW_MAX];
         size_t n_slots = 0;
 

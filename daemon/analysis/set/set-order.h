@@ -6,7 +6,7 @@
  *
  * The display order of two compared sets: groups with significant rows first, then groups that both
  * sets have, then groups of one set alone; within each group, significant rows before the others.
- * By weight (set-weight.h) groups of one set stand among those with significant rows, and where
+ * By weight (set-family.h) groups of one set stand among those with significant rows, and where
  * there are none, among all. Within these classes groups and rows have the order of the view
  * (order.h), by their medians; in a group with significant rows only those count.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "analysis/compare/impact.h"
+#include "analysis/compare/order.h"
 #include "thread.h"
 #include "two-columns.h"
 

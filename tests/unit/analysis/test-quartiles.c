@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "analysis/set/set-row.h"
+#include "analysis/set/set-group.h"
 
 static const struct {
         size_t n;

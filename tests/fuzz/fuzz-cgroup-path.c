@@ -3,7 +3,7 @@
  * Paths of cgroups and names of threads on their way to a key: globs against a naive matcher that
  * tries everything, skeletons against what they promise, and the keys that threads get by them.
  *
- * Aims at: protocol/view/glob.c daemon/analysis/key/pattern.c daemon/analysis/key/key-part.c
+ * Aims at: protocol/view/glob.c daemon/analysis/key/thread-key.c
  *          daemon/analysis/key/thread-key.c
  */
 #include "fuzz.h"
@@ -13,8 +13,6 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "analysis/key/key-part.h"
-#include "analysis/key/pattern.h"
 #include "analysis/key/thread-key.h"
 #include "base/name.h"
 #include "view/glob.h"

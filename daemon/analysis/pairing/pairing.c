@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/name-set.h"
-#include "analysis/key/pattern.h"
+#include "analysis/key/thread-key.h"
 
 /* kinds of threads */
 

@@ -29,7 +29,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "analysis/group/group.h"
-#include "analysis/key/key-part.h"
+#include "analysis/key/thread-key.h"
 #include "view/view.h"
 #include "json/json-writer.h"
 #include "snapshot/thread-sample.h"

@@ -11,7 +11,7 @@
 
 #include "base/macro.h"
 #include "base/span.h"
-#include "analysis/key/key-part.h"
+#include "analysis/key/thread-key.h"
 #include "view/view.h"
 #include "analysis/section/sections.h"
 #include "snapshot/thread-sample.h"

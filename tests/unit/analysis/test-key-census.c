@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "analysis/key/key-part.h"
+#include "analysis/key/thread-key.h"
 #include "colliding.h"
 
 static void add(KeyCensus *census, const char *skeleton, const char *name) {

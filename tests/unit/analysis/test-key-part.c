@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "analysis/key/key-part.h"
+#include "analysis/key/thread-key.h"
 #include "thread.h"
 #include "view/view-part.h"
 

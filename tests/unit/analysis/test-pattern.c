@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "analysis/key/pattern.h"
+#include "analysis/key/thread-key.h"
 #include "vectors.h"
 
 static void assert_skeleton(Span name, Span wanted) {

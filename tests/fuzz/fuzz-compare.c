@@ -8,11 +8,10 @@
  *
  * Aims at: daemon/analysis/compare/comparison.c, daemon/analysis/group/group.c,
  *          daemon/analysis/compare/group-json.c, daemon/analysis/group/column.c,
- *          daemon/analysis/group/aggregate.c, daemon/analysis/compare/delta.c,
+ *          daemon/analysis/group/aggregate.c,
  *          daemon/analysis/group/value.c, daemon/analysis/compare/row.c,
  *          daemon/analysis/group/spread.c, daemon/analysis/pairing/pairing.c,
  *          daemon/analysis/compare/order.c, daemon/analysis/compare/column-table.c,
- *          daemon/analysis/key/pattern.c, daemon/analysis/key/key-part.c,
  *          daemon/analysis/key/thread-key.c, daemon/analysis/key/thread-group.c,
  *          daemon/analysis/group/member-list.c
  */

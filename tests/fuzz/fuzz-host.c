@@ -97,14 +97,14 @@ static bool stands_in(uint64_t number, const Span *texts) {
 
 static void check_numbers(const HostPart *part, const Span *texts) {
         for (size_t i = 0; i < part->n_numbers; i++)
-                fuzz_expect(!part->numbers[i].count.has ||
+                fuzz_expect(!part->numbers[i].count.known ||
                                     part->numbers[i].group == HOST_GROUP_LEVELS_HUNDREDTHS ||
-                                    stands_in(part->numbers[i].count.value, texts),
+                                    stands_in(part->numbers[i].count.n, texts),
                             "%s is the kernel's", part->numbers[i].name);
         for (size_t i = 0; i < part->n_items; i++)
                 for (size_t k = 0; k < HOST_MAX_COLUMNS; k++)
-                        fuzz_expect(!part->items[i].counts[k].has ||
-                                            stands_in(part->items[i].counts[k].value, texts),
+                        fuzz_expect(!part->items[i].counts[k].known ||
+                                            stands_in(part->items[i].counts[k].n, texts),
                                     "a number of %s is the kernel's", part->items[i].name);
 }
 
@@ -119,7 +119,7 @@ static void check_difference(HostPartId id, const HostTotals *totals) {
                     "nothing is lost");
         for (size_t i = 0; i < part->n_numbers; i++)
                 fuzz_expect(host_groups[part->numbers[i].group].rule == HOST_RULE_LEVEL ||
-                                    part->numbers[i].count.value == 0,
+                                    part->numbers[i].count.n == 0,
                             "nothing was counted in no time");
         for (unsigned n_sides = 1; n_sides <= HOST_SECTION_SIDES; n_sides++) {
                 HostLines lines = {};

@@ -10,9 +10,8 @@
 
 #include <stdbool.h>
 #include "base/macro.h"
-#include "analysis/compare/delta.h"
-#include "analysis/group/group.h"
 #include "analysis/group/value.h"
+#include "analysis/group/group.h"
 #include "metric/kernel-defect.h"
 #include "metric/metric.h"
 #include "view/view.h"

@@ -9,7 +9,7 @@
  */
 
 #include "analysis/host/host-totals.h"
-#include "analysis/section/reading.h"
+#include "analysis/section/count-map.h"
 
 #define HOST_SECTION_SIDES 2
 

@@ -14,7 +14,7 @@
 #include "json/amount.h"
 #include "analysis/group/side.h"
 #include "analysis/host/host-totals.h"
-#include "analysis/section/pressure-record.h"
+#include "analysis/section/cgroup-record.h"
 #include "analysis/subject/subject.h"
 
 /* More are left out, so that a reply has a bound. No kernel has as many CPUs. */

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "analysis/section/cgroup-record.h"
-#include "analysis/section/reading.h"
+#include "analysis/section/count-map.h"
 
 /* In the order in which they matter. */
 typedef enum Limit {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "analysis/compare/delta.h"
+#include "analysis/group/value.h"
 #include "json-text.h"
 
 #define MAX UINT64_MAX

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/section/pressure-record.h"
+#include "analysis/section/cgroup-record.h"
 
 #include "check-main.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/section/reading.h"
+#include "analysis/section/count-map.h"
 
 #include "check-main.h"
 

@@ -4,7 +4,7 @@
  * the files of one cgroup as they become an object, paths that are looked up below a mount, types.
  * Every number is found again in its file, every file is counted once, and no path leads outside.
  *
- * Aims at: daemon/kernel/cgroupfs/cgroup-mount.c daemon/kernel/cgroupfs/cgroup-stats.c
+ * Aims at: daemon/kernel/cgroupfs/cgroupfs.c daemon/kernel/cgroupfs/cgroup-stats.c
  *          daemon/kernel/cgroupfs/cgroupfs.c
  *          daemon/kernel/text/pressure.c daemon/kernel/text/keyed-numbers.c
  */

@@ -21,16 +21,15 @@
  *          daemon/analysis/subject/subject.c, daemon/analysis/subject/analysis-read.c,
  *          daemon/analysis/subject/set-subjects.c, daemon/analysis/subject/section-feed.c,
  *          daemon/analysis/subject/host-change.c, daemon/analysis/export/output.c,
- *          daemon/analysis/section/cgroup-merge.c, daemon/analysis/section/cgroup-record.c,
- *          daemon/analysis/section/count-map.c, daemon/analysis/section/pressure-record.c,
- *          daemon/analysis/section/reading.c, daemon/analysis/section/sched-ext-record.c,
- *          daemon/analysis/section/section-choice.c, daemon/analysis/section/section-data.c,
- *          daemon/analysis/section/section-json.c, daemon/analysis/section/section-reason.c,
+ *          daemon/analysis/section/cgroup-record.c, daemon/analysis/section/count-map.c,
+ *          daemon/analysis/section/sched-ext-record.c,
+ *          daemon/analysis/section/section-choice.c,
+ *          daemon/analysis/section/section-json.c,
  *          daemon/analysis/section/sections.c, daemon/analysis/section/smaps.c,
  *          daemon/analysis/set/set-comparison.c, daemon/analysis/set/set-family.c,
  *          daemon/analysis/set/set-group.c, daemon/analysis/set/set-json.c,
- *          daemon/analysis/set/set-order.c, daemon/analysis/set/set-row.c,
- *          daemon/analysis/set/rank-test.c, daemon/analysis/group/quartiles.c
+ *          daemon/analysis/set/set-order.c,
+ *          daemon/analysis/set/rank-test.c
  */
 
 #include <fcntl.h>

@@ -32,7 +32,6 @@
  *          daemon/service/method/method-change.c, daemon/service/method/method-export.c,
  *          daemon/service/method/method-import.c, daemon/service/method/method-list.c,
  *          daemon/service/method/method-describe.c, daemon/service/method/method-status.c,
- *          daemon/service/method/method-verify.c,
  *          daemon/spool/spool-failure.c, daemon/spool/spool-index.c
  *          protocol/interface/interface.c
  */

@@ -13,8 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
-#include "metric/backend-choice.h"
-#include "metric/smaps-mode.h"
+#include "metric/choice.h"
 #include "view/view.h"
 #include "render/json-out.h"
 #include "session/option-list.h"

@@ -28,7 +28,7 @@
 #include "capture/scene/capture-system.h"
 #include "kernel/bpf/task-object.h"
 #include "kernel/bpf/ledger.h"
-#include "metric/smaps-mode.h"
+#include "metric/choice.h"
 #include "metric/command.h"
 #include "snapshot/head.h"
 #include "snapshot/snapshot-writer.h"

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include "capture/scene/largest.h"
 #include "capture/scene/scene.h"
-#include "metric/smaps-mode.h"
+#include "metric/choice.h"
 
 /* The processes of which it is read, and the time that all workers have spent on it together. */
 typedef struct RollupBudget {

@@ -13,9 +13,7 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "config/quantity.h"
-#include "metric/backend-choice.h"
-#include "metric/exit-choice.h"
-#include "metric/smaps-mode.h"
+#include "metric/choice.h"
 #include "metric/command.h"
 #include "wire/limits.h"
 

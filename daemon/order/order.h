@@ -27,7 +27,7 @@
 #include "job/job-kind.h"
 #include "kernel/bpf/task-object.h"
 #include "metric/command.h"
-#include "metric/smaps-mode.h"
+#include "metric/choice.h"
 #include "spool/spool.h"
 #include "view/view.h"
 #include "wire/limits.h"

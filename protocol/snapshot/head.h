@@ -54,7 +54,7 @@ typedef struct Head {
         uint64_t document_bytes; /* of the JSON document, uncompressed: decompression stops there */
         uint32_t taskstats_version;
         bool has_smaps_requested, smaps_requested;
-        char smaps_mode[32]; /* a name of smaps-mode.h, or that of a later version */
+        char smaps_mode[32]; /* a name of choice.h, or that of a later version */
         bool has_smaps_max_rss;
         uint64_t smaps_max_rss_bytes; /* the bounds of the mode "small" */
         bool has_smaps_max_processes;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/err.h"
-#include "metric/smaps-mode.h"
+#include "metric/choice.h"
 #include "analysis/key/thread-group.h"
 
 int section_feed_init(SectionFeed *feed, const View *view, unsigned n_sides) {

@@ -13,9 +13,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 #include "base/macro.h"
-#include "metric/backend-choice.h"
-#include "metric/exit-choice.h"
-#include "metric/smaps-mode.h"
+#include "metric/choice.h"
 #include "metric/command.h"
 #include "service/desk/hung.h"
 #include "service/desk/lent.h"

@@ -19,9 +19,11 @@
 #include <stdint.h>
 #include "base/buffer.h"
 #include "base/macro.h"
+#include "document/table-reader.h"
 #include "json/json-scanner.h"
 #include "json/json-writer.h"
 #include "snapshot/thread-column.h"
+#include "snapshot/thread-reader.h"
 #include "snapshot/thread-sample.h"
 
 typedef struct DeadRow {
@@ -141,3 +143,44 @@ void ledger_summary_write_json(JsonWriter *writer, const LedgerSummary *ledger);
  * are skipped. 0, JSON_E_MALFORMED, or a negative errno; *ret only on 0.
  */
 _must_check_ int ledger_summary_scan(JsonScanner *scanner, LedgerSummary *ret);
+
+/*
+ * DeadReader
+ *
+ * Decodes the table of the dead a row at a time. Cells that threads have, too, are read as theirs.
+ * A metric is absent when its cell is null or it has no column; the counts must be there.
+ */
+
+typedef struct DeadReader {
+        ThreadReader thread; /* reads what a row has in common with a thread's */
+        DeadRow row;         /* the last one read; its bytes are @thread's */
+        NameSlot started_by;
+        unsigned seen; /* bits of the counts that had a value */
+} DeadReader;
+
+void dead_reader_init(DeadReader *reader, JsonScanner *scanner);
+void dead_reader_done(DeadReader *reader);
+
+/* Rows of the table; the row is a DeadReader. */
+extern const TableRows dead_rows;
+
+/*
+ * MovedRow
+ *
+ * A thread that ended under another process name, thread name or cgroup than some capture saw it
+ * with. The ledger of the dead has all that it did in the row of its last names, so whoever
+ * subtracts what an earlier snapshot says of the thread has to do it there.
+ *
+ * A row is a ThreadSample that tells which thread it was (tid, tgid and start) and what it was
+ * called in the end (names, cgroup, kthread, self), and has no metrics.
+ */
+
+/* The names of the table's columns, in the order of a row's cells. */
+void moved_columns_write(JsonWriter *writer);
+/*
+ * Appends one row of the table "moved" to @buffer: [...], for snapshot_writer_rows(). 0, or a
+ * negative errno with @buffer as it was.
+ */
+_must_check_ int moved_row_encode(Buffer *buffer, const ThreadSample *ended);
+/* Rows of the table; the row is a ThreadReader, which has the sample afterwards. */
+extern const TableRows moved_rows;

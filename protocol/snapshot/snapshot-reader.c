@@ -7,9 +7,8 @@
 #include "base/bits.h"
 #include "base/err.h"
 #include "document/document-reader.h"
-#include "snapshot/dead-reader.h"
+#include "snapshot/dead-row.h"
 #include "snapshot/head.h"
-#include "snapshot/moved-row.h"
 #include "snapshot/thread-reader.h"
 
 /* Process ids seen, a bit each, in pages that are allocated with the first id in them. */

@@ -2,17 +2,36 @@
 #pragma once
 
 /*
- * ThreadColumn
+ * ThreadFamily
  *
- * The columns of a snapshot's thread table, by name, and the type of each metric's cell in JSON,
- * for both writer and reader. The columns that identify a thread come first, then every metric that
- * is stored, in the order of the registry.
+ * The families of metrics of which format version 0 says, by a member of each thread, whether they
+ * were measured. If they were not, the zeros of that family are no measurements. Earlier files do
+ * not say it.
  */
 
 #include "base/span.h"
 #include "json/json-writer.h"
 #include "metric/metric.h"
 #include "snapshot/thread-sample.h"
+
+#define THREAD_FAMILY_MAX_METRICS 40
+
+typedef struct ThreadFamily {
+        const char *key; /* of the member, true or false */
+        MetricId ids[THREAD_FAMILY_MAX_METRICS];
+        unsigned n_ids;
+} ThreadFamily;
+
+#define THREAD_FAMILIES 5
+extern const ThreadFamily thread_families[THREAD_FAMILIES];
+
+/*
+ * ThreadColumn
+ *
+ * The columns of a snapshot's thread table, by name, and the type of each metric's cell in JSON,
+ * for both writer and reader. The columns that identify a thread come first, then every metric that
+ * is stored, in the order of the registry.
+ */
 
 // clang-format off
 #define THREAD_IDENTITY_COLUMNS(C)                                                                 \

@@ -2,7 +2,7 @@
 #include "snapshot/thread-reader.h"
 
 #include "metric/command.h"
-#include "snapshot/thread-family.h"
+#include "snapshot/thread-column.h"
 
 #define COLUMN_BIT(name) (UINT32_C(1) << COLUMN_##name)
 _Static_assert(_COLUMN_IDENTITY_MAX <= 32, "identity columns have a bit each");

@@ -9,8 +9,8 @@
  *
  * Aims at: protocol/snapshot/snapshot-reader.c, protocol/snapshot/snapshot-writer.c,
  *          protocol/snapshot/thread-reader.c, protocol/snapshot/thread-cell.c,
- *          protocol/snapshot/thread-column.c, protocol/snapshot/dead-reader.c,
- *          protocol/snapshot/dead-row.c, protocol/snapshot/head.c,
+ *          protocol/snapshot/thread-column.c, protocol/snapshot/dead-row.c,
+ *          protocol/snapshot/head.c,
  *          protocol/snapshot/source.c, daemon/analysis/export/ktstr-document.c,
  *          daemon/analysis/export/thread-object.c, daemon/analysis/export/reshape.c
  */

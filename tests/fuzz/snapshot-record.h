@@ -16,7 +16,7 @@
 #include "fuzz-cuts.h"
 #include "fuzz.h"
 #include "snapshot/snapshot-reader.h"
-#include "snapshot/moved-row.h"
+#include "snapshot/dead-row.h"
 #include "snapshot/snapshot-writer.h"
 
 #define RECORD_MAX_THREADS 64

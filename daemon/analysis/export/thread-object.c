@@ -2,7 +2,6 @@
 #include "analysis/export/thread-object.h"
 
 #include "snapshot/thread-column.h"
-#include "snapshot/thread-family.h"
 #include "kernel/text/cpu-list.h"
 
 /* The members of the prior tool after the identity, in its order; the rollup is not a metric. */

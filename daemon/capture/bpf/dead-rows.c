@@ -10,7 +10,7 @@
 
 #include "base/number.h"
 #include "kernel/bpf/task-value.h"
-#include "snapshot/moved-row.h"
+#include "snapshot/dead-row.h"
 
 #define OVERFLOW_NAME "[ended without a row]"
 #define NAMELESS_NAME "[ended, names folded]"

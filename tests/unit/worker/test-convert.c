@@ -92,7 +92,7 @@ END_TEST
 /* Members of the first thread; absent values are written as the prior tool does. */
 static const struct {
         const char *key, *value;
-} thread_rows[] = {
+} object_rows[] = {
         { "tid", "100" },
         { "tgid", "100" },
         { "pcomm", "\"pool\"" },
@@ -117,8 +117,8 @@ START_TEST(ktstr_writes_what_its_readers_expect) {
         int fd = fixture_snapshot(&snapshot);
         json_object *document = convert_to_ktstr(fd, WORKER_FREE);
 
-        ck_assert_str_eq(plain(json_path(thread_at(document, 0), thread_rows[_i].key, NULL)),
-                         thread_rows[_i].value);
+        ck_assert_str_eq(plain(json_path(thread_at(document, 0), object_rows[_i].key, NULL)),
+                         object_rows[_i].value);
         json_object_put(document);
         (void) close(fd);
 }
@@ -572,7 +572,7 @@ int main(void) {
         tcase_add_loop_test(ktstr, ktstr_has_all_members_in_order, 0, 2);
         tcase_add_loop_test(ktstr, ktstr_flags_tell_what_was_read, 0, ELEMENTSOF(flag_rows));
         tcase_add_loop_test(ktstr, ktstr_writes_what_its_readers_expect, 0,
-                            ELEMENTSOF(thread_rows));
+                            ELEMENTSOF(object_rows));
         tcase_add_loop_test(ktstr, ktstr_writes_every_metric_once, 0, _METRIC_MAX);
         tcase_add_test(ktstr, ktstr_keeps_names_that_are_no_utf8);
         tcase_add_loop_test(ktstr, ktstr_tells_of_the_whole, 0, ELEMENTSOF(document_rows));

@@ -24,7 +24,7 @@
 #include "capture/walk.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/host-context.h"
-#include "kernel/procfs/host-cpu.h"
+#include "kernel/procfs/host-files.h"
 #include "kernel/procfs/procfs.h"
 #include "kernel/procfs/sched-ext.h"
 #include "kernel/text/pressure.h"

@@ -5,9 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "kernel/procfs/host-cpu.h"
-#include "kernel/procfs/host-disk.h"
-#include "kernel/procfs/host-memory.h"
+#include "kernel/procfs/host-files.h"
 
 /* 8192 CPUs, or as many disks, take about 1 MB; the interrupts of a large host some 100 KB. */
 #define TEXT_MAX_BYTES (8 * 1024 * 1024)

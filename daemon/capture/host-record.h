@@ -13,7 +13,7 @@
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "capture/scene/scene.h"
-#include "kernel/procfs/host-network.h"
+#include "kernel/procfs/host-files.h"
 #include "metric/host-part.h"
 #include "snapshot/snapshot-writer.h"
 

@@ -5,9 +5,7 @@
  * them. Any text in its place is refused or read, and then a part differs from itself by nothing
  * and has lines that can be written.
  *
- * Aims at: daemon/kernel/procfs/host-cpu.c daemon/kernel/procfs/host-memory.c
- *          daemon/kernel/procfs/host-disk.c daemon/kernel/procfs/host-network.c
- *          daemon/kernel/procfs/host-row.c daemon/analysis/host/host-totals.c
+ * Aims at: daemon/kernel/procfs/host-files.c daemon/analysis/host/host-totals.c
  *          daemon/analysis/host/host-totals-scan.c daemon/analysis/section/host-section.c
  */
 #include "fuzz.h"
@@ -22,10 +20,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "json/json-input.h"
-#include "kernel/procfs/host-cpu.h"
-#include "kernel/procfs/host-disk.h"
-#include "kernel/procfs/host-memory.h"
-#include "kernel/procfs/host-network.h"
+#include "kernel/procfs/host-files.h"
 #include "tree.h"
 
 #define KTHREADD                                                             \

@@ -13,7 +13,7 @@
 #include "base/number.h"
 #include "job/vault.h"
 #include "job/workshop.h"
-#include "kernel/procfs/host-cpu.h"
+#include "kernel/procfs/host-files.h"
 #include "service/method/listening.h"
 #include "service/method/loading.h"
 #include "service/method/memory-aid.h"

@@ -7,10 +7,7 @@
 #include "analysis/host/host-totals.h"
 #include "base/buffer.h"
 #include "json/json-input.h"
-#include "kernel/procfs/host-cpu.h"
-#include "kernel/procfs/host-disk.h"
-#include "kernel/procfs/host-memory.h"
-#include "kernel/procfs/host-network.h"
+#include "kernel/procfs/host-files.h"
 #include "text/fixture.h"
 
 static char complaint[HOST_COMPLAINT_BYTES];

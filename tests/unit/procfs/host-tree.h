@@ -17,7 +17,7 @@
 #include "base/buffer.h"
 #include "json/json-writer.h"
 #include "temporary.h"
-#include "kernel/procfs/host-row.h"
+#include "kernel/procfs/host-files.h"
 
 typedef struct HostTree {
         Temporary directory;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "kernel/procfs/host-cpu.h"
+#include "kernel/procfs/host-files.h"
 #include "procfs/host-tree.h"
 #include "text/fixture.h"
 

@@ -1,0 +1,805 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/procfs/host-files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "kernel/procfs/proc-task.h"
+
+bool host_row_parse(HostPartId part, Cursor *words, unsigned n_least, HostRow *ret) {
+        Span word;
+
+        ret->n_values = 0;
+        while (ret->n_values < host_parts[part].n_columns && cursor_word(words, &word)) {
+                if (!number_parse_u64(word, &ret->values[ret->n_values]))
+                        return false;
+                ret->n_values++;
+        }
+        return ret->n_values >= n_least;
+}
+
+void host_file_count(const HostFile *file, int r, uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        if (r != 0) {
+                counts[text_file_outcome(r)]++;
+                return;
+        }
+        counts[SOURCE_OUTCOME_ok] += file->n_good > 0;
+        counts[SOURCE_OUTCOME_malformed] += file->n_bad > 0 || file->n_good == 0;
+}
+
+int host_file_read(int proc_fd, const char *name, Buffer *text, Span *ret) {
+        int r;
+
+        buffer_clear(text);
+        r = text_file_read_all(proc_fd, name, text);
+        *ret = buffer_span(text);
+        return r == -EMSGSIZE ? PROCFS_E_TOO_LARGE : r;
+}
+
+void host_columns_write(JsonWriter *json, HostPartId part, const char *const *more) {
+        json_write_key(json, "columns");
+        json_write_array(json);
+        json_write_text(json, host_parts[part].item);
+        for (; *more; more++)
+                json_write_text(json, *more);
+        for (unsigned i = 0; i < host_parts[part].n_columns; i++)
+                json_write_text(json, host_parts[part].columns[i].name);
+        json_write_end(json);
+}
+
+void host_row_write(JsonWriter *json, HostPartId part, const HostRow *row) {
+        for (unsigned i = 0; i < host_parts[part].n_columns; i++)
+                if (i < row->n_values)
+                        json_write_u64(json, row->values[i]);
+                else
+                        json_write_null(json);
+}
+
+void host_fields_write(JsonWriter *json, HostGroupId group, const Fields *fields,
+                       const char *const *names) {
+        json_write_key(json, host_groups[group].member);
+        json_write_object(json);
+        for (size_t i = 0; i < fields->n_keys; i++)
+                if (fields->present >> i & 1)
+                        json_write_member_u64(json, names[i], fields->values[i]);
+        json_write_end(json);
+}
+
+#define LOAD_BYTES 128
+
+/* /proc/stat */
+
+bool cpu_line_parse(Span line, CpuLine *ret, bool *ret_is_cpu) {
+        Cursor words = cursor_over(line);
+        Span name, number;
+
+        *ret_is_cpu =
+                cursor_word(&words, &name) && name.n >= 3 && memcmp(name.bytes, "cpu", 3) == 0;
+        if (!*ret_is_cpu)
+                return false;
+        number = (Span){ name.bytes + 3, name.n - 3 };
+        *ret = (CpuLine){ .is_all = number.n == 0 };
+        return (ret->is_all || number_parse_u32(number, &ret->cpu)) &&
+               host_row_parse(HOST_PART_CPU, &words, HOST_CPU_LEAST_COLUMNS, &ret->row);
+}
+
+enum { CTXT, INTR, SOFTIRQ, PROCESSES, RUNNING, BLOCKED, _STAT_KEY_MAX };
+
+typedef struct StatKeys {
+        Fields fields;
+        uint64_t values[_STAT_KEY_MAX];
+} StatKeys;
+
+/* The totals of intr and softirq come first in their lines, which go on with each of them. */
+static void read_keys(Span text, StatKeys *ret, HostFile *file) {
+        static const Span keys[_STAT_KEY_MAX] = {
+                [CTXT] = SPAN_LITERAL("ctxt"),
+                [INTR] = SPAN_LITERAL("intr"),
+                [SOFTIRQ] = SPAN_LITERAL("softirq"),
+                [PROCESSES] = SPAN_LITERAL("processes"),
+                [RUNNING] = SPAN_LITERAL("procs_running"),
+                [BLOCKED] = SPAN_LITERAL("procs_blocked"),
+        };
+        Cursor lines = cursor_over(text);
+        Span key, value, first;
+
+        *ret = (StatKeys){ .fields = { .keys = keys, .n_keys = _STAT_KEY_MAX } };
+        ret->fields.values = ret->values;
+        while (cursor_flat_pair(&lines, &key, &value)) {
+                Cursor words = cursor_over(value);
+
+                (void) cursor_word(&words, &first); /* empty is no number */
+                file->n_good += fields_put(&ret->fields, key, first);
+        }
+        file->n_bad += ret->fields.malformed || !cursor_is_at_end(&lines);
+}
+
+static void write_cpus(Span text, JsonWriter *json, HostFile *file) {
+        static const char *const no_more[] = { NULL };
+        Cursor lines = cursor_over(text);
+        uint64_t n_before = 0; /* above the number of the CPU before; all are 0 */
+        bool has_all = false;
+        Span line;
+
+        host_columns_write(json, HOST_PART_CPU, no_more);
+        json_write_key(json, "rows");
+        json_write_array(json);
+        while (cursor_line(&lines, &line)) {
+                bool is_good, is_cpu;
+                CpuLine cpu;
+
+                is_good = cpu_line_parse(line, &cpu, &is_cpu);
+                if (!is_cpu)
+                        continue;
+                is_good = is_good && (cpu.is_all ? !has_all : cpu.cpu >= n_before);
+                file->n_good += is_good;
+                file->n_bad += !is_good;
+                if (!is_good)
+                        continue;
+                has_all |= cpu.is_all;
+                n_before = cpu.is_all ? n_before : (uint64_t) cpu.cpu + 1;
+                json_write_array(json);
+                if (cpu.is_all) {
+                        json_write_text(json, HOST_CPU_ALL);
+                } else {
+                        char digits[NUMBER_U64_CHARS];
+
+                        json_write_span(json, (Span){ digits, number_format_u64(cpu.cpu, digits) });
+                }
+                host_row_write(json, HOST_PART_CPU, &cpu.row);
+                json_write_end(json);
+        }
+        json_write_end(json);
+        file->n_bad += !has_all;
+}
+
+/* /proc/loadavg */
+
+static bool parse_pair(Span word, uint64_t *ret_left, uint64_t *ret_right) {
+        const char *slash = word.n > 0 ? memchr(word.bytes, '/', word.n) : NULL;
+        size_t n_left = slash ? (size_t) (slash - word.bytes) : 0;
+
+        return slash && number_parse_u64((Span){ word.bytes, n_left }, ret_left) &&
+               number_parse_u64((Span){ slash + 1, word.n - n_left - 1 }, ret_right);
+}
+
+bool load_average_parse(Span text, LoadAverage *ret) {
+        Cursor lines = cursor_over(text), words;
+        Span line, word;
+
+        if (!cursor_line(&lines, &line))
+                return false;
+        words = cursor_over(line);
+        for (size_t i = 0; i < ELEMENTSOF(ret->load); i++)
+                if (!cursor_word(&words, &word) || !text_parse_decimal(word, 2, &ret->load[i]))
+                        return false;
+        return cursor_word(&words, &word) && parse_pair(word, &ret->n_running, &ret->n_threads);
+}
+
+static bool read_load(int proc_fd, LoadAverage *ret, uint64_t *counts) {
+        char text[LOAD_BYTES];
+        size_t n;
+        int r;
+
+        r = procfs_read(proc_fd, "loadavg", text, sizeof(text), &n);
+        if (r == 0 && !load_average_parse((Span){ text, n }, ret))
+                r = PROCFS_E_MALFORMED;
+        counts[text_file_outcome(r)]++;
+        return r == 0;
+}
+
+/* both */
+
+static void write_if(JsonWriter *json, const StatKeys *keys, unsigned key, const char *name) {
+        if (keys->fields.present >> key & 1)
+                json_write_member_u64(json, name, keys->values[key]);
+}
+
+static void write_counts(JsonWriter *json, const StatKeys *keys) {
+        json_write_key(json, host_groups[HOST_GROUP_COUNTS].member);
+        json_write_object(json);
+        write_if(json, keys, CTXT, "ctxt");
+        write_if(json, keys, INTR, "intr");
+        write_if(json, keys, SOFTIRQ, "softirqs");
+        write_if(json, keys, PROCESSES, "processes");
+        json_write_end(json);
+}
+
+static void write_levels(JsonWriter *json, const StatKeys *keys, const LoadAverage *load) {
+        json_write_key(json, host_groups[HOST_GROUP_LEVELS].member);
+        json_write_object(json);
+        write_if(json, keys, RUNNING, "procs_running");
+        write_if(json, keys, BLOCKED, "procs_blocked");
+        if (load)
+                json_write_member_u64(json, "threads", load->n_threads);
+        json_write_end(json);
+        if (!load)
+                return;
+        json_write_key(json, host_groups[HOST_GROUP_LEVELS_HUNDREDTHS].member);
+        json_write_object(json);
+        json_write_member_u64(json, "load1", load->load[0]);
+        json_write_member_u64(json, "load5", load->load[1]);
+        json_write_member_u64(json, "load15", load->load[2]);
+        json_write_end(json);
+}
+
+void host_cpu_read(int proc_fd, Buffer *text, JsonWriter *json,
+                   uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        HostFile file = {};
+        LoadAverage load;
+        StatKeys keys;
+        Span stat;
+        int r;
+
+        r = host_file_read(proc_fd, "stat", text, &stat);
+        read_keys(stat, &keys, &file);
+        write_counts(json, &keys);
+        write_levels(json, &keys, read_load(proc_fd, &load, counts) ? &load : NULL);
+        write_cpus(stat, json, &file);
+        host_file_count(&file, r, counts);
+}
+
+bool host_cpu_count_switches(int proc_fd, uint64_t *ret) {
+        _cleanup_(buffer_done) Buffer text = {};
+        HostFile file = {};
+        StatKeys keys;
+        Span stat;
+
+        if (host_file_read(proc_fd, "stat", &text, &stat) != 0)
+                return false;
+        read_keys(stat, &keys, &file);
+        *ret = keys.values[CTXT];
+        return keys.fields.present >> CTXT & 1;
+}
+
+bool host_memory_wants(Span vmstat_key) {
+        static const Span beginnings[] = {
+                SPAN_LITERAL("pg"),
+                SPAN_LITERAL("pswp"),
+                SPAN_LITERAL("allocstall"),
+                SPAN_LITERAL("workingset_"),
+                SPAN_LITERAL("compact_"),
+                SPAN_LITERAL("oom_kill"),
+                SPAN_LITERAL("thp_"),
+                SPAN_LITERAL("kswapd_"),
+                SPAN_LITERAL("pageoutrun"),
+                SPAN_LITERAL("slabs_scanned"),
+                SPAN_LITERAL("zone_reclaim"),
+                SPAN_LITERAL("drop_"),
+                SPAN_LITERAL("swap_ra"),
+                SPAN_LITERAL("swpin_"),
+                SPAN_LITERAL("swpout_"),
+                SPAN_LITERAL("zswp"),
+                SPAN_LITERAL("numa_"),
+                SPAN_LITERAL("nr_dirtied"),
+                SPAN_LITERAL("nr_written"),
+                SPAN_LITERAL("nr_vmscan_"),
+                SPAN_LITERAL("nr_throttled_written"),
+        };
+        static const Span levels[] = { SPAN_LITERAL("workingset_nodes") };
+
+        for (size_t i = 0; i < ELEMENTSOF(levels); i++)
+                if (span_equal(vmstat_key, levels[i]))
+                        return false;
+        for (size_t i = 0; i < ELEMENTSOF(beginnings); i++)
+                if (vmstat_key.n >= beginnings[i].n &&
+                    memcmp(vmstat_key.bytes, beginnings[i].bytes, beginnings[i].n) == 0)
+                        return true;
+        return false;
+}
+
+static void write_map(JsonWriter *json, HostGroupId group, const NumberMap *map) {
+        json_write_key(json, host_groups[group].member);
+        number_map_write_json(json, map);
+}
+
+/* "MemTotal:  123 kB", "HugePages_Total:  0" */
+static void write_meminfo(Span text, JsonWriter *json, HostFile *file) {
+        Cursor lines = cursor_over(text);
+        NumberMap kib, pages;
+        Span key, value, number, unit;
+
+        number_map_init(&kib);
+        number_map_init(&pages);
+        while (cursor_colon_pair(&lines, &key, &value)) {
+                Cursor words = cursor_over(value);
+                bool has_unit, is_good;
+
+                (void) cursor_word(&words, &number); /* empty is no number */
+                has_unit = cursor_word(&words, &unit);
+                is_good = (!has_unit || span_is(unit, "kB")) &&
+                          number_map_put(has_unit ? &kib : &pages, key, number);
+                file->n_good += is_good;
+                file->n_bad += !is_good;
+        }
+        file->n_bad += !cursor_is_at_end(&lines);
+        write_map(json, HOST_GROUP_LEVELS_KIB, &kib);
+        write_map(json, HOST_GROUP_LEVELS, &pages);
+}
+
+static void write_vmstat(Span text, JsonWriter *json, HostFile *file) {
+        Cursor lines = cursor_over(text);
+        NumberMap events;
+        Span key, value;
+
+        number_map_init(&events);
+        while (cursor_flat_pair(&lines, &key, &value)) {
+                bool is_good;
+
+                if (!host_memory_wants(key))
+                        continue;
+                is_good = number_map_put(&events, key, value);
+                file->n_good += is_good;
+                file->n_bad += !is_good;
+        }
+        file->n_bad += !cursor_is_at_end(&lines);
+        write_map(json, HOST_GROUP_COUNTS, &events);
+}
+
+void host_memory_read(int proc_fd, Buffer *text, JsonWriter *json,
+                      uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        HostFile meminfo = {}, vmstat = {};
+        Span content;
+        int r;
+
+        r = host_file_read(proc_fd, "meminfo", text, &content);
+        write_meminfo(content, json, &meminfo);
+        host_file_count(&meminfo, r, counts);
+        r = host_file_read(proc_fd, "vmstat", text, &content);
+        write_vmstat(content, json, &vmstat);
+        host_file_count(&vmstat, r, counts);
+}
+
+#define NAME_BYTES 64 /* DISK_NAME_LEN is 32, IFNAMSIZ 16; also a prefix and a name of snmp */
+
+/* text */
+
+bool disk_line_parse(Span line, DiskLine *ret) {
+        Cursor words = cursor_over(line);
+        Span major, minor;
+
+        return cursor_word(&words, &major) && cursor_word(&words, &minor) &&
+               cursor_word(&words, &ret->name) && number_parse_u32(major, &ret->major) &&
+               number_parse_u32(minor, &ret->minor) &&
+               host_row_parse(HOST_PART_DISK, &words, HOST_DISK_LEAST_COLUMNS, &ret->row);
+}
+
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
+/* Takes the digits at the beginning of @text off; false when there are none. */
+static bool take_number(Span *text) {
+        size_t n = 0;
+
+        while (n < text->n && is_digit(text->bytes[n]))
+                n++;
+        *text = (Span){ text->bytes + n, text->n - n };
+        return n > 0;
+}
+
+static bool take(Span *text, Span beginning) {
+        if (text->n < beginning.n || memcmp(text->bytes, beginning.bytes, beginning.n) != 0)
+                return false;
+        *text = (Span){ text->bytes + beginning.n, text->n - beginning.n };
+        return true;
+}
+
+bool disk_is_partition_of(Span name, Span disk) {
+        Span rest = name;
+
+        if (disk.n == 0 || !take(&rest, disk))
+                return false;
+        if (is_digit(disk.bytes[disk.n - 1]) && !take(&rest, SPAN_LITERAL("p")))
+                return false;
+        return take_number(&rest) && rest.n == 0;
+}
+
+/* Drivers whose disks are never the storage itself. */
+static HostKind find_kind_by_name(Span name) {
+        static const struct {
+                Span beginning;
+                HostKind kind;
+        } rows[] = {
+                { SPAN_LITERAL("loop"), HOST_KIND_LOOP },
+                { SPAN_LITERAL("ram"), HOST_KIND_MEMORY },
+                { SPAN_LITERAL("zram"), HOST_KIND_MEMORY },
+                { SPAN_LITERAL("dm-"), HOST_KIND_STACKED },
+                { SPAN_LITERAL("md"), HOST_KIND_STACKED },
+                { SPAN_LITERAL("bcache"), HOST_KIND_STACKED },
+                { SPAN_LITERAL("drbd"), HOST_KIND_STACKED },
+                { SPAN_LITERAL("zd"), HOST_KIND_STACKED },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                Span rest = name;
+
+                /* An array of md may have a name: "md_home". */
+                if (take(&rest, rows[i].beginning) && rest.n > 0 &&
+                    (is_digit(rest.bytes[0]) || rest.bytes[0] == '_'))
+                        return rows[i].kind;
+        }
+        return HOST_KIND_UNKNOWN;
+}
+
+/* "nvme0n1" is the head of the paths "nvme0c0n1", "nvme0c1n1" that other lines are of. */
+static bool has_paths(Span name, Span text) {
+        Cursor lines = cursor_over(text);
+        Span subsystem = name, rest, line;
+        DiskLine disk;
+
+        if (!take(&subsystem, SPAN_LITERAL("nvme")) || !take_number(&subsystem))
+                return false;
+        rest = subsystem; /* "n1" */
+        subsystem = (Span){ name.bytes, name.n - rest.n };
+        if (rest.n == 0 || rest.bytes[0] != 'n')
+                return false;
+        while (cursor_line(&lines, &line)) {
+                if (!disk_line_parse(line, &disk))
+                        continue;
+                if (take(&disk.name, subsystem) && take(&disk.name, SPAN_LITERAL("c")) &&
+                    take_number(&disk.name) && span_equal(disk.name, rest))
+                        return true;
+        }
+        return false;
+}
+
+/* /sys */
+
+static DIR *closedir_safe(DIR *dir) {
+        if (dir)
+                (void) closedir(dir);
+        return NULL;
+}
+DEFINE_CLEANUP(DIR *, closedir_safe);
+
+static bool is_empty(int dir_fd, const char *path) {
+        _cleanup_(closedir_safep) DIR *dir = NULL;
+        const struct dirent *entry;
+        int fd;
+
+        if (text_file_open_directory(dir_fd, path, &fd) != 0)
+                return true;
+        dir = fdopendir(fd);
+        if (!dir) {
+                (void) fd_close(fd);
+                return true;
+        }
+        do
+                entry = readdir(dir);
+        while (entry && entry->d_name[0] == '.');
+        return !entry;
+}
+
+/* /sys writes the slashes in the name of a disk ("cciss/c0d0") as exclamation marks. */
+static bool has_slaves(Span name, int block_fd) {
+        char path[NAME_BYTES + sizeof("/slaves")];
+
+        if (block_fd < 0 || name.n >= NAME_BYTES || name.bytes[0] == '.')
+                return false;
+        (void) snprintf(path, sizeof(path), "%.*s/slaves", (int) name.n, name.bytes);
+        for (size_t i = 0; i < name.n; i++)
+                if (path[i] == '/')
+                        path[i] = '!';
+        return !is_empty(block_fd, path);
+}
+
+HostKind disk_find_kind(Span name, Span text, int block_fd) {
+        HostKind kind = find_kind_by_name(name);
+
+        if (kind != HOST_KIND_UNKNOWN)
+                return kind;
+        return has_slaves(name, block_fd) || has_paths(name, text) ? HOST_KIND_STACKED
+                                                                   : HOST_KIND_DISK;
+}
+
+static void write_disk(JsonWriter *json, const DiskLine *disk, HostKind kind) {
+        json_write_array(json);
+        json_write_name(json, disk->name);
+        json_write_text(json, host_kind_name(kind));
+        json_write_u64(json, disk->major);
+        json_write_u64(json, disk->minor);
+        host_row_write(json, HOST_PART_DISK, &disk->row);
+        json_write_end(json);
+}
+
+static void write_disks(Span text, int block_fd, JsonWriter *json, HostFile *file) {
+        Cursor lines = cursor_over(text);
+        DiskLine disk;
+        Span line, whole = {};
+
+        while (cursor_line(&lines, &line)) {
+                HostKind kind = HOST_KIND_PARTITION;
+
+                if (!disk_line_parse(line, &disk)) {
+                        file->n_bad++;
+                        continue;
+                }
+                file->n_good++;
+                /* The partitions of a disk follow it. */
+                if (!disk_is_partition_of(disk.name, whole)) {
+                        whole = disk.name;
+                        kind = disk_find_kind(disk.name, text, block_fd);
+                }
+                write_disk(json, &disk, kind);
+        }
+        file->n_bad += !cursor_is_at_end(&lines);
+        file->n_good += text.n == 0; /* a host without disks */
+}
+
+void host_disk_read(int proc_fd, int sys_fd, Buffer *text, JsonWriter *json,
+                    uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        static const char *const more[] = { "kind", "major", "minor", NULL };
+        _cleanup_(fd_closep) int block_fd = -EBADF;
+        HostFile file = {};
+        Span content;
+        int r;
+
+        r = host_file_read(proc_fd, "diskstats", text, &content);
+        if (sys_fd >= 0 && text_file_open_directory(sys_fd, "class/block", &block_fd) != 0)
+                block_fd = -EBADF; /* kinds follow from names alone */
+        host_columns_write(json, HOST_PART_DISK, more);
+        json_write_key(json, "rows");
+        json_write_array(json);
+        write_disks(content, block_fd, json, &file);
+        json_write_end(json);
+        host_file_count(&file, r, counts);
+}
+
+#define PATH_BYTES 64
+#define LINK_BYTES 256
+#define STAT_BYTES 1024
+
+/* From 6.18 on (NET_NS_INIT_INO, include/uapi/linux/nsfs.h) the initial one has this number. */
+#define INITIAL_NAMESPACE "net:[4026531833]"
+
+/* whose network it is */
+
+static bool is_kernel_thread(int proc_fd, const char *path) {
+        char text[STAT_BYTES];
+        ProcStat stat;
+        size_t n;
+
+        return procfs_read(proc_fd, path, text, sizeof(text), &n) == 0 &&
+               proc_stat_parse((Span){ text, n }, &stat) == 0 && proc_stat_is_kthread(&stat);
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b) {
+        return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Returns whether this process is known to be in the initial network namespace. */
+static bool is_initial(int proc_fd) {
+        char target[sizeof(INITIAL_NAMESPACE)];
+        ssize_t n = readlinkat(proc_fd, "self/ns/net", target, sizeof(target));
+
+        return n > 0 && span_is((Span){ target, (size_t) n }, INITIAL_NAMESPACE);
+}
+
+/* Finds whose files tell of the host's network: *ret_whose is "1" or "self". */
+static HostNetworkLack find_network(int proc_fd, const char **ret_whose, bool *ret_is_own) {
+        struct stat first, kernel, own;
+
+        if (!is_kernel_thread(proc_fd, "2/stat"))
+                return HOST_NETWORK_FOREIGN_PIDS;
+        if (fstatat(proc_fd, "1/net/dev", &first, 0) == 0 &&
+            fstatat(proc_fd, "2/net/dev", &kernel, 0) == 0) {
+                *ret_whose = "1";
+                *ret_is_own = fstatat(proc_fd, "self/net/dev", &own, 0) == 0 &&
+                              is_same_file(&first, &own);
+                return is_same_file(&first, &kernel) ? HOST_NETWORK_THERE
+                                                     : HOST_NETWORK_OTHER_NAMESPACE;
+        }
+        if (errno != EACCES && errno != EPERM)
+                return HOST_NETWORK_NO_FILES;
+        *ret_whose = "self";
+        *ret_is_own = true;
+        return is_initial(proc_fd) ? HOST_NETWORK_THERE : HOST_NETWORK_DENIED;
+}
+
+/*
+ * /sys shows the interfaces of the namespace that it was mounted in. Ours is only right while we
+ * share the host's; else that of process 1 is, which takes CAP_SYS_PTRACE.
+ */
+static int open_interfaces(int proc_fd, int sys_fd, bool is_own) {
+        int fd = -EBADF, r = TEXT_E_ABSENT;
+
+        if (!is_own)
+                r = text_file_open_directory(proc_fd, "1/root/sys/class/net", &fd);
+        else if (sys_fd >= 0)
+                r = text_file_open_directory(sys_fd, "class/net", &fd);
+        return r == 0 ? fd : -EBADF;
+}
+
+/* interfaces */
+
+bool interface_line_parse(Span name, Span numbers, InterfaceLine *ret) {
+        Cursor words = cursor_over(numbers);
+
+        ret->name = name;
+        return name.n > 0 && host_row_parse(HOST_PART_NETWORK, &words,
+                                            host_parts[HOST_PART_NETWORK].n_columns, &ret->row);
+}
+
+static bool has(int net_fd, Span name, const char *file) {
+        char path[PATH_BYTES + NAME_BYTES];
+
+        (void) snprintf(path, sizeof(path), "%.*s%s", (int) name.n, name.bytes, file);
+        return faccessat(net_fd, path, F_OK, 0) == 0;
+}
+
+/* The device above it (a bond, or the one that stands for a virtual function) is one itself. */
+static bool is_lower(int net_fd, Span name) {
+        char path[PATH_BYTES + NAME_BYTES], target[LINK_BYTES];
+        const char *slash;
+        ssize_t n;
+
+        (void) snprintf(path, sizeof(path), "%.*s/master", (int) name.n, name.bytes);
+        n = readlinkat(net_fd, path, target, sizeof(target));
+        if (n <= 0 || (size_t) n == sizeof(target))
+                return false;
+        slash = memrchr(target, '/', (size_t) n);
+        if (!slash || (size_t) (target + n - slash - 1) >= NAME_BYTES)
+                return false;
+        return has(net_fd, (Span){ slash + 1, (size_t) (target + n - slash - 1) }, "/device");
+}
+
+static HostKind find_kind(int net_fd, Span name) {
+        if (span_is(name, "lo"))
+                return HOST_KIND_LOOPBACK;
+        if (net_fd < 0 || name.n >= NAME_BYTES || name.bytes[0] == '.' || !has(net_fd, name, ""))
+                return HOST_KIND_UNKNOWN;
+        if (!has(net_fd, name, "/device"))
+                return HOST_KIND_VIRTUAL;
+        return is_lower(net_fd, name) ? HOST_KIND_LOWER : HOST_KIND_DEVICE;
+}
+
+static void write_interface(JsonWriter *json, const InterfaceLine *line, HostKind kind) {
+        json_write_array(json);
+        json_write_name(json, line->name);
+        if (kind != HOST_KIND_UNKNOWN)
+                json_write_text(json, host_kind_name(kind));
+        else
+                json_write_null(json);
+        host_row_write(json, HOST_PART_NETWORK, &line->row);
+        json_write_end(json);
+}
+
+/* Both lines of the heading are without a colon. */
+static void write_interfaces(Span text, int net_fd, JsonWriter *json, HostFile *file) {
+        static const char *const more[] = { "kind", NULL };
+        Cursor lines = cursor_over(text);
+        InterfaceLine line;
+        Span name, numbers;
+
+        host_columns_write(json, HOST_PART_NETWORK, more);
+        json_write_key(json, "rows");
+        json_write_array(json);
+        while (cursor_colon_pair(&lines, &name, &numbers)) {
+                bool is_good = interface_line_parse(name, numbers, &line);
+
+                file->n_good += is_good;
+                file->n_bad += !is_good;
+                if (is_good)
+                        write_interface(json, &line, find_kind(net_fd, name));
+        }
+        json_write_end(json);
+        file->n_bad += !cursor_is_at_end(&lines);
+}
+
+/* protocols */
+
+static bool put_pair(Span prefix, Span name, Span value, Fields *fields) {
+        char key[2 * NAME_BYTES];
+
+        if (prefix.n + name.n > sizeof(key))
+                return false;
+        memcpy(key, prefix.bytes, prefix.n);
+        memcpy(key + prefix.n, name.bytes, name.n);
+        (void) fields_put(fields, (Span){ key, prefix.n + name.n }, value);
+        return true;
+}
+
+static bool put_pairs(Span prefix, Span names, Span values, Fields *fields) {
+        Cursor left = cursor_over(names), right = cursor_over(values);
+        Span name, value;
+
+        while (cursor_word(&left, &name))
+                if (!cursor_word(&right, &value) || !put_pair(prefix, name, value, fields))
+                        return false;
+        return !cursor_word(&right, &value);
+}
+
+bool network_pairs_parse(Span text, Fields *fields) {
+        Span prefix, names, again, values;
+        Cursor lines = cursor_over(text);
+        bool is_good = true;
+
+        while (cursor_colon_pair(&lines, &prefix, &names)) {
+                is_good = cursor_colon_pair(&lines, &again, &values) && span_equal(prefix, again) &&
+                          put_pairs(prefix, names, values, fields) && is_good;
+        }
+        return is_good && cursor_is_at_end(&lines) && !fields->malformed;
+}
+
+// clang-format off
+#define NETWORK_COUNTS(C)                                                                          \
+        C(TcpActiveOpens) C(TcpPassiveOpens) C(TcpAttemptFails) C(TcpEstabResets) C(TcpInSegs)     \
+        C(TcpOutSegs) C(TcpRetransSegs) C(TcpInErrs) C(TcpOutRsts)                                 \
+        C(UdpInDatagrams) C(UdpNoPorts) C(UdpInErrors) C(UdpOutDatagrams) C(UdpRcvbufErrors)       \
+        C(UdpSndbufErrors)                                                                         \
+        C(TcpExtListenOverflows) C(TcpExtListenDrops) C(TcpExtTCPBacklogDrop)                      \
+        C(TcpExtTCPReqQFullDrop) C(TcpExtTCPReqQFullDoCookies) C(TcpExtSyncookiesSent)             \
+        C(TcpExtTCPTimeouts) C(TcpExtTCPSynRetrans) C(TcpExtTCPLostRetransmit)                     \
+        C(TcpExtTCPFastRetrans) C(TcpExtTCPMemoryPressures) C(TcpExtTCPAbortOnMemory)              \
+        C(TcpExtPruneCalled) C(TcpExtTCPRcvQDrop) C(TcpExtTCPOFODrop) C(TcpExtTCPZeroWindowDrop)
+#define NETWORK_LEVELS(L) L(TcpCurrEstab)
+// clang-format on
+
+#define KEY(name) SPAN_LITERAL(#name),
+#define NAME(name) #name,
+#define ONE(name) +1
+static const Span keys[] = { NETWORK_COUNTS(KEY) NETWORK_LEVELS(KEY) };
+static const char *const key_names[] = { NETWORK_COUNTS(NAME) NETWORK_LEVELS(NAME) };
+enum { N_COUNTS = NETWORK_COUNTS(ONE) };
+_Static_assert(ELEMENTSOF(keys) <= FIELDS_MAX, "a field is a bit");
+
+static void write_protocols(int proc_fd, const char *whose, Buffer *text, JsonWriter *json,
+                            uint64_t *counts) {
+        static const char *const names[] = { "snmp", "netstat" };
+        uint64_t values[ELEMENTSOF(keys)];
+        Fields fields = { .keys = keys, .n_keys = ELEMENTSOF(keys), .values = values }, part;
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                char path[PATH_BYTES];
+                HostFile file = {};
+                Span content;
+                int r;
+
+                (void) snprintf(path, sizeof(path), "%s/net/%s", whose, names[i]);
+                r = host_file_read(proc_fd, path, text, &content);
+                file.n_bad += !network_pairs_parse(content, &fields);
+                file.n_good += content.n > 0;
+                host_file_count(&file, r, counts);
+                fields.malformed = false; /* of the next file alone */
+        }
+        part = fields;
+        part.n_keys = N_COUNTS;
+        host_fields_write(json, HOST_GROUP_COUNTS, &part, key_names);
+        part = (Fields){ .n_keys = fields.n_keys - N_COUNTS,
+                         .values = values + N_COUNTS,
+                         .present = fields.present >> N_COUNTS };
+        host_fields_write(json, HOST_GROUP_LEVELS, &part, key_names + N_COUNTS);
+}
+
+HostNetworkLack host_network_read(int proc_fd, int sys_fd, Buffer *text, JsonWriter *json,
+                                  uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        _cleanup_(fd_closep) int net_fd = -EBADF;
+        HostNetworkLack lack;
+        char path[PATH_BYTES];
+        HostFile file = {};
+        const char *whose;
+        bool is_own;
+        Span content;
+        int r;
+
+        lack = find_network(proc_fd, &whose, &is_own);
+        if (lack != HOST_NETWORK_THERE) {
+                counts[lack == HOST_NETWORK_DENIED ? SOURCE_OUTCOME_denied
+                                                   : SOURCE_OUTCOME_unsupported]++;
+                return lack;
+        }
+        write_protocols(proc_fd, whose, text, json, counts);
+        net_fd = open_interfaces(proc_fd, sys_fd, is_own);
+        (void) snprintf(path, sizeof(path), "%s/net/dev", whose);
+        r = host_file_read(proc_fd, path, text, &content);
+        write_interfaces(content, net_fd, json, &file);
+        host_file_count(&file, r, counts);
+        return lack;
+}

@@ -27,14 +27,6 @@ Subject *view_subjects_begin(ViewSubjects *subjects, unsigned side) {
         return &subjects->subjects[2 * side];
 }
 
-uint64_t view_subjects_elapsed_ns(const ViewSubjects *subjects, unsigned side) {
-        const Subject *interval = &subjects->subjects[2 * side];
-
-        if (subjects->kind != VIEW_KIND_INTERVALS)
-                return 0;
-        return interval[1].head.start_boottime_ns - interval[0].head.start_boottime_ns;
-}
-
 /* the references */
 
 static bool is_interval(const OrderSubject *subject) {

@@ -47,8 +47,6 @@ unsigned view_subjects_n_sides(const ViewSubjects *subjects);
 Subject *view_subjects_end(ViewSubjects *subjects, unsigned side);
 /* Of two intervals: the snapshot at which @side begins. */
 Subject *view_subjects_begin(ViewSubjects *subjects, unsigned side);
-/* The length of the interval that is @side; 0 when the sides are snapshots. */
-uint64_t view_subjects_elapsed_ns(const ViewSubjects *subjects, unsigned side);
 
 void view_subjects_init(ViewSubjects *subjects);
 void view_subjects_done(ViewSubjects *subjects);

@@ -14,13 +14,6 @@ BackendChoice backend_choice_find(Span name) {
         return (BackendChoice) name_find(name, backend_names, _BACKEND_CHOICE_MAX);
 }
 
-#define CHOICE_NAME(id, name) name,
-static const char *const exit_names[] = { EXIT_CHOICES(CHOICE_NAME) };
-
-const char *exit_choice_name(ExitChoice choice) {
-        return exit_names[choice];
-}
-
 #define MODE_NAME(id, name) name,
 static const char *const mode_names[] = { SMAPS_MODES(MODE_NAME) };
 

@@ -41,8 +41,6 @@ BackendChoice backend_choice_find(Span name);
 #define EXIT_CHOICE_ID(id, name) EXIT_CHOICE_##id,
 typedef enum ExitChoice { EXIT_CHOICES(EXIT_CHOICE_ID) _EXIT_CHOICE_MAX } ExitChoice;
 
-const char *exit_choice_name(ExitChoice choice);
-
 /*
  * SmapsMode
  *

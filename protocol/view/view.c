@@ -40,10 +40,6 @@ const char *view_kind_name(ViewKind kind) {
         return kind_names[kind];
 }
 
-ViewKind view_kind_find(Span name) {
-        return (ViewKind) name_find(name, kind_names, _VIEW_KIND_MAX);
-}
-
 const char *view_axis_name(ViewAxis axis) {
         return axis_names[axis];
 }

@@ -173,8 +173,6 @@ extern const ViewNumber view_numbers[_VIEW_NUMBER_MAX];
 void view_init(View *view);
 
 const char *view_kind_name(ViewKind kind);
-/* _VIEW_KIND_MAX for any other text. */
-ViewKind view_kind_find(Span name);
 const char *view_axis_name(ViewAxis axis);
 const char *view_axis_header(ViewAxis axis);
 /*

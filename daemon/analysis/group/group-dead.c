@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/group/group-dead.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/bits.h"
 #include "base/number.h"
 #include "analysis/group/life.h"
-
-int group_dead_new(GroupDead **ret) {
-        *ret = calloc(1, sizeof(**ret));
-        return *ret ? 0 : -ENOMEM;
-}
 
 GroupDead *group_dead_free(GroupDead *dead) {
         free(dead);

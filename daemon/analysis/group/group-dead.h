@@ -88,7 +88,6 @@ static inline bool ledger_lacks_places(const LedgerPlaces *places) {
         return places->has_row && !places->has_cgroup;
 }
 
-_must_check_ int group_dead_new(GroupDead **ret);
 GroupDead *group_dead_free(GroupDead *dead);
 DEFINE_CLEANUP(GroupDead *, group_dead_free);
 

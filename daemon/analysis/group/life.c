@@ -69,23 +69,6 @@ bool life_grown(const ThreadSample *before, const ThreadSample *after, MetricId 
         return true;
 }
 
-void life_work(const ThreadSample *before, const ThreadSample *after, ThreadSample *ret) {
-        ThreadSample work = *after;
-
-        for (unsigned i = 0; i < _METRIC_MAX; i++) {
-                MetricId id = (MetricId) i;
-                uint64_t grown;
-
-                if (!metric_is_work((MetricId) i) || !thread_sample_has(&work, id))
-                        continue;
-                if (life_grown(before, after, id, &grown))
-                        thread_sample_put(&work, id, grown);
-                else
-                        thread_sample_drop(&work, id);
-        }
-        *ret = work;
-}
-
 void life_work_of_born(const ThreadSample *born, ThreadSample *ret) {
         *ret = *born;
         for (unsigned i = 0; i < _METRIC_MAX; i++)

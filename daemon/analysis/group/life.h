@@ -59,11 +59,6 @@ static inline bool life_may_inherit(const ThreadSample *born, MetricId id) {
 void life_work_of_born(const ThreadSample *born, ThreadSample *ret);
 /* What a survivor did of one sum; false when that is not known, or when the sum fell. */
 bool life_grown(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret);
-/*
- * What a survivor did: @after with each sum replaced by its growth. Sums that fell, or whose
- * earlier value is not known, are absent. Names are borrowed from @after.
- */
-void life_work(const ThreadSample *before, const ThreadSample *after, ThreadSample *ret);
 
 /* A sum has a rate over time. An age only adds up, and is a level of the end. */
 static inline bool work_has_rate(MetricId id) {

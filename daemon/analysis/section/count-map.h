@@ -145,9 +145,6 @@ typedef struct CountMap {
 } CountMap;
 
 void count_map_done(CountMap *map);
-static inline void count_map_clear(CountMap *map) {
-        map->n = 0;
-}
 
 /* How two numbers under one key become one. */
 typedef ReadingMerge (*CountRule)(Span key);

@@ -11,11 +11,11 @@ void table_reader_done(TableReader *table) {
 }
 
 int table_reader_begin(TableReader *table, DocumentReader *document, JsonToken token,
-                       const TableRows *rows, void *row) {
+                       const TableRows *rows, void *row, unsigned n_first) {
         if (token != JSON_TOKEN_OBJECT)
                 return document_fail(document, "an object with columns and rows is expected");
         table_reader_done(table);
-        *table = (TableReader){ .rows = rows, .row = row };
+        *table = (TableReader){ .rows = rows, .row = row, .n_first = n_first };
         return 0;
 }
 
@@ -40,6 +40,8 @@ static int add_column(TableReader *table, DocumentReader *document, Span name, B
                         return document_fail(document, "a column is listed twice");
         }
         table->columns[table->n_columns++] = column;
+        if (table->n_first == 0 || column < table->n_first)
+                table->n_read = table->n_columns;
         return 0;
 }
 
@@ -96,7 +98,7 @@ static int read_row(TableReader *table, DocumentReader *document, unsigned *ret_
         int r;
 
         rows->begin(table->row);
-        for (size_t i = 0; i < table->n_columns; i++) {
+        for (size_t i = 0; i < table->n_read; i++) {
                 unsigned column = table->columns[i];
 
                 *ret_column = column;
@@ -114,6 +116,10 @@ static int read_row(TableReader *table, DocumentReader *document, unsigned *ret_
                         return r;
         }
         *ret_column = rows->n_columns;
+        if (table->n_first > 0) {
+                r = json_scanner_leave(scanner);
+                return r == 0 ? rows->end(table->row) : r;
+        }
         json_scanner_next(scanner, &token);
         if (token != JSON_TOKEN_ARRAY_END)
                 return document_fail(document, "the row has more cells than there are columns");

@@ -31,14 +31,20 @@ typedef struct TableReader {
         void *row;         /* borrowed */
         unsigned *columns; /* owned; of each cell, rows->n_columns when it is not known */
         size_t n_columns;
+        size_t n_read;    /* cells of a row that are read; the others are stepped over */
+        unsigned n_first; /* columns below this are read; 0: all */
         bool has_columns, has_rows, is_in_rows;
         uint64_t n_rows;
 } TableReader;
 
 void table_reader_done(TableReader *table);
 
-/* Begins the table whose first token, @token, was read; the rows go through @row. */
+/*
+ * Begins the table whose first token, @token, was read; the rows go through @row. @n_first: reads
+ * the columns below this only, and does not check what comes behind the last of them in a row; 0
+ * reads and checks all.
+ */
 _must_check_ int table_reader_begin(TableReader *table, DocumentReader *document, JsonToken token,
-                                    const TableRows *rows, void *row);
+                                    const TableRows *rows, void *row, unsigned n_first);
 /* For DocumentSection.next. */
 _must_check_ int table_reader_next(TableReader *table, DocumentReader *document, bool *ret_more);

@@ -522,11 +522,34 @@ static const char *find_quote(const char *at, const char *end) {
         return NULL;
 }
 
+/*
+ * Steps over groups of eight bytes in which no string, object or array can begin or end: most of a
+ * row of numbers. Some other bytes end it as well.
+ */
+static const char *skip_plain(const char *at, const char *end) {
+        const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+
+        for (; (size_t) (end - at) >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+                uint64_t word, brackets, quotes;
+
+                memcpy(&word, at, sizeof(word));
+                /* Brackets and braces become 0 (so do 'Y', '_', 'y' and DEL), and quotes do. */
+                brackets = (word & ~(ones * 0x26)) ^ ones * 0x59;
+                quotes = word ^ ones * '"';
+                /* A byte that is 0 gets its top bit; one behind it may get it too. */
+                brackets = (brackets - ones) & ~brackets;
+                quotes = (quotes - ones) & ~quotes;
+                if (((brackets | quotes) & tops) != 0)
+                        break;
+        }
+        return at;
+}
+
 /* Where the container ends in which @at is; NULL if it does not. */
 static const char *find_closer(const char *at, const char *end) {
         unsigned depth = 1;
 
-        for (; at < end; at++) {
+        for (; (at = skip_plain(at, end)) < end; at++) {
                 if (*at == '"') {
                         at = find_quote(at, end);
                         if (!at)
@@ -540,30 +563,38 @@ static const char *find_closer(const char *at, const char *end) {
         return NULL;
 }
 
-/* Goes to the end of a container that was just opened, as if it were empty. */
-static void leap(JsonInput *input) {
-        const char *closer = input->is_checked ? find_closer(input->at, input->end) : NULL;
-
-        if (closer)
-                input->at = closer;
-}
-
-int json_scanner_skip(JsonScanner *scanner) {
-        unsigned depth;
+/* Goes to the end of the container that the scanner is in; @leap: as if nothing more were in it. */
+static int leave(JsonScanner *scanner, bool leap) {
+        JsonInput *input = &scanner->input;
+        const char *closer = leap ? find_closer(input->at, input->end) : NULL;
+        unsigned depth = scanner->depth;
         JsonToken token;
         int r;
 
-        r = begin_value(scanner, &token);
-        if (r != 0 || !is_opener(token))
-                return r;
-        leap(&scanner->input);
-        depth = scanner->depth;
+        if (closer)
+                input->at = closer;
         while (scanner->depth >= depth) {
                 r = json_scanner_next(scanner, &token);
                 if (r != 0)
                         return r;
         }
         return 0;
+}
+
+int json_scanner_skip(JsonScanner *scanner) {
+        JsonToken token;
+        int r;
+
+        r = begin_value(scanner, &token);
+        if (r != 0 || !is_opener(token))
+                return r;
+        return leave(scanner, scanner->input.is_checked);
+}
+
+int json_scanner_leave(JsonScanner *scanner) {
+        if (scanner->failure != 0)
+                return scanner->failure;
+        return leave(scanner, true);
 }
 
 static int append_token(const JsonScanner *scanner, Buffer *buffer) {

@@ -81,10 +81,15 @@ bool json_scanner_has_u64(const JsonScanner *scanner, uint64_t *ret);
 /* After a KEY, consumes its whole value. After OBJECT or ARRAY, consumes the rest of it. */
 _must_check_ int json_scanner_skip(JsonScanner *scanner);
 /*
- * The same, and appends the value to @buffer: one valid JSON value, with strings and numbers as
- * they were written and without white space. After a scalar, appends that scalar. If @buffer fails,
- * its error is returned, @buffer is as it was before, and the scanner is somewhere inside the
- * value.
+ * Inside an object or array, consumes the rest of it. What of that is at hand is stepped over
+ * without a check, so this is for text that is read once more, and is checked then.
+ */
+_must_check_ int json_scanner_leave(JsonScanner *scanner);
+/*
+ * As json_scanner_skip(), and appends the value to @buffer: one valid JSON value, with strings and
+ * numbers as they were written and without white space. After a scalar, appends that scalar. If
+ * @buffer fails, its error is returned, @buffer is as it was before, and the scanner is somewhere
+ * inside the value.
  */
 _must_check_ int json_scanner_raw(JsonScanner *scanner, Buffer *buffer);
 

@@ -119,12 +119,14 @@ static int count_process(SnapshotReader *reader, pid_t tgid) {
 static int begin_threads(void *userdata, DocumentReader *document) {
         SnapshotReader *reader = userdata;
         JsonToken token;
+        unsigned n_first;
 
         json_scanner_next(document->scanner, &token);
+        n_first = reader->visitor->names_only ? _COLUMN_IDENTITY_MAX : 0;
         reader->has_threads = true;
         reader->is_table = token != JSON_TOKEN_ARRAY || reader->version > 0;
         return reader->is_table ? table_reader_begin(&reader->table, document, token, &thread_rows,
-                                                     &reader->thread)
+                                                     &reader->thread, n_first)
                                 : 0;
 }
 
@@ -168,7 +170,8 @@ static int begin_dead(void *userdata, DocumentReader *document) {
         JsonToken token;
 
         json_scanner_next(document->scanner, &token);
-        return table_reader_begin(&reader->dead_table, document, token, &dead_rows, &reader->dead);
+        return table_reader_begin(&reader->dead_table, document, token, &dead_rows, &reader->dead,
+                                  0);
 }
 
 static int next_dead(void *userdata, DocumentReader *document, bool *ret_more) {
@@ -191,7 +194,7 @@ static int begin_moved(void *userdata, DocumentReader *document) {
 
         json_scanner_next(document->scanner, &token);
         return table_reader_begin(&reader->moved_table, document, token, &moved_rows,
-                                  &reader->moved);
+                                  &reader->moved, 0);
 }
 
 static int next_moved(void *userdata, DocumentReader *document, bool *ret_more) {

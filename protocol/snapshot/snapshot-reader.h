@@ -10,6 +10,7 @@
  * grammar or a type is malformed with an offset; nothing is handed out twice.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
@@ -47,6 +48,11 @@ typedef struct SnapshotVisitor {
         /* What was counted while reading the counters of allocators. */
         int (*on_probe_summary)(void *userdata, Span json);
         int (*on_sources)(void *userdata, const SourceTable *sources);
+        /*
+         * Reads of each thread in a table only the columns that identify it. The others are neither
+         * read nor checked: for a first reading of a document that is read once more.
+         */
+        bool names_only;
 } SnapshotVisitor;
 
 typedef struct SnapshotReader SnapshotReader;

@@ -38,6 +38,30 @@ static void check_cuts(const SnapshotRecord *whole, FuzzPieces pieces) {
         snapshot_record_free(cut);
 }
 
+/* What a whole document says of its threads is found without reading their numbers, too. */
+static void check_names(const SnapshotRecord *whole, FuzzPieces pieces) {
+        SnapshotRecord *names = snapshot_record_read_names(pieces);
+
+        fuzz_expect(names->result == 0, "a valid document has names");
+        fuzz_expect(names->n_all_threads == whole->n_all_threads &&
+                            names->n_all_processes == whole->n_all_processes &&
+                            names->n_threads == whole->n_threads,
+                    "of all its threads");
+        for (size_t i = 0; i < whole->n_threads; i++) {
+                ThreadSample expected = whole->samples[i];
+
+                /* Version 0 has no table, and its objects are read whole. */
+                if (whole->format_version > 0) {
+                        memset(expected.present, 0, sizeof(expected.present));
+                        thread_sample_put(&expected, METRIC_thread_count, 1);
+                        expected.cpus = (Span){};
+                }
+                fuzz_expect(record_sample_equal(&expected, &names->samples[i]),
+                            "as in the whole document");
+        }
+        snapshot_record_free(names);
+}
+
 /* this format */
 
 static void check_written(const SnapshotRecord *record) {
@@ -157,7 +181,9 @@ static void check_document(Span text, FuzzCuts cuts) {
                                     record->result == SNAPSHOT_E_TOO_NEW,
                             "a document is refused as malformed or too new");
                 expect_complaint(record->complaint);
-        } else if (are_rows_kept(record)) {
+        } else
+                check_names(record, (FuzzPieces){ cuts, text });
+        if (record->result == 0 && are_rows_kept(record)) {
                 check_written(record);
                 check_ktstr(record);
         }

@@ -225,6 +225,21 @@ static inline SnapshotRecord *snapshot_record_read_text(Span text) {
         return snapshot_record_read(pieces);
 }
 
+/* The same, but of each thread only what identifies it. */
+static inline SnapshotRecord *snapshot_record_read_names(FuzzPieces pieces) {
+        static const SnapshotVisitor visitor = { .on_thread = record_on_thread,
+                                                 .names_only = true };
+        _cleanup_(snapshot_reader_freep) SnapshotReader *reader = NULL;
+        SnapshotRecord *record = calloc(1, sizeof(*record));
+
+        fuzz_expect(record, "memory");
+        fuzz_expect(snapshot_reader_new(fuzz_pieces_refill, &pieces, 0, &reader) == 0, "memory");
+        record->result = snapshot_reader_run(reader, &visitor, record);
+        record->n_all_threads = snapshot_reader_n_threads(reader);
+        record->n_all_processes = snapshot_reader_n_processes(reader);
+        return record;
+}
+
 /* comparing */
 
 static inline bool record_name_equal(Span a, Span b) {

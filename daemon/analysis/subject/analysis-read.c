@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/bits.h"
 #include "base/err.h"
 #include "base/number.h"
 #include "analysis/group/judge.h"
@@ -117,8 +118,8 @@ typedef struct ReadSide {
         AnalysisRead *read;
         Side side;
         JudgeTime time;
-        /* What of the two snapshots cannot be subtracted. */
-        bool lacks_waits, lacks_reasons;
+        /* Metrics that the two snapshots do not count from the same moment. */
+        uint64_t unshared[BITS_WORDS(_METRIC_MAX)];
         const MovedList *moved;            /* of a window whose ledger takes part; else NULL */
         DeadSpan *span;                    /* likewise */
         uint64_t implausible[_SOURCE_MAX]; /* values, by source */
@@ -190,14 +191,9 @@ static int read_thread(void *userdata, const ThreadSample *sample, Span smaps_js
         return at->read->visitor->on_thread(at->read->userdata, at->side, &judged);
 }
 
-static void drop_waits(const ReadSide *at, ThreadSample *sample) {
-        for (unsigned i = 0; i < _METRIC_MAX; i++) {
-                SourceId source = metric_table[i].explained_by;
-
-                if ((source == SOURCE_WAITS && at->lacks_waits) ||
-                    (source == SOURCE_REASONS && at->lacks_reasons))
-                        thread_sample_drop(sample, (MetricId) i);
-        }
+static void drop_unshared(const ReadSide *at, ThreadSample *sample) {
+        for (unsigned i = 0; i < ELEMENTSOF(at->unshared); i++)
+                sample->present[i] &= ~at->unshared[i];
 }
 
 /* @userdata: both sides. */
@@ -212,8 +208,7 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
                 if (!samples[i])
                         continue;
                 judged[i] = *samples[i];
-                if (at->lacks_waits || at->lacks_reasons)
-                        drop_waits(at, &judged[i]);
+                drop_unshared(at, &judged[i]);
         }
         /* What it had done by then is in the ledger under the names that it ended with. */
         if (!after && at->moved) {
@@ -238,8 +233,7 @@ static int read_dead(void *userdata, const DeadRow *row) {
 
         if (!dead_span_place(at->span, at->side, &dead))
                 return 0;
-        if (at->lacks_waits || at->lacks_reasons)
-                drop_waits(at, &dead.sample);
+        drop_unshared(at, &dead.sample);
         return at->read->visitor->on_dead(at->read->userdata, at->side, &dead);
 }
 
@@ -249,16 +243,33 @@ static int read_cgroup(void *userdata, Span path, Span stats_json) {
         return at->read->visitor->on_cgroup(at->read->userdata, at->side, path, stats_json);
 }
 
+/*
+ * Reads the names of @subject, whose numbers are read in a later pass. A document that is broken
+ * where this one looked may be broken before that, so all of it is checked then.
+ */
+static int pass_names(Subject *subject, const SubjectVisitor *visitor, void *userdata) {
+        static const SubjectVisitor check;
+        int r;
+
+        r = subject_pass(subject, visitor, userdata);
+        if (r != SUBJECT_E_UNREADABLE)
+                return r;
+        subject->passed = true; /* keep nothing twice */
+        r = subject_pass(subject, &check, NULL);
+        return r == 0 ? SUBJECT_E_UNREADABLE : r;
+}
+
 int analysis_read_names(AnalysisRead *read, Subject *subject) {
         const SubjectVisitor visitor = {
                 .on_thread = read_name,
                 .on_dead = subject->reads_dead ? read_dead_name : NULL,
                 .on_cgroup = read->visitor->on_cgroup_name ? read_cgroup_name : NULL,
+                .names_only = true,
         };
         ReadSide at = { .read = read };
 
         read->culprit = subject;
-        return subject_pass(subject, &visitor, &at);
+        return pass_names(subject, &visitor, &at);
 }
 
 int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
@@ -278,12 +289,12 @@ int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
 
 /* What a first pass finds has to be known before the two are read side by side. */
 static int look_ahead(AnalysisRead *read, Subject *subject) {
-        static const SubjectVisitor nothing;
+        static const SubjectVisitor nothing = { .names_only = true };
 
         if (subject->passed)
                 return 0;
         read->culprit = subject;
-        return subject_pass(subject, &nothing, NULL);
+        return pass_names(subject, &nothing, NULL);
 }
 
 int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
@@ -313,8 +324,13 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
                 at[i] = read_side_of(read, (Side) i, subjects[i]);
                 at[i].moved = has_ledger ? &after->moved : NULL;
                 at[i].span = &span;
-                at[i].lacks_waits = !subjects_share_waits(before, after);
-                at[i].lacks_reasons = !subjects_share_reasons(before, after);
+                for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                        SourceId source = metric_table[id].explained_by;
+
+                        if ((source == SOURCE_WAITS && !subjects_share_waits(before, after)) ||
+                            (source == SOURCE_REASONS && !subjects_share_reasons(before, after)))
+                                bits_set(at[i].unshared, id);
+                }
                 sides[i] = (MergeSide){ subjects[i], &visitor, &at[i] };
         }
         r = subject_merge(sides, read_life, at, &culprit);

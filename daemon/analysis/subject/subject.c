@@ -339,7 +339,8 @@ int subject_pass_new(Subject *subject, const SubjectVisitor *visitor, void *user
                               .on_psi = pass_on_psi,
                               .on_sched_ext = pass_on_sched_ext,
                               .on_probe_summary = pass_on_probe_summary,
-                              .on_sources = pass_on_sources },
+                              .on_sources = pass_on_sources,
+                              .names_only = visitor->names_only },
         };
         subject->read_error = 0;
         r = snapshot_file_reader_new(subject->fd, &pass->file, &head, &subject->fault);

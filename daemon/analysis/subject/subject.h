@@ -64,6 +64,7 @@ typedef struct SubjectVisitor {
         int (*on_thread)(void *userdata, const ThreadSample *sample, Span smaps_json);
         int (*on_dead)(void *userdata, const DeadRow *row);
         int (*on_cgroup)(void *userdata, Span path, Span stats_json);
+        bool names_only; /* on_thread gets no numbers, and they are not checked */
 } SubjectVisitor;
 
 void subject_init(Subject *subject);

@@ -89,7 +89,7 @@ static int begin_exits(void *userdata, DocumentReader *document) {
         if (r != 0)
                 return r;
         ledger->row.scanner = document->scanner;
-        return table_reader_begin(&ledger->table, document, token, &exits_rows, &ledger->row);
+        return table_reader_begin(&ledger->table, document, token, &exits_rows, &ledger->row, 0);
 }
 
 static int next_exits(void *userdata, DocumentReader *document, bool *ret_more) {

@@ -730,6 +730,54 @@ START_TEST(a_visitor_can_stop_the_reading) {
 }
 END_TEST
 
+static int on_name(void *userdata, const ThreadSample *sample, Span smaps_json) {
+        Buffer *names = userdata;
+
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                ck_assert_int_eq(thread_sample_has(sample, (MetricId) id),
+                                 id == METRIC_thread_count);
+        buffer_append(names, sample->comm.bytes, sample->comm.n);
+        return buffer_append_byte(names, ';');
+}
+
+/*
+ * The second document is broken in numbers only, which
+ * nobody reads, and the third where a name is read.
+ */
+static const struct {
+        const char *rows;
+        int expected;
+        const char *names;
+} named_rows[] = {
+        { "[1,1,2,\"[1]\",7,{\"a\":[]},8,9],[1,2,2,\"b\",7,null,8,9]", SNAPSHOT_OK, "[1];b;" },
+        { "[1,1,2,\"a\",\"no number\",-,8,9,9]", SNAPSHOT_OK, "a;" },
+        { "[1,1,2,\"a\",7,7,8,9],[1,2,2,5,7,7,8,9]", SNAPSHOT_E_MALFORMED, "a;" },
+        { "[1,1,2,\"a\",7,7,8,9", SNAPSHOT_E_MALFORMED, "a;" },
+};
+
+START_TEST(names_are_read_without_numbers) {
+        static const SnapshotVisitor visitor = { .on_thread = on_name, .names_only = true };
+        _cleanup_(snapshot_reader_freep) SnapshotReader *reader = NULL;
+        DocumentStream stream;
+        Buffer document, names;
+
+        buffer_init(&document, 0);
+        buffer_init(&names, 0);
+        buffer_append_text(&document,
+                           "{\"formatVersion\":1,\"threads\":{\"columns\":[\"tgid\",\"tid\","
+                           "\"start_time_clock_ticks\",\"comm\",\"run_time_ns\",\"unknown\","
+                           "\"minflt\",\"majflt\"],\"rows\":[");
+        buffer_append_text(&document, named_rows[_i].rows);
+        buffer_append_text(&document, "]}}");
+        stream = (DocumentStream){ buffer_span(&document), document.n };
+        ck_assert_int_eq(snapshot_reader_new(document_refill, &stream, 0, &reader), 0);
+        ck_assert_int_eq(snapshot_reader_run(reader, &visitor, &names), named_rows[_i].expected);
+        ck_assert(span_is(buffer_span(&names), named_rows[_i].names));
+        buffer_done(&document);
+        buffer_done(&names);
+}
+END_TEST
+
 START_TEST(a_visitor_may_want_nothing) {
         static const SnapshotVisitor nobody = {};
         Visited *visited;
@@ -813,6 +861,7 @@ int main(void) {
         suite_add_tcase(suite, malformed);
         tcase_add_loop_test(visitor, a_visitor_can_stop_the_reading, 0, ELEMENTSOF(refusing_rows));
         tcase_add_test(visitor, a_visitor_may_want_nothing);
+        tcase_add_loop_test(visitor, names_are_read_without_numbers, 0, ELEMENTSOF(named_rows));
         tcase_add_test(visitor, threads_can_be_fetched_one_by_one);
         tcase_add_test(visitor, a_failing_refill_is_passed_on);
         suite_add_tcase(suite, visitor);

@@ -242,6 +242,54 @@ START_TEST(a_visitor_can_stop_the_merge) {
 }
 END_TEST
 
+/* names first */
+
+static int want_name(void *userdata, const ThreadSample *sample) {
+        return 0;
+}
+
+static int want_progress(void *userdata, uint64_t n_read, uint64_t n_total) {
+        return 0;
+}
+
+/*
+ * The second row has no name, so reading the names fails there. Where the number before it is
+ * broken as well, that is the first fault of the document.
+ */
+static const struct {
+        const char *number, *fault;
+} fault_rows[] = {
+        { "7", "comm" },
+        { "-", "run_time_ns" },
+        { "\"]\"", "run_time_ns" },
+        { "[", "run_time_ns" },
+};
+
+START_TEST(the_first_fault_is_told_though_names_are_read_first) {
+        static const AnalysisVisitor visitor = { .on_name = want_name,
+                                                 .on_progress = want_progress };
+        AnalysisRead read = { .visitor = &visitor };
+        Subject subject;
+        Buffer text;
+
+        buffer_init(&text, 0);
+        ck_assert_int_eq(buffer_append_format(
+                                 &text,
+                                 "{\"formatVersion\":1,\"threads\":{\"columns\":[\"tid\",\"tgid\","
+                                 "\"start_time_clock_ticks\",\"comm\",\"run_time_ns\"],\"rows\":"
+                                 "[[1,1,5,\"a\",%s],[2,2,5,7,7]]}}",
+                                 fault_rows[_i].number),
+                         0);
+        subject_init(&subject);
+        ck_assert_int_eq(subject_open(&subject, fixture_zstd(text.bytes, text.n), NULL), 0);
+        ck_assert_int_eq(analysis_read_names(&read, &subject), SUBJECT_E_UNREADABLE);
+        ck_assert_ptr_eq(read.culprit, &subject);
+        ck_assert_ptr_nonnull(strstr(subject.fault.text, fault_rows[_i].fault));
+        subject_done(&subject);
+        buffer_done(&text);
+}
+END_TEST
+
 static int refuse_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
         return -ENOBUFS;
 }
@@ -273,6 +321,8 @@ int main(void) {
         suite_add_tcase(suite, lives);
         tcase_add_loop_test(refusals, threads_out_of_order_are_refused, 0, ELEMENTSOF(order_rows));
         tcase_add_test(refusals, damage_is_that_of_its_side);
+        tcase_add_loop_test(refusals, the_first_fault_is_told_though_names_are_read_first, 0,
+                            ELEMENTSOF(fault_rows));
         tcase_add_test(refusals, a_visitor_can_stop_the_merge);
         tcase_add_test(refusals, so_can_who_wants_the_lives);
         suite_add_tcase(suite, refusals);

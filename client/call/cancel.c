@@ -15,7 +15,7 @@ static bool stop_told;
 static volatile sig_atomic_t command;       /* which gets each SIGTERM; 0: there is none */
 static volatile uint64_t passed_on_mono_ns; /* when it last got one; 0: never */
 
-/* How much later the rest of a signal to a whole process group may come. */
+/* The rest of a signal to a whole process group may come so much later. */
 #define SAME_SIGNAL_NS NSEC_PER_SEC
 
 static void on_signal(int number) {
@@ -55,12 +55,6 @@ void cancel_end_stoppable(void) {
         n_spared = stop_told;
 }
 
-static void set_all(void (*handler)(int)) {
-        (void) signal(SIGINT, handler);
-        (void) signal(SIGQUIT, handler);
-        (void) signal(SIGTERM, handler);
-}
-
 /*
  * A SIGTERM waits until it is known whom to pass it on to. A SIGINT from the terminal must not: it
  * comes either before the fork, and is counted in both processes, or reaches the child as well.
@@ -75,7 +69,9 @@ int cancel_fork_command(pid_t *ret) {
                 return -errno;
         *ret = cancel_requested() ? -1 : fork();
         if (*ret == 0) {
-                set_all(SIG_DFL);
+                (void) signal(SIGINT, SIG_DFL);
+                (void) signal(SIGQUIT, SIG_DFL);
+                (void) signal(SIGTERM, SIG_DFL);
         } else if (*ret > 0) {
                 (void) signal(SIGINT, SIG_IGN);
                 (void) signal(SIGQUIT, SIG_IGN);
@@ -100,32 +96,8 @@ uint64_t mono_deadline_ns(uint64_t timeout_ns) {
                                : number_add_saturating(clock_now_ns(CLOCK_MONOTONIC), timeout_ns);
 }
 
-static int wait_masked(int fd, short events, uint64_t deadline_mono_ns, const sigset_t *open_mask) {
-        struct pollfd polled = { .fd = fd, .events = events };
-        uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), left_ns = 0;
-        struct timespec left;
-        int n;
-
-        if (cancel_requested())
-                return CANCEL_E_CANCELLED;
-        if (n_signals > 0 && !stop_told) {
-                stop_told = true;
-                return CANCEL_E_STOP;
-        }
-        if (deadline_mono_ns != CANCEL_NO_DEADLINE && deadline_mono_ns > now_ns)
-                left_ns = deadline_mono_ns - now_ns;
-        left = clock_timespec(left_ns);
-        n = ppoll(&polled, 1, deadline_mono_ns == CANCEL_NO_DEADLINE ? NULL : &left, open_mask);
-        if (n > 0)
-                return 0;
-        if (n == 0)
-                return CANCEL_E_TIMEOUT;
-        if (errno != EINTR)
-                return -errno;
-        return -EAGAIN;
-}
-
 int cancel_wait(int fd, short events, uint64_t deadline_mono_ns) {
+        struct pollfd polled = { .fd = fd, .events = events };
         sigset_t blocked, open_mask;
         int r;
 
@@ -136,9 +108,22 @@ int cancel_wait(int fd, short events, uint64_t deadline_mono_ns) {
         /* Block the signals, so that none arrives between the check of the flag and the wait. */
         if (sigprocmask(SIG_BLOCK, &blocked, &open_mask) < 0)
                 return -errno;
-        do
-                r = wait_masked(fd, events, deadline_mono_ns, &open_mask);
-        while (r == -EAGAIN); /* interrupted by a signal: check the flag again */
+        do {
+                uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+                struct timespec left =
+                        clock_timespec(deadline_mono_ns > now_ns ? deadline_mono_ns - now_ns : 0);
+
+                if (cancel_requested()) {
+                        r = CANCEL_E_CANCELLED;
+                } else if (n_signals > 0 && !stop_told) {
+                        stop_told = true;
+                        r = CANCEL_E_STOP;
+                } else {
+                        r = ppoll(&polled, 1, deadline_mono_ns == CANCEL_NO_DEADLINE ? NULL : &left,
+                                  &open_mask);
+                        r = r > 0 ? CANCEL_OK : r == 0 ? CANCEL_E_TIMEOUT : -errno;
+                }
+        } while (r == -EINTR); /* a signal came: check the flag again */
         (void) sigprocmask(SIG_SETMASK, &open_mask, NULL);
         return r;
 }

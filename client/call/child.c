@@ -41,7 +41,7 @@ int child_run(int (*do_fork)(pid_t *ret), ChildBecome become, void *userdata, pi
                 return r;
         }
         if (*ret_pid == 0) {
-                /* Out of the way of the descriptors that the program gets. */
+                /* This one is out of the way of the descriptors that the program gets. */
                 int error_fd = fcntl(write_fd, F_DUPFD_CLOEXEC, LISTEN_FD + 1);
 
                 error = error_fd < 0 ? errno : become(userdata);
@@ -155,7 +155,7 @@ void child_format_fate(const Child *child, char ret_text[static CHILD_FATE_BYTES
 
 /* where it is */
 
-/* Relative to the directory of our executable. */
+/* These are relative to the directory of our executable. */
 static const char *const places[] = {
         "/ctprofd",         "/../daemon/ctprofd", /* of a build tree */
         "/../sbin/ctprofd", "/../libexec/ctprofd", "/../lib/ctprof/ctprofd",
@@ -187,17 +187,4 @@ int server_program_find(const char *override, const char *own_directory, Buffer 
                         return r;
         }
         return try_place(CTPROF_SBINDIR, "/ctprofd", ret);
-}
-
-int server_program_find_own(Buffer *ret) {
-        char path[PATH_MAX];
-        ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-        char *slash;
-
-        /* Without /proc there are still $CTPROFD and the configured place. */
-        path[n < 0 ? 0 : n] = '\0';
-        slash = strrchr(path, '/');
-        if (slash)
-                *slash = '\0';
-        return server_program_find(getenv("CTPROFD"), path, ret);
 }

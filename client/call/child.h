@@ -54,5 +54,3 @@ enum {
  * at its end), in a build tree or installed, else the one of the configured directory.
  */
 _must_check_ int server_program_find(const char *override, const char *own_directory, Buffer *ret);
-/* The same for this process. */
-_must_check_ int server_program_find_own(Buffer *ret);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 #include "wire/frame.h"
 #include "wire/limits.h"
 
-/* A call and its envelope. */
+/* A call fits in with its envelope. */
 #define QUEUE_BYTES (LIMIT_CALL_BYTES + 4096u)
 
 struct Connection {
@@ -76,10 +77,18 @@ static int open_child(const Endpoint *endpoint, Connection **ret, char *ret_comp
         bool is_private = endpoint->kind == ENDPOINT_PRIVATE;
         _cleanup_(buffer_done) Buffer path = {};
         _cleanup_(fd_closep) int fd = -EBADF;
+        char own[PATH_MAX], *slash;
         Child child;
+        ssize_t n;
         int r;
 
-        r = server_program_find_own(&path);
+        /* Without /proc there are still $CTPROFD and the configured place. */
+        n = readlink("/proc/self/exe", own, sizeof(own) - 1);
+        own[n < 0 ? 0 : n] = '\0';
+        slash = strrchr(own, '/');
+        if (slash)
+                *slash = '\0';
+        r = server_program_find(getenv("CTPROFD"), own, &path);
         if (r == SERVER_PROGRAM_E_NONE)
                 return complain(ret_complaint,
                                 "No ctprofd was found beside ctprofctl (the last look was at %s): "
@@ -97,7 +106,7 @@ static int open_child(const Endpoint *endpoint, Connection **ret, char *ret_comp
                 return r;
         }
         (void) TAKE_FD(fd);
-        connection_set_child(*ret, child, -EBADF);
+        (*ret)->child = child;
         return 0;
 }
 
@@ -129,21 +138,9 @@ bool connection_is_quiet(const Connection *connection) {
         return poll(&socket, 1, 0) == 0;
 }
 
-/* Reads what the child wrote before it ended; false if that is nothing. */
-static bool read_words(const Connection *connection, char *ret_complaint) {
-        ssize_t n;
-
-        if (connection->words_fd < 0)
-                return false;
-        do
-                n = read(connection->words_fd, ret_complaint, CONNECTION_COMPLAINT_BYTES - 1);
-        while (n < 0 && errno == EINTR);
-        ret_complaint[MAX_OF(n, (ssize_t) 0)] = '\0';
-        return n > 0;
-}
-
 static int complain_lost(Connection *connection, char *ret_complaint) {
         char fate[CHILD_FATE_BYTES];
+        ssize_t n = 0;
 
         if (cancel_requested())
                 return CONNECTION_E_CANCELLED;
@@ -153,13 +150,21 @@ static int complain_lost(Connection *connection, char *ret_complaint) {
                                 "may tell why.",
                                 connection->peer);
         child_end(&connection->child);
-        if (read_words(connection, ret_complaint))
+        /* It may have written a sentence that tells more than how it ended. */
+        if (connection->words_fd >= 0) {
+                do
+                        n = read(connection->words_fd, ret_complaint,
+                                 CONNECTION_COMPLAINT_BYTES - 1);
+                while (n < 0 && errno == EINTR);
+                ret_complaint[MAX_OF(n, (ssize_t) 0)] = '\0';
+        }
+        if (n > 0)
                 return CONNECTION_E_FAILED;
         child_format_fate(&connection->child, fate);
         return complain(ret_complaint, "%s %s in the middle of the call.", connection->peer, fate);
 }
 
-/* One call: how long its peer is waited for, and what came so far. */
+/* One call has a time until which its peer is waited for, and counts what came so far. */
 typedef struct Exchange {
         Connection *connection;
         const Request *request;
@@ -168,10 +173,6 @@ typedef struct Exchange {
         uint64_t silence_mono_ns; /* when the peer has been silent for too long */
         uint64_t n_replies, n_bytes;
 } Exchange;
-
-static uint64_t exchange_deadline(const Exchange *exchange) {
-        return MIN_OF(exchange->end_mono_ns, exchange->silence_mono_ns);
-}
 
 static int complain_late(Exchange *exchange) {
         const Request *request = exchange->request;
@@ -187,9 +188,10 @@ static int complain_late(Exchange *exchange) {
                         (double) request->timeout_ns / (double) NSEC_PER_SEC);
 }
 
-/* A peer that never stops sending is never waited for: whoever reads on looks at the time, too. */
+/* A peer that never stops sending is never waited for: each read is followed by this, too. */
 static int check_time(Exchange *exchange) {
-        return clock_now_ns(CLOCK_MONOTONIC) >= exchange_deadline(exchange)
+        return clock_now_ns(CLOCK_MONOTONIC) >=
+                               MIN_OF(exchange->end_mono_ns, exchange->silence_mono_ns)
                        ? complain_late(exchange)
                        : 0;
 }
@@ -197,14 +199,14 @@ static int check_time(Exchange *exchange) {
 /* Waits until the socket is ready, and writes the complaint otherwise. */
 static int wait_for_peer(Exchange *exchange, short events) {
         Connection *connection = exchange->connection;
-        uint64_t deadline_mono_ns = exchange_deadline(exchange);
+        uint64_t deadline_mono_ns = MIN_OF(exchange->end_mono_ns, exchange->silence_mono_ns);
         int r;
 
         r = cancel_wait(frame_stream_fd(connection->stream), events, deadline_mono_ns);
         if (r == CANCEL_E_STOP && events == POLLIN) {
                 /*
                  * Closing our writing side asks the peer to end the call and to answer. This fails
-                 * if the peer is gone; the next read reports that.
+                 * if the peer has hung up; the next read reports that.
                  */
                 (void) shutdown(frame_stream_fd(connection->stream), SHUT_WR);
                 r = cancel_wait(frame_stream_fd(connection->stream), events, deadline_mono_ns);
@@ -254,24 +256,6 @@ static int send_call(Exchange *exchange) {
         return r == FRAME_E_CLOSED ? 0 : err_fold(r);
 }
 
-/* Counts a reply, and refuses what no call has so much of. */
-static int count_reply(Exchange *exchange, Span frame, const Reply *reply) {
-        const char *peer = exchange->connection->peer;
-
-        exchange->n_replies++;
-        exchange->n_bytes += frame.n;
-        if (reply->continues && !exchange->request->more)
-                return complain(exchange->complaint,
-                                "%s announced more replies to a call that has one.", peer);
-        if (exchange->n_replies > LIMIT_REPLIES_PER_CALL ||
-            exchange->n_bytes > LIMIT_REPLY_BYTES_PER_CALL)
-                return complain(exchange->complaint,
-                                "%s does not come to an end: it sent %llu replies with %llu bytes.",
-                                peer, (unsigned long long) exchange->n_replies,
-                                (unsigned long long) exchange->n_bytes);
-        return 0;
-}
-
 static int next_reply(Exchange *exchange, Reply *ret) {
         char malformed[MESSAGE_COMPLAINT_BYTES], *ret_complaint = exchange->complaint;
         Connection *connection = exchange->connection;
@@ -303,62 +287,56 @@ static int next_reply(Exchange *exchange, Reply *ret) {
                                 connection->peer, malformed);
         if (r != 0)
                 return err_fold(r);
-        r = count_reply(exchange, frame, ret);
-        return r == 0 ? check_time(exchange) : r;
-}
-
-static uint64_t end_of(const Request *request) {
-        bool is_over = request->spent_ns >= request->timeout_ns;
-
-        if (request->timeout_ns == 0)
-                return CANCEL_NO_DEADLINE;
-        return mono_deadline_ns(is_over ? 1 : request->timeout_ns - request->spent_ns);
-}
-
-static int call(Connection *connection, const Request *request, ConnectionOnReply on_reply,
-                void *userdata, Reply *ret_error, char *ret_complaint) {
-        Exchange exchange = {
-                .connection = connection,
-                .request = request,
-                .complaint = ret_complaint,
-                .end_mono_ns = end_of(request),
-                .silence_mono_ns = mono_deadline_ns(request->silence_ns),
-        };
-        bool last;
-        int r;
-
-        r = send_call(&exchange);
-        if (r != 0)
-                return r;
-        do {
-                _cleanup_(reply_done) Reply reply = {};
-
-                r = next_reply(&exchange, &reply);
-                if (r != 0)
-                        return r;
-                if (reply.error) {
-                        *ret_error = reply;
-                        reply = (Reply){};
-                        return CONNECTION_E_ERROR;
-                }
-                last = !reply.continues;
-                r = on_reply(userdata, connection, reply.parameters, last);
-                if (r != 0)
-                        return r;
-                /* From here, because handing on can take as long as the user reads the pager. */
-                exchange.silence_mono_ns = mono_deadline_ns(request->silence_ns);
-        } while (!last);
-        return 0;
+        exchange->n_replies++;
+        exchange->n_bytes += frame.n;
+        if (ret->continues && !exchange->request->more)
+                return complain(ret_complaint, "%s announced more replies to a call that has one.",
+                                connection->peer);
+        if (exchange->n_replies > LIMIT_REPLIES_PER_CALL ||
+            exchange->n_bytes > LIMIT_REPLY_BYTES_PER_CALL)
+                return complain(ret_complaint,
+                                "%s does not come to an end: it sent %llu replies with %llu bytes.",
+                                connection->peer, (unsigned long long) exchange->n_replies,
+                                (unsigned long long) exchange->n_bytes);
+        return check_time(exchange);
 }
 
 int connection_call(Connection *connection, const Request *request, ConnectionOnReply on_reply,
                     void *userdata, Reply *ret_error,
                     char ret_complaint[static CONNECTION_COMPLAINT_BYTES]) {
+        uint64_t left_ns = request->timeout_ns > request->spent_ns
+                                   ? request->timeout_ns - request->spent_ns
+                                   : 1;
+        Exchange exchange = {
+                .connection = connection,
+                .request = request,
+                .complaint = ret_complaint,
+                .end_mono_ns =
+                        request->timeout_ns == 0 ? CANCEL_NO_DEADLINE : mono_deadline_ns(left_ns),
+                .silence_mono_ns = mono_deadline_ns(request->silence_ns),
+        };
+        bool last = false;
         int r;
 
         if (request->stoppable)
                 cancel_begin_stoppable();
-        r = call(connection, request, on_reply, userdata, ret_error, ret_complaint);
+        r = send_call(&exchange);
+        while (r == 0 && !last) {
+                _cleanup_(reply_done) Reply reply = {};
+
+                r = next_reply(&exchange, &reply);
+                if (r == 0 && reply.error) {
+                        *ret_error = reply;
+                        reply = (Reply){};
+                        r = CONNECTION_E_ERROR;
+                }
+                if (r != 0)
+                        break;
+                last = !reply.continues;
+                r = on_reply(userdata, connection, reply.parameters, last);
+                /* It begins here: handing on can take as long as the user reads the pager. */
+                exchange.silence_mono_ns = mono_deadline_ns(request->silence_ns);
+        }
         if (request->stoppable)
                 cancel_end_stoppable();
         return r;

@@ -62,26 +62,19 @@ void dial_format_refusal(const char *path, int error, const char *group, const c
         }
 }
 
-/* The name of group @gid, or its number. */
-static void format_group(gid_t gid, char ret_name[static NAME_CHARS]) {
-        const struct group *group = gid == 0 ? NULL : getgrgid(gid);
-
-        if (gid == 0)
-                ret_name[0] = '\0';
-        else if (group)
-                (void) snprintf(ret_name, NAME_CHARS, "%s", group->gr_name);
-        else
-                (void) snprintf(ret_name, NAME_CHARS, "%u", gid);
-}
-
 static int refuse(const char *path, int error, bool offers_local, char *ret_complaint) {
         const struct passwd *passwd = getpwuid(geteuid());
         char group[NAME_CHARS], user[NAME_CHARS];
         struct stat st;
         bool known = stat(path, &st) == 0;
+        const struct group *owner = known && st.st_gid != 0 ? getgrgid(st.st_gid) : NULL;
 
-        if (known)
-                format_group(st.st_gid, group);
+        if (owner)
+                (void) snprintf(group, sizeof(group), "%s", owner->gr_name);
+        else if (known && st.st_gid != 0)
+                (void) snprintf(group, sizeof(group), "%u", st.st_gid);
+        else
+                group[0] = '\0';
         if (passwd)
                 (void) snprintf(user, sizeof(user), "%s", passwd->pw_name);
         else

@@ -54,45 +54,10 @@ bool bridge_parse_hold(Span message, uint64_t *ret_until_realtime_ns) {
         return parse_number(message, HOLD_FRONT, ret_until_realtime_ns);
 }
 
-/* A file's frame has come: its bytes follow. */
-static int begin_file(BridgeDecoder *decoder, BridgePart *ret_part) {
-        uint64_t n_bytes;
-
-        if (!parse_number(buffer_span(&decoder->frame), FILE_FRONT, &n_bytes))
-                return BRIDGE_E_MALFORMED;
-        if (++decoder->n_files > LIMIT_FDS_PER_CALL)
-                return BRIDGE_E_TOO_MANY;
-        decoder->n_file_bytes = number_add_saturating(decoder->n_file_bytes, n_bytes);
-        if (decoder->n_file_bytes > LIMIT_FILE_BYTES)
-                return BRIDGE_E_FILE_TOO_LONG;
-        decoder->n_left = n_bytes;
-        *ret_part = BRIDGE_PART_FILE;
-        return 0;
-}
-
-/* Moves bytes of the frame out of @input. 0, or a code; *ret_ended once its NUL has come. */
-static int gather(BridgeDecoder *decoder, Span *input, bool *ret_ended) {
-        const char *end = memchr(input->bytes, '\0', input->n);
-        size_t n = end ? (size_t) (end - input->bytes) : input->n;
-        int r;
-
-        /* A message is an object; what a shell prints at its start is none, however long it is. */
-        if (decoder->frame.n == 0 && input->bytes[0] != '{')
-                return BRIDGE_E_MALFORMED;
-        if (n > decoder->max_frame_bytes - decoder->frame.n)
-                return BRIDGE_E_TOO_LONG;
-        r = buffer_append(&decoder->frame, input->bytes, n);
-        if (r < 0)
-                return r;
-        *ret_ended = end;
-        n += end ? 1 : 0;
-        *input = (Span){ input->bytes + n, input->n - n };
-        return 0;
-}
-
 int bridge_decoder_next(BridgeDecoder *decoder, Span *input, BridgePart *ret_part,
                         Span *ret_bytes) {
-        bool ended;
+        const char *end;
+        uint64_t n_bytes;
         size_t n;
         int r;
 
@@ -111,12 +76,33 @@ int bridge_decoder_next(BridgeDecoder *decoder, Span *input, BridgePart *ret_par
                 *ret_part = BRIDGE_PART_DATA;
                 return 0;
         }
-        r = gather(decoder, input, &ended);
-        if (r != 0 || !ended)
+        /* A message is an object; what a shell prints at its start is none, however long it is. */
+        if (decoder->frame.n == 0 && input->bytes[0] != '{')
+                return BRIDGE_E_MALFORMED;
+        end = memchr(input->bytes, '\0', input->n);
+        n = end ? (size_t) (end - input->bytes) : input->n;
+        if (n > decoder->max_frame_bytes - decoder->frame.n)
+                return BRIDGE_E_TOO_LONG;
+        r = buffer_append(&decoder->frame, input->bytes, n);
+        if (r < 0)
                 return r;
+        n += end ? 1 : 0;
+        *input = (Span){ input->bytes + n, input->n - n };
+        if (!end)
+                return 0;
         decoder->is_handed_out = true;
-        if (begins_with(buffer_span(&decoder->frame), "{\"ctprofFile\""))
-                return begin_file(decoder, ret_part);
+        if (begins_with(buffer_span(&decoder->frame), "{\"ctprofFile\"")) {
+                if (!parse_number(buffer_span(&decoder->frame), FILE_FRONT, &n_bytes))
+                        return BRIDGE_E_MALFORMED;
+                if (++decoder->n_files > LIMIT_FDS_PER_CALL)
+                        return BRIDGE_E_TOO_MANY;
+                decoder->n_file_bytes = number_add_saturating(decoder->n_file_bytes, n_bytes);
+                if (decoder->n_file_bytes > LIMIT_FILE_BYTES)
+                        return BRIDGE_E_FILE_TOO_LONG;
+                decoder->n_left = n_bytes;
+                *ret_part = BRIDGE_PART_FILE;
+                return 0;
+        }
         decoder->n_files = 0;
         decoder->n_file_bytes = 0;
         *ret_bytes = buffer_span(&decoder->frame);

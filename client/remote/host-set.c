@@ -48,16 +48,15 @@ static bool is_digit(char c) {
         return c >= '0' && c <= '9';
 }
 
-static bool is_plain(char c) {
-        return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-               c == '-' || c == '_';
-}
-
+/* True if @text has only letters, digits, ".", "-", "_" and @others. */
 static bool is_of(Span text, const char *others) {
-        for (size_t i = 0; i < text.n; i++)
-                if (!is_plain(text.bytes[i]) &&
-                    (text.bytes[i] == '\0' || !strchr(others, text.bytes[i])))
+        for (size_t i = 0; i < text.n; i++) {
+                char c = text.bytes[i];
+
+                if (!is_digit(c) && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
+                    (c == '\0' || (!strchr(".-_", c) && !strchr(others, c))))
                         return false;
+        }
         return true;
 }
 
@@ -100,9 +99,21 @@ static Parts split(Span name) {
         return parts;
 }
 
-static int check_name(Span name, char *ret_complaint) {
+void host_address_parse(const char *name, HostAddress *ret) {
+        Parts parts = split(span_of(name));
+        int n = snprintf(ret->text, sizeof(ret->text), "%.*s%s%.*s", (int) parts.user.n,
+                         parts.user.n > 0 ? parts.user.bytes : "", parts.has_user ? "@" : "",
+                         (int) parts.host.n, parts.host.bytes);
+
+        ret->destination = (Span){ ret->text, (size_t) n };
+        ret->port = parts.port;
+}
+
+static int add_name(HostSet *set, Span name, char *ret_complaint) {
         Parts parts = split(name);
         uint32_t port = 0;
+        char *text;
+        int r;
 
         if (name.n > HOST_NAME_MAX_CHARS)
                 return refuse(ret_complaint, name, "is no host: it is longer than %u characters.",
@@ -126,26 +137,6 @@ static int check_name(Span name, char *ret_complaint) {
                 return refuse(ret_complaint, name,
                               "has no port behind its colon: it is a number "
                               "up to 65535.");
-        return 0;
-}
-
-void host_address_parse(const char *name, HostAddress *ret) {
-        Parts parts = split(span_of(name));
-        int n = snprintf(ret->text, sizeof(ret->text), "%.*s%s%.*s", (int) parts.user.n,
-                         parts.user.n > 0 ? parts.user.bytes : "", parts.has_user ? "@" : "",
-                         (int) parts.host.n, parts.host.bytes);
-
-        ret->destination = (Span){ ret->text, (size_t) n };
-        ret->port = parts.port;
-}
-
-static int add_name(HostSet *set, Span name, char *ret_complaint) {
-        char *text;
-        int r;
-
-        r = check_name(name, ret_complaint);
-        if (r != 0)
-                return r;
         for (size_t i = 0; i < set->n; i++)
                 if (span_is(name, set->names[i]))
                         return 0;
@@ -175,7 +166,7 @@ static bool parse_digits(Span text, uint32_t *ret) {
         return text.n > 0 && text.n <= MAX_DIGITS && number_parse_u32(text, ret);
 }
 
-/* "01-40", or "50" alone. */
+/* A range is "01-40", or "50" alone. */
 typedef struct Range {
         Span first, last;
         uint32_t from, n;
@@ -211,36 +202,7 @@ typedef struct Bracket {
         uint64_t n; /* numbers in the list */
 } Bracket;
 
-static const char *count_numbers(Bracket *bracket) {
-        Span list = bracket->list;
-        const char *fault = NULL;
-        Range range;
-
-        do {
-                fault = take_range(&list, &range);
-                if (!fault)
-                        bracket->n += range.n;
-        } while (!fault && list.bytes);
-        return fault;
-}
-
-static int append_number(const Bracket *bracket, uint64_t index, Buffer *name) {
-        Span list = bracket->list;
-        Range range;
-
-        for (;;) {
-                if (take_range(&list, &range))
-                        return -EINVAL; /* it was counted */
-                if (index < range.n)
-                        break;
-                index -= range.n;
-        }
-        return buffer_append_format(name, "%0*u",
-                                    has_leading_zero(range.first) ? (int) range.first.n : 1,
-                                    range.from + (uint32_t) index);
-}
-
-/* The first bracket that holds numbers, not an address; NULL when there is none. */
+/* Finds the first bracket that holds numbers, not an address; NULL when there is none. */
 static const char *find_bracket(Span text) {
         const char *open = text.n > 0 ? memchr(text.bytes, '[', text.n) : NULL;
 
@@ -266,6 +228,8 @@ typedef struct Item {
 
 static const char *parse_item(Span text, Item *ret) {
         const char *open, *fault;
+        Range range;
+        Span list;
 
         *ret = (Item){ .n = 1 };
         while ((open = find_bracket(text))) {
@@ -279,9 +243,13 @@ static const char *parse_item(Span text, Item *ret) {
                         return "has more than four brackets.";
                 *bracket = (Bracket){ .front = cut(text, 0, first),
                                       .list = cut(text, first + 1, (size_t) (close - text.bytes)) };
-                fault = count_numbers(bracket);
-                if (fault)
-                        return fault;
+                list = bracket->list;
+                do {
+                        fault = take_range(&list, &range);
+                        if (fault)
+                                return fault;
+                        bracket->n += range.n;
+                } while (list.bytes);
                 /* Both are small: each stops at the bound. */
                 ret->n *= bracket->n;
                 if (ret->n > HOST_SET_MAX)
@@ -293,41 +261,31 @@ static const char *parse_item(Span text, Item *ret) {
         return NULL;
 }
 
-/* The @index-th name of the item: its last number varies first. */
+/* Appends the @index-th name of the item, whose last number varies first. */
 static int append_name(const Item *item, uint64_t index, Buffer *name) {
         uint64_t n_rest = item->n;
 
         for (size_t i = 0; i < item->n_brackets; i++) {
                 const Bracket *bracket = &item->brackets[i];
+                Span list = bracket->list;
+                uint64_t number;
+                Range range = {};
 
                 n_rest /= bracket->n;
+                number = index / n_rest;
+                index %= n_rest;
                 if (bracket->front.n > 0)
                         buffer_append(name, bracket->front.bytes, bracket->front.n);
-                if (append_number(bracket, index / n_rest, name) < 0)
-                        return -ENOMEM;
-                index %= n_rest;
+                /* The ranges were counted: none of them is wrong, and one has the number. */
+                while (!take_range(&list, &range) && number >= range.n)
+                        number -= range.n;
+                buffer_append_format(name, "%0*u",
+                                     has_leading_zero(range.first) ? (int) range.first.n : 1,
+                                     range.from + (uint32_t) number);
         }
         if (item->rear.n > 0)
                 buffer_append(name, item->rear.bytes, item->rear.n);
         return buffer_failure(name);
-}
-
-static int add_item(HostSet *set, Span text, char *ret_complaint) {
-        _cleanup_(buffer_done) Buffer name = {};
-        const char *fault;
-        Item item;
-        int r = 0;
-
-        fault = parse_item(text, &item);
-        if (fault)
-                return refuse(ret_complaint, text, "%s", fault);
-        for (uint64_t i = 0; r == 0 && i < item.n; i++) {
-                buffer_clear(&name);
-                r = append_name(&item, i, &name);
-                if (r == 0)
-                        r = add_name(set, buffer_span(&name), ret_complaint);
-        }
-        return r;
 }
 
 /* The item at the front of @text ends at a comma outside of brackets. */
@@ -347,33 +305,32 @@ bool host_set_is_list(Span text) {
 }
 
 int host_set_add(HostSet *set, Span text, char ret_complaint[static HOST_SET_COMPLAINT_BYTES]) {
-        int r;
+        _cleanup_(buffer_done) Buffer name = {};
+        const char *fault;
+        Item item;
+        int r = 0;
 
         for (;;) {
                 size_t n = item_length(text);
 
                 if (n == 0)
                         return refuse(ret_complaint, text, "has an empty name of a host.");
-                r = add_item(set, cut(text, 0, n), ret_complaint);
+                fault = parse_item(cut(text, 0, n), &item);
+                if (fault)
+                        return refuse(ret_complaint, cut(text, 0, n), "%s", fault);
+                for (uint64_t i = 0; r == 0 && i < item.n; i++) {
+                        buffer_clear(&name);
+                        r = append_name(&item, i, &name);
+                        if (r == 0)
+                                r = add_name(set, buffer_span(&name), ret_complaint);
+                }
                 if (r != 0 || n == text.n)
                         return r;
                 text = cut(text, n + 1, text.n);
         }
 }
 
-static Span trim(Span line) {
-        const char *comment = line.n > 0 ? memchr(line.bytes, '#', line.n) : NULL;
-
-        if (comment)
-                line.n = (size_t) (comment - line.bytes);
-        while (line.n > 0 && strchr(" \t\r", line.bytes[line.n - 1]))
-                line.n--;
-        while (line.n > 0 && strchr(" \t", line.bytes[0]))
-                line = cut(line, 1, line.n);
-        return line;
-}
-
-/* All of the file, but no more than a list can have. */
+/* Reads all of the file, but no more than a list can have. */
 static int read_list(const char *path, Buffer *list) {
         bool is_stdin = strcmp(path, "-") == 0;
         _cleanup_(fd_closep) int opened =
@@ -414,8 +371,15 @@ int host_set_add_file(HostSet *set, const char *path,
         for (rest = buffer_span(&list); rest.n > 0;) {
                 const char *newline = memchr(rest.bytes, '\n', rest.n);
                 size_t n = newline ? (size_t) (newline - rest.bytes) : rest.n;
-                Span line = trim(cut(rest, 0, n));
+                Span line = cut(rest, 0, n);
+                const char *comment = n > 0 ? memchr(line.bytes, '#', n) : NULL;
 
+                if (comment)
+                        line.n = (size_t) (comment - line.bytes);
+                while (line.n > 0 && strchr(" \t\r", line.bytes[line.n - 1]))
+                        line.n--;
+                while (line.n > 0 && strchr(" \t", line.bytes[0]))
+                        line = cut(line, 1, line.n);
                 r = line.n > 0 ? host_set_add(set, line, ret_complaint) : 0;
                 if (r != 0)
                         return r;
@@ -477,30 +441,6 @@ static int by_number(const void *a_, const void *b_) {
         return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
 }
 
-/* True if the range that begins with @first can go on from @last to @next. */
-static bool goes_on(const Folded *first, const Folded *last, const Folded *next) {
-        return next->number == last->number + 1 &&
-               (has_leading_zero(first->digits) ? next->digits.n == first->digits.n
-                                                : !has_leading_zero(next->digits));
-}
-
-static void append_ranges(const Folded *names, size_t n, Buffer *text) {
-        buffer_append(text, names->front.bytes, names->front.n);
-        for (size_t i = 0, end; i < n; i = end) {
-                for (end = i + 1; end < n && goes_on(&names[i], &names[end - 1], &names[end]);)
-                        end++;
-                buffer_append_byte(text, i == 0 ? '[' : ',');
-                buffer_append(text, names[i].digits.bytes, names[i].digits.n);
-                if (end == i + 1)
-                        continue;
-                buffer_append_byte(text, '-');
-                buffer_append(text, names[end - 1].digits.bytes, names[end - 1].digits.n);
-        }
-        buffer_append_byte(text, ']');
-        if (names->rear.n > 0)
-                buffer_append(text, names->rear.bytes, names->rear.n);
-}
-
 /* A text for several hosts, or for one. */
 typedef struct Fold {
         char *text; /* owned */
@@ -522,14 +462,33 @@ static int fold_names(Folded *names, size_t n, Fold *ret) {
                 ret->place = MIN_OF(ret->place, names[i].place);
                 names[i].is_varied = false;
         }
-        if (n == 1)
+        if (n == 1) {
                 buffer_append(&text, names->name.bytes, names->name.n);
-        else
-                append_ranges(names, n, &text);
+                return buffer_take_text(&text, &ret->text);
+        }
+        buffer_append(&text, names->front.bytes, names->front.n);
+        for (size_t i = 0, end; i < n; i = end) {
+                bool is_padded = has_leading_zero(names[i].digits);
+
+                /* A range goes on with the next number if that is written in the same way. */
+                for (end = i + 1; end < n && names[end].number == names[end - 1].number + 1 &&
+                                  (is_padded ? names[end].digits.n == names[i].digits.n
+                                             : !has_leading_zero(names[end].digits));)
+                        end++;
+                buffer_append_byte(&text, i == 0 ? '[' : ',');
+                buffer_append(&text, names[i].digits.bytes, names[i].digits.n);
+                if (end == i + 1)
+                        continue;
+                buffer_append_byte(&text, '-');
+                buffer_append(&text, names[end - 1].digits.bytes, names[end - 1].digits.n);
+        }
+        buffer_append_byte(&text, ']');
+        if (names->rear.n > 0)
+                buffer_append(&text, names->rear.bytes, names->rear.n);
         return buffer_take_text(&text, &ret->text);
 }
 
-/* From the last number of a name to the first: the first in which several names differ. */
+/* Names are put together by the last of their numbers in which several of them differ. */
 static int fold(Folded *names, size_t n_names, Fold *folds, size_t *n_folds) {
         size_t n_left = n_names, end;
         int r;

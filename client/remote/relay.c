@@ -25,7 +25,7 @@
 #define PIECE_BYTES 65536u
 #define HOLD_STEP_MS 1000 /* the clock may be set while it is waited for */
 
-/* A sign of life while a call is held, as the daemon gives them. */
+/* The client gets this while a call is held, as the daemon sends it. */
 #define WAITING \
         "{\"parameters\":{\"progress\":{\"phase\":\"waiting\",\"done\":0}},\"continues\":true}"
 
@@ -83,102 +83,70 @@ static int close_came(Pump *pump) {
         return 0;
 }
 
-static int fail_room(Pump *pump, int error) {
-        pump->relay->error = error;
-        return RELAY_E_NO_ROOM;
-}
-
-static int keep_data(Pump *pump, Span data) {
-        int r = file_write(pump->came[pump->n_came - 1], data.bytes, data.n);
-
-        return r < 0 ? fail_room(pump, -r) : 0;
-}
-
-static int take_message(Pump *pump, Span message) {
-        Relay *relay = pump->relay;
-        int r = relay->on_message ? relay->on_message(relay, message) : 0;
-
-        if (r == RELAY_SWALLOW)
-                return close_came(pump);
-        if (r != 0)
-                return r;
-        r = frame_stream_queue(pump->stream, message, pump->came, pump->n_came);
-        if (r == FRAME_E_FULL)
-                return RELAY_E_TOO_MANY;
-        if (r == 0)
-                pump->n_came = 0;
-        return err_fold(r);
-}
-
 static int take_part(Pump *pump, BridgePart part, Span bytes) {
-        int fd;
+        Relay *relay = pump->relay;
+        int fd, r;
 
         switch (part) {
         case BRIDGE_PART_NONE:
                 return 0;
         case BRIDGE_PART_MESSAGE:
-                return take_message(pump, bytes);
+                r = relay->on_message ? relay->on_message(relay, bytes) : 0;
+                if (r == RELAY_SWALLOW)
+                        return close_came(pump);
+                if (r != 0)
+                        return r;
+                r = frame_stream_queue(pump->stream, bytes, pump->came, pump->n_came);
+                if (r == FRAME_E_FULL)
+                        return RELAY_E_TOO_MANY;
+                if (r == 0)
+                        pump->n_came = 0;
+                return err_fold(r);
         case BRIDGE_PART_FILE:
                 fd = unnamed_file_open();
-                if (fd < 0)
-                        return fail_room(pump, -fd);
-                pump->came[pump->n_came++] = fd;
-                return 0;
+                if (fd >= 0)
+                        pump->came[pump->n_came++] = fd;
+                r = MIN_OF(fd, 0);
+                break;
         case BRIDGE_PART_DATA:
-                return keep_data(pump, bytes);
-        }
-        return 0;
-}
-
-static int translate(int r) {
-        switch (r) {
-        case BRIDGE_E_TOO_LONG:
-                return RELAY_E_TOO_LONG;
-        case BRIDGE_E_FILE_TOO_LONG:
-                return RELAY_E_FILE_TOO_LONG;
-        case BRIDGE_E_TOO_MANY:
-                return RELAY_E_TOO_MANY;
-        case BRIDGE_E_MALFORMED:
-                return RELAY_E_MALFORMED;
+                r = file_write(pump->came[pump->n_came - 1], bytes.bytes, bytes.n);
+                break;
         default:
-                return err_fold(r);
+                return 0;
         }
-}
-
-/* Remembers how that begins which follows no rule: the user may know it again. */
-static void note_strange(Relay *relay, Span input) {
-        relay->n_strange = MIN_OF(input.n, sizeof(relay->strange));
-        memcpy(relay->strange, input.bytes, relay->n_strange);
+        if (r >= 0)
+                return 0;
+        relay->error = -r;
+        return RELAY_E_NO_ROOM;
 }
 
 /* Takes what was read, up to where it asks to hold the rest. */
 static int take_rest(Pump *pump) {
+        static const int codes[] = {
+                [BRIDGE_E_TOO_LONG] = RELAY_E_TOO_LONG,
+                [BRIDGE_E_FILE_TOO_LONG] = RELAY_E_FILE_TOO_LONG,
+                [BRIDGE_E_TOO_MANY] = RELAY_E_TOO_MANY,
+                [BRIDGE_E_MALFORMED] = RELAY_E_MALFORMED,
+        };
         BridgePart part = BRIDGE_PART_NONE;
+        Relay *relay = pump->relay;
         Span bytes, begin;
         int r = 0;
 
-        while (r == 0 && pump->rest.n > 0 && !is_held(pump->relay)) {
+        while (r == 0 && pump->rest.n > 0 && !is_held(relay)) {
                 begin = pump->rest;
-                r = translate(bridge_decoder_next(&pump->decoder, &pump->rest, &part, &bytes));
-                if (r == RELAY_E_MALFORMED)
-                        note_strange(pump->relay, begin);
+                r = bridge_decoder_next(&pump->decoder, &pump->rest, &part, &bytes);
+                if (r == BRIDGE_E_MALFORMED) {
+                        /* The user may know how that begins which follows no rule. */
+                        relay->n_strange = MIN_OF(begin.n, sizeof(relay->strange));
+                        memcpy(relay->strange, begin.bytes, relay->n_strange);
+                }
+                if (r > 0)
+                        return codes[r];
                 if (r == 0)
                         r = take_part(pump, part, bytes);
         }
         return r;
-}
-
-static int take_input(Pump *pump) {
-        ssize_t n = read(pump->relay->in_fd, pump->piece, PIECE_BYTES);
-
-        if (n < 0)
-                return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-        if (n == 0) {
-                pump->in_ended = true;
-                return bridge_decoder_is_inside(&pump->decoder) ? RELAY_E_PIPE : 0;
-        }
-        pump->rest = (Span){ pump->piece, (size_t) n };
-        return take_rest(pump);
 }
 
 /* towards the pipe */
@@ -202,20 +170,7 @@ static int next_message(Pump *pump) {
         return buffer_append_byte(&pump->message, '\0');
 }
 
-static int begin_file(Pump *pump) {
-        struct stat st;
-
-        /* Only a file has an end; a pipe could keep us for ever. */
-        if (fstat(pump->files[pump->i_file], &st) < 0 || !S_ISREG(st.st_mode))
-                return RELAY_E_NO_FILE;
-        pump->n_bytes = (uint64_t) st.st_size;
-        pump->offset = 0;
-        pump->in_file = true;
-        bridge_append_file(&pump->out, pump->n_bytes);
-        return buffer_append_byte(&pump->out, '\0');
-}
-
-/* The position belongs to whoever sent the descriptor, too: it is left alone. */
+/* The position of a descriptor belongs to its sender, too: it is left alone. */
 static int send_piece(Pump *pump) {
         size_t n_wanted = (size_t) MIN_OF((uint64_t) PIECE_BYTES, pump->n_bytes - pump->offset);
         char *end;
@@ -243,6 +198,7 @@ static int send_piece(Pump *pump) {
 
 /* Puts the next bytes into @out, if there are any. */
 static int fill_out(Pump *pump) {
+        struct stat st;
         int r = 0;
 
         if (pump->n_sent < pump->out.n)
@@ -258,7 +214,14 @@ static int fill_out(Pump *pump) {
                 if (pump->in_file) {
                         r = send_piece(pump);
                 } else if (pump->i_file < pump->n_files) {
-                        r = begin_file(pump);
+                        /* Only a file has an end; a pipe could keep us for ever. */
+                        if (fstat(pump->files[pump->i_file], &st) < 0 || !S_ISREG(st.st_mode))
+                                return RELAY_E_NO_FILE;
+                        pump->n_bytes = (uint64_t) st.st_size;
+                        pump->offset = 0;
+                        pump->in_file = true;
+                        bridge_append_file(&pump->out, pump->n_bytes);
+                        r = buffer_append_byte(&pump->out, '\0');
                 } else {
                         pump->has_message = false;
                         r = buffer_append(&pump->out, pump->message.bytes, pump->message.n);
@@ -268,28 +231,12 @@ static int fill_out(Pump *pump) {
 }
 
 /*
- * There the client is gone. Here ssh has ended, and what it and the bridge left is still to be
- * read.
+ * On the far side the client has hung up. On ours ssh has ended, and its last words and those of
+ * the bridge are still to be read.
  */
 static int nobody_reads(Pump *pump) {
         pump->is_unread = true;
         return pump->relay->is_near ? 0 : RELAY_E_PIPE;
-}
-
-static int write_out(Pump *pump) {
-        while (pump->n_sent < pump->out.n && !pump->is_unread) {
-                ssize_t n = write(pump->relay->out_fd, pump->out.bytes + pump->n_sent,
-                                  pump->out.n - pump->n_sent);
-
-                if (n < 0 && errno == EAGAIN)
-                        return 0;
-                if (n < 0 && errno == EPIPE)
-                        return nobody_reads(pump);
-                if (n < 0 && errno != EINTR)
-                        return -errno;
-                pump->n_sent += n < 0 ? 0 : (size_t) n;
-        }
-        return 0;
 }
 
 /* Sends all complete messages that were read, as far as the pipe takes them. */
@@ -300,9 +247,20 @@ static int send_messages(Pump *pump) {
                 r = fill_out(pump);
                 if (r != 0 || pump->out.n == 0)
                         return r;
-                r = write_out(pump);
-        } while (r == 0 && pump->n_sent == pump->out.n);
-        return r;
+                while (pump->n_sent < pump->out.n && !pump->is_unread) {
+                        ssize_t n = write(pump->relay->out_fd, pump->out.bytes + pump->n_sent,
+                                          pump->out.n - pump->n_sent);
+
+                        if (n < 0 && errno == EAGAIN)
+                                return 0;
+                        if (n < 0 && errno == EPIPE)
+                                return nobody_reads(pump);
+                        if (n < 0 && errno != EINTR)
+                                return -errno;
+                        pump->n_sent += n < 0 ? 0 : (size_t) n;
+                }
+        } while (pump->n_sent == pump->out.n);
+        return 0;
 }
 
 /* Reads once, so that a socket that always has more does not keep us from the other direction. */
@@ -336,13 +294,6 @@ bool relay_read_log(Relay *relay) {
         return true;
 }
 
-static int hold_ms(const Relay *relay) {
-        uint64_t now_ns = clock_now_ns(CLOCK_REALTIME), until_ns = relay->held_until_realtime_ns;
-        uint64_t left_ms = until_ns > now_ns ? (until_ns - now_ns) / NSEC_PER_MSEC + 1 : 0;
-
-        return (int) MIN_OF(left_ms, (uint64_t) HOLD_STEP_MS);
-}
-
 /* Tells the client that its call waits as agreed. */
 static int show_life(Pump *pump) {
         uint64_t now_mono_ns = clock_now_ns(CLOCK_MONOTONIC);
@@ -355,7 +306,7 @@ static int show_life(Pump *pump) {
         return buffer_append(&pump->out, WAITING, sizeof(WAITING));
 }
 
-/* Passes the end of one side on to the other. Whether there is nothing left to do. */
+/* Passes the end of one side on to the other. True once there is nothing left to do. */
 static bool is_over(Pump *pump) {
         Relay *relay = pump->relay;
         bool out_empty = !pump->has_message && pump->n_sent == pump->out.n;
@@ -381,7 +332,9 @@ static int wait_and_pass(Pump *pump) {
         bool waits = is_held(relay) || pump->rest.n > 0;
         bool queued = frame_stream_queued_bytes(pump->stream) > 0;
         bool full = pump->n_sent < pump->out.n || pump->is_unread;
+        uint64_t now_ns, until_ns;
         int timeout_ms = -1, r;
+        ssize_t n;
         struct pollfd polled[] = {
                 [SOCKET] = { .fd = frame_stream_fd(pump->stream),
                              .events = (short) ((full || pump->socket_ended ? 0 : POLLIN) |
@@ -396,8 +349,13 @@ static int wait_and_pass(Pump *pump) {
         /* A hangup is reported whether or not it is asked for, and would be so for ever. */
         if (pump->socket_ended && !relay->is_near && !queued)
                 polled[SOCKET].fd = -1;
-        if (waits)
-                timeout_ms = hold_ms(relay);
+        if (waits) {
+                now_ns = clock_now_ns(CLOCK_REALTIME);
+                until_ns = MAX_OF(relay->held_until_realtime_ns, now_ns);
+                timeout_ms = (int) MIN_OF((until_ns - now_ns) / NSEC_PER_MSEC +
+                                                  (until_ns > now_ns ? 1 : 0),
+                                          (uint64_t) HOLD_STEP_MS);
+        }
         if (poll(polled, ELEMENTSOF(polled), timeout_ms) < 0)
                 return errno == EINTR ? 0 : -errno;
         if ((polled[SOCKET].revents & POLLHUP) != 0 && relay->is_near)
@@ -407,8 +365,18 @@ static int wait_and_pass(Pump *pump) {
                 return r;
         if (polled[LOG].revents != 0 && !relay_read_log(relay))
                 pump->log_ended = true;
-        if (polled[IN].revents != 0)
-                r = take_input(pump);
+        if (polled[IN].revents != 0) {
+                n = read(relay->in_fd, pump->piece, PIECE_BYTES);
+                if (n < 0 && errno != EAGAIN && errno != EINTR)
+                        return -errno;
+                pump->in_ended = n == 0;
+                if (n == 0 && bridge_decoder_is_inside(&pump->decoder))
+                        return RELAY_E_PIPE;
+                if (n > 0) {
+                        pump->rest = (Span){ pump->piece, (size_t) n };
+                        r = take_rest(pump);
+                }
+        }
         if (r == 0 && waits)
                 r = is_held(relay) ? show_life(pump) : take_rest(pump);
         if (r != 0)
@@ -419,12 +387,6 @@ static int wait_and_pass(Pump *pump) {
         if (r != 0 && r != FRAME_E_AGAIN)
                 return err_fold(r);
         return pass_out(pump);
-}
-
-static int set_nonblocking(int fd) {
-        int flags = fcntl(fd, F_GETFL);
-
-        return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
 }
 
 static int pump_open(Pump *pump) {
@@ -441,26 +403,14 @@ static int pump_open(Pump *pump) {
         pump->piece = malloc(PIECE_BYTES);
         if (!pump->piece)
                 return -ENOMEM;
-        r = set_nonblocking(relay->in_fd);
-        if (r == 0)
-                r = set_nonblocking(relay->out_fd);
-        return r == 0 && relay->log_fd >= 0 ? set_nonblocking(relay->log_fd) : r;
-}
+        for (size_t i = 0; i < (relay->log_fd < 0 ? 2 : 3); i++) {
+                int fd = (const int[]){ relay->in_fd, relay->out_fd, relay->log_fd }[i];
+                int flags = fcntl(fd, F_GETFL);
 
-static void pump_done(Pump *pump) {
-        Relay *relay = pump->relay;
-
-        (void) close_came(pump);
-        for (size_t i = pump->i_file; i < pump->n_files; i++)
-                (void) fd_close(pump->files[i]);
-        bridge_decoder_done(&pump->decoder);
-        buffer_done(&pump->out);
-        buffer_done(&pump->message);
-        free(pump->piece);
-        pump->stream = frame_stream_free(pump->stream);
-        relay->socket_fd = fd_close(relay->socket_fd);
-        relay->in_fd = fd_close(relay->in_fd);
-        relay->out_fd = fd_close(relay->out_fd);
+                if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+                        return -errno;
+        }
+        return 0;
 }
 
 int relay_run(Relay *relay) {
@@ -470,6 +420,16 @@ int relay_run(Relay *relay) {
         r = pump_open(&pump);
         while (r == 0 && !is_over(&pump))
                 r = wait_and_pass(&pump);
-        pump_done(&pump);
+        (void) close_came(&pump);
+        for (size_t i = pump.i_file; i < pump.n_files; i++)
+                (void) fd_close(pump.files[i]);
+        bridge_decoder_done(&pump.decoder);
+        buffer_done(&pump.out);
+        buffer_done(&pump.message);
+        free(pump.piece);
+        pump.stream = frame_stream_free(pump.stream);
+        relay->socket_fd = fd_close(relay->socket_fd);
+        relay->in_fd = fd_close(relay->in_fd);
+        relay->out_fd = fd_close(relay->out_fd);
         return r;
 }

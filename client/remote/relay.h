@@ -24,7 +24,7 @@
 /* The reasons why it ends. */
 enum {
         RELAY_OK,         /* both sides have come to their end */
-        RELAY_E_HUNG_UP,  /* the client is gone */
+        RELAY_E_HUNG_UP,  /* the client hung up */
         RELAY_E_PIPE,     /* nobody reads the pipe any more, or it ended within a message */
         RELAY_E_TOO_LONG, /* from here on: what came does not follow the rules */
         RELAY_E_FILE_TOO_LONG,
@@ -41,7 +41,7 @@ typedef struct Relay {
         int out_fd;    /* and go there */
         int log_fd;    /* the caller's: of what comes here the end is kept; -EBADF: nothing */
         size_t max_in_bytes, max_out_bytes; /* of a message */
-        /* The client's end: it is over when the client is gone, and when the pipe ends. */
+        /* It is the client's end, which is over when the client hangs up or the pipe ends. */
         bool is_near;
         /*
          * Sees each message from the pipe. 0 lets it pass, RELAY_SWALLOW drops it, RELAY_E_REFUSED
@@ -65,5 +65,5 @@ _must_check_ int relay_run(Relay *relay);
 /* Reads once from @log_fd, which does not wait. False when there is nothing, or never will be. */
 bool relay_read_log(Relay *relay);
 
-/* A file without a name in $TMPDIR, or /var/tmp. The descriptor or -errno. */
+/* Makes a file without a name in $TMPDIR, or /var/tmp. The descriptor or -errno. */
 int unnamed_file_open(void);

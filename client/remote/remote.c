@@ -28,6 +28,7 @@
 #include "remote/bridge-frame.h"
 #include "remote/host-set.h"
 #include "remote/relay.h"
+#include "render/cell.h"
 #include "render/printable.h"
 #include "wire/limits.h"
 #include "wire/message.h"
@@ -39,7 +40,7 @@
 /* Used if ssh's own configuration says nothing, for a host that is off would never time out. */
 #define CONNECT_TIMEOUT "ConnectTimeout=10"
 #define ALIVE_INTERVAL "ServerAliveInterval=15"
-/* Before the one further try, so that those who were refused together do not come together. */
+/* The pause before the one further try varies, so that not all who were refused come together. */
 #define PAUSE_MS 1000u
 #define PAUSE_SPREAD_MS 2000u
 
@@ -118,47 +119,45 @@ static void format_line(Span text, char *ret, size_t n_ret) {
                         (int) MIN_OF(printable_fit(shown, LINE_COLUMNS), n_ret - 1), shown);
 }
 
-static Span text_member(json_object *object, const char *key) {
-        json_object *value;
-
-        if (!json_object_object_get_ex(object, key, &value) ||
-            !json_object_is_type(value, json_type_string))
-                return (Span){};
-        return (Span){ json_object_get_string(value), (size_t) json_object_get_string_len(value) };
-}
-
-/* One without a full stop at its end. */
-static Span sentence_member(json_object *object, const char *key) {
-        Span text = text_member(object, key);
-
-        while (text.n > 0 && text.bytes[text.n - 1] == '.')
-                text.n--;
-        return text;
-}
-
-static int take_greeting(Near *near, json_object *bridge) {
-        char line[CONNECTION_COMPLAINT_BYTES];
-        json_object *number;
+static int on_message(Relay *relay, Span message) {
+        char complaint[MESSAGE_COMPLAINT_BYTES], line[CONNECTION_COMPLAINT_BYTES];
         Standing standing = { .mark = STANDING_MARK };
+        _cleanup_(reply_done) Reply reply = {};
+        Near *near = relay->userdata;
+        json_object *bridge = NULL, *number;
+        Span sentence;
+        int r;
 
+        if (near->greeted)
+                return 0;
+        r = reply_decode(message, &reply, complaint);
+        if (r != 0 || reply.error ||
+            !json_object_object_get_ex(reply.parameters, GREETING, &bridge)) {
+                relay->n_strange = MIN_OF(message.n, sizeof(relay->strange));
+                memcpy(relay->strange, message.bytes, relay->n_strange);
+                return r < 0 ? r : RELAY_E_MALFORMED;
+        }
         if (!json_object_object_get_ex(bridge, "bridge", &number) ||
             json_object_get_uint64(number) != BRIDGE_VERSION) {
                 explain(near, "The ctprofctl there speaks another form of the bridge: both hosts "
                               "need the same version of ctprof.");
                 return RELAY_E_REFUSED;
         }
-        if (sentence_member(bridge, "complaint").n > 0) {
+        sentence = cell_string(cell_member(bridge, "complaint"));
+        while (sentence.n > 0 && sentence.bytes[sentence.n - 1] == '.')
+                sentence.n--;
+        if (sentence.n > 0) {
                 _cleanup_(buffer_done) Buffer printable = {};
                 const char *shown = "?";
 
-                /* A whole sentence of theirs, which has the remedy at its end. */
-                if (printable_append_name(&printable, sentence_member(bridge, "complaint")) < 0 ||
+                /* It is a whole sentence of theirs, which has the remedy at its end. */
+                if (printable_append_name(&printable, sentence) < 0 ||
                     buffer_terminate(&printable, &shown) < 0)
                         shown = "?";
                 explain(near, "%s.", shown);
                 return RELAY_E_REFUSED;
         }
-        format_line(text_member(bridge, "daemonVersion"), line, sizeof(line));
+        format_line(cell_string(cell_member(bridge, "daemonVersion")), line, sizeof(line));
         (void) snprintf(standing.greeting.daemon_version, sizeof(standing.greeting.daemon_version),
                         "%.*s", (int) printable_fit(line, REMOTE_VERSION_BYTES / 4), line);
         if (json_object_object_get_ex(bridge, "realtimeNs", &number))
@@ -166,24 +165,6 @@ static int take_greeting(Near *near, json_object *bridge) {
         near->greeted = true;
         (void) !write(near->words_fd, &standing, sizeof(standing));
         return RELAY_SWALLOW;
-}
-
-static int on_message(Relay *relay, Span message) {
-        char complaint[MESSAGE_COMPLAINT_BYTES];
-        _cleanup_(reply_done) Reply reply = {};
-        Near *near = relay->userdata;
-        json_object *bridge;
-        int r;
-
-        if (near->greeted)
-                return 0;
-        r = reply_decode(message, &reply, complaint);
-        if (r == 0 && !reply.error &&
-            json_object_object_get_ex(reply.parameters, GREETING, &bridge))
-                return take_greeting(near, bridge);
-        relay->n_strange = MIN_OF(message.n, sizeof(relay->strange));
-        memcpy(relay->strange, message.bytes, relay->n_strange);
-        return r < 0 ? r : RELAY_E_MALFORMED;
 }
 
 /* ssh */
@@ -310,28 +291,23 @@ static bool is_set(const char *config, const char *name, const char *none) {
         return false;
 }
 
-/* The words that the remote shell gets. A path is put in quotes for it. */
-static int append_command(const Remote *remote, Buffer *command) {
-        buffer_append_text(command, "ctprofctl bridge");
-        if (!remote->socket_path)
-                return buffer_failure(command);
-        buffer_append_text(command, " --socket '");
-        for (const char *c = remote->socket_path; *c != '\0'; c++)
-                buffer_append_text(command, *c == '\'' ? "'\\''" : (char[]){ *c, '\0' });
-        return buffer_append_text(command, "'");
-}
-
 /* Starts ssh for the bridge; the descriptors of @relay become our ends. 0 or -errno. */
 static int start_bridge(Near *near, const char *config, Relay *relay) {
         _cleanup_(fd_closep) int in_theirs = -EBADF, out_theirs = -EBADF, log_theirs = -EBADF;
         _cleanup_(buffer_done) Buffer command = {};
-        const char *command_text = NULL;
+        const char *path = near->remote->socket_path, *command_text;
         Words words = {};
         int r;
 
-        r = append_command(near->remote, &command);
-        if (r == 0)
-                r = buffer_terminate(&command, &command_text);
+        /* The words that the remote shell gets: a path is put in quotes for it. */
+        buffer_append_text(&command, "ctprofctl bridge");
+        if (path) {
+                buffer_append_text(&command, " --socket '");
+                for (const char *c = path; *c != '\0'; c++)
+                        buffer_append_text(&command, *c == '\'' ? "'\\''" : (char[]){ *c, '\0' });
+                buffer_append_text(&command, "'");
+        }
+        r = buffer_terminate(&command, &command_text);
         if (r < 0)
                 return r;
         add_word(&words, near->ssh);
@@ -370,25 +346,13 @@ static bool has_ended(pid_t pid, int timeout_ms) {
         return pid_fd < 0 || poll(&polled, 1, timeout_ms) > 0;
 }
 
-/* Its pipes are closed: ssh ends by itself, and takes leave of whoever shares its connection. */
-static void end_ssh(Near *near, Relay *relay) {
-        if (!has_ended(near->pid, END_STEP_MS))
-                (void) kill(near->pid, SIGTERM);
-        if (!has_ended(near->pid, END_STEP_MS))
-                (void) kill(near->pid, SIGKILL);
-        reap(near->pid, &near->status);
-        while (relay_read_log(relay))
-                ;
-        relay->log_fd = fd_close(relay->log_fd);
-}
-
 /* what went wrong */
 
 static bool has_text(const Relay *relay, const char *text) {
         return memmem(relay->tail, relay->n_tail, text, strlen(text));
 }
 
-/* The last line of what ssh said. */
+/* Writes the last line of what ssh said. */
 static void format_last_line(const Relay *relay, char ret_line[static CONNECTION_COMPLAINT_BYTES]) {
         Span text = { relay->tail, relay->n_tail };
         const char *newline;
@@ -402,7 +366,7 @@ static void format_last_line(const Relay *relay, char ret_line[static CONNECTION
 }
 
 /*
- * Behind "port N: " or "hostname NAME: " in the last line there is why; without the name of the
+ * Finds the reason behind "port N: " or "hostname NAME: " in the last line; without the name of the
  * host it is the same for many.
  */
 static bool find_reason(char *line, const char *mark, char **ret_reason) {
@@ -479,48 +443,29 @@ static void explain_no_bridge(Near *near, const Relay *relay) {
         }
 }
 
-/* It ended, and in the middle of a call this is why. */
-static void explain_loss(Near *near, const Relay *relay) {
-        char line[CONNECTION_COMPLAINT_BYTES];
-
-        format_last_line(relay, line);
-        if (WIFEXITED(near->status) && WEXITSTATUS(near->status) == STATUS_SSH)
-                explain(near, "the connection broke in the middle of the call: %s.",
-                        line[0] != '\0' ? line : "ssh does not say why");
-        else if (line[0] != '\0')
-                explain(near, "the bridge there ended in the middle of the call: %s.", line);
-        else
-                explain(near, "ctprofd hung up in the middle of the call: there, \"journalctl -u "
-                              "ctprofd\" may tell why.");
-}
-
-static void explain_strange(Near *near, const Relay *relay) {
-        char line[CONNECTION_COMPLAINT_BYTES];
+/* @r is the code that the relay ended with. */
+static void explain_end(Near *near, const Relay *relay, int r) {
         const char *newline = memchr(relay->strange, '\n', relay->n_strange);
         size_t n = newline ? (size_t) (newline - relay->strange) : relay->n_strange;
+        char line[CONNECTION_COMPLAINT_BYTES];
 
-        format_line((Span){ relay->strange, n }, line, sizeof(line));
-        if (near->greeted)
-                explain(near,
-                        "the bridge there sent what is no message (\"%s\"): more bytes of a "
-                        "file than it had said, or something that prints in between.",
-                        line);
-        else
-                explain(near,
-                        "\"%s\" came instead of the greeting of \"ctprofctl bridge\": a "
-                        "shell there must print nothing when it is not on a terminal.",
-                        line);
-}
-
-/* @r: what the relay ended with. */
-static void explain_end(Near *near, const Relay *relay, int r) {
         switch (r) {
         case RELAY_OK:
         case RELAY_E_PIPE:
-                if (near->greeted)
-                        explain_loss(near, relay);
-                else
+                if (!near->greeted) {
                         explain_no_bridge(near, relay);
+                        break;
+                }
+                format_last_line(relay, line);
+                if (WIFEXITED(near->status) && WEXITSTATUS(near->status) == STATUS_SSH)
+                        explain(near, "the connection broke in the middle of the call: %s.",
+                                line[0] != '\0' ? line : "ssh does not say why");
+                else if (line[0] != '\0')
+                        explain(near, "the bridge there ended in the middle of the call: %s.",
+                                line);
+                else
+                        explain(near, "ctprofd hung up in the middle of the call: there, "
+                                      "\"journalctl -u ctprofd\" may tell why.");
                 break;
         case RELAY_E_HUNG_UP:
         case RELAY_E_REFUSED:
@@ -536,7 +481,17 @@ static void explain_end(Near *near, const Relay *relay, int r) {
                 explain(near, "the bridge there sent more files than a message can have.");
                 break;
         case RELAY_E_MALFORMED:
-                explain_strange(near, relay);
+                format_line((Span){ relay->strange, n }, line, sizeof(line));
+                if (near->greeted)
+                        explain(near,
+                                "the bridge there sent what is no message (\"%s\"): more bytes of "
+                                "a file than it had said, or something that prints in between.",
+                                line);
+                else
+                        explain(near,
+                                "\"%s\" came instead of the greeting of \"ctprofctl bridge\": a "
+                                "shell there must print nothing when it is not on a terminal.",
+                                line);
                 break;
         case RELAY_E_NO_FILE:
                 explain(near, "a file could not be sent: it is no regular one, or it was changed "
@@ -554,34 +509,11 @@ static void explain_end(Near *near, const Relay *relay, int r) {
         }
 }
 
-/*
- * A bastion's sshd drops whoever comes when too many log in, and refuses sessions beyond its
- * number: in both cases it hangs up before anything was said.
- */
-static bool may_be_full(const Near *near, const Relay *relay) {
-        static const char *const texts[] = { "exchange_identification", "banner exchange",
-                                             "Connection reset by", "Connection closed by",
-                                             "Session open refused" };
-
-        if (near->greeted || !WIFEXITED(near->status) || WEXITSTATUS(near->status) != STATUS_SSH)
-                return false;
-        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
-                if (has_text(relay, texts[i]))
-                        return true;
-        return false;
-}
-
-/* True if we are still wanted after the pause. */
-static bool pause_once(const Near *near) {
-        struct pollfd polled = { .fd = near->socket_fd };
-        unsigned spread = (unsigned) (clock_now_ns(CLOCK_MONOTONIC) / NSEC_PER_USEC +
-                                      (uint64_t) getpid() * 7919u);
-
-        return poll(&polled, 1, (int) (PAUSE_MS + spread % PAUSE_SPREAD_MS)) == 0;
-}
-
-/* One bridge from its begin to its end. True if another one is worth a try. */
+/* Runs a bridge from its begin to its end. True if another one is worth a try. */
 static bool run_bridge(Near *near, const char *config) {
+        static const char *const refusals[] = { "exchange_identification", "banner exchange",
+                                                "Connection reset by", "Connection closed by",
+                                                "Session open refused" };
         Relay relay = {
                 .socket_fd = fcntl(near->socket_fd, F_DUPFD_CLOEXEC, 0),
                 .in_fd = -EBADF,
@@ -593,6 +525,7 @@ static bool run_bridge(Near *near, const char *config) {
                 .on_message = on_message,
                 .userdata = near,
         };
+        bool may_be_full;
         int r;
 
         r = relay.socket_fd < 0 ? -errno : start_bridge(near, config, &relay);
@@ -602,8 +535,24 @@ static bool run_bridge(Near *near, const char *config) {
                 return false;
         }
         r = relay_run(&relay);
-        end_ssh(near, &relay);
-        if (r != RELAY_E_HUNG_UP && may_be_full(near, &relay) && !near->explained)
+        /* Its pipes are closed: it ends by itself, and takes leave of those on its connection. */
+        if (!has_ended(near->pid, END_STEP_MS))
+                (void) kill(near->pid, SIGTERM);
+        if (!has_ended(near->pid, END_STEP_MS))
+                (void) kill(near->pid, SIGKILL);
+        reap(near->pid, &near->status);
+        while (relay_read_log(&relay))
+                ;
+        relay.log_fd = fd_close(relay.log_fd);
+        /*
+         * A bastion's sshd drops newcomers when too many log in, and refuses sessions beyond its
+         * number: in both cases it hangs up before anything was said.
+         */
+        may_be_full = false;
+        for (size_t i = 0; i < ELEMENTSOF(refusals); i++)
+                may_be_full = may_be_full || has_text(&relay, refusals[i]);
+        if (may_be_full && r != RELAY_E_HUNG_UP && !near->greeted && !near->explained &&
+            WIFEXITED(near->status) && WEXITSTATUS(near->status) == STATUS_SSH)
                 return true;
         explain_end(near, &relay, r);
         return false;
@@ -613,8 +562,9 @@ static _noreturn_ void become_near(const Remote *remote, int socket_fd, int word
         const char *ssh = getenv("CTPROF_SSH");
         _cleanup_(buffer_done) Buffer config = {};
         Near near = { .remote = remote, .ssh = ssh && ssh[0] != '\0' ? ssh : "ssh" };
+        struct pollfd client = {};
         const char *config_text;
-        int null_fd;
+        int null_fd, pause_ms;
 
         /* Ctrl-C is for our client: it hangs up, and that ends us and ssh in order. */
         (void) signal(SIGINT, SIG_IGN);
@@ -628,7 +578,7 @@ static _noreturn_ void become_near(const Remote *remote, int socket_fd, int word
             dup2(null_fd, STDIN_FILENO) < 0 || dup2(null_fd, STDOUT_FILENO) < 0 ||
             dup2(near.socket_fd, 3) < 0 || dup2(near.words_fd, 4) < 0)
                 _exit(EXIT_FAILURE);
-        near.socket_fd = 3;
+        near.socket_fd = client.fd = 3;
         near.words_fd = 4;
         (void) close_range(5, ~0u, 0);
         (void) fcntl(near.socket_fd, F_SETFD, FD_CLOEXEC);
@@ -636,7 +586,12 @@ static _noreturn_ void become_near(const Remote *remote, int socket_fd, int word
 
         host_address_parse(remote->host, &near.address);
         config_text = read_config(&near, &config);
-        if (run_bridge(&near, config_text) && pause_once(&near) && run_bridge(&near, config_text))
+        pause_ms = (int) (PAUSE_MS + (unsigned) (clock_now_ns(CLOCK_MONOTONIC) / NSEC_PER_USEC +
+                                                 (uint64_t) getpid() * 7919u) %
+                                             PAUSE_SPREAD_MS);
+        /* There is another try if we are still wanted after a pause. */
+        if (run_bridge(&near, config_text) && poll(&client, 1, pause_ms) == 0 &&
+            run_bridge(&near, config_text))
                 explain(&near, "ssh was turned away twice: too many log in there, or at the host "
                                "in front of it, at a time (MaxStartups of sshd_config(5)).");
         _exit(near.explained ? EXIT_FAILURE : EXIT_SUCCESS);

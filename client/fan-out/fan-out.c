@@ -86,7 +86,7 @@ static _noreturn_ void ask(const FanOut *fan, const Asking *asking, int connecte
         if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 ||
             dup2(asking->out_fd, STDOUT_FILENO) < 0 || dup2(asking->error_fd, STDERR_FILENO) < 0)
                 _exit(STATUS_FAILED);
-        /* Nobody wants the answer when the user has left the pager, and we are gone. */
+        /* Nobody wants the answer when the user has left the pager, and we have ended. */
         (void) prctl(PR_SET_PDEATHSIG, SIGTERM);
         (void) signal(SIGPIPE, SIG_DFL);
         exit(session_done(&session, fan->run(&session)));
@@ -118,16 +118,24 @@ static int begin(FanOut *fan, Asking *asking) {
         return asking->pid_fd < 0 ? -errno : 0;
 }
 
-/* Takes what it complained about, without the name of the host in front. */
-static void read_complaint(Asking *asking) {
+static void end(Asking *asking) {
         _cleanup_(buffer_done) Buffer text = {};
         size_t n_host = strlen(asking->host);
+        int status = 0;
+        ssize_t n = 0;
         char *bytes;
-        ssize_t n;
 
-        if (buffer_reserve(&text, COMPLAINT_BYTES, &bytes) < 0)
-                return;
-        n = pread(asking->error_fd, bytes, COMPLAINT_BYTES - 1, 0);
+        while (waitpid(asking->pid, &status, 0) < 0 && errno == EINTR)
+                ;
+        asking->pid = 0;
+        asking->pid_fd = fd_close(asking->pid_fd);
+        asking->connected_fd = fd_close(asking->connected_fd);
+        asking->ended = true;
+        asking->status = WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_FAILED;
+
+        /* It complains with the name of the host in front, which is left out here. */
+        if (buffer_reserve(&text, COMPLAINT_BYTES, &bytes) == 0)
+                n = pread(asking->error_fd, bytes, COMPLAINT_BYTES - 1, 0);
         text.n = n > 0 ? (size_t) n : 0;
         asking->error_fd = fd_close(asking->error_fd);
         while (text.n > 0 && text.bytes[text.n - 1] == '\n')
@@ -137,19 +145,6 @@ static void read_complaint(Asking *asking) {
                 buffer_drop_front(&text, n_host + 2);
         if (text.n > 0 && buffer_take_text(&text, &asking->complaint) != 0)
                 asking->complaint = NULL;
-}
-
-static void end(Asking *asking) {
-        int status = 0;
-
-        while (waitpid(asking->pid, &status, 0) < 0 && errno == EINTR)
-                ;
-        asking->pid = 0;
-        asking->pid_fd = fd_close(asking->pid_fd);
-        asking->connected_fd = fd_close(asking->connected_fd);
-        asking->ended = true;
-        asking->status = WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_FAILED;
-        read_complaint(asking);
         if (!asking->complaint && WIFSIGNALED(status) &&
             asprintf(&asking->complaint, "the process that asked it was killed by signal %d.",
                      WTERMSIG(status)) < 0)
@@ -157,20 +152,6 @@ static void end(Asking *asking) {
 }
 
 /* printing */
-
-/* The mark stands in front of a line, or behind its first brace. */
-static int format_mark(const FanOut *fan, const char *host, Buffer *mark) {
-        if (fan->form == FAN_OUT_CSV)
-                return buffer_append_format(mark, "%s,", host);
-        /* A name of a host has no character that JSON would escape, but for the backslash. */
-        buffer_append_text(mark,
-                           fan->session->json == JSON_STYLE_PRETTY && fan->form == FAN_OUT_JSON
-                                   ? "\n  \"host\": \""
-                                   : "\"host\":\"");
-        for (const char *c = host; *c != '\0'; c++)
-                buffer_append_text(mark, *c == '\\' ? "\\\\" : (char[]){ *c, '\0' });
-        return buffer_append_text(mark, "\",");
-}
 
 static bool print(const char *bytes, size_t n) {
         return n == 0 || fwrite(bytes, 1, n, stdout) == n;
@@ -213,7 +194,7 @@ static int copy(FanOut *fan, Asking *asking, off_t offset, Span mark, size_t n_s
         return 0;
 }
 
-/* The first line of the output, with its end, as a text; "" if there is none. */
+/* *ret is the first line of the output, with its end; "" if there is none. */
 static int read_line(Asking *asking, char **ret) {
         _cleanup_(buffer_done) Buffer line = {};
         const char *newline = NULL;
@@ -236,41 +217,30 @@ static int read_line(Asking *asking, char **ret) {
         return buffer_take_text(&line, ret);
 }
 
-static bool has_host_column(const char *columns) {
-        for (const char *at = columns; *at != '\0';) {
-                size_t n = strcspn(at, ",\r\n");
-
-                if (span_is((Span){ at, n }, "host"))
-                        return true;
-                at += n + (at[n] != '\0');
-        }
-        return false;
-}
-
-/* Rows that do not fit below the names of columns that stand there already. */
-static void refuse_columns(Asking *asking) {
-        asking->status = STATUS_FAILED;
-        free(asking->complaint);
-        asking->complaint = strdup("its rows have other columns than those of the hosts in front "
-                                   "of it: ask it alone.");
-}
-
 static int print_csv(FanOut *fan, Asking *asking, Span mark) {
-        bool legend = !options_have(fan->session->options, OPTION_NO_LEGEND);
+        bool legend = !options_have(fan->session->options, OPTION_NO_LEGEND), has_host = false;
         _cleanup_(freep) char *columns = NULL;
         size_t n_columns;
-        bool has_host;
         int r;
 
         r = read_line(asking, &columns);
         if (r != 0)
                 return r;
+        /* Rows do not fit below the names of other columns that stand there already. */
         if (fan->columns && strcmp(columns, fan->columns) != 0) {
-                refuse_columns(asking);
+                asking->status = STATUS_FAILED;
+                free(asking->complaint);
+                asking->complaint = strdup("its rows have other columns than those of the hosts in "
+                                           "front of it: ask it alone.");
                 return 0;
         }
         n_columns = strlen(columns);
-        has_host = has_host_column(columns);
+        for (const char *at = columns; !has_host && *at != '\0';) {
+                size_t n = strcspn(at, ",\r\n");
+
+                has_host = span_is((Span){ at, n }, "host");
+                at += n + (at[n] != '\0');
+        }
         if (!fan->columns) {
                 if (legend &&
                     ((!has_host && !print("host,", strlen("host,"))) || !print(columns, n_columns)))
@@ -282,20 +252,12 @@ static int print_csv(FanOut *fan, Asking *asking, Span mark) {
         return copy(fan, asking, (off_t) n_columns, mark, 0);
 }
 
-/* A text in JSON would have a backslash in front of each of these quotes. */
-static int print_ndjson(FanOut *fan, Asking *asking, Span mark) {
-        _cleanup_(freep) char *line = NULL;
-        int r = read_line(asking, &line);
-
-        if (r != 0)
-                return r;
-        if (strstr(line, ",\"host\":"))
-                mark = (Span){};
-        return copy(fan, asking, 0, mark, 1);
-}
-
 static int print_output(FanOut *fan, Asking *asking) {
+        const char *front = fan->session->json == JSON_STYLE_PRETTY && fan->form == FAN_OUT_JSON
+                                    ? "\n  \"host\": \""
+                                    : "\"host\":\"";
         _cleanup_(buffer_done) Buffer mark = {};
+        _cleanup_(freep) char *line = NULL;
         struct stat st;
         int r;
 
@@ -306,7 +268,16 @@ static int print_output(FanOut *fan, Asking *asking) {
         r = fan->n_shown == 0 ? session_page(fan->session) : 0;
         if (r != 0)
                 return -ECANCELED;
-        r = format_mark(fan, asking->host, &mark);
+        /* The mark stands in front of a line, or behind its first brace. */
+        if (fan->form == FAN_OUT_CSV) {
+                r = buffer_append_format(&mark, "%s,", asking->host);
+        } else {
+                /* JSON would escape only the backslash of the characters of a host's name. */
+                buffer_append_text(&mark, front);
+                for (const char *c = asking->host; *c != '\0'; c++)
+                        buffer_append_text(&mark, *c == '\\' ? "\\\\" : (char[]){ *c, '\0' });
+                r = buffer_append_text(&mark, "\",");
+        }
         if (r < 0)
                 return r;
         switch (fan->form) {
@@ -318,7 +289,11 @@ static int print_output(FanOut *fan, Asking *asking) {
                 r = copy(fan, asking, 0, buffer_span(&mark), 1);
                 break;
         case FAN_OUT_NDJSON:
-                r = print_ndjson(fan, asking, buffer_span(&mark));
+                /* A text in JSON would have a backslash in front of each of these quotes. */
+                r = read_line(asking, &line);
+                if (r == 0)
+                        r = copy(fan, asking, 0,
+                                 strstr(line, ",\"host\":") ? (Span){} : buffer_span(&mark), 1);
                 break;
         case FAN_OUT_CSV:
                 r = print_csv(fan, asking, buffer_span(&mark));
@@ -328,84 +303,48 @@ static int print_output(FanOut *fan, Asking *asking) {
         return r;
 }
 
-/* Prints the outputs of hosts that have ended, up to the first that has not. */
-static int print_ended(FanOut *fan) {
-        int r = 0;
-
-        while (r == 0 && fan->n_printed < fan->n && fan->askings[fan->n_printed].ended) {
-                Asking *asking = &fan->askings[fan->n_printed++];
-
-                r = print_output(fan, asking);
-                asking->out_fd = fd_close(asking->out_fd);
-        }
-        return r;
-}
-
-/* Prints each line of the complaint behind all hosts that have it. */
-static int tell(FanOut *fan, size_t first, const char *complaint) {
+/* Prints each line of a complaint behind all hosts that have it. */
+static int tell_all(FanOut *fan) {
         _cleanup_(freep) const char **hosts = calloc(fan->n, sizeof(*hosts));
-        const char *folded = "";
-        _cleanup_(buffer_done) Buffer text = {};
-        size_t n = 0;
-        int r;
 
         if (!hosts)
                 return -ENOMEM;
-        for (size_t i = first; i < fan->n; i++) {
-                Asking *asking = &fan->askings[i];
+        for (size_t first = 0; first < fan->n; first++) {
+                const char *complaint = fan->askings[first].complaint, *folded = "";
+                _cleanup_(buffer_done) Buffer text = {};
+                size_t n = 0;
+                int r;
 
-                if (!asking->complaint || strcmp(asking->complaint, complaint) != 0)
+                if (!complaint || fan->askings[first].is_told)
                         continue;
-                asking->is_told = true;
-                hosts[n++] = asking->host;
-        }
-        r = host_set_fold(hosts, n, &text);
-        if (r == 0)
-                r = buffer_terminate(&text, &folded);
-        if (r < 0)
-                return r;
-        for (const char *line = complaint; *line != '\0';) {
-                int n_line = (int) strcspn(line, "\n");
+                for (size_t i = first; i < fan->n; i++) {
+                        Asking *asking = &fan->askings[i];
 
-                (void) complain(STATUS_DONE, "%s: %.*s", folded, n_line, line);
-                line += n_line + (line[n_line] != '\0');
+                        if (!asking->complaint || strcmp(asking->complaint, complaint) != 0)
+                                continue;
+                        asking->is_told = true;
+                        hosts[n++] = asking->host;
+                }
+                r = host_set_fold(hosts, n, &text);
+                if (r == 0)
+                        r = buffer_terminate(&text, &folded);
+                if (r < 0)
+                        return r;
+                for (const char *line = complaint; *line != '\0';) {
+                        int n_line = (int) strcspn(line, "\n");
+
+                        (void) complain(STATUS_DONE, "%s: %.*s", folded, n_line, line);
+                        line += n_line + (line[n_line] != '\0');
+                }
         }
         return 0;
-}
-
-static int tell_all(FanOut *fan) {
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < fan->n; i++) {
-                const char *complaint = fan->askings[i].complaint;
-
-                if (complaint && !fan->askings[i].is_told)
-                        r = tell(fan, i, complaint);
-        }
-        return r;
-}
-
-/* 1 if any failed, 2 if that is what all say, 3 if all answered and some found differences. */
-static int status_of_all(const FanOut *fan) {
-        bool failed = false, above = false, all_usage = true;
-
-        for (size_t i = 0; i < fan->n; i++) {
-                int status = fan->askings[i].status;
-
-                all_usage = all_usage && status == STATUS_USAGE;
-                above = above || status == STATUS_ABOVE;
-                failed = failed || (status != STATUS_DONE && status != STATUS_ABOVE);
-        }
-        if (failed)
-                return all_usage ? STATUS_USAGE : STATUS_FAILED;
-        return above ? STATUS_ABOVE : STATUS_DONE;
 }
 
 /* the loop */
 
 /*
- * So many at a time are asked. With --at all have to stand ready at the same time: there so many at
- * a time log in.
+ * --fanout bounds how many are asked at a time. With --at all have to stand ready together: there
+ * it bounds how many log in at a time.
  */
 static size_t count_busy(const FanOut *fan) {
         bool only_logins = fan->session->options->at_realtime_ns > 0;
@@ -414,17 +353,6 @@ static size_t count_busy(const FanOut *fan) {
         for (size_t i = 0; i < fan->n_begun; i++)
                 n += fan->askings[i].pid > 0 && (!only_logins || fan->askings[i].connected_fd >= 0);
         return n;
-}
-
-static int begin_some(FanOut *fan) {
-        size_t fanout = fan->session->options->fanout;
-        int r = 0;
-
-        if (fanout == 0)
-                fanout = FAN_OUT_DEFAULT;
-        while (r == 0 && fan->n_begun < fan->n && count_busy(fan) < fanout)
-                r = begin(fan, &fan->askings[fan->n_begun++]);
-        return r;
 }
 
 static int wait_for_some(FanOut *fan, struct pollfd *polled) {
@@ -450,46 +378,47 @@ static int wait_for_some(FanOut *fan, struct pollfd *polled) {
         return 0;
 }
 
-/* Each hangs up, and takes leave of its ssh. */
-static void cancel_all(FanOut *fan) {
+static int ask_all(FanOut *fan) {
+        _cleanup_(freep) struct pollfd *polled = calloc(2 * fan->n + 1, sizeof(*polled));
+        size_t fanout = fan->session->options->fanout;
+        int r = polled ? 0 : -ENOMEM;
+
+        if (fanout == 0)
+                fanout = FAN_OUT_DEFAULT;
+        while (r == 0 && fan->n_printed < fan->n && !cancel_requested()) {
+                while (r == 0 && fan->n_begun < fan->n && count_busy(fan) < fanout)
+                        r = begin(fan, &fan->askings[fan->n_begun++]);
+                if (r == 0)
+                        r = wait_for_some(fan, polled);
+                /* The outputs are printed in their order, up to the first host that goes on. */
+                while (r == 0 && fan->n_printed < fan->n && fan->askings[fan->n_printed].ended) {
+                        Asking *asking = &fan->askings[fan->n_printed++];
+
+                        r = print_output(fan, asking);
+                        asking->out_fd = fd_close(asking->out_fd);
+                }
+        }
+        /* Each that is still asked hangs up, and takes leave of its ssh. */
         for (size_t i = 0; i < fan->n_begun; i++)
                 if (fan->askings[i].pid > 0)
                         (void) kill(fan->askings[i].pid, SIGTERM);
         for (size_t i = 0; i < fan->n_begun; i++)
                 if (fan->askings[i].pid > 0)
                         end(&fan->askings[i]);
-}
-
-static int ask_all(FanOut *fan) {
-        _cleanup_(freep) struct pollfd *polled = calloc(2 * fan->n + 1, sizeof(*polled));
-        int r = polled ? 0 : -ENOMEM;
-
-        while (r == 0 && fan->n_printed < fan->n && !cancel_requested()) {
-                r = begin_some(fan);
-                if (r == 0)
-                        r = wait_for_some(fan, polled);
-                if (r == 0)
-                        r = print_ended(fan);
-        }
-        cancel_all(fan);
         return r;
-}
-
-/* Each host that was asked holds a file until it is its turn to be printed. */
-static void raise_limit(void) {
-        struct rlimit limit;
-
-        if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-                limit.rlim_cur = limit.rlim_max;
-                (void) setrlimit(RLIMIT_NOFILE, &limit);
-        }
 }
 
 int fan_out(Session *session, FanOutForm form, int (*run)(Session *session), const HostSet *hosts) {
         _cleanup_(fan_out_done) FanOut fan = { .session = session, .run = run, .form = form };
+        bool failed = false, above = false, all_usage = true;
+        struct rlimit limit;
         int r;
 
-        raise_limit();
+        /* Each host that was asked holds a file until it is its turn to be printed. */
+        if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+                limit.rlim_cur = limit.rlim_max;
+                (void) setrlimit(RLIMIT_NOFILE, &limit);
+        }
         fan.piece = malloc(COPY_BYTES);
         fan.askings = calloc(hosts->n, sizeof(*fan.askings));
         if (!fan.askings || !fan.piece)
@@ -508,5 +437,15 @@ int fan_out(Session *session, FanOutForm form, int (*run)(Session *session), con
                 r = tell_all(&fan);
         if (r != 0)
                 return complain_errno(r, "ask the hosts");
-        return status_of_all(&fan);
+        /* 1 if any failed, 2 if all say that, 3 if all answered and some found differences. */
+        for (size_t i = 0; i < fan.n; i++) {
+                int status = fan.askings[i].status;
+
+                all_usage = all_usage && status == STATUS_USAGE;
+                above = above || status == STATUS_ABOVE;
+                failed = failed || (status != STATUS_DONE && status != STATUS_ABOVE);
+        }
+        if (failed)
+                return all_usage ? STATUS_USAGE : STATUS_FAILED;
+        return above ? STATUS_ABOVE : STATUS_DONE;
 }

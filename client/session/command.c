@@ -86,28 +86,24 @@ static int become(void *userdata) {
         return errno;
 }
 
-static void wait_for(pid_t pid, CommandResult *ret) {
-        siginfo_t end;
-        int status = 0;
-
-        while (waitid(P_PID, (id_t) pid, &end, WEXITED | WNOWAIT) < 0 && errno == EINTR)
-                ;
-        cancel_end_command();
-        while (wait4(pid, &status, 0, &ret->usage) < 0 && errno == EINTR)
-                ;
-        ret->signalled = WIFSIGNALED(status);
-        ret->code = ret->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 int command_run(char *const words[], CommandStdout to, CommandResult *ret) {
         CommandResult result = {};
         uint64_t begin_mono_ns = clock_now_ns(CLOCK_MONOTONIC);
+        int status = 0, r;
+        siginfo_t end;
         pid_t pid;
-        int r;
 
         r = child_run(cancel_fork_command, become, &(Command){ words, to }, &pid);
-        if (pid > 0)
-                wait_for(pid, &result);
+        if (pid > 0) {
+                /* Once it is reaped its number may be another's: pass on no signal then. */
+                while (waitid(P_PID, (id_t) pid, &end, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+                        ;
+                cancel_end_command();
+                while (wait4(pid, &status, 0, &result.usage) < 0 && errno == EINTR)
+                        ;
+                result.signalled = WIFSIGNALED(status);
+                result.code = result.signalled ? WTERMSIG(status) : WEXITSTATUS(status);
+        }
         result.elapsed_ns = clock_now_ns(CLOCK_MONOTONIC) - begin_mono_ns;
         if (r == -ECANCELED)
                 return complain(STATUS_FAILED, "Cancelled.");

@@ -55,17 +55,15 @@ const char *quote(const char *text, char ret_quoted[static QUOTE_BYTES]) {
         return quote_span(span_of(text), ret_quoted);
 }
 
-static Span string_span(json_object *value) {
-        return json_object_is_type(value, json_type_string) ? cell_string(value)
-                                                            : SPAN_LITERAL("?");
-}
-
 const char *quote_json(json_object *value, char ret_quoted[static QUOTE_BYTES]) {
-        return quote_span(string_span(value), ret_quoted);
+        return quote_span(json_object_is_type(value, json_type_string) ? cell_string(value)
+                                                                       : SPAN_LITERAL("?"),
+                          ret_quoted);
 }
 
 const char *fragment_json(json_object *value, char ret_fragment[static QUOTE_BYTES]) {
-        Span text = string_span(value);
+        Span text = json_object_is_type(value, json_type_string) ? cell_string(value)
+                                                                 : SPAN_LITERAL("?");
 
         while (text.n > 0 && text.bytes[text.n - 1] == '.')
                 text.n--;
@@ -120,28 +118,25 @@ static void collect(const Reply *reply, WireError error, const WireTopic *topic,
                 (void) snprintf(facts->reason, sizeof(facts->reason), "no reason was given");
 }
 
-static int format_no_snapshot(const Facts *facts, Buffer *sentence) {
-        const char *value = facts->value;
-
-        if (facts->has_nearest)
-                return buffer_append_format(sentence, "There is no snapshot %s, did you mean %s?",
-                                            value, facts->nearest);
-        if (facts->is_latest)
-                return buffer_append_format(
-                        sentence, "There is no snapshot %s: %s, and " COMPLAIN_BEGIN " takes one.",
-                        value,
-                        facts->back == 0 ? "nothing was captured yet"
-                                         : "not so many were captured");
-        return buffer_append_format(
-                sentence, "There is no snapshot %s: \"ctprofctl list\" shows all names.", value);
-}
-
 static int format(WireError error, const Facts *facts, Buffer *sentence) {
         const char *reason = facts->reason, *value = facts->value;
 
         switch (error) {
         case WIRE_ERROR_NO_SUCH_SNAPSHOT:
-                return format_no_snapshot(facts, sentence);
+                if (facts->has_nearest)
+                        return buffer_append_format(sentence,
+                                                    "There is no snapshot %s, did you mean %s?",
+                                                    value, facts->nearest);
+                if (facts->is_latest)
+                        return buffer_append_format(
+                                sentence,
+                                "There is no snapshot %s: %s, and " COMPLAIN_BEGIN " takes one.",
+                                value,
+                                facts->back == 0 ? "nothing was captured yet"
+                                                 : "not so many were captured");
+                return buffer_append_format(
+                        sentence, "There is no snapshot %s: \"ctprofctl list\" shows all names.",
+                        value);
         case WIRE_ERROR_SNAPSHOT_EXISTS:
                 return buffer_append_format(sentence, "The name %s is taken: %s.", value,
                                             facts->topic->taken_hint ? facts->topic->taken_hint

@@ -22,7 +22,7 @@ enum {
         STATUS_ABOVE = 3,  /* done, and rows above the threshold were found */
 };
 
-/* How a user comes to a first snapshot, as a part of sentences. */
+/* This takes a first snapshot, as a part of sentences. */
 #define COMPLAIN_BEGIN "\"ctprofctl capture --tag before\""
 
 /* Prints the sentence and returns @status, so that a verb can return the result. */

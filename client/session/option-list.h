@@ -174,7 +174,7 @@ typedef enum OptionId { OPTIONS(OPTION_ID) _OPTION_MAX } OptionId;
 #define OPTION_COMMON_BIT(id, ...) OPTION_BIT(id) |
 #define OPTION_COMMON_BITS (OPTIONS_COMMON(OPTION_COMMON_BIT) 0)
 
-/* How show, compare and run group, filter and lay out. */
+/* With these show, compare and run group, filter and lay out. */
 #define OPTION_VIEW_BITS                                                                        \
         (OPTION_BIT(GROUP_BY) | OPTION_BIT(NO_THREAD_NORMALIZE) | OPTION_BIT(SECTIONS) |        \
          OPTION_BIT(METRICS) | OPTION_BIT(COLUMNS) | OPTION_BIT(LIMIT) | OPTION_BIT(ALL_ROWS) | \

@@ -113,7 +113,7 @@ static int take_reasons(Taking *taking) {
                       taking->quoted);
 }
 
-/* Seconds with up to nine decimals. */
+/* True for a number of seconds with up to nine decimals. */
 static bool parse_seconds(const char *text, uint64_t *ret_ns) {
         const char *point = strchr(text, '.');
         Span whole = { text, point ? (size_t) (point - text) : strlen(text) };
@@ -157,13 +157,13 @@ static int take_fanout(Taking *taking) {
                       taking->quoted);
 }
 
-/* A time, or an amount from now on: "+30s". */
+/* It is a time, or an amount from now on: "+30s". */
 static int take_at(Taking *taking) {
         uint64_t *at_ns = &taking->options->at_realtime_ns, now_ns = taking->now_realtime_ns;
         char before[32];
         bool valid;
 
-        /* The same amount before now, on the other side. */
+        /* The same amount before now is read, and turned to the other side. */
         if (taking->value[0] == '+' &&
             snprintf(before, sizeof(before), "-%s", taking->value + 1) < (int) sizeof(before)) {
                 valid = when_parse(span_of(before), now_ns, at_ns);
@@ -221,7 +221,7 @@ static int take_format(Taking *taking) {
                       taking->quoted);
 }
 
-/* How each option is taken; one without a row here is only noted as given. */
+/* Each option is taken as its row here says; one without a row is only noted as given. */
 #define GIVEN .take = NULL
 #define VALUE(name_) .take = take_##name_
 #define TEXT(member_, noun_) .text_at = offsetof(Options, member_), .is_text = true, .noun = (noun_)

@@ -44,7 +44,7 @@ typedef enum JsonWish {
         JSON_WISH_PRETTY,
 } JsonWish;
 
-/* How often --host may be given: each time it can name many. */
+/* --host may be given so often: each time it can name many. */
 #define OPTIONS_MAX_HOSTS 64u
 
 typedef struct Options {

@@ -67,21 +67,6 @@ Output *output_free(Output *output) {
         return NULL;
 }
 
-/* From here on everything is made, renamed and opened in this directory, wherever it leads. */
-static int open_directory(Output *output) {
-        const char *slash = strrchr(output->path, '/');
-        _cleanup_(freep) char *path =
-                slash ? strndup(output->path, (size_t) (slash - output->path) + 1) : strdup(".");
-
-        output->name = slash ? slash + 1 : output->path;
-        if (!path)
-                return -ENOMEM;
-        output->directory_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (output->directory_fd < 0)
-                return -errno;
-        return output->name[0] == '\0' ? -EISDIR : 0;
-}
-
 /* ".NAME.XXXX" in the directory of the target, so that the rename never crosses a file system. */
 static int open_temporary(Output *output) {
         int error = EEXIST;
@@ -106,30 +91,23 @@ static int open_temporary(Output *output) {
         return -error;
 }
 
-/*
- * In a directory where everybody puts names, as /tmp, one that was put there by somebody else than
- * us or the owner of the directory may wait for what we write. (For files and links the kernel
- * checks the same, if fs.protected_* are set.)
- */
-static bool is_planted(const Output *output, const struct stat *target) {
-        struct stat directory;
-
-        if (fstat(output->directory_fd, &directory) < 0)
-                return true;
-        return (directory.st_mode & S_ISVTX) && (directory.st_mode & (S_IWGRP | S_IWOTH)) &&
-               target->st_uid != geteuid() && target->st_uid != directory.st_uid;
-}
-
 static int open_in_place(Output *output, const struct stat *target) {
+        struct stat directory, opened;
         char quoted[QUOTE_BYTES];
-        struct stat opened;
 
         if (S_ISLNK(target->st_mode))
                 return complain(STATUS_FAILED,
                                 "%s is a symbolic link, and none is followed: name what it points "
                                 "to, or - for stdout.",
                                 quote(output->path, quoted));
-        if (is_planted(output, target))
+        /*
+         * In a directory where everybody puts names, as /tmp, one that was put there by somebody
+         * else than us or the owner of the directory may wait for what we write. (For files and
+         * links the kernel checks the same, if fs.protected_* are set.)
+         */
+        if (fstat(output->directory_fd, &directory) < 0 ||
+            ((directory.st_mode & S_ISVTX) && (directory.st_mode & (S_IWGRP | S_IWOTH)) &&
+             target->st_uid != geteuid() && target->st_uid != directory.st_uid))
                 return complain(STATUS_FAILED,
                                 "%s is no file, and was put there by another user: name a file.",
                                 quote(output->path, quoted));
@@ -137,7 +115,7 @@ static int open_in_place(Output *output, const struct stat *target) {
                             O_WRONLY | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
         if (output->fd < 0)
                 return complain_path(output, errno, "opened for writing");
-        /* Not what somebody has put in its place meanwhile. */
+        /* Somebody may have put another one in its place meanwhile. */
         if (fstat(output->fd, &opened) < 0 || opened.st_dev != target->st_dev ||
             opened.st_ino != target->st_ino)
                 return complain_path(output, ESTALE, "opened for writing");
@@ -147,23 +125,23 @@ static int open_in_place(Output *output, const struct stat *target) {
         return 0;
 }
 
-static int open_stdout(Output *output) {
-        output->fd = STDOUT_FILENO;
-        if (terminal_is(STDOUT_FILENO))
-                return complain(
-                        STATUS_FAILED,
-                        "A snapshot is not written to a terminal: redirect stdout to a file.");
-        return 0;
-}
-
 static int open_target(Output *output) {
+        const char *slash = strrchr(output->path, '/');
+        _cleanup_(freep) char *path =
+                slash ? strndup(output->path, (size_t) (slash - output->path) + 1) : strdup(".");
         struct stat target;
         bool there;
         int r;
 
-        r = open_directory(output);
-        if (r < 0)
-                return complain_path(output, -r, "written");
+        /* From here on everything is done in this directory, wherever it leads. */
+        output->name = slash ? slash + 1 : output->path;
+        if (!path)
+                return complain_path(output, ENOMEM, "written");
+        output->directory_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (output->directory_fd < 0)
+                return complain_path(output, errno, "written");
+        if (output->name[0] == '\0')
+                return complain_path(output, EISDIR, "written");
         there = fstatat(output->directory_fd, output->name, &target, AT_SYMLINK_NOFOLLOW) == 0;
         if (there && output->mode == OUTPUT_EXCLUSIVE)
                 return complain_exists(output);
@@ -186,7 +164,15 @@ int output_open(const char *path, OutputMode mode, Output **ret) {
 
         if (path[0] == '\0')
                 return complain_path(output, ENOENT, "written");
-        r = strcmp(path, "-") == 0 ? open_stdout(output) : open_target(output);
+        if (strcmp(path, "-") == 0) {
+                output->fd = STDOUT_FILENO;
+                r = terminal_is(STDOUT_FILENO)
+                            ? complain(STATUS_FAILED, "A snapshot is not written to a terminal: "
+                                                      "redirect stdout to a file.")
+                            : 0;
+        } else {
+                r = open_target(output);
+        }
         if (r != 0)
                 return r;
         *ret = TAKE_PTR(output);
@@ -209,32 +195,17 @@ int output_stream(Output *output, const char *what, FILE **ret) {
         return 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t n) {
-        while (n > 0) {
-                ssize_t written = write(fd, bytes, n);
-
-                if (written < 0 && errno == EINTR && !cancel_requested())
-                        continue;
-                if (written < 0)
-                        return -errno;
-                bytes += written;
-                n -= (size_t) written;
-        }
-        return 0;
-}
-
 int output_copy(Output *output, int fd) {
         _cleanup_(freep) char *bytes = malloc(COPY_BYTES);
         off_t offset = 0;
         struct stat st;
         ssize_t n;
-        int r;
 
         if (!bytes)
                 return complain_errno(-ENOMEM, "copy the snapshot");
         if (fstat(fd, &st) < 0)
                 return complain_errno(-errno, "read the snapshot");
-        /* Whoever sent the descriptor must not keep us for ever: only a file has an end. */
+        /* The sender of the descriptor must not keep us for ever: only a file has an end. */
         if (!S_ISREG(st.st_mode))
                 return complain(STATUS_FAILED, "The snapshot that was sent is no regular file.");
         if ((uint64_t) st.st_size > LIMIT_REPLY_BYTES_PER_CALL)
@@ -242,7 +213,7 @@ int output_copy(Output *output, int fd) {
                                 "The snapshot that was sent is longer than one can be: it has %llu "
                                 "bytes.",
                                 (unsigned long long) st.st_size);
-        /* Read by offset: the descriptor and its position are shared with the sender. */
+        /* It is read by offset: the descriptor and its position are shared with the sender. */
         while (offset < st.st_size &&
                (n = pread(fd, bytes, (size_t) MIN_OF((off_t) COPY_BYTES, st.st_size - offset),
                           offset)) != 0) {
@@ -250,54 +221,46 @@ int output_copy(Output *output, int fd) {
                         continue;
                 if (n < 0)
                         return complain_errno(-errno, "read the snapshot");
-                r = write_all(output->fd, bytes, (size_t) n);
-                if (r == -EINTR)
-                        return complain(STATUS_FAILED, "Cancelled.");
-                if (r < 0)
-                        return complain_path(output, -r, "written");
+                for (ssize_t n_written = 0, written; n_written < n; n_written += written) {
+                        do
+                                written = write(output->fd, bytes + n_written,
+                                                (size_t) (n - n_written));
+                        while (written < 0 && errno == EINTR && !cancel_requested());
+                        if (written < 0 && errno == EINTR)
+                                return complain(STATUS_FAILED, "Cancelled.");
+                        if (written < 0)
+                                return complain_path(output, errno, "written");
+                }
                 offset += n;
         }
         return 0;
 }
 
-/* Renames the temporary file unless the target exists. */
-static int move_exclusively(const Output *output) {
-        int fd = output->directory_fd;
-
-        if (renameat2(fd, output->temporary_name, fd, output->name, RENAME_NOREPLACE) == 0)
-                return 0;
-        if (errno != EINVAL && errno != ENOSYS)
-                return -errno;
-        /*
-         * This file system (NFS, say) cannot do that: add the second name, then remove the first.
-         */
-        if (linkat(fd, output->temporary_name, fd, output->name, 0) < 0)
-                return -errno;
-        (void) unlinkat(fd, output->temporary_name, 0);
-        return 0;
-}
-
 int output_publish(Output *output) {
-        int r;
+        const char *temporary = output->temporary_name;
+        int fd = output->directory_fd, r;
 
         if (output->stream && (ferror(output->stream) || fflush(output->stream) != 0))
                 return complain_errno(-errno, output->what);
-        if (!output->temporary_name)
+        if (!temporary)
                 return 0;
         if (fsync(output->fd) < 0 ||
             (output->mode == OUTPUT_PUBLIC && fchmod(output->fd, 0644) < 0))
                 return complain_path(output, errno, "written");
         if (output->mode == OUTPUT_EXCLUSIVE)
-                r = move_exclusively(output);
+                r = renameat2(fd, temporary, fd, output->name, RENAME_NOREPLACE);
         else
-                r = renameat(output->directory_fd, output->temporary_name, output->directory_fd,
-                             output->name) < 0
-                            ? -errno
-                            : 0;
-        if (r == -EEXIST)
+                r = renameat(fd, temporary, fd, output->name);
+        if (r < 0 && output->mode == OUTPUT_EXCLUSIVE && (errno == EINVAL || errno == ENOSYS)) {
+                /* NFS, say, cannot do that: add the second name, then remove the first. */
+                r = linkat(fd, temporary, fd, output->name, 0);
+                if (r == 0)
+                        (void) unlinkat(fd, temporary, 0);
+        }
+        if (r < 0 && errno == EEXIST)
                 return complain_exists(output);
         if (r < 0)
-                return complain_path(output, -r, "written");
+                return complain_path(output, errno, "written");
         free(output->temporary_name);
         output->temporary_name = NULL;
         return 0;

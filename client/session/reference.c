@@ -71,26 +71,23 @@ void reference_done(Reference *reference) {
 
 /* intervals */
 
-/* True if the text in front of dots, in a text with a slash, can only be a snapshot. */
-static bool ends_snapshot(Span front) {
+const char *subject_find_dots(const char *text) {
+        const char *dots = strstr(text, DOTS);
         size_t n = strlen(FILE_SUFFIX);
         uint64_t back;
 
-        return (front.n > n && memcmp(front.bytes + front.n - n, FILE_SUFFIX, n) == 0) ||
-               snapshot_name_is_relative(front, &back) || !snapshot_name_complaint(front);
-}
+        /* In a path dots part two snapshots only where what is in front of them can only be one. */
+        for (; dots && strchr(text, '/'); dots = strstr(dots + 1, DOTS)) {
+                Span front = { text, (size_t) (dots - text) };
 
-const char *subject_find_dots(const char *text) {
-        const char *dots = strstr(text, DOTS);
-
-        if (!strchr(text, '/'))
-                return dots;
-        while (dots && !ends_snapshot((Span){ text, (size_t) (dots - text) }))
-                dots = strstr(dots + 1, DOTS);
+                if ((front.n > n && memcmp(dots - n, FILE_SUFFIX, n) == 0) ||
+                    snapshot_name_is_relative(front, &back) || !snapshot_name_complaint(front))
+                        break;
+        }
         return dots;
 }
 
-/* An end of an interval; @text is NULL when there was no memory for it. */
+/* Names an end of an interval; @text is NULL when there was no memory for it. */
 static int name_end(SubjectReference *subject, size_t i, char *text) {
         char quoted[QUOTE_BYTES];
 
@@ -131,30 +128,6 @@ int subject_open(const char *text, SubjectReference *ret) {
 
 /* of another host */
 
-/* No name in a spool has a colon, and a path has a slash in front of one. */
-static bool is_of_host(const char *text) {
-        return text[strcspn(text, ":/")] == ':';
-}
-
-/* The host in front of the colon, owned by the caller. */
-static int take_host(const char *text, Span name, char **ret) {
-        char complaint[HOST_SET_COMPLAINT_BYTES], quoted[QUOTE_BYTES];
-        _cleanup_(host_set_done) HostSet hosts = {};
-        int r;
-
-        r = host_set_add(&hosts, name, complaint);
-        if (r < 0)
-                return complain_errno(r, "read the name of a host");
-        if (r != HOST_SET_OK)
-                return complain(STATUS_USAGE, "%s", complaint);
-        if (hosts.n != 1 || host_set_is_list(name))
-                return complain(STATUS_USAGE,
-                                "%s stands for several hosts: \"compare\" takes one on each side.",
-                                quote(text, quoted));
-        *ret = strndup(name.bytes, name.n);
-        return *ret ? 0 : complain_errno(-ENOMEM, "read the name of a host");
-}
-
 /* Fetches the snapshot @name of the session's host. @ret keeps @label as its text. */
 static int fetch(Session *session, const char *name, const char *label, Reference *ret) {
         const Reference source = { .text = name, .fd = -EBADF };
@@ -185,51 +158,49 @@ static int fetch(Session *session, const char *name, const char *label, Referenc
         return r;
 }
 
-/* Names the ends of @subject as the user would: with the host in front. */
-static int name_ends(SubjectReference *subject, const char *host) {
-        size_t n_ends = subject->is_interval ? 2 : 1;
-
-        for (size_t i = 0; i < n_ends; i++) {
-                char *label;
-
-                if (asprintf(&label, "%s:%s", host, subject->ends[i].text) < 0)
-                        return complain_errno(-ENOMEM, "read the name of a snapshot");
-                free(subject->texts[i]);
-                subject->texts[i] = label;
-        }
-        return 0;
-}
-
-static int open_of_host(Session *session, const char *text, SubjectReference *ret) {
-        const char *colon = strchr(text, ':');
-        _cleanup_(freep) char *host = NULL;
+int subject_open_anywhere(Session *session, const char *text, SubjectReference *ret) {
+        const char *colon = text + strcspn(text, ":/");
+        Span name = { text, (size_t) (colon - text) };
+        char complaint[HOST_SET_COMPLAINT_BYTES], quoted[QUOTE_BYTES];
+        _cleanup_(host_set_done) HostSet hosts = {};
         Session far = *session;
         int r;
 
-        r = take_host(text, (Span){ text, (size_t) (colon - text) }, &host);
-        if (r == 0)
-                r = subject_name(colon + 1, ret);
-        if (r == 0)
-                r = name_ends(ret, host);
-        ret->text = text;
-        far.host = host;
-        far.kept = NULL;
-        far.connected_fd = -EBADF;
-        for (size_t i = 0; r == 0 && i < (ret->is_interval ? 2 : 1); i++)
-                r = fetch(&far, strchr(ret->texts[i], ':') + 1, ret->texts[i], &ret->ends[i]);
-        return r;
-}
-
-int subject_open_anywhere(Session *session, const char *text, SubjectReference *ret) {
-        char quoted[QUOTE_BYTES];
-
-        if (!is_of_host(text))
+        /* No name in a spool has a colon, and a path has a slash in front of one. */
+        if (*colon != ':')
                 return subject_open(text, ret);
         *ret = SUBJECT_EMPTY;
         if (session->host)
                 return complain(STATUS_USAGE, "%s names a host, and so does --host: give either.",
                                 quote(text, quoted));
-        return open_of_host(session, text, ret);
+        r = host_set_add(&hosts, name, complaint);
+        if (r < 0)
+                return complain_errno(r, "read the name of a host");
+        if (r != HOST_SET_OK)
+                return complain(STATUS_USAGE, "%s", complaint);
+        if (hosts.n != 1 || host_set_is_list(name))
+                return complain(STATUS_USAGE,
+                                "%s stands for several hosts: \"compare\" takes one on each side.",
+                                quote(text, quoted));
+        r = subject_name(colon + 1, ret);
+        if (r != 0)
+                return r;
+        ret->text = text;
+        far.host = hosts.names[0];
+        far.kept = NULL;
+        far.connected_fd = -EBADF;
+        /* All ends are named as the user would, with the host in front, before one is fetched. */
+        for (size_t i = 0; i < (ret->is_interval ? 2 : 1); i++) {
+                char *label;
+
+                if (asprintf(&label, "%s:%s", far.host, ret->ends[i].text) < 0)
+                        return complain_errno(-ENOMEM, "read the name of a snapshot");
+                free(ret->texts[i]);
+                ret->texts[i] = label;
+        }
+        for (size_t i = 0; r == 0 && i < (ret->is_interval ? 2 : 1); i++)
+                r = fetch(&far, strchr(ret->texts[i], ':') + 1, ret->texts[i], &ret->ends[i]);
+        return r;
 }
 
 void subject_done(SubjectReference *subject) {
@@ -238,10 +209,6 @@ void subject_done(SubjectReference *subject) {
                 free(subject->texts[i]);
                 subject->texts[i] = NULL;
         }
-}
-
-bool subject_is_of_files(const SubjectReference *subject) {
-        return subject->ends[0].is_file && (!subject->is_interval || subject->ends[1].is_file);
 }
 
 /* on the wire */

@@ -71,8 +71,6 @@ int subject_open(const char *text, SubjectReference *ret);
  */
 int subject_open_anywhere(Session *session, const char *text, SubjectReference *ret);
 void subject_done(SubjectReference *subject);
-/* All of its snapshots are files, so that no daemon is needed. */
-bool subject_is_of_files(const SubjectReference *subject);
 /* The SubjectRef object; descriptors of files are appended to @fds. */
 void subject_write_json(JsonWriter *writer, const SubjectReference *subject, int *fds,
                         size_t *n_fds);

@@ -18,24 +18,16 @@
 #include "session/complain.h"
 #include "wire/limits.h"
 
-static JsonStyle json_style(JsonWish wish, const Terminal *terminal) {
-        switch (wish) {
-        case JSON_WISH_OFF:
-                return JSON_STYLE_OFF;
-        case JSON_WISH_AUTO:
-                return terminal->out ? JSON_STYLE_PRETTY : JSON_STYLE_SHORT;
-        case JSON_WISH_SHORT:
-                return JSON_STYLE_SHORT;
-        case JSON_WISH_PRETTY:
-                return JSON_STYLE_PRETTY;
-        }
-        return JSON_STYLE_OFF;
-}
-
 void session_init(Session *session, const Options *options) {
+        JsonWish wish = options->json;
+
         *session = (Session){ .options = options, .connected_fd = -EBADF };
         terminal_init(&session->terminal);
-        session->json = json_style(options->json, &session->terminal);
+        if (wish == JSON_WISH_AUTO)
+                wish = session->terminal.out ? JSON_WISH_PRETTY : JSON_WISH_SHORT;
+        session->json = wish == JSON_WISH_PRETTY  ? JSON_STYLE_PRETTY
+                        : wish == JSON_WISH_SHORT ? JSON_STYLE_SHORT
+                                                  : JSON_STYLE_OFF;
         progress_init(&session->progress, &session->terminal,
                       options_have(options, OPTION_QUIET) ? PROGRESS_HIDDEN : PROGRESS_SHOWN);
 }
@@ -135,66 +127,39 @@ int local_spool_prepare(const char *path, char **ret) {
 
 /* calls */
 
-static int prepare_endpoint(Session *session, EndpointKind kind, Endpoint *ret) {
-        const Options *options = session->options;
-
-        *ret = (Endpoint){ .kind = kind, .socket_path = session_socket_path(options) };
-        if (kind == ENDPOINT_DAEMON && options_have(options, OPTION_LOCAL)) {
-                ret->kind = ENDPOINT_PRIVATE;
-                if (!session->spool_path) {
-                        int r = local_spool_prepare(options->spool_path, &session->spool_path);
-
-                        if (r != 0)
-                                return r;
-                }
-                ret->spool_path = session->spool_path;
-        }
-        return 0;
-}
-
-/* A sentence about what is on the session's host. */
-static int complain_there(const Session *session, int status, const char *sentence) {
-        return complain(status, "%s%s%s", session->host ? session->host : "",
-                        session->host ? ": " : "", sentence);
-}
-
-static int complain_reply(const Session *session, const SessionCall *call, const Reply *error) {
+/* Turns a code of the connection into an exit status, and explains it. */
+static int conclude(Session *session, const SessionCall *call, int r, const char *complaint,
+                    const Reply *error) {
         const WireTopic topic = { .subject = call->subject,
                                   .taken_hint = call->taken_hint,
                                   .daemon_version = session->daemon_version };
         _cleanup_(buffer_done) Buffer sentence = {};
-        const char *text;
-        int status = STATUS_FAILED, r;
+        int status = STATUS_FAILED;
 
-        r = wire_complaint_format(error, &topic, &sentence, &status);
-        if (r != 0)
-                return complain_errno(r, "explain the answer of ctprofd");
-        r = buffer_terminate(&sentence, &text);
-        if (r != 0)
-                return complain_errno(r, "explain the answer of ctprofd");
-        return complain_there(session, status, text);
-}
-
-/* Turns a code of the connection into an exit status, and explains it. */
-static int conclude(Session *session, const SessionCall *call, int r, const char *complaint,
-                    const Reply *error) {
         progress_clear(&session->progress);
         session->is_refused = r == CONNECTION_E_ERROR;
         switch (r) {
         case 0:
                 return 0;
         case CONNECTION_E_FAILED:
-                return complain_there(session, STATUS_FAILED, complaint);
+                break;
         case CONNECTION_E_CANCELLED:
                 return complain(STATUS_FAILED, "Cancelled.");
         case CONNECTION_E_ERROR:
-                return complain_reply(session, call, error);
+                r = wire_complaint_format(error, &topic, &sentence, &status);
+                if (r == 0)
+                        r = buffer_terminate(&sentence, &complaint);
+                if (r != 0)
+                        return complain_errno(r, "explain the answer of ctprofd");
+                break;
         default:
                 return complain_errno(r, "talk to ctprofd");
         }
+        return complain(status, "%s%s%s", session->host ? session->host : "",
+                        session->host ? ": " : "", complaint);
 }
 
-/* One call while its replies come. */
+/* A call while its replies come. */
 typedef struct Exchange {
         Session *session;
         SessionOnReply on_reply;
@@ -203,25 +168,12 @@ typedef struct Exchange {
         int status; /* what the verb returned, apart from what the connection did */
 } Exchange;
 
-/* 0 or an exit status. */
-static int check_names(const Exchange *exchange, json_object *parameters) {
-        char quoted[QUOTE_BYTES];
-        const char *complaint;
-
-        if (exchange->is_about_files)
-                return 0;
-        complaint = reply_names_complaint(parameters, quoted);
-        if (!complaint)
-                return 0;
-        return complain(STATUS_FAILED,
-                        "The reply of ctprofd is not used: the snapshot name %s in it %s.", quoted,
-                        complaint);
-}
-
 /* Takes progress out of the stream of replies, and hands the rest to the verb. */
 static int on_reply(void *userdata, Connection *connection, json_object *parameters, bool last) {
         Exchange *exchange = userdata;
         json_object *progress = cell_member(parameters, "progress");
+        const char *bad_name = NULL;
+        char quoted[QUOTE_BYTES];
         int r;
 
         if (progress && !last) {
@@ -230,9 +182,12 @@ static int on_reply(void *userdata, Connection *connection, json_object *paramet
                 return 0;
         }
         progress_clear(&exchange->session->progress);
-        r = check_names(exchange, parameters);
-        if (r == 0)
-                r = exchange->on_reply(exchange->userdata, connection, parameters, last);
+        if (!exchange->is_about_files)
+                bad_name = reply_names_complaint(parameters, quoted);
+        r = bad_name ? complain(STATUS_FAILED,
+                                "The reply of ctprofd is not used: the snapshot name %s in it %s.",
+                                quoted, bad_name)
+                     : exchange->on_reply(exchange->userdata, connection, parameters, last);
         if (r <= 0)
                 return r;
         exchange->status = r;
@@ -247,20 +202,6 @@ JsonWriter *session_call_begin(SessionCall *call) {
 
 void session_call_done(SessionCall *call) {
         buffer_done(&call->parameters);
-}
-
-/* Closes the parameters, if there are any. */
-static int finish_parameters(SessionCall *call) {
-        int r;
-
-        if (!call->writer.buffer)
-                return 0;
-        json_write_end(&call->writer);
-        r = json_writer_finish(&call->writer);
-        if (r < 0)
-                return complain_errno(r, "write the call");
-        call->request.parameters = buffer_span(&call->parameters);
-        return 0;
 }
 
 static int complain_over(uint64_t now_realtime_ns, const char *whose, char *ret_complaint) {
@@ -279,7 +220,7 @@ static int wait_until(uint64_t at_realtime_ns, char *ret_complaint) {
 
         if (now_ns > at_realtime_ns)
                 return complain_over(now_ns, "this", ret_complaint);
-        /* In steps, because the clock may be set meanwhile. */
+        /* It waits in steps, because the clock may be set meanwhile. */
         do {
                 uint64_t step_ns = MIN_OF(at_realtime_ns - now_ns, NSEC_PER_SEC);
 
@@ -291,31 +232,26 @@ static int wait_until(uint64_t at_realtime_ns, char *ret_complaint) {
         return r < 0 ? r : CONNECTION_E_CANCELLED;
 }
 
-static int connect_host(Session *session, const SessionCall *call, uint64_t timeout_ns,
-                        Connection **ret, char *ret_complaint) {
+/* Connects to the other side of @call, and waits there or here for its time. */
+static int connect_side(Session *session, const SessionCall *call, const Endpoint *endpoint,
+                        uint64_t timeout_ns, Connection **ret, char *ret_complaint) {
         const Remote remote = { .host = session->host,
                                 .socket_path = session->options->socket_path,
                                 .batch = session->is_of_many };
         RemoteGreeting greeting = {};
-        int r;
-
-        r = remote_open(&remote, timeout_ns, ret, &greeting, ret_complaint);
-        session->connected_fd = fd_close(session->connected_fd);
-        if (r != 0)
-                return r;
-        memcpy(session->daemon_version, greeting.daemon_version, sizeof(greeting.daemon_version));
-        if (call->at_realtime_ns > 0 && greeting.realtime_ns > call->at_realtime_ns)
-                return complain_over(greeting.realtime_ns, "its", ret_complaint);
-        return 0;
-}
-
-/* Connects to the other side of @call, and waits there or here for its time. */
-static int connect_side(Session *session, const SessionCall *call, const Endpoint *endpoint,
-                        uint64_t timeout_ns, Connection **ret, char *ret_complaint) {
         int r = 0;
 
-        if (session->host && endpoint->kind == ENDPOINT_DAEMON)
-                return connect_host(session, call, timeout_ns, ret, ret_complaint);
+        if (session->host && endpoint->kind == ENDPOINT_DAEMON) {
+                r = remote_open(&remote, timeout_ns, ret, &greeting, ret_complaint);
+                session->connected_fd = fd_close(session->connected_fd);
+                if (r != 0)
+                        return r;
+                memcpy(session->daemon_version, greeting.daemon_version,
+                       sizeof(greeting.daemon_version));
+                return call->at_realtime_ns > 0 && greeting.realtime_ns > call->at_realtime_ns
+                               ? complain_over(greeting.realtime_ns, "its", ret_complaint)
+                               : 0;
+        }
         if (call->at_realtime_ns > 0)
                 r = wait_until(call->at_realtime_ns, ret_complaint);
         return r == 0 ? connection_open(endpoint, timeout_ns, ret, ret_complaint) : r;
@@ -332,7 +268,7 @@ static int open_connection(Session *session, const SessionCall *call, const Endp
                  timeout_ns = session->options->timeout_ns;
         int r;
 
-        /* The private ctprofd that was kept, if it still waits for a call. */
+        /* The private ctprofd that was kept is called if it still waits for that. */
         if (session->kept && endpoint->kind == ENDPOINT_PRIVATE) {
                 if (!connection_is_quiet(session->kept))
                         session->kept = connection_free(session->kept);
@@ -360,16 +296,27 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
         _cleanup_(reply_done) Reply error = {};
         char complaint[CONNECTION_COMPLAINT_BYTES];
         Exchange exchange = { session, verb_on_reply, userdata, call->is_about_files, 0 };
-        Endpoint endpoint;
+        Endpoint endpoint = { .kind = call->endpoint,
+                              .socket_path = session_socket_path(session->options) };
         Request request;
         int r;
 
-        r = finish_parameters(call);
-        if (r != 0)
-                return r;
-        r = prepare_endpoint(session, call->endpoint, &endpoint);
-        if (r != 0)
-                return r;
+        if (call->writer.buffer) {
+                json_write_end(&call->writer);
+                r = json_writer_finish(&call->writer);
+                if (r < 0)
+                        return complain_errno(r, "write the call");
+                call->request.parameters = buffer_span(&call->parameters);
+        }
+        if (endpoint.kind == ENDPOINT_DAEMON && options_have(session->options, OPTION_LOCAL)) {
+                r = session->spool_path ? 0
+                                        : local_spool_prepare(session->options->spool_path,
+                                                              &session->spool_path);
+                if (r != 0)
+                        return r;
+                endpoint.kind = ENDPOINT_PRIVATE;
+                endpoint.spool_path = session->spool_path;
+        }
         request = call->request;
         if (session->host && call->at_realtime_ns > 0) {
                 r = bridge_append_hold(&prelude, call->at_realtime_ns);

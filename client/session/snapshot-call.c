@@ -48,27 +48,23 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
         return session_call_one(session, &call, ret, ret_fd);
 }
 
-/* Appends the elements of the member @key. 0, -ENOMEM, or -EMSGSIZE when they are too many. */
-static int append_elements(json_object *list, json_object *reply, const char *key) {
-        json_object *from = cell_member(reply, key), *to = cell_member(list, key);
-        size_t n = cell_length(from);
-
-        if (n > LIST_MAX_ELEMENTS - json_object_array_length(to))
-                return -EMSGSIZE;
-        for (size_t i = 0; i < n; i++)
-                if (json_object_array_add(to, json_object_get(cell_element(from, i))) < 0)
-                        return -ENOMEM;
-        return 0;
-}
-
-/* A long list comes in several replies. */
+/* A long list comes in several replies. 0, -ENOMEM, or -EMSGSIZE when it is too long. */
 static int append_reply(void *userdata, Connection *connection, json_object *parameters,
                         bool last) {
-        json_object *list = userdata;
-        int r;
+        static const char *const keys[] = { "snapshots", "unreadable" };
 
-        r = append_elements(list, parameters, "snapshots");
-        return r == 0 ? append_elements(list, parameters, "unreadable") : r;
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
+                json_object *from = cell_member(parameters, keys[i]);
+                json_object *to = cell_member(userdata, keys[i]);
+                size_t n = cell_length(from);
+
+                if (n > LIST_MAX_ELEMENTS - json_object_array_length(to))
+                        return -EMSGSIZE;
+                for (size_t k = 0; k < n; k++)
+                        if (json_object_array_add(to, json_object_get(cell_element(from, k))) < 0)
+                                return -ENOMEM;
+        }
+        return 0;
 }
 
 int list_snapshots(Session *session, bool of_time, json_object **ret) {
@@ -127,42 +123,38 @@ bool own_captures_share_boot(const OwnCapture *a, const OwnCapture *b) {
         return span_equal(a->boot_id, b->boot_id);
 }
 
-static void sort(OwnCaptures *captures) {
-        OwnCapture *all = captures->all;
-
-        qsort(all, captures->n, sizeof(*all), by_boot);
-        for (size_t i = 1; i < captures->n; i++)
-                if (own_captures_share_boot(&all[i - 1], &all[i]))
-                        all[i].boot_begin_ns = all[i - 1].boot_begin_ns;
-        qsort(all, captures->n, sizeof(*all), by_time);
-}
-
 int own_captures_list(Session *session, OwnCaptures *ret) {
         json_object *heads;
+        OwnCapture *all;
         int r;
 
         r = list_snapshots(session, false, &ret->list);
         if (r != 0)
                 return r;
         heads = cell_member(ret->list, "snapshots");
-        ret->all = calloc(cell_length(heads) + 1, sizeof(*ret->all));
-        if (!ret->all)
+        ret->all = all = calloc(cell_length(heads) + 1, sizeof(*all));
+        if (!all)
                 return complain_errno(-ENOMEM, "list the snapshots");
         for (size_t i = 0; i < cell_length(heads); i++) {
-                json_object *head = cell_element(heads, i);
+                json_object *head = cell_element(heads, i), *name = cell_member(head, "name");
                 uint64_t boottime_ns = cell_u64(head, "startBoottimeNs");
 
-                if (!cell_member(head, "name") || cell_member(head, "importedFrom"))
+                if (!name || cell_member(head, "importedFrom"))
                         continue;
-                ret->all[ret->n++] = (OwnCapture){
+                all[ret->n++] = (OwnCapture){
                         .head = head,
+                        .name = json_object_get_string(name),
                         .boot_id = cell_string(cell_member(head, "bootId")),
                         .boot_begin_ns = cell_u64(head, "startRealtimeNs") - boottime_ns,
                         .start_boottime_ns = boottime_ns,
                         .end_realtime_ns = cell_u64(head, "endRealtimeNs"),
                 };
         }
-        sort(ret);
+        qsort(all, ret->n, sizeof(*all), by_boot);
+        for (size_t i = 1; i < ret->n; i++)
+                if (own_captures_share_boot(&all[i - 1], &all[i]))
+                        all[i].boot_begin_ns = all[i - 1].boot_begin_ns;
+        qsort(all, ret->n, sizeof(*all), by_time);
         return 0;
 }
 

@@ -36,6 +36,7 @@ int describe_snapshot(Session *session, const Reference *snapshot, json_object *
  */
 typedef struct OwnCapture {
         json_object *head; /* borrowed of the list */
+        const char *name;  /* likewise */
         Span boot_id;
         uint64_t boot_begin_ns; /* CLOCK_REALTIME of its boot, as the first snapshot of it tells */
         uint64_t start_boottime_ns, end_realtime_ns;

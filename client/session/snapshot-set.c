@@ -57,13 +57,18 @@ bool snapshot_is_glob(const char *text) {
         return !snapshot_name_is_file(text) && strpbrk(text, "*?[");
 }
 
-static int add_matches(SnapshotNames *names, SnapshotSet *set, const char *glob) {
-        json_object *heads = cell_member(names->reply, "snapshots");
-        size_t n = cell_length(heads), n_matches = 0;
+static int add_glob(SnapshotNames *names, SnapshotSet *set, const char *glob) {
         char quoted[QUOTE_BYTES];
-        int r = 0;
+        json_object *heads;
+        size_t n_matches = 0;
+        int r = glob_check_text(span_of(glob));
 
-        for (size_t i = n; r == 0 && i > 0; i--) { /* the newest is first */
+        if (r != GLOB_OK)
+                return complain(STATUS_USAGE, "The glob %s in %s is wrong: %s.",
+                                quote(glob, quoted), set->option, glob_fault(r));
+        r = names->reply ? 0 : list_snapshots(names->session, false, &names->reply);
+        heads = cell_member(names->reply, "snapshots");
+        for (size_t i = cell_length(heads); r == 0 && i > 0; i--) { /* the newest is first */
                 json_object *name = cell_member(cell_element(heads, i - 1), "name");
 
                 if (!name || !glob_matches_text(span_of(glob), cell_string(name)))
@@ -78,17 +83,6 @@ static int add_matches(SnapshotNames *names, SnapshotSet *set, const char *glob)
                                 "\"ctprofctl list\" shows all names.",
                                 quote(glob, quoted));
         return r;
-}
-
-static int add_glob(SnapshotNames *names, SnapshotSet *set, const char *glob) {
-        char quoted[QUOTE_BYTES];
-        int r = glob_check_text(span_of(glob));
-
-        if (r != GLOB_OK)
-                return complain(STATUS_USAGE, "The glob %s in %s is wrong: %s.",
-                                quote(glob, quoted), set->option, glob_fault(r));
-        r = names->reply ? 0 : list_snapshots(names->session, false, &names->reply);
-        return r == 0 ? add_matches(names, set, glob) : r;
 }
 
 /* chosen by their heads */
@@ -124,39 +118,13 @@ static void choice_done(Choice *choice) {
                 free(choice->texts[i]);
 }
 
-static bool is_directory(const char *text) {
-        return text[strlen(text) - 1] == '/';
-}
-
-/* A name of the spool has no "=", and a path is one although it has. */
-static bool is_choice(const char *text) {
-        return is_directory(text) || (!snapshot_name_is_file(text) && strchr(text, '='));
-}
-
-static int add_condition(const SnapshotSet *set, Choice *choice, const char *text) {
-        const char *glob = strchr(text, '=') + 1;
-        Span key = { text, (size_t) (glob - text) - 1 };
+/* Takes ownership of @text, a directory or a condition. */
+static int add_choice(const SnapshotSet *set, Choice *choice, char *text) {
+        const char *equals = strchr(text, '=');
         char quoted[QUOTE_BYTES];
-        unsigned i = 0;
+        unsigned key = 0;
         int r;
 
-        while (i < ELEMENTSOF(head_keys) && !span_is(key, head_keys[i].key))
-                i++;
-        if (i == ELEMENTSOF(head_keys))
-                return complain(STATUS_USAGE,
-                                "%s in %s names no member of a head: there are host, kernel, "
-                                "machine, boot, user, version.",
-                                quote(text, quoted), set->option);
-        r = glob_check_text(span_of(glob));
-        if (r != GLOB_OK)
-                return complain(STATUS_USAGE, "The glob of %s in %s is wrong: %s.",
-                                quote(text, quoted), set->option, glob_fault(r));
-        choice->conditions[choice->n_conditions++] = (Condition){ i, glob };
-        return 0;
-}
-
-/* Takes ownership of @text. */
-static int add_choice(const SnapshotSet *set, Choice *choice, char *text) {
         if (choice->n_texts == MAX_CHOICE_ENTRIES) {
                 free(text);
                 return complain(STATUS_USAGE,
@@ -164,63 +132,43 @@ static int add_choice(const SnapshotSet *set, Choice *choice, char *text) {
                                 set->option, MAX_CHOICE_ENTRIES);
         }
         choice->texts[choice->n_texts++] = text;
-        if (!is_directory(text))
-                return add_condition(set, choice, text);
-        choice->directories[choice->n_directories++] = text;
+        if (text[strlen(text) - 1] == '/' || !equals) {
+                choice->directories[choice->n_directories++] = text;
+                return 0;
+        }
+        while (key < ELEMENTSOF(head_keys) &&
+               !span_is((Span){ text, (size_t) (equals - text) }, head_keys[key].key))
+                key++;
+        if (key == ELEMENTSOF(head_keys))
+                return complain(STATUS_USAGE,
+                                "%s in %s names no member of a head: there are host, kernel, "
+                                "machine, boot, user, version.",
+                                quote(text, quoted), set->option);
+        r = glob_check_text(span_of(equals + 1));
+        if (r != GLOB_OK)
+                return complain(STATUS_USAGE, "The glob of %s in %s is wrong: %s.",
+                                quote(text, quoted), set->option, glob_fault(r));
+        choice->conditions[choice->n_conditions++] = (Condition){ key, equals + 1 };
         return 0;
 }
 
-static bool fits_key(const Choice *choice, unsigned key, json_object *head) {
-        json_object *value = cell_member(head, head_keys[key].member);
-        bool is_asked = false;
-
-        for (size_t i = 0; i < choice->n_conditions; i++) {
-                const Condition *condition = &choice->conditions[i];
-
-                if (condition->key != key)
-                        continue;
-                is_asked = true;
-                if (value && glob_matches_text(span_of(condition->glob),
-                                               span_of(json_object_get_string(value))))
-                        return true;
-        }
-        return !is_asked;
-}
-
+/* A head has to fit one condition of each key that has any. */
 static bool fits(const Choice *choice, json_object *head) {
-        for (unsigned key = 0; key < ELEMENTSOF(head_keys); key++)
-                if (!fits_key(choice, key, head))
+        for (unsigned key = 0; key < ELEMENTSOF(head_keys); key++) {
+                json_object *value = cell_member(head, head_keys[key].member);
+                bool is_asked = false, is_fit = false;
+
+                for (size_t i = 0; !is_fit && i < choice->n_conditions; i++) {
+                        if (choice->conditions[i].key != key)
+                                continue;
+                        is_asked = true;
+                        is_fit = value && glob_matches_text(span_of(choice->conditions[i].glob),
+                                                            span_of(json_object_get_string(value)));
+                }
+                if (is_asked && !is_fit)
                         return false;
-        return true;
-}
-
-static int choose_from_spool(SnapshotNames *names, SnapshotSet *set, const Choice *choice) {
-        int r = names->reply ? 0 : list_snapshots(names->session, false, &names->reply);
-        json_object *heads = cell_member(names->reply, "snapshots");
-
-        for (size_t i = cell_length(heads); r == 0 && i > 0; i--) { /* the newest is first */
-                json_object *head = cell_element(heads, i - 1), *name = cell_member(head, "name");
-
-                if (name && fits(choice, head) && !is_in(set, json_object_get_string(name)))
-                        r = add(set, strdup(json_object_get_string(name)));
         }
-        return r;
-}
-
-static int examine_file(Session *session, const Choice *choice, const char *path, bool *ret) {
-        _cleanup_(reference_done) Reference file = REFERENCE_EMPTY;
-        _cleanup_(message_object_freep) json_object *reply = NULL;
-        int r;
-
-        *ret = true;
-        if (choice->n_conditions == 0)
-                return 0;
-        r = reference_open_file(path, &file);
-        if (r == 0)
-                r = describe_snapshot(session, &file, &reply);
-        if (r == 0)
-                *ret = fits(choice, cell_member(reply, "snapshot"));
-        return r;
+        return true;
 }
 
 static int is_snapshot_file(const struct dirent *entry) {
@@ -229,16 +177,23 @@ static int is_snapshot_file(const struct dirent *entry) {
 
 static int choose_file(Session *session, SnapshotSet *set, const Choice *choice,
                        const char *directory, const char *name) {
+        _cleanup_(reference_done) Reference file = REFERENCE_EMPTY;
+        _cleanup_(message_object_freep) json_object *reply = NULL;
         _cleanup_(freep) char *path = NULL;
-        bool is_chosen;
         int r;
 
         if (asprintf(&path, "%s%s", directory, name) < 0) {
                 path = NULL;
                 return complain_errno(-ENOMEM, "read the list of snapshots");
         }
-        r = examine_file(session, choice, path, &is_chosen);
-        return r == 0 && is_chosen && !is_in(set, path) ? add(set, TAKE_PTR(path)) : r;
+        if (choice->n_conditions > 0) {
+                r = reference_open_file(path, &file);
+                if (r == 0)
+                        r = describe_snapshot(session, &file, &reply);
+                if (r != 0 || !fits(choice, cell_member(reply, "snapshot")))
+                        return r;
+        }
+        return is_in(set, path) ? 0 : add(set, TAKE_PTR(path));
 }
 
 static int choose_from_directory(Session *session, SnapshotSet *set, const Choice *choice,
@@ -262,14 +217,24 @@ static int choose_from_directory(Session *session, SnapshotSet *set, const Choic
 /* Adds what the conditions and the directories of the list stand for together. */
 static int add_chosen(SnapshotNames *names, SnapshotSet *set, const Choice *choice) {
         size_t n_before = set->n;
+        json_object *heads = NULL;
         int r = 0;
 
         if (choice->n_texts == 0)
                 return 0;
         for (size_t i = 0; r == 0 && i < choice->n_directories; i++)
                 r = choose_from_directory(names->session, set, choice, choice->directories[i]);
-        if (r == 0 && choice->n_directories == 0)
-                r = choose_from_spool(names, set, choice);
+        if (r == 0 && choice->n_directories == 0) {
+                if (!names->reply)
+                        r = list_snapshots(names->session, false, &names->reply);
+                heads = cell_member(names->reply, "snapshots");
+        }
+        for (size_t i = cell_length(heads); r == 0 && i > 0; i--) { /* the newest is first */
+                json_object *head = cell_element(heads, i - 1), *name = cell_member(head, "name");
+
+                if (name && fits(choice, head) && !is_in(set, json_object_get_string(name)))
+                        r = add(set, strdup(json_object_get_string(name)));
+        }
         if (r == 0 && set->n == n_before)
                 return complain(STATUS_FAILED,
                                 "No snapshot of %s is what %s chooses: \"ctprofctl info SNAPSHOT "
@@ -281,25 +246,22 @@ static int add_chosen(SnapshotNames *names, SnapshotSet *set, const Choice *choi
 
 /* the list */
 
-static Span trim(Span entry) {
-        while (entry.n > 0 && entry.bytes[0] == ' ')
-                entry = (Span){ entry.bytes + 1, entry.n - 1 };
-        while (entry.n > 0 && entry.bytes[entry.n - 1] == ' ')
-                entry.n--;
-        return entry;
-}
-
 static int add_entry(SnapshotNames *names, SnapshotSet *set, Choice *choice, Span entry) {
         char quoted[QUOTE_BYTES], *text;
         int r;
 
-        entry = trim(entry);
+        while (entry.n > 0 && entry.bytes[0] == ' ')
+                entry = (Span){ entry.bytes + 1, entry.n - 1 };
+        while (entry.n > 0 && entry.bytes[entry.n - 1] == ' ')
+                entry.n--;
         if (entry.n == 0)
                 return complain(STATUS_USAGE,
                                 "%s has an empty entry: separate snapshots by one comma each.",
                                 set->option);
         text = strndup(entry.bytes, entry.n);
-        if (text && is_choice(text))
+        /* A name of the spool has no "=", and a path is one although it has. */
+        if (text &&
+            (text[entry.n - 1] == '/' || (!snapshot_name_is_file(text) && strchr(text, '='))))
                 return add_choice(set, choice, text);
         if (!text || !snapshot_is_glob(text)) {
                 if (text && is_in(set, text)) {
@@ -330,24 +292,20 @@ int snapshot_set_parse(SnapshotNames *names, const char *option, const char *lis
         return r == 0 ? add_chosen(names, ret, &choice) : r;
 }
 
-static size_t count_snapshots(const SnapshotSet *set) {
-        size_t n = set->n;
-
-        for (size_t i = 0; i < set->n; i++)
-                n += set->subjects[i].is_interval;
-        return n;
-}
-
 int snapshot_set_check_pair(const SnapshotSet *before, const SnapshotSet *after) {
+        size_t n = before->n + after->n;
         char quoted[QUOTE_BYTES];
-        size_t n;
 
         for (size_t i = 0; i < after->n; i++)
                 if (is_in(before, after->texts[i]))
                         return complain(STATUS_USAGE,
                                         "%s is in both sets: a snapshot is either before or after.",
                                         quote(after->texts[i], quoted));
-        n = count_snapshots(before) + count_snapshots(after);
+        /* An interval is two. */
+        for (size_t i = 0; i < before->n; i++)
+                n += before->subjects[i].is_interval;
+        for (size_t i = 0; i < after->n; i++)
+                n += after->subjects[i].is_interval;
         if (n > LIMIT_SNAPSHOTS_PER_CALL)
                 return complain(STATUS_USAGE,
                                 "Two sets have at most %u snapshots together: these have %zu.",

@@ -67,51 +67,55 @@ static int take_verb(const char *word, const Verb **ret) {
 
 /* help */
 
-static void print_option(const Lines *lines, const Verb *verb, unsigned id) {
-        const OptionRow *row = &option_table[id];
-        const char *argument_name = row->argument_name, *text = row->help;
-        char label[LABEL_BYTES], letter[] = "-x, ";
-
-        for (size_t i = 0; i < ELEMENTSOF(helps); i++)
-                if (helps[i].verb == verb && helps[i].option == id) {
-                        text = helps[i].text;
-                        argument_name =
-                                helps[i].argument_name ? helps[i].argument_name : argument_name;
-                }
-        letter[1] = row->letter;
-        (void) snprintf(label, sizeof(label), "  %s--%s%s%s%s", row->letter != 0 ? letter : "",
-                        row->name,
-                        row->argument == OPTION_ARGUMENT_REQUIRED   ? " "
-                        : row->argument == OPTION_ARGUMENT_OPTIONAL ? "[="
-                                                                    : "",
-                        argument_name, row->argument == OPTION_ARGUMENT_OPTIONAL ? "]" : "");
-        lines_print(lines, label, text);
-}
-
 static void print_options(const Lines *lines, const Verb *verb, uint64_t bits) {
-        for (unsigned id = 0; id < _OPTION_MAX; id++)
-                if (bits >> id & 1)
-                        print_option(lines, verb, id);
+        for (unsigned id = 0; id < _OPTION_MAX; id++) {
+                const OptionRow *row = &option_table[id];
+                const char *argument_name = row->argument_name, *text = row->help;
+                bool is_optional = row->argument == OPTION_ARGUMENT_OPTIONAL;
+                char label[LABEL_BYTES], letter[] = { '-', row->letter, ',', ' ', '\0' };
+
+                if ((bits >> id & 1) == 0)
+                        continue;
+                for (size_t i = 0; i < ELEMENTSOF(helps); i++) {
+                        if (helps[i].verb != verb || helps[i].option != id)
+                                continue;
+                        text = helps[i].text;
+                        if (helps[i].argument_name)
+                                argument_name = helps[i].argument_name;
+                }
+                (void) snprintf(label, sizeof(label), "  %s--%s%s%s%s",
+                                row->letter != 0 ? letter : "", row->name,
+                                row->argument == OPTION_ARGUMENT_REQUIRED ? " "
+                                : is_optional                             ? "[="
+                                                                          : "",
+                                argument_name, is_optional ? "]" : "");
+                lines_print(lines, label, text);
+        }
 }
 
 /* @verb: NULL for the program as a whole. */
-static void print_help(const Verb *verb, const Terminal *terminal, FILE *out) {
+static int show_help(Session *session, const Verb *verb) {
+        const Terminal *terminal = &session->terminal;
         /* Unlike data, help may be wrapped in a pipe, too: it is 80 columns wide there. */
         const Terminal page = { .out = true, .columns = terminal->out ? terminal->columns : 80 };
-        const Lines lines = { .out = out, .terminal = &page, .label_columns = LABEL_COLUMNS };
+        const Lines lines = { .out = stdout, .terminal = &page, .label_columns = LABEL_COLUMNS };
         char label[LABEL_BYTES];
+        int r;
 
+        r = session_page(session);
+        if (r != 0)
+                return r;
         if (verb) {
-                (void) fprintf(out, "ctprofctl %s [OPTIONS...]%s%s\n\n%s.\n", verb->name,
-                               verb->synopsis[0] != '\0' ? " " : "", verb->synopsis, verb->summary);
+                (void) printf("ctprofctl %s [OPTIONS...]%s%s\n\n%s.\n", verb->name,
+                              verb->synopsis[0] != '\0' ? " " : "", verb->synopsis, verb->summary);
                 if (verb->options != 0)
-                        (void) fputs("\nOptions:\n", out);
+                        (void) puts("\nOptions:");
                 print_options(&lines, verb, verb->options);
         } else {
                 (void) fputs("ctprofctl [OPTIONS...] VERB [ARGUMENTS...]\n\n"
                              "Take host-wide snapshots of every thread, show and compare them.\n\n"
                              "Verbs:\n",
-                             out);
+                             stdout);
                 for (size_t i = 0; i < _VERB_LISTED; i++) {
                         const char *synopsis = verb_table[i].synopsis;
 
@@ -120,22 +124,15 @@ static void print_help(const Verb *verb, const Terminal *terminal, FILE *out) {
                         lines_print(&lines, label, verb_table[i].summary);
                 }
         }
-        (void) fprintf(out, "\n%s:\n", verb ? "Common options" : "Options of all verbs");
+        (void) printf("\n%s:\n", verb ? "Common options" : "Options of all verbs");
         print_options(&lines, verb, OPTION_COMMON_BITS);
         if (!verb)
                 (void) fputs(
                         "\n\"ctprofctl VERB --help\" tells the options of a verb; a SNAPSHOT is a "
                         "name in the\nspool, latest, latest~1, ..., or the path of a file. See "
                         "ctprofctl(1).\n",
-                        out);
-}
-
-static int show_help(Session *session, const Verb *verb) {
-        int r = session_page(session);
-
-        if (r == 0)
-                print_help(verb, &session->terminal, stdout);
-        return r;
+                        stdout);
+        return 0;
 }
 
 int verb_help(Session *session) {
@@ -146,23 +143,6 @@ int verb_help(Session *session) {
         return r == 0 ? show_help(session, verb) : r;
 }
 
-/* Explains that the format belongs to another verb. */
-static int complain_format(const Options *options, const Verb *verb) {
-        _cleanup_(buffer_done) Buffer list = {};
-        const char *text;
-        int r;
-
-        for (unsigned id = 0; id < _FORMAT_MAX; id++)
-                if (verb->formats >> id & 1)
-                        buffer_append_format(&list, "%s%s", list.n > 0 ? ", " : "",
-                                             format_name((Format) id));
-        r = buffer_terminate(&list, &text);
-        if (r < 0)
-                return complain_errno(r, "explain the format");
-        return complain(STATUS_USAGE, "\"%s\" has no --format %s: there are %s.", verb->name,
-                        format_name(options->format), text);
-}
-
 #define REFUSAL_ROW(name_, option_, why_) { verb_##name_, OPTION_##option_, (why_) },
 static const struct {
         int (*run)(Session *session);
@@ -170,54 +150,59 @@ static const struct {
         const char *why;
 } refusals[] = { VERB_REFUSALS(REFUSAL_ROW) };
 
-static int refuse_option(const Verb *verb, unsigned id) {
-        for (size_t i = 0; i < ELEMENTSOF(refusals); i++)
-                if (refusals[i].run == verb->run && refusals[i].option == id)
-                        return complain(STATUS_USAGE, "%s", refusals[i].why);
-        return complain(STATUS_USAGE, "\"%s\" does not take --%s.", verb->name,
-                        option_table[id].name);
-}
-
-/* Refuses options that contradict each other and options that the verb does not take. */
-static int check_options(const Options *options, const Verb *verb) {
+/*
+ * Refuses options that contradict each other or that the verb does not take, and the same of
+ * arguments and hosts.
+ */
+static int check(const Options *options, const Verb *verb) {
         uint64_t strange = options->given & ~(OPTION_COMMON_BITS | verb->options);
+        size_t n_arguments = options->n_arguments - 1;
+        char quoted[QUOTE_BYTES];
 
-        for (unsigned id = 0; id < _OPTION_MAX; id++)
-                if (strange >> id & 1)
-                        return refuse_option(verb, id);
-        if (options->format != _FORMAT_MAX && (verb->formats >> options->format & 1) == 0)
-                return complain_format(options, verb);
+        for (unsigned id = 0; strange != 0 && id < _OPTION_MAX; id++) {
+                if ((strange >> id & 1) == 0)
+                        continue;
+                for (size_t i = 0; i < ELEMENTSOF(refusals); i++)
+                        if (refusals[i].run == verb->run && refusals[i].option == id)
+                                return complain(STATUS_USAGE, "%s", refusals[i].why);
+                return complain(STATUS_USAGE, "\"%s\" does not take --%s.", verb->name,
+                                option_table[id].name);
+        }
+        if (options->format != _FORMAT_MAX && (verb->formats >> options->format & 1) == 0) {
+                _cleanup_(buffer_done) Buffer list = {};
+                const char *text;
+                int r;
+
+                for (unsigned id = 0; id < _FORMAT_MAX; id++)
+                        if (verb->formats >> id & 1)
+                                buffer_append_format(&list, "%s%s", list.n > 0 ? ", " : "",
+                                                     format_name((Format) id));
+                r = buffer_terminate(&list, &text);
+                if (r < 0)
+                        return complain_errno(r, "explain the format");
+                return complain(STATUS_USAGE, "\"%s\" has no --format %s: there are %s.",
+                                verb->name, format_name(options->format), text);
+        }
         if (options_have(options, OPTION_LOCAL) && options->socket_path)
                 return complain(STATUS_USAGE,
                                 "--local starts a daemon and --socket names one: give "
                                 "only one of them.");
         if (options->spool_path && !options_have(options, OPTION_LOCAL))
                 return complain(STATUS_USAGE, "--spool goes with --local: a daemon has its own.");
-        return 0;
-}
 
-static int check_arguments(const Options *options, const Verb *verb) {
-        size_t n = options->n_arguments - 1;
-        char quoted[QUOTE_BYTES];
-
-        if (n < verb->min_arguments)
+        if (n_arguments < verb->min_arguments)
                 return complain(STATUS_USAGE, "\"%s\" needs %s, as in \"ctprofctl %s %s\".",
                                 verb->name, verb->needs, verb->name, verb->synopsis);
-        if (n > verb->max_arguments)
+        if (n_arguments > verb->max_arguments)
                 return complain(STATUS_USAGE, "\"%s\" does not take the argument %s.", verb->name,
                                 quote(options->arguments[1 + verb->max_arguments], quoted));
-        return 0;
-}
 
-/* Refuses options that do not go with hosts, and hosts for verbs that take none. */
-static int check_hosts(const Options *options, const Verb *verb) {
-        if (options->n_hosts == 0 && !options->hosts_path) {
-                if (options_have(options, OPTION_FANOUT))
-                        return complain(STATUS_USAGE,
-                                        "--fanout is for several hosts: --host or --hosts-file "
-                                        "names them.");
-                return 0;
-        }
+        if (options->n_hosts == 0 && !options->hosts_path)
+                return options_have(options, OPTION_FANOUT)
+                               ? complain(STATUS_USAGE,
+                                          "--fanout is for several hosts: --host or --hosts-file "
+                                          "names them.")
+                               : 0;
         if (verb->hosts == VERB_HOSTS_NONE)
                 return complain(STATUS_USAGE, "\"%s\" takes no --host: %s.", verb->name,
                                 verb->run == verb_run
@@ -228,25 +213,6 @@ static int check_hosts(const Options *options, const Verb *verb) {
                 return complain(STATUS_USAGE,
                                 "--local starts a daemon here and --host asks one elsewhere: give "
                                 "only one of them.");
-        return 0;
-}
-
-/* Puts all hosts that the command line names into @hosts. 0 or an exit status. */
-static int collect_hosts(const Options *options, HostSet *hosts) {
-        char complaint[HOST_SET_COMPLAINT_BYTES];
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < options->n_hosts; i++)
-                r = host_set_add(hosts, span_of(options->hosts[i]), complaint);
-        if (r == 0 && options->hosts_path)
-                r = host_set_add_file(hosts, options->hosts_path, complaint);
-        if (r < 0)
-                return complain_errno(r, "read the hosts");
-        if (r != 0)
-                return complain(r == HOST_SET_E_INVALID ? STATUS_USAGE : STATUS_FAILED, "%s",
-                                complaint);
-        if (hosts->n == 0)
-                return complain(STATUS_USAGE, "--hosts-file names no host.");
         return 0;
 }
 
@@ -307,11 +273,20 @@ static int check_many(const Options *options, const Verb *verb, size_t n_hosts) 
 static int run_on_hosts(Session *session, const Verb *verb) {
         _cleanup_(host_set_done) HostSet hosts = {};
         const Options *options = session->options;
-        int r;
+        char complaint[HOST_SET_COMPLAINT_BYTES];
+        int r = 0;
 
-        r = collect_hosts(options, &hosts);
+        for (size_t i = 0; r == 0 && i < options->n_hosts; i++)
+                r = host_set_add(&hosts, span_of(options->hosts[i]), complaint);
+        if (r == 0 && options->hosts_path)
+                r = host_set_add_file(&hosts, options->hosts_path, complaint);
+        if (r < 0)
+                return complain_errno(r, "read the hosts");
         if (r != 0)
-                return r;
+                return complain(r == HOST_SET_E_INVALID ? STATUS_USAGE : STATUS_FAILED, "%s",
+                                complaint);
+        if (hosts.n == 0)
+                return complain(STATUS_USAGE, "--hosts-file names no host.");
         if (options->hosts_path || hosts.n > 1 || host_set_is_list(span_of(options->hosts[0]))) {
                 r = check_many(options, verb, hosts.n);
                 return r == 0 ? fan_out(session, form_of(session, verb), verb->run, &hosts) : r;
@@ -337,11 +312,7 @@ static int run(Session *session) {
                 return show_help(session, verb);
         if (!verb)
                 return complain(STATUS_USAGE, "No verb is given: \"ctprofctl --help\" lists them.");
-        r = check_options(options, verb);
-        if (r == 0)
-                r = check_arguments(options, verb);
-        if (r == 0)
-                r = check_hosts(options, verb);
+        r = check(options, verb);
         if (r != 0)
                 return r;
         return options->n_hosts > 0 || options->hosts_path ? run_on_hosts(session, verb)

@@ -49,51 +49,37 @@ static int print_summary(FILE *out, json_object *head, const char *path) {
         return 0;
 }
 
-static void print_rotated(FILE *out, json_object *rotated) {
-        size_t n = cell_length(rotated);
-
-        if (n > 0)
-                (void) fprintf(out, "%zu older untagged snapshot%s went to make room\n", n,
-                               n == 1 ? "" : "s");
-}
-
-/* Tells what was not read; the reasons are in the snapshot too, unless it went into a pipe. */
-static int print_missing(const Lines *lines, json_object *reply, const char *path, bool verbose) {
-        _cleanup_(buffer_done) Buffer way = {};
+/* @out is stdout unless the snapshot itself was written there. */
+static int print_capture(Session *session, json_object *reply, FILE *out, const char *path) {
+        const Lines lines = { .out = out,
+                              .terminal = &session->terminal,
+                              .label_columns = OVERVIEW_LABEL_COLUMNS };
         Missing missing = { .sides = { { "", cell_member(reply, "sources") } },
                             .n_sides = 1,
-                            .verbose = verbose };
+                            .verbose = options_have(session->options, OPTION_VERBOSE) };
+        size_t n_rotated = cell_length(cell_member(reply, "rotated"));
+        _cleanup_(buffer_done) Buffer way = {};
         int r;
 
-        if (lines->out != stderr) {
+        if (!session_is_chatty(session))
+                return 0;
+        r = print_summary(out, cell_member(reply, "snapshot"), path);
+        /* The reasons of what was not read are in the snapshot too, unless it went into a pipe. */
+        if (r == 0 && out != stderr) {
                 buffer_append_text(&way, "info ");
                 if (path)
                         printable_append_name(&way, span_of(path));
                 else
                         cell_append_text(&way, cell_member(cell_member(reply, "snapshot"), "name"));
                 r = buffer_terminate(&way, &missing.way);
-                if (r < 0)
-                        return r;
         }
-        return missing_print(lines, &missing);
-}
-
-/* @out is stdout unless the snapshot itself was written there. */
-static int print_capture(Session *session, json_object *reply, FILE *out, const char *path) {
-        const Lines lines = { .out = out,
-                              .terminal = &session->terminal,
-                              .label_columns = OVERVIEW_LABEL_COLUMNS };
-        int r;
-
-        if (!session_is_chatty(session))
-                return 0;
-        r = print_summary(out, cell_member(reply, "snapshot"), path);
+        if (r == 0)
+                r = missing_print(&lines, &missing);
         if (r < 0)
                 return complain_errno(r, "print the result");
-        r = print_missing(&lines, reply, path, options_have(session->options, OPTION_VERBOSE));
-        if (r < 0)
-                return complain_errno(r, "print the result");
-        print_rotated(out, cell_member(reply, "rotated"));
+        if (n_rotated > 0)
+                (void) fprintf(out, "%zu older untagged snapshot%s went to make room\n", n_rotated,
+                               n_rotated == 1 ? "" : "s");
         return 0;
 }
 

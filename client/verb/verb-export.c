@@ -69,19 +69,6 @@ static int open_output(Export *export, Span name) {
         return output_open(export->path, OUTPUT_EXCLUSIVE, &export->output);
 }
 
-/* The daemon's name becomes part of a path: accept only a valid name. */
-static int open_output_for_head(Export *export) {
-        json_object *name = cell_member(export->head, "name");
-        const char *text =
-                json_object_is_type(name, json_type_string) ? json_object_get_string(name) : "";
-
-        if (!export->output && export->session->options->n_arguments <= 2 &&
-            snapshot_name_complaint(span_of(text)))
-                return complain(STATUS_FAILED,
-                                "The snapshot has no name for a file: name the file.");
-        return open_output(export, span_of(text));
-}
-
 /* Makes a call, and keeps the head of the snapshot from its reply. */
 static int call_for_head(Export *export, SessionCall *call, int *ret_fd) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
@@ -94,16 +81,6 @@ static int call_for_head(Export *export, SessionCall *call, int *ret_fd) {
         return 0;
 }
 
-/* The caller may add members. */
-static JsonWriter *begin_order(const Export *export, SessionCall *call) {
-        JsonWriter *writer = session_call_begin(call);
-
-        json_write_key(writer, "snapshot");
-        reference_write_json(writer, &export->source, 0);
-        json_write_member_text(writer, "format", format_name(export->format));
-        return writer;
-}
-
 /* of a snapshot in the spool: the daemon sends a descriptor, of the file or of a conversion */
 
 static int export_from_spool(Export *export) {
@@ -112,76 +89,63 @@ static int export_from_spool(Export *export) {
                 .subject = export->source.text,
         };
         _cleanup_(fd_closep) int fd = -EBADF;
+        JsonWriter *writer;
+        Span name;
         int r;
 
         /* Open the output first: a snapshot that cannot be written need not be requested. */
         r = export->session->options->n_arguments > 2 ? open_output(export, (Span){}) : 0;
         if (r != 0)
                 return r;
-        (void) begin_order(export, &call);
+        writer = session_call_begin(&call);
+        json_write_key(writer, "snapshot");
+        reference_write_json(writer, &export->source, 0);
+        json_write_member_text(writer, "format", format_name(export->format));
         r = call_for_head(export, &call, &fd);
         if (r != 0)
                 return r;
-        r = open_output_for_head(export);
+        /* The daemon's name becomes part of a path: accept only a valid name. */
+        name = cell_string(cell_member(export->head, "name"));
+        if (!export->output && snapshot_name_complaint(name))
+                return complain(STATUS_FAILED,
+                                "The snapshot has no name for a file: name the file.");
+        r = open_output(export, name);
         return r == 0 ? output_copy(export->output, fd) : r;
 }
 
-/* of a file: copied, or converted by the analysis job into the file we opened */
-
-static int copy_file(Export *export) {
-        _cleanup_(session_call_done) SessionCall call = {
+/* A file is copied, or converted by the analysis job into the file that we opened. */
+static int export_file(Export *export) {
+        _cleanup_(session_call_done) SessionCall info = {
                 .request = { .method = PROFILER_INTERFACE ".Info", .more = true },
         };
-        int r;
-
-        /* Info fails unless the file is a snapshot. */
-        reference_prepare_call(&export->source, &call);
-        r = call_for_head(export, &call, NULL);
-        return r == 0 ? output_copy(export->output, export->source.fd) : r;
-}
-
-static int convert_file(Export *export) {
-        const int fds[] = { export->source.fd, output_fd(export->output) };
-        _cleanup_(session_call_done) SessionCall call = {
+        _cleanup_(session_call_done) SessionCall convert = {
                 .endpoint = ENDPOINT_ANALYSIS,
-                .request = { .method = CONVERT_METHOD, .fds = fds, .n_fds = ELEMENTSOF(fds) },
+                .request = { .method = CONVERT_METHOD },
                 .is_about_files = true,
                 .subject = export->source.text,
         };
-
-        json_write_member_u64(begin_order(export, &call), "output", 1); /* of fds */
-        return call_for_head(export, &call, NULL);
-}
-
-static int export_file(Export *export) {
-        int r;
+        JsonWriter *writer;
+        int fds[2], r;
 
         r = open_output(export, snapshot_name_of_path(export->source.text));
         if (r != 0)
                 return r;
-        return export->format == FORMAT_CTPROF ? copy_file(export) : convert_file(export);
-}
-
-static int print_export(const Export *export) {
-        _cleanup_(json_out_done) JsonOut out;
-        char name[QUOTE_BYTES], path[QUOTE_BYTES];
-
-        assert(export->path);
-        json_out_init(&out, stdout, export->session->json);
-        if (!session_has_json(export->session)) {
-                if (session_is_chatty(export->session) && strcmp(export->path, "-") != 0)
-                        (void) printf("exported %s to %s\n",
-                                      quote_json(cell_member(export->head, "name"), name),
-                                      quote(export->path, path));
-                return 0;
+        if (export->format == FORMAT_CTPROF) {
+                /* Info fails unless the file is a snapshot. */
+                reference_prepare_call(&export->source, &info);
+                r = call_for_head(export, &info, NULL);
+                return r == 0 ? output_copy(export->output, export->source.fd) : r;
         }
-        json_out_object(&out);
-        json_out_key(&out, "snapshots");
-        json_out_array(&out);
-        json_out_value(&out, export->head);
-        json_out_end(&out);
-        json_out_end(&out);
-        return session_finish_json(&out);
+        fds[0] = export->source.fd;
+        fds[1] = output_fd(export->output);
+        convert.request.fds = fds;
+        convert.request.n_fds = ELEMENTSOF(fds);
+        writer = session_call_begin(&convert);
+        json_write_key(writer, "snapshot");
+        reference_write_json(writer, &export->source, 0);
+        json_write_member_text(writer, "format", format_name(export->format));
+        json_write_member_u64(writer, "output", 1); /* of fds */
+        return call_for_head(export, &convert, NULL);
 }
 
 /* of all that changed */
@@ -200,16 +164,12 @@ typedef struct Changes {
         Output *output;
         RowStream stream;
         uint64_t n_intervals, n_gaps;
-        json_object *last; /* borrowed: the head of the last snapshot that was read */
+        const OwnCapture *last; /* of them, that was read; NULL: none */
 } Changes;
 
 static void changes_done(Changes *changes) {
         changes->output = output_free(changes->output);
         own_captures_done(&changes->captures);
-}
-
-static const char *name_of(json_object *head) {
-        return json_object_get_string(cell_member(head, "name"));
 }
 
 /* the rows */
@@ -227,7 +187,7 @@ static int add_gap(Changes *changes, json_object *before, json_object *after, co
         return r < 0 ? complain_errno(r, "write a row") : 0;
 }
 
-static int add_interval(Changes *changes, json_object *before, json_object *after) {
+static int add_interval(Changes *changes, const OwnCapture *before, const OwnCapture *after) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
         int r;
 
@@ -236,112 +196,62 @@ static int add_interval(Changes *changes, json_object *before, json_object *afte
                                          .stream = &changes->stream },
                            &view);
         if (r == 0)
-                r = show_between(changes->session, view, name_of(before), name_of(after));
+                r = show_between(changes->session, view, before->name, after->name);
         changes->n_intervals++;
         return r;
 }
 
-/* Adds what lies between a snapshot and the one before it. */
-static int add_step(Changes *changes, const OwnCapture *before, const OwnCapture *after) {
-        char reason[QUOTE_BYTES + 64], quoted[QUOTE_BYTES];
-
-        if (own_captures_share_boot(before, after))
-                return add_interval(changes, before->head, after->head);
-        (void) snprintf(reason, sizeof(reason), "the host was booted again after %s",
-                        quote(name_of(before->head), quoted));
-        return add_gap(changes, before->head, after->head, reason);
-}
-
-/* The export begins behind the cursor, or with a gap where that is gone. */
-static int find_begin(Changes *changes, size_t *ret) {
-        const char *after = changes->session->options->after;
-        char reason[QUOTE_BYTES + 64], quoted[QUOTE_BYTES];
-
-        *ret = 0;
-        if (!after)
-                return 0;
-        for (size_t i = 0; i < changes->captures.n; i++)
-                if (strcmp(name_of(changes->captures.all[i].head), after) == 0) {
-                        *ret = i;
-                        return 0;
-                }
-        if (changes->captures.n == 0)
-                return 0;
-        (void) snprintf(reason, sizeof(reason), "the snapshot %s is no longer in the spool",
-                        quote(after, quoted));
-        return add_gap(changes, NULL, changes->captures.all[0].head, reason);
-}
-
-/* An interval that is too old is done with, and one that is too new is left to the next export. */
+/*
+ * The export begins behind the cursor, or with a gap where that snapshot was removed. An interval
+ * that is too old is done with, and one that is too new is left to the next export.
+ */
 static int add_all(Changes *changes) {
         const Options *options = changes->session->options;
         const OwnCapture *captures = changes->captures.all;
-        size_t begin;
-        int r;
+        char reason[QUOTE_BYTES + 64], quoted[QUOTE_BYTES];
+        size_t n = changes->captures.n, begin = 0;
+        int r = 0;
 
-        r = find_begin(changes, &begin);
-        if (r == 0 && begin < changes->captures.n)
-                changes->last = captures[begin].head;
-        for (size_t i = begin + 1; r == 0 && i < changes->captures.n; i++) {
-                uint64_t end_ns = captures[i].end_realtime_ns;
+        if (n == 0)
+                return 0;
+        while (options->after && begin < n && strcmp(captures[begin].name, options->after) != 0)
+                begin++;
+        if (begin == n) {
+                begin = 0;
+                (void) snprintf(reason, sizeof(reason), "the snapshot %s is no longer in the spool",
+                                quote(options->after, quoted));
+                r = add_gap(changes, NULL, captures[0].head, reason);
+        }
+        if (r == 0)
+                changes->last = &captures[begin];
+        for (size_t i = begin + 1; r == 0 && i < n; i++) {
+                const OwnCapture *before = &captures[i - 1], *after = &captures[i];
 
-                if (options_have(options, OPTION_UNTIL) && end_ns > options->until_realtime_ns)
+                if (options_have(options, OPTION_UNTIL) &&
+                    after->end_realtime_ns > options->until_realtime_ns)
                         continue;
-                if (!options_have(options, OPTION_SINCE) || end_ns >= options->since_realtime_ns)
-                        r = add_step(changes, &captures[i - 1], &captures[i]);
-                changes->last = captures[i].head;
+                changes->last = after;
+                if (options_have(options, OPTION_SINCE) &&
+                    after->end_realtime_ns < options->since_realtime_ns)
+                        continue;
+                if (own_captures_share_boot(before, after)) {
+                        r = add_interval(changes, before, after);
+                        continue;
+                }
+                (void) snprintf(reason, sizeof(reason), "the host was booted again after %s",
+                                quote(before->name, quoted));
+                r = add_gap(changes, before->head, after->head, reason);
         }
         return r;
 }
 
-/* where they go */
-
-static int open_stream(Changes *changes) {
-        const Options *options = changes->session->options;
-        int r;
-
-        changes->stream = (RowStream){ .out = stdout,
-                                       .is_csv = options->format == FORMAT_CSV,
-                                       .present = options_have(options, OPTION_PRESENT) };
-        if (options->n_arguments > 1 && strcmp(options->arguments[1], "-") != 0)
-                changes->path = options->arguments[1];
-        if (!changes->path)
-                return session_has_json(changes->session)
-                               ? complain(STATUS_USAGE,
-                                          "The rows and --json both want stdout: name a file.")
-                               : 0;
-        r = output_open(changes->path, OUTPUT_EXCLUSIVE, &changes->output);
-        return r == 0 ? output_stream(changes->output, "write the rows", &changes->stream.out) : r;
-}
-
-static int print_changes_json(const Changes *changes) {
-        _cleanup_(json_out_done) JsonOut out;
-
-        json_out_init(&out, stdout, changes->session->json);
-        json_out_object(&out);
-        json_out_key(&out, "intervals");
-        json_out_u64(&out, changes->n_intervals);
-        json_out_key(&out, "gaps");
-        json_out_u64(&out, changes->n_gaps);
-        json_out_member(&out, "last", cell_member(changes->last, "name"));
-        json_out_end(&out);
-        return session_finish_json(&out);
-}
-
-static void print_changes(const Changes *changes) {
-        char path[QUOTE_BYTES], last[QUOTE_BYTES];
-
-        (void) printf("exported %" PRIu64 " interval%s to %s", changes->n_intervals,
-                      changes->n_intervals == 1 ? "" : "s", quote(changes->path, path));
-        if (changes->last)
-                (void) printf("; the next export is --after %s",
-                              quote(name_of(changes->last), last));
-        (void) putchar('\n');
-}
-
-/* Refuses what only the other export has. */
-static int check_changes(const Options *options) {
+static int export_changes(Session *session) {
+        _cleanup_(changes_done) Changes changes = { .session = session };
+        _cleanup_(json_out_done) JsonOut out = {};
+        const Options *options = session->options;
+        bool is_chatty = session_is_chatty(session); /* which rows for a program are not */
         char quoted[QUOTE_BYTES];
+        int r;
 
         if (options->n_arguments > 2)
                 return complain(STATUS_USAGE,
@@ -353,17 +263,21 @@ static int check_changes(const Options *options) {
                 return complain(STATUS_USAGE,
                                 "\"export --changes\" has no --format %s: there are csv, ndjson.",
                                 format_name(options->format));
-        return options_refuse_times(options, "no interval can end");
-}
-
-static int export_changes(Session *session) {
-        _cleanup_(changes_done) Changes changes = { .session = session };
-        bool is_chatty = session_is_chatty(session); /* which rows for a program are not */
-        int r;
-
-        r = check_changes(session->options);
-        if (r == 0)
-                r = open_stream(&changes);
+        r = options_refuse_times(options, "no interval can end");
+        if (r != 0)
+                return r;
+        changes.stream = (RowStream){ .out = stdout,
+                                      .is_csv = options->format == FORMAT_CSV,
+                                      .present = options_have(options, OPTION_PRESENT) };
+        if (options->n_arguments > 1 && strcmp(options->arguments[1], "-") != 0)
+                changes.path = options->arguments[1];
+        else if (session_has_json(session))
+                return complain(STATUS_USAGE, "The rows and --json both want stdout: name a file.");
+        if (changes.path) {
+                r = output_open(changes.path, OUTPUT_EXCLUSIVE, &changes.output);
+                if (r == 0)
+                        r = output_stream(changes.output, "write the rows", &changes.stream.out);
+        }
         if (r == 0)
                 r = own_captures_list(session, &changes.captures);
         if (r == 0)
@@ -373,17 +287,41 @@ static int export_changes(Session *session) {
         r = output_publish(changes.output);
         if (r != 0)
                 return r;
-        if (session_has_json(session))
-                return print_changes_json(&changes);
-        if (is_chatty)
-                print_changes(&changes);
+        if (session_has_json(session)) {
+                json_out_init(&out, stdout, session->json);
+                json_out_object(&out);
+                json_out_member_u64(&out, "intervals", changes.n_intervals);
+                json_out_member_u64(&out, "gaps", changes.n_gaps);
+                json_out_member(&out, "last",
+                                changes.last ? cell_member(changes.last->head, "name") : NULL);
+                json_out_end(&out);
+                return session_finish_json(&out);
+        }
+        if (!is_chatty)
+                return 0;
+        (void) printf("exported %" PRIu64 " interval%s to %s", changes.n_intervals,
+                      changes.n_intervals == 1 ? "" : "s", quote(changes.path, quoted));
+        if (changes.last)
+                (void) printf("; the next export is --after %s", quote(changes.last->name, quoted));
+        (void) putchar('\n');
         return 0;
 }
 
 /* the verb */
 
-/* Refuses what only --changes has. */
-static int check_snapshot(const Options *options) {
+int verb_export(Session *session) {
+        const Options *options = session->options;
+        _cleanup_(export_done) Export export = {
+                .session = session,
+                .source = REFERENCE_EMPTY,
+                .format = options_have(options, OPTION_FORMAT) ? options->format : FORMAT_CTPROF,
+        };
+        _cleanup_(json_out_done) JsonOut out = {};
+        char name[QUOTE_BYTES], path[QUOTE_BYTES];
+        int r;
+
+        if (options_have(options, OPTION_CHANGES))
+                return export_changes(session);
         for (unsigned id = 0; id < _OPTION_MAX; id++)
                 if ((VERB_CHANGES_BITS & options->given) >> id & 1)
                         return complain(STATUS_USAGE,
@@ -398,23 +336,6 @@ static int check_snapshot(const Options *options) {
                 return complain(STATUS_USAGE,
                                 "\"export\" needs a snapshot, as in \"ctprofctl export SNAPSHOT "
                                 "[FILE|-]\", or --changes.");
-        return 0;
-}
-
-int verb_export(Session *session) {
-        const Options *options = session->options;
-        _cleanup_(export_done) Export export = {
-                .session = session,
-                .source = REFERENCE_EMPTY,
-                .format = options_have(options, OPTION_FORMAT) ? options->format : FORMAT_CTPROF,
-        };
-        int r;
-
-        if (options_have(options, OPTION_CHANGES))
-                return export_changes(session);
-        r = check_snapshot(options);
-        if (r != 0)
-                return r;
         if (options->n_arguments > 2 && strcmp(options->arguments[2], "-") == 0 &&
             session_has_json(session))
                 return complain(STATUS_USAGE, "\"-\" and --json both want stdout: name a file.");
@@ -422,8 +343,24 @@ int verb_export(Session *session) {
         if (r != 0)
                 return r;
         r = export.source.is_file ? export_file(&export) : export_from_spool(&export);
+        if (r == 0)
+                r = output_publish(export.output);
         if (r != 0)
                 return r;
-        r = output_publish(export.output);
-        return r == 0 ? print_export(&export) : r;
+        assert(export.path);
+        if (!session_has_json(session)) {
+                if (session_is_chatty(session) && strcmp(export.path, "-") != 0)
+                        (void) printf("exported %s to %s\n",
+                                      quote_json(cell_member(export.head, "name"), name),
+                                      quote(export.path, path));
+                return 0;
+        }
+        json_out_init(&out, stdout, session->json);
+        json_out_object(&out);
+        json_out_key(&out, "snapshots");
+        json_out_array(&out);
+        json_out_value(&out, export.head);
+        json_out_end(&out);
+        json_out_end(&out);
+        return session_finish_json(&out);
 }

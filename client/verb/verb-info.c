@@ -20,7 +20,7 @@
 #define HOST_LABEL_MAX_COLUMNS 44
 #define HOST_MAX_DEPTH 8
 
-/* How one line of the head is printed. */
+/* A line of the head is printed in one of these ways. */
 typedef enum FactKind {
         FACT_TEXT,
         FACT_NUMBER,
@@ -61,43 +61,38 @@ static const struct {
         { "origin host", "importedFrom", "hostName", FACT_TEXT },
 };
 
-static void append_fact(Buffer *line, json_object *value, FactKind kind) {
-        char when[WHEN_CHARS];
-
-        switch (kind) {
-        case FACT_TEXT:
-                cell_append_text(line, value);
-                break;
-        case FACT_NUMBER:
-                cell_append_number(line, value, QUANTITY_LADDER_NONE);
-                break;
-        case FACT_NS:
-                cell_append_number(line, value, QUANTITY_LADDER_NS);
-                break;
-        case FACT_BYTES:
-                cell_append_number(line, value, QUANTITY_LADDER_BYTES);
-                break;
-        case FACT_WHEN:
-                when_format(json_object_get_uint64(value), when);
-                buffer_append_text(line, when);
-                break;
-        case FACT_BOOL:
-                buffer_append_text(line, json_object_get_boolean(value) ? "yes" : "no");
-                break;
-        }
-}
-
 static int print_facts(const Lines *lines, json_object *head) {
         for (size_t i = 0; i < ELEMENTSOF(facts); i++) {
                 json_object *value = cell_member(head, facts[i].key);
                 _cleanup_(buffer_done) Buffer line = {};
+                char when[WHEN_CHARS];
                 int r;
 
                 if (facts[i].inner_key)
                         value = cell_member(value, facts[i].inner_key);
                 if (!value)
                         continue;
-                append_fact(&line, value, facts[i].kind);
+                switch (facts[i].kind) {
+                case FACT_TEXT:
+                        cell_append_text(&line, value);
+                        break;
+                case FACT_NUMBER:
+                        cell_append_number(&line, value, QUANTITY_LADDER_NONE);
+                        break;
+                case FACT_NS:
+                        cell_append_number(&line, value, QUANTITY_LADDER_NS);
+                        break;
+                case FACT_BYTES:
+                        cell_append_number(&line, value, QUANTITY_LADDER_BYTES);
+                        break;
+                case FACT_WHEN:
+                        when_format(json_object_get_uint64(value), when);
+                        buffer_append_text(&line, when);
+                        break;
+                case FACT_BOOL:
+                        buffer_append_text(&line, json_object_get_boolean(value) ? "yes" : "no");
+                        break;
+                }
                 r = lines_print_buffer(lines, facts[i].label, &line);
                 if (r < 0)
                         return r;
@@ -133,20 +128,12 @@ static void append_since(Buffer *line, json_object *head, json_object *since) {
         buffer_append_text(line, when);
 }
 
-static int print_counted(const Lines *lines, const char *label, json_object *head,
-                         const char *since_key) {
-        json_object *since = cell_member(head, since_key);
-        _cleanup_(buffer_done) Buffer line = {};
-
-        if (!since)
-                return 0;
-        buffer_append_text(&line, "counted since ");
-        append_since(&line, head, since);
-        return lines_print_buffer(lines, label, &line);
-}
-
 static int print_ledger(const Lines *lines, json_object *head, json_object *ledger) {
         json_object *since = cell_member(head, "ledgerSinceBoottimeNs");
+        static const struct {
+                const char *label, *since_key;
+        } counted[] = { { "waits", "waitsSinceBoottimeNs" },
+                        { "reasons", "reasonsSinceBoottimeNs" } };
         _cleanup_(buffer_done) Buffer ended = {};
         const char *between = ": ";
         int r = 0;
@@ -170,50 +157,49 @@ static int print_ledger(const Lines *lines, json_object *head, json_object *ledg
                 }
                 r = lines_print_buffer(lines, "ledger", &ended);
         }
-        if (r == 0)
-                r = print_counted(lines, "waits", head, "waitsSinceBoottimeNs");
-        return r == 0 ? print_counted(lines, "reasons", head, "reasonsSinceBoottimeNs") : r;
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(counted); i++) {
+                json_object *begin = cell_member(head, counted[i].since_key);
+                _cleanup_(buffer_done) Buffer line = {};
+
+                if (!begin)
+                        continue;
+                buffer_append_text(&line, "counted since ");
+                append_since(&line, head, begin);
+                r = lines_print_buffer(lines, counted[i].label, &line);
+        }
+        return r;
 }
 
-/* The host context: every member is printed under its path. */
-
-typedef int (*HostVisit)(void *userdata, const char *path, json_object *value);
-
-static int visit_host(json_object *value, const char *path, unsigned depth, HostVisit visit,
-                      void *userdata) {
+/*
+ * Prints every member of the host context under its path. With @widest nothing is printed: it
+ * becomes the width of the widest path that is not too wide for a column.
+ */
+static int visit_host(json_object *value, const char *path, unsigned depth, const Lines *lines,
+                      size_t *widest) {
+        _cleanup_(buffer_done) Buffer line = {};
         json_object_iter member;
         int r;
 
-        if (!json_object_is_type(value, json_type_object) || depth == HOST_MAX_DEPTH)
-                return visit(userdata, path, value);
-        json_object_object_foreachC(value, member) {
-                _cleanup_(buffer_done) Buffer inner = {};
-                const char *inner_path;
+        if (json_object_is_type(value, json_type_object) && depth < HOST_MAX_DEPTH) {
+                json_object_object_foreachC(value, member) {
+                        _cleanup_(buffer_done) Buffer inner = {};
+                        const char *inner_path;
 
-                buffer_append_format(&inner, "%s%s", path, path[0] != '\0' ? "." : "");
-                printable_append_name(&inner, span_of(member.key));
-                r = buffer_terminate(&inner, &inner_path);
-                if (r < 0)
-                        return r;
-                r = visit_host(member.val, inner_path, depth + 1, visit, userdata);
-                if (r < 0)
-                        return r;
+                        buffer_append_format(&inner, "%s%s", path, path[0] != '\0' ? "." : "");
+                        printable_append_name(&inner, span_of(member.key));
+                        r = buffer_terminate(&inner, &inner_path);
+                        if (r == 0)
+                                r = visit_host(member.val, inner_path, depth + 1, lines, widest);
+                        if (r < 0)
+                                return r;
+                }
+                return 0;
         }
-        return 0;
-}
-
-static int widen(void *userdata, const char *path, json_object *value) {
-        size_t *columns = userdata, width = printable_width(path);
-
-        if (width <= HOST_LABEL_MAX_COLUMNS)
-                *columns = MAX_OF(*columns, width);
-        return 0;
-}
-
-static int print_host_fact(void *userdata, const char *path, json_object *value) {
-        const Lines *lines = userdata;
-        _cleanup_(buffer_done) Buffer line = {};
-
+        if (widest) {
+                if (printable_width(path) <= HOST_LABEL_MAX_COLUMNS)
+                        *widest = MAX_OF(*widest, printable_width(path));
+                return 0;
+        }
         if (!value || json_object_is_type(value, json_type_string))
                 cell_append_text(&line, value);
         else
@@ -224,43 +210,14 @@ static int print_host_fact(void *userdata, const char *path, json_object *value)
         return lines_print_buffer(lines, path, &line);
 }
 
-static int print_host(const Session *session, json_object *host) {
-        Lines lines = { .out = stdout, .terminal = &session->terminal };
-        int r;
-
-        if (!json_object_is_type(host, json_type_object))
-                return 0;
-        (void) fputs("\nhost\n", stdout);
-        r = visit_host(host, "", 0, widen, &lines.label_columns);
-        return r < 0 ? r : visit_host(host, "", 0, print_host_fact, &lines);
-}
-
-static int print_info(Session *session, json_object *reply) {
+int verb_info(Session *session) {
         const Lines lines = { .out = stdout,
                               .terminal = &session->terminal,
                               .label_columns = LABEL_COLUMNS };
-        int r;
-
-        r = session_page(session);
-        if (r != 0)
-                return r;
-        r = print_facts(&lines, cell_member(reply, "snapshot"));
-        if (r == 0)
-                r = print_ledger(&lines, cell_member(reply, "snapshot"),
-                                 cell_member(reply, "ledger"));
-        if (r < 0)
-                return complain_errno(r, "print the result");
-        (void) putchar('\n');
-        r = source_report_print(session, cell_member(reply, "sources"));
-        if (r < 0)
-                return complain_errno(r, "print the result");
-        r = print_host(session, cell_member(reply, "host"));
-        return r < 0 ? complain_errno(r, "print the result") : 0;
-}
-
-int verb_info(Session *session) {
+        Lines host_lines = { .out = stdout, .terminal = &session->terminal };
         _cleanup_(reference_done) Reference snapshot = REFERENCE_EMPTY;
         _cleanup_(message_object_freep) json_object *reply = NULL;
+        json_object *head, *host;
         int r;
 
         r = reference_open(session->options->arguments[1], &snapshot);
@@ -268,6 +225,25 @@ int verb_info(Session *session) {
                 r = describe_snapshot(session, &snapshot, &reply);
         if (r != 0)
                 return r;
-        return session_has_json(session) ? session_print_json(session, reply)
-                                         : print_info(session, reply);
+        if (session_has_json(session))
+                return session_print_json(session, reply);
+        r = session_page(session);
+        if (r != 0)
+                return r;
+        head = cell_member(reply, "snapshot");
+        r = print_facts(&lines, head);
+        if (r == 0)
+                r = print_ledger(&lines, head, cell_member(reply, "ledger"));
+        if (r == 0) {
+                (void) putchar('\n');
+                r = source_report_print(session, cell_member(reply, "sources"));
+        }
+        host = cell_member(reply, "host");
+        if (r == 0 && json_object_is_type(host, json_type_object)) {
+                (void) fputs("\nhost\n", stdout);
+                r = visit_host(host, "", 0, NULL, &host_lines.label_columns);
+                if (r == 0)
+                        r = visit_host(host, "", 0, &host_lines, NULL);
+        }
+        return r < 0 ? complain_errno(r, "print the result") : 0;
 }

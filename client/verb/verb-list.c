@@ -27,16 +27,7 @@ static const TableColumn columns[] = {
         { .header = "BY", .shrink_to = 8 },
 };
 
-static void append_user(Buffer *cell, json_object *uid) {
-        const struct passwd *passwd = uid ? getpwuid((uid_t) json_object_get_uint64(uid)) : NULL;
-
-        if (passwd)
-                buffer_append_text(cell, passwd->pw_name);
-        else if (uid)
-                buffer_append_u64(cell, json_object_get_uint64(uid));
-}
-
-/* The zone of all times if they have one in common: it then stands in the header. */
+/* True if all times have one zone in common, which then stands in the header. */
 static bool find_zone(json_object *heads, char ret_zone[static WHEN_CHARS]) {
         char zone[WHEN_CHARS];
 
@@ -54,55 +45,19 @@ static bool find_zone(json_object *heads, char ret_zone[static WHEN_CHARS]) {
         return ret_zone[0] != '\0';
 }
 
-/* All rows have these in common. */
-typedef struct Rows {
-        Table *table;
-        uint64_t now_realtime_ns;
-        bool has_zone; /* each time tells its zone; else the header does */
-} Rows;
-
-/* Appends the cells in the order of the columns. */
-static void add_head(const Rows *rows, json_object *head) {
-        json_object *start = cell_member(head, "startRealtimeNs");
-        char captured[WHEN_CHARS] = "", age[WHEN_CHARS] = "";
-        uint64_t start_ns = json_object_get_uint64(start);
-        Table *table = rows->table;
-        Buffer *cell;
-
-        if (start) {
-                (rows->has_zone ? when_format : when_format_clock)(start_ns, captured);
-                when_format_age(start_ns, rows->now_realtime_ns, age);
-        }
-        cell_append_text(table_cell(table), cell_member(head, "name"));
-        cell = table_cell(table);
-        buffer_append_text(cell, captured);
-        /* The time is that of the origin, by whose clock it was set. */
-        if (cell_member(head, "importedFrom"))
-                buffer_append_text(cell, start ? " imported" : "imported");
-        buffer_append_text(table_cell(table), age);
-        cell_append_text(table_cell(table), cell_member(head, "hostName"));
-        cell_append_text(table_cell(table), cell_member(head, "kernelRelease"));
-        cell_append_number(table_cell(table), cell_member(head, "threads"), QUANTITY_LADDER_NONE);
-        cell_append_number(table_cell(table), cell_member(head, "processes"), QUANTITY_LADDER_NONE);
-        cell_append_number(table_cell(table), cell_member(head, "sizeBytes"),
-                           QUANTITY_LADDER_BYTES);
-        append_user(table_cell(table), cell_member(head, "uid"));
-        table_end_row(table, 0);
-}
-
 static int print_heads(Session *session, json_object *heads) {
-        char zone[WHEN_CHARS], captured[WHEN_CHARS + sizeof("CAPTURED ()")];
+        char zone[WHEN_CHARS], header[WHEN_CHARS + sizeof("CAPTURED ()")];
+        uint64_t now_realtime_ns = clock_now_ns(CLOCK_REALTIME);
         TableColumn zoned[ELEMENTSOF(columns)];
         _cleanup_(table_freep) Table *table = NULL;
         TableLegend legend = session_legend(session);
         bool in_header = legend == TABLE_LEGEND_SHOWN && find_zone(heads, zone);
-        Rows rows = { .now_realtime_ns = clock_now_ns(CLOCK_REALTIME), .has_zone = !in_header };
         int r;
 
         memcpy(zoned, columns, sizeof(columns));
         if (in_header) {
-                (void) snprintf(captured, sizeof(captured), "CAPTURED (%s)", zone);
-                zoned[COLUMN_CAPTURED].header = captured;
+                (void) snprintf(header, sizeof(header), "CAPTURED (%s)", zone);
+                zoned[COLUMN_CAPTURED].header = header;
         }
         r = session_page(session);
         if (r != 0)
@@ -110,50 +65,51 @@ static int print_heads(Session *session, json_object *heads) {
         r = table_new(zoned, ELEMENTSOF(zoned), &session->terminal, legend, stdout, &table);
         if (r < 0)
                 return complain_errno(r, "print the result");
-        rows.table = table;
-        for (size_t i = 0; i < cell_length(heads); i++)
-                add_head(&rows, cell_element(heads, i));
+        /* The cells are appended in the order of the columns. */
+        for (size_t i = 0; i < cell_length(heads); i++) {
+                json_object *head = cell_element(heads, i), *uid = cell_member(head, "uid");
+                json_object *start = cell_member(head, "startRealtimeNs");
+                char captured[WHEN_CHARS] = "", age[WHEN_CHARS] = "";
+                uint64_t start_ns = json_object_get_uint64(start);
+                const struct passwd *passwd;
+                Buffer *cell;
+
+                if (start) {
+                        (in_header ? when_format_clock : when_format)(start_ns, captured);
+                        when_format_age(start_ns, now_realtime_ns, age);
+                }
+                cell_append_text(table_cell(table), cell_member(head, "name"));
+                cell = table_cell(table);
+                buffer_append_text(cell, captured);
+                /* The time is that of the origin, by whose clock it was set. */
+                if (cell_member(head, "importedFrom"))
+                        buffer_append_text(cell, start ? " imported" : "imported");
+                buffer_append_text(table_cell(table), age);
+                cell_append_text(table_cell(table), cell_member(head, "hostName"));
+                cell_append_text(table_cell(table), cell_member(head, "kernelRelease"));
+                cell_append_number(table_cell(table), cell_member(head, "threads"),
+                                   QUANTITY_LADDER_NONE);
+                cell_append_number(table_cell(table), cell_member(head, "processes"),
+                                   QUANTITY_LADDER_NONE);
+                cell_append_number(table_cell(table), cell_member(head, "sizeBytes"),
+                                   QUANTITY_LADDER_BYTES);
+                cell = table_cell(table);
+                passwd = uid ? getpwuid((uid_t) json_object_get_uint64(uid)) : NULL;
+                if (passwd)
+                        buffer_append_text(cell, passwd->pw_name);
+                else if (uid)
+                        buffer_append_u64(cell, json_object_get_uint64(uid));
+                table_end_row(table, 0);
+        }
         r = table_end(table);
         return r < 0 ? complain_errno(r, "print the result") : 0;
 }
 
-/* Headers alone leave open what to do next. */
-static void explain_nothing(const Session *session, json_object *reply) {
-        if (!session_is_chatty(session) || cell_length(cell_member(reply, "snapshots")) > 0 ||
-            cell_length(cell_member(reply, "unreadable")) > 0)
-                return;
-        if (options_have(session->options, OPTION_SINCE) ||
-            options_have(session->options, OPTION_UNTIL))
-                (void) complain(STATUS_DONE, "No snapshot of the spool is of that time.");
-        else
-                (void) complain(STATUS_DONE,
-                                "The spool has no snapshots: begin with " COMPLAIN_BEGIN ".");
-}
-
-static void complain_unreadable(json_object *results) {
-        char quoted[QUOTE_BYTES], why[QUOTE_BYTES];
-
-        for (size_t i = 0; i < cell_length(results); i++) {
-                json_object *result = cell_element(results, i);
-
-                (void) complain(STATUS_DONE, "%s cannot be read: %s.",
-                                quote_json(cell_member(result, "name"), quoted),
-                                fragment_json(cell_member(result, "error"), why));
-        }
-}
-
-static int print_list_json(Session *session, json_object *reply) {
-        _cleanup_(json_out_done) JsonOut out;
-
-        json_out_init(&out, stdout, session->json);
-        json_out_object(&out);
-        json_out_member(&out, "snapshots", cell_member(reply, "snapshots"));
-        json_out_end(&out);
-        return session_finish_json(&out);
-}
-
 int verb_list(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
+        _cleanup_(json_out_done) JsonOut out = {};
+        json_object *heads, *unreadable;
+        char quoted[QUOTE_BYTES], why[QUOTE_BYTES];
         int r;
 
         r = options_refuse_times(session->options, "no snapshot can lie");
@@ -161,10 +117,30 @@ int verb_list(Session *session) {
                 r = list_snapshots(session, true, &reply);
         if (r != 0)
                 return r;
-        r = session_has_json(session) ? print_list_json(session, reply)
-                                      : print_heads(session, cell_member(reply, "snapshots"));
-        complain_unreadable(cell_member(reply, "unreadable"));
-        if (r == 0 && !session_has_json(session))
-                explain_nothing(session, reply);
-        return r;
+        heads = cell_member(reply, "snapshots");
+        unreadable = cell_member(reply, "unreadable");
+        if (session_has_json(session)) {
+                json_out_init(&out, stdout, session->json);
+                json_out_object(&out);
+                json_out_member(&out, "snapshots", heads);
+                json_out_end(&out);
+                r = session_finish_json(&out);
+        } else {
+                r = print_heads(session, heads);
+        }
+        for (size_t i = 0; i < cell_length(unreadable); i++) {
+                json_object *result = cell_element(unreadable, i);
+
+                (void) complain(STATUS_DONE, "%s cannot be read: %s.",
+                                quote_json(cell_member(result, "name"), quoted),
+                                fragment_json(cell_member(result, "error"), why));
+        }
+        /* Headers alone leave open what to do next. */
+        if (r != 0 || !session_is_chatty(session) || cell_length(heads) > 0 ||
+            cell_length(unreadable) > 0)
+                return r;
+        if (options_have(session->options, OPTION_SINCE) ||
+            options_have(session->options, OPTION_UNTIL))
+                return complain(STATUS_DONE, "No snapshot of the spool is of that time.");
+        return complain(STATUS_DONE, "The spool has no snapshots: begin with " COMPLAIN_BEGIN ".");
 }

@@ -39,16 +39,6 @@ static bool wants_metrics(const Session *session) {
         return false;
 }
 
-static bool matches_any(Span glob) {
-        for (unsigned id = 0; id < _METRIC_MAX; id++)
-                if (glob_matches_text(glob, span_of(metric_table[id].name)))
-                        return true;
-        for (unsigned id = 0; id < _DERIVED_MAX; id++)
-                if (glob_matches_text(glob, span_of(derived_table[id].name)))
-                        return true;
-        return false;
-}
-
 /* Each glob must be one and match something; else it is a typing error. */
 static int check_globs(const Options *options) {
         char quoted[QUOTE_BYTES];
@@ -56,12 +46,17 @@ static int check_globs(const Options *options) {
         for (size_t i = 1; i < options->n_arguments; i++) {
                 Span glob = span_of(options->arguments[i]);
                 int r = glob_check_text(glob);
+                bool matches = false;
 
                 (void) quote_span(glob, quoted);
                 if (r != GLOB_OK)
                         return complain(STATUS_USAGE, "%s is not a glob: %s.", quoted,
                                         glob_fault(r));
-                if (!matches_any(glob))
+                for (unsigned id = 0; !matches && id < _METRIC_MAX; id++)
+                        matches = glob_matches_text(glob, span_of(metric_table[id].name));
+                for (unsigned id = 0; !matches && id < _DERIVED_MAX; id++)
+                        matches = glob_matches_text(glob, span_of(derived_table[id].name));
+                if (!matches)
                         return complain(STATUS_USAGE,
                                         "No metric and no derived value has a name that matches "
                                         "%s: \"ctprofctl metric-list\" lists all.",
@@ -76,13 +71,14 @@ static const TableColumn metric_columns[] = {
         { .header = "GATES" },   { .header = "DESCRIPTION" },
 };
 
-/* Stands between the metrics and the derived values; first, it needs no empty line. */
-static void print_heading(const Session *session) {
-        (void) printf("%sderived from the values of a group\n", wants_metrics(session) ? "\n" : "");
-}
+/* Stands between the metrics and the derived values. */
+#define DERIVED_HEADING "derived from the values of a group"
 
-/* "Lifetime nanoseconds on a CPU (ns, SumNs, primary; CONFIG_SCHED_INFO)" under the name. */
-static void print_metric_lines(const Session *session) {
+/*
+ * "Lifetime nanoseconds on a CPU (ns, SumNs, primary; CONFIG_SCHED_INFO)" under the name. On a
+ * terminal the legend is text, too, not a table.
+ */
+static void print_metric_lines(const Session *session, bool has_legend) {
         const Lines lines = { .out = stdout,
                               .terminal = &session->terminal,
                               .label_columns = LABEL_COLUMNS };
@@ -100,7 +96,7 @@ static void print_metric_lines(const Session *session) {
                              metric->gates[0] != '\0' ? "; " : "", metric->gates);
         }
         if (wants_derived(session))
-                print_heading(session);
+                (void) printf("%s" DERIVED_HEADING "\n", wants_metrics(session) ? "\n" : "");
         for (unsigned id = 0; id < _DERIVED_MAX; id++) {
                 const Derived *derived = &derived_table[id];
 
@@ -109,6 +105,13 @@ static void print_metric_lines(const Session *session) {
                 lines_format(&lines, derived->name, "%s (%s, %s)", derived->description,
                              metric_unit_name(derived->unit),
                              metric_section_name(derived->section));
+        }
+        for (size_t i = 0; has_legend && i < _LEGEND_MAX; i++) {
+                const LegendList *list = &legend_lists[i];
+
+                (void) printf("\n%s\n", list->heading);
+                for (size_t k = 0; k < list->n_terms; k++)
+                        lines_print(&lines, list->terms[k].name, list->terms[k].meaning);
         }
 }
 
@@ -142,34 +145,33 @@ static const TableColumn derived_columns[] = {
         { .header = "INPUTS" }, { .header = "DESCRIPTION" },
 };
 
-static void add_derived(Table *table, const Derived *derived) {
-        Buffer *inputs;
-
-        buffer_append_text(table_cell(table), derived->name);
-        buffer_append_text(table_cell(table), metric_unit_name(derived->unit));
-        buffer_append_text(table_cell(table), metric_section_name(derived->section));
-        inputs = table_cell(table);
-        for (unsigned i = 0; i < derived->n_inputs; i++)
-                buffer_append_format(inputs, "%s%s", i > 0 ? "," : "",
-                                     metric_table[derived->inputs[i]].name);
-        buffer_append_text(table_cell(table), derived->description);
-        table_end_row(table, 0);
-}
-
 static int print_derived(const Session *session) {
         _cleanup_(table_freep) Table *table = NULL;
         int r;
 
         if (!wants_derived(session))
                 return 0;
-        print_heading(session);
+        (void) printf("%s" DERIVED_HEADING "\n", wants_metrics(session) ? "\n" : "");
         r = table_new(derived_columns, ELEMENTSOF(derived_columns), &session->terminal,
                       session_legend(session), stdout, &table);
         if (r < 0)
                 return r;
-        for (unsigned id = 0; id < _DERIVED_MAX; id++)
-                if (is_wanted(session, derived_table[id].name))
-                        add_derived(table, &derived_table[id]);
+        for (unsigned id = 0; id < _DERIVED_MAX; id++) {
+                const Derived *derived = &derived_table[id];
+                Buffer *inputs;
+
+                if (!is_wanted(session, derived->name))
+                        continue;
+                buffer_append_text(table_cell(table), derived->name);
+                buffer_append_text(table_cell(table), metric_unit_name(derived->unit));
+                buffer_append_text(table_cell(table), metric_section_name(derived->section));
+                inputs = table_cell(table);
+                for (unsigned i = 0; i < derived->n_inputs; i++)
+                        buffer_append_format(inputs, "%s%s", i > 0 ? "," : "",
+                                             metric_table[derived->inputs[i]].name);
+                buffer_append_text(table_cell(table), derived->description);
+                table_end_row(table, 0);
+        }
         return table_end(table);
 }
 
@@ -177,21 +179,6 @@ static const TableColumn legend_columns[] = {
         { .header = "NAME" },
         { .header = "MEANING" },
 };
-
-/* On a terminal the legend is text, not a table. */
-static void print_legend_lines(const Session *session) {
-        const Lines lines = { .out = stdout,
-                              .terminal = &session->terminal,
-                              .label_columns = LABEL_COLUMNS };
-
-        for (size_t i = 0; i < _LEGEND_MAX; i++) {
-                const LegendList *list = &legend_lists[i];
-
-                (void) printf("\n%s\n", list->heading);
-                for (size_t j = 0; j < list->n_terms; j++)
-                        lines_print(&lines, list->terms[j].name, list->terms[j].meaning);
-        }
-}
 
 static int print_legend(const Session *session, const LegendList *list) {
         _cleanup_(table_freep) Table *table = NULL;
@@ -274,9 +261,7 @@ int verb_metric_list(Session *session) {
                 return r;
         /* Not all columns fit on a terminal: print text there, and a table into a pipe. */
         if (session->terminal.out) {
-                print_metric_lines(session);
-                if (has_legend)
-                        print_legend_lines(session);
+                print_metric_lines(session, has_legend);
                 return STATUS_DONE;
         }
         r = print_metrics(session);

@@ -20,7 +20,7 @@
 #define RUSAGE_BLOCK_BYTES 512 /* the kernel counts 512 bytes as a block, whatever the disk has */
 #define NAME_BYTES (SNAPSHOT_NAME_MAX_CHARS + 16)
 
-/* One run: the command and the snapshots around it. */
+/* A run has its command and the snapshots around it. */
 typedef struct Run {
         Session *session;
         char *const *words;
@@ -62,45 +62,34 @@ static void append_words(const Run *run, Buffer *line) {
 }
 
 /* "make -j4: exit 0, 1min 2.345s elapsed, 58.123s user, 3.456s system" */
-static void append_end(const Run *run, Buffer *line) {
+static int print_account(const Run *run, FILE *file) {
+        const Lines lines = { .out = file ? file : stderr, .terminal = &run->session->terminal };
         const struct rusage *usage = &run->result.usage;
-        char elapsed[WHEN_CHARS], user[WHEN_CHARS], system[WHEN_CHARS];
+        char elapsed[WHEN_CHARS], user[WHEN_CHARS], system[WHEN_CHARS], peak[QUANTITY_CHARS];
+        _cleanup_(buffer_done) Buffer line = {};
 
-        append_words(run, line);
+        append_words(run, &line);
         when_format_span(run->result.elapsed_ns, elapsed);
         when_format_span(clock_timeval_ns(usage->ru_utime), user);
         when_format_span(clock_timeval_ns(usage->ru_stime), system);
-        buffer_append_format(line, ": %s %d, %s elapsed, %s user, %s system",
+        buffer_append_format(&line, ": %s %d, %s elapsed, %s user, %s system",
                              run->result.signalled ? "signal" : "exit", run->result.code, elapsed,
                              user, system);
-}
-
-/* The rest of what wait4() told, where no row of an overview has it. */
-static void append_usage(const Run *run, Buffer *line) {
-        const struct rusage *usage = &run->result.usage;
-        char peak[QUANTITY_CHARS];
-
-        (void) quantity_format(quantity_of_u64(peak_bytes(usage)), QUANTITY_LADDER_BYTES,
-                               QUANTITY_FORM_VALUE, peak);
-        buffer_append_format(line,
-                             ", %s peak, %ld minor and %ld major faults, %ld voluntary and %ld "
-                             "involuntary switches, %ld blocks in, %ld out",
-                             peak, usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw,
-                             usage->ru_nivcsw, usage->ru_inblock, usage->ru_oublock);
-}
-
-/* @file NULL: the output has rows, which have no place for the account. It goes to stderr. */
-static int print_account(const Run *run, FILE *file) {
-        const Lines lines = { .out = file ? file : stderr, .terminal = &run->session->terminal };
-        _cleanup_(buffer_done) Buffer line = {};
-
-        append_end(run, &line);
-        if (!file)
-                append_usage(run, &line);
+        /* The output has rows, and none for the rest of what wait4() told: it goes to stderr. */
+        if (!file) {
+                (void) quantity_format(quantity_of_signed(false, peak_bytes(usage)),
+                                       QUANTITY_LADDER_BYTES, QUANTITY_FORM_VALUE, peak);
+                buffer_append_format(&line,
+                                     ", %s peak, %ld minor and %ld major faults, %ld voluntary and "
+                                     "%ld involuntary switches, %ld blocks in, %ld out",
+                                     peak, usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw,
+                                     usage->ru_nivcsw, usage->ru_inblock, usage->ru_oublock);
+        }
         return lines_print_buffer(&lines, "", &line);
 }
 
-static void write_account(const Run *run, JsonOut *out) {
+static int on_lead(void *userdata, FILE *file, JsonOut *out) {
+        const Run *run = userdata;
         const struct rusage *usage = &run->result.usage;
         const struct {
                 const char *key;
@@ -118,6 +107,10 @@ static void write_account(const Run *run, JsonOut *out) {
                 { "blocksOut", (uint64_t) usage->ru_oublock },
         };
 
+        if (!out)
+                return file || !options_have(run->session->options, OPTION_QUIET)
+                               ? print_account(run, file)
+                               : 0;
         json_out_key(out, "command");
         json_out_object(out);
         json_out_key(out, "words");
@@ -130,19 +123,15 @@ static void write_account(const Run *run, JsonOut *out) {
         for (size_t i = 0; i < ELEMENTSOF(members); i++)
                 json_out_member_u64(out, members[i].key, members[i].value);
         json_out_end(out);
-}
-
-static int on_lead(void *userdata, FILE *file, JsonOut *out) {
-        const Run *run = userdata;
-
-        if (out)
-                write_account(run, out);
-        else if (file || !options_have(run->session->options, OPTION_QUIET))
-                return print_account(run, file);
         return 0;
 }
 
-static json_object *command_account(const Run *run) {
+/*
+ * COMMAND began after one capture and ended before the other. Its threads are in the groups of
+ * their names only where exits were counted, and together nowhere else.
+ */
+static json_object *on_command(void *userdata) {
+        const Run *run = userdata;
         const struct rusage *usage = &run->result.usage;
         const struct {
                 const char *key;
@@ -157,27 +146,19 @@ static json_object *command_account(const Run *run) {
                 { "majorFaults", (uint64_t) usage->ru_majflt },
                 { "peakRssBytes", peak_bytes(usage) },
         };
-        json_object *account = json_object_new_object();
-
-        for (size_t i = 0; account && i < ELEMENTSOF(figures); i++)
-                (void) json_object_object_add(account, figures[i].key,
-                                              json_object_new_uint64(figures[i].value));
-        return account;
-}
-
-/*
- * COMMAND began after one capture and was gone before the other. Its threads are in the groups of
- * their names only where a ledger tells of them, and together nowhere else.
- */
-static json_object *on_command(void *userdata) {
-        const Run *run = userdata;
         json_object *row = json_object_new_object(), *accounts = json_object_new_array();
         _cleanup_(buffer_done) Buffer words = {};
 
         append_words(run, &words);
         /* The same on both sides, if there are two: it is printed once then. */
-        for (size_t side = 0; accounts && side < 2; side++)
-                (void) json_object_array_add(accounts, command_account(run));
+        for (size_t side = 0; accounts && side < 2; side++) {
+                json_object *account = json_object_new_object();
+
+                for (size_t i = 0; account && i < ELEMENTSOF(figures); i++)
+                        (void) json_object_object_add(account, figures[i].key,
+                                                      json_object_new_uint64(figures[i].value));
+                (void) json_object_array_add(accounts, account);
+        }
         if (!row || !accounts || buffer_failure(&words) < 0) {
                 (void) json_object_put(row);
                 (void) json_object_put(accounts);
@@ -248,13 +229,10 @@ static int capture_side(Run *run, size_t side) {
         return 0;
 }
 
-static SubjectReference subject_of(const char *name) {
-        return (SubjectReference){ .text = name, .ends = { { .text = name, .fd = -EBADF } } };
-}
-
 int verb_run(Session *session) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
         Run run = { .session = session, .words = session->options->arguments + 1 };
+        SubjectReference subjects[2];
         int r;
 
         r = options_have(session->options, OPTION_TOTALS)
@@ -290,8 +268,10 @@ int verb_run(Session *session) {
                 return r;
         session->captures_ends = false;
         session->left_status = command_status(&run.result);
-        r = compare_subjects(
-                session, view,
-                (const SubjectReference[2]){ subject_of(run.names[0]), subject_of(run.names[1]) });
+        for (size_t i = 0; i < 2; i++)
+                subjects[i] =
+                        (SubjectReference){ .text = run.names[i],
+                                            .ends = { { .text = run.names[i], .fd = -EBADF } } };
+        r = compare_subjects(session, view, subjects);
         return r == 0 ? command_status(&run.result) : r;
 }

@@ -18,52 +18,33 @@ typedef struct Name {
         char text[SNAPSHOT_NAME_MAX_CHARS + 1];
 } Name;
 
-/* Checks that @word can name a snapshot in the spool. 0, or an exit status after a sentence. */
-static int check_word(const char *verb, const char *word) {
-        char quoted[QUOTE_BYTES];
-
-        if (snapshot_name_is_file(word))
-                return complain(STATUS_USAGE, "%s is a file, and %s is for snapshots of the spool.",
-                                quote(word, quoted), verb);
-        return reference_check(word, word);
-}
-
 /*
- * The snapshot @back places before the newest in @heads, which are newest first. Imported ones do
- * not count: they have only their names. NULL when there are not so many; *ret_n counts them.
+ * Finds the name that @word stands for: itself, or of the snapshot that many places before the
+ * newest in @heads, which are newest first. Imported ones do not count: they have only their names.
  */
-static json_object *find_latest(json_object *heads, uint64_t back, size_t *ret_n) {
-        json_object *found = NULL;
-
-        *ret_n = 0;
-        for (size_t i = 0; i < cell_length(heads); i++) {
-                json_object *head = cell_element(heads, i);
-
-                if (cell_member(head, "importedFrom"))
-                        continue;
-                if (*ret_n == back)
-                        found = head;
-                (*ret_n)++;
-        }
-        return found;
-}
-
-/* Finds the name that @word stands for: itself, or the one that many places back in @heads. */
 static int resolve(const char *word, json_object *heads, Name *ret) {
+        json_object *found = NULL;
         char quoted[QUOTE_BYTES];
         const char *name = word;
         uint64_t back;
+        size_t n = 0;
 
         if (snapshot_name_is_relative(span_of(word), &back)) {
-                size_t n;
-                json_object *value = cell_member(find_latest(heads, back, &n), "name");
+                for (size_t i = 0; i < cell_length(heads); i++) {
+                        json_object *head = cell_element(heads, i);
 
-                if (!json_object_is_type(value, json_type_string))
+                        if (cell_member(head, "importedFrom"))
+                                continue;
+                        if (n == back)
+                                found = cell_member(head, "name");
+                        n++;
+                }
+                if (!json_object_is_type(found, json_type_string))
                         return complain(STATUS_FAILED,
                                         "There is no snapshot %s: the spool has %zu%s.",
                                         quote(word, quoted), n,
                                         n < cell_length(heads) ? " beside imported ones" : "");
-                name = json_object_get_string(value);
+                name = json_object_get_string(found);
         }
         if (strlen(name) > SNAPSHOT_NAME_MAX_CHARS)
                 return complain(STATUS_FAILED, "ctprofd sent a name that is too long.");
@@ -75,11 +56,16 @@ static int resolve(const char *word, json_object *heads, Name *ret) {
 static int resolve_all(Session *session, char *const *words, size_t n_words, Name *ret) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         const char *verb = session->options->arguments[0];
+        char quoted[QUOTE_BYTES];
         uint64_t back;
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n_words; i++)
-                r = check_word(verb, words[i]);
+                r = snapshot_name_is_file(words[i])
+                            ? complain(STATUS_USAGE,
+                                       "%s is a file, and %s is for snapshots of the spool.",
+                                       quote(words[i], quoted), verb)
+                            : reference_check(words[i], words[i]);
         for (size_t i = 0; r == 0 && !reply && i < n_words; i++)
                 if (snapshot_name_is_relative(span_of(words[i]), &back))
                         r = list_snapshots(session, false, &reply);
@@ -88,26 +74,15 @@ static int resolve_all(Session *session, char *const *words, size_t n_words, Nam
         return r;
 }
 
-static int remove_names(Session *session, const Name *names, size_t n_names, json_object **ret) {
-        _cleanup_(session_call_done) SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Remove", .more = true },
-                .subject = n_names == 1 ? names[0].text : NULL,
-        };
-        JsonWriter *writer = session_call_begin(&call);
-
-        json_write_key(writer, "names");
-        json_write_array(writer);
-        for (size_t i = 0; i < n_names; i++)
-                json_write_text(writer, names[i].text);
-        json_write_end(writer);
-        return session_call_one(session, &call, ret, NULL);
-}
-
 int verb_remove(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         char *const *words = session->options->arguments + 1;
         size_t n_words = session->options->n_arguments - 1;
         _cleanup_(freep) Name *names = NULL;
+        _cleanup_(session_call_done) SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Remove", .more = true },
+        };
+        JsonWriter *writer;
         int r;
 
         if (n_words > LIMIT_NAMES_PER_LIST)
@@ -119,7 +94,14 @@ int verb_remove(Session *session) {
         r = resolve_all(session, words, n_words, names);
         if (r != 0)
                 return r;
-        r = remove_names(session, names, n_words, &reply);
+        call.subject = n_words == 1 ? names[0].text : NULL;
+        writer = session_call_begin(&call);
+        json_write_key(writer, "names");
+        json_write_array(writer);
+        for (size_t i = 0; i < n_words; i++)
+                json_write_text(writer, names[i].text);
+        json_write_end(writer);
+        r = session_call_one(session, &call, &reply, NULL);
         if (r != 0)
                 return r;
         if (session_has_json(session))
@@ -129,26 +111,18 @@ int verb_remove(Session *session) {
         return STATUS_DONE;
 }
 
-static int rename_snapshot(Session *session, const char *name, const char *new_name,
-                           json_object **ret) {
-        _cleanup_(session_call_done) SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Rename", .more = true },
-                .subject = name,
-                .taken_hint = "choose another, or remove that snapshot first",
-        };
-        JsonWriter *writer = session_call_begin(&call);
-
-        json_write_member_text(writer, "name", name);
-        json_write_member_text(writer, "newName", new_name);
-        return session_call_one(session, &call, ret, NULL);
-}
-
 int verb_rename(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         char *const *words = session->options->arguments + 1;
         const char *complaint = snapshot_name_new_complaint(span_of(words[1]));
         char quoted[QUOTE_BYTES];
         Name name;
+        _cleanup_(session_call_done) SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Rename", .more = true },
+                .subject = name.text,
+                .taken_hint = "choose another, or remove that snapshot first",
+        };
+        JsonWriter *writer;
         int r;
 
         if (complaint)
@@ -157,7 +131,10 @@ int verb_rename(Session *session) {
         r = resolve_all(session, words, 1, &name);
         if (r != 0)
                 return r;
-        r = rename_snapshot(session, name.text, words[1], &reply);
+        writer = session_call_begin(&call);
+        json_write_member_text(writer, "name", name.text);
+        json_write_member_text(writer, "newName", words[1]);
+        r = session_call_one(session, &call, &reply, NULL);
         if (r != 0)
                 return r;
         if (session_has_json(session))
@@ -167,40 +144,20 @@ int verb_rename(Session *session) {
         return STATUS_DONE;
 }
 
-static int call_import(Session *session, const Reference *file, json_object **ret) {
-        const char *tag = session->options->tag;
-        _cleanup_(session_call_done) SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Import",
-                             .more = true,
-                             .fds = &file->fd,
-                             .n_fds = 1 },
-                .subject = file->text,
-                .taken_hint = "choose another with --tag, or remove that snapshot first",
-        };
-        JsonWriter *writer = session_call_begin(&call);
-
-        json_write_member_u64(writer, "fileDescriptor", 0);
-        if (tag)
-                json_write_member_text(writer, "tag", tag);
-        json_write_member_name(writer, "label", snapshot_name_of_path(file->text));
-        return session_call_one(session, &call, ret, NULL);
-}
-
-static void print_import(json_object *head) {
-        char name[QUOTE_BYTES];
-
-        (void) printf("imported %s: %llu threads of %llu processes\n",
-                      quote_json(cell_member(head, "name"), name),
-                      (unsigned long long) cell_u64(head, "threads"),
-                      (unsigned long long) cell_u64(head, "processes"));
-}
-
 int verb_import(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         _cleanup_(reference_done) Reference file = REFERENCE_EMPTY;
-        const char *complaint;
+        _cleanup_(session_call_done) SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Import",
+                             .more = true,
+                             .fds = &file.fd,
+                             .n_fds = 1 },
+                .taken_hint = "choose another with --tag, or remove that snapshot first",
+        };
+        const char *tag = session->options->tag, *complaint;
         char quoted[QUOTE_BYTES];
         json_object *heads;
+        JsonWriter *writer;
         Span label;
         int r;
 
@@ -209,18 +166,30 @@ int verb_import(Session *session) {
                 return r;
         /* Without --tag the file's name is the name, and it may not be a valid one. */
         label = snapshot_name_of_path(file.text);
-        complaint = session->options->tag ? NULL : snapshot_name_new_complaint(label);
+        complaint = tag ? NULL : snapshot_name_new_complaint(label);
         if (complaint)
                 return complain(STATUS_USAGE,
                                 "The file's name %s %s: name the snapshot with --tag NAME.",
                                 quote_span(label, quoted), complaint);
-        r = call_import(session, &file, &reply);
+        call.subject = file.text;
+        writer = session_call_begin(&call);
+        json_write_member_u64(writer, "fileDescriptor", 0);
+        if (tag)
+                json_write_member_text(writer, "tag", tag);
+        json_write_member_name(writer, "label", label);
+        r = session_call_one(session, &call, &reply, NULL);
         if (r != 0)
                 return r;
         if (session_has_json(session))
                 return session_print_json(session, reply);
         heads = cell_member(reply, "snapshots");
-        for (size_t i = 0; session_is_chatty(session) && i < cell_length(heads); i++)
-                print_import(cell_element(heads, i));
+        for (size_t i = 0; session_is_chatty(session) && i < cell_length(heads); i++) {
+                json_object *head = cell_element(heads, i);
+
+                (void) printf("imported %s: %llu threads of %llu processes\n",
+                              quote_json(cell_member(head, "name"), quoted),
+                              (unsigned long long) cell_u64(head, "threads"),
+                              (unsigned long long) cell_u64(head, "processes"));
+        }
         return STATUS_DONE;
 }

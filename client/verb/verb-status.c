@@ -17,19 +17,28 @@
 static const char *const useful_capabilities[] = { "cap_dac_read_search", "cap_net_admin",
                                                    "cap_sys_ptrace" };
 
-static bool has_text(json_object *list, const char *text) {
-        for (size_t i = 0; i < cell_length(list); i++)
-                if (span_is(cell_string(cell_element(list, i)), text))
-                        return true;
-        return false;
-}
-
-static int print_capabilities(const Lines *lines, json_object *capabilities) {
+/* "ctprofd 0.1.0, up 3h 12min, uid 0", and the capabilities that are of use to it */
+static int print_daemon(const Lines *lines, json_object *daemon) {
+        json_object *capabilities = cell_member(daemon, "capabilities");
         size_t n_others = cell_length(capabilities);
-        _cleanup_(buffer_done) Buffer list = {};
+        _cleanup_(buffer_done) Buffer line = {}, list = {};
+        char uptime[WHEN_CHARS];
+        int r;
 
+        when_format_span(cell_u64(daemon, "uptimeNs"), uptime);
+        cell_append_text(&line, cell_member(daemon, "version"));
+        buffer_append_format(&line, ", up %s, uid ", uptime);
+        cell_append_number(&line, cell_member(daemon, "uid"), QUANTITY_LADDER_NONE);
+        r = lines_print_buffer(lines, "ctprofd", &line);
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < ELEMENTSOF(useful_capabilities); i++) {
-                if (!has_text(capabilities, useful_capabilities[i]))
+                bool has = false;
+
+                for (size_t k = 0; !has && k < cell_length(capabilities); k++)
+                        has = span_is(cell_string(cell_element(capabilities, k)),
+                                      useful_capabilities[i]);
+                if (!has)
                         continue;
                 buffer_append_format(&list, "%s%s", list.n > 0 ? ", " : "", useful_capabilities[i]);
                 n_others--;
@@ -40,20 +49,6 @@ static int print_capabilities(const Lines *lines, json_object *capabilities) {
                 buffer_append_format(&list, ", and %zu other%s", n_others,
                                      n_others == 1 ? "" : "s");
         return lines_print_buffer(lines, "capabilities", &list);
-}
-
-/* "ctprofd 0.1.0, up 3h 12min, uid 0" */
-static int print_daemon(const Lines *lines, json_object *daemon) {
-        _cleanup_(buffer_done) Buffer line = {};
-        char uptime[WHEN_CHARS];
-        int r;
-
-        when_format_span(cell_u64(daemon, "uptimeNs"), uptime);
-        cell_append_text(&line, cell_member(daemon, "version"));
-        buffer_append_format(&line, ", up %s, uid ", uptime);
-        cell_append_number(&line, cell_member(daemon, "uid"), QUANTITY_LADDER_NONE);
-        r = lines_print_buffer(lines, "ctprofd", &line);
-        return r < 0 ? r : print_capabilities(lines, cell_member(daemon, "capabilities"));
 }
 
 /*
@@ -129,26 +124,11 @@ static void append_budget(Buffer *line, json_object *bytes, const char *none) {
                 cell_append_number(line, bytes, QUANTITY_LADDER_BYTES);
 }
 
-/* "12.0GiB and 100000 inodes are free there, 1000 of these are kept" */
-static void append_free(Buffer *line, json_object *spool) {
-        json_object *files = cell_member(spool, "freeFiles");
-
-        cell_append_number(line, cell_member(spool, "freeBytes"), QUANTITY_LADDER_BYTES);
-        if (!files) {
-                buffer_append_text(line, " are free there; it does not count inodes");
-                return;
-        }
-        buffer_append_text(line, " and ");
-        cell_append_number(line, files, QUANTITY_LADDER_NONE);
-        buffer_append_text(line, " inodes are free there; ");
-        cell_append_number(line, cell_member(spool, "keepFreeFiles"), QUANTITY_LADDER_NONE);
-        buffer_append_text(line, " inodes are kept free");
-}
-
 /* The contents of an unusable spool are unknown, not empty: print the reason. */
 static int print_spool(const Lines *lines, json_object *spool) {
         json_object *snapshots = cell_member(spool, "snapshots");
         uint64_t n_snapshots = json_object_get_uint64(snapshots);
+        json_object *free_files = cell_member(spool, "freeFiles");
         _cleanup_(buffer_done) Buffer path = {}, use = {}, space = {};
         int r;
 
@@ -171,87 +151,59 @@ static int print_spool(const Lines *lines, json_object *spool) {
         r = lines_print_buffer(lines, "", &use);
         if (r < 0 || !cell_member(spool, "freeBytes"))
                 return r;
-        append_free(&space, spool);
+        cell_append_number(&space, cell_member(spool, "freeBytes"), QUANTITY_LADDER_BYTES);
+        if (free_files) {
+                buffer_append_text(&space, " and ");
+                cell_append_number(&space, free_files, QUANTITY_LADDER_NONE);
+                buffer_append_text(&space, " inodes are free there; ");
+                cell_append_number(&space, cell_member(spool, "keepFreeFiles"),
+                                   QUANTITY_LADDER_NONE);
+                buffer_append_text(&space, " inodes are kept free");
+        } else {
+                buffer_append_text(&space, " are free there; it does not count inodes");
+        }
         return lines_print_buffer(lines, "", &space);
 }
 
-/* "as the last capture found them, before (2026-11-20 15:35:01 UTC)" */
-static int print_capture(const Lines *lines, json_object *capture) {
-        uint64_t start_ns = cell_u64(capture, "startRealtimeNs");
-        _cleanup_(buffer_done) Buffer line = {};
-        char when[WHEN_CHARS];
-
-        if (!capture)
-                return 0;
-        buffer_append_text(&line, "as the last capture found them, ");
-        cell_append_text(&line, cell_member(capture, "name"));
-        if (start_ns > 0) {
-                when_format(start_ns, when);
-                buffer_append_format(&line, " (%s)", when);
-        }
-        return lines_print_buffer(lines, "sources", &line);
-}
-
-/* A sample cannot tell what is refused elsewhere, so it is said that it is one. */
-static void print_sample(const Lines *lines, json_object *sample) {
-        unsigned long long n_threads = cell_u64(sample, "threads");
-        unsigned long long n_processes = cell_u64(sample, "processes");
-
-        if (sample)
-                lines_format(lines, "sources",
-                             "tried on a sample, %llu thread%s of %llu process%s (ctprofd itself "
-                             "and process 1); a capture tries every thread",
-                             n_threads, n_threads == 1 ? "" : "s", n_processes,
-                             n_processes == 1 ? "" : "es");
-}
-
-static void append_user(Buffer *text, json_object *uid) {
-        buffer_append_format(text, "user %llu", (unsigned long long) json_object_get_uint64(uid));
-}
-
-static int print_hanging(const Lines *lines, json_object *job) {
-        json_object *processes = cell_member(job, "processes");
-        size_t n = cell_length(processes);
-        _cleanup_(buffer_done) Buffer text = {};
-        char when[WHEN_CHARS];
-
-        when_format(cell_u64(job, "sinceRealtimeNs"), when);
-        cell_append_text(&text, cell_member(job, "kind"));
-        buffer_append_format(&text, " job %llu hangs since %s",
-                             (unsigned long long) cell_u64(job, "pid"), when);
-        for (size_t i = 0; i < n; i++) {
-                json_object *process = cell_element(processes, i);
-
-                buffer_append_format(&text, "%s %llu of ",
-                                     i == 0 ? ", in the memory of process" : ", and of",
-                                     (unsigned long long) cell_u64(process, "pid"));
-                append_user(&text, cell_member(process, "owner"));
-        }
-        return lines_print_buffer(lines, "", &text);
-}
-
-/* Jobs that nothing can stop, and who is left alone because of them. */
+/* Jobs that nothing can stop, and the users whose processes are left alone because of them. */
 static int print_jobs(const Lines *lines, json_object *jobs) {
         json_object *hanging = cell_member(jobs, "hanging"),
                     *owners = cell_member(jobs, "barredOwners");
-        size_t n_hanging = cell_length(hanging);
-        size_t n_owners = cell_length(owners);
         _cleanup_(buffer_done) Buffer text = {};
-        int r = 0;
+        int r;
 
         lines_format(lines, "jobs", "%llu running, %llu waiting",
                      (unsigned long long) cell_u64(jobs, "running"),
                      (unsigned long long) cell_u64(jobs, "waiting"));
-        for (size_t i = 0; i < n_hanging && r >= 0; i++)
-                r = print_hanging(lines, cell_element(hanging, i));
-        if (r < 0 || n_owners == 0)
-                return r;
-        buffer_append_text(&text, "no memory is read of processes of ");
-        for (size_t i = 0; i < n_owners; i++) {
-                if (i > 0)
-                        buffer_append_text(&text, ", ");
-                append_user(&text, cell_element(owners, i));
+        for (size_t i = 0; i < cell_length(hanging); i++) {
+                json_object *job = cell_element(hanging, i);
+                json_object *processes = cell_member(job, "processes");
+                _cleanup_(buffer_done) Buffer line = {};
+                char when[WHEN_CHARS];
+
+                when_format(cell_u64(job, "sinceRealtimeNs"), when);
+                cell_append_text(&line, cell_member(job, "kind"));
+                buffer_append_format(&line, " job %llu hangs since %s",
+                                     (unsigned long long) cell_u64(job, "pid"), when);
+                for (size_t k = 0; k < cell_length(processes); k++) {
+                        json_object *process = cell_element(processes, k);
+
+                        buffer_append_format(&line, "%s %llu of user %llu",
+                                             k == 0 ? ", in the memory of process" : ", and of",
+                                             (unsigned long long) cell_u64(process, "pid"),
+                                             (unsigned long long) cell_u64(process, "owner"));
+                }
+                r = lines_print_buffer(lines, "", &line);
+                if (r < 0)
+                        return r;
         }
+        if (cell_length(owners) == 0)
+                return 0;
+        buffer_append_text(&text, "no memory is read of processes of ");
+        for (size_t i = 0; i < cell_length(owners); i++)
+                buffer_append_format(
+                        &text, "%suser %llu", i > 0 ? ", " : "",
+                        (unsigned long long) json_object_get_uint64(cell_element(owners, i)));
         buffer_append_text(&text, ": jobs hung in two of them");
         return lines_print_buffer(lines, "", &text);
 }
@@ -282,12 +234,47 @@ static void print_ended(const Lines *lines, json_object *ended) {
         }
 }
 
-static int print_status(Session *session, json_object *reply) {
+/* "as the last capture found them, before (2026-11-20 15:35:01 UTC)", or a sample that was tried */
+static int print_origin(const Lines *lines, json_object *capture, json_object *sample) {
+        uint64_t start_ns = cell_u64(capture, "startRealtimeNs");
+        unsigned long long n_threads = cell_u64(sample, "threads");
+        unsigned long long n_processes = cell_u64(sample, "processes");
+        _cleanup_(buffer_done) Buffer line = {};
+        char when[WHEN_CHARS];
+        int r = 0;
+
+        if (capture) {
+                buffer_append_text(&line, "as the last capture found them, ");
+                cell_append_text(&line, cell_member(capture, "name"));
+                if (start_ns > 0) {
+                        when_format(start_ns, when);
+                        buffer_append_format(&line, " (%s)", when);
+                }
+                r = lines_print_buffer(lines, "sources", &line);
+        }
+        /* A sample cannot tell what is refused elsewhere, so it is said that it is one. */
+        if (r == 0 && sample)
+                lines_format(lines, "sources",
+                             "tried on a sample, %llu thread%s of %llu process%s (ctprofd itself "
+                             "and process 1); a capture tries every thread",
+                             n_threads, n_threads == 1 ? "" : "s", n_processes,
+                             n_processes == 1 ? "" : "es");
+        return r;
+}
+
+int verb_status(Session *session) {
         const Lines lines = { .out = stdout,
                               .terminal = &session->terminal,
                               .label_columns = LABEL_COLUMNS };
+        SessionCall call = { .request = { .method = PROFILER_INTERFACE ".Status" } };
+        _cleanup_(message_object_freep) json_object *reply = NULL;
         int r;
 
+        r = session_call_one(session, &call, &reply, NULL);
+        if (r != 0)
+                return r;
+        if (session_has_json(session))
+                return session_print_json(session, reply);
         r = session_page(session);
         if (r != 0)
                 return r;
@@ -302,24 +289,12 @@ static int print_status(Session *session, json_object *reply) {
                 r = print_jobs(&lines, cell_member(reply, "jobs"));
         if (r == 0) {
                 print_ended(&lines, cell_member(reply, "ended"));
-                r = print_capture(&lines, cell_member(reply, "capture"));
+                r = print_origin(&lines, cell_member(reply, "capture"),
+                                 cell_member(reply, "sample"));
         }
         if (r == 0) {
-                print_sample(&lines, cell_member(reply, "sample"));
                 (void) putchar('\n');
                 r = source_report_print(session, cell_member(reply, "sources"));
         }
         return r < 0 ? complain_errno(r, "print the result") : 0;
-}
-
-int verb_status(Session *session) {
-        SessionCall call = { .request = { .method = PROFILER_INTERFACE ".Status" } };
-        _cleanup_(message_object_freep) json_object *reply = NULL;
-        int r;
-
-        r = session_call_one(session, &call, &reply, NULL);
-        if (r != 0)
-                return r;
-        return session_has_json(session) ? session_print_json(session, reply)
-                                         : print_status(session, reply);
 }

@@ -18,29 +18,6 @@ typedef struct Verification {
         bool is_incomplete; /* some could not be opened; stderr says why */
 } Verification;
 
-/* "NAME: ok", "NAME: damaged at byte 512: REASON" */
-static int print_result(json_object *result) {
-        json_object *error = cell_member(result, "error"), *offset = cell_member(result, "offset");
-        _cleanup_(buffer_done) Buffer line = {};
-        const char *text;
-        int r;
-
-        cell_append_text(&line, cell_member(result, "name"));
-        buffer_append_text(&line, error ? ": damaged" : ": ok");
-        if (error && offset)
-                buffer_append_format(&line, " at byte %llu",
-                                     (unsigned long long) json_object_get_uint64(offset));
-        if (error) {
-                buffer_append_text(&line, ": ");
-                cell_append_text(&line, error);
-        }
-        r = buffer_terminate(&line, &text);
-        if (r < 0)
-                return r;
-        (void) puts(text);
-        return 0;
-}
-
 static void begin_json(Verification *verification) {
         if (verification->begun)
                 return;
@@ -53,22 +30,41 @@ static void begin_json(Verification *verification) {
 static int on_results(void *userdata, Connection *connection, json_object *parameters, bool last) {
         Verification *verification = userdata;
         json_object *results = cell_member(parameters, "results");
-        int r = 0;
 
-        for (size_t i = 0; r == 0 && i < cell_length(results); i++) {
+        for (size_t i = 0; i < cell_length(results); i++) {
                 json_object *result = cell_element(results, i);
+                json_object *error = cell_member(result, "error");
+                json_object *offset = cell_member(result, "offset");
                 bool ok = json_object_get_boolean(cell_member(result, "ok"));
+                _cleanup_(buffer_done) Buffer line = {};
+                const char *text;
+                int r;
 
                 verification->n_checked++;
                 verification->n_damaged += !ok;
                 if (session_has_json(verification->session)) {
                         begin_json(verification);
                         json_out_value(&verification->json, result);
-                } else if (!ok || session_is_chatty(verification->session)) {
-                        r = print_result(result);
+                        continue;
                 }
+                if (ok && !session_is_chatty(verification->session))
+                        continue;
+                /* "NAME: ok", "NAME: damaged at byte 512: REASON" */
+                cell_append_text(&line, cell_member(result, "name"));
+                buffer_append_text(&line, error ? ": damaged" : ": ok");
+                if (error && offset)
+                        buffer_append_format(&line, " at byte %llu",
+                                             (unsigned long long) json_object_get_uint64(offset));
+                if (error) {
+                        buffer_append_text(&line, ": ");
+                        cell_append_text(&line, error);
+                }
+                r = buffer_terminate(&line, &text);
+                if (r < 0)
+                        return r;
+                (void) puts(text);
         }
-        return r;
+        return 0;
 }
 
 /* @reference NULL: all snapshots of the spool. */
@@ -88,22 +84,6 @@ static int call_verify(Verification *verification, const Reference *reference) {
         return session_call(verification->session, &call, on_results, verification);
 }
 
-/* Adds a JSON result for a snapshot that could not be opened; stderr has the sentence. */
-static void add_unopened(Verification *verification, const char *word) {
-        verification->is_incomplete = true;
-        if (!session_has_json(verification->session))
-                return;
-        begin_json(verification);
-        json_out_object(&verification->json);
-        json_out_key(&verification->json, "name");
-        json_out_name(&verification->json, span_of(word));
-        json_out_key(&verification->json, "ok");
-        json_out_raw(&verification->json, SPAN_LITERAL("false"));
-        json_out_key(&verification->json, "error");
-        json_out_text(&verification->json, "it cannot be opened");
-        json_out_end(&verification->json);
-}
-
 static int verify_word(Verification *verification, const char *word) {
         _cleanup_(reference_done) Reference reference = REFERENCE_EMPTY;
         Session *session = verification->session;
@@ -115,50 +95,48 @@ static int verify_word(Verification *verification, const char *word) {
                 r = call_verify(verification, &reference);
         if (r != STATUS_FAILED || !session->is_refused)
                 return r;
-        add_unopened(verification, word);
+        /* In JSON it has a result as well; stderr has the sentence. */
+        verification->is_incomplete = true;
+        if (!session_has_json(session))
+                return 0;
+        begin_json(verification);
+        json_out_object(&verification->json);
+        json_out_key(&verification->json, "name");
+        json_out_name(&verification->json, span_of(word));
+        json_out_key(&verification->json, "ok");
+        json_out_raw(&verification->json, SPAN_LITERAL("false"));
+        json_out_key(&verification->json, "error");
+        json_out_text(&verification->json, "it cannot be opened");
+        json_out_end(&verification->json);
         return 0;
 }
 
-static int verify(Verification *verification) {
-        const Options *options = verification->session->options;
-        char *const *words = options->arguments + 1;
-        size_t n_words = options->n_arguments - 1;
+int verb_verify(Session *session) {
+        char *const *words = session->options->arguments + 1;
+        size_t n_words = session->options->n_arguments - 1;
+        bool all = options_have(session->options, OPTION_ALL);
+        Verification verification = { .session = session };
         int r = 0;
 
-        if (options_have(options, OPTION_ALL))
-                return call_verify(verification, NULL);
+        if (all == (n_words > 0))
+                return complain(STATUS_USAGE, "\"verify\" needs either snapshots or --all.");
+        json_out_init(&verification.json, stdout, session->json);
+        if (all)
+                r = call_verify(&verification, NULL);
         /* All names are checked before the first call. */
         for (size_t i = 0; r == 0 && i < n_words; i++)
                 r = reference_check(words[i], words[i]);
         /* A call for each, so that a snapshot that does not exist does not stop the others. */
         for (size_t i = 0; r == 0 && i < n_words; i++)
-                r = verify_word(verification, words[i]);
-        return r;
-}
-
-static int finish_json(Verification *verification, int status) {
-        if (status == 0)
-                begin_json(verification);
-        if (!verification->begun)
-                return status;
-        json_out_end(&verification->json);
-        json_out_end(&verification->json);
-        if (status != 0)
-                return status;
-        return session_finish_json(&verification->json);
-}
-
-int verb_verify(Session *session) {
-        bool all = options_have(session->options, OPTION_ALL);
-        Verification verification = { .session = session };
-        int r;
-
-        if (all == (session->options->n_arguments > 1))
-                return complain(STATUS_USAGE, "\"verify\" needs either snapshots or --all.");
-        json_out_init(&verification.json, stdout, session->json);
-        r = verify(&verification);
-        if (session_has_json(session))
-                r = finish_json(&verification, r);
+                r = verify_word(&verification, words[i]);
+        if (r == 0 && session_has_json(session))
+                begin_json(&verification);
+        if (verification.begun) {
+                json_out_end(&verification.json);
+                json_out_end(&verification.json);
+                if (r == 0)
+                        r = session_finish_json(&verification.json);
+        }
         json_out_done(&verification.json);
         if (r != 0)
                 return r;

@@ -161,7 +161,7 @@ START_TEST(subjects_travel_as_what_they_are) {
         ck_assert_int_eq(json_writer_finish(&writer), 0);
         ck_assert(span_is(buffer_span(&json), subjects[_i].json));
         ck_assert_uint_eq(n_fds, 0);
-        ck_assert(!subject_is_of_files(&subject));
+        ck_assert(!subject.ends[0].is_file && !subject.ends[1].is_file);
 }
 END_TEST
 
@@ -189,8 +189,8 @@ START_TEST(files_and_names_are_mixed_in_intervals) {
         (void) snprintf(behind, sizeof(behind), "old..%s", path);
         ck_assert_int_eq(subject_open(both, &files), 0);
         ck_assert_int_eq(subject_open(behind, &mixed), 0);
-        ck_assert(subject_is_of_files(&files));
-        ck_assert(!subject_is_of_files(&mixed));
+        ck_assert(files.ends[0].is_file && files.ends[1].is_file);
+        ck_assert(!mixed.ends[0].is_file || !mixed.ends[1].is_file);
         json_writer_init(&writer, &json);
         json_write_array(&writer);
         subject_write_json(&writer, &files, fds, &n_fds);

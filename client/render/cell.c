@@ -9,6 +9,9 @@
 #include "render/printable.h"
 #include "wire/message-object.h"
 
+/* The ticks a second that user space sees, unless the host says another number. */
+#define USER_HZ 100
+
 /* Sign, the 309 digits of the largest double, point, decimals. */
 #define RAW_CHARS 320
 
@@ -38,10 +41,6 @@ Span cell_string(json_object *value) {
         return (Span){ json_object_get_string(value), (size_t) json_object_get_string_len(value) };
 }
 
-static const char *text_of(json_object *value) {
-        return json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
-}
-
 bool cell_quantity(json_object *value, Quantity *ret) {
         const char *text;
         Span digits;
@@ -52,8 +51,8 @@ bool cell_quantity(json_object *value, Quantity *ret) {
             !json_object_is_type(value, json_type_double))
                 return false;
 
-        /* Read from the text, because deltas can be below -2^63, where json-c's integers end. */
-        text = text_of(value);
+        /* It is read from the text: deltas can be below -2^63, where json-c's integers end. */
+        text = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
         negative = text[0] == '-';
         digits = span_of(text + negative);
         if (number_parse_u64(digits, &magnitude))
@@ -82,7 +81,7 @@ bool cell_midpoint(json_object *a, json_object *b, char ret_text[static CELL_MID
 
 /* Integers are exact; a fraction keeps no more digits than a quotient of measurements has. */
 static int append_raw(Buffer *cell, json_object *value) {
-        const char *text = text_of(value);
+        const char *text = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
         double number = strtod(text, NULL);
         char rounded[RAW_CHARS];
         size_t n;
@@ -97,24 +96,10 @@ static int append_raw(Buffer *cell, json_object *value) {
         return buffer_append(cell, rounded, rounded[n - 1] == '.' ? n - 1 : n);
 }
 
-/* Ticks of the clock that user space sees. */
-static uint32_t user_hz_of(const CellStyle *style) {
-        return style->user_hz > 0 ? style->user_hz : 100;
-}
-
-static Quantity ns_of_ticks(Quantity ticks, uint32_t user_hz) {
-        uint64_t seconds = ticks.whole / user_hz, rest = ticks.whole % user_hz;
-        double fraction = (double) ticks.fraction / 0x1p53;
-        uint64_t part = (uint64_t) (((double) rest + fraction) * NSEC_PER_SEC / user_hz);
-
-        return quantity_of_signed(
-                ticks.negative,
-                number_add_saturating(number_multiply_saturating(seconds, NSEC_PER_SEC), part));
-}
-
 /* Every number of a cell is written here. */
 static int append_quantity(Buffer *cell, json_object *value, const CellStyle *style,
                            QuantityForm form) {
+        uint32_t hz = style->user_hz > 0 ? style->user_hz : USER_HZ;
         char text[QUANTITY_CHARS];
         Quantity quantity;
 
@@ -122,8 +107,15 @@ static int append_quantity(Buffer *cell, json_object *value, const CellStyle *st
                 return buffer_append_text(cell, "-");
         if (style->raw)
                 return append_raw(cell, value);
-        if (style->unit == METRIC_UNIT_TICKS)
-                quantity = ns_of_ticks(quantity, user_hz_of(style));
+        if (style->unit == METRIC_UNIT_TICKS) {
+                uint64_t seconds = quantity.whole / hz, rest = quantity.whole % hz;
+                double fraction = (double) quantity.fraction / 0x1p53;
+                uint64_t part = (uint64_t) (((double) rest + fraction) * NSEC_PER_SEC / hz);
+
+                seconds = number_multiply_saturating(seconds, NSEC_PER_SEC);
+                quantity =
+                        quantity_of_signed(quantity.negative, number_add_saturating(seconds, part));
+        }
         if (style->derived)
                 form |= QUANTITY_FORM_DERIVED_VALUE;
         return buffer_append(cell, text,
@@ -136,10 +128,40 @@ int cell_append_text(Buffer *cell, json_object *value) {
         return printable_append_name(cell, cell_string(value));
 }
 
-static int append_range(Buffer *cell, json_object *range, const CellStyle *style) {
-        json_object *min = cell_member(range, "min"), *max = cell_member(range, "max");
-        bool is_one = json_object_equal(min, max);
+int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style) {
+        json_object *min, *max;
+        uint64_t n, n_all;
+        bool is_one;
 
+        if (json_object_is_type(value, json_type_string))
+                return cell_append_text(cell, value);
+        if (!json_object_is_type(value, json_type_object))
+                return append_quantity(cell, value, style, QUANTITY_FORM_VALUE);
+        if (cell_member(value, "mode")) {
+                n = cell_u64(value, "count");
+                n_all = cell_u64(value, "total");
+                cell_append_text(cell, cell_member(value, "mode"));
+                if (n != n_all)
+                        buffer_append_format(cell, " (%llu/%llu)", (unsigned long long) n,
+                                             (unsigned long long) n_all);
+                return buffer_failure(cell);
+        }
+        if (cell_member(value, "minCpus")) {
+                n = cell_u64(value, "minCpus");
+                n_all = cell_u64(value, "maxCpus");
+                buffer_append_u64(cell, n);
+                if (n != n_all)
+                        buffer_append_format(cell, "-%llu", (unsigned long long) n_all);
+                buffer_append_text(cell, n_all == 1 ? " cpu (" : " cpus (");
+                if (json_object_get_boolean(cell_member(value, "uniform")))
+                        cell_append_text(cell, cell_member(value, "cpus"));
+                else
+                        buffer_append_text(cell, "mixed");
+                return buffer_append_byte(cell, ')');
+        }
+        min = cell_member(value, "min");
+        max = cell_member(value, "max");
+        is_one = json_object_equal(min, max);
         if (!is_one)
                 buffer_append_byte(cell, '[');
         append_quantity(cell, min, style, QUANTITY_FORM_VALUE);
@@ -148,44 +170,6 @@ static int append_range(Buffer *cell, json_object *range, const CellStyle *style
         buffer_append_text(cell, ", ");
         append_quantity(cell, max, style, QUANTITY_FORM_VALUE);
         return buffer_append_byte(cell, ']');
-}
-
-static int append_mode(Buffer *cell, json_object *value) {
-        uint64_t count = cell_u64(value, "count");
-        uint64_t total = cell_u64(value, "total");
-
-        cell_append_text(cell, cell_member(value, "mode"));
-        if (count != total)
-                buffer_append_format(cell, " (%llu/%llu)", (unsigned long long) count,
-                                     (unsigned long long) total);
-        return buffer_failure(cell);
-}
-
-static int append_affinity(Buffer *cell, json_object *value) {
-        uint64_t min = cell_u64(value, "minCpus");
-        uint64_t max = cell_u64(value, "maxCpus");
-
-        buffer_append_u64(cell, min);
-        if (min != max)
-                buffer_append_format(cell, "-%llu", (unsigned long long) max);
-        buffer_append_text(cell, max == 1 ? " cpu (" : " cpus (");
-        if (json_object_get_boolean(cell_member(value, "uniform")))
-                cell_append_text(cell, cell_member(value, "cpus"));
-        else
-                buffer_append_text(cell, "mixed");
-        return buffer_append_byte(cell, ')');
-}
-
-int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style) {
-        if (json_object_is_type(value, json_type_string))
-                return cell_append_text(cell, value);
-        if (!json_object_is_type(value, json_type_object))
-                return append_quantity(cell, value, style, QUANTITY_FORM_VALUE);
-        if (cell_member(value, "mode"))
-                return append_mode(cell, value);
-        if (cell_member(value, "minCpus"))
-                return append_affinity(cell, value);
-        return append_range(cell, value, style);
 }
 
 bool cell_is_approximate(json_object *entry, const char *side) {
@@ -232,7 +216,7 @@ int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style
                 return buffer_append_text(cell, "-");
         if (style->raw)
                 return append_raw(cell, value);
-        /* Computed from integers if there are any: the reply's percentage is rounded already. */
+        /* It is computed from integers if there are any: that of the reply is rounded already. */
         if (cell_quantity(cell_member(entry, "delta"), &delta) && delta.fraction == 0 &&
             cell_quantity(cell_member(entry, "before"), &before) && before.fraction == 0 &&
             before.whole > 0)
@@ -245,8 +229,9 @@ int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style
 /* Nanoseconds, or ticks, a second are so many CPUs. */
 static int append_per_second(Buffer *cell, json_object *value, const CellStyle *style,
                              QuantityForm form) {
-        double per_cpu =
-                style->unit == METRIC_UNIT_TICKS ? user_hz_of(style) : (double) NSEC_PER_SEC;
+        double per_cpu = style->unit != METRIC_UNIT_TICKS ? (double) NSEC_PER_SEC
+                         : style->user_hz > 0             ? style->user_hz
+                                                          : USER_HZ;
         Quantity rate;
         double cpus;
 

@@ -20,7 +20,7 @@ static bool is_sound(double value) {
         return isfinite(value) && value >= 0;
 }
 
-/* The largest step whose number does not round to 0; @limit is what rounds up to the next one. */
+/* Finds the largest step whose number does not round to 0: from @limit on it rounds up to 1. */
 static const Step *step_of(const Step *steps, size_t n_steps, double value, double limit) {
         size_t i = 0;
 

@@ -109,49 +109,35 @@ static void put_scratch(JsonOut *out, int r) {
         buffer_clear(&out->scratch);
 }
 
-static void put_key(JsonOut *out, Span key) {
+void json_out_key(JsonOut *out, const char *key) {
         JsonWriter writer;
 
         begin_element(out);
         json_writer_init(&writer, &out->scratch);
-        json_write_span(&writer, key);
+        json_write_span(&writer, span_of(key));
         put_scratch(out, json_writer_finish(&writer));
         put(out, out->pretty ? SPAN_LITERAL(": ") : SPAN_LITERAL(":"));
         out->after_key = true;
 }
 
-void json_out_key(JsonOut *out, const char *key) {
-        put_key(out, span_of(key));
-}
-
-static void put_object(JsonOut *out, json_object *value) {
+void json_out_value(JsonOut *out, json_object *value) {
         json_object_iter member;
 
-        json_out_object(out);
-        json_object_object_foreachC(value, member) {
-                put_key(out, span_of(member.key));
-                json_out_value(out, member.val);
-        }
-        json_out_end(out);
-}
-
-static void put_array(JsonOut *out, json_object *value) {
-        size_t n = json_object_array_length(value);
-
-        json_out_array(out);
-        for (size_t i = 0; i < n; i++)
-                json_out_value(out, json_object_array_get_idx(value, i));
-        json_out_end(out);
-}
-
-void json_out_value(JsonOut *out, json_object *value) {
         /* Do not fill a container that could not be opened. */
         if (out->error != 0)
                 return;
         if (json_object_is_type(value, json_type_object) && out->pretty) {
-                put_object(out, value);
+                json_out_object(out);
+                json_object_object_foreachC(value, member) {
+                        json_out_key(out, member.key);
+                        json_out_value(out, member.val);
+                }
+                json_out_end(out);
         } else if (json_object_is_type(value, json_type_array) && out->pretty) {
-                put_array(out, value);
+                json_out_array(out);
+                for (size_t i = 0; i < json_object_array_length(value); i++)
+                        json_out_value(out, json_object_array_get_idx(value, i));
+                json_out_end(out);
         } else {
                 begin_element(out);
                 put_scratch(out, message_append_object(&out->scratch, value));

@@ -44,7 +44,7 @@ void json_out_done(JsonOut *out);
 void json_out_object(JsonOut *out);
 void json_out_array(JsonOut *out);
 void json_out_end(JsonOut *out);
-/* @key is a literal of the program. */
+/* @key is valid UTF-8, as a literal of the program or a key of a reply is. */
 void json_out_key(JsonOut *out, const char *key);
 /* NULL is written as null. */
 void json_out_value(JsonOut *out, json_object *value);

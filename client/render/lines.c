@@ -48,12 +48,9 @@ static size_t break_at(const char *text, size_t n_columns) {
         return last > 0 ? last : n;
 }
 
-static size_t indent_of(const Lines *lines) {
-        return lines->label_columns > 0 ? lines->label_columns + GAP : 0;
-}
-
 size_t lines_text_columns(const Lines *lines) {
-        size_t indent = indent_of(lines), columns = lines->terminal->columns;
+        size_t indent = lines->label_columns > 0 ? lines->label_columns + GAP : 0,
+               columns = lines->terminal->columns;
 
         return lines->terminal->out && columns >= indent + MIN_TEXT_COLUMNS ? columns - indent
                                                                             : SIZE_MAX;
@@ -74,28 +71,42 @@ bool lines_cut(const Lines *lines, const char *text) {
         return text[0] != '\0';
 }
 
-/* As much of the last line as stays in front of an ellipsis: up to a comma, or else to a blank. */
-static size_t cut_at(const char *text, size_t n_columns) {
-        for (size_t i = printable_fit(text, n_columns - 2); i > 0; i--)
-                if (text[i - 1] == ',' && text[i] == ' ')
-                        return i + 1;
-        return break_at(text, n_columns - 1);
-}
-
+/* Cuts the text in the last line: behind a comma, or else at a blank, with an ellipsis. */
 static void cut(const Lines *lines, const char *text, Buffer *ret) {
-        size_t columns = lines_text_columns(lines), last = 0;
+        size_t columns = lines_text_columns(lines), last = 0, n;
 
         for (size_t i = 1; i < lines->max_lines; i++)
                 last += next_line(text + last, break_at(text + last, columns));
-        buffer_append(ret, text, last + cut_at(text + last, columns));
+        for (n = last + printable_fit(text + last, columns - 2); n > last; n--)
+                if (text[n - 1] == ',' && text[n] == ' ')
+                        break;
+        n = n > last ? n + 1 : last + break_at(text + last, columns - 1);
+        buffer_append(ret, text, n);
         buffer_append_text(ret, ELLIPSIS);
 }
 
-static void print_text(const Lines *lines, const char *label, const char *text) {
-        size_t indent = indent_of(lines), columns = lines_text_columns(lines), n;
-        size_t width = printable_width(label), n_text = strlen(text);
-        bool wraps = columns < SIZE_MAX;
+void lines_print(const Lines *lines, const char *label, const char *text) {
+        size_t indent = lines->label_columns > 0 ? lines->label_columns + GAP : 0,
+               width = printable_width(label), columns, n_text, n;
+        _cleanup_(buffer_done) Buffer shorter = {};
+        const char *shortened;
+        bool wraps;
 
+        if (lines->json) {
+                json_out_array(lines->json);
+                json_out_text(lines->json, label);
+                json_out_text(lines->json, text);
+                json_out_end(lines->json);
+                return;
+        }
+        if (lines_cut(lines, text)) {
+                cut(lines, text, &shorter);
+                if (buffer_terminate(&shorter, &shortened) == 0)
+                        text = shortened;
+        }
+        columns = lines_text_columns(lines);
+        wraps = columns < SIZE_MAX;
+        n_text = strlen(text);
         /* Remove blanks at the end, which a kernel command line may have. */
         while (n_text > 0 && text[n_text - 1] == ' ')
                 n_text--;
@@ -118,25 +129,6 @@ static void print_text(const Lines *lines, const char *label, const char *text) 
                 text += n;
                 n_text -= n;
         }
-}
-
-void lines_print(const Lines *lines, const char *label, const char *text) {
-        _cleanup_(buffer_done) Buffer shorter = {};
-        const char *shortened;
-
-        if (lines->json) {
-                json_out_array(lines->json);
-                json_out_text(lines->json, label);
-                json_out_text(lines->json, text);
-                json_out_end(lines->json);
-                return;
-        }
-        if (lines_cut(lines, text)) {
-                cut(lines, text, &shorter);
-                if (buffer_terminate(&shorter, &shortened) == 0)
-                        text = shortened;
-        }
-        print_text(lines, label, text);
 }
 
 int lines_print_buffer(const Lines *lines, const char *label, Buffer *text) {

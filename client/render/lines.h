@@ -28,7 +28,7 @@ typedef struct Lines {
 
 /* True if lines_print() would cut the text. */
 bool lines_cut(const Lines *lines, const char *text);
-/* How wide a text may be that is not broken; SIZE_MAX if none is. */
+/* A text of so many columns is not broken; SIZE_MAX if none is. */
 size_t lines_text_columns(const Lines *lines);
 
 /* "label  text", both printable; the label may be empty. A failed write sets ferror(lines->out). */

@@ -23,19 +23,6 @@ static void on_broken_pipe(int number) {
         _exit(status_when_left);
 }
 
-/* The command that the user chose; NULL for no pager, "" if the user chose nothing. */
-static const char *wanted_pager(void) {
-        const char *pager = getenv("SYSTEMD_PAGER");
-
-        if (!pager)
-                pager = getenv("PAGER");
-        if (!pager)
-                return "";
-        if (pager[strspn(pager, " \t")] == '\0' || strcmp(pager, "cat") == 0)
-                return NULL;
-        return pager;
-}
-
 /* Splits @command at blanks, as systemd does, without quotes. Returns only on failure. */
 static void exec_words(const char *command) {
         char *words[MAX_WORDS + 1] = {}, *rest, *copy = strdup(command);
@@ -56,7 +43,7 @@ static void write_all(int fd, const char *bytes, size_t n) {
                 _exit(EXIT_FAILURE);
 }
 
-/* The last resort if there is no pager, and how one is fed: copies stdin. */
+/* Copies stdin: the last resort if there is no pager, and the way in which one is fed. */
 static _noreturn_ void copy_through(int fd) {
         char bytes[4096];
         ssize_t n;
@@ -144,12 +131,18 @@ static _noreturn_ void run_pager(const char *command, const Terminal *terminal) 
 
 int pager_open(Pager *pager, const Terminal *terminal, int left_status) {
         _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
-        const char *command = wanted_pager();
+        const char *command = getenv("SYSTEMD_PAGER");
         int fds[2];
         pid_t pid;
 
         *pager = (Pager){};
-        if (!terminal->out || !command)
+        if (!command)
+                command = getenv("PAGER");
+        if (!command)
+                command = ""; /* the user chose nothing */
+        else if (command[strspn(command, " \t")] == '\0' || strcmp(command, "cat") == 0)
+                return 0;
+        if (!terminal->out)
                 return 0;
         if (fflush(stdout) == EOF)
                 return -errno;

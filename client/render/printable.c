@@ -34,13 +34,6 @@ int printable_append_name(Buffer *buffer, Span text) {
         return printable_append(buffer, buffer_span(&bytes));
 }
 
-/* wcwidth() agrees with most terminals; an unknown character takes one column. */
-static size_t character_width(Span character) {
-        int width = wcwidth((wchar_t) utf8_code(character));
-
-        return width < 0 ? 1 : (size_t) width;
-}
-
 /* Counts the bytes of @text that fit into @n_columns; *ret_width is the columns these take. */
 static size_t fit(Span text, size_t n_columns, size_t *ret_width) {
         Span rest = text;
@@ -48,9 +41,12 @@ static size_t fit(Span text, size_t n_columns, size_t *ret_width) {
 
         while (rest.n > 0) {
                 size_t n = utf8_character(rest), columns;
+                int width_of;
 
                 n = n == 0 ? 1 : n;
-                columns = n > 1 ? character_width((Span){ rest.bytes, n }) : 1;
+                /* wcwidth() agrees with most terminals; an unknown character takes one column. */
+                width_of = n > 1 ? wcwidth((wchar_t) utf8_code((Span){ rest.bytes, n })) : 1;
+                columns = width_of < 0 ? 1 : (size_t) width_of;
                 if (columns > n_columns - width)
                         break;
                 width += columns;

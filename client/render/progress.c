@@ -26,33 +26,30 @@ void progress_init(Progress *progress, const Terminal *terminal, ProgressMode mo
         };
 }
 
-static const char *words_of(const char *phase) {
-        for (size_t i = 0; i < ELEMENTSOF(phase_words); i++)
-                if (strcmp(phase_words[i].phase, phase) == 0)
-                        return phase_words[i].words;
-        return "Working";
-}
-
 void progress_format(const char *phase, uint64_t done, bool has_total, uint64_t total,
                      size_t columns, char ret_line[static PROGRESS_LINE_BYTES]) {
         char counts[64], bar[BAR_MAX_CHARS + 1] = "";
+        const char *words = "Working";
         size_t n_bar, n_filled;
 
+        for (size_t i = 0; i < ELEMENTSOF(phase_words); i++)
+                if (strcmp(phase_words[i].phase, phase) == 0)
+                        words = phase_words[i].words;
         if (!has_total || total == 0) {
                 (void) snprintf(counts, sizeof(counts), "%llu", (unsigned long long) done);
-                (void) snprintf(ret_line, PROGRESS_LINE_BYTES, "%s %s", words_of(phase), counts);
+                (void) snprintf(ret_line, PROGRESS_LINE_BYTES, "%s %s", words, counts);
                 return;
         }
         /* New threads can appear during the count. */
         total = MAX_OF(total, done);
         (void) snprintf(counts, sizeof(counts), "%llu/%llu", (unsigned long long) done,
                         (unsigned long long) total);
-        n_bar = strlen(words_of(phase)) + strlen(counts) + 4;
+        n_bar = strlen(words) + strlen(counts) + 4;
         n_bar = columns > n_bar ? MIN_OF(columns - n_bar, (size_t) BAR_MAX_CHARS) : 0;
         n_filled = (size_t) ((double) n_bar * ((double) done / (double) total));
         memset(bar, '.', n_bar);
         memset(bar, '#', MIN_OF(n_filled, n_bar));
-        (void) snprintf(ret_line, PROGRESS_LINE_BYTES, "%s [%s] %s", words_of(phase), bar, counts);
+        (void) snprintf(ret_line, PROGRESS_LINE_BYTES, "%s [%s] %s", words, bar, counts);
 }
 
 void progress_update(Progress *progress, json_object *object, uint64_t now_mono_ns) {

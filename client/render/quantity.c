@@ -49,10 +49,6 @@ typedef struct Digits {
         size_t n_decimals;
 } Digits;
 
-Quantity quantity_of_u64(uint64_t value) {
-        return (Quantity){ .whole = value };
-}
-
 Quantity quantity_of_signed(bool negative, uint64_t magnitude) {
         return (Quantity){ .negative = negative && magnitude > 0, .whole = magnitude };
 }
@@ -152,21 +148,6 @@ static void divide(Quantity quantity, uint64_t divisor, size_t n_shift, size_t n
                 digits_increment(ret);
 }
 
-static bool digits_are_zero(const Digits *digits) {
-        for (size_t i = 0; i < digits->n; i++)
-                if (digits->digits[i] != '0')
-                        return false;
-        return true;
-}
-
-/* Only percentages can exceed 2^64; they are clipped, because nobody reads so many digits. */
-static uint64_t digits_whole(const Digits *digits) {
-        uint64_t whole = UINT64_MAX;
-
-        (void) number_parse_u64((Span){ digits->digits, digits->n - digits->n_decimals }, &whole);
-        return whole;
-}
-
 static size_t put(char *text, size_t n, const char *bytes, size_t n_bytes) {
         assert(n + n_bytes < QUANTITY_CHARS);
         memcpy(text + n, bytes, n_bytes);
@@ -177,12 +158,15 @@ static size_t put(char *text, size_t n, const char *bytes, size_t n_bytes) {
 /* A negative value that rounds to zero loses its sign. */
 static size_t put_digits(const Digits *digits, bool negative, bool plus, char *ret_text) {
         size_t n_whole = digits->n - digits->n_decimals, skip = 0, n = 0;
+        bool is_zero = true;
 
         /* A shifted quotient may begin with zeros. */
         while (skip + 1 < n_whole && digits->digits[skip] == '0')
                 skip++;
+        for (size_t i = 0; i < digits->n; i++)
+                is_zero = is_zero && digits->digits[i] == '0';
         ret_text[0] = '\0';
-        if (negative && !digits_are_zero(digits))
+        if (negative && !is_zero)
                 n = put(ret_text, n, "-", 1);
         else if (plus)
                 n = put(ret_text, n, "+", 1);
@@ -194,27 +178,28 @@ static size_t put_digits(const Digits *digits, bool negative, bool plus, char *r
         return n;
 }
 
-static size_t base_decimals(Quantity quantity, QuantityLadder ladder, QuantityForm form) {
-        if (ladder == QUANTITY_LADDER_RATIO)
-                return 3;
-        if (form & QUANTITY_FORM_DERIVED_VALUE)
-                return 2;
-        return quantity.fraction > 0 ? 3 : 0;
-}
-
 size_t quantity_format(Quantity quantity, QuantityLadder ladder, QuantityForm form,
                        char ret_text[static QUANTITY_CHARS]) {
         const Rung *rungs = ladders[ladder];
-        size_t rung = 0, n;
+        size_t rung = 0, n, n_decimals;
         Digits digits;
 
+        /* The base unit has as many decimals as the form asks for, every other one has three. */
+        n_decimals = ladder == QUANTITY_LADDER_RATIO      ? 3
+                     : form & QUANTITY_FORM_DERIVED_VALUE ? 2
+                     : quantity.fraction > 0              ? 3
+                                                          : 0;
         while (rungs[rung + 1].size > 0 && quantity.whole >= rungs[rung + 1].size)
                 rung++;
         for (;; rung++) {
-                divide(quantity, rungs[rung].size, 0,
-                       rung == 0 ? base_decimals(quantity, ladder, form) : 3, &digits);
-                if (rungs[rung + 1].size == 0 ||
-                    digits_whole(&digits) < rungs[rung + 1].size / rungs[rung].size)
+                uint64_t whole = UINT64_MAX;
+
+                divide(quantity, rungs[rung].size, 0, rung == 0 ? n_decimals : 3, &digits);
+                if (rungs[rung + 1].size == 0)
+                        break;
+                (void) number_parse_u64((Span){ digits.digits, digits.n - digits.n_decimals },
+                                        &whole);
+                if (whole < rungs[rung + 1].size / rungs[rung].size)
                         break;
         }
         n = put_digits(&digits, quantity.negative, form & QUANTITY_FORM_DELTA, ret_text);

@@ -122,16 +122,6 @@ static bool give_one(Table *table, size_t *widths) {
         return true;
 }
 
-/* Columns that say nothing, and then extra ones, make room before a name is cut. */
-static void make_room(Table *table) {
-        for (size_t i = table->n_columns; i-- > 0 && excess(table, table->widths) > 0;)
-                if (table->columns[i].idle_first && !table->told[i])
-                        table->omitted[i] = true;
-        for (size_t i = table->n_columns; i-- > 0 && excess(table, table->widths) > 0;)
-                if (table->columns[i].extra)
-                        table->omitted[i] = true;
-}
-
 /*
  * Fills @widths. The first block decides which columns a narrow terminal has no room for, so that
  * all lines have the same columns.
@@ -140,8 +130,15 @@ static void lay_out(Table *table, size_t *widths) {
         for (size_t i = 0; i < table->n_columns && !table->laid_out; i++)
                 if (table->columns[i].absent || (table->columns[i].only_told && !table->told[i]))
                         table->omitted[i] = true;
-        if (table->terminal->out && !table->laid_out)
-                make_room(table);
+        /* Columns that say nothing, and then extra ones, make room before a name is cut. */
+        if (table->terminal->out && !table->laid_out) {
+                for (size_t i = table->n_columns; i-- > 0 && excess(table, table->widths) > 0;)
+                        if (table->columns[i].idle_first && !table->told[i])
+                                table->omitted[i] = true;
+                for (size_t i = table->n_columns; i-- > 0 && excess(table, table->widths) > 0;)
+                        if (table->columns[i].extra)
+                                table->omitted[i] = true;
+        }
         do {
                 memcpy(widths, table->widths, sizeof(table->widths));
                 if (!table->terminal->out)
@@ -167,20 +164,6 @@ static size_t fit_line(const char *text, size_t width) {
         return n > 0 ? n : strlen(text); /* one character is wider than the column */
 }
 
-/* The longest end of @text that fits into @width. */
-static const char *fit_end(const char *text, size_t width) {
-        while (printable_width(text) > width) {
-                size_t n = printable_fit(text, 1);
-
-                if (n == 0) /* a wide character */
-                        n = printable_fit(text, 2);
-                if (n == 0)
-                        break;
-                text += n;
-        }
-        return text;
-}
-
 /* As much of @text as fits, with an ellipsis for the rest; valid until the next call. */
 static Span clip(Table *table, const char *text, size_t width, bool keep_end) {
         Buffer *clipped = &table->clipped;
@@ -188,7 +171,16 @@ static Span clip(Table *table, const char *text, size_t width, bool keep_end) {
         buffer_clear(clipped);
         if (keep_end) {
                 buffer_append_text(clipped, ELLIPSIS);
-                buffer_append_text(clipped, fit_end(text, width - 1));
+                while (printable_width(text) > width - 1) {
+                        size_t n = printable_fit(text, 1);
+
+                        if (n == 0) /* a wide character */
+                                n = printable_fit(text, 2);
+                        if (n == 0)
+                                break;
+                        text += n;
+                }
+                buffer_append_text(clipped, text);
         } else {
                 buffer_append(clipped, text, printable_fit(text, width - 1));
                 buffer_append_text(clipped, ELLIPSIS);
@@ -198,23 +190,18 @@ static Span clip(Table *table, const char *text, size_t width, bool keep_end) {
         return buffer_failure(clipped) == 0 ? span_of(clipped->bytes) : (Span){};
 }
 
-static bool is_last(const Table *table, size_t column) {
-        for (size_t i = column + 1; i < table->n_columns; i++)
-                if (!table->omitted[i])
-                        return false;
-        return true;
-}
-
 /* Appends @text to the line, padded to the column's width. */
 static void put_cell(Table *table, size_t column, Span text, size_t width, bool bold) {
         size_t text_width = printable_span_width(text);
         int pad = text_width < width ? (int) (width - text_width) : 0;
-        bool right = table->columns[column].right;
+        bool right = table->columns[column].right, is_last = true;
 
+        for (size_t i = column + 1; is_last && i < table->n_columns; i++)
+                is_last = table->omitted[i];
         bold = bold && table->terminal->colour && text.n > 0;
         buffer_append_format(&table->line, "%s%*s", bold ? BOLD : "", right ? pad : 0, "");
         buffer_append(&table->line, text.bytes, text.n);
-        buffer_append_format(&table->line, "%*s%s ", right || is_last(table, column) ? 0 : pad, "",
+        buffer_append_format(&table->line, "%*s%s ", right || is_last ? 0 : pad, "",
                              bold ? NOT_BOLD : "");
 }
 
@@ -229,29 +216,6 @@ static void put_line(Table *table) {
         if (table->error == 0 && fwrite(line->bytes, 1, line->n, table->out) != line->n)
                 table_fail(table, errno > 0 ? -errno : -EIO);
         buffer_clear(line);
-}
-
-static void print_headers(Table *table, const size_t *widths) {
-        for (size_t i = 0; i < table->n_columns; i++) {
-                const char *header = table->columns[i].header;
-
-                if (!table->omitted[i])
-                        put_cell(table, i,
-                                 printable_width(header) > widths[i]
-                                         ? clip(table, header, widths[i], false)
-                                         : span_of(header),
-                                 widths[i], true);
-        }
-        put_line(table);
-}
-
-static void print_heading(Table *table, const char *text) {
-        Span shown = span_of(text);
-
-        if (table->terminal->out && printable_width(text) > table->terminal->columns)
-                shown = clip(table, text, table->terminal->columns, true);
-        buffer_append(&table->line, shown.bytes, shown.n);
-        put_line(table);
 }
 
 /* Prints one row, as several lines if its cells wrap. @cells are moved behind what was printed. */
@@ -283,20 +247,36 @@ static void print_row(Table *table, const size_t *widths, const char *cells[], u
 static void print_block(Table *table) {
         const char *cells[TABLE_MAX_COLUMNS] = {}, *next = table->cells.bytes;
         size_t widths[TABLE_MAX_COLUMNS];
+        Span heading;
 
         lay_out(table, widths);
+        for (size_t i = 0; !table->headed && i < table->n_columns; i++) {
+                const char *header = table->columns[i].header;
+
+                if (table->omitted[i])
+                        continue;
+                put_cell(table, i,
+                         printable_width(header) > widths[i] ? clip(table, header, widths[i], false)
+                                                             : span_of(header),
+                         widths[i], true);
+        }
         if (!table->headed)
-                print_headers(table, widths);
+                put_line(table);
         table->headed = true;
         for (size_t row = 0; row < table->n_rows; row++) {
                 for (size_t i = 0; i < table->n_columns; i++) {
                         cells[i] = next;
                         next += strlen(next) + 1;
                 }
-                if (table->is_heading[row])
-                        print_heading(table, cells[0]);
-                else
+                if (!table->is_heading[row]) {
                         print_row(table, widths, cells, table->bold[row]);
+                        continue;
+                }
+                heading = span_of(cells[0]);
+                if (table->terminal->out && printable_width(cells[0]) > table->terminal->columns)
+                        heading = clip(table, cells[0], table->terminal->columns, true);
+                buffer_append(&table->line, heading.bytes, heading.n);
+                put_line(table);
         }
         table->n_rows = 0;
         buffer_clear(&table->cells);
@@ -312,19 +292,20 @@ static bool says_nothing(const char *text) {
         return false;
 }
 
-static void note_cell(Table *table, size_t column, const char *text) {
-        table->widths[column] = MAX_OF(table->widths[column], printable_width(text));
-        table->told[column] = table->told[column] || !says_nothing(text);
-}
-
 static void end_cell(Table *table, bool is_heading) {
+        size_t column = table->n_begun - 1;
+        const char *text;
+
         if (table->n_begun == 0)
                 return;
         if (table->cells.n == table->cell_at)
                 buffer_append_byte(&table->cells, '-');
         buffer_append_byte(&table->cells, '\0');
-        if (!is_heading && buffer_failure(&table->cells) == 0)
-                note_cell(table, table->n_begun - 1, table->cells.bytes + table->cell_at);
+        if (is_heading || buffer_failure(&table->cells) != 0)
+                return;
+        text = table->cells.bytes + table->cell_at;
+        table->widths[column] = MAX_OF(table->widths[column], printable_width(text));
+        table->told[column] = table->told[column] || !says_nothing(text);
 }
 
 static Buffer *begin_cell(Table *table, bool is_heading) {

@@ -70,7 +70,7 @@ void table_fail(Table *table, int error);
 bool table_is_empty(const Table *table);
 /* Prints the remaining rows, and the headers of a table without rows. 0 or the first failure. */
 _must_check_ int table_end(Table *table);
-/* After the first block of rows: whether a terminal had no room for the column. */
+/* After the first block of rows: true if a terminal had no room for the column. */
 bool table_omits(const Table *table, size_t column);
 /*
  * Appends the headers of the columns that were left out, joined by ", ", but for extra ones and

@@ -22,23 +22,6 @@ bool terminal_is(int fd) {
         return isatty(fd) != 0;
 }
 
-static bool is_false(const char *text) {
-        static const char *const words[] = { "0", "no", "n", "false", "f", "off" };
-
-        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-                if (strcasecmp(text, words[i]) == 0)
-                        return true;
-        return false;
-}
-
-static bool wants_colour(bool dumb) {
-        const char *colours = getenv("SYSTEMD_COLORS");
-
-        if (colours)
-                return !is_false(colours);
-        return !getenv("NO_COLOR") && !dumb;
-}
-
 /* Takes what the user says in the environment, if it is believable. */
 static bool size_from(const char *variable, size_t least, size_t *ret) {
         const char *text = getenv(variable);
@@ -50,30 +33,30 @@ static bool size_from(const char *variable, size_t least, size_t *ret) {
         return true;
 }
 
-static void find_size(int fd, Terminal *terminal) {
-        struct winsize size;
-
-        if (ioctl(fd, TIOCGWINSZ, &size) != 0)
-                size = (struct winsize){};
-        terminal->columns = size.ws_col == 0 ? DEFAULT_COLUMNS : size.ws_col;
-        if (terminal->columns < MIN_COLUMNS)
-                terminal->columns = MIN_COLUMNS;
-        terminal->rows = size.ws_row == 0 ? DEFAULT_ROWS : size.ws_row;
-        (void) size_from("COLUMNS", MIN_COLUMNS, &terminal->columns);
-        (void) size_from("LINES", 1, &terminal->rows);
-}
-
 void terminal_init(Terminal *terminal) {
-        const char *term = getenv("TERM");
+        static const char *const noes[] = { "0", "no", "n", "false", "f", "off" };
+        const char *term = getenv("TERM"), *colours = getenv("SYSTEMD_COLORS");
         bool dumb = !term || strcmp(term, "dumb") == 0;
+        struct winsize size;
 
         *terminal = (Terminal){
                 .out = terminal_is(STDOUT_FILENO),
                 .err = terminal_is(STDERR_FILENO) && !dumb,
         };
-        terminal->colour = terminal->out && wants_colour(dumb);
-        if (terminal->out || terminal->err)
-                find_size(terminal->out ? STDOUT_FILENO : STDERR_FILENO, terminal);
+        terminal->colour = terminal->out && (colours || (!getenv("NO_COLOR") && !dumb));
+        for (size_t i = 0; colours && i < sizeof(noes) / sizeof(noes[0]); i++)
+                if (strcasecmp(colours, noes[i]) == 0)
+                        terminal->colour = false;
+        if (terminal->out || terminal->err) {
+                if (ioctl(terminal->out ? STDOUT_FILENO : STDERR_FILENO, TIOCGWINSZ, &size) != 0)
+                        size = (struct winsize){};
+                terminal->columns = size.ws_col == 0 ? DEFAULT_COLUMNS : size.ws_col;
+                if (terminal->columns < MIN_COLUMNS)
+                        terminal->columns = MIN_COLUMNS;
+                terminal->rows = size.ws_row == 0 ? DEFAULT_ROWS : size.ws_row;
+                (void) size_from("COLUMNS", MIN_COLUMNS, &terminal->columns);
+                (void) size_from("LINES", 1, &terminal->rows);
+        }
 
         terminal->utf8 = setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
         if (!terminal->utf8)

@@ -107,15 +107,6 @@ static bool take_byte(Span *text, char byte) {
         return true;
 }
 
-static bool is_calendar(const struct tm *t) {
-        static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-        bool leap = (t->tm_year % 4 == 0 && t->tm_year % 100 != 0) || t->tm_year % 400 == 0;
-
-        return t->tm_mon >= 1 && t->tm_mon <= 12 && t->tm_mday >= 1 &&
-               t->tm_mday <= days[t->tm_mon - 1] + (t->tm_mon == 2 && leap) && t->tm_hour < 24 &&
-               t->tm_min < 60 && t->tm_sec < 60;
-}
-
 /* Nothing was captured before 1970, so any earlier time can become 1970. */
 static void to_realtime(struct tm *local, uint64_t *ret_realtime_ns) {
         time_t seconds;
@@ -127,7 +118,9 @@ static void to_realtime(struct tm *local, uint64_t *ret_realtime_ns) {
 }
 
 static bool parse_date(Span text, uint64_t *ret_realtime_ns) {
+        static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
         struct tm t = {};
+        bool leap;
 
         if (!take_digits(&text, 4, &t.tm_year) || !take_byte(&text, '-') ||
             !take_digits(&text, 2, &t.tm_mon) || !take_byte(&text, '-') ||
@@ -141,7 +134,10 @@ static bool parse_date(Span text, uint64_t *ret_realtime_ns) {
                 if (text.n > 0 && (!take_byte(&text, ':') || !take_digits(&text, 2, &t.tm_sec)))
                         return false;
         }
-        if (text.n > 0 || !is_calendar(&t))
+        leap = (t.tm_year % 4 == 0 && t.tm_year % 100 != 0) || t.tm_year % 400 == 0;
+        if (text.n > 0 || t.tm_mon < 1 || t.tm_mon > 12 || t.tm_mday < 1 ||
+            t.tm_mday > days[t.tm_mon - 1] + (t.tm_mon == 2 && leap) || t.tm_hour >= 24 ||
+            t.tm_min >= 60 || t.tm_sec >= 60)
                 return false;
         t.tm_year -= 1900;
         t.tm_mon -= 1;
@@ -186,7 +182,7 @@ static bool parse_ago(Span text, uint64_t now_realtime_ns, uint64_t *ret_realtim
         return false;
 }
 
-/* Local midnight @days_ago. */
+/* *ret_realtime_ns is local midnight @days_ago. */
 static bool midnight(uint64_t now_realtime_ns, int days_ago, uint64_t *ret_realtime_ns) {
         time_t seconds = (time_t) (now_realtime_ns / NSEC_PER_SEC);
         struct tm t;

@@ -221,12 +221,15 @@ START_TEST(a_remainder_below_the_fraction_breaks_a_tie) {
 END_TEST
 
 START_TEST(magnitudes_compare_past_the_point) {
-        ck_assert_int_lt(quantity_compare_magnitude(quantity_of_u64(1), quantity_of_double(1.5)),
+        ck_assert_int_lt(
+                quantity_compare_magnitude(quantity_of_signed(false, 1), quantity_of_double(1.5)),
+                0);
+        ck_assert_int_gt(quantity_compare_magnitude(quantity_of_signed(true, 2),
+                                                    quantity_of_signed(false, 1)),
                          0);
-        ck_assert_int_gt(
-                quantity_compare_magnitude(quantity_of_signed(true, 2), quantity_of_u64(1)), 0);
-        ck_assert_int_eq(
-                quantity_compare_magnitude(quantity_of_signed(true, 2), quantity_of_u64(2)), 0);
+        ck_assert_int_eq(quantity_compare_magnitude(quantity_of_signed(true, 2),
+                                                    quantity_of_signed(false, 2)),
+                         0);
         ck_assert(quantity_is_zero(quantity_of_double(-0.0)));
         ck_assert(quantity_is_zero(quantity_of_double(0.0 / 0.0)));
 }

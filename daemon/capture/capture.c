@@ -194,8 +194,8 @@ static int read_pressure(Capture *capture) {
         Pressure pressure = {};
         JsonWriter json;
 
-        pressure_read_host(capture->options->proc_fd, &pressure,
-                           capture->tally.counts[SOURCE_HOST_PRESSURE]);
+        pressure_read(PRESSURE_OF_HOST, capture->options->proc_fd, &pressure,
+                      capture->tally.counts[SOURCE_HOST_PRESSURE]);
         json_writer_init(&json, &capture->pressure_json);
         pressure_write_json(&json, &pressure);
         return json_writer_finish(&json);

@@ -36,7 +36,7 @@ static TextPlace add_rollup(Scene *scene, Span text) {
         r = proc_smaps_parse(text, &smaps);
         tally_add(&scene->tally, SOURCE_SMAPS_ROLLUP, text_file_outcome(r));
         json_writer_init(&json, &scene->texts);
-        proc_smaps_write_json(&json, &smaps);
+        number_map_write_json(&json, &smaps);
         r = json_writer_finish(&json);
         if (r < 0) {
                 scene->error = r;

@@ -330,7 +330,7 @@ static void read_io(Span text, Reading *ret) {
 
         ret->r = proc_io_parse(text, &io);
 #define PUT_IO(key, ...)                                                     \
-        put_number(ret, SPAN_LITERAL(#key), proc_io_has(&io, PROC_IO_##key), \
+        put_number(ret, SPAN_LITERAL(#key), io.present >> PROC_IO_##key & 1, \
                    io.values[PROC_IO_##key]);
         COUNTERS_OF_IO(PUT_IO)
 }

@@ -178,7 +178,6 @@ static int bpf_walk_new(const CaptureHost *host, pid_t only, Tally *tally, void 
         walk->host = host;
         walk->tally = tally;
         walk->only = only;
-        proc_walk_init(&walk->missing);
         r = read_tasks(walk);
         if (r < 0) {
                 bpf_walk_free(walk);

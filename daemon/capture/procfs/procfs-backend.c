@@ -83,7 +83,11 @@ static int procfs_walk_new(const CaptureHost *host, pid_t only, Tally *tally, vo
                         return r;
                 return r == PROCFS_E_DENIED ? -EACCES : -ENOENT;
         }
-        tally->processes_hidden = proc_walk_is_filtered(&walk->processes);
+        /*
+         * Every pid namespace has a process 1. Without it the mount hides other users' processes
+         * (hidepid=invisible), and the list is not complete.
+         */
+        tally->processes_hidden = walk->processes.n_ids == 0 || walk->processes.ids[0] != 1;
         if (only != 0 && walk->processes.n_ids > 0)
                 keep_sample(&walk->processes, only);
         *ret = walk;

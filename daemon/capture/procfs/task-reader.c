@@ -218,7 +218,7 @@ static void read_io(TaskReader *reader, ThreadSlot *slot) {
                 return;
         thread_slot_note(slot, SOURCE_IO, parse_outcome(proc_io_parse(text, &io)));
         for (unsigned key = 0; key < _PROC_IO_MAX; key++)
-                if (proc_io_has(&io, (ProcIoKey) key))
+                if (io.present >> key & 1)
                         thread_sample_put(&slot->sample, io_metrics[key], io.values[key]);
 }
 

@@ -205,8 +205,7 @@ void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *hos
         gates.only_processes = lacks(proc_fd, "sys") && lacks(proc_fd, "version");
         try_taskstats(system, &gates);
         /* If its children cannot be read, they may be threaded. */
-        if (cgroupfs &&
-            cgroup_has_threaded_child(cgroupfs_root_fd(cgroupfs), &gates.root_is_threaded) != 0)
+        if (cgroupfs && cgroup_has_threaded_child(cgroupfs->root_fd, &gates.root_is_threaded) != 0)
                 gates.root_is_threaded = true;
         *ret = gates;
 }

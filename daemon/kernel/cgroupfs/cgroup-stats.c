@@ -83,31 +83,6 @@ static void tidy(IoStat *stat) {
         stat->n_devices = n_unique;
 }
 
-static bool is_fraction(Span value) {
-        uint64_t hundredths;
-
-        return memchr(value.bytes, '.', value.n) && text_parse_decimal(value, 2, &hundredths);
-}
-
-/* False when some value is malformed. A fraction is well-formed, but has no value. */
-static bool write_device(JsonWriter *writer, const IoDevice *device) {
-        Cursor words = cursor_over(device->values);
-        NumberMap map;
-        Span key, value;
-        bool good = true;
-
-        number_map_init(&map);
-        while (cursor_assignment(&words, &key, &value)) {
-                size_t n_before = map.n_entries;
-
-                if (!number_map_put(&map, key, value))
-                        good &= map.n_entries > n_before && is_fraction(value);
-        }
-        json_write_key_name(writer, device->name);
-        number_map_write_json(writer, &map);
-        return good;
-}
-
 int io_stat_write_json(JsonWriter *writer, Span text) {
         Cursor lines = cursor_over(text);
         IoStat stat;
@@ -122,8 +97,25 @@ int io_stat_write_json(JsonWriter *writer, Span text) {
         good = !stat.malformed && cursor_is_at_end(&lines);
 
         json_write_object(writer);
-        for (size_t i = 0; i < stat.n_devices; i++)
-                good &= write_device(writer, &stat.devices[i]);
+        for (size_t i = 0; i < stat.n_devices; i++) {
+                Cursor words = cursor_over(stat.devices[i].values);
+                uint64_t hundredths;
+                NumberMap map;
+                Span key, value;
+
+                map.n_entries = 0;
+                while (cursor_assignment(&words, &key, &value)) {
+                        size_t n_before = map.n_entries;
+
+                        if (number_map_put(&map, key, value))
+                                continue;
+                        /* A fraction is well-formed, but has no value. */
+                        good &= map.n_entries > n_before && memchr(value.bytes, '.', value.n) &&
+                                text_parse_decimal(value, 2, &hundredths);
+                }
+                json_write_key_name(writer, stat.devices[i].name);
+                number_map_write_json(writer, &map);
+        }
         json_write_end(writer);
         return good ? 0 : TEXT_E_MALFORMED;
 }
@@ -206,21 +198,6 @@ static void write_number_file(GroupReader *reader, const char *name, const char 
         write_number_or_null(reader, member, r == 0, r == 0 ? value : 0);
 }
 
-static void write_signed_file(GroupReader *reader, const char *name, const char *member) {
-        int64_t value;
-        Span text;
-        int r;
-
-        r = read_file(reader, name, &text);
-        if (r == 0 && !number_parse_i64(text_trim(text), &value))
-                r = CGROUPFS_E_MALFORMED;
-        count(reader, r);
-        if (r == 0)
-                json_write_member_i64(&reader->json, member, value);
-        else
-                json_write_member_null(&reader->json, member);
-}
-
 /* Writes all lines of a file of "key value" lines. */
 static void write_map_file(GroupReader *reader, const char *name, const char *member) {
         NumberMap map;
@@ -234,7 +211,7 @@ static void write_map_file(GroupReader *reader, const char *name, const char *me
                 json_write_member_null(&reader->json, member);
                 return;
         }
-        number_map_init(&map);
+        map.n_entries = 0;
         lines = cursor_over(text);
         while (cursor_flat_pair(&lines, &key, &value))
                 if (!number_map_put(&map, key, value))
@@ -287,9 +264,8 @@ static void write_cpu_max(GroupReader *reader) {
         r = read_file(reader, "cpu.max", &text);
         if (r == 0) {
                 words = cursor_over(text_trim(text));
-                (void) cursor_word(
-                        &words,
-                        &quota); /* an empty word fails below: it is neither "max" nor a number */
+                /* An empty word fails below: it is neither "max" nor a number. */
+                (void) cursor_word(&words, &quota);
                 (void) cursor_word(&words, &period);
         }
         good = write_limit(reader, "max_quota_us", quota);
@@ -298,20 +274,32 @@ static void write_cpu_max(GroupReader *reader) {
         count(reader, r == 0 && !(good && has_period) ? CGROUPFS_E_MALFORMED : r);
 }
 
-static void write_cpu(GroupReader *reader) {
-        json_write_key(&reader->json, "cpu");
-        json_write_object(&reader->json);
+static void write_files(GroupReader *reader) {
+        JsonWriter *json = &reader->json;
+        Pressure pressure;
+        int64_t nice = 0;
+        Span text;
+        int r;
+
+        json_write_object(json);
+        json_write_key(json, "cpu");
+        json_write_object(json);
         write_cpu_stat(reader);
         write_cpu_max(reader);
         write_number_file(reader, "cpu.max.burst", "max_burst_us");
         write_number_file(reader, "cpu.weight", "weight");
-        write_signed_file(reader, "cpu.weight.nice", "weight_nice");
-        json_write_end(&reader->json);
-}
+        r = read_file(reader, "cpu.weight.nice", &text);
+        if (r == 0 && !number_parse_i64(text_trim(text), &nice))
+                r = CGROUPFS_E_MALFORMED;
+        count(reader, r);
+        if (r == 0)
+                json_write_member_i64(json, "weight_nice", nice);
+        else
+                json_write_member_null(json, "weight_nice");
+        json_write_end(json);
 
-static void write_memory(GroupReader *reader) {
-        json_write_key(&reader->json, "memory");
-        json_write_object(&reader->json);
+        json_write_key(json, "memory");
+        json_write_object(json);
         write_number_file(reader, "memory.current", "current");
         write_number_file(reader, "memory.peak", "peak");
         write_limit_file(reader, "memory.max", "max");
@@ -322,58 +310,36 @@ static void write_memory(GroupReader *reader) {
         write_limit_file(reader, "memory.swap.max", "swap_max");
         write_map_file(reader, "memory.stat", "stat");
         write_map_file(reader, "memory.events", "events");
-        json_write_end(&reader->json);
-}
+        json_write_end(json);
 
-static void write_pids(GroupReader *reader) {
-        json_write_key(&reader->json, "pids");
-        json_write_object(&reader->json);
+        json_write_key(json, "pids");
+        json_write_object(json);
         write_number_file(reader, "pids.current", "current");
         write_number_file(reader, "pids.peak", "peak");
         write_limit_file(reader, "pids.max", "max");
         write_map_file(reader, "pids.events", "events");
-        json_write_end(&reader->json);
-}
+        json_write_end(json);
 
-static void write_io(GroupReader *reader) {
-        Span text;
-        int r;
-
-        json_write_key(&reader->json, "io");
+        json_write_key(json, "io");
         r = read_file(reader, "io.stat", &text);
         if (r == 0)
-                r = io_stat_write_json(&reader->json, text);
+                r = io_stat_write_json(json, text);
         else
-                json_write_null(&reader->json);
+                json_write_null(json);
         count(reader, r);
-}
 
-static void write_pressure(GroupReader *reader) {
-        Pressure pressure;
-
-        pressure_read_group(reader->group_fd, &pressure, reader->counts.pressure);
+        pressure_read(PRESSURE_OF_GROUP, reader->group_fd, &pressure, reader->counts.pressure);
         if (reader->counts.pressure[SOURCE_OUTCOME_vanished] > 0)
                 reader->went = true;
-        json_write_key(&reader->json, "psi");
-        pressure_write_json(&reader->json, &pressure);
-}
-
-/*
- * The files of a removed cgroup are missing, just like files that it never had. To distinguish the
- * two, a file that existed is looked for again. Every cgroup has one (cpu.stat since 4.15), unless
- * nothing may be read.
- */
-static bool has_vanished(const GroupReader *reader) {
-        if (reader->went)
-                return true;
-        if (!reader->witness)
-                return reader->counts.stats[SOURCE_OUTCOME_denied] == 0;
-        return faccessat(reader->group_fd, reader->witness, F_OK, 0) < 0 && errno == ENOENT;
+        json_write_key(json, "psi");
+        pressure_write_json(json, &pressure);
+        json_write_end(json);
 }
 
 int cgroup_stats_read(int group_fd, Buffer *scratch, Buffer *json, CgroupCounts *counts) {
         GroupReader reader = { .group_fd = group_fd };
         size_t n_before = json->n;
+        bool went;
         int r;
 
         buffer_clear(scratch);
@@ -381,19 +347,23 @@ int cgroup_stats_read(int group_fd, Buffer *scratch, Buffer *json, CgroupCounts 
         if (r < 0)
                 return r;
         json_writer_init(&reader.json, json);
-        json_write_object(&reader.json);
-        write_cpu(&reader);
-        write_memory(&reader);
-        write_pids(&reader);
-        write_io(&reader);
-        write_pressure(&reader);
-        json_write_end(&reader.json);
+        write_files(&reader);
         r = json_writer_finish(&reader.json);
         if (r < 0) {
                 json->n = n_before;
                 return r;
         }
-        if (has_vanished(&reader)) {
+        /*
+         * The files of a removed cgroup are missing, just like files that it never had. To
+         * distinguish the two, a file that existed is looked for again. Every cgroup has one
+         * (cpu.stat since 4.15), unless nothing may be read.
+         */
+        if (reader.witness)
+                went = reader.went ||
+                       (faccessat(group_fd, reader.witness, F_OK, 0) < 0 && errno == ENOENT);
+        else
+                went = reader.went || reader.counts.stats[SOURCE_OUTCOME_denied] == 0;
+        if (went) {
                 json->n = n_before;
                 counts->stats[SOURCE_OUTCOME_vanished]++;
                 counts->pressure[SOURCE_OUTCOME_vanished]++;

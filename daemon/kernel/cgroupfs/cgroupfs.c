@@ -66,11 +66,6 @@ static bool parse_line(Span line, Span *ret_root, Span *ret_point) {
         return cursor_word(&words, &word) && span_is(word, "cgroup2");
 }
 
-/* Such a mount shows cgroups above the reader's cgroup namespace, which no path of it names. */
-static bool is_above(const char *root) {
-        return strcmp(root, "/..") == 0 || strncmp(root, "/../", 4) == 0;
-}
-
 int cgroup_mount_parse(Span mountinfo, size_t nth, CgroupMount *ret) {
         for (unsigned pass = 0; pass < 2; pass++) {
                 Cursor lines = cursor_over(mountinfo);
@@ -78,8 +73,11 @@ int cgroup_mount_parse(Span mountinfo, size_t nth, CgroupMount *ret) {
 
                 while (cursor_line(&lines, &line)) {
                         if (!parse_line(line, &root, &point) || !decode_path(root, ret->root) ||
-                            !decode_path(point, ret->point) || is_above(ret->root) ||
+                            !decode_path(point, ret->point) ||
                             (strcmp(ret->root, "/") == 0) != (pass == 0))
+                                continue;
+                        /* It shows cgroups above our namespace, which no path of it names. */
+                        if (strcmp(ret->root, "/..") == 0 || strncmp(ret->root, "/../", 4) == 0)
                                 continue;
                         if (nth == 0)
                                 return 0;
@@ -90,11 +88,6 @@ int cgroup_mount_parse(Span mountinfo, size_t nth, CgroupMount *ret) {
 }
 
 /* the hierarchy */
-
-struct Cgroupfs {
-        int root_fd;
-        char root[CGROUPFS_PATH_BYTES]; /* the cgroup of root_fd: "/" except for bind mounts */
-};
 
 Cgroupfs *cgroupfs_free(Cgroupfs *cgroupfs) {
         if (!cgroupfs)
@@ -114,38 +107,21 @@ static int cgroupfs_new(Cgroupfs **ret) {
         return 0;
 }
 
-/* Opens what is mounted at @point; *ret_covered when another mount covers it. */
-static int open_mount(const char *point, int *ret_fd, bool *ret_covered) {
-        _cleanup_(fd_closep) int fd = -EBADF;
-        struct statfs fs;
-
-        fd = open(point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return text_file_code(errno);
-        if (fstatfs(fd, &fs) < 0)
-                return -errno;
-        *ret_covered = fs.f_type != CGROUP2_SUPER_MAGIC;
-        *ret_fd = TAKE_FD(fd);
-        return 0;
-}
-
-/* Opens the first candidate that is not covered. */
+/* Opens the first candidate that no other mount covers. */
 static int open_candidates(Cgroupfs *cgroupfs, Span mountinfo) {
         int failure = CGROUPFS_E_NO_MOUNT;
 
         for (size_t nth = 0;; nth++) {
                 _cleanup_(fd_closep) int fd = -EBADF;
                 CgroupMount mount;
-                bool covered = false;
-                int r;
+                struct statfs fs;
 
-                r = cgroup_mount_parse(mountinfo, nth, &mount);
-                if (r != 0)
+                if (cgroup_mount_parse(mountinfo, nth, &mount) != 0)
                         return failure;
-                r = open_mount(mount.point, &fd, &covered);
-                if (r == CGROUPFS_E_DENIED)
-                        failure = r;
-                if (r != 0 || covered)
+                fd = open(mount.point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                if (fd < 0 && text_file_code(errno) == CGROUPFS_E_DENIED)
+                        failure = CGROUPFS_E_DENIED;
+                if (fd < 0 || fstatfs(fd, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
                         continue;
                 cgroupfs->root_fd = TAKE_FD(fd);
                 memcpy(cgroupfs->root, mount.root, sizeof(mount.root));
@@ -186,10 +162,6 @@ int cgroupfs_open_directory(int dir_fd, Cgroupfs **ret) {
         return 0;
 }
 
-int cgroupfs_root_fd(const Cgroupfs *cgroupfs) {
-        return cgroupfs->root_fd;
-}
-
 /* Returns whether @path is "/" or names joined by single slashes, none of which leads elsewhere. */
 static bool is_plain_path(Span path) {
         size_t start = 1;
@@ -209,35 +181,7 @@ static bool is_plain_path(Span path) {
         return true;
 }
 
-/* @path relative to the mounted cgroup, without a leading slash; false if it is not below it. */
-static bool strip_root(const Cgroupfs *cgroupfs, Span path, Span *ret) {
-        size_t n = strlen(cgroupfs->root);
-
-        if (span_is((Span){ cgroupfs->root, n }, "/"))
-                n = 0;
-        if (path.n < n || memcmp(path.bytes, cgroupfs->root, n) != 0 ||
-            (path.n > n && path.bytes[n] != '/'))
-                return false;
-        if (path.n > n)
-                n++;
-        *ret = (Span){ path.bytes + n, path.n - n };
-        return true;
-}
-
-static int open_beneath(int dir_fd, const char *path, int *ret_fd) {
-        const struct open_how how = {
-                .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
-        };
-        long fd = syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
-
-        if (fd < 0)
-                return -errno;
-        *ret_fd = (int) fd;
-        return 0;
-}
-
-/* The same for kernels before 5.6 and sandboxes without openat2(2). Overwrites @path. */
+/* Stands in for openat2(2) before 5.6 and in sandboxes without it. Overwrites @path. */
 static int open_by_component(int dir_fd, char *path, int *ret_fd) {
         _cleanup_(fd_closep) int fd = -EBADF;
         char *rest = path;
@@ -256,32 +200,48 @@ static int open_by_component(int dir_fd, char *path, int *ret_fd) {
         return 0;
 }
 
-/* A symbolic link or another file system is not a cgroup: no cgroup has that name. */
-static int lookup_code(int r) {
-        if (r == -ELOOP || r == -EXDEV)
-                return CGROUPFS_E_VANISHED;
-        r = text_file_code(-r);
-        return r == CGROUPFS_E_ABSENT ? CGROUPFS_E_VANISHED : r;
-}
-
 int cgroupfs_open_group(const Cgroupfs *cgroupfs, Span path, int *ret_fd) {
+        const struct open_how how = {
+                .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+        };
+        size_t n = strlen(cgroupfs->root);
         char name[CGROUPFS_PATH_BYTES];
         Span below;
+        long fd;
         int r;
 
         if (!is_plain_path(path))
                 return CGROUPFS_E_MALFORMED;
-        if (!strip_root(cgroupfs, path, &below))
+        /* Relative to the mounted cgroup, without a leading slash. */
+        if (span_is((Span){ cgroupfs->root, n }, "/"))
+                n = 0;
+        if (path.n < n || memcmp(path.bytes, cgroupfs->root, n) != 0 ||
+            (path.n > n && path.bytes[n] != '/'))
                 return CGROUPFS_E_OUTSIDE;
+        if (path.n > n)
+                n++;
+        below = (Span){ path.bytes + n, path.n - n };
         if (below.n == 0)
                 below = SPAN_LITERAL(".");
         memcpy(name, below.bytes, below.n);
         name[below.n] = '\0';
 
-        r = open_beneath(cgroupfs->root_fd, name, ret_fd);
+        fd = syscall(SYS_openat2, cgroupfs->root_fd, name, &how, sizeof(how));
+        if (fd >= 0) {
+                *ret_fd = (int) fd;
+                return 0;
+        }
+        r = -errno;
         if (r == -ENOSYS || r == -EPERM || r == -EINVAL)
                 r = open_by_component(cgroupfs->root_fd, name, ret_fd);
-        return r < 0 ? lookup_code(r) : 0;
+        if (r == 0)
+                return 0;
+        /* A symbolic link or another file system is not a cgroup: no cgroup has that name. */
+        if (r == -ELOOP || r == -EXDEV)
+                return CGROUPFS_E_VANISHED;
+        r = text_file_code(-r);
+        return r == CGROUPFS_E_ABSENT ? CGROUPFS_E_VANISHED : r;
 }
 
 bool cgroup_path_parent(Span path, Span *ret) {
@@ -320,18 +280,6 @@ int cgroup_is_threaded(int group_fd, bool *ret) {
         return 0;
 }
 
-/* Returns whether the child @name is threaded; false when it was removed meanwhile. */
-static int child_is_threaded(int group_fd, const char *name, bool *ret) {
-        char path[COMPONENT_BYTES + sizeof("/cgroup.type")], buffer[TYPE_BYTES];
-        Span type;
-        int r;
-
-        (void) snprintf(path, sizeof(path), "%s/cgroup.type", name);
-        r = read_type(group_fd, path, buffer, &type);
-        *ret = r == 0 && span_is(type, "threaded");
-        return r == CGROUPFS_E_ABSENT || r == CGROUPFS_E_VANISHED ? 0 : r;
-}
-
 static DIR *closedir_safe(DIR *dir) {
         if (dir)
                 (void) closedir(dir);
@@ -342,8 +290,7 @@ DEFINE_CLEANUP(DIR *, closedir_safe);
 int cgroup_has_threaded_child(int group_fd, bool *ret) {
         _cleanup_(closedir_safep) DIR *dir = NULL;
         _cleanup_(fd_closep) int fd = -EBADF;
-        const struct dirent *entry;
-        bool threaded = false;
+        bool is_threaded = false;
         int r;
 
         r = text_file_open_directory(group_fd, ".", &fd);
@@ -354,7 +301,11 @@ int cgroup_has_threaded_child(int group_fd, bool *ret) {
                 return -errno;
         (void) TAKE_FD(fd);
 
-        while (!threaded) {
+        while (!is_threaded) {
+                char path[COMPONENT_BYTES + sizeof("/cgroup.type")], buffer[TYPE_BYTES];
+                const struct dirent *entry;
+                Span type;
+
                 errno = 0;
                 entry = readdir(dir);
                 if (!entry && errno != 0)
@@ -364,11 +315,15 @@ int cgroup_has_threaded_child(int group_fd, bool *ret) {
                 if (entry->d_name[0] == '.' ||
                     (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
                         continue;
-                r = child_is_threaded(group_fd, entry->d_name, &threaded);
+                (void) snprintf(path, sizeof(path), "%s/cgroup.type", entry->d_name);
+                r = read_type(group_fd, path, buffer, &type);
+                if (r == CGROUPFS_E_ABSENT || r == CGROUPFS_E_VANISHED)
+                        continue; /* it was removed meanwhile */
                 if (r != 0)
                         return r;
+                is_threaded = span_is(type, "threaded");
         }
-        *ret = threaded;
+        *ret = is_threaded;
         return 0;
 }
 
@@ -376,27 +331,24 @@ int cgroup_has_threaded_child(int group_fd, bool *ret) {
 
 #define V1_FILE_BYTES 4096
 
-/* "memory  4  15  1": name, hierarchy, cgroups, enabled. */
-static bool is_in_version_1(Span line, Span *ret_name) {
-        Cursor words = cursor_over(line);
-        Span hierarchy;
-        uint64_t number;
-
-        return cursor_word(&words, ret_name) && cursor_word(&words, &hierarchy) &&
-               number_parse_u64(hierarchy, &number) && number > 0;
-}
-
 void cgroup_v1_parse(Span text, char ret_names[static CGROUP_V1_TEXT_BYTES]) {
         static const char *const read[] = { "cpu", "cpuacct", "cpuset", "memory", "blkio", "pids" };
         bool found[ELEMENTSOF(read)] = {};
         Cursor lines = cursor_over(text);
+        Span line, name, hierarchy;
+        uint64_t number;
         size_t n = 0;
-        Span line, name;
 
-        while (cursor_line(&lines, &line))
+        /* "memory  4  15  1": name, hierarchy, cgroups, enabled. */
+        while (cursor_line(&lines, &line)) {
+                Cursor words = cursor_over(line);
+
+                if (!cursor_word(&words, &name) || !cursor_word(&words, &hierarchy) ||
+                    !number_parse_u64(hierarchy, &number) || number == 0)
+                        continue;
                 for (size_t i = 0; i < ELEMENTSOF(read); i++)
-                        if (is_in_version_1(line, &name) && span_is(name, read[i]))
-                                found[i] = true;
+                        found[i] |= span_is(name, read[i]);
+        }
         ret_names[0] = '\0';
         for (size_t i = 0; i < ELEMENTSOF(read); i++)
                 if (found[i])

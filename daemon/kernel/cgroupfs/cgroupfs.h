@@ -44,7 +44,10 @@ typedef struct CgroupMount {
  */
 _must_check_ int cgroup_mount_parse(Span mountinfo, size_t nth, CgroupMount *ret);
 
-typedef struct Cgroupfs Cgroupfs;
+typedef struct Cgroupfs {
+        int root_fd;                    /* the mount's root directory */
+        char root[CGROUPFS_PATH_BYTES]; /* its cgroup: "/" except for bind mounts */
+} Cgroupfs;
 
 /*
  * Finds and opens the hierarchy that the calling process sees: @proc_fd is /proc, for
@@ -57,9 +60,6 @@ _must_check_ int cgroupfs_open_directory(int dir_fd, Cgroupfs **ret);
 Cgroupfs *cgroupfs_free(Cgroupfs *cgroupfs);
 DEFINE_CLEANUP(Cgroupfs *, cgroupfs_free);
 
-/* The descriptor of the mount's root directory; borrowed. */
-int cgroupfs_root_fd(const Cgroupfs *cgroupfs);
-
 /*
  * Opens the directory of the cgroup @path (as of /proc/PID/cgroup, raw bytes). A path with the
  * suffix " (deleted)" is looked up like any other, and is CGROUPFS_E_VANISHED unless a cgroup has
@@ -71,7 +71,7 @@ _must_check_ int cgroupfs_open_group(const Cgroupfs *cgroupfs, Span path, int *r
 bool cgroup_path_parent(Span path, Span *ret);
 
 /*
- * Whether threads of one process may be spread over cgroups here: cgroup.type is "threaded" or
+ * Says whether threads of one process may be spread over cgroups here: cgroup.type is "threaded" or
  * "domain threaded". The real root has no such file and is not threaded by itself.
  */
 _must_check_ int cgroup_is_threaded(int group_fd, bool *ret);

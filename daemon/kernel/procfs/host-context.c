@@ -16,6 +16,7 @@
 
 #define FILE_BYTES (8 * 1024) /* meminfo and the first CPU of cpuinfo take about 1.5 KB each */
 #define PATH_BYTES 320        /* a directory named here and a file name */
+#define BOOT_ID_CHARS 32
 
 /* A missing file is not a failure where not every kernel has it. */
 typedef enum Need {
@@ -85,13 +86,6 @@ static void copy_text(Span text, char ret[static HOST_TEXT_BYTES]) {
         ret[text.n] = '\0';
 }
 
-/* The lines of the first CPU, which end at a blank line. */
-static Span first_block(Span text) {
-        const char *end = text.n > 0 ? memmem(text.bytes, text.n, "\n\n", 2) : NULL;
-
-        return end ? (Span){ text.bytes, (size_t) (end + 1 - text.bytes) } : text;
-}
-
 static void write_cpu(HostReader *reader) {
         static const struct {
                 Span key;
@@ -101,6 +95,7 @@ static void write_cpu(HostReader *reader) {
                 { SPAN_LITERAL("vendor_id"), "cpu_vendor" },
         };
         Span values[ELEMENTSOF(rows)] = {}, key, value;
+        const char *end;
         Cursor lines;
         size_t n;
         int r;
@@ -110,7 +105,11 @@ static void write_cpu(HostReader *reader) {
         count(reader, NEED_ALWAYS, r);
         if (r != 0)
                 return;
-        lines = cursor_over(first_block((Span){ reader->buffer, n }));
+        /* The lines of the first CPU end at a blank line. */
+        end = n > 0 ? memmem(reader->buffer, n, "\n\n", 2) : NULL;
+        if (end)
+                n = (size_t) (end + 1 - reader->buffer);
+        lines = cursor_over((Span){ reader->buffer, n });
         while (cursor_colon_pair(&lines, &key, &value))
                 for (size_t i = 0; i < ELEMENTSOF(rows); i++)
                         if (values[i].n == 0 && span_equal(rows[i].key, key))
@@ -167,17 +166,6 @@ static int compare_names(const struct dirent **a, const struct dirent **b) {
         return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static void write_tunable(HostReader *reader, const char *name) {
-        char path[PATH_BYTES];
-        Span text;
-
-        (void) snprintf(path, sizeof(path), "sys/kernel/%s", name); /* NAME_MAX is 255 */
-        if (!read_text(reader, reader->proc_fd, path, NEED_OPTIONAL, &text))
-                return;
-        json_write_key_name(reader->json, span_of(name));
-        json_write_name(reader->json, text);
-}
-
 static int write_tunables(HostReader *reader) {
         struct dirent **entries = NULL;
         int n;
@@ -192,25 +180,19 @@ static int write_tunables(HostReader *reader) {
         json_write_key(reader->json, "sched_tunables");
         json_write_object(reader->json);
         for (int i = 0; i < n; i++) {
-                write_tunable(reader, entries[i]->d_name);
+                char path[PATH_BYTES]; /* NAME_MAX is 255 */
+                Span text;
+
+                (void) snprintf(path, sizeof(path), "sys/kernel/%s", entries[i]->d_name);
+                if (read_text(reader, reader->proc_fd, path, NEED_OPTIONAL, &text)) {
+                        json_write_key_name(reader->json, span_of(entries[i]->d_name));
+                        json_write_name(reader->json, text);
+                }
                 free(entries[i]);
         }
         json_write_end(reader->json);
         free(entries);
         return 0;
-}
-
-static void write_switches(HostReader *reader) {
-        HostContext *host = reader->host;
-
-        host->has_schedstats = read_number(reader, reader->proc_fd, "sys/kernel/sched_schedstats",
-                                           &host->schedstats);
-        if (host->has_schedstats)
-                json_write_member_u64(reader->json, "sched_schedstats", host->schedstats);
-        host->has_delayacct =
-                read_number(reader, reader->proc_fd, "sys/kernel/task_delayacct", &host->delayacct);
-        if (host->has_delayacct)
-                json_write_member_u64(reader->json, "task_delayacct", host->delayacct);
 }
 
 static void write_governors(HostReader *reader, const unsigned long *mask) {
@@ -239,24 +221,8 @@ static void write_governors(HostReader *reader, const unsigned long *mask) {
                 json_write_end(reader->json);
 }
 
-/* Counts the nodes that have CPUs. A kernel without NUMA has no such file and one node. */
-static bool count_nodes(HostReader *reader, size_t *ret) {
-        Span text;
-        int r;
-
-        r = read_file(reader, reader->sys_fd, "devices/system/node/has_cpu", &text);
-        if (r == PROCFS_E_ABSENT) {
-                *ret = 1;
-                return true;
-        }
-        if (r == 0)
-                r = cpu_list_count(text, ret);
-        count(reader, NEED_ALWAYS, r);
-        return r == 0;
-}
-
 static void write_cpus(HostReader *reader) {
-        unsigned long mask[CPU_LIST_MAX_WORDS];
+        unsigned long mask[CPU_LIST_MAX_WORDS], nodes[CPU_LIST_MAX_WORDS];
         HostContext *host = reader->host;
         size_t n_cpus, n_nodes;
         Span text;
@@ -271,25 +237,15 @@ static void write_cpus(HostReader *reader) {
         host->has_online_cpus = true;
         host->online_cpus = n_cpus;
         json_write_member_u64(reader->json, "online_cpus", n_cpus);
-        if (count_nodes(reader, &n_nodes))
-                json_write_member_u64(reader->json, "numa_nodes", n_nodes);
+        /* Nodes that have CPUs. A kernel without NUMA has no such file and one node. */
+        r = read_file(reader, reader->sys_fd, "devices/system/node/has_cpu", &text);
+        if (r == 0)
+                r = cpu_list_parse(text, nodes, &n_nodes);
+        if (r != PROCFS_E_ABSENT)
+                count(reader, NEED_ALWAYS, r);
+        if (r == 0 || r == PROCFS_E_ABSENT)
+                json_write_member_u64(reader->json, "numa_nodes", r == 0 ? n_nodes : 1);
         write_governors(reader, mask);
-}
-
-static void write_kernel(HostReader *reader) {
-        struct utsname names;
-        Span text;
-
-        write_text_file(reader, reader->proc_fd, "sys/kernel/ostype", NEED_ALWAYS, "kernel_name");
-        if (read_text(reader, reader->proc_fd, "sys/kernel/osrelease", NEED_ALWAYS, &text)) {
-                copy_text(text, reader->host->kernel_release);
-                json_write_member_name(reader->json, "kernel_release", text);
-        }
-        /* 6.1 has no such file; uname(2) is second best, as personality(2) can change it. */
-        if (read_text(reader, reader->proc_fd, "sys/kernel/arch", NEED_OPTIONAL, &text))
-                json_write_member_name(reader->json, "arch", text);
-        else if (uname(&names) == 0)
-                json_write_member_name(reader->json, "arch", span_of(names.machine));
 }
 
 static int write_cmdline(HostReader *reader) {
@@ -313,50 +269,12 @@ static int write_cmdline(HostReader *reader) {
         return r;
 }
 
-/* "01234567-89ab-..." without its dashes; "" when it is anything else. */
-static void parse_boot_id(Span text, char ret[static 33]) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < text.n; i++) {
-                char c = text.bytes[i];
-
-                if (c == '-')
-                        continue;
-                if (n == 32 || !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
-                        n = 0;
-                        break;
-                }
-                ret[n++] = c;
-        }
-        ret[n == 32 ? 32 : 0] = '\0';
-}
-
-static void write_identity(HostReader *reader) {
-        HostContext *host = reader->host;
-        Span text;
-
-        if (read_text(reader, reader->proc_fd, "sys/kernel/hostname", NEED_ALWAYS, &text)) {
-                copy_text(text, host->host_name);
-                json_write_member_name(reader->json, "host_name", text);
-        }
-        if (read_text(reader, reader->proc_fd, "sys/kernel/random/boot_id", NEED_ALWAYS, &text))
-                parse_boot_id(text, host->boot_id);
-        if (host->boot_id[0] != '\0')
-                json_write_member_text(reader->json, "boot_id", host->boot_id);
-}
-
-static void write_units(HostReader *reader) {
-        HostContext *host = reader->host;
-
-        host->user_hz = (uint32_t) sysconf(_SC_CLK_TCK);
-        host->page_size = (uint32_t) sysconf(_SC_PAGESIZE);
-        json_write_member_u64(reader->json, "user_hz", host->user_hz);
-        json_write_member_u64(reader->json, "page_size", host->page_size);
-}
-
 int host_context_read(int proc_fd, int sys_fd, const char *cgroup_v1, JsonWriter *json,
                       HostContext *ret) {
         HostReader reader = { .proc_fd = proc_fd, .sys_fd = sys_fd, .json = json, .host = ret };
+        struct utsname names;
+        size_t n = 0;
+        Span text;
         int r;
 
         *ret = (HostContext){};
@@ -370,15 +288,55 @@ int host_context_read(int proc_fd, int sys_fd, const char *cgroup_v1, JsonWriter
         r = write_tunables(&reader);
         if (r < 0)
                 return r;
-        write_switches(&reader);
+        ret->has_schedstats =
+                read_number(&reader, proc_fd, "sys/kernel/sched_schedstats", &ret->schedstats);
+        if (ret->has_schedstats)
+                json_write_member_u64(json, "sched_schedstats", ret->schedstats);
+        ret->has_delayacct =
+                read_number(&reader, proc_fd, "sys/kernel/task_delayacct", &ret->delayacct);
+        if (ret->has_delayacct)
+                json_write_member_u64(json, "task_delayacct", ret->delayacct);
         json_write_member_text(json, "cgroup_v1", cgroup_v1);
         write_cpus(&reader);
-        write_kernel(&reader);
+
+        write_text_file(&reader, proc_fd, "sys/kernel/ostype", NEED_ALWAYS, "kernel_name");
+        if (read_text(&reader, proc_fd, "sys/kernel/osrelease", NEED_ALWAYS, &text)) {
+                copy_text(text, ret->kernel_release);
+                json_write_member_name(json, "kernel_release", text);
+        }
+        /* 6.1 has no such file; uname(2) is second best, as personality(2) can change it. */
+        if (read_text(&reader, proc_fd, "sys/kernel/arch", NEED_OPTIONAL, &text))
+                json_write_member_name(json, "arch", text);
+        else if (uname(&names) == 0)
+                json_write_member_name(json, "arch", span_of(names.machine));
         r = write_cmdline(&reader);
         if (r < 0)
                 return r;
-        write_identity(&reader);
-        write_units(&reader);
+        if (read_text(&reader, proc_fd, "sys/kernel/hostname", NEED_ALWAYS, &text)) {
+                copy_text(text, ret->host_name);
+                json_write_member_name(json, "host_name", text);
+        }
+        /* "01234567-89ab-..." without its dashes; "" when it is anything else. */
+        if (!read_text(&reader, proc_fd, "sys/kernel/random/boot_id", NEED_ALWAYS, &text))
+                text = (Span){};
+        for (size_t i = 0; i < text.n; i++) {
+                char c = text.bytes[i];
+
+                if (c == '-')
+                        continue;
+                if (n == BOOT_ID_CHARS || !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
+                        n = 0;
+                        break;
+                }
+                ret->boot_id[n++] = c;
+        }
+        ret->boot_id[n == BOOT_ID_CHARS ? n : 0] = '\0';
+        if (ret->boot_id[0] != '\0')
+                json_write_member_text(json, "boot_id", ret->boot_id);
+        ret->user_hz = (uint32_t) sysconf(_SC_CLK_TCK);
+        ret->page_size = (uint32_t) sysconf(_SC_PAGESIZE);
+        json_write_member_u64(json, "user_hz", ret->user_hz);
+        json_write_member_u64(json, "page_size", ret->page_size);
         json_write_end(json);
         return 0;
 }

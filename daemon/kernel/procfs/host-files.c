@@ -12,7 +12,11 @@
 #include "base/number.h"
 #include "kernel/procfs/proc-task.h"
 
-bool host_row_parse(HostPartId part, Cursor *words, unsigned n_least, HostRow *ret) {
+/*
+ * Parses the words that are left of a line: numbers, at least @n_least; further ones than the part
+ * has columns are of later kernels and skipped. False when a word is no number of 64 bits.
+ */
+static bool host_row_parse(HostPartId part, Cursor *words, unsigned n_least, HostRow *ret) {
         Span word;
 
         ret->n_values = 0;
@@ -24,7 +28,12 @@ bool host_row_parse(HostPartId part, Cursor *words, unsigned n_least, HostRow *r
         return ret->n_values >= n_least;
 }
 
-void host_file_count(const HostFile *file, int r, uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+/* Counts the lines of a file. One without any good line is no file of that kind. */
+typedef struct HostFile {
+        size_t n_good, n_bad;
+} HostFile;
+
+static void host_file_count(const HostFile *file, int r, uint64_t *counts) {
         if (r != 0) {
                 counts[text_file_outcome(r)]++;
                 return;
@@ -33,7 +42,8 @@ void host_file_count(const HostFile *file, int r, uint64_t counts[static _SOURCE
         counts[SOURCE_OUTCOME_malformed] += file->n_bad > 0 || file->n_good == 0;
 }
 
-int host_file_read(int proc_fd, const char *name, Buffer *text, Span *ret) {
+/* The whole file is in *ret, borrowed from @text until that is used again. Codes of PROCFS. */
+static int host_file_read(int proc_fd, const char *name, Buffer *text, Span *ret) {
         int r;
 
         buffer_clear(text);
@@ -42,7 +52,8 @@ int host_file_read(int proc_fd, const char *name, Buffer *text, Span *ret) {
         return r == -EMSGSIZE ? PROCFS_E_TOO_LARGE : r;
 }
 
-void host_columns_write(JsonWriter *json, HostPartId part, const char *const *more) {
+/* "columns": [...]; the item's name first, then @more with NULL at its end, then the part's. */
+static void host_columns_write(JsonWriter *json, HostPartId part, const char *const *more) {
         json_write_key(json, "columns");
         json_write_array(json);
         json_write_text(json, host_parts[part].item);
@@ -53,7 +64,8 @@ void host_columns_write(JsonWriter *json, HostPartId part, const char *const *mo
         json_write_end(json);
 }
 
-void host_row_write(JsonWriter *json, HostPartId part, const HostRow *row) {
+/* The cells of a row from those of the part on, null where the kernel has none. */
+static void host_row_write(JsonWriter *json, HostPartId part, const HostRow *row) {
         for (unsigned i = 0; i < host_parts[part].n_columns; i++)
                 if (i < row->n_values)
                         json_write_u64(json, row->values[i]);
@@ -61,8 +73,9 @@ void host_row_write(JsonWriter *json, HostPartId part, const HostRow *row) {
                         json_write_null(json);
 }
 
-void host_fields_write(JsonWriter *json, HostGroupId group, const Fields *fields,
-                       const char *const *names) {
+/* GROUP: {NAME: N...} of the fields that are there, by the names they are written with. */
+static void host_fields_write(JsonWriter *json, HostGroupId group, const Fields *fields,
+                              const char *const *names) {
         json_write_key(json, host_groups[group].member);
         json_write_object(json);
         for (size_t i = 0; i < fields->n_keys; i++)
@@ -161,16 +174,10 @@ static void write_cpus(Span text, JsonWriter *json, HostFile *file) {
 
 /* /proc/loadavg */
 
-static bool parse_pair(Span word, uint64_t *ret_left, uint64_t *ret_right) {
-        const char *slash = word.n > 0 ? memchr(word.bytes, '/', word.n) : NULL;
-        size_t n_left = slash ? (size_t) (slash - word.bytes) : 0;
-
-        return slash && number_parse_u64((Span){ word.bytes, n_left }, ret_left) &&
-               number_parse_u64((Span){ slash + 1, word.n - n_left - 1 }, ret_right);
-}
-
 bool load_average_parse(Span text, LoadAverage *ret) {
         Cursor lines = cursor_over(text), words;
+        const char *slash;
+        size_t n_left;
         Span line, word;
 
         if (!cursor_line(&lines, &line))
@@ -179,68 +186,60 @@ bool load_average_parse(Span text, LoadAverage *ret) {
         for (size_t i = 0; i < ELEMENTSOF(ret->load); i++)
                 if (!cursor_word(&words, &word) || !text_parse_decimal(word, 2, &ret->load[i]))
                         return false;
-        return cursor_word(&words, &word) && parse_pair(word, &ret->n_running, &ret->n_threads);
+        if (!cursor_word(&words, &word))
+                return false;
+        slash = memchr(word.bytes, '/', word.n);
+        if (!slash)
+                return false;
+        n_left = (size_t) (slash - word.bytes);
+        return number_parse_u64((Span){ word.bytes, n_left }, &ret->n_running) &&
+               number_parse_u64((Span){ slash + 1, word.n - n_left - 1 }, &ret->n_threads);
 }
-
-static bool read_load(int proc_fd, LoadAverage *ret, uint64_t *counts) {
-        char text[LOAD_BYTES];
-        size_t n;
-        int r;
-
-        r = procfs_read(proc_fd, "loadavg", text, sizeof(text), &n);
-        if (r == 0 && !load_average_parse((Span){ text, n }, ret))
-                r = PROCFS_E_MALFORMED;
-        counts[text_file_outcome(r)]++;
-        return r == 0;
-}
-
-/* both */
 
 static void write_if(JsonWriter *json, const StatKeys *keys, unsigned key, const char *name) {
         if (keys->fields.present >> key & 1)
                 json_write_member_u64(json, name, keys->values[key]);
 }
 
-static void write_counts(JsonWriter *json, const StatKeys *keys) {
-        json_write_key(json, host_groups[HOST_GROUP_COUNTS].member);
-        json_write_object(json);
-        write_if(json, keys, CTXT, "ctxt");
-        write_if(json, keys, INTR, "intr");
-        write_if(json, keys, SOFTIRQ, "softirqs");
-        write_if(json, keys, PROCESSES, "processes");
-        json_write_end(json);
-}
-
-static void write_levels(JsonWriter *json, const StatKeys *keys, const LoadAverage *load) {
-        json_write_key(json, host_groups[HOST_GROUP_LEVELS].member);
-        json_write_object(json);
-        write_if(json, keys, RUNNING, "procs_running");
-        write_if(json, keys, BLOCKED, "procs_blocked");
-        if (load)
-                json_write_member_u64(json, "threads", load->n_threads);
-        json_write_end(json);
-        if (!load)
-                return;
-        json_write_key(json, host_groups[HOST_GROUP_LEVELS_HUNDREDTHS].member);
-        json_write_object(json);
-        json_write_member_u64(json, "load1", load->load[0]);
-        json_write_member_u64(json, "load5", load->load[1]);
-        json_write_member_u64(json, "load15", load->load[2]);
-        json_write_end(json);
-}
-
 void host_cpu_read(int proc_fd, Buffer *text, JsonWriter *json,
                    uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        char load_text[LOAD_BYTES];
         HostFile file = {};
         LoadAverage load;
         StatKeys keys;
+        int r, r_load;
         Span stat;
-        int r;
+        size_t n;
 
         r = host_file_read(proc_fd, "stat", text, &stat);
         read_keys(stat, &keys, &file);
-        write_counts(json, &keys);
-        write_levels(json, &keys, read_load(proc_fd, &load, counts) ? &load : NULL);
+        json_write_key(json, host_groups[HOST_GROUP_COUNTS].member);
+        json_write_object(json);
+        write_if(json, &keys, CTXT, "ctxt");
+        write_if(json, &keys, INTR, "intr");
+        write_if(json, &keys, SOFTIRQ, "softirqs");
+        write_if(json, &keys, PROCESSES, "processes");
+        json_write_end(json);
+
+        r_load = text_file_read(proc_fd, "loadavg", load_text, sizeof(load_text), &n);
+        if (r_load == 0 && !load_average_parse((Span){ load_text, n }, &load))
+                r_load = PROCFS_E_MALFORMED;
+        counts[text_file_outcome(r_load)]++;
+        json_write_key(json, host_groups[HOST_GROUP_LEVELS].member);
+        json_write_object(json);
+        write_if(json, &keys, RUNNING, "procs_running");
+        write_if(json, &keys, BLOCKED, "procs_blocked");
+        if (r_load == 0)
+                json_write_member_u64(json, "threads", load.n_threads);
+        json_write_end(json);
+        if (r_load == 0) {
+                json_write_key(json, host_groups[HOST_GROUP_LEVELS_HUNDREDTHS].member);
+                json_write_object(json);
+                json_write_member_u64(json, "load1", load.load[0]);
+                json_write_member_u64(json, "load5", load.load[1]);
+                json_write_member_u64(json, "load15", load.load[2]);
+                json_write_end(json);
+        }
         write_cpus(stat, json, &file);
         host_file_count(&file, r, counts);
 }
@@ -258,7 +257,8 @@ bool host_cpu_count_switches(int proc_fd, uint64_t *ret) {
         return keys.fields.present >> CTXT & 1;
 }
 
-bool host_memory_wants(Span vmstat_key) {
+/* Returns whether a key of /proc/vmstat is one of the events. */
+static bool host_memory_wants(Span vmstat_key) {
         static const Span beginnings[] = {
                 SPAN_LITERAL("pg"),
                 SPAN_LITERAL("pswp"),
@@ -294,73 +294,65 @@ bool host_memory_wants(Span vmstat_key) {
         return false;
 }
 
-static void write_map(JsonWriter *json, HostGroupId group, const NumberMap *map) {
-        json_write_key(json, host_groups[group].member);
-        number_map_write_json(json, map);
-}
+void host_memory_read(int proc_fd, Buffer *text, JsonWriter *json,
+                      uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        HostFile meminfo = {}, vmstat = {};
+        Span content, key, value, number, unit;
+        NumberMap map, pages;
+        Cursor lines;
+        bool is_good;
+        int r;
 
-/* "MemTotal:  123 kB", "HugePages_Total:  0" */
-static void write_meminfo(Span text, JsonWriter *json, HostFile *file) {
-        Cursor lines = cursor_over(text);
-        NumberMap kib, pages;
-        Span key, value, number, unit;
-
-        number_map_init(&kib);
-        number_map_init(&pages);
+        /* "MemTotal:  123 kB", "HugePages_Total:  0" */
+        r = host_file_read(proc_fd, "meminfo", text, &content);
+        map.n_entries = pages.n_entries = 0;
+        lines = cursor_over(content);
         while (cursor_colon_pair(&lines, &key, &value)) {
                 Cursor words = cursor_over(value);
-                bool has_unit, is_good;
+                bool has_unit;
 
                 (void) cursor_word(&words, &number); /* empty is no number */
                 has_unit = cursor_word(&words, &unit);
                 is_good = (!has_unit || span_is(unit, "kB")) &&
-                          number_map_put(has_unit ? &kib : &pages, key, number);
-                file->n_good += is_good;
-                file->n_bad += !is_good;
+                          number_map_put(has_unit ? &map : &pages, key, number);
+                meminfo.n_good += is_good;
+                meminfo.n_bad += !is_good;
         }
-        file->n_bad += !cursor_is_at_end(&lines);
-        write_map(json, HOST_GROUP_LEVELS_KIB, &kib);
-        write_map(json, HOST_GROUP_LEVELS, &pages);
-}
+        meminfo.n_bad += !cursor_is_at_end(&lines);
+        json_write_key(json, host_groups[HOST_GROUP_LEVELS_KIB].member);
+        number_map_write_json(json, &map);
+        json_write_key(json, host_groups[HOST_GROUP_LEVELS].member);
+        number_map_write_json(json, &pages);
+        host_file_count(&meminfo, r, counts);
 
-static void write_vmstat(Span text, JsonWriter *json, HostFile *file) {
-        Cursor lines = cursor_over(text);
-        NumberMap events;
-        Span key, value;
-
-        number_map_init(&events);
+        r = host_file_read(proc_fd, "vmstat", text, &content);
+        map.n_entries = 0;
+        lines = cursor_over(content);
         while (cursor_flat_pair(&lines, &key, &value)) {
-                bool is_good;
-
                 if (!host_memory_wants(key))
                         continue;
-                is_good = number_map_put(&events, key, value);
-                file->n_good += is_good;
-                file->n_bad += !is_good;
+                is_good = number_map_put(&map, key, value);
+                vmstat.n_good += is_good;
+                vmstat.n_bad += !is_good;
         }
-        file->n_bad += !cursor_is_at_end(&lines);
-        write_map(json, HOST_GROUP_COUNTS, &events);
-}
-
-void host_memory_read(int proc_fd, Buffer *text, JsonWriter *json,
-                      uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
-        HostFile meminfo = {}, vmstat = {};
-        Span content;
-        int r;
-
-        r = host_file_read(proc_fd, "meminfo", text, &content);
-        write_meminfo(content, json, &meminfo);
-        host_file_count(&meminfo, r, counts);
-        r = host_file_read(proc_fd, "vmstat", text, &content);
-        write_vmstat(content, json, &vmstat);
+        vmstat.n_bad += !cursor_is_at_end(&lines);
+        json_write_key(json, host_groups[HOST_GROUP_COUNTS].member);
+        number_map_write_json(json, &map);
         host_file_count(&vmstat, r, counts);
 }
 
 #define NAME_BYTES 64 /* DISK_NAME_LEN is 32, IFNAMSIZ 16; also a prefix and a name of snmp */
 
-/* text */
+#define HOST_DISK_LEAST_COLUMNS 11 /* discards came with 4.18, flushes with 5.5 */
 
-bool disk_line_parse(Span line, DiskLine *ret) {
+typedef struct DiskLine {
+        uint32_t major, minor;
+        Span name;
+        HostRow row;
+} DiskLine;
+
+/* " 254       0 vda 1 2 3 ..." */
+static bool disk_line_parse(Span line, DiskLine *ret) {
         Cursor words = cursor_over(line);
         Span major, minor;
 
@@ -401,33 +393,6 @@ bool disk_is_partition_of(Span name, Span disk) {
         return take_number(&rest) && rest.n == 0;
 }
 
-/* Drivers whose disks are never the storage itself. */
-static HostKind find_kind_by_name(Span name) {
-        static const struct {
-                Span beginning;
-                HostKind kind;
-        } rows[] = {
-                { SPAN_LITERAL("loop"), HOST_KIND_LOOP },
-                { SPAN_LITERAL("ram"), HOST_KIND_MEMORY },
-                { SPAN_LITERAL("zram"), HOST_KIND_MEMORY },
-                { SPAN_LITERAL("dm-"), HOST_KIND_STACKED },
-                { SPAN_LITERAL("md"), HOST_KIND_STACKED },
-                { SPAN_LITERAL("bcache"), HOST_KIND_STACKED },
-                { SPAN_LITERAL("drbd"), HOST_KIND_STACKED },
-                { SPAN_LITERAL("zd"), HOST_KIND_STACKED },
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                Span rest = name;
-
-                /* An array of md may have a name: "md_home". */
-                if (take(&rest, rows[i].beginning) && rest.n > 0 &&
-                    (is_digit(rest.bytes[0]) || rest.bytes[0] == '_'))
-                        return rows[i].kind;
-        }
-        return HOST_KIND_UNKNOWN;
-}
-
 /* "nvme0n1" is the head of the paths "nvme0c0n1", "nvme0c1n1" that other lines are of. */
 static bool has_paths(Span name, Span text) {
         Cursor lines = cursor_over(text);
@@ -459,27 +424,12 @@ static DIR *closedir_safe(DIR *dir) {
 }
 DEFINE_CLEANUP(DIR *, closedir_safe);
 
-static bool is_empty(int dir_fd, const char *path) {
-        _cleanup_(closedir_safep) DIR *dir = NULL;
-        const struct dirent *entry;
-        int fd;
-
-        if (text_file_open_directory(dir_fd, path, &fd) != 0)
-                return true;
-        dir = fdopendir(fd);
-        if (!dir) {
-                (void) fd_close(fd);
-                return true;
-        }
-        do
-                entry = readdir(dir);
-        while (entry && entry->d_name[0] == '.');
-        return !entry;
-}
-
 /* /sys writes the slashes in the name of a disk ("cciss/c0d0") as exclamation marks. */
 static bool has_slaves(Span name, int block_fd) {
         char path[NAME_BYTES + sizeof("/slaves")];
+        _cleanup_(closedir_safep) DIR *dir = NULL;
+        const struct dirent *entry;
+        int fd;
 
         if (block_fd < 0 || name.n >= NAME_BYTES || name.bytes[0] == '.')
                 return false;
@@ -487,58 +437,55 @@ static bool has_slaves(Span name, int block_fd) {
         for (size_t i = 0; i < name.n; i++)
                 if (path[i] == '/')
                         path[i] = '!';
-        return !is_empty(block_fd, path);
+        if (text_file_open_directory(block_fd, path, &fd) != 0)
+                return false;
+        dir = fdopendir(fd);
+        if (!dir) {
+                (void) fd_close(fd);
+                return false;
+        }
+        do
+                entry = readdir(dir);
+        while (entry && entry->d_name[0] == '.');
+        return entry;
 }
 
 HostKind disk_find_kind(Span name, Span text, int block_fd) {
-        HostKind kind = find_kind_by_name(name);
+        /* Drivers whose disks are never the storage itself. */
+        static const struct {
+                Span beginning;
+                HostKind kind;
+        } rows[] = {
+                { SPAN_LITERAL("loop"), HOST_KIND_LOOP },
+                { SPAN_LITERAL("ram"), HOST_KIND_MEMORY },
+                { SPAN_LITERAL("zram"), HOST_KIND_MEMORY },
+                { SPAN_LITERAL("dm-"), HOST_KIND_STACKED },
+                { SPAN_LITERAL("md"), HOST_KIND_STACKED },
+                { SPAN_LITERAL("bcache"), HOST_KIND_STACKED },
+                { SPAN_LITERAL("drbd"), HOST_KIND_STACKED },
+                { SPAN_LITERAL("zd"), HOST_KIND_STACKED },
+        };
 
-        if (kind != HOST_KIND_UNKNOWN)
-                return kind;
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                Span rest = name;
+
+                /* An array of md may have a name: "md_home". */
+                if (take(&rest, rows[i].beginning) && rest.n > 0 &&
+                    (is_digit(rest.bytes[0]) || rest.bytes[0] == '_'))
+                        return rows[i].kind;
+        }
         return has_slaves(name, block_fd) || has_paths(name, text) ? HOST_KIND_STACKED
                                                                    : HOST_KIND_DISK;
-}
-
-static void write_disk(JsonWriter *json, const DiskLine *disk, HostKind kind) {
-        json_write_array(json);
-        json_write_name(json, disk->name);
-        json_write_text(json, host_kind_name(kind));
-        json_write_u64(json, disk->major);
-        json_write_u64(json, disk->minor);
-        host_row_write(json, HOST_PART_DISK, &disk->row);
-        json_write_end(json);
-}
-
-static void write_disks(Span text, int block_fd, JsonWriter *json, HostFile *file) {
-        Cursor lines = cursor_over(text);
-        DiskLine disk;
-        Span line, whole = {};
-
-        while (cursor_line(&lines, &line)) {
-                HostKind kind = HOST_KIND_PARTITION;
-
-                if (!disk_line_parse(line, &disk)) {
-                        file->n_bad++;
-                        continue;
-                }
-                file->n_good++;
-                /* The partitions of a disk follow it. */
-                if (!disk_is_partition_of(disk.name, whole)) {
-                        whole = disk.name;
-                        kind = disk_find_kind(disk.name, text, block_fd);
-                }
-                write_disk(json, &disk, kind);
-        }
-        file->n_bad += !cursor_is_at_end(&lines);
-        file->n_good += text.n == 0; /* a host without disks */
 }
 
 void host_disk_read(int proc_fd, int sys_fd, Buffer *text, JsonWriter *json,
                     uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
         static const char *const more[] = { "kind", "major", "minor", NULL };
         _cleanup_(fd_closep) int block_fd = -EBADF;
+        Span content, line, whole = {};
         HostFile file = {};
-        Span content;
+        DiskLine disk;
+        Cursor lines;
         int r;
 
         r = host_file_read(proc_fd, "diskstats", text, &content);
@@ -547,7 +494,30 @@ void host_disk_read(int proc_fd, int sys_fd, Buffer *text, JsonWriter *json,
         host_columns_write(json, HOST_PART_DISK, more);
         json_write_key(json, "rows");
         json_write_array(json);
-        write_disks(content, block_fd, json, &file);
+        lines = cursor_over(content);
+        while (cursor_line(&lines, &line)) {
+                HostKind kind = HOST_KIND_PARTITION;
+
+                if (!disk_line_parse(line, &disk)) {
+                        file.n_bad++;
+                        continue;
+                }
+                file.n_good++;
+                /* The partitions of a disk follow it. */
+                if (!disk_is_partition_of(disk.name, whole)) {
+                        whole = disk.name;
+                        kind = disk_find_kind(disk.name, content, block_fd);
+                }
+                json_write_array(json);
+                json_write_name(json, disk.name);
+                json_write_text(json, host_kind_name(kind));
+                json_write_u64(json, disk.major);
+                json_write_u64(json, disk.minor);
+                host_row_write(json, HOST_PART_DISK, &disk.row);
+                json_write_end(json);
+        }
+        file.n_bad += !cursor_is_at_end(&lines);
+        file.n_good += content.n == 0; /* a host without disks */
         json_write_end(json);
         host_file_count(&file, r, counts);
 }
@@ -559,72 +529,36 @@ void host_disk_read(int proc_fd, int sys_fd, Buffer *text, JsonWriter *json,
 /* From 6.18 on (NET_NS_INIT_INO, include/uapi/linux/nsfs.h) the initial one has this number. */
 #define INITIAL_NAMESPACE "net:[4026531833]"
 
-/* whose network it is */
-
-static bool is_kernel_thread(int proc_fd, const char *path) {
-        char text[STAT_BYTES];
-        ProcStat stat;
-        size_t n;
-
-        return procfs_read(proc_fd, path, text, sizeof(text), &n) == 0 &&
-               proc_stat_parse((Span){ text, n }, &stat) == 0 && proc_stat_is_kthread(&stat);
-}
-
-static bool is_same_file(const struct stat *a, const struct stat *b) {
-        return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* Returns whether this process is known to be in the initial network namespace. */
-static bool is_initial(int proc_fd) {
-        char target[sizeof(INITIAL_NAMESPACE)];
-        ssize_t n = readlinkat(proc_fd, "self/ns/net", target, sizeof(target));
-
-        return n > 0 && span_is((Span){ target, (size_t) n }, INITIAL_NAMESPACE);
-}
+/* the network */
 
 /* Finds whose files tell of the host's network: *ret_whose is "1" or "self". */
 static HostNetworkLack find_network(int proc_fd, const char **ret_whose, bool *ret_is_own) {
+        char text[STAT_BYTES], target[sizeof(INITIAL_NAMESPACE)];
         struct stat first, kernel, own;
+        ProcStat stat;
+        ssize_t n_target;
+        size_t n;
 
-        if (!is_kernel_thread(proc_fd, "2/stat"))
+        if (text_file_read(proc_fd, "2/stat", text, sizeof(text), &n) != 0 ||
+            proc_stat_parse((Span){ text, n }, &stat) != 0 || !proc_stat_is_kthread(&stat))
                 return HOST_NETWORK_FOREIGN_PIDS;
         if (fstatat(proc_fd, "1/net/dev", &first, 0) == 0 &&
             fstatat(proc_fd, "2/net/dev", &kernel, 0) == 0) {
                 *ret_whose = "1";
                 *ret_is_own = fstatat(proc_fd, "self/net/dev", &own, 0) == 0 &&
-                              is_same_file(&first, &own);
-                return is_same_file(&first, &kernel) ? HOST_NETWORK_THERE
-                                                     : HOST_NETWORK_OTHER_NAMESPACE;
+                              first.st_dev == own.st_dev && first.st_ino == own.st_ino;
+                return first.st_dev == kernel.st_dev && first.st_ino == kernel.st_ino
+                               ? HOST_NETWORK_THERE
+                               : HOST_NETWORK_OTHER_NAMESPACE;
         }
         if (errno != EACCES && errno != EPERM)
                 return HOST_NETWORK_NO_FILES;
         *ret_whose = "self";
         *ret_is_own = true;
-        return is_initial(proc_fd) ? HOST_NETWORK_THERE : HOST_NETWORK_DENIED;
-}
-
-/*
- * /sys shows the interfaces of the namespace that it was mounted in. Ours is only right while we
- * share the host's; else that of process 1 is, which takes CAP_SYS_PTRACE.
- */
-static int open_interfaces(int proc_fd, int sys_fd, bool is_own) {
-        int fd = -EBADF, r = TEXT_E_ABSENT;
-
-        if (!is_own)
-                r = text_file_open_directory(proc_fd, "1/root/sys/class/net", &fd);
-        else if (sys_fd >= 0)
-                r = text_file_open_directory(sys_fd, "class/net", &fd);
-        return r == 0 ? fd : -EBADF;
-}
-
-/* interfaces */
-
-bool interface_line_parse(Span name, Span numbers, InterfaceLine *ret) {
-        Cursor words = cursor_over(numbers);
-
-        ret->name = name;
-        return name.n > 0 && host_row_parse(HOST_PART_NETWORK, &words,
-                                            host_parts[HOST_PART_NETWORK].n_columns, &ret->row);
+        n_target = readlinkat(proc_fd, "self/ns/net", target, sizeof(target));
+        return n_target > 0 && span_is((Span){ target, (size_t) n_target }, INITIAL_NAMESPACE)
+                       ? HOST_NETWORK_THERE
+                       : HOST_NETWORK_DENIED;
 }
 
 static bool has(int net_fd, Span name, const char *file) {
@@ -634,96 +568,55 @@ static bool has(int net_fd, Span name, const char *file) {
         return faccessat(net_fd, path, F_OK, 0) == 0;
 }
 
-/* The device above it (a bond, or the one that stands for a virtual function) is one itself. */
-static bool is_lower(int net_fd, Span name) {
+static HostKind find_kind(int net_fd, Span name) {
         char path[PATH_BYTES + NAME_BYTES], target[LINK_BYTES];
         const char *slash;
         ssize_t n;
 
-        (void) snprintf(path, sizeof(path), "%.*s/master", (int) name.n, name.bytes);
-        n = readlinkat(net_fd, path, target, sizeof(target));
-        if (n <= 0 || (size_t) n == sizeof(target))
-                return false;
-        slash = memrchr(target, '/', (size_t) n);
-        if (!slash || (size_t) (target + n - slash - 1) >= NAME_BYTES)
-                return false;
-        return has(net_fd, (Span){ slash + 1, (size_t) (target + n - slash - 1) }, "/device");
-}
-
-static HostKind find_kind(int net_fd, Span name) {
         if (span_is(name, "lo"))
                 return HOST_KIND_LOOPBACK;
         if (net_fd < 0 || name.n >= NAME_BYTES || name.bytes[0] == '.' || !has(net_fd, name, ""))
                 return HOST_KIND_UNKNOWN;
         if (!has(net_fd, name, "/device"))
                 return HOST_KIND_VIRTUAL;
-        return is_lower(net_fd, name) ? HOST_KIND_LOWER : HOST_KIND_DEVICE;
-}
-
-static void write_interface(JsonWriter *json, const InterfaceLine *line, HostKind kind) {
-        json_write_array(json);
-        json_write_name(json, line->name);
-        if (kind != HOST_KIND_UNKNOWN)
-                json_write_text(json, host_kind_name(kind));
-        else
-                json_write_null(json);
-        host_row_write(json, HOST_PART_NETWORK, &line->row);
-        json_write_end(json);
-}
-
-/* Both lines of the heading are without a colon. */
-static void write_interfaces(Span text, int net_fd, JsonWriter *json, HostFile *file) {
-        static const char *const more[] = { "kind", NULL };
-        Cursor lines = cursor_over(text);
-        InterfaceLine line;
-        Span name, numbers;
-
-        host_columns_write(json, HOST_PART_NETWORK, more);
-        json_write_key(json, "rows");
-        json_write_array(json);
-        while (cursor_colon_pair(&lines, &name, &numbers)) {
-                bool is_good = interface_line_parse(name, numbers, &line);
-
-                file->n_good += is_good;
-                file->n_bad += !is_good;
-                if (is_good)
-                        write_interface(json, &line, find_kind(net_fd, name));
-        }
-        json_write_end(json);
-        file->n_bad += !cursor_is_at_end(&lines);
-}
-
-/* protocols */
-
-static bool put_pair(Span prefix, Span name, Span value, Fields *fields) {
-        char key[2 * NAME_BYTES];
-
-        if (prefix.n + name.n > sizeof(key))
-                return false;
-        memcpy(key, prefix.bytes, prefix.n);
-        memcpy(key + prefix.n, name.bytes, name.n);
-        (void) fields_put(fields, (Span){ key, prefix.n + name.n }, value);
-        return true;
-}
-
-static bool put_pairs(Span prefix, Span names, Span values, Fields *fields) {
-        Cursor left = cursor_over(names), right = cursor_over(values);
-        Span name, value;
-
-        while (cursor_word(&left, &name))
-                if (!cursor_word(&right, &value) || !put_pair(prefix, name, value, fields))
-                        return false;
-        return !cursor_word(&right, &value);
+        /* The device above it (a bond, or the one of a virtual function) may be one itself. */
+        (void) snprintf(path, sizeof(path), "%.*s/master", (int) name.n, name.bytes);
+        n = readlinkat(net_fd, path, target, sizeof(target));
+        if (n <= 0 || (size_t) n == sizeof(target))
+                return HOST_KIND_DEVICE;
+        slash = memrchr(target, '/', (size_t) n);
+        if (!slash || (size_t) (target + n - slash - 1) >= NAME_BYTES)
+                return HOST_KIND_DEVICE;
+        return has(net_fd, (Span){ slash + 1, (size_t) (target + n - slash - 1) }, "/device")
+                       ? HOST_KIND_LOWER
+                       : HOST_KIND_DEVICE;
 }
 
 bool network_pairs_parse(Span text, Fields *fields) {
-        Span prefix, names, again, values;
+        Span prefix, names, again, values, name, value;
         Cursor lines = cursor_over(text);
         bool is_good = true;
 
         while (cursor_colon_pair(&lines, &prefix, &names)) {
-                is_good = cursor_colon_pair(&lines, &again, &values) && span_equal(prefix, again) &&
-                          put_pairs(prefix, names, values, fields) && is_good;
+                Cursor left = cursor_over(names), right;
+
+                if (!cursor_colon_pair(&lines, &again, &values) || !span_equal(prefix, again)) {
+                        is_good = false;
+                        continue;
+                }
+                right = cursor_over(values);
+                while (cursor_word(&left, &name)) {
+                        char key[2 * NAME_BYTES];
+
+                        if (!cursor_word(&right, &value) || prefix.n + name.n > sizeof(key)) {
+                                is_good = false;
+                                break;
+                        }
+                        memcpy(key, prefix.bytes, prefix.n);
+                        memcpy(key + prefix.n, name.bytes, name.n);
+                        (void) fields_put(fields, (Span){ key, prefix.n + name.n }, value);
+                }
+                is_good = !cursor_word(&right, &value) && is_good;
         }
         return is_good && cursor_is_at_end(&lines) && !fields->malformed;
 }
@@ -780,13 +673,15 @@ static void write_protocols(int proc_fd, const char *whose, Buffer *text, JsonWr
 
 HostNetworkLack host_network_read(int proc_fd, int sys_fd, Buffer *text, JsonWriter *json,
                                   uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        static const char *const more[] = { "kind", NULL };
         _cleanup_(fd_closep) int net_fd = -EBADF;
+        Span content, name, numbers;
         HostNetworkLack lack;
         char path[PATH_BYTES];
         HostFile file = {};
         const char *whose;
         bool is_own;
-        Span content;
+        Cursor lines;
         int r;
 
         lack = find_network(proc_fd, &whose, &is_own);
@@ -796,10 +691,43 @@ HostNetworkLack host_network_read(int proc_fd, int sys_fd, Buffer *text, JsonWri
                 return lack;
         }
         write_protocols(proc_fd, whose, text, json, counts);
-        net_fd = open_interfaces(proc_fd, sys_fd, is_own);
+        /*
+         * /sys shows the interfaces of the namespace that it was mounted in. Ours is only right
+         * while we share the host's; else that of process 1 is, which takes CAP_SYS_PTRACE.
+         */
+        if (is_own ? sys_fd < 0 || text_file_open_directory(sys_fd, "class/net", &net_fd) != 0
+                   : text_file_open_directory(proc_fd, "1/root/sys/class/net", &net_fd) != 0)
+                net_fd = -EBADF;
         (void) snprintf(path, sizeof(path), "%s/net/dev", whose);
         r = host_file_read(proc_fd, path, text, &content);
-        write_interfaces(content, net_fd, json, &file);
+        host_columns_write(json, HOST_PART_NETWORK, more);
+        json_write_key(json, "rows");
+        json_write_array(json);
+        lines = cursor_over(content);
+        /* Both lines of the heading are without a colon. */
+        while (cursor_colon_pair(&lines, &name, &numbers)) {
+                Cursor words = cursor_over(numbers);
+                HostKind kind;
+                HostRow row;
+
+                if (name.n == 0 || !host_row_parse(HOST_PART_NETWORK, &words,
+                                                   host_parts[HOST_PART_NETWORK].n_columns, &row)) {
+                        file.n_bad++;
+                        continue;
+                }
+                file.n_good++;
+                kind = find_kind(net_fd, name);
+                json_write_array(json);
+                json_write_name(json, name);
+                if (kind != HOST_KIND_UNKNOWN)
+                        json_write_text(json, host_kind_name(kind));
+                else
+                        json_write_null(json);
+                host_row_write(json, HOST_PART_NETWORK, &row);
+                json_write_end(json);
+        }
+        json_write_end(json);
+        file.n_bad += !cursor_is_at_end(&lines);
         host_file_count(&file, r, counts);
         return lack;
 }

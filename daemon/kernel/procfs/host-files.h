@@ -31,35 +31,11 @@ typedef struct HostRow {
 } HostRow;
 
 /*
- * The words that are left of a line: numbers, at least @n_least; further ones than the part has
- * columns are of later kernels and skipped. False when a word is no number of 64 bits.
- */
-bool host_row_parse(HostPartId part, Cursor *words, unsigned n_least, HostRow *ret);
-
-/* Counts the lines of a file. One without any good line is no file of that kind. */
-typedef struct HostFile {
-        size_t n_good, n_bad;
-} HostFile;
-
-void host_file_count(const HostFile *file, int r, uint64_t counts[static _SOURCE_OUTCOME_MAX]);
-
-/* The whole file in *ret, borrowed from @text until that is used again. Codes of PROCFS. */
-_must_check_ int host_file_read(int proc_fd, const char *name, Buffer *text, Span *ret);
-
-/* "columns": [...]; the item's name first, then @more with NULL at its end, then the part's. */
-void host_columns_write(JsonWriter *json, HostPartId part, const char *const *more);
-/* The cells of a row from those of the part on, null where the kernel has none. */
-void host_row_write(JsonWriter *json, HostPartId part, const HostRow *row);
-/* GROUP: {NAME: N...} of the fields that are there, by the names they are written with. */
-void host_fields_write(JsonWriter *json, HostGroupId group, const Fields *fields,
-                       const char *const *names);
-
-/*
  * HostCpu
  *
- * What the CPUs of the host have done since boot: /proc/stat (fs/proc/stat.c) and /proc/loadavg
- * (fs/proc/loadavg.c). Times stay in ticks. The line "cpu" also has the times of CPUs that are
- * offline now; those have no line of their own.
+ * The CPUs of the host, and the work that they have done since boot: /proc/stat (fs/proc/stat.c)
+ * and /proc/loadavg (fs/proc/loadavg.c). Times stay in ticks. The line "cpu" also has the times of
+ * CPUs that are offline now; those have no line of their own.
  */
 
 #define HOST_CPU_LEAST_COLUMNS 4 /* user, nice, system, idle: all that there ever was at first */
@@ -100,9 +76,6 @@ bool host_cpu_count_switches(int proc_fd, uint64_t *ret);
  * levels that vmstat prints too, in pages, are in meminfo.
  */
 
-/* Returns whether a key of /proc/vmstat is one of those events. */
-bool host_memory_wants(Span vmstat_key);
-
 /*
  * Members, with the kernel's own keys: levels_kib (the lines of meminfo in kB), levels (its other
  * lines, which count pages of a kind), counts (vmstat). @text is scratch memory.
@@ -113,21 +86,11 @@ void host_memory_read(int proc_fd, Buffer *text, JsonWriter *json,
 /*
  * HostDisk
  *
- * What the disks of the host have done since boot: /proc/diskstats (block/genhd.c,
- * diskstats_show()). Sectors there have 512 bytes on every disk. What a disk is follows from its
- * name and, where /sys can be read, from the disks below it, so that no byte enters a total twice.
+ * The disks of the host, and the work that they have done since boot: /proc/diskstats
+ * (block/genhd.c, diskstats_show()). Sectors there have 512 bytes on every disk. What a disk is
+ * follows from its name and, where /sys can be read, from the disks below it, so that no byte
+ * enters a total twice.
  */
-
-#define HOST_DISK_LEAST_COLUMNS 11 /* discards came with 4.18, flushes with 5.5 */
-
-typedef struct DiskLine {
-        uint32_t major, minor;
-        Span name;
-        HostRow row;
-} DiskLine;
-
-/* " 254       0 vda 1 2 3 ..." */
-bool disk_line_parse(Span line, DiskLine *ret);
 
 /*
  * The kernel names a partition after its disk: "sda1" of "sda", "nvme0n1p1" of "nvme0n1", whose
@@ -136,9 +99,9 @@ bool disk_line_parse(Span line, DiskLine *ret);
 bool disk_is_partition_of(Span name, Span disk);
 
 /*
- * What the disk is that is not a partition. @text: all of diskstats, where the paths of an NVMe
- * multipath disk are ("nvme0c1n1" of "nvme0n1"); they are the disks then. @block_fd: the directory
- * /sys/class/block, or negative.
+ * Finds the kind of a disk that is not a partition. @text: all of diskstats, where the paths of an
+ * NVMe multipath disk are ("nvme0c1n1" of "nvme0n1"); they are the disks then. @block_fd: the
+ * directory /sys/class/block, or negative.
  */
 HostKind disk_find_kind(Span name, Span text, int block_fd);
 
@@ -149,7 +112,7 @@ void host_disk_read(int proc_fd, int sys_fd, Buffer *text, JsonWriter *json,
 /*
  * HostNetwork
  *
- * What the network of the host has carried since boot: net/dev (net/core/net-procfs.c), net/snmp
+ * The traffic of the host's network since boot: net/dev (net/core/net-procfs.c), net/snmp
  * and net/netstat (net/ipv4/proc.c). These files belong to a network namespace, that of the process
  * below whose directory they are. ctprofd.service has one of its own, without a network, so they
  * are read of process 1.
@@ -169,14 +132,6 @@ typedef enum HostNetworkLack {
         HOST_NETWORK_DENIED,          /* its files are refused */
         HOST_NETWORK_NO_FILES,        /* a kernel without CONFIG_NET */
 } HostNetworkLack;
-
-typedef struct InterfaceLine {
-        Span name;
-        HostRow row;
-} InterfaceLine;
-
-/* "  eth0: 1 2 3 ...", the name and the rest of it already taken apart. False when it is wrong. */
-bool interface_line_parse(Span name, Span numbers, InterfaceLine *ret);
 
 /*
  * Lines come in pairs: "Tcp: NAME NAME ..." and "Tcp: N N ...". Puts those of @fields, whose keys

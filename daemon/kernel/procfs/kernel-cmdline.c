@@ -67,35 +67,24 @@ static bool is_secret(Span key) {
         return key.n >= 3 && is_at(key, key.n - 3, "key");
 }
 
-/* Returns whether a quote of @text is still open at its end. */
-static bool is_quoted(Span text) {
-        bool quoted = false;
-
-        for (size_t i = 0; i < text.n; i++)
-                quoted ^= text.bytes[i] == '"';
-        return quoted;
-}
-
-static void redact_word(Span word, Buffer *buffer) {
-        Span kept = word;
-        const char *sign = memchr(word.bytes, '=', word.n);
-
-        if (!sign || !is_secret(word_key(word))) {
-                (void) buffer_append(buffer, word.bytes, word.n);
-                return;
-        }
-        kept.n = (size_t) (sign + 1 - word.bytes);
-        (void) buffer_append(buffer, kept.bytes, kept.n);
-        /* Close a quote that was opened before the value, or it would join the words after it. */
-        (void) buffer_append_text(buffer, is_quoted(kept) ? "***\"" : "***");
-}
-
 int kernel_cmdline_redact(Span text, Buffer *buffer) {
         Span gap, word;
 
         while (next_word(&text, &gap, &word)) {
+                const char *sign = memchr(word.bytes, '=', word.n);
+                bool is_quoted = false;
+
                 (void) buffer_append(buffer, gap.bytes, gap.n);
-                redact_word(word, buffer);
+                if (!sign || !is_secret(word_key(word))) {
+                        (void) buffer_append(buffer, word.bytes, word.n);
+                        continue;
+                }
+                word.n = (size_t) (sign + 1 - word.bytes);
+                (void) buffer_append(buffer, word.bytes, word.n);
+                for (size_t i = 0; i < word.n; i++)
+                        is_quoted ^= word.bytes[i] == '"';
+                /* A quote before the value is closed, or it would join the words after it. */
+                (void) buffer_append_text(buffer, is_quoted ? "***\"" : "***");
         }
         return buffer_append(buffer, gap.bytes, gap.n);
 }

@@ -72,15 +72,6 @@ static size_t find_row(Span key, size_t expected) {
         return _PROC_SCHED_MAX;
 }
 
-static bool parse_value(size_t row, Span text, uint64_t *ret) {
-        if (rows[row].value == VALUE_COUNT)
-                return number_parse_u64(text, ret);
-        /* A value without a point is in ns: no kernel prints that, but we accept it. */
-        if (!memchr(text.bytes, '.', text.n))
-                return number_parse_u64(text, ret);
-        return text_parse_decimal(text, MS_DECIMALS, ret);
-}
-
 /* "-12.345678", and "0.-000500", which some readers expect although no kernel printed it. */
 static bool is_negative(Span text) {
         const char *point = text.n > 0 ? memchr(text.bytes, '.', text.n) : NULL;
@@ -112,7 +103,10 @@ static void put_row(SchedParser *parser, size_t row, Span text) {
         if (parser->seen & bit) {
                 sched->present &= ~bit;
                 parser->malformed = true;
-        } else if (parse_value(row, text, &sched->values[row])) {
+        } else if (rows[row].value == VALUE_MS && memchr(text.bytes, '.', text.n)
+                           ? text_parse_decimal(text, MS_DECIMALS, &sched->values[row])
+                           /* Of time without a point it is ns, though no kernel prints that. */
+                           : number_parse_u64(text, &sched->values[row])) {
                 sched->present |= bit;
         } else {
                 parser->malformed = true;
@@ -123,72 +117,47 @@ static void put_row(SchedParser *parser, size_t row, Span text) {
         parser->expected = row + 1;
 }
 
-static void put_ext_enabled(SchedParser *parser, Span text) {
-        uint64_t value;
-
-        if (parser->seen_ext_enabled || !number_parse_u64(text, &value)) {
-                parser->sched.has_ext_enabled = false;
-                parser->malformed = true;
-        } else {
-                parser->sched.has_ext_enabled = true;
-                parser->sched.ext_enabled = value != 0;
-        }
-        parser->seen_ext_enabled = true;
-}
-
 /* Most of a line is padding, so it is skipped in steps of eight blanks. */
 static const char padding[8] = { ' ', ' ', ' ', ' ', ' ', ' ', ' ', ' ' };
 
-static Span trim_end(Span text) {
-        while (text.n >= sizeof(padding) &&
-               memcmp(text.bytes + text.n - sizeof(padding), padding, sizeof(padding)) == 0)
-                text.n -= sizeof(padding);
-        return text_trim(text);
-}
-
-static Span trim_start(Span text) {
-        while (text.n >= sizeof(padding) && memcmp(text.bytes, padding, sizeof(padding)) == 0) {
-                text.bytes += sizeof(padding);
-                text.n -= sizeof(padding);
-        }
-        return text_trim(text);
-}
-
-/* The line's first colon, given that @guess may be one. */
-static const char *find_colon(Span line, const char *guess) {
-        if (line.n > COLON_COLUMN && *guess == ':' && !memchr(line.bytes, ':', COLON_COLUMN))
-                return guess;
-        return line.n > 0 ? memchr(line.bytes, ':', line.n) : NULL;
-}
-
 static void put_line(SchedParser *parser, Span line) {
-        const char *colon = find_colon(line, line.bytes + COLON_COLUMN);
+        const char *colon = line.bytes + COLON_COLUMN;
+        uint64_t number;
         Span key, value;
         size_t row;
 
+        if (line.n <= COLON_COLUMN || *colon != ':' || memchr(line.bytes, ':', COLON_COLUMN))
+                colon = line.n > 0 ? memchr(line.bytes, ':', line.n) : NULL;
         if (!colon)
                 return;
-        key = trim_end((Span){ line.bytes, (size_t) (colon - line.bytes) });
+        key = (Span){ line.bytes, (size_t) (colon - line.bytes) };
+        while (key.n >= sizeof(padding) &&
+               memcmp(key.bytes + key.n - sizeof(padding), padding, sizeof(padding)) == 0)
+                key.n -= sizeof(padding);
+        key = text_trim(key);
         if (key.n < sizeof(key_tails[0]))
                 return;
         row = find_row(key, parser->expected);
         if (row == _PROC_SCHED_MAX && !span_equal(key, ext_enabled_key))
                 return;
 
-        value = trim_start((Span){ colon + 1, line.n - (size_t) (colon - line.bytes) - 1 });
-        if (row < _PROC_SCHED_MAX)
+        value = (Span){ colon + 1, line.n - (size_t) (colon - line.bytes) - 1 };
+        while (value.n >= sizeof(padding) && memcmp(value.bytes, padding, sizeof(padding)) == 0) {
+                value.bytes += sizeof(padding);
+                value.n -= sizeof(padding);
+        }
+        value = text_trim(value);
+        if (row < _PROC_SCHED_MAX) {
                 put_row(parser, row, value);
+                return;
+        }
+        parser->sched.has_ext_enabled =
+                !parser->seen_ext_enabled && number_parse_u64(value, &number);
+        if (parser->sched.has_ext_enabled)
+                parser->sched.ext_enabled = number != 0;
         else
-                put_ext_enabled(parser, value);
-}
-
-static bool is_rule(Span line) {
-        if (line.n < PROC_SCHED_MIN_DASHES)
-                return false;
-        for (size_t i = 0; i < line.n; i++)
-                if (line.bytes[i] != '-')
-                        return false;
-        return true;
+                parser->malformed = true;
+        parser->seen_ext_enabled = true;
 }
 
 int proc_sched_parse(Span text, ProcSched *ret) {
@@ -197,8 +166,13 @@ int proc_sched_parse(Span text, ProcSched *ret) {
         bool has_header = false;
         Span line;
 
-        while (!has_header && cursor_line(&cursor, &line))
-                has_header = is_rule(line);
+        while (!has_header && cursor_line(&cursor, &line)) {
+                size_t n = 0;
+
+                while (n < line.n && line.bytes[n] == '-')
+                        n++;
+                has_header = n == line.n && n >= PROC_SCHED_MIN_DASHES;
+        }
         while (has_header && cursor_line(&cursor, &line))
                 put_line(&parser, line);
 

@@ -28,22 +28,6 @@ static bool parse_int32_t(Span text, int32_t *ret) {
         return true;
 }
 
-/* Sets one optional field; fields of other numbers are skipped. */
-static bool put_field(ProcStat *stat, unsigned field, Span word) {
-        switch (field) {
-#define PROC_STAT_CASE(member, type, number, ...)                   \
-        case number:                                                \
-                if (!parse_##type(word, &stat->member))             \
-                        return false;                               \
-                stat->present |= UINT32_C(1) << PROC_STAT_##member; \
-                return true;
-                PROC_STAT_FIELDS(PROC_STAT_CASE)
-#undef PROC_STAT_CASE
-        default:
-                return true;
-        }
-}
-
 /* Parses "pid (comm)"; *ret_tail is the text after the parenthesis that ends the name. */
 static bool parse_head(Span text, ProcStat *stat, Span *ret_tail) {
         const char *open = text.n > 0 ? memchr(text.bytes, '(', text.n) : NULL;
@@ -60,42 +44,46 @@ static bool parse_head(Span text, ProcStat *stat, Span *ret_tail) {
         return true;
 }
 
-/* 0 for a whole line; @has_identity says whether state and start time were on it. */
-static bool parse_tail(Span tail, ProcStat *stat) {
-        Cursor lines = cursor_over(tail), words;
-        bool good = true, has_state = false, has_starttime = false;
-        unsigned field = FIELD_STATE;
-        Span line, word;
-
-        if (!cursor_line(&lines, &line))
-                return false;
-        words = cursor_over(line);
-        for (; field <= FIELD_LAST && cursor_word(&words, &word); field++) {
-                if (field == FIELD_STATE) {
-                        has_state = word.n == 1;
-                        stat->state = word.bytes[0];
-                } else if (field == FIELD_STARTTIME) {
-                        has_starttime = parse_uint64_t(word, &stat->starttime);
-                } else {
-                        good &= put_field(stat, field, word);
-                }
-        }
-        stat->has_identity = has_state && has_starttime;
-        return good && field > FIELD_LAST;
-}
-
 int proc_stat_parse(Span text, ProcStat *ret) {
+        bool is_good = true, has_state = false, has_starttime = false;
+        unsigned field = FIELD_STATE;
         ProcStat stat = {};
-        Span tail;
-        bool good;
+        Cursor lines, words;
+        Span tail, line, word;
 
-        good = parse_head(text, &stat, &tail) && parse_tail(tail, &stat);
-        if (!stat.has_identity) {
-                *ret = (ProcStat){};
-                return PROCFS_E_MALFORMED;
-        }
         *ret = stat;
-        return good ? 0 : PROCFS_E_MALFORMED;
+        if (!parse_head(text, &stat, &tail))
+                return PROCFS_E_MALFORMED;
+        lines = cursor_over(tail);
+        if (!cursor_line(&lines, &line))
+                return PROCFS_E_MALFORMED;
+        words = cursor_over(line);
+        for (; field <= FIELD_LAST && cursor_word(&words, &word); field++)
+                switch (field) {
+                case FIELD_STATE:
+                        has_state = word.n == 1;
+                        stat.state = word.bytes[0];
+                        break;
+                case FIELD_STARTTIME:
+                        has_starttime = number_parse_u64(word, &stat.starttime);
+                        break;
+#define PROC_STAT_CASE(member, type, number, ...)                          \
+        case number:                                                       \
+                if (parse_##type(word, &stat.member))                      \
+                        stat.present |= UINT32_C(1) << PROC_STAT_##member; \
+                else                                                       \
+                        is_good = false;                                   \
+                break;
+                        PROC_STAT_FIELDS(PROC_STAT_CASE)
+#undef PROC_STAT_CASE
+                default:
+                        break; /* a field of no use */
+                }
+        stat.has_identity = has_state && has_starttime;
+        if (!stat.has_identity)
+                return PROCFS_E_MALFORMED;
+        *ret = stat;
+        return is_good && field > FIELD_LAST ? 0 : PROCFS_E_MALFORMED;
 }
 
 /* status */
@@ -287,11 +275,7 @@ int proc_io_parse(Span text, ProcIo *ret) {
 /* cgroup */
 
 static const Span v2_prefix = SPAN_LITERAL("0::");
-
-static bool ends_with(Span text, Span suffix) {
-        return text.n >= suffix.n &&
-               memcmp(text.bytes + text.n - suffix.n, suffix.bytes, suffix.n) == 0;
-}
+static const Span deleted_suffix = SPAN_LITERAL(PROC_CGROUP_DELETED_SUFFIX);
 
 bool cgroup_path_is_outside(Span path) {
         size_t start = 0;
@@ -328,7 +312,9 @@ int proc_cgroup_parse(Span text, ProcCgroup *ret) {
                 return PROCFS_E_MALFORMED;
 
         cgroup.has_path = true;
-        cgroup.deleted = ends_with(cgroup.path, SPAN_LITERAL(PROC_CGROUP_DELETED_SUFFIX));
+        cgroup.deleted = cgroup.path.n >= deleted_suffix.n &&
+                         memcmp(cgroup.path.bytes + cgroup.path.n - deleted_suffix.n,
+                                deleted_suffix.bytes, deleted_suffix.n) == 0;
         cgroup.outside = cgroup_path_is_outside(cgroup.path);
         *ret = cgroup;
         return 0;
@@ -337,28 +323,23 @@ int proc_cgroup_parse(Span text, ProcCgroup *ret) {
 /* smaps_rollup */
 
 /* The header's first colon follows an address range and a device number, which are no key. */
-static bool is_smaps_key(Span text) {
-        for (size_t i = 0; i < text.n; i++) {
-                char c = text.bytes[i];
-
-                if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-                    c != '_')
-                        return false;
-        }
-        return text.n > 0;
-}
-
 int proc_smaps_parse(Span text, ProcSmaps *ret) {
         Cursor cursor = cursor_over(text);
         bool good = true;
         Span key, value;
 
-        number_map_init(ret);
+        ret->n_entries = 0;
         while (cursor_colon_pair(&cursor, &key, &value)) {
                 Cursor words = cursor_over(value);
+                size_t n = 0;
                 Span number;
 
-                if (!is_smaps_key(key))
+                while (n < key.n &&
+                       ((key.bytes[n] >= 'a' && key.bytes[n] <= 'z') ||
+                        (key.bytes[n] >= 'A' && key.bytes[n] <= 'Z') ||
+                        (key.bytes[n] >= '0' && key.bytes[n] <= '9') || key.bytes[n] == '_'))
+                        n++;
+                if (n < key.n || n == 0)
                         continue;
                 (void) cursor_word(&words, &number); /* an empty word fails as a number, too */
                 good &= number_map_put(ret, key, number);

@@ -13,7 +13,6 @@
 #include <sys/types.h>
 #include "base/macro.h"
 #include "base/span.h"
-#include "json/json-writer.h"
 #include "kernel/procfs/procfs.h"
 #include "kernel/text/keyed-numbers.h"
 #include "metric/counter-list.h"
@@ -160,10 +159,6 @@ typedef struct ProcIo {
         uint64_t values[_PROC_IO_MAX];
 } ProcIo;
 
-static inline bool proc_io_has(const ProcIo *io, ProcIoKey key) {
-        return io->present >> key & 1;
-}
-
 _must_check_ int proc_io_parse(Span text, ProcIo *ret);
 
 /*
@@ -210,8 +205,3 @@ typedef NumberMap ProcSmaps;
 
 /* PROCFS_E_MALFORMED also when there are more keys than fit: the later ones are left out. */
 _must_check_ int proc_smaps_parse(Span text, ProcSmaps *ret);
-
-/* {"Anonymous":2624,...}: numbers in kB, as the kernel prints them. */
-static inline void proc_smaps_write_json(JsonWriter *writer, const ProcSmaps *smaps) {
-        number_map_write_json(writer, smaps);
-}

@@ -20,16 +20,7 @@
 void proc_walk_done(ProcWalk *walk) {
         free(walk->ids);
         free(walk->entries);
-        proc_walk_init(walk);
-}
-
-static bool parse_id(const char *name, pid_t *ret) {
-        uint32_t value;
-
-        if (name[0] == '0' || !number_parse_u32(span_of(name), &value) || value > INT32_MAX)
-                return false;
-        *ret = (pid_t) value;
-        return true;
+        *walk = (ProcWalk){};
 }
 
 static int append_id(ProcWalk *walk, pid_t id) {
@@ -44,31 +35,13 @@ static int append_id(ProcWalk *walk, pid_t id) {
         return 0;
 }
 
-/* Adds the ids that one getdents64(2) put into @entries. */
-static int append_entries(ProcWalk *walk, size_t n_bytes) {
-        size_t offset = 0;
-        pid_t id;
-        int r;
-
-        while (offset < n_bytes) {
-                const struct dirent64 *entry = (const void *) (walk->entries + offset);
-
-                if (parse_id(entry->d_name, &id)) {
-                        r = append_id(walk, id);
-                        if (r != 0)
-                                return r;
-                }
-                offset += entry->d_reclen;
-        }
-        return 0;
-}
-
+/* Adds the names of the directory that are ids. */
 static int read_ids(ProcWalk *walk, int dir_fd) {
         if (lseek(dir_fd, 0, SEEK_SET) < 0)
                 return -errno;
         for (;;) {
                 ssize_t n = getdents64(dir_fd, walk->entries, ENTRIES_BYTES);
-                int r;
+                const struct dirent64 *entry;
 
                 if (n < 0 && errno == EINTR)
                         continue;
@@ -76,9 +49,18 @@ static int read_ids(ProcWalk *walk, int dir_fd) {
                         return text_file_code(errno);
                 if (n == 0)
                         return 0;
-                r = append_entries(walk, (size_t) n);
-                if (r != 0)
-                        return r;
+                for (size_t at = 0; at < (size_t) n; at += entry->d_reclen) {
+                        uint32_t id;
+                        int r;
+
+                        entry = (const void *) (walk->entries + at);
+                        if (entry->d_name[0] == '0' ||
+                            !number_parse_u32(span_of(entry->d_name), &id) || id > INT32_MAX)
+                                continue;
+                        r = append_id(walk, (pid_t) id);
+                        if (r != 0)
+                                return r;
+                }
         }
 }
 
@@ -126,37 +108,27 @@ static bool has_one_thread(const struct stat *task_directory) {
         return S_ISDIR(task_directory->st_mode) && task_directory->st_nlink == 3;
 }
 
-/* One thread was listed, and the directory's count of links says that there is no other. */
-static bool is_alone(const ProcWalk *walk, int dir_fd) {
-        struct stat status;
-
-        return walk->n_ids == 1 && fstat(dir_fd, &status) == 0 && has_one_thread(&status);
-}
-
-/* Lists again and adds what is new; *ret_same when nothing is. */
-static int read_ids_again(ProcWalk *walk, int dir_fd, bool *ret_same) {
-        size_t n = walk->n_ids;
-        int r;
-
-        r = read_ids(walk, dir_fd);
-        if (r != 0)
-                return r;
-        if (walk->n_ids == 2 * n && memcmp(walk->ids, walk->ids + n, n * sizeof(*walk->ids)) == 0)
-                walk->n_ids = n;
-        else
-                sort_ids(walk);
-        *ret_same = walk->n_ids == n;
-        return 0;
-}
-
 int proc_walk_list_threads(ProcWalk *walk, int dir_fd) {
-        bool same;
+        struct stat status;
+        bool is_same;
         int r;
 
         r = proc_walk_list(walk, dir_fd);
-        same = r == 0 && is_alone(walk, dir_fd);
-        for (unsigned i = 1; r == 0 && !same && i < MAX_LISTINGS; i++)
-                r = read_ids_again(walk, dir_fd, &same);
+        is_same = r == 0 && walk->n_ids == 1 && fstat(dir_fd, &status) == 0 &&
+                  has_one_thread(&status);
+        for (unsigned i = 1; r == 0 && !is_same && i < MAX_LISTINGS; i++) {
+                size_t n = walk->n_ids;
+
+                r = read_ids(walk, dir_fd);
+                if (r != 0)
+                        break;
+                if (walk->n_ids == 2 * n &&
+                    memcmp(walk->ids, walk->ids + n, n * sizeof(*walk->ids)) == 0)
+                        walk->n_ids = n;
+                else
+                        sort_ids(walk);
+                is_same = walk->n_ids == n;
+        }
         if (r != 0)
                 walk->n_ids = 0;
         return r;
@@ -171,8 +143,4 @@ bool proc_walk_has_one_thread(int dir_fd, const char *path) {
         struct stat status;
 
         return fstatat(dir_fd, path, &status, AT_SYMLINK_NOFOLLOW) == 0 && has_one_thread(&status);
-}
-
-bool proc_walk_is_filtered(const ProcWalk *walk) {
-        return walk->n_ids == 0 || walk->ids[0] != 1;
 }

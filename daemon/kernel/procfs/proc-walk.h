@@ -17,6 +17,7 @@
 
 #define PROC_WALK_MAX_IDS (4 * 1024 * 1024) /* PID_MAX_LIMIT of 64-bit kernels */
 
+/* One of zeros is empty and usable. */
 typedef struct ProcWalk {
         pid_t *ids; /* owned */
         size_t n_ids;
@@ -24,9 +25,6 @@ typedef struct ProcWalk {
         char *entries; /* owned: what getdents64(2) fills */
 } ProcWalk;
 
-static inline void proc_walk_init(ProcWalk *walk) {
-        *walk = (ProcWalk){};
-}
 /* Releases the memory; the walk is empty and usable again. */
 void proc_walk_done(ProcWalk *walk);
 
@@ -51,14 +49,8 @@ _must_check_ int proc_walk_list_threads(ProcWalk *walk, int dir_fd);
 _must_check_ int proc_walk_put(ProcWalk *walk, pid_t id);
 
 /*
- * Whether the task directory @path below @dir_fd says that its process has one thread. That is the
- * leader, which stays until all others have gone, so the directory need not be listed: to open and
- * list it costs as much as to read a file of the thread. False where it cannot be told.
+ * True when the task directory @path below @dir_fd says that its process has one thread. That is
+ * the leader, which stays until all others have gone, so the directory need not be listed: to open
+ * and list it costs as much as to read a file of the thread. False where it cannot be told.
  */
 bool proc_walk_has_one_thread(int dir_fd, const char *path);
-
-/*
- * For a listing of /proc: process 1 is missing, although every pid namespace has one. So the mount
- * hides other users' processes (hidepid=invisible) and the list is not complete.
- */
-bool proc_walk_is_filtered(const ProcWalk *walk);

@@ -31,17 +31,6 @@ static void count(SchedExtReader *reader, int r) {
                 reader->counts[text_file_outcome(r)]++;
 }
 
-static void write_state(SchedExtReader *reader) {
-        Span text;
-        int r = read_text(reader, "state", &text);
-
-        count(reader, r);
-        if (r == 0)
-                json_write_member_name(reader->json, "state", text_trim(text));
-        else
-                json_write_member_null(reader->json, "state");
-}
-
 static void write_number(SchedExtReader *reader, const char *name) {
         uint64_t value;
         Span text;
@@ -57,42 +46,12 @@ static void write_number(SchedExtReader *reader, const char *name) {
                 json_write_member_null(reader->json, name);
 }
 
-/* The loaded scheduler. While none is loaded there is no root/, and these members are left out. */
-static void write_ops(SchedExtReader *reader) {
-        Span text;
-        int r = read_text(reader, "root/ops", &text);
-
-        count(reader, r);
-        if (r == 0)
-                json_write_member_name(reader->json, "ops", text_trim(text));
-}
-
-static void write_events(SchedExtReader *reader) {
-        NumberMap events;
-        Span text, key, value;
-        Cursor lines;
-        int r;
-
-        r = read_text(reader, "root/events", &text);
-        if (r != 0) {
-                count(reader, r);
-                return;
-        }
-        number_map_init(&events);
-        lines = cursor_over(text);
-        while (cursor_flat_pair(&lines, &key, &value))
-                if (!number_map_put(&events, key, value))
-                        r = PROCFS_E_MALFORMED;
-        if (!cursor_is_at_end(&lines))
-                r = PROCFS_E_MALFORMED;
-        count(reader, r);
-        json_write_key(reader->json, "events");
-        number_map_write_json(reader->json, &events);
-}
-
 int sched_ext_read(int sys_fd, JsonWriter *json, uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
         _cleanup_(fd_closep) int dir_fd = -EBADF;
         SchedExtReader reader = { .json = json, .counts = counts };
+        Span text, key, value;
+        NumberMap events;
+        Cursor lines;
         int r;
 
         r = text_file_open_directory(sys_fd, "kernel/sched_ext", &dir_fd);
@@ -103,13 +62,36 @@ int sched_ext_read(int sys_fd, JsonWriter *json, uint64_t counts[static _SOURCE_
         }
         reader.dir_fd = dir_fd;
         json_write_object(json);
-        write_state(&reader);
+        r = read_text(&reader, "state", &text);
+        count(&reader, r);
+        if (r == 0)
+                json_write_member_name(json, "state", text_trim(text));
+        else
+                json_write_member_null(json, "state");
         write_number(&reader, "switch_all");
         write_number(&reader, "nr_rejected");
         write_number(&reader, "hotplug_seq");
         write_number(&reader, "enable_seq");
-        write_ops(&reader);
-        write_events(&reader);
+
+        /* While no scheduler is loaded there is no root/, and these members are left out. */
+        r = read_text(&reader, "root/ops", &text);
+        count(&reader, r);
+        if (r == 0)
+                json_write_member_name(json, "ops", text_trim(text));
+        r = read_text(&reader, "root/events", &text);
+        if (r == 0) {
+                bool is_good = true;
+
+                events.n_entries = 0;
+                lines = cursor_over(text);
+                while (cursor_flat_pair(&lines, &key, &value))
+                        is_good = number_map_put(&events, key, value) && is_good;
+                json_write_key(json, "events");
+                number_map_write_json(json, &events);
+                if (!is_good || !cursor_is_at_end(&lines))
+                        r = PROCFS_E_MALFORMED;
+        }
+        count(&reader, r);
         json_write_end(json);
         return 0;
 }

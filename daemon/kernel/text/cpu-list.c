@@ -15,37 +15,15 @@ static size_t mask_count(const unsigned long *mask, size_t n_words) {
         return n;
 }
 
-static bool parse_cpu(Span text, uint32_t *ret) {
-        return number_parse_u32(text_trim(text), ret) && *ret < CPU_LIST_MAX_CPUS;
-}
-
 /* "3" or "0-3". */
 static bool parse_range(Span token, uint32_t *ret_first, uint32_t *ret_last) {
         const char *dash = memchr(token.bytes, '-', token.n);
-        size_t n_first;
+        size_t n_first = dash ? (size_t) (dash - token.bytes) : token.n;
+        Span last = dash ? (Span){ dash + 1, token.n - n_first - 1 } : token;
 
-        if (!dash) {
-                if (!parse_cpu(token, ret_first))
-                        return false;
-                *ret_last = *ret_first;
-                return true;
-        }
-        n_first = (size_t) (dash - token.bytes);
-        return parse_cpu((Span){ token.bytes, n_first }, ret_first) &&
-               parse_cpu((Span){ dash + 1, token.n - n_first - 1 }, ret_last) &&
+        return number_parse_u32(text_trim((Span){ token.bytes, n_first }), ret_first) &&
+               number_parse_u32(text_trim(last), ret_last) && *ret_last < CPU_LIST_MAX_CPUS &&
                *ret_first <= *ret_last;
-}
-
-/* The text up to the next comma or the end. */
-static Span next_token(Span *rest) {
-        const char *comma = memchr(rest->bytes, ',', rest->n);
-        Span token = *rest;
-
-        if (comma)
-                token.n = (size_t) (comma - rest->bytes);
-        rest->bytes += token.n + (comma ? 1 : 0);
-        rest->n -= token.n + (comma ? 1 : 0);
-        return text_trim(token);
 }
 
 int cpu_list_parse(Span text, unsigned long ret_mask[static CPU_LIST_MAX_WORDS], size_t *ret_n) {
@@ -54,9 +32,13 @@ int cpu_list_parse(Span text, unsigned long ret_mask[static CPU_LIST_MAX_WORDS],
 
         memset(ret_mask, 0, CPU_LIST_MAX_WORDS * sizeof(ret_mask[0]));
         while (rest.n > 0) {
-                Span token = next_token(&rest);
+                const char *comma = memchr(rest.bytes, ',', rest.n);
+                size_t n_token = comma ? (size_t) (comma - rest.bytes) : rest.n;
+                Span token = text_trim((Span){ rest.bytes, n_token });
                 uint32_t first, last;
 
+                rest.bytes += n_token + (comma ? 1 : 0);
+                rest.n -= n_token + (comma ? 1 : 0);
                 if (token.n == 0)
                         continue;
                 if (!parse_range(token, &first, &last))
@@ -69,12 +51,6 @@ int cpu_list_parse(Span text, unsigned long ret_mask[static CPU_LIST_MAX_WORDS],
                 return TEXT_E_MALFORMED;
         *ret_n = n;
         return 0;
-}
-
-int cpu_list_count(Span text, size_t *ret_n) {
-        unsigned long mask[CPU_LIST_MAX_WORDS];
-
-        return cpu_list_parse(text, mask, ret_n);
 }
 
 /* The first CPU at or after @from whose bit is @set; @n_bits when there is none. */

@@ -28,9 +28,6 @@
 _must_check_ int cpu_list_parse(Span text, unsigned long ret_mask[static CPU_LIST_MAX_WORDS],
                                 size_t *ret_n);
 
-/* How many CPUs are in @text; 0, TEXT_E_MALFORMED. */
-_must_check_ int cpu_list_count(Span text, size_t *ret_n);
-
 /*
  * Writes the mask of @n_words as "0-3,7", ascending, without a terminator. TEXT_E_TOO_LARGE when it
  * does not fit in @size bytes. An empty mask is 0 bytes and 0 CPUs.

@@ -30,30 +30,19 @@ bool fields_put(Fields *fields, Span key, Span value) {
 
 /* numbers of all keys */
 
-/* The place of @key, or the place to insert it. */
-static size_t find_slot(const NumberMap *map, Span key) {
-        size_t first = 0, end = map->n_entries;
+bool number_map_put(NumberMap *map, Span key, Span value) {
+        size_t slot = 0, end = map->n_entries;
+        NumberMapEntry entry = { .key = key };
 
-        while (first < end) {
-                size_t middle = first + (end - first) / 2;
+        while (slot < end) {
+                size_t middle = slot + (end - slot) / 2;
 
                 if (span_compare(map->entries[middle].key, key) < 0)
-                        first = middle + 1;
+                        slot = middle + 1;
                 else
                         end = middle;
         }
-        return first;
-}
-
-static bool is_at(const NumberMap *map, size_t slot, Span key) {
-        return slot < map->n_entries && span_equal(map->entries[slot].key, key);
-}
-
-bool number_map_put(NumberMap *map, Span key, Span value) {
-        size_t slot = find_slot(map, key);
-        NumberMapEntry entry = { .key = key };
-
-        if (is_at(map, slot, key)) {
+        if (slot < map->n_entries && span_equal(map->entries[slot].key, key)) {
                 map->entries[slot].has_value = false;
                 return false;
         }
@@ -66,15 +55,6 @@ bool number_map_put(NumberMap *map, Span key, Span value) {
         map->entries[slot] = entry;
         map->n_entries++;
         return entry.has_value;
-}
-
-bool number_map_get(const NumberMap *map, Span key, uint64_t *ret) {
-        size_t slot = find_slot(map, key);
-
-        if (!is_at(map, slot, key) || !map->entries[slot].has_value)
-                return false;
-        *ret = map->entries[slot].value;
-        return true;
 }
 
 void number_map_write_json(JsonWriter *writer, const NumberMap *map) {

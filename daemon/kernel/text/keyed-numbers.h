@@ -49,19 +49,14 @@ typedef struct NumberMapEntry {
         bool has_value;
 } NumberMapEntry;
 
+/* It is ready when n_entries is 0; the entries are many, and better not cleared. */
 typedef struct NumberMap {
         NumberMapEntry entries[NUMBER_MAP_MAX];
         size_t n_entries;
 } NumberMap;
 
-/* Does not touch the entries: there are many, and n_entries says which are valid. */
-static inline void number_map_init(NumberMap *map) {
-        map->n_entries = 0;
-}
-
 /* False when the key came before, @value is not a number, or there is no room. */
 bool number_map_put(NumberMap *map, Span key, Span value);
-bool number_map_get(const NumberMap *map, Span key, uint64_t *ret);
 
 /* {"key": number, ...}: the keys that have a value. */
 void number_map_write_json(JsonWriter *writer, const NumberMap *map);

@@ -16,12 +16,6 @@ static const struct {
         { SPAN_LITERAL("total"), false },
 };
 
-static bool parse_value(size_t row, Span text, uint64_t *ret) {
-        if (!value_rows[row].is_percentage)
-                return number_parse_u64(text, ret);
-        return text_parse_decimal(text, 2, ret) && *ret <= UINT16_MAX;
-}
-
 /* False when a known key is repeated or has a bad value; the other values are kept. */
 static bool parse_half(Cursor words, PressureHalf *ret) {
         uint64_t values[ELEMENTSOF(value_rows)] = {};
@@ -36,7 +30,10 @@ static bool parse_half(Cursor words, PressureHalf *ret) {
                         row++;
                 if (row == ELEMENTSOF(value_rows))
                         continue;
-                has[row] = !seen[row] && parse_value(row, value, &values[row]);
+                has[row] = !seen[row] && (value_rows[row].is_percentage
+                                                  ? text_parse_decimal(value, 2, &values[row]) &&
+                                                            values[row] <= UINT16_MAX
+                                                  : number_parse_u64(value, &values[row]));
                 seen[row] = true;
                 good &= has[row];
         }
@@ -80,19 +77,6 @@ int pressure_parse(Span text, PressureFile *ret) {
         return 0;
 }
 
-static int read_resource(int dir_fd, const char *name, PressureId id, Pressure *pressure) {
-        PressureFile *file = &pressure->files[id];
-        char buffer[PRESSURE_FILE_BYTES];
-        size_t n;
-        int r;
-
-        r = text_file_read(dir_fd, name, buffer, sizeof(buffer), &n);
-        if (r == 0)
-                r = pressure_parse((Span){ buffer, n }, file);
-        pressure->has[id] = file->has_some || file->has_full;
-        return r;
-}
-
 #define PRESSURE_HOST_NAME(id, member, host, group) [PRESSURE_##id] = host,
 static const char *const host_names[_PRESSURE_MAX] = { PRESSURES(PRESSURE_HOST_NAME) };
 
@@ -102,22 +86,20 @@ static const char *const group_names[_PRESSURE_MAX] = { PRESSURES(PRESSURE_GROUP
 #define PRESSURE_MEMBER(id, member, host, group) [PRESSURE_##id] = member,
 static const char *const members[_PRESSURE_MAX] = { PRESSURES(PRESSURE_MEMBER) };
 
-void pressure_read_host(int proc_fd, Pressure *ret, uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+void pressure_read(PressureOwner owner, int dir_fd, Pressure *ret,
+                   uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
         *ret = (Pressure){};
         for (PressureId id = 0; id < _PRESSURE_MAX; id++) {
-                int r = read_resource(proc_fd, host_names[id], id, ret);
+                const char *name = owner == PRESSURE_OF_HOST ? host_names[id] : group_names[id];
+                char buffer[PRESSURE_FILE_BYTES];
+                size_t n;
+                int r;
 
-                if (r != TEXT_E_ABSENT || id != PRESSURE_IRQ)
-                        counts[text_file_outcome(r)]++;
-        }
-}
-
-void pressure_read_group(int group_fd, Pressure *ret, uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
-        *ret = (Pressure){};
-        for (PressureId id = 0; id < _PRESSURE_MAX; id++) {
-                int r = read_resource(group_fd, group_names[id], id, ret);
-
-                if (r != TEXT_E_ABSENT)
+                r = text_file_read(dir_fd, name, buffer, sizeof(buffer), &n);
+                if (r == 0)
+                        r = pressure_parse((Span){ buffer, n }, &ret->files[id]);
+                ret->has[id] = ret->files[id].has_some || ret->files[id].has_full;
+                if (r != TEXT_E_ABSENT || (owner == PRESSURE_OF_HOST && id != PRESSURE_IRQ))
                         counts[text_file_outcome(r)]++;
         }
 }

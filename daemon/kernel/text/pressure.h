@@ -52,14 +52,16 @@ typedef struct Pressure {
 _must_check_ int pressure_parse(Span text, PressureFile *ret);
 
 /*
- * Reads the four files below /proc, or below a cgroup's directory, and counts the outcome of each
- * in @counts (indexed by SourceOutcome). On a host a missing file counts as unsupported, except
- * irq, which needs IRQ time accounting and does not count then. Files that a cgroup does not have
- * (the root, or with 0 in cgroup.pressure) do not count either. Reading fails with EOPNOTSUPP while
- * PSI is off: unsupported.
+ * Reads the four files below /proc or below a cgroup's directory @dir_fd, and counts the outcome of
+ * each in @counts (indexed by SourceOutcome). On a host a missing file counts as unsupported,
+ * except irq, which needs IRQ time accounting and does not count then. Files that a cgroup does not
+ * have (the root, or with 0 in cgroup.pressure) do not count either. Reading fails with EOPNOTSUPP
+ * while PSI is off: unsupported.
  */
-void pressure_read_host(int proc_fd, Pressure *ret, uint64_t counts[static _SOURCE_OUTCOME_MAX]);
-void pressure_read_group(int group_fd, Pressure *ret, uint64_t counts[static _SOURCE_OUTCOME_MAX]);
+typedef enum PressureOwner { PRESSURE_OF_HOST, PRESSURE_OF_GROUP } PressureOwner;
+
+void pressure_read(PressureOwner owner, int dir_fd, Pressure *ret,
+                   uint64_t counts[static _SOURCE_OUTCOME_MAX]);
 
 /*
  * {"cpu": {"some": {"avg10": 1859, "avg60": .., "avg300": .., "total_usec": ..}, "full": ..},

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 
 #define READ_CHUNK_BYTES 4096
+#define FILE_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY)
 
 int text_file_code(int error) {
         switch (error) {
@@ -72,31 +73,19 @@ static int read_lines(int fd, char *buffer, size_t size, size_t *ret_n) {
         return 0;
 }
 
-static int open_file(int dir_fd, const char *name, int *ret_fd) {
-        int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-
-        if (fd < 0)
-                return text_file_code(errno);
-        *ret_fd = fd;
-        return 0;
-}
-
-static int check_text(const char *text, size_t n) {
-        return memchr(text, '\0', n) ? TEXT_E_MALFORMED : 0;
-}
-
 int text_file_read_start(int dir_fd, const char *name, char *buffer, size_t size, size_t *ret_n) {
         _cleanup_(fd_closep) int fd = -EBADF;
         size_t n = 0;
         int r;
 
-        r = open_file(dir_fd, name, &fd);
-        if (r == 0)
-                r = read_lines(fd, buffer, size, &n);
-        if (r == 0)
-                r = check_text(buffer, n);
+        fd = openat(dir_fd, name, FILE_FLAGS);
+        if (fd < 0)
+                return text_file_code(errno);
+        r = read_lines(fd, buffer, size, &n);
         if (r != 0)
                 return r;
+        if (memchr(buffer, '\0', n))
+                return TEXT_E_MALFORMED;
         *ret_n = n;
         return 0;
 }
@@ -106,53 +95,47 @@ int text_file_read(int dir_fd, const char *name, char *buffer, size_t size, size
         size_t n = 0;
         int r;
 
-        r = open_file(dir_fd, name, &fd);
-        if (r != 0)
-                return r;
+        fd = openat(dir_fd, name, FILE_FLAGS);
+        if (fd < 0)
+                return text_file_code(errno);
         r = read_lines(fd, buffer, size, &n);
         if (r == 0 && n == size)
                 r = read_end(fd);
-        if (r == 0)
-                r = check_text(buffer, n);
         if (r != 0)
                 return r;
+        if (memchr(buffer, '\0', n))
+                return TEXT_E_MALFORMED;
         *ret_n = n;
         return 0;
 }
 
-static int read_to_end(int fd, Buffer *buffer) {
-        for (;;) {
-                size_t n = 0, room = READ_CHUNK_BYTES;
-                char *end;
-                int r;
-
-                if (buffer->max_bytes > 0)
-                        room = MIN_OF(room, buffer->max_bytes - buffer->n);
-                if (room == 0)
-                        return read_end(fd);
-                r = buffer_reserve(buffer, room, &end);
-                if (r < 0)
-                        return r;
-                r = read_some(fd, end, room, &n);
-                if (r != 0)
-                        return r;
-                if (n == 0)
-                        return 0;
-                buffer->n += n;
-        }
-}
-
 int text_file_read_all(int dir_fd, const char *name, Buffer *buffer) {
         _cleanup_(fd_closep) int fd = -EBADF;
-        size_t n_before = buffer->n;
+        size_t n_before = buffer->n, n;
         int r;
 
-        r = open_file(dir_fd, name, &fd);
-        if (r != 0)
-                return r;
-        r = read_to_end(fd, buffer);
-        if (r == 0 && buffer->n > n_before)
-                r = check_text(buffer->bytes + n_before, buffer->n - n_before);
+        fd = openat(dir_fd, name, FILE_FLAGS);
+        if (fd < 0)
+                return text_file_code(errno);
+        do {
+                size_t room = READ_CHUNK_BYTES;
+                char *end;
+
+                n = 0;
+                if (buffer->max_bytes > 0)
+                        room = MIN_OF(room, buffer->max_bytes - buffer->n);
+                if (room == 0) {
+                        r = read_end(fd);
+                        break;
+                }
+                r = buffer_reserve(buffer, room, &end);
+                if (r == 0)
+                        r = read_some(fd, end, room, &n);
+                buffer->n += n;
+        } while (r == 0 && n > 0);
+        if (r == 0 && buffer->n > n_before &&
+            memchr(buffer->bytes + n_before, '\0', buffer->n - n_before))
+                r = TEXT_E_MALFORMED;
         if (r != 0)
                 buffer_truncate(buffer, n_before);
         return r;

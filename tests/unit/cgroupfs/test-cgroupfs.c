@@ -116,7 +116,7 @@ START_TEST(the_tree_need_not_be_mounted_to_be_looked_for) {
 
                 /* The mount in the fixture may exist on the machine that runs the test. */
                 ck_assert(r == CGROUPFS_E_NO_MOUNT || r == CGROUPFS_E_DENIED ||
-                          r == CGROUPFS_E_ABSENT || (r == 0 && cgroupfs_root_fd(found) >= 0));
+                          r == CGROUPFS_E_ABSENT || (r == 0 && found->root_fd >= 0));
                 found = cgroupfs_free(found);
                 (void) close(fd);
         }
@@ -166,7 +166,7 @@ START_TEST(a_root_with_domains_only_has_no_threaded_child) {
         bool answer;
 
         open_tree("cgroup/6.12-schedstats");
-        ck_assert_int_eq(cgroup_has_threaded_child(cgroupfs_root_fd(cgroupfs), &answer), 0);
+        ck_assert_int_eq(cgroup_has_threaded_child(cgroupfs->root_fd, &answer), 0);
         ck_assert(!answer);
         cgroupfs = cgroupfs_free(cgroupfs);
         cgroupfs = threaded;

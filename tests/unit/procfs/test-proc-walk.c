@@ -13,7 +13,7 @@
 static ProcWalk walk;
 
 static void setup(void) {
-        proc_walk_init(&walk);
+        walk = (ProcWalk){};
 }
 
 static void teardown(void) {
@@ -27,7 +27,6 @@ START_TEST(processes_are_the_plain_numbers) {
         ck_assert_uint_eq(walk.n_ids, 2);
         ck_assert_int_eq(walk.ids[0], 2);
         ck_assert_int_eq(walk.ids[1], 100);
-        ck_assert(proc_walk_is_filtered(&walk));
         (void) close(fd);
 }
 END_TEST
@@ -51,7 +50,6 @@ START_TEST(a_walk_can_be_used_again) {
                 ck_assert_uint_eq(walk.n_ids, 2);
                 ck_assert_int_eq(walk.ids[0], 1);
                 ck_assert_int_eq(walk.ids[1], 212);
-                ck_assert(!proc_walk_is_filtered(&walk));
         }
         (void) close(fd);
         proc_walk_done(&walk);
@@ -78,7 +76,6 @@ START_TEST(names_are_whole_numbers_of_31_bits) {
 
         ck_assert_int_eq(proc_walk_list(&walk, fd), 0);
         ck_assert_uint_eq(walk.n_ids, 0);
-        ck_assert(proc_walk_is_filtered(&walk));
         (void) close(fd);
         (void) rmdir(path);
 }

@@ -39,7 +39,7 @@ static const struct {
 START_TEST(lists_are_whole_or_refused) {
         size_t n = 4711;
 
-        ck_assert_int_eq(cpu_list_count(span_of(list_rows[_i].text), &n), list_rows[_i].r);
+        ck_assert_int_eq(cpu_list_parse(span_of(list_rows[_i].text), mask, &n), list_rows[_i].r);
         ck_assert_uint_eq(n, list_rows[_i].r == 0 ? list_rows[_i].n : 4711);
 }
 END_TEST

@@ -64,31 +64,27 @@ static void assert_json(const NumberMap *map, const char *wanted) {
 
 START_TEST(a_map_is_in_bytewise_order) {
         NumberMap map;
-        uint64_t value;
 
-        number_map_init(&map);
+        map.n_entries = 0;
         assert_json(&map, "{}");
         ck_assert(number_map_put(&map, span_of("b"), span_of("2")));
         ck_assert(number_map_put(&map, span_of("a_b"), span_of("3")));
         ck_assert(number_map_put(&map, span_of("B"), span_of("1")));
         ck_assert(number_map_put(&map, span_of("a"), span_of("18446744073709551615")));
         assert_json(&map, "{\"B\":1,\"a\":18446744073709551615,\"a_b\":3,\"b\":2}");
-        ck_assert(number_map_get(&map, span_of("a_b"), &value) && value == 3);
-        ck_assert(!number_map_get(&map, span_of("c"), &value));
 }
 END_TEST
 
 START_TEST(a_key_twice_has_no_value) {
         NumberMap map;
-        uint64_t value;
 
-        number_map_init(&map);
+        map.n_entries = 0;
         ck_assert(number_map_put(&map, span_of("a"), span_of("1")));
         ck_assert(!number_map_put(&map, span_of("a"), span_of("2")));
         ck_assert(!number_map_put(&map, span_of("a"), span_of("3")));
         ck_assert(!number_map_put(&map, span_of("n"), span_of("none")));
         ck_assert(!number_map_put(&map, span_of("n"), span_of("4")));
-        ck_assert(!number_map_get(&map, span_of("a"), &value));
+        ck_assert(!map.entries[0].has_value);
         assert_json(&map, "{}");
 }
 END_TEST
@@ -97,7 +93,7 @@ START_TEST(a_map_is_bounded) {
         char texts[NUMBER_MAP_MAX + 1][8];
         NumberMap map;
 
-        number_map_init(&map);
+        map.n_entries = 0;
         for (unsigned i = 0; i <= NUMBER_MAP_MAX; i++) {
                 (void) snprintf(texts[i], sizeof(texts[i]), "k%03u", NUMBER_MAP_MAX - i);
                 ck_assert_int_eq(number_map_put(&map, span_of(texts[i]), span_of("1")),

@@ -133,7 +133,7 @@ START_TEST(host_files_are_read_and_counted) {
         int fd = fixture_open("proc/7.2-scx");
         Pressure pressure;
 
-        pressure_read_host(fd, &pressure, counts);
+        pressure_read(PRESSURE_OF_HOST, fd, &pressure, counts);
         ck_assert(pressure.has[PRESSURE_CPU] && pressure.has[PRESSURE_MEMORY] &&
                   pressure.has[PRESSURE_IO] && !pressure.has[PRESSURE_IRQ]);
         ck_assert_uint_eq(pressure.files[PRESSURE_MEMORY].some.total_usec, 342);
@@ -148,7 +148,7 @@ START_TEST(a_host_without_pressure_is_unsupported) {
         int fd = fixture_open("proc/edge-names");
         Pressure pressure;
 
-        pressure_read_host(fd, &pressure, counts);
+        pressure_read(PRESSURE_OF_HOST, fd, &pressure, counts);
         ck_assert(!pressure.has[PRESSURE_CPU]);
         ck_assert_uint_eq(counts[SOURCE_OUTCOME_ok], 0);
         ck_assert_uint_eq(counts[SOURCE_OUTCOME_unsupported], 3);
@@ -161,7 +161,7 @@ START_TEST(a_cgroup_without_pressure_is_not_counted) {
         int fd = fixture_open("cgroup/7.2-scx/init.scope");
         Pressure pressure;
 
-        pressure_read_group(fd, &pressure, counts);
+        pressure_read(PRESSURE_OF_GROUP, fd, &pressure, counts);
         ck_assert(!pressure.has[PRESSURE_CPU]);
         ck_assert_mem_eq(counts, none, sizeof(counts));
         (void) close(fd);

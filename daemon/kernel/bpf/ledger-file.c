@@ -42,22 +42,9 @@ LedgerFile *ledger_file_free(LedgerFile *file) {
         return NULL;
 }
 
-static bool is_whole(const LedgerFile *file) {
-        const LedgerFileHead *head = file->head;
-
-        if (head->layout != LAYOUT || head->n_rows > LEDGER_FILE_MAX_ROWS ||
-            head->n_path_bytes > MAX_PATH_BYTES ||
-            file->n_bytes != sizeof(*head) + head->n_rows * sizeof(FileRow) + head->n_path_bytes)
-                return false;
-        for (size_t i = 0; i < head->n_rows; i++)
-                if (file->rows[i].path_at > head->n_path_bytes ||
-                    file->rows[i].n_path > head->n_path_bytes - file->rows[i].path_at)
-                        return false;
-        return true;
-}
-
 int ledger_file_open(int fd, LedgerFile **ret) {
         _cleanup_(ledger_file_freep) LedgerFile *file = NULL;
+        const LedgerFileHead *head;
         void *memory;
         int seals = fcntl(fd, F_GET_SEALS);
         off_t n_bytes;
@@ -78,10 +65,16 @@ int ledger_file_open(int fd, LedgerFile **ret) {
         file->memory = memory;
         file->head = memory;
         file->rows = (const void *) ((const char *) memory + sizeof(*file->head));
-        file->paths = (const char *) (file->rows +
-                                      MIN_OF(file->head->n_rows, (uint64_t) LEDGER_FILE_MAX_ROWS));
-        if (!is_whole(file))
+        head = file->head;
+        if (head->layout != LAYOUT || head->n_rows > LEDGER_FILE_MAX_ROWS ||
+            head->n_path_bytes > MAX_PATH_BYTES ||
+            file->n_bytes != sizeof(*head) + head->n_rows * sizeof(FileRow) + head->n_path_bytes)
                 return -EBADMSG;
+        for (size_t i = 0; i < head->n_rows; i++)
+                if (file->rows[i].path_at > head->n_path_bytes ||
+                    file->rows[i].n_path > head->n_path_bytes - file->rows[i].path_at)
+                        return -EBADMSG;
+        file->paths = (const char *) (file->rows + head->n_rows);
         *ret = TAKE_PTR(file);
         return 0;
 }
@@ -107,14 +100,6 @@ static int flush(int fd, Buffer *piece) {
         return r;
 }
 
-static int write_row(int fd, Buffer *piece, const LedgerRow *row, const Buffer *paths,
-                     size_t path_at) {
-        const FileRow written = { *row, path_at, paths->n - path_at };
-        int r = buffer_append(piece, (const char *) &written, sizeof(written));
-
-        return r == 0 && piece->n >= PIECE_BYTES ? flush(fd, piece) : r;
-}
-
 static int write_rows(int fd, const LedgerRow *rows, size_t n, LedgerPathOf path_of, void *userdata,
                       Buffer *paths) {
         _cleanup_(buffer_done) Buffer piece = {};
@@ -130,7 +115,11 @@ static int write_rows(int fd, const LedgerRow *rows, size_t n, LedgerPathOf path
                         r = 0;
                 }
                 if (r == 0)
-                        r = write_row(fd, &piece, &rows[i], paths, path_at);
+                        r = buffer_append(&piece,
+                                          &(FileRow){ rows[i], path_at, paths->n - path_at },
+                                          sizeof(FileRow));
+                if (r == 0 && piece.n >= PIECE_BYTES)
+                        r = flush(fd, &piece);
         }
         return r == 0 ? flush(fd, &piece) : r;
 }

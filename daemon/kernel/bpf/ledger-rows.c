@@ -7,7 +7,8 @@
 
 #include "base/cleanup.h"
 
-#define GONE UINT32_MAX /* flags of a row that has become part of another: see sweep() */
+#define GONE \
+        UINT32_MAX /* flags of a row that has become part of another: see ledger_rows_coarsen() */
 
 // clang-format off
 #define COUNTER_ROW(metric, place, member, needs, ...) { LEDGER_##metric, METRIC_##metric, needs },
@@ -78,10 +79,6 @@ uint64_t ledger_rows_share(uint32_t owner, size_t max_rows) {
 
 /* what rows become part of */
 
-static bool is_digit(char c) {
-        return c >= '0' && c <= '9';
-}
-
 /* Returns whether there are any. */
 static bool replace_numbers(char name[static TASK_COMM_BYTES]) {
         bool in_number = false, has_any = false;
@@ -90,7 +87,7 @@ static bool replace_numbers(char name[static TASK_COMM_BYTES]) {
         for (size_t i = 0; i < TASK_COMM_BYTES && name[i] != '\0'; i++) {
                 bool was_in_number = in_number;
 
-                in_number = is_digit(name[i]);
+                in_number = name[i] >= '0' && name[i] <= '9';
                 has_any = has_any || in_number;
                 if (!in_number)
                         name[n++] = name[i];
@@ -202,14 +199,6 @@ static void coarsener_done(Coarsener *coarsener) {
         free(coarsener->turns);
 }
 
-static int coarsener_init(Coarsener *coarsener, size_t n, const LedgerCoarsening *how) {
-        coarsener->how = how;
-        coarsener->items = calloc(n + 1, sizeof(*coarsener->items));
-        coarsener->groups = calloc(n + 1, sizeof(*coarsener->groups));
-        coarsener->turns = calloc(n + 1, sizeof(*coarsener->turns));
-        return coarsener->items && coarsener->groups && coarsener->turns ? 0 : -ENOMEM;
-}
-
 static int compare_owners(const void *a, const void *b) {
         const LedgerRow *x = a, *y = b;
 
@@ -271,32 +260,6 @@ static bool is_free(const Item *item, uint64_t grew_before_ns) {
         return !item->is_fixed && item->row->values.grew_ns < grew_before_ns;
 }
 
-/* Rows of the same target are neighbours afterwards. */
-static void find_groups(Coarsener *coarsener, size_t n, bool (*forget)(LedgerKey *),
-                        uint64_t grew_before_ns) {
-        Item *items = coarsener->items;
-        size_t n_groups = 0;
-
-        for (size_t i = 0; i < n; i++) {
-                items[i].target = items[i].row->key;
-                if (is_free(&items[i], grew_before_ns) && !forget(&items[i].target))
-                        items[i].target = items[i].row->key;
-        }
-        qsort(items, n, sizeof(*items), compare_targets);
-        for (size_t i = 0; i < n; i++) {
-                Group *group;
-
-                if (i == 0 || compare_targets(&items[i - 1], &items[i]) != 0)
-                        coarsener->groups[n_groups++] = (Group){};
-                items[i].group = n_groups - 1;
-                group = &coarsener->groups[items[i].group];
-                group->n++;
-                group->has_target =
-                        group->has_target ||
-                        memcmp(&items[i].target, &items[i].row->key, sizeof(LedgerKey)) == 0;
-        }
-}
-
 /* Rows of the same target become one; what stays as it is keeps its own. */
 static size_t merge(Coarsener *coarsener, size_t n) {
         Item *items = coarsener->items;
@@ -327,10 +290,29 @@ static size_t merge(Coarsener *coarsener, size_t n) {
 static size_t fold_rows(Coarsener *coarsener, size_t n, uint64_t *room, uint64_t most,
                         bool (*forget)(LedgerKey *), uint64_t grew_before_ns) {
         Item *items = coarsener->items;
+        size_t n_groups = 0;
 
         if (*room <= most)
                 return n;
-        find_groups(coarsener, n, forget, grew_before_ns);
+        for (size_t i = 0; i < n; i++) {
+                items[i].target = items[i].row->key;
+                if (is_free(&items[i], grew_before_ns) && !forget(&items[i].target))
+                        items[i].target = items[i].row->key;
+        }
+        /* Rows of the same target become neighbours. */
+        qsort(items, n, sizeof(*items), compare_targets);
+        for (size_t i = 0; i < n; i++) {
+                Group *group;
+
+                if (i == 0 || compare_targets(&items[i - 1], &items[i]) != 0)
+                        coarsener->groups[n_groups++] = (Group){};
+                items[i].group = n_groups - 1;
+                group = &coarsener->groups[items[i].group];
+                group->n++;
+                group->has_target =
+                        group->has_target ||
+                        memcmp(&items[i].target, &items[i].row->key, sizeof(LedgerKey)) == 0;
+        }
         qsort(items, n, sizeof(*items), compare_growth);
         for (size_t i = 0; i < n; i++) {
                 Group *group = &coarsener->groups[items[i].group];
@@ -353,11 +335,15 @@ static int compare_turns(const void *a, const void *b) {
         return (x->group > y->group) - (x->group < y->group);
 }
 
-/* Items of the same cgroup are neighbours afterwards. Returns how many groups there are. */
-static size_t find_cgroups(Coarsener *coarsener, size_t n, uint64_t grew_before_ns) {
+/* The last step takes whole cgroups, so that their paths go as well. */
+static size_t fold_cgroups(Coarsener *coarsener, size_t n, uint64_t room, uint64_t most,
+                           uint64_t grew_before_ns) {
         Item *items = coarsener->items;
         size_t n_groups = 0;
 
+        if (room <= most)
+                return n;
+        /* Items of the same cgroup become neighbours. */
         qsort(items, n, sizeof(*items), compare_cgroups);
         for (size_t i = 0; i < n; i++) {
                 const LedgerRow *row = items[i].row;
@@ -379,18 +365,6 @@ static size_t find_cgroups(Coarsener *coarsener, size_t n, uint64_t grew_before_
         for (size_t i = 0; i < n_groups; i++)
                 coarsener->turns[i] = (Turn){ coarsener->groups[i].grew_ns, i };
         qsort(coarsener->turns, n_groups, sizeof(*coarsener->turns), compare_turns);
-        return n_groups;
-}
-
-/* The last step takes whole cgroups, so that their paths go as well. */
-static size_t fold_cgroups(Coarsener *coarsener, size_t n, uint64_t room, uint64_t most,
-                           uint64_t grew_before_ns) {
-        Item *items = coarsener->items;
-        size_t n_groups;
-
-        if (room <= most)
-                return n;
-        n_groups = find_cgroups(coarsener, n, grew_before_ns);
         room += 2; /* what they become part of, of our own and of others; these may be new rows */
         for (size_t i = 0; i < n_groups; i++) {
                 Group *group = &coarsener->groups[coarsener->turns[i].group];
@@ -405,19 +379,6 @@ static size_t fold_cgroups(Coarsener *coarsener, size_t n, uint64_t room, uint64
         return merge(coarsener, n);
 }
 
-/* @grew_before_ns: rows that have grown since are left alone. Returns how much room is taken. */
-static uint64_t reduce(Coarsener *coarsener, LedgerRow *rows, size_t n, uint64_t most,
-                       uint64_t grew_before_ns) {
-        size_t n_items = take_items(coarsener, rows, n);
-        uint64_t room = measure(coarsener, n_items);
-
-        n_items = fold_rows(coarsener, n_items, &room, most, forget_parent, grew_before_ns);
-        n_items = fold_rows(coarsener, n_items, &room, most, forget_numbers, grew_before_ns);
-        n_items = fold_rows(coarsener, n_items, &room, most, forget_names, grew_before_ns);
-        n_items = fold_cgroups(coarsener, n_items, room, most, grew_before_ns);
-        return measure(coarsener, n_items);
-}
-
 /* all owners */
 
 typedef struct Share {
@@ -426,25 +387,16 @@ typedef struct Share {
         uint64_t room;
 } Share;
 
-static int find_shares(LedgerRow *rows, size_t n, Share **ret, size_t *ret_n) {
-        Share *shares = calloc(n + 1, sizeof(*shares));
-        size_t n_shares = 0;
-
-        if (!shares)
-                return -ENOMEM;
-        qsort(rows, n, sizeof(*rows), compare_owners);
-        for (size_t i = 0; i < n; i++) {
-                if (i == 0 || compare_owners(&rows[i - 1], &rows[i]) != 0)
-                        shares[n_shares++].rows = &rows[i];
-                shares[n_shares - 1].n++;
-        }
-        *ret = shares;
-        *ret_n = n_shares;
-        return 0;
-}
-
+/* @before_ns: rows that have grown since are left alone. */
 static void reduce_share(Coarsener *coarsener, Share *share, uint64_t most, uint64_t before_ns) {
-        share->room = reduce(coarsener, share->rows, share->n, most, before_ns);
+        size_t n = take_items(coarsener, share->rows, share->n);
+        uint64_t room = measure(coarsener, n);
+
+        n = fold_rows(coarsener, n, &room, most, forget_parent, before_ns);
+        n = fold_rows(coarsener, n, &room, most, forget_numbers, before_ns);
+        n = fold_rows(coarsener, n, &room, most, forget_names, before_ns);
+        n = fold_cgroups(coarsener, n, room, most, before_ns);
+        share->room = measure(coarsener, n);
 }
 
 static uint64_t sum_rooms(const Share *shares, size_t n, uint64_t level) {
@@ -455,29 +407,23 @@ static uint64_t sum_rooms(const Share *shares, size_t n, uint64_t level) {
         return sum;
 }
 
-/* How much each owner may have for all of them to fit: whoever has less is left alone. */
-static uint64_t find_level(const Share *shares, size_t n, uint64_t max) {
-        uint64_t low = 0, high = max;
-
-        while (low < high) {
-                uint64_t middle = low + (high - low + 1) / 2;
-
-                if (sum_rooms(shares, n, middle) <= max)
-                        low = middle;
-                else
-                        high = middle - 1;
-        }
-        return low;
-}
-
 /*
  * Where rows must stay, others have to make more room. At last each owner has one row, or such as
  * must stay.
  */
 static void fit(Coarsener *coarsener, LedgerRow *rows, size_t n, Share *shares, size_t n_shares) {
         const uint64_t max = coarsener->how->max_rows;
-        uint64_t level = find_level(shares, n_shares, max), room;
+        uint64_t level = 0, high = max, room;
 
+        /* Each owner may have so much for all of them to fit: whoever has less is left alone. */
+        while (level < high) {
+                uint64_t middle = level + (high - level + 1) / 2;
+
+                if (sum_rooms(shares, n_shares, middle) <= max)
+                        level = middle;
+                else
+                        high = middle - 1;
+        }
         while ((room = sum_rooms(shares, n_shares, UINT64_MAX)) > max) {
                 for (size_t i = 0; i < n_shares; i++)
                         if (shares[i].room > level)
@@ -491,30 +437,24 @@ static void fit(Coarsener *coarsener, LedgerRow *rows, size_t n, Share *shares, 
                          UINT64_MAX);
 }
 
-/* Without what has become part of other rows. */
-static void sweep(LedgerRow *rows, size_t *n) {
-        size_t n_left = 0;
-
-        for (size_t i = 0; i < *n; i++)
-                if (rows[i].key.flags != GONE) {
-                        if (n_left != i)
-                                rows[n_left] = rows[i];
-                        n_left++;
-                }
-        *n = n_left;
-}
-
 int ledger_rows_coarsen(LedgerRow *rows, size_t *n, const LedgerCoarsening *how) {
-        _cleanup_(coarsener_done) Coarsener coarsener = {};
-        _cleanup_(freep) Share *shares = NULL;
-        size_t n_shares = 0;
-        int r;
+        _cleanup_(coarsener_done) Coarsener coarsener = {
+                .how = how,
+                .items = calloc(*n + 1, sizeof(*coarsener.items)),
+                .groups = calloc(*n + 1, sizeof(*coarsener.groups)),
+                .turns = calloc(*n + 1, sizeof(*coarsener.turns)),
+        };
+        _cleanup_(freep) Share *shares = calloc(*n + 1, sizeof(*shares));
+        size_t n_shares = 0, n_left = 0;
 
-        r = coarsener_init(&coarsener, *n, how);
-        if (r == 0)
-                r = find_shares(rows, *n, &shares, &n_shares);
-        if (r < 0)
-                return r;
+        if (!coarsener.items || !coarsener.groups || !coarsener.turns || !shares)
+                return -ENOMEM;
+        qsort(rows, *n, sizeof(*rows), compare_owners);
+        for (size_t i = 0; i < *n; i++) {
+                if (i == 0 || compare_owners(&rows[i - 1], &rows[i]) != 0)
+                        shares[n_shares++].rows = &rows[i];
+                shares[n_shares - 1].n++;
+        }
         for (size_t i = 0; i < n_shares; i++) {
                 uint64_t share = ledger_rows_share(shares[i].rows[0].key.owner, how->max_rows);
 
@@ -523,7 +463,13 @@ int ledger_rows_coarsen(LedgerRow *rows, size_t *n, const LedgerCoarsening *how)
                         reduce_share(&coarsener, &shares[i], share, UINT64_MAX);
         }
         fit(&coarsener, rows, *n, shares, n_shares);
-        sweep(rows, n);
+        for (size_t i = 0; i < *n; i++)
+                if (rows[i].key.flags != GONE) {
+                        if (n_left != i)
+                                rows[n_left] = rows[i];
+                        n_left++;
+                }
+        *n = n_left;
         return 0;
 }
 

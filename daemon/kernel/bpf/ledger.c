@@ -14,7 +14,7 @@
 #include "base/number.h"
 #include "kernel/bpf/bpf-call.h"
 
-/* For a program to come to its end, on a CPU that a hypervisor may have taken away. */
+/* A program has so long to come to its end, on a CPU that a hypervisor may have taken away. */
 #define MAX_WAIT_NS NSEC_PER_SEC
 #define BATCH_ROWS 512u /* more than any bucket of a table that can be full holds */
 
@@ -177,44 +177,34 @@ static bool is_growing(void *userdata, const LedgerKey *key) {
         return index_find(&ledger->growing_index, bytes, growing_key_of, ledger) != INDEX_NONE;
 }
 
+/* Reads the next elements of the table. *ret_more is false when these are the last ones. */
+static int read_batch(int fd, void *keys, void *values, uint32_t n, uint32_t *cursor, bool is_first,
+                      uint32_t *ret_n, bool *ret_more) {
+        union bpf_attr call = bpf_call_nothing();
+
+        call.batch.in_batch = is_first ? 0 : (uintptr_t) cursor;
+        call.batch.out_batch = (uintptr_t) cursor;
+        call.batch.keys = (uintptr_t) keys;
+        call.batch.values = (uintptr_t) values;
+        call.batch.count = n;
+        call.batch.map_fd = (uint32_t) fd;
+        *ret_more = bpf_call(BPF_MAP_LOOKUP_BATCH, &call) == 0;
+        if (!*ret_more && errno != ENOENT)
+                return -errno;
+        *ret_n = call.batch.count;
+        return *ret_n <= n ? 0 : -EBADMSG;
+}
+
 typedef struct RowBatch {
         LedgerKey keys[BATCH_ROWS];
         LedgerValues values[BATCH_ROWS];
 } RowBatch;
-
-/* The next rows of the table. *ret_more is false when these are the last ones. */
-static int read_batch(int fd, RowBatch *batch, uint32_t *cursor, bool is_first, uint32_t *ret_n,
-                      bool *ret_more) {
-        union bpf_attr call = bpf_call_nothing();
-        long r;
-
-        call.batch.in_batch = is_first ? 0 : (uintptr_t) cursor;
-        call.batch.out_batch = (uintptr_t) cursor;
-        call.batch.keys = (uintptr_t) batch->keys;
-        call.batch.values = (uintptr_t) batch->values;
-        call.batch.count = BATCH_ROWS;
-        call.batch.map_fd = (uint32_t) fd;
-        r = bpf_call(BPF_MAP_LOOKUP_BATCH, &call);
-        if (r < 0 && errno != ENOENT)
-                return -errno;
-        *ret_more = r == 0;
-        *ret_n = call.batch.count;
-        return *ret_n <= BATCH_ROWS ? 0 : -EBADMSG;
-}
 
 /*
  * The rows for what finds no other are never removed: an owner has few, and those of all others
  * must be there.
  */
 typedef enum RowChoice { ALL_ROWS, FOLDED_ROWS, OVERFLOW_ROWS } RowChoice;
-
-static bool is_chosen(const LedgerKey *key, unsigned odd, RowChoice choice) {
-        bool is_overflow = (key->flags & LEDGER_OVERFLOW) != 0;
-
-        if (choice == OVERFLOW_ROWS)
-                return is_overflow;
-        return key->is_of_odd == odd && (choice == ALL_ROWS || !is_overflow);
-}
 
 /* Rows that rest: those of the odd or of the even generations. A fold notes what does not. */
 static int read_rows(Ledger *ledger, unsigned odd, RowChoice choice) {
@@ -226,14 +216,20 @@ static int read_rows(Ledger *ledger, unsigned odd, RowChoice choice) {
         if (!batch)
                 return -ENOMEM;
         while (r == 0 && more) {
-                r = read_batch(ledger->objects->fds[TASK_OBJECT_ROWS], batch, &cursor, is_first, &n,
-                               &more);
+                r = read_batch(ledger->objects->fds[TASK_OBJECT_ROWS], batch->keys, batch->values,
+                               BATCH_ROWS, &cursor, is_first, &n, &more);
                 is_first = false;
-                for (uint32_t i = 0; r == 0 && i < n; i++)
-                        if (is_chosen(&batch->keys[i], odd, choice))
-                                r = add_row(ledger, &batch->keys[i], &batch->values[i]);
+                for (uint32_t i = 0; r == 0 && i < n; i++) {
+                        const LedgerKey *key = &batch->keys[i];
+                        bool is_overflow = (key->flags & LEDGER_OVERFLOW) != 0;
+
+                        if (choice == OVERFLOW_ROWS
+                                    ? is_overflow
+                                    : key->is_of_odd == odd && (choice == ALL_ROWS || !is_overflow))
+                                r = add_row(ledger, key, &batch->values[i]);
                         else if (choice == FOLDED_ROWS)
-                                r = note_growing(ledger, &batch->keys[i]);
+                                r = note_growing(ledger, key);
+                }
         }
         return r;
 }
@@ -268,17 +264,6 @@ static LedgerOwner *find_owner(LedgerControl *control, uint32_t uid) {
         return &control->owners[LEDGER_MAX_OWNERS];
 }
 
-static int remove_row(Ledger *ledger, const LedgerKey *key) {
-        LedgerControl *control = ledger->control;
-        int r = remove_key(ledger->objects->fds[TASK_OBJECT_ROWS], key);
-
-        if (r > 0) {
-                give_back(&find_owner(control, key->owner)->n_rows, 1);
-                give_back(&control->n_rows, 1);
-        }
-        return MIN_OF(r, 0);
-}
-
 /* 0, or -ENOENT: it is not noted by programs; -errno. */
 static int read_cgroup(const Ledger *ledger, uint64_t id, LedgerCgroup *ret) {
         union bpf_attr call = bpf_call_nothing();
@@ -303,30 +288,6 @@ static int remove_cgroup(Ledger *ledger, uint64_t id) {
         return r == -ENOENT ? 0 : MIN_OF(r, 0);
 }
 
-/*
- * Rows that rest, with the paths of their cgroups: the file has these, but for those that were not
- * noted as a whole, or whose rows it put together under no cgroup.
- */
-static int remove_rows(Ledger *ledger, unsigned odd) {
-        int r;
-
-        forget_rows(ledger);
-        r = read_rows(ledger, odd, FOLDED_ROWS);
-        for (size_t i = 0; i < ledger->n_rows && r == 0; i++) {
-                LedgerKey key = ledger->rows[i].key;
-
-                key.is_of_odd = odd;
-                r = remove_row(ledger, &key);
-                if (r == 0 && key.cgroup != 0)
-                        r = remove_cgroup(ledger, key.cgroup);
-        }
-        for (size_t i = 0; i < ledger_file_head(ledger->file)->n_rows && r == 0; i++)
-                if (ledger_file_path(ledger->file, i).n > 0)
-                        r = remove_cgroup(ledger, ledger_file_row(ledger->file, i)->key.cgroup);
-        forget_rows(ledger);
-        return r;
-}
-
 /* generations */
 
 /* Programs that have begun to add to rows of such a generation have come to their end. */
@@ -341,13 +302,39 @@ static int wait_until_rest(const Ledger *ledger, unsigned odd) {
         return 0;
 }
 
-/* Removes rows that a fold has put into the file, unless a generation has begun since then. */
+/*
+ * Removes rows that a fold has put into the file, unless a generation has begun since then: rows
+ * that rest, with the paths of their cgroups. The file has these, but for those that were not noted
+ * as a whole, or whose rows it put together under no cgroup.
+ */
 static int remove_filed(Ledger *ledger) {
-        uint64_t generation = load(&ledger->control->generation);
+        LedgerControl *control = ledger->control;
+        uint64_t generation = load(&control->generation);
+        unsigned odd = (generation + 1) & 1;
+        int r;
 
         if (!ledger->file || ledger_file_head(ledger->file)->generation != generation)
                 return 0;
-        return remove_rows(ledger, (generation + 1) & 1);
+        forget_rows(ledger);
+        r = read_rows(ledger, odd, FOLDED_ROWS);
+        for (size_t i = 0; i < ledger->n_rows && r == 0; i++) {
+                LedgerKey key = ledger->rows[i].key;
+
+                key.is_of_odd = odd;
+                r = remove_key(ledger->objects->fds[TASK_OBJECT_ROWS], &key);
+                if (r > 0) {
+                        give_back(&find_owner(control, key.owner)->n_rows, 1);
+                        give_back(&control->n_rows, 1);
+                }
+                r = MIN_OF(r, 0);
+                if (r == 0 && key.cgroup != 0)
+                        r = remove_cgroup(ledger, key.cgroup);
+        }
+        for (size_t i = 0; i < ledger_file_head(ledger->file)->n_rows && r == 0; i++)
+                if (ledger_file_path(ledger->file, i).n > 0)
+                        r = remove_cgroup(ledger, ledger_file_row(ledger->file, i)->key.cgroup);
+        forget_rows(ledger);
+        return r;
 }
 
 int ledger_begin(Ledger *ledger, pid_t self) {
@@ -448,17 +435,6 @@ static bool find_life(const TaskTable *table, const MovedLife *life, size_t *ret
                record->start_boottime_ns == life->start_boottime_ns;
 }
 
-static bool is_alive_in(const TaskTable *table, const LedgerRecord *record) {
-        const MovedLife life = { record->tid, record->tgid, record->start_boottime_ns };
-        size_t at;
-        Task task;
-
-        if (!find_life(table, &life, &at))
-                return false;
-        task = task_table_get(table, at);
-        return !(task.record->has & TASK_IS_DEAD) || is_hanging(&task);
-}
-
 static int add_records(Ledger *ledger, const TaskTable *table) {
         uint64_t n = load(&ledger->control->n_records);
         int r = 0;
@@ -466,9 +442,19 @@ static int add_records(Ledger *ledger, const TaskTable *table) {
         ledger->n_lost = n - count_records(ledger);
         for (size_t i = 0; i < count_records(ledger) && r == 0; i++) {
                 const LedgerRecord *record = record_at(ledger, i);
+                size_t at;
 
-                if (record && !is_alive_in(table, record))
-                        r = add_row(ledger, &record->key, &record->values);
+                if (!record)
+                        continue;
+                if (find_life(table,
+                              &(MovedLife){ record->tid, record->tgid, record->start_boottime_ns },
+                              &at)) {
+                        const Task task = task_table_get(table, at);
+
+                        if (!(task.record->has & TASK_IS_DEAD) || is_hanging(&task))
+                                continue; /* it is among the living */
+                }
+                r = add_row(ledger, &record->key, &record->values);
         }
         return r;
 }
@@ -588,20 +574,6 @@ uint64_t ledger_n_hanging(const Ledger *ledger) {
 
 /* cgroups */
 
-static int append_levels(const LedgerCgroup *cgroup, Buffer *path) {
-        int r = cgroup->n_levels == 0 ? buffer_append(path, "/", 1) : 0;
-
-        for (size_t i = MIN_OF((size_t) cgroup->n_levels, (size_t) LEDGER_PATH_LEVELS); i-- > 0;) {
-                const char *name = cgroup->levels[i];
-
-                if (r == 0)
-                        r = buffer_append(path, "/", 1);
-                if (r == 0)
-                        r = buffer_append(path, name, strnlen(name, LEDGER_LEVEL_BYTES));
-        }
-        return r;
-}
-
 static Span cgroup_of(const void *owner, size_t element) {
         const LedgerFile *file = owner;
 
@@ -609,37 +581,35 @@ static Span cgroup_of(const void *owner, size_t element) {
                        sizeof(uint64_t) };
 }
 
-static int index_paths(Ledger *ledger) {
-        const LedgerFile *file = ledger->file;
-        int r = 0;
-
-        for (size_t i = 0; i < ledger_file_head(file)->n_rows && r == 0; i++)
-                if (ledger_file_path(file, i).n > 0 &&
-                    index_find(&ledger->paths, cgroup_of(file, i), cgroup_of, file) == INDEX_NONE)
-                        r = index_add(&ledger->paths, cgroup_of(file, i), i);
-        return r;
-}
-
-static int path_in_file(const Ledger *ledger, uint64_t id, Buffer *path) {
-        const Span key = { (const char *) &id, sizeof(id) };
-        size_t at = index_find(&ledger->paths, key, cgroup_of, ledger->file);
-        Span known;
-
-        if (at == INDEX_NONE)
-                return -ENOENT;
-        known = ledger_file_path(ledger->file, at);
-        return buffer_append(path, known.bytes, known.n);
-}
-
 int ledger_cgroup_path(const Ledger *ledger, uint64_t id, Buffer *path) {
+        const Span key = { (const char *) &id, sizeof(id) };
         LedgerCgroup cgroup = {};
+        size_t at;
+        Span known;
         int r = has_programs(ledger) ? read_cgroup(ledger, id, &cgroup) : -ENOENT;
 
-        if (r == -ENOENT)
-                return path_in_file(ledger, id, path);
+        if (r == -ENOENT) {
+                at = index_find(&ledger->paths, key, cgroup_of, ledger->file);
+                if (at == INDEX_NONE)
+                        return -ENOENT;
+                known = ledger_file_path(ledger->file, at);
+                return buffer_append(path, known.bytes, known.n);
+        }
         if (r < 0)
                 return r;
-        return cgroup.is_cut ? -ENOENT : append_levels(&cgroup, path);
+        if (cgroup.is_cut)
+                return -ENOENT;
+        if (cgroup.n_levels == 0)
+                return buffer_append(path, "/", 1);
+        for (size_t i = MIN_OF((size_t) cgroup.n_levels, (size_t) LEDGER_PATH_LEVELS);
+             i-- > 0 && r == 0;) {
+                const char *name = cgroup.levels[i];
+
+                r = buffer_append(path, "/", 1);
+                if (r == 0)
+                        r = buffer_append(path, name, strnlen(name, LEDGER_LEVEL_BYTES));
+        }
+        return r;
 }
 
 /* threads of other names */
@@ -660,30 +630,20 @@ static int read_moved(int fd, MovedThread **ret, size_t *ret_n) {
         _cleanup_(freep) MovedBatch *batch = calloc(1, sizeof(*batch));
         _cleanup_(freep) MovedThread *threads = NULL;
         size_t n = 0, n_allocated = 0;
-        uint32_t cursor = 0;
+        uint32_t cursor = 0, n_batch = 0;
         bool more = true;
+        int r;
 
         if (!batch)
                 return -ENOMEM;
         for (bool is_first = true; more; is_first = false) {
-                union bpf_attr call = bpf_call_nothing();
-                int r;
-
-                call.batch.in_batch = is_first ? 0 : (uintptr_t) &cursor;
-                call.batch.out_batch = (uintptr_t) &cursor;
-                call.batch.keys = (uintptr_t) batch->lives;
-                call.batch.values = (uintptr_t) batch->ends;
-                call.batch.count = BATCH_MOVED;
-                call.batch.map_fd = (uint32_t) fd;
-                more = bpf_call(BPF_MAP_LOOKUP_BATCH, &call) == 0;
-                if (!more && errno != ENOENT)
-                        return -errno;
-                if (call.batch.count > BATCH_MOVED)
-                        return -EBADMSG;
-                r = ARRAY_RESERVE(threads, n_allocated, n + call.batch.count + 1);
+                r = read_batch(fd, batch->lives, batch->ends, BATCH_MOVED, &cursor, is_first,
+                               &n_batch, &more);
+                if (r == 0)
+                        r = ARRAY_RESERVE(threads, n_allocated, n + n_batch + 1);
                 if (r != 0)
                         return r;
-                for (uint32_t i = 0; i < call.batch.count; i++)
+                for (uint32_t i = 0; i < n_batch; i++)
                         threads[n++] = (MovedThread){ batch->lives[i], batch->ends[i] };
         }
         if (n > 1)
@@ -699,25 +659,20 @@ static int compare_ages(const void *a, const void *b) {
         return (x->end.ended_ns > y->end.ended_ns) - (x->end.ended_ns < y->end.ended_ns);
 }
 
-/* As many as a place may keep: half of what it may have, where it or the table comes near that. */
-static uint64_t most_to_keep(const MovedCounts *counts, uint32_t place) {
-        uint64_t n_all = __atomic_load_n(&counts->n_all, __ATOMIC_SEQ_CST);
-        uint64_t n = __atomic_load_n(&counts->n_of_place[place], __ATOMIC_SEQ_CST);
-        uint64_t most = MOVED_MAX_THREADS / 2;
-
-        if (n_all >= MOVED_MAX_THREADS / 8 * 5)
-                most = MOVED_MAX_THREADS / 8;
-        return n > most / 4 * 3 ? most / 2 : n;
-}
-
 /* @threads are those of the table; their order changes. */
 static int make_room(int fd, MovedCounts *counts, MovedThread *threads, size_t n) {
         uint64_t n_left[MOVED_PLACES] = {}, n_kept[MOVED_PLACES];
 
         for (size_t i = 0; i < n; i++)
                 n_left[moved_place_of(threads[i].end.owner)]++;
-        for (uint32_t place = 0; place < MOVED_PLACES; place++)
-                n_kept[place] = most_to_keep(counts, place);
+        /* Half of what a place may have is kept, where it or the table comes near that. */
+        for (uint32_t place = 0; place < MOVED_PLACES; place++) {
+                uint64_t n_all = load(&counts->n_all), n_now = load(&counts->n_of_place[place]);
+                uint64_t most = n_all >= MOVED_MAX_THREADS / 8 * 5 ? MOVED_MAX_THREADS / 8
+                                                                   : MOVED_MAX_THREADS / 2;
+
+                n_kept[place] = n_now > most / 4 * 3 ? most / 2 : n_now;
+        }
         if (n > 1)
                 qsort(threads, n, sizeof(*threads), compare_ages);
         for (size_t i = 0; i < n; i++) {
@@ -905,39 +860,8 @@ int ledger_fold(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd) {
 
 /* opening */
 
-static int open_programs(Ledger *ledger) {
-        const TaskObjects *objects = ledger->objects;
-
-        ledger->control = map_shared(objects->fds[TASK_OBJECT_CONTROL], sizeof(*ledger->control),
-                                     PROT_READ | PROT_WRITE);
-        if (!ledger->control)
-                return -errno;
-        if (ledger->control->ledger_since_ns != 0) {
-                ledger->records =
-                        map_shared(objects->fds[TASK_OBJECT_RECORDS], RECORDS_BYTES, PROT_READ);
-                if (!ledger->records)
-                        return -errno;
-        }
-        return 0;
-}
-
-/* Without programs the file tells what their control words would. */
-static void stand_in(Ledger *ledger) {
-        const LedgerFileHead *head = ledger_file_head(ledger->file);
-        LedgerControl *shared = ledger->control, *own = &ledger->without_programs;
-
-        if (shared) {
-                own->waits_since_ns = shared->waits_since_ns;
-                own->reasons = shared->reasons;
-                (void) munmap(shared, sizeof(*shared));
-        }
-        memcpy(own->id, head->id, sizeof(head->id));
-        own->ledger_since_ns = head->since_ns;
-        own->generation = head->generation;
-        ledger->control = own;
-}
-
 static int open_file(Ledger *ledger) {
+        LedgerControl *shared = ledger->control, *own = &ledger->without_programs;
         const LedgerFileHead *head;
         int r;
 
@@ -947,32 +871,58 @@ static int open_file(Ledger *ledger) {
         if (r < 0)
                 return r;
         head = ledger_file_head(ledger->file);
-        if (!ledger->control ||
-            (head->origin == LEDGER_FROM_TASKSTATS && !ledger_is_kept(ledger))) {
-                stand_in(ledger);
+        if (!shared || (head->origin == LEDGER_FROM_TASKSTATS && !ledger_is_kept(ledger))) {
+                /* Without programs the file tells what their control words would. */
+                if (shared) {
+                        own->waits_since_ns = shared->waits_since_ns;
+                        own->reasons = shared->reasons;
+                        (void) munmap(shared, sizeof(*shared));
+                }
+                memcpy(own->id, head->id, sizeof(head->id));
+                own->ledger_since_ns = head->since_ns;
+                own->generation = head->generation;
+                ledger->control = own;
                 r = add_file(ledger);
                 ledger->is_read = r == 0;
         } else if (head->origin != LEDGER_FROM_PROGRAMS ||
-                   memcmp(head->id, ledger->control->id, sizeof(head->id)) != 0)
+                   memcmp(head->id, shared->id, sizeof(head->id)) != 0) {
                 ledger->file = ledger_file_free(ledger->file);
-        return r == 0 && ledger->file ? index_paths(ledger) : r;
+                return 0;
+        }
+        for (size_t i = 0; i < head->n_rows && r == 0; i++) {
+                Span key = cgroup_of(ledger->file, i);
+
+                if (ledger_file_path(ledger->file, i).n > 0 &&
+                    index_find(&ledger->paths, key, cgroup_of, ledger->file) == INDEX_NONE)
+                        r = index_add(&ledger->paths, key, i);
+        }
+        return r;
 }
 
 int ledger_open(const TaskObjects *objects, Ledger **ret) {
+        int control_fd = objects->fds[TASK_OBJECT_CONTROL];
         _cleanup_(ledger_freep) Ledger *ledger = NULL;
-        int r = 0;
+        int r;
 
         *ret = NULL;
-        if (objects->fds[TASK_OBJECT_CONTROL] < 0 && objects->fds[TASK_OBJECT_FOLDED] < 0)
+        if (control_fd < 0 && objects->fds[TASK_OBJECT_FOLDED] < 0)
                 return 0;
         ledger = calloc(1, sizeof(*ledger));
         if (!ledger)
                 return -ENOMEM;
         ledger->objects = objects;
-        if (objects->fds[TASK_OBJECT_CONTROL] >= 0)
-                r = open_programs(ledger);
-        if (r == 0)
-                r = open_file(ledger);
+        if (control_fd >= 0) {
+                ledger->control =
+                        map_shared(control_fd, sizeof(*ledger->control), PROT_READ | PROT_WRITE);
+                if (!ledger->control)
+                        return -errno;
+                if (ledger_is_kept(ledger))
+                        ledger->records = map_shared(objects->fds[TASK_OBJECT_RECORDS],
+                                                     RECORDS_BYTES, PROT_READ);
+                if (ledger_is_kept(ledger) && !ledger->records)
+                        return -errno;
+        }
+        r = open_file(ledger);
         if (r == 0)
                 *ret = TAKE_PTR(ledger);
         return r;
@@ -1003,31 +953,29 @@ static int fail_switch(void) {
         return errno == ENOENT ? REASONS_E_ABSENT : -errno;
 }
 
-/* A program of the iterator runs for each thread of the host, and writes nothing. */
-static int seed_reasons(const TaskObjects *objects) {
-        _cleanup_(fd_closep) int fd = task_iterator_open(objects->fds[TASK_OBJECT_SEED]);
-        ssize_t n;
-        char byte;
-
-        if (fd < 0)
-                return fd;
-        do
-                n = read(fd, &byte, sizeof(byte));
-        while (n < 0 && (errno == EINTR || errno == EAGAIN));
-        return n < 0 ? -errno : 0;
-}
-
 /* Programs that see the epoch see what was set before. */
 static int begin_epoch(const TaskObjects *objects, ReasonControl *reasons, uint64_t n_switches) {
         uint64_t epoch = load(&reasons->last_epoch) + 1;
-        int r;
+        _cleanup_(fd_closep) int fd = -EBADF;
+        ssize_t n = 0;
+        char byte;
+        int r = 0;
 
         store(&reasons->since_ns, clock_now_ns(CLOCK_MONOTONIC));
         store(&reasons->since_boottime_ns, clock_now_ns(CLOCK_BOOTTIME));
         store(&reasons->n_switches, n_switches);
         store(&reasons->last_epoch, epoch);
         store(&reasons->epoch, epoch);
-        r = seed_reasons(objects);
+        /* A program of the iterator runs for each thread of the host, and writes nothing. */
+        fd = task_iterator_open(objects->fds[TASK_OBJECT_SEED]);
+        if (fd < 0)
+                r = fd;
+        else
+                do
+                        n = read(fd, &byte, sizeof(byte));
+                while (n < 0 && (errno == EINTR || errno == EAGAIN));
+        if (n < 0)
+                r = -errno;
         if (r < 0)
                 store(&reasons->epoch, 0);
         return r;

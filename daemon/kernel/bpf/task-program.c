@@ -118,19 +118,6 @@ static int refuse(int r, char *ret_reason) {
         return TASK_PROGRAM_E_REFUSED;
 }
 
-/* A CPU mask has a bit for each CPU that may ever be there; a ring has whole pages. */
-static int choose_sizes(struct task_bpf *skeleton) {
-        int n = libbpf_num_possible_cpus();
-
-        if (n < 0)
-                return n;
-        skeleton->rodata->n_cpus = (uint32_t) n;
-        skeleton->rodata->n_affinity_bytes = ((uint32_t) n + 63) / 64 * 8;
-        /* The smallest that the kernel takes. */
-        return bpf_map__set_max_entries(skeleton->maps.ledger_calls,
-                                        (uint32_t) sysconf(_SC_PAGESIZE));
-}
-
 static bool find_enumerator(const struct btf *types, const char *type_name, const char *name,
                             uint32_t *ret) {
         int id = btf__find_by_name_kind(types, type_name, BTF_KIND_ENUM);
@@ -220,25 +207,6 @@ static void choose_reasons(struct task_bpf *skeleton) {
                         skeleton->rodata->reason_of_call[calls[i].number] = calls[i].decides;
 }
 
-/*
- * Owners get a row for what finds no room when it is needed; those for owners who are too many for
- * that, and for want of memory, are made first.
- */
-static int make_overflow_rows(const struct task_bpf *skeleton) {
-        static const LedgerValues none;
-
-        for (uint32_t odd = 0; odd < 2; odd++) {
-                const LedgerKey key = { .flags = LEDGER_OVERFLOW,
-                                        .is_of_odd = odd,
-                                        .owner = LEDGER_OTHERS };
-
-                if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.ledger_rows), &key, &none,
-                                        BPF_NOEXIST) < 0)
-                        return -errno;
-        }
-        return 0;
-}
-
 static int attach(const struct bpf_program *program, struct bpf_link **link) {
         *link = bpf_program__attach(program);
         return *link ? 0 : -errno;
@@ -265,6 +233,7 @@ static int run_for_all(const struct bpf_program *program) {
  * end.
  */
 static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *options) {
+        static const LedgerValues none;
         LedgerControl *control = &skeleton->bss->control;
         int r;
 
@@ -286,22 +255,25 @@ static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *optio
                 return r;
         control->generation = 1;
         control->begun_ns = clock_now_ns(CLOCK_BOOTTIME);
-        r = make_overflow_rows(skeleton);
-        if (r == 0)
-                r = attach(skeleton->progs.free_task, &skeleton->links.free_task);
+        /*
+         * Owners get a row for what finds no room when it is needed; those for owners who are too
+         * many for that, and for want of memory, are made first.
+         */
+        for (uint32_t odd = 0; odd < 2; odd++) {
+                const LedgerKey key = { .flags = LEDGER_OVERFLOW,
+                                        .is_of_odd = odd,
+                                        .owner = LEDGER_OTHERS };
+
+                if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.ledger_rows), &key, &none,
+                                        BPF_NOEXIST) < 0)
+                        return -errno;
+        }
+        r = attach(skeleton->progs.free_task, &skeleton->links.free_task);
         if (r == 0)
                 r = attach(skeleton->progs.add_exit, &skeleton->links.add_exit);
         if (r == 0)
                 control->ledger_since_ns = clock_now_ns(CLOCK_BOOTTIME);
         return r;
-}
-
-/* The skeleton closes its own descriptors when it is freed. */
-static int keep(TaskObjects *objects, TaskObject object, int fd) {
-        if (fd < 0)
-                return 0;
-        objects->fds[object] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        return objects->fds[object] < 0 ? -errno : 0;
 }
 
 static int link_fd(const struct bpf_link *link) {
@@ -331,13 +303,17 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
         int r = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(all) && r == 0; i++)
-                r = keep(objects, all[i].object, all[i].fd);
+                if (all[i].fd >= 0) {
+                        /* The skeleton closes its own descriptors when it is freed. */
+                        objects->fds[all[i].object] = fcntl(all[i].fd, F_DUPFD_CLOEXEC, 3);
+                        r = objects->fds[all[i].object] < 0 ? -errno : 0;
+                }
         return r;
 }
 
 static int load(const TaskProgramOptions *options, TaskObjects *objects) {
         struct task_bpf *skeleton = task_bpf__open();
-        int r;
+        int n_cpus, r;
 
         if (!skeleton)
                 return -errno;
@@ -348,7 +324,15 @@ static int load(const TaskProgramOptions *options, TaskObjects *objects) {
         (void) bpf_program__set_autoload(skeleton->progs.seed_waits, options->waits);
         (void) bpf_program__set_autoload(skeleton->progs.seed_reasons, options->waits);
         choose_reasons(skeleton);
-        r = choose_sizes(skeleton);
+        /* A CPU mask has a bit for each CPU that may ever be there. */
+        n_cpus = r = libbpf_num_possible_cpus();
+        if (r >= 0) {
+                skeleton->rodata->n_cpus = (uint32_t) n_cpus;
+                skeleton->rodata->n_affinity_bytes = ((uint32_t) n_cpus + 63) / 64 * 8;
+                /* A ring has whole pages; one is the smallest that the kernel takes. */
+                r = bpf_map__set_max_entries(skeleton->maps.ledger_calls,
+                                             (uint32_t) sysconf(_SC_PAGESIZE));
+        }
         if (r == 0)
                 r = choose_ext_state(skeleton);
         if (r == 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "kernel/bpf/bpf-call.h"
 
 /* The kernel fills at most 32 KiB in one read, whatever the room. */
@@ -58,14 +59,6 @@ static bool measure_affinity(const TaskRecord *record, size_t *ret_n) {
                 return false;
         *ret_n = record->n_bytes - n;
         return *ret_n == 0 || record->parts & TASK_PART_AFFINITY;
-}
-
-static bool is_record(const TaskRecord *record, size_t n_left) {
-        size_t n_affinity;
-
-        return record->n_bytes <= n_left && (record->parts & ~(unsigned) TASK_PARTS) == 0 &&
-               record->tid - 1 < INT32_MAX && record->tgid - 1 < INT32_MAX &&
-               measure_affinity(record, &n_affinity);
 }
 
 Task task_of(const TaskRecord *record) {
@@ -135,58 +128,39 @@ size_t task_table_search(const TaskTable *table, pid_t tgid, pid_t tid) {
 
 /* the table */
 
-static int add_place(TaskTable *table, const TaskRecord *record, size_t at) {
-        if (table->n == table->n_allocated) {
-                size_t n = MAX_OF(2 * table->n_allocated, (size_t) 1024);
-                TaskPlace *places = reallocarray(table->places, n, sizeof(*places));
-
-                if (!places)
-                        return -ENOMEM;
-                table->places = places;
-                table->n_allocated = n;
-        }
-        table->places[table->n++] = (TaskPlace){ key_of(record->tgid, record->tid), at };
-        return 0;
-}
-
 static int compare_places(const void *a, const void *b) {
         const TaskPlace *x = a, *y = b;
 
         return (x->key > y->key) - (x->key < y->key);
 }
 
-static int find_places(TaskTable *table) {
-        size_t at = 0;
-
-        while (at < table->bytes.n) {
-                const TaskRecord *record = (const void *) (table->bytes.bytes + at);
-                size_t n_left = table->bytes.n - at;
-                int r;
-
-                if (n_left < sizeof(*record) || !is_record(record, n_left))
-                        return -EBADMSG;
-                r = add_place(table, record, at);
-                if (r < 0)
-                        return r;
-                at += record->n_bytes;
-        }
-        if (table->n > 0)
-                qsort(table->places, table->n, sizeof(*table->places), compare_places);
-        return 0;
-}
-
 int task_table_parse(Buffer *records, TaskTable **ret) {
         _cleanup_(task_table_freep) TaskTable *table = calloc(1, sizeof(*table));
+        const TaskRecord *record;
+        size_t n_affinity;
         int r;
 
         if (!table)
                 return -ENOMEM;
         table->bytes = *records;
         *records = (Buffer){};
-        r = find_places(table);
-        if (r == 0)
-                *ret = TAKE_PTR(table);
-        return r;
+        for (size_t at = 0; at < table->bytes.n; at += record->n_bytes) {
+                size_t n_left = table->bytes.n - at;
+
+                record = (const void *) (table->bytes.bytes + at);
+                if (n_left < sizeof(*record) || record->n_bytes > n_left ||
+                    (record->parts & ~(unsigned) TASK_PARTS) != 0 || record->tid - 1 >= INT32_MAX ||
+                    record->tgid - 1 >= INT32_MAX || !measure_affinity(record, &n_affinity))
+                        return -EBADMSG;
+                r = ARRAY_RESERVE(table->places, table->n_allocated, table->n + 1);
+                if (r < 0)
+                        return r;
+                table->places[table->n++] = (TaskPlace){ key_of(record->tgid, record->tid), at };
+        }
+        if (table->n > 0)
+                qsort(table->places, table->n, sizeof(*table->places), compare_places);
+        *ret = TAKE_PTR(table);
+        return 0;
 }
 
 int task_iterator_open(int link_fd) {

@@ -25,14 +25,8 @@ char task_state(const TaskRecord *record) {
         return letters[state == 0 ? 0 : 32 - __builtin_clz(state)];
 }
 
-/* @a * @b / @c, exact; the kernel's mul_u64_u64_div_u64(). */
-static uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c) {
-        __extension__ typedef unsigned __int128 Wide;
-
-        return (uint64_t) ((Wide) a * b / c);
-}
-
 void task_cpu_times(const TaskRecord *record, uint64_t *ret_user_ns, uint64_t *ret_system_ns) {
+        __extension__ typedef unsigned __int128 Wide;
         uint64_t user = record->user_ns, system = record->system_ns, run = record->run_time_ns;
 
         if (!(record->has & TASK_HAS_PREV_TIMES)) {
@@ -46,11 +40,13 @@ void task_cpu_times(const TaskRecord *record, uint64_t *ret_user_ns, uint64_t *r
                 *ret_system_ns = record->prev_system_ns;
                 return;
         }
+        /* The kernel's mul_u64_u64_div_u64(), which is exact. */
         if (system != 0 && user == 0)
                 system = run;
         else if (system != 0)
-                system = MIN_OF(multiply_divide(system, run, number_add_saturating(system, user)),
-                                run);
+                system = MIN_OF(
+                        (uint64_t) ((Wide) system * run / number_add_saturating(system, user)),
+                        run);
         system = MAX_OF(system, record->prev_system_ns);
         user = run - system;
         if (user < record->prev_user_ns) {

@@ -70,18 +70,6 @@ typedef struct Evidence {
 #define OLD_ONES_AT 456
 #define OLD_ONES_BYTES 40
 
-static int read_image(Evidence *evidence) {
-        ElfFile *elf = evidence->elf;
-
-        if (elf->tls.p_filesz > IMAGE_BYTES_MAX)
-                return ELF_FILE_E_TOO_MUCH;
-        evidence->n_image = (size_t) elf->tls.p_filesz;
-        evidence->image = malloc(evidence->n_image);
-        if (!evidence->image)
-                return -ENOMEM;
-        return elf_file_read(elf, elf->tls.p_offset, evidence->image, evidence->n_image);
-}
-
 /* The block goes on with 0 behind the end of the image. */
 static uint64_t word_at(const Evidence *evidence, uint64_t at) {
         uint64_t word = 0;
@@ -348,15 +336,6 @@ static int next_slot(ElfFile *elf, ElfRelocations *relocations, ElfRelocation *r
         return r;
 }
 
-/* True when @slot is one through which the module itself comes to the struct. */
-static bool is_slot_of(const HeapLayout *layout, const ElfRelocation *slot) {
-        if (slot->kind == ELF_RELOCATION_DTPMOD)
-                return true;
-        if (layout->tsd == HEAP_TSD_UNKNOWN)
-                return layout->allocated - (uint64_t) slot->addend <= TSD_HEAD_BYTES_MAX;
-        return layout->tsd == (uint64_t) slot->addend;
-}
-
 /* The slot that leads to the block in which the struct is: the most direct one. */
 static int choose_slot(const Evidence *evidence, HeapLayout *layout, HeapVerdict *verdict) {
         static const HeapSlot kinds[_ELF_RELOCATION_MAX] = {
@@ -372,7 +351,13 @@ static int choose_slot(const Evidence *evidence, HeapLayout *layout, HeapVerdict
 
         while ((r = next_slot(evidence->elf, &relocations, &slot)) == 0) {
                 has_slots = true;
-                if (!is_slot_of(layout, &slot) || slot.kind <= best)
+                if (slot.kind <= best)
+                        continue;
+                /* The module itself comes to the struct through it. */
+                if (slot.kind != ELF_RELOCATION_DTPMOD &&
+                    (layout->tsd == HEAP_TSD_UNKNOWN
+                             ? layout->allocated - (uint64_t) slot.addend > TSD_HEAD_BYTES_MAX
+                             : layout->tsd != (uint64_t) slot.addend))
                         continue;
                 best = slot.kind;
                 layout->slot_kind = kinds[best];
@@ -563,7 +548,13 @@ static int gather(Evidence *evidence) {
         if (r != 0 || !(evidence->tables.has_name || evidence->tables.has_end_of_name))
                 return r;
         evidence->is_program = elf->type == ET_EXEC || elf->has_interpreter || dynamic.is_pie;
-        r = read_image(evidence);
+        if (elf->tls.p_filesz > IMAGE_BYTES_MAX)
+                return ELF_FILE_E_TOO_MUCH;
+        evidence->n_image = (size_t) elf->tls.p_filesz;
+        evidence->image = malloc(evidence->n_image);
+        if (!evidence->image)
+                return -ENOMEM;
+        r = elf_file_read(elf, elf->tls.p_offset, evidence->image, evidence->n_image);
         if (r != 0)
                 return r;
         evidence->counters = find_in_image(evidence, COUNTERS_BYTES, has_counters);
@@ -572,13 +563,6 @@ static int gather(Evidence *evidence) {
         if (r == 0)
                 r = find_symbols(evidence, SHT_DYNSYM);
         return r == 0 ? read_tables(evidence) : r;
-}
-
-/* A program that only asks jemalloc for its counters has the end of a name, and nothing else. */
-static bool is_jemalloc(const Evidence *evidence) {
-        return evidence->tables.has_name ||
-               (evidence->tables.has_end_of_name &&
-                (evidence->tables.n > 0 || evidence->counters.n > 0 || evidence->symbols.n > 0));
 }
 
 static int find(ElfFile *elf, HeapLayout *layout, HeapVerdict *verdict) {
@@ -597,7 +581,11 @@ static int find(ElfFile *elf, HeapLayout *layout, HeapVerdict *verdict) {
                 return 0;
         r = gather(&evidence);
         *verdict = HEAP_NOT_JEMALLOC;
-        if (r == 0 && is_jemalloc(&evidence))
+        /* A program that only asks jemalloc for its counters has the end of a name alone. */
+        if (r == 0 &&
+            (evidence.tables.has_name ||
+             (evidence.tables.has_end_of_name &&
+              (evidence.tables.n > 0 || evidence.counters.n > 0 || evidence.symbols.n > 0))))
                 r = find_layout(&evidence, layout, verdict);
         free(evidence.image);
         return r;

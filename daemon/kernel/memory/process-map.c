@@ -8,20 +8,19 @@
 
 #define NEWLINE_ESCAPE "\\012"
 
-static unsigned hex_digit(char c) {
-        if (c >= '0' && c <= '9')
-                return (unsigned) (c - '0');
-        return c >= 'a' && c <= 'f' ? 10 + (unsigned) (c - 'a') : 16;
-}
-
 static bool parse_hex(Span text, uint64_t max, uint64_t *ret) {
         uint64_t value = 0;
 
         if (text.n == 0)
                 return false;
         for (size_t i = 0; i < text.n; i++) {
-                unsigned digit = hex_digit(text.bytes[i]);
+                char c = text.bytes[i];
+                unsigned digit = 16;
 
+                if (c >= '0' && c <= '9')
+                        digit = (unsigned) (c - '0');
+                else if (c >= 'a' && c <= 'f')
+                        digit = 10 + (unsigned) (c - 'a');
                 if (digit == 16 || value > max >> 4)
                         return false;
                 value = value << 4 | digit;
@@ -42,19 +41,9 @@ static bool parse_pair(Span text, char separator, uint64_t max, uint64_t *ret_a,
                parse_hex((Span){ at + 1, text.n - n - 1 }, max, ret_b);
 }
 
-static bool is_permissions(Span text) {
-        static const char *const letters[] = { "r-", "w-", "x-", "ps" };
-
-        if (text.n != ELEMENTSOF(letters))
-                return false;
-        for (size_t i = 0; i < text.n; i++)
-                if (text.bytes[i] != letters[i][0] && text.bytes[i] != letters[i][1])
-                        return false;
-        return true;
-}
-
 /* "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE", padded with blanks, and the path if any. */
 static bool parse_line(Span line, ProcessMapping *ret) {
+        static const char *const letters[] = { "r-", "w-", "x-", "ps" };
         Cursor words = cursor_over(line);
         Span range, permissions, offset, device, inode;
         uint64_t major, minor;
@@ -64,10 +53,13 @@ static bool parse_line(Span line, ProcessMapping *ret) {
             !cursor_word(&words, &inode))
                 return false;
         if (!parse_pair(range, '-', UINT64_MAX, &ret->start, &ret->end) || ret->start >= ret->end ||
-            !is_permissions(permissions) || !parse_hex(offset, UINT64_MAX, &ret->offset) ||
+            permissions.n != ELEMENTSOF(letters) || !parse_hex(offset, UINT64_MAX, &ret->offset) ||
             !parse_pair(device, ':', UINT32_MAX, &major, &minor) ||
             !number_parse_u64(inode, &ret->inode))
                 return false;
+        for (size_t i = 0; i < permissions.n; i++)
+                if (permissions.bytes[i] != letters[i][0] && permissions.bytes[i] != letters[i][1])
+                        return false;
         ret->is_executable = permissions.bytes[2] == 'x';
         ret->dev = makedev((unsigned) major, (unsigned) minor);
         ret->path = cursor_rest(&words);

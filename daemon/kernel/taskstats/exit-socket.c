@@ -68,27 +68,9 @@ static int ask(ExitSocket *self, const char *cpus) {
         return r == 0 ? receive_verdict(self->fd) : r;
 }
 
-static int enlarge_buffer(int fd) {
-        const int bytes = RECEIVE_BYTES;
-
-        /* The first is not bounded by net.core.rmem_max, and takes the capability. */
-        if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) == 0 ||
-            setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)) == 0)
-                return 0;
-        return -errno;
-}
-
-static int connect_family(ExitSocket *self) {
-        int r = taskstats_connect(REGISTER_TIMEOUT_SECONDS, &self->netlink, &self->family);
-
-        if (r != 0)
-                return r;
-        self->fd = nl_socket_get_fd(self->netlink);
-        return enlarge_buffer(self->fd);
-}
-
 int exit_socket_open(const char *cpus, ExitSocket **ret) {
         _cleanup_(exit_socket_freep) ExitSocket *self = calloc(1, sizeof(*self));
+        const int bytes = RECEIVE_BYTES;
         int r;
 
         if (!self)
@@ -102,9 +84,15 @@ int exit_socket_open(const char *cpus, ExitSocket **ret) {
                         .msg_iovlen = 1,
                 };
         }
-        r = connect_family(self);
-        if (r == 0)
-                r = ask(self, cpus);
+        r = taskstats_connect(REGISTER_TIMEOUT_SECONDS, &self->netlink, &self->family);
+        if (r != 0)
+                return r;
+        self->fd = nl_socket_get_fd(self->netlink);
+        /* The first is not bounded by net.core.rmem_max, and takes the capability. */
+        if (setsockopt(self->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0 &&
+            setsockopt(self->fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)) < 0)
+                return -errno;
+        r = ask(self, cpus);
         if (r != 0)
                 return r;
         *ret = TAKE_PTR(self);

@@ -86,22 +86,9 @@ int taskstats_connect(unsigned timeout_seconds, struct nl_sock **ret, uint16_t *
         return r;
 }
 
-static int connect_family(TaskstatsSocket *self) {
-        uint16_t family = 0;
-        int r;
-
-        r = taskstats_connect(RECEIVE_TIMEOUT_SECONDS, &self->netlink, &family);
-        if (r != 0)
-                return r;
-        self->fd = nl_socket_get_fd(self->netlink);
-        r = nl_socket_set_buffer_size(self->netlink, RECEIVE_BYTES, 0);
-        if (r < 0)
-                return errno_of(r);
-        return taskstats_template_init(&self->message, family);
-}
-
 int taskstats_open(TaskstatsSocket **ret) {
         _cleanup_(taskstats_freep) TaskstatsSocket *self = NULL;
+        uint16_t family = 0;
         int r;
 
         self = calloc(1, sizeof(*self));
@@ -117,7 +104,14 @@ int taskstats_open(TaskstatsSocket **ret) {
                         .msg_iovlen = 1,
                 };
         }
-        r = connect_family(self);
+        r = taskstats_connect(RECEIVE_TIMEOUT_SECONDS, &self->netlink, &family);
+        if (r != 0)
+                return r;
+        self->fd = nl_socket_get_fd(self->netlink);
+        r = nl_socket_set_buffer_size(self->netlink, RECEIVE_BYTES, 0);
+        if (r < 0)
+                return errno_of(r);
+        r = taskstats_template_init(&self->message, family);
         if (r != 0)
                 return r;
         *ret = TAKE_PTR(self);
@@ -131,16 +125,6 @@ TaskstatsSocket *taskstats_free(TaskstatsSocket *socket) {
                 nl_socket_free(socket->netlink);
         free(socket);
         return NULL;
-}
-
-static int send_requests(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids) {
-        size_t n_bytes = n_tids * TASKSTATS_REQUEST_BYTES;
-
-        for (size_t i = 0; i < n_tids; i++)
-                taskstats_request_encode(&socket->message, socket->sequence + (uint32_t) i, tids[i],
-                                         socket->requests + i * TASKSTATS_REQUEST_BYTES);
-        /* Not nl_sendto(), which names the kernel's address: a job may name none. */
-        return send(socket->fd, socket->requests, n_bytes, 0) < 0 ? -errno : 0;
 }
 
 /*
@@ -165,8 +149,7 @@ static int receive_answers(TaskstatsSocket *socket, const pid_t *tids, size_t n_
                 if (n < 0)
                         return -errno;
                 for (int i = 0; i < n; i++)
-                        if (socket->senders[i].nl_pid ==
-                            0) /* it came from the kernel, not from a process */
+                        if (socket->senders[i].nl_pid == 0) /* of the kernel, of no process */
                                 n_known += taskstats_replies_decode(
                                         socket->replies[i], socket->headers[i].msg_len,
                                         socket->message.family, socket->sequence, tids, n_tids,
@@ -180,9 +163,14 @@ static int converse(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                     TaskstatsAnswer *answers) {
         int r;
 
-        for (size_t i = 0; i < n_tids; i++)
+        for (size_t i = 0; i < n_tids; i++) {
                 answers[i].error = -EINPROGRESS;
-        r = send_requests(socket, tids, n_tids);
+                taskstats_request_encode(&socket->message, socket->sequence + (uint32_t) i, tids[i],
+                                         socket->requests + i * TASKSTATS_REQUEST_BYTES);
+        }
+        /* Not nl_sendto(), which names the kernel's address: a job may name none. */
+        r = send(socket->fd, socket->requests, n_tids * TASKSTATS_REQUEST_BYTES, 0) < 0 ? -errno
+                                                                                        : 0;
         if (r == 0)
                 r = receive_answers(socket, tids, n_tids, answers);
         /* Numbers are not used again, so a late answer of this batch matches no later request. */

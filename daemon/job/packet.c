@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "wire/frame-queue.h"
+#include "wire/frame.h"
 
 /* In front of the bytes of every packet. */
 typedef struct PacketHead {

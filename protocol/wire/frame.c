@@ -10,11 +10,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
 
 #define FIRST_BYTES 4096u
-#define KEPT_BYTES (512u * 1024u) /* a stream without input releases more memory than this */
+/* A stream without input, and a queue without bytes, release more memory than this. */
+#define KEPT_BYTES (512u * 1024u)
 /* Room beside descriptors for credentials and the like, in case somebody switched them on. */
 #define OTHER_CONTROL_BYTES 256u
 
@@ -22,6 +24,32 @@ typedef struct ReceivedFd {
         int fd;
         uint64_t position; /* in the stream, of the last byte of the read it came with */
 } ReceivedFd;
+
+typedef struct FrameAttachment {
+        uint64_t first; /* position in the stream of the first byte of the frame */
+        uint64_t end;   /* position behind its last byte */
+        int *fds;       /* owned, array and descriptors */
+        size_t n_fds;
+} FrameAttachment;
+
+/*
+ * The bytes that were not sent yet, and the descriptors that leave with the first byte of their
+ * frame. A frame with descriptors never shares a message with the frame behind it, because the
+ * receiver gives them to the frame that holds the last byte it read.
+ */
+typedef struct FrameQueue {
+        char *bytes;
+        size_t first; /* index of the first unsent byte */
+        size_t n;
+        size_t n_allocated;
+        size_t max_bytes;
+        uint64_t position; /* of that byte in the stream */
+
+        FrameAttachment *attachments;
+        size_t n_attachments;
+        size_t n_attachments_allocated;
+        size_t n_fds; /* of all attachments */
+} FrameQueue;
 
 struct FrameStream {
         int fd;
@@ -49,22 +77,10 @@ struct FrameStream {
         FrameQueue queue;
 };
 
-static int allocate(FrameStream *stream) {
-        /*
-         * Room for as many descriptors as the kernel allows in one message, even if we allow fewer:
-         * recvmsg(2) closes descriptors that have no room, and we would have to wait for that.
-         */
-        stream->n_control = CMSG_SPACE(sizeof(int) * FRAME_QUEUE_MAX_FDS) + OTHER_CONTROL_BYTES;
-        stream->control = malloc(stream->n_control);
-        stream->received = calloc(2 * stream->max_fds + 1, sizeof(*stream->received));
-        stream->fds = calloc(stream->max_fds + 1, sizeof(*stream->fds));
-        return stream->control && stream->received && stream->fds ? 0 : -ENOMEM;
-}
-
 int frame_stream_new(int fd, size_t max_frame_bytes, size_t max_queued_bytes, unsigned max_fds,
                      FrameStream **ret) {
         _cleanup_(frame_stream_freep) FrameStream *stream = NULL;
-        int flags, r;
+        int flags;
 
         stream = malloc(sizeof(*stream));
         if (!stream)
@@ -73,11 +89,18 @@ int frame_stream_new(int fd, size_t max_frame_bytes, size_t max_queued_bytes, un
                 .fd = -EBADF,
                 .max_frame_bytes = MIN_OF(max_frame_bytes, SIZE_MAX - 1),
                 .max_fds = MIN_OF(max_fds, (unsigned) FRAME_QUEUE_MAX_FDS),
+                .queue = { .max_bytes = max_queued_bytes },
         };
-        frame_queue_init(&stream->queue, max_queued_bytes);
-        r = allocate(stream);
-        if (r < 0)
-                return r;
+        /*
+         * Room for as many descriptors as the kernel allows in one message, even if we allow fewer:
+         * recvmsg(2) closes descriptors that have no room, and we would have to wait for that.
+         */
+        stream->n_control = CMSG_SPACE(sizeof(int) * FRAME_QUEUE_MAX_FDS) + OTHER_CONTROL_BYTES;
+        stream->control = malloc(stream->n_control);
+        stream->received = calloc(2 * stream->max_fds + 1, sizeof(*stream->received));
+        stream->fds = calloc(stream->max_fds + 1, sizeof(*stream->fds));
+        if (!stream->control || !stream->received || !stream->fds)
+                return -ENOMEM;
 
         flags = fcntl(fd, F_GETFL);
         if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
@@ -99,12 +122,22 @@ static void close_received(FrameStream *stream) {
         stream->n_received = 0;
 }
 
+static void attachment_done(FrameAttachment *attachment, const FrameKeeper *keeper) {
+        for (size_t i = 0; i < attachment->n_fds; i++)
+                frame_keeper_close(keeper, attachment->fds[i]);
+        free(attachment->fds);
+        *attachment = (FrameAttachment){};
+}
+
 FrameStream *frame_stream_free(FrameStream *stream) {
         if (!stream)
                 return NULL;
         close_fds(stream);
         close_received(stream);
-        frame_queue_done(&stream->queue);
+        for (size_t i = 0; i < stream->queue.n_attachments; i++)
+                attachment_done(&stream->queue.attachments[i], stream->keeper);
+        free(stream->queue.attachments);
+        free(stream->queue.bytes);
         frame_keeper_close_socket(stream->keeper, stream->fd);
         free(stream->control);
         free(stream->received);
@@ -115,7 +148,7 @@ FrameStream *frame_stream_free(FrameStream *stream) {
 }
 
 void frame_stream_set_keeper(FrameStream *stream, const FrameKeeper *keeper) {
-        stream->keeper = stream->queue.keeper = keeper;
+        stream->keeper = keeper;
 }
 
 int frame_stream_fd(const FrameStream *stream) {
@@ -143,19 +176,6 @@ static void move_to_front(FrameStream *stream) {
         stream->first = 0;
 }
 
-static int grow(FrameStream *stream) {
-        size_t n_allocated = MAX_OF(2 * stream->n_allocated, (size_t) FIRST_BYTES);
-        char *bytes;
-
-        n_allocated = MIN_OF(n_allocated, stream->max_frame_bytes + 1);
-        bytes = realloc(stream->bytes, n_allocated);
-        if (!bytes)
-                return -ENOMEM;
-        stream->bytes = bytes;
-        stream->n_allocated = n_allocated;
-        return 0;
-}
-
 static void forget_input(FrameStream *stream) {
         stream->first = stream->end = 0;
         if (stream->n_allocated > KEPT_BYTES) {
@@ -176,9 +196,9 @@ static int die(FrameStream *stream) {
 }
 
 /*
- * Room behind @end. Bytes are moved when at least as many were handed out, or when a single frame
- * fills more than half of the largest buffer: either way each byte moves a bounded number of times.
- * A full buffer with complete frames in it has no room until one is handed out.
+ * Makes room behind @end. Bytes are moved when at least as many were handed out, or when a single
+ * frame fills more than half of the largest buffer: either way each byte moves a bounded number of
+ * times. A full buffer with complete frames in it has no room until one is handed out.
  */
 static int make_room(FrameStream *stream) {
         if (stream->first == stream->end)
@@ -189,8 +209,18 @@ static int make_room(FrameStream *stream) {
                 move_to_front(stream);
                 return 0;
         }
-        if (stream->n_allocated < stream->max_frame_bytes + 1)
-                return grow(stream);
+        if (stream->n_allocated < stream->max_frame_bytes + 1) {
+                size_t n_allocated = MAX_OF(2 * stream->n_allocated, (size_t) FIRST_BYTES);
+                char *bytes;
+
+                n_allocated = MIN_OF(n_allocated, stream->max_frame_bytes + 1);
+                bytes = realloc(stream->bytes, n_allocated);
+                if (!bytes)
+                        return -ENOMEM;
+                stream->bytes = bytes;
+                stream->n_allocated = n_allocated;
+                return 0;
+        }
         if (stream->end < stream->n_allocated)
                 return 0;
         if (stream->has_frame)
@@ -237,24 +267,6 @@ static bool receive_fds(FrameStream *stream, struct msghdr *message, uint64_t po
         return fit;
 }
 
-static int receive(FrameStream *stream, struct msghdr *message, size_t *ret_n) {
-        ssize_t n;
-
-        do
-                n = recvmsg(stream->fd, message, MSG_CMSG_CLOEXEC);
-        while (n < 0 && errno == EINTR);
-        if (n < 0 && errno == EAGAIN)
-                return FRAME_E_AGAIN;
-        if (n == 0 || (n < 0 && errno == ECONNRESET)) {
-                stream->closed = true;
-                return FRAME_E_CLOSED;
-        }
-        if (n < 0)
-                return -errno;
-        *ret_n = (size_t) n;
-        return 0;
-}
-
 int frame_stream_read(FrameStream *stream) {
         struct iovec vector;
         struct msghdr message = {
@@ -263,7 +275,8 @@ int frame_stream_read(FrameStream *stream) {
                 .msg_control = stream->control,
                 .msg_controllen = stream->n_control,
         };
-        size_t n = 0, old_end;
+        size_t old_end;
+        ssize_t n;
         bool fit;
         int r;
 
@@ -280,11 +293,19 @@ int frame_stream_read(FrameStream *stream) {
 
         vector.iov_base = stream->bytes + stream->end;
         vector.iov_len = stream->n_allocated - stream->end;
-        r = receive(stream, &message, &n);
-        if (r != 0)
-                return r;
+        do
+                n = recvmsg(stream->fd, &message, MSG_CMSG_CLOEXEC);
+        while (n < 0 && errno == EINTR);
+        if (n < 0 && errno == EAGAIN)
+                return FRAME_E_AGAIN;
+        if (n == 0 || (n < 0 && errno == ECONNRESET)) {
+                stream->closed = true;
+                return FRAME_E_CLOSED;
+        }
+        if (n < 0)
+                return -errno;
         old_end = stream->end;
-        stream->end += n;
+        stream->end += (size_t) n;
         fit = receive_fds(stream, &message, stream->position + (stream->end - stream->first) - 1);
         if (!fit || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
                 return die(stream);
@@ -296,10 +317,20 @@ int frame_stream_read(FrameStream *stream) {
         return 0;
 }
 
-/* Gives the frame that is handed out the descriptors that came with bytes before @end. */
-static int take_received(FrameStream *stream, uint64_t end) {
+int frame_stream_next(FrameStream *stream, Span *ret) {
+        uint64_t end;
         size_t n = 0;
+        Span frame;
 
+        close_fds(stream);
+        if (stream->dead)
+                return FRAME_E_TOO_LARGE;
+        if (!stream->has_frame)
+                return FRAME_E_AGAIN;
+
+        frame = (Span){ stream->bytes + stream->first, stream->frame_end - stream->first };
+        /* The frame has the descriptors that came with its bytes. */
+        end = stream->position + frame.n + 1;
         while (n < stream->n_received && stream->received[n].position < end)
                 n++;
         if (n > stream->max_fds)
@@ -310,25 +341,8 @@ static int take_received(FrameStream *stream, uint64_t end) {
         stream->n_received -= n;
         memmove(stream->received, stream->received + n,
                 stream->n_received * sizeof(*stream->received));
-        return 0;
-}
-
-int frame_stream_next(FrameStream *stream, Span *ret) {
-        Span frame;
-        int r;
-
-        close_fds(stream);
-        if (stream->dead)
-                return FRAME_E_TOO_LARGE;
-        if (!stream->has_frame)
-                return FRAME_E_AGAIN;
-
-        frame = (Span){ stream->bytes + stream->first, stream->frame_end - stream->first };
-        r = take_received(stream, stream->position + frame.n + 1);
-        if (r != 0)
-                return r;
         stream->first = stream->frame_end + 1;
-        stream->position += frame.n + 1;
+        stream->position = end;
         find_frame(stream, stream->first);
         *ret = frame;
         return 0;
@@ -342,12 +356,138 @@ int frame_stream_take_fd(FrameStream *stream, size_t index) {
         return index < stream->n_fds ? TAKE_FD(stream->fds[index]) : -EBADF;
 }
 
+/* Makes room for @n bytes behind the unsent ones. For each byte sent at most one byte moves. */
+static int make_queue_room(FrameQueue *queue, size_t n) {
+        size_t wanted = queue->n + n, n_allocated;
+        char *bytes;
+
+        if (queue->first + wanted <= queue->n_allocated)
+                return 0;
+        if (queue->first >= queue->n_allocated / 2 && wanted <= queue->n_allocated) {
+                memmove(queue->bytes, queue->bytes + queue->first, queue->n);
+                queue->first = 0;
+                return 0;
+        }
+        n_allocated = MAX_OF(2 * queue->n_allocated, (size_t) FIRST_BYTES);
+        n_allocated = MAX_OF(n_allocated, wanted);
+        bytes = malloc(n_allocated);
+        if (!bytes)
+                return -ENOMEM;
+        if (queue->n > 0)
+                memcpy(bytes, queue->bytes + queue->first, queue->n);
+        free(queue->bytes);
+        queue->bytes = bytes;
+        queue->n_allocated = n_allocated;
+        queue->first = 0;
+        return 0;
+}
+
 int frame_stream_queue(FrameStream *stream, Span frame, const int *fds, size_t n_fds) {
-        return frame_queue_add(&stream->queue, frame, fds, n_fds);
+        FrameQueue *queue = &stream->queue;
+        _cleanup_(freep) int *copy = NULL;
+        char *end;
+        int r;
+
+        if (frame.n > 0 && memchr(frame.bytes, '\0', frame.n))
+                return -EINVAL;
+        if (frame.n >= queue->max_bytes || queue->n > queue->max_bytes - frame.n - 1 ||
+            n_fds > FRAME_QUEUE_MAX_FDS - queue->n_fds)
+                return FRAME_E_FULL;
+
+        r = make_queue_room(queue, frame.n + 1);
+        if (r < 0)
+                return r;
+        if (n_fds > 0) {
+                r = ARRAY_RESERVE(queue->attachments, queue->n_attachments_allocated,
+                                  queue->n_attachments + 1);
+                if (r < 0)
+                        return r;
+                copy = reallocarray(NULL, n_fds, sizeof(*copy));
+                if (!copy)
+                        return -ENOMEM;
+                memcpy(copy, fds, n_fds * sizeof(*copy));
+                queue->attachments[queue->n_attachments++] = (FrameAttachment){
+                        .first = queue->position + queue->n,
+                        .end = queue->position + queue->n + frame.n + 1,
+                        .fds = TAKE_PTR(copy),
+                        .n_fds = n_fds,
+                };
+                queue->n_fds += n_fds;
+        }
+        end = queue->bytes + queue->first + queue->n;
+        if (frame.n > 0)
+                memcpy(end, frame.bytes, frame.n);
+        end[frame.n] = '\0';
+        queue->n += frame.n + 1;
+        return 0;
+}
+
+static ssize_t send_some(int socket_fd, char *bytes, size_t n, const FrameAttachment *attachment) {
+        union {
+                char bytes[CMSG_SPACE(sizeof(int) * FRAME_QUEUE_MAX_FDS)];
+                struct cmsghdr header;
+        } control = {};
+        struct iovec vector = { .iov_base = bytes, .iov_len = n };
+        struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1 };
+        ssize_t n_sent;
+
+        if (attachment) {
+                size_t n_bytes = sizeof(int) * attachment->n_fds;
+
+                control.header.cmsg_level = SOL_SOCKET;
+                control.header.cmsg_type = SCM_RIGHTS;
+                control.header.cmsg_len = CMSG_LEN(n_bytes);
+                memcpy(CMSG_DATA(&control.header), attachment->fds, n_bytes);
+                message.msg_control = control.bytes;
+                message.msg_controllen = CMSG_SPACE(n_bytes);
+        }
+        do
+                n_sent = sendmsg(socket_fd, &message, MSG_NOSIGNAL);
+        while (n_sent < 0 && errno == EINTR);
+        return n_sent;
 }
 
 int frame_stream_write(FrameStream *stream) {
-        return frame_queue_send(&stream->queue, stream->fd);
+        FrameQueue *queue = &stream->queue;
+
+        while (queue->n > 0) {
+                FrameAttachment *attachment = NULL;
+                uint64_t end = queue->position + queue->n;
+                ssize_t n_sent;
+
+                if (queue->n_attachments > 0 && queue->attachments[0].first == queue->position) {
+                        attachment = &queue->attachments[0];
+                        end = attachment->end;
+                } else if (queue->n_attachments > 0)
+                        end = queue->attachments[0].first;
+
+                n_sent = send_some(stream->fd, queue->bytes + queue->first,
+                                   (size_t) (end - queue->position), attachment);
+                if (n_sent < 0) {
+                        if (errno == EAGAIN)
+                                return FRAME_E_AGAIN;
+                        if (errno == EPIPE || errno == ECONNRESET)
+                                return FRAME_E_CLOSED;
+                        return -errno;
+                }
+                if (attachment) {
+                        queue->n_fds -= attachment->n_fds;
+                        attachment_done(attachment, stream->keeper);
+                        queue->n_attachments--;
+                        memmove(queue->attachments, queue->attachments + 1,
+                                queue->n_attachments * sizeof(*queue->attachments));
+                }
+                queue->first += (size_t) n_sent;
+                queue->n -= (size_t) n_sent;
+                queue->position += (size_t) n_sent;
+        }
+        queue->first = 0;
+        if (queue->n_allocated > KEPT_BYTES) {
+                free(queue->bytes);
+                queue->bytes = NULL;
+                queue->n_allocated = 0;
+        }
+        return 0;
 }
 
 /* 0 when something happened on the socket, FRAME_E_AGAIN when the time passed, -errno (-EINTR). */
@@ -373,23 +513,9 @@ int frame_stream_flush(FrameStream *stream) {
         }
 }
 
-static uint64_t now_mono_ms(void) {
-        return clock_now_ns(CLOCK_MONOTONIC) / NSEC_PER_MSEC;
-}
-
-/* Returns the rest of @timeout_ms; a negative timeout never ends. */
-static int left_ms(int timeout_ms, uint64_t started_mono_ms) {
-        uint64_t passed;
-
-        if (timeout_ms <= 0)
-                return timeout_ms;
-        passed = now_mono_ms() - started_mono_ms;
-        return passed >= (uint64_t) timeout_ms ? 0 : timeout_ms - (int) passed;
-}
-
 int frame_stream_wait(FrameStream *stream, int timeout_ms, Span *ret) {
-        uint64_t started_mono_ms = timeout_ms > 0 ? now_mono_ms() : 0;
-        int r;
+        uint64_t started_ns = timeout_ms > 0 ? clock_now_ns(CLOCK_MONOTONIC) : 0, passed_ms;
+        int r, left_ms;
 
         for (;;) {
                 r = frame_stream_next(stream, ret);
@@ -400,7 +526,13 @@ int frame_stream_wait(FrameStream *stream, int timeout_ms, Span *ret) {
                         continue;
                 if (r != FRAME_E_AGAIN)
                         return r;
-                r = wait_for(stream, POLLIN, left_ms(timeout_ms, started_mono_ms));
+                left_ms = timeout_ms; /* a negative timeout never ends */
+                if (timeout_ms > 0) {
+                        passed_ms = (clock_now_ns(CLOCK_MONOTONIC) - started_ns) / NSEC_PER_MSEC;
+                        left_ms = passed_ms >= (uint64_t) timeout_ms ? 0
+                                                                     : timeout_ms - (int) passed_ms;
+                }
+                r = wait_for(stream, POLLIN, left_ms);
                 if (r != 0)
                         return r;
         }

@@ -19,7 +19,18 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "wire/frame-keeper.h"
-#include "wire/frame-queue.h"
+
+/* The kernel allows so many descriptors in one message (SCM_MAX_FD), we in the whole queue. */
+#define FRAME_QUEUE_MAX_FDS 253
+
+/* What reading and writing a FrameStream returns besides a negative errno. */
+enum {
+        FRAME_OK,
+        FRAME_E_AGAIN,  /* nothing can be read or sent now: wait for the socket */
+        FRAME_E_CLOSED, /* the peer closed or reset the connection; an incomplete frame is lost */
+        FRAME_E_TOO_LARGE, /* a frame or its descriptors exceed the bound: the stream is dead */
+        FRAME_E_FULL,      /* the frame does not fit into the queue of unsent bytes */
+};
 
 typedef struct FrameStream FrameStream;
 

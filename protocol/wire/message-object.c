@@ -78,14 +78,6 @@ static int read_array(ObjectReader *reader, json_object **ret) {
         return 0;
 }
 
-/* A JSON number is an integer if it has none of these characters. */
-static bool is_integer_text(Span number) {
-        for (size_t i = 0; i < number.n; i++)
-                if (number.bytes[i] == '.' || number.bytes[i] == 'e' || number.bytes[i] == 'E')
-                        return false;
-        return true;
-}
-
 /*
  * Keeps a number as it was written, with the double nearest to it. json-c converts it whatever the
  * locale is; ".0" makes it read an integer as a double too.
@@ -93,6 +85,7 @@ static bool is_integer_text(Span number) {
 static int read_double(JsonScanner *scanner, json_object **ret) {
         _cleanup_(message_object_freep) json_object *nearest = NULL;
         _cleanup_(buffer_done) Buffer buffer = {};
+        bool is_integer = true;
         const char *text;
         size_t n;
         int r;
@@ -101,7 +94,9 @@ static int read_double(JsonScanner *scanner, json_object **ret) {
         if (r != 0)
                 return r;
         n = buffer.n;
-        if (is_integer_text(buffer_span(&buffer)))
+        for (size_t i = 0; i < n; i++)
+                is_integer &= buffer.bytes[i] != '.' && (buffer.bytes[i] | 0x20) != 'e';
+        if (is_integer)
                 (void) buffer_append_text(&buffer, ".0");
         r = buffer_terminate(&buffer, &text);
         if (r != 0)
@@ -112,33 +107,14 @@ static int read_double(JsonScanner *scanner, json_object **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-static int read_integer(JsonScanner *scanner, json_object **ret) {
-        uint64_t magnitude = json_scanner_magnitude(scanner);
-        bool negative = json_scanner_negative(scanner);
-
-        if (negative && magnitude > (uint64_t) INT64_MAX + 1)
-                return read_double(scanner, ret);
-        if (negative)
-                *ret = json_object_new_int64((int64_t) (0 - magnitude));
-        else if (magnitude <= INT64_MAX)
-                *ret = json_object_new_int64((int64_t) magnitude);
-        else
-                *ret = json_object_new_uint64(magnitude);
-        return *ret ? 0 : -ENOMEM;
-}
-
-static int read_string(JsonScanner *scanner, json_object **ret) {
-        Span text = json_scanner_string(scanner);
-
-        if (text.n > INT_MAX)
-                return -EOVERFLOW;
-        *ret = json_object_new_string_len(text.bytes, (int) text.n);
-        return *ret ? 0 : -ENOMEM;
-}
-
 static int read_value(ObjectReader *reader, JsonToken token, json_object **ret) {
+        JsonScanner *scanner = reader->scanner;
+        uint64_t magnitude;
+        bool is_negative;
+        Span text;
+
         if (reader->n_left == 0)
-                return json_scanner_fail(reader->scanner, "too many values");
+                return json_scanner_fail(scanner, "too many values");
         reader->n_left--;
 
         switch (token) {
@@ -147,11 +123,25 @@ static int read_value(ObjectReader *reader, JsonToken token, json_object **ret) 
         case JSON_TOKEN_ARRAY:
                 return read_array(reader, ret);
         case JSON_TOKEN_STRING:
-                return read_string(reader->scanner, ret);
+                text = json_scanner_string(scanner);
+                if (text.n > INT_MAX)
+                        return -EOVERFLOW;
+                *ret = json_object_new_string_len(text.bytes, (int) text.n);
+                return *ret ? 0 : -ENOMEM;
         case JSON_TOKEN_INTEGER:
-                return read_integer(reader->scanner, ret);
+                magnitude = json_scanner_magnitude(scanner);
+                is_negative = json_scanner_negative(scanner);
+                if (is_negative && magnitude > (uint64_t) INT64_MAX + 1)
+                        return read_double(scanner, ret);
+                if (is_negative)
+                        *ret = json_object_new_int64((int64_t) (0 - magnitude));
+                else if (magnitude <= INT64_MAX)
+                        *ret = json_object_new_int64((int64_t) magnitude);
+                else
+                        *ret = json_object_new_uint64(magnitude);
+                return *ret ? 0 : -ENOMEM;
         case JSON_TOKEN_REAL:
-                return read_double(reader->scanner, ret);
+                return read_double(scanner, ret);
         case JSON_TOKEN_TRUE:
         case JSON_TOKEN_FALSE:
                 *ret = json_object_new_boolean(token == JSON_TOKEN_TRUE);
@@ -235,56 +225,14 @@ bool message_get_integer(json_object *object, bool *ret_negative, uint64_t *ret_
         return true;
 }
 
-static bool is_number(Span text) {
-        const JsonLimits limits = { .max_depth = 0, .max_token_bytes = text.n };
-
-        return text.n > 0 &&
-               (text.bytes[0] == '-' || (text.bytes[0] >= '0' && text.bytes[0] <= '9')) &&
-               json_check(text, &limits) == 0;
-}
-
-static void write_double(JsonWriter *writer, json_object *object) {
-        const char *text = number_text(object);
-
-        if (text && is_number(span_of(text)))
-                json_write_raw(writer, span_of(text));
-        else
-                json_write_double(writer, json_object_get_double(object));
-}
-
-static void write_integer(JsonWriter *writer, json_object *object) {
+/* Texts from outside are valid UTF-8; a text of our own that is not has to be escaped. */
+static void write_value(JsonWriter *writer, json_object *object) {
+        JsonLimits limits = { .max_depth = 0 };
         uint64_t magnitude = 0;
         bool negative = false;
+        const char *number;
+        Span text;
 
-        (void) message_get_integer(object, &negative, &magnitude);
-        json_write_signed_u64(writer, negative, magnitude);
-}
-
-/* Strings from outside are valid UTF-8; a string of our own that is not has to be escaped. */
-static void write_string(JsonWriter *writer, json_object *object) {
-        Span text = { json_object_get_string(object), (size_t) json_object_get_string_len(object) };
-
-        if (utf8_is_valid(text))
-                json_write_span(writer, text);
-        else
-                json_write_name(writer, text);
-}
-
-static void write_value(JsonWriter *writer, json_object *object);
-
-static void write_members(JsonWriter *writer, json_object *object) {
-        json_object_object_foreach(object, name, value) {
-                Span key = span_of(name);
-
-                if (utf8_is_valid(key))
-                        json_write_key_span(writer, key);
-                else
-                        json_write_key_name(writer, key);
-                write_value(writer, value);
-        }
-}
-
-static void write_value(JsonWriter *writer, json_object *object) {
         /* The writer fails past its depth; leaving here also bounds this recursion. */
         if (writer->error != 0)
                 return;
@@ -296,13 +244,26 @@ static void write_value(JsonWriter *writer, json_object *object) {
                 json_write_bool(writer, json_object_get_boolean(object));
                 break;
         case json_type_int:
-                write_integer(writer, object);
+                (void) message_get_integer(object, &negative, &magnitude);
+                json_write_signed_u64(writer, negative, magnitude);
                 break;
         case json_type_double:
-                write_double(writer, object);
+                number = number_text(object);
+                text = span_of(number ? number : "");
+                limits.max_token_bytes = text.n;
+                if (text.n > 0 && (*number == '-' || (*number >= '0' && *number <= '9')) &&
+                    json_check(text, &limits) == 0)
+                        json_write_raw(writer, text);
+                else
+                        json_write_double(writer, json_object_get_double(object));
                 break;
         case json_type_string:
-                write_string(writer, object);
+                text = (Span){ json_object_get_string(object),
+                               (size_t) json_object_get_string_len(object) };
+                if (utf8_is_valid(text))
+                        json_write_span(writer, text);
+                else
+                        json_write_name(writer, text);
                 break;
         case json_type_array:
                 json_write_array(writer);
@@ -312,7 +273,13 @@ static void write_value(JsonWriter *writer, json_object *object) {
                 break;
         case json_type_object:
                 json_write_object(writer);
-                write_members(writer, object);
+                json_object_object_foreach(object, name, value) {
+                        if (utf8_is_valid(span_of(name)))
+                                json_write_key_span(writer, span_of(name));
+                        else
+                                json_write_key_name(writer, span_of(name));
+                        write_value(writer, value);
+                }
                 json_write_end(writer);
                 break;
         }

@@ -42,23 +42,6 @@ static int fail_member(JsonScanner *scanner, const char *name, const char *what)
         return json_scanner_fail(scanner, complaint);
 }
 
-static int read_text(Envelope *envelope, JsonScanner *scanner, JsonToken token) {
-        Span text = json_scanner_string(scanner);
-
-        if (token != JSON_TOKEN_STRING)
-                return fail_member(scanner, envelope->text_name, "must be a string");
-        if (text.n == 0)
-                return fail_member(scanner, envelope->text_name, "is empty");
-        envelope->text = strndup(text.bytes, text.n);
-        return envelope->text ? 0 : -ENOMEM;
-}
-
-static int read_parameters(Envelope *envelope, JsonScanner *scanner, JsonToken token) {
-        if (token != JSON_TOKEN_OBJECT)
-                return fail_member(scanner, "parameters", "must be an object");
-        return message_object_read(scanner, token, envelope->max_values, &envelope->parameters);
-}
-
 static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         Envelope *envelope = userdata;
         bool is_text = span_is(key, envelope->text_name),
@@ -74,10 +57,21 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         r = json_scanner_next(scanner, &token);
         if (r != 0 || token == JSON_TOKEN_NULL)
                 return r;
-        if (is_text)
-                return read_text(envelope, scanner, token);
+        if (is_text) {
+                Span text = json_scanner_string(scanner);
+
+                if (token != JSON_TOKEN_STRING)
+                        return fail_member(scanner, envelope->text_name, "must be a string");
+                if (text.n == 0)
+                        return fail_member(scanner, envelope->text_name, "is empty");
+                envelope->text = strndup(text.bytes, text.n);
+                return envelope->text ? 0 : -ENOMEM;
+        }
+        if (is_parameters && token != JSON_TOKEN_OBJECT)
+                return fail_member(scanner, "parameters", "must be an object");
         if (is_parameters)
-                return read_parameters(envelope, scanner, token);
+                return message_object_read(scanner, token, envelope->max_values,
+                                           &envelope->parameters);
         if (token != JSON_TOKEN_TRUE && token != JSON_TOKEN_FALSE)
                 return fail_member(scanner, envelope->flag_names[flag], "must be true or false");
         envelope->flags[flag] = token == JSON_TOKEN_TRUE;

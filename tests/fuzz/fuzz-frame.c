@@ -6,7 +6,7 @@
  * not depend on the cuts. On the way back a second stream sends the same frames through a socket
  * that takes little at a time, descriptors with them: each arrives once, with its own frame.
  *
- * Aims at: protocol/wire/frame.c, protocol/wire/frame-queue.c
+ * Aims at: protocol/wire/frame.c
  */
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 #include "desk.h"
 #include "kernel/bpf/ledger-record.h"
-#include "wire/frame-queue.h"
+#include "wire/frame.h"
 
 static Desk desk;
 static DeskLimits limits;

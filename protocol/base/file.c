@@ -54,20 +54,16 @@ int file_write(int fd, const void *bytes, size_t n) {
         return 0;
 }
 
-static int sync_name(const char *path) {
+static int make_one(const char *path) {
         _cleanup_(fd_closep) int directory = -EBADF, parent = -EBADF;
 
+        if (mkdir(path, DIRECTORY_MODE) < 0)
+                return errno == EEXIST ? 0 : -errno;
         directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (directory < 0)
                 return -errno;
         parent = openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         return parent < 0 || fsync(parent) < 0 ? -errno : 0;
-}
-
-static int make_one(const char *path) {
-        if (mkdir(path, DIRECTORY_MODE) < 0)
-                return errno == EEXIST ? 0 : -errno;
-        return sync_name(path);
 }
 
 int directory_make(const char *path) {

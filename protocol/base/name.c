@@ -5,11 +5,6 @@
 
 #include "base/number.h"
 
-static bool is_name_char(char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-               c == '.' || c == '_' || c == '-';
-}
-
 const char *snapshot_name_complaint(Span name) {
         if (name.n == 0)
                 return "is empty";
@@ -20,9 +15,12 @@ const char *snapshot_name_complaint(Span name) {
         if (name.bytes[0] == '-')
                 return "starts with a dash";
         for (size_t i = 0; i < name.n; i++) {
-                if (name.bytes[i] == '/')
+                char c = name.bytes[i];
+
+                if (c == '/')
                         return "contains a slash";
-                if (!is_name_char(name.bytes[i]))
+                if (!(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
+                    c != '.' && c != '_' && c != '-')
                         return "has a character other than A-Z a-z 0-9 . _ -";
         }
         if (span_is(name, "latest"))
@@ -200,25 +198,17 @@ int name_escape_controls(Buffer *buffer, Span bytes) {
         return r == 0 ? name_escape(buffer, (Span){ bytes.bytes + run, bytes.n - run }) : r;
 }
 
-/* The byte that @character stands for; NUL, which no name has, when it is just itself. */
-static unsigned char escaped_byte(Span character, bool controls) {
-        const unsigned char *b = (const unsigned char *) character.bytes;
-        unsigned char byte;
-
-        if (character.n != 3 || !is_escape_range(character.bytes))
-                return 0;
-        /* The escaped byte is the low eight bits of the code point. */
-        byte = (unsigned char) ((b[1] & 0x03) << 6 | (b[2] & 0x3f));
-        return byte >= 0x80 || (controls && name_is_control((char) byte)) ? byte : 0;
-}
-
 static int unescape(Buffer *buffer, Span text, bool controls) {
         while (text.n > 0 && buffer_failure(buffer) == 0) {
+                const unsigned char *b = (const unsigned char *) text.bytes;
                 size_t n = utf8_character(text);
-                unsigned char byte = escaped_byte((Span){ text.bytes, n }, controls);
+                unsigned char byte = 0;
 
+                /* The escaped byte is the low eight bits of the code point. */
+                if (n == 3 && is_escape_range(text.bytes))
+                        byte = (unsigned char) ((b[1] & 0x03) << 6 | (b[2] & 0x3f));
                 n = n == 0 ? 1 : n;
-                if (byte != 0)
+                if (byte >= 0x80 || (byte != 0 && controls && name_is_control((char) byte)))
                         buffer_append_byte(buffer, (char) byte);
                 else
                         buffer_append(buffer, text.bytes, n);

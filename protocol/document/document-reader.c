@@ -122,26 +122,9 @@ int document_entry(DocumentReader *document, const char *twice, Span *ret_name, 
 
 /* the document */
 
-static int read_member(DocumentReader *document, Span key) {
-        const DocumentKind *kind = document->kind;
-
-        for (size_t i = 0; i < kind->n_sections; i++)
-                if (span_is(key, kind->sections[i].name)) {
-                        document->member = kind->sections[i].name;
-                        if (kind->sections[i].next)
-                                document->section = &kind->sections[i];
-                        return kind->sections[i].read(document->userdata, document);
-                }
-        for (size_t i = 0; i < kind->n_members; i++)
-                if (span_is(key, kind->members[i].name)) {
-                        document->member = kind->members[i].name;
-                        return kind->members[i].read(document->userdata, document);
-                }
-        return json_scanner_skip(document->scanner);
-}
-
-/* The next member up to its first element, all of it where it has no elements, or the end. */
+/* Reads the next member up to its first element, all of one without elements, or the end. */
 static int read_on(DocumentReader *document) {
+        const DocumentKind *kind = document->kind;
         Span key;
         int r;
 
@@ -155,28 +138,30 @@ static int read_on(DocumentReader *document) {
         r = json_scanner_member(document->scanner, &key);
         if (r != 0)
                 return r;
+        for (size_t i = 0; key.bytes && i < kind->n_sections; i++)
+                if (span_is(key, kind->sections[i].name)) {
+                        document->member = kind->sections[i].name;
+                        document->reading = &kind->sections[i];
+                        if (kind->sections[i].next)
+                                document->section = &kind->sections[i];
+                        return kind->sections[i].read(document->userdata, document);
+                }
+        for (size_t i = 0; key.bytes && i < kind->n_members; i++)
+                if (span_is(key, kind->members[i].name)) {
+                        document->member = kind->members[i].name;
+                        return kind->members[i].read(document->userdata, document);
+                }
         if (key.bytes)
-                return read_member(document, key);
+                return json_scanner_skip(document->scanner);
         document->has_ended = true;
         r = json_scanner_expect(document->scanner, JSON_TOKEN_END);
         if (r != 0)
                 return r;
-        return document->kind->end(document->userdata, document);
-}
-
-static void complain(DocumentReader *document) {
-        char where[96] = "";
-
-        if (document->element > 0)
-                (void) snprintf(where, sizeof(where), ", number %" PRIu64 "%s%s", document->element,
-                                document->column ? ", " : "",
-                                document->column ? document->column : "");
-        (void) snprintf(document->complaint, sizeof(document->complaint), "%s%s%s%s",
-                        document->member ? document->member : "", where,
-                        document->member ? ": " : "", json_scanner_complaint(document->scanner));
+        return kind->end(document->userdata, document);
 }
 
 int document_reader_next(DocumentReader *document, const DocumentSection **ret) {
+        char where[96] = "";
         bool more = false;
         int r = 0;
 
@@ -189,8 +174,16 @@ int document_reader_next(DocumentReader *document, const DocumentSection **ret) 
                 if (r == 0 && !more)
                         document->section = NULL;
         }
-        if (r == JSON_E_MALFORMED)
-                complain(document);
+        if (r == JSON_E_MALFORMED) {
+                if (document->element > 0)
+                        (void) snprintf(where, sizeof(where), ", number %" PRIu64 "%s%s",
+                                        document->element, document->column ? ", " : "",
+                                        document->column ? document->column : "");
+                (void) snprintf(document->complaint, sizeof(document->complaint), "%s%s%s%s",
+                                document->member ? document->member : "", where,
+                                document->member ? ": " : "",
+                                json_scanner_complaint(document->scanner));
+        }
         if (r == 0)
                 *ret = document->section;
         return r;

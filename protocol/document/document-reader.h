@@ -40,6 +40,7 @@ struct DocumentReader {
         void *userdata;
         bool has_begun, has_ended;
         const DocumentSection *section; /* whose elements are being read; NULL: none */
+        const DocumentSection *reading; /* whose read() was called last */
 
         Buffer name;   /* of an entry of a map */
         NameSet names; /* of all entries of that map */
@@ -67,13 +68,6 @@ void document_reader_done(DocumentReader *document);
  * wait_sum: a string is expected"), or a negative errno; there is no further call after a failure.
  */
 _must_check_ int document_reader_next(DocumentReader *document, const DocumentSection **ret);
-
-static inline const char *document_reader_complaint(const DocumentReader *document) {
-        return document->complaint;
-}
-static inline uint64_t document_reader_offset(const DocumentReader *document) {
-        return json_scanner_offset(document->scanner);
-}
 
 /* What sections are read with. */
 

@@ -19,35 +19,9 @@ int table_reader_begin(TableReader *table, DocumentReader *document, JsonToken t
         return 0;
 }
 
-/* Of an unknown column only the name counts: @unknown holds each between two NULs. */
-static int add_column(TableReader *table, DocumentReader *document, Span name, Buffer *unknown) {
-        unsigned column = table->rows->find_column(name);
-        size_t at = unknown->n;
-        int r;
-
-        if (table->n_columns == TABLE_MAX_COLUMNS)
-                return document_fail(document, "there are too many columns");
-        for (size_t i = 0; column < table->rows->n_columns && i < table->n_columns; i++)
-                if (table->columns[i] == column)
-                        return document_fail(document, "a column is listed twice");
-        if (column >= table->rows->n_columns) {
-                buffer_append_byte(unknown, '\0');
-                buffer_append(unknown, name.bytes, name.n);
-                r = buffer_append_byte(unknown, '\0');
-                if (r < 0)
-                        return r;
-                if (memmem(unknown->bytes, at, unknown->bytes + at, unknown->n - at))
-                        return document_fail(document, "a column is listed twice");
-        }
-        table->columns[table->n_columns++] = column;
-        if (table->n_first == 0 || column < table->n_first)
-                table->n_read = table->n_columns;
-        return 0;
-}
-
 static int read_columns(TableReader *table, DocumentReader *document) {
         JsonScanner *scanner = document->scanner;
-        _cleanup_(buffer_done) Buffer unknown = {};
+        _cleanup_(buffer_done) Buffer unknown = {}; /* the names of each, between two NULs */
         JsonToken token;
         int r;
 
@@ -57,12 +31,35 @@ static int read_columns(TableReader *table, DocumentReader *document) {
                 return -ENOMEM;
         r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
         while (r == 0) {
+                size_t at = unknown.n;
+                unsigned column;
+                Span name;
+
                 json_scanner_next(scanner, &token);
                 if (token == JSON_TOKEN_ARRAY_END)
                         break;
                 if (token != JSON_TOKEN_STRING)
                         return document_fail(document, "the name of a column is expected");
-                r = add_column(table, document, json_scanner_string(scanner), &unknown);
+                name = json_scanner_string(scanner);
+                column = table->rows->find_column(name);
+                if (table->n_columns == TABLE_MAX_COLUMNS)
+                        return document_fail(document, "there are too many columns");
+                for (size_t i = 0; column < table->rows->n_columns && i < table->n_columns; i++)
+                        if (table->columns[i] == column)
+                                return document_fail(document, "a column is listed twice");
+                /* Only the name of an unknown column counts. */
+                if (column >= table->rows->n_columns) {
+                        buffer_append_byte(&unknown, '\0');
+                        buffer_append(&unknown, name.bytes, name.n);
+                        r = buffer_append_byte(&unknown, '\0');
+                        if (r < 0)
+                                return r;
+                        if (memmem(unknown.bytes, at, unknown.bytes + at, unknown.n - at))
+                                return document_fail(document, "a column is listed twice");
+                }
+                table->columns[table->n_columns++] = column;
+                if (table->n_first == 0 || column < table->n_first)
+                        table->n_read = table->n_columns;
         }
         return r;
 }

@@ -107,66 +107,61 @@ const LegendList legend_lists[_LEGEND_MAX] = {
                            ELEMENTSOF(gates) },
 };
 
-static void write_metric(JsonWriter *writer, const Metric *metric) {
-        json_write_object(writer);
-        json_write_member_text(writer, "name", metric->name);
-        json_write_member_text(writer, "type", metric->type_name);
-        json_write_member_text(writer, "rule", metric->rule_name);
-        json_write_member_text(writer, "unit", metric_unit_name(metric->unit));
-        json_write_member_text(writer, "section", metric_section_name(metric->section));
-        json_write_member_text(writer, "class", metric_class_name(metric->class));
-        json_write_key(writer, "gates");
-        json_write_array(writer);
-        for (const char *gate = metric->gates; *gate; gate += *gate == ',') {
-                size_t n = strcspn(gate, ",");
-
-                json_write_span(writer, (Span){ gate, n });
-                gate += n;
-        }
-        json_write_end(writer);
-        json_write_member_text(writer, "description", metric->description);
-        json_write_end(writer);
-}
-
-static void write_derived(JsonWriter *writer, const Derived *derived) {
-        json_write_object(writer);
-        json_write_member_text(writer, "name", derived->name);
-        json_write_member_text(writer, "unit", metric_unit_name(derived->unit));
-        json_write_key(writer, "inputs");
-        json_write_array(writer);
-        for (unsigned i = 0; i < derived->n_inputs; i++)
-                json_write_text(writer, metric_table[derived->inputs[i]].name);
-        json_write_end(writer);
-        json_write_member_text(writer, "section", metric_section_name(derived->section));
-        json_write_member_text(writer, "description", derived->description);
-        json_write_end(writer);
-}
-
-static void write_legend(JsonWriter *writer, const LegendList *list) {
-        json_write_key(writer, list->key);
-        json_write_array(writer);
-        for (size_t i = 0; i < list->n_terms; i++) {
-                json_write_object(writer);
-                json_write_member_text(writer, "name", list->terms[i].name);
-                json_write_member_text(writer, "description", list->terms[i].meaning);
-                json_write_end(writer);
-        }
-        json_write_end(writer);
-}
-
 void metric_list_write_json(JsonWriter *writer) {
         json_write_object(writer);
         json_write_key(writer, "metrics");
         json_write_array(writer);
-        for (unsigned id = 0; id < _METRIC_MAX; id++)
-                write_metric(writer, &metric_table[id]);
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                const Metric *metric = &metric_table[id];
+
+                json_write_object(writer);
+                json_write_member_text(writer, "name", metric->name);
+                json_write_member_text(writer, "type", metric->type_name);
+                json_write_member_text(writer, "rule", metric->rule_name);
+                json_write_member_text(writer, "unit", metric_unit_name(metric->unit));
+                json_write_member_text(writer, "section", metric_section_name(metric->section));
+                json_write_member_text(writer, "class", metric_class_name(metric->class));
+                json_write_key(writer, "gates");
+                json_write_array(writer);
+                for (const char *gate = metric->gates; *gate; gate += *gate == ',') {
+                        size_t n = strcspn(gate, ",");
+
+                        json_write_span(writer, (Span){ gate, n });
+                        gate += n;
+                }
+                json_write_end(writer);
+                json_write_member_text(writer, "description", metric->description);
+                json_write_end(writer);
+        }
         json_write_end(writer);
         json_write_key(writer, "derived");
         json_write_array(writer);
-        for (unsigned id = 0; id < _DERIVED_MAX; id++)
-                write_derived(writer, &derived_table[id]);
+        for (unsigned id = 0; id < _DERIVED_MAX; id++) {
+                const Derived *derived = &derived_table[id];
+
+                json_write_object(writer);
+                json_write_member_text(writer, "name", derived->name);
+                json_write_member_text(writer, "unit", metric_unit_name(derived->unit));
+                json_write_key(writer, "inputs");
+                json_write_array(writer);
+                for (unsigned i = 0; i < derived->n_inputs; i++)
+                        json_write_text(writer, metric_table[derived->inputs[i]].name);
+                json_write_end(writer);
+                json_write_member_text(writer, "section", metric_section_name(derived->section));
+                json_write_member_text(writer, "description", derived->description);
+                json_write_end(writer);
+        }
         json_write_end(writer);
-        for (unsigned i = 0; i < _LEGEND_MAX; i++)
-                write_legend(writer, &legend_lists[i]);
+        for (const LegendList *list = legend_lists; list < legend_lists + _LEGEND_MAX; list++) {
+                json_write_key(writer, list->key);
+                json_write_array(writer);
+                for (size_t i = 0; i < list->n_terms; i++) {
+                        json_write_object(writer);
+                        json_write_member_text(writer, "name", list->terms[i].name);
+                        json_write_member_text(writer, "description", list->terms[i].meaning);
+                        json_write_end(writer);
+                }
+                json_write_end(writer);
+        }
         json_write_end(writer);
 }

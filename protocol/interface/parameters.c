@@ -14,23 +14,9 @@ static bool is_array_of(json_object *value, json_type type) {
         return true;
 }
 
-/* json-c reads a number past 2^63-1 as int64 clipped, but never as one below 0. */
-static bool get_u64(json_object *value, uint64_t *ret) {
-        if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0)
-                return false;
-        *ret = json_object_get_uint64(value);
-        return true;
-}
-
-static bool is_number(json_object *value) {
-        return json_object_is_type(value, json_type_int) ||
-               json_object_is_type(value, json_type_double);
-}
-
 /* False when @value is not of the type or out of its range. */
 static bool put(ParameterType type, json_object *value, void *member) {
         bool is_valid = false;
-        uint64_t number;
 
         switch (type) {
         case PARAMETER_TEXT:
@@ -50,12 +36,15 @@ static bool put(ParameterType type, json_object *value, void *member) {
                         (OptionalBool){ .is_set = true, .value = json_object_get_boolean(value) };
                 return true;
         case PARAMETER_OPTIONAL_U64:
-                if (!get_u64(value, &number))
+                /* json-c reads a number past 2^63-1 as int64 clipped, never as one below 0. */
+                if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0)
                         return false;
-                *(OptionalU64 *) member = (OptionalU64){ .is_set = true, .value = number };
+                *(OptionalU64 *) member =
+                        (OptionalU64){ .is_set = true, .value = json_object_get_uint64(value) };
                 return true;
         case PARAMETER_REAL:
-                if (!is_number(value))
+                if (!json_object_is_type(value, json_type_int) &&
+                    !json_object_is_type(value, json_type_double))
                         return false;
                 *(double *) member = json_object_get_double(value);
                 return true;
@@ -76,18 +65,15 @@ static bool put(ParameterType type, json_object *value, void *member) {
         return is_valid;
 }
 
-static bool is_known(const char *key, const Parameter *table, size_t n_table) {
-        for (size_t i = 0; i < n_table; i++)
-                if (strcmp(table[i].key, key) == 0)
-                        return true;
-        return false;
-}
-
 int parameters_decode(json_object *object, const Parameter *table, size_t n_table, void *ret,
                       const char **ret_key) {
         json_object_object_foreach(object, key, ignored) {
+                size_t i = 0;
+
                 (void) ignored;
-                if (!is_known(key, table, n_table)) {
+                while (i < n_table && strcmp(table[i].key, key) != 0)
+                        i++;
+                if (i == n_table) {
                         *ret_key = key;
                         return PARAMETERS_E_INVALID;
                 }

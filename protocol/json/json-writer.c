@@ -12,9 +12,10 @@
 #include "base/number.h"
 
 /*
- * How a byte of a string is escaped: 0 not at all, 'u' as \uxxxx if it begins a hidden character,
- * any other letter as that short escape. JSON allows hidden characters; they are escaped because
- * terminals obey some of them, and because others turn the text around them in what people see.
+ * The way a byte of a string is escaped: 0 not at all, 'u' as \uxxxx if it begins a hidden
+ * character, any other letter as that short escape. JSON allows hidden characters; they are escaped
+ * because terminals obey some of them, and because others turn the text around them in what people
+ * see.
  */
 // clang-format off
 static const char escapes[256] = {
@@ -77,7 +78,7 @@ static char *take_value(JsonWriter *writer, size_t n) {
         return room;
 }
 
-/* The same for a key; the value after it has no comma. */
+/* Takes room for a key; the value after it has no comma. */
 static char *take_key(JsonWriter *writer, size_t n) {
         char *room;
 
@@ -194,29 +195,11 @@ static Decimal decimal_of(double value) {
 /* Room for a sign, 17 digits, a point, and four leading zeros or an exponent. */
 #define DOUBLE_CHARS 32
 
-static size_t format_decimal(const Decimal *decimal, char *ret_text) {
-        bool scientific = decimal->exponent < -4 || decimal->exponent > 17;
-        int point = scientific ? 1 : decimal->exponent;
-        char *c = ret_text;
-
-        if (point <= 0)
-                *c++ = '0';
-        for (int i = point < 0 ? point : 0; i < decimal->n_digits || i < point; i++) {
-                if (i == point)
-                        *c++ = '.';
-                *c++ = (char) (i >= 0 && i < decimal->n_digits ? decimal->digits[i] : '0');
-        }
-        if (scientific) {
-                *c++ = 'e';
-                c += number_format_i64(decimal->exponent - 1, c);
-        }
-        return (size_t) (c - ret_text);
-}
-
 void json_write_double(JsonWriter *writer, double value) {
         char text[DOUBLE_CHARS], *c = text, *room;
+        bool is_scientific;
         Decimal decimal;
-        size_t n;
+        int point;
 
         if (!isfinite(value)) {
                 json_write_null(writer);
@@ -226,14 +209,25 @@ void json_write_double(JsonWriter *writer, double value) {
                 json_write_u64(writer, 0);
                 return;
         }
+        decimal = decimal_of(fabs(value));
+        is_scientific = decimal.exponent < -4 || decimal.exponent > 17;
+        point = is_scientific ? 1 : decimal.exponent;
         if (value < 0)
                 *c++ = '-';
-        decimal = decimal_of(fabs(value));
-        c += format_decimal(&decimal, c);
-        n = (size_t) (c - text);
-        room = take_value(writer, n);
+        if (point <= 0)
+                *c++ = '0';
+        for (int i = point < 0 ? point : 0; i < decimal.n_digits || i < point; i++) {
+                if (i == point)
+                        *c++ = '.';
+                *c++ = (char) (i >= 0 && i < decimal.n_digits ? decimal.digits[i] : '0');
+        }
+        if (is_scientific) {
+                *c++ = 'e';
+                c += number_format_i64(decimal.exponent - 1, c);
+        }
+        room = take_value(writer, (size_t) (c - text));
         if (room)
-                memcpy(room, text, n);
+                memcpy(room, text, (size_t) (c - text));
 }
 
 static void write_word(JsonWriter *writer, Span word) {
@@ -260,35 +254,6 @@ static void append_unit(Buffer *buffer, uint32_t unit) {
         buffer_append(buffer, text, sizeof(text));
 }
 
-/* A character past U+FFFF is two surrogates. */
-static void append_code(Buffer *buffer, uint32_t code) {
-        if (code >= 0x10000) {
-                append_unit(buffer, 0xd800 + ((code - 0x10000) >> 10));
-                code = 0xdc00 + ((code - 0x10000) & 0x3ff);
-        }
-        append_unit(buffer, code);
-}
-
-/* Of a text whose first byte is in the table. */
-static bool needs_escape(Span text) {
-        return escapes[(unsigned char) text.bytes[0]] != 'u' || hidden_character(text, NULL) > 0;
-}
-
-/* Appends the escape that the start of @text needs. How many bytes that stands for. */
-static size_t append_escape(Buffer *buffer, Span text) {
-        const char escape[] = { '\\', escapes[(unsigned char) text.bytes[0]] };
-        uint32_t code = 0;
-        size_t n = 1;
-
-        if (escape[1] != 'u') {
-                buffer_append(buffer, escape, sizeof(escape));
-        } else {
-                n = hidden_character(text, &code);
-                append_code(buffer, code);
-        }
-        return n;
-}
-
 static int append_text(Buffer *buffer, Span text) {
         return buffer_append(buffer, text.bytes, text.n);
 }
@@ -301,12 +266,26 @@ static void append_quoted(Buffer *buffer, Span text, int (*append_run)(Buffer *,
         size_t run = 0;
 
         for (size_t i = 0; i < text.n; i++) {
-                const Span rest = { text.bytes + i, text.n - i };
+                const char escape[] = { '\\', escapes[(unsigned char) text.bytes[i]] };
+                uint32_t code = 0;
+                size_t n = 1;
 
-                if (!escapes[(unsigned char) text.bytes[i]] || !needs_escape(rest))
+                if (!escape[1])
+                        continue;
+                if (escape[1] == 'u')
+                        n = hidden_character((Span){ text.bytes + i, text.n - i }, &code);
+                if (n == 0)
                         continue;
                 append_run(buffer, (Span){ text.bytes + run, i - run });
-                i += append_escape(buffer, rest) - 1;
+                if (escape[1] != 'u')
+                        buffer_append(buffer, escape, sizeof(escape));
+                else if (code < 0x10000)
+                        append_unit(buffer, code);
+                else {
+                        append_unit(buffer, 0xd800 + ((code - 0x10000) >> 10));
+                        append_unit(buffer, 0xdc00 + ((code - 0x10000) & 0x3ff));
+                }
+                i += n - 1;
                 run = i + 1;
         }
         append_run(buffer, (Span){ text.bytes + run, text.n - run });

@@ -99,17 +99,6 @@ static Span program_name(Span argument) {
         return name;
 }
 
-/* "python3.11" and "perl5.36.0" are called by their version. */
-static const Interpreter *find_interpreter(Span name) {
-        while (name.n > 0 && (name.bytes[name.n - 1] == '.' ||
-                              (name.bytes[name.n - 1] >= '0' && name.bytes[name.n - 1] <= '9')))
-                name.n--;
-        for (size_t i = 0; i < ELEMENTSOF(interpreters); i++)
-                if (span_is(name, interpreters[i].name))
-                        return &interpreters[i];
-        return NULL;
-}
-
 static bool is_among(Span word, const char *words) {
         while (*words != '\0') {
                 size_t n = strcspn(words, " ");
@@ -145,15 +134,9 @@ static Option find_option(const Interpreter *interpreter, Span option) {
         return OPTION_FLAG;
 }
 
-/* "/dev/stdin", and "/dev/fd/63" as shells name what another program writes: no program's name. */
-static bool is_pipe(Span argument) {
-        const Span start = SPAN_LITERAL("/dev/");
-
-        return argument.n > start.n && memcmp(argument.bytes, start.bytes, start.n) == 0;
-}
-
-/* What the interpreter runs, of the arguments behind its own. */
+/* Finds the program that the interpreter runs, among the arguments behind its own. */
 static bool find_program(const Interpreter *interpreter, Span rest, Span *ret) {
+        const Span device = SPAN_LITERAL("/dev/");
         Span argument;
 
         while (command_next(&rest, &argument)) {
@@ -161,7 +144,10 @@ static bool find_program(const Interpreter *interpreter, Span rest, Span *ret) {
 
                 if (span_is(argument, "--"))
                         return command_next(&rest, ret) && ret->n > 0;
-                if (argument.n == 0 || span_is(argument, "-") || is_pipe(argument))
+                if (argument.n == 0 || span_is(argument, "-"))
+                        return false;
+                /* "/dev/stdin", and "/dev/fd/63" as shells name what another program writes. */
+                if (argument.n > device.n && memcmp(argument.bytes, device.bytes, device.n) == 0)
                         return false;
                 if (argument.bytes[0] != '-') {
                         *ret = argument;
@@ -198,16 +184,23 @@ static size_t put(char *room, size_t at, Span argument) {
 }
 
 size_t command_shorten(Span text, char ret[static COMMAND_MAX_BYTES]) {
-        const Interpreter *interpreter;
-        Span rest = text, first, program;
+        Span rest = text, first, name, program;
         size_t n;
 
         if (is_title(text) || !command_next(&rest, &first) || program_name(first).n == 0)
                 return 0;
         n = put(ret, 0, first);
-        interpreter = n > 0 ? find_interpreter(program_name(first)) : NULL;
-        if (interpreter && find_program(interpreter, rest, &program))
-                n = put(ret, n, program);
+        if (n == 0)
+                return 0;
+        /* "python3.11" and "perl5.36.0" are called by their version. */
+        name = program_name(first);
+        while (name.n > 0 && (name.bytes[name.n - 1] == '.' ||
+                              (name.bytes[name.n - 1] >= '0' && name.bytes[name.n - 1] <= '9')))
+                name.n--;
+        for (size_t i = 0; i < ELEMENTSOF(interpreters); i++)
+                if (span_is(name, interpreters[i].name))
+                        return find_program(&interpreters[i], rest, &program) ? put(ret, n, program)
+                                                                              : n;
         return n;
 }
 

@@ -25,27 +25,20 @@ static bool is_before(Release a, Release b) {
         return a.major != b.major ? a.major < b.major : a.minor < b.minor;
 }
 
-/* "6.12.1-amd64": the first two numbers. */
-static bool parse_release(const char *text, Release *ret) {
-        unsigned long numbers[2];
-        char *end;
-
-        for (unsigned i = 0; i < ELEMENTSOF(numbers); i++) {
-                numbers[i] = strtoul(text, &end, 10);
-                if (end == text || numbers[i] > UINT16_MAX || (i == 0 && *end != '.'))
-                        return false;
-                text = end + 1;
-        }
-        *ret = (Release){ (unsigned) numbers[0], (unsigned) numbers[1] };
-        return true;
-}
-
 KernelDefects kernel_defects_of(const char *release) {
         KernelDefects defects = 0;
+        unsigned long numbers[2];
         Release of;
+        char *end;
 
-        if (!parse_release(release, &of))
-                return 0;
+        /* "6.12.1-amd64": the first two numbers. */
+        for (unsigned i = 0; i < ELEMENTSOF(numbers); i++) {
+                numbers[i] = strtoul(release, &end, 10);
+                if (end == release || numbers[i] > UINT16_MAX || (i == 0 && *end != '.'))
+                        return 0;
+                release = end + 1;
+        }
+        of = (Release){ (unsigned) numbers[0], (unsigned) numbers[1] };
         for (unsigned i = 0; i < _KERNEL_DEFECT_MAX; i++) {
                 const Defect *defect = &defects_table[i];
                 bool is_fixed = defect->fixed.major > 0 && !is_before(of, defect->fixed);

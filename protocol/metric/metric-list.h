@@ -5,9 +5,9 @@
  * Metric list
  *
  * The registry, with one row for each metric. A metric whose source is already read is a row here,
- * and a row where its number is found: for a counter of a task see counter-list.h. The order of rows is the order of display and breaks the last
- * ties. Names go over the wire and to disk, so they never change; the numbers of rows never leave
- * the program.
+ * and a row where its number is found: for a counter of a task see counter-list.h. The order of
+ * rows is the order of display and breaks the last ties. Names go over the wire and to disk, so
+ * they never change; the numbers of rows never leave the program.
  *
  * Columns: name, type and rule (metric-type.h), section of the output, scheduling classes that have
  * it, kernel options it needs, the source whose state explains its absence (source-list.h), text.

@@ -72,10 +72,6 @@ DerivedId derived_find(Span name) {
         return (DerivedId) id;
 }
 
-MetricSection metric_section_find(Span name) {
-        return (MetricSection) name_find(name, section_names, _METRIC_SECTION_MAX);
-}
-
 SourceId source_find(Span name) {
         return (SourceId) name_find(name, source_names, _SOURCE_MAX);
 }

@@ -113,10 +113,9 @@ static inline bool derived_is_sum(DerivedId id) {
                derived_table[id].formula == DERIVED_FORMULA_OFFCPU;
 }
 
-/* _METRIC_MAX, _DERIVED_MAX, _METRIC_SECTION_MAX, _SOURCE_MAX when there is none of that name. */
+/* _METRIC_MAX, _DERIVED_MAX, _SOURCE_MAX when there is none of that name. */
 MetricId metric_find(Span name);
 DerivedId derived_find(Span name);
-MetricSection metric_section_find(Span name);
 SourceId source_find(Span name);
 
 /*

@@ -39,15 +39,6 @@ static const char *const count_names[] = { DEAD_COUNT_COLUMNS(COUNT_NAME)
 static const size_t count_slots[] = { DEAD_COUNT_COLUMNS(COUNT_SLOT)
                                               DEAD_LATER_COLUMNS(COUNT_SLOT) };
 
-static bool is_shared(ThreadColumn column) {
-        if (column >= _COLUMN_IDENTITY_MAX)
-                return dead_row_carries(thread_column_metric(column));
-        for (size_t i = 0; i < ELEMENTSOF(identity); i++)
-                if (identity[i] == column)
-                        return true;
-        return false;
-}
-
 const char *dead_column_name(DeadColumn column) {
         return column < _COLUMN_MAX ? thread_column_name(column)
                                     : count_names[column - _COLUMN_MAX];
@@ -60,7 +51,12 @@ DeadColumn dead_column_find(Span name) {
         if (count < ELEMENTSOF(count_names))
                 return _COLUMN_MAX + count;
         column = thread_column_find(name);
-        return column < _COLUMN_MAX && is_shared(column) ? column : _DEAD_COLUMN_MAX;
+        if (column >= _COLUMN_IDENTITY_MAX && column < _COLUMN_MAX)
+                return dead_row_carries(thread_column_metric(column)) ? column : _DEAD_COLUMN_MAX;
+        for (size_t i = 0; i < ELEMENTSOF(identity); i++)
+                if (identity[i] == column)
+                        return column;
+        return _DEAD_COLUMN_MAX;
 }
 
 uint64_t *dead_column_count(DeadRow *row, DeadColumn column) {
@@ -170,24 +166,21 @@ static const char *const loss_names[] = { LOSS_MEMBERS(MEMBER_NAME) };
 #define LOSS_SLOT(name) offsetof(OwnerLoss, name),
 static const size_t loss_slots[] = { LOSS_MEMBERS(LOSS_SLOT) };
 
-static void write_loss(JsonWriter *writer, const OwnerLoss *loss) {
-        json_write_object(writer);
-        for (size_t i = 0; i < ELEMENTSOF(loss_names); i++)
-                if (loss_slots[i] == offsetof(OwnerLoss, owner) && !loss->has_owner)
-                        json_write_member_null(writer, loss_names[i]);
-                else
-                        json_write_member_u64(
-                                writer, loss_names[i],
-                                *(const uint64_t *) (const void *) ((const char *) loss +
-                                                                    loss_slots[i]));
-        json_write_end(writer);
-}
-
 void owner_losses_write_json(JsonWriter *writer, const OwnerLoss *losses, size_t n) {
         json_write_key(writer, OWNERS_NAME);
         json_write_array(writer);
-        for (size_t i = 0; i < n; i++)
-                write_loss(writer, &losses[i]);
+        for (const OwnerLoss *loss = losses; loss < losses + n; loss++) {
+                json_write_object(writer);
+                for (size_t i = 0; i < ELEMENTSOF(loss_names); i++)
+                        if (loss_slots[i] == offsetof(OwnerLoss, owner) && !loss->has_owner)
+                                json_write_member_null(writer, loss_names[i]);
+                        else
+                                json_write_member_u64(
+                                        writer, loss_names[i],
+                                        *(const uint64_t *) (const void *) ((const char *) loss +
+                                                                            loss_slots[i]));
+                json_write_end(writer);
+        }
         json_write_end(writer);
 }
 
@@ -294,15 +287,6 @@ int ledger_summary_scan(JsonScanner *scanner, LedgerSummary *ret) {
         (BIT_OF(DEAD_COLUMN_folded) | BIT_OF(DEAD_COLUMN_born_boottime_ns) | \
          BIT_OF(DEAD_COLUMN_grew_boottime_ns))
 
-void dead_reader_init(DeadReader *reader, JsonScanner *scanner) {
-        *reader = (DeadReader){};
-        thread_reader_init(&reader->thread, scanner);
-}
-
-void dead_reader_done(DeadReader *reader) {
-        thread_reader_done(&reader->thread);
-}
-
 static void begin_row(void *row) {
         DeadReader *reader = row;
 
@@ -392,10 +376,6 @@ static unsigned find_moved_column(Span name) {
         return _COLUMN_MAX;
 }
 
-static void begin_moved(void *row) {
-        thread_reader_begin(row);
-}
-
 static int end_moved(void *row) {
         ThreadReader *reader = row;
         int r;
@@ -410,7 +390,7 @@ const TableRows moved_rows = {
         .n_columns = _COLUMN_MAX,
         .column_name = thread_column_name,
         .find_column = find_moved_column,
-        .begin = begin_moved,
+        .begin = thread_reader_begin,
         .cell = thread_reader_cell,
         .end = end_moved,
 };

@@ -151,15 +151,13 @@ _must_check_ int ledger_summary_scan(JsonScanner *scanner, LedgerSummary *ret);
  * A metric is absent when its cell is null or it has no column; the counts must be there.
  */
 
+/* The owner makes and releases @thread. */
 typedef struct DeadReader {
         ThreadReader thread; /* reads what a row has in common with a thread's */
         DeadRow row;         /* the last one read; its bytes are @thread's */
         NameSlot started_by;
         unsigned seen; /* bits of the counts that had a value */
 } DeadReader;
-
-void dead_reader_init(DeadReader *reader, JsonScanner *scanner);
-void dead_reader_done(DeadReader *reader);
 
 /* Rows of the table; the row is a DeadReader. */
 extern const TableRows dead_rows;

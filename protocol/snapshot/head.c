@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "snapshot/head.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -90,38 +91,15 @@ void head_done(Head *head) {
         head->imported_from = NULL;
 }
 
-int head_copy(const Head *head, Head *ret) {
-        Head copy = *head;
-
-        if (head->imported_from) {
-                copy.imported_from = strdup(head->imported_from);
-                if (!copy.imported_from)
-                        return -ENOMEM;
-        }
-        *ret = copy;
-        return 0;
-}
-
-static const void *member_at(const Head *head, const HeadMember *member) {
-        return (const char *) head + member->offset;
-}
-
-static void *member_of(Head *head, const HeadMember *member) {
-        return (char *) head + member->offset;
-}
-
-static bool is_known(const Head *head, const HeadMember *member) {
-        if (member->kind == MEMBER_TEXT || member->kind == MEMBER_ID)
-                return *(const char *) member_at(head, member) != '\0';
-        return member->has_offset == ALWAYS ||
-               *(const bool *) (const void *) ((const char *) head + member->has_offset);
-}
-
 static void write_member(JsonWriter *writer, const Head *head, const HeadMember *member,
                          const char *key) {
-        const void *value = member_at(head, member);
+        const void *value = (const char *) head + member->offset;
 
-        if (!is_known(head, member))
+        if (member->kind == MEMBER_TEXT || member->kind == MEMBER_ID
+                    ? *(const char *) value == '\0'
+                    : member->has_offset != ALWAYS &&
+                              !*(const bool *) (const void *) ((const char *) head +
+                                                               member->has_offset))
                 return;
         switch (member->kind) {
         case MEMBER_TEXT:
@@ -212,10 +190,6 @@ static int scan_text(JsonScanner *scanner, char *text, size_t size) {
         return 0;
 }
 
-static bool is_hex_digit(char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static int scan_id(JsonScanner *scanner, char *id, size_t size) {
         Span span;
         int r;
@@ -226,28 +200,16 @@ static int scan_id(JsonScanner *scanner, char *id, size_t size) {
         if (span.n != size - 1)
                 return json_scanner_fail(scanner, "an id of 32 hex digits is expected");
         for (size_t i = 0; i < span.n; i++)
-                if (!is_hex_digit(span.bytes[i]))
+                if (!isxdigit((unsigned char) span.bytes[i]))
                         return json_scanner_fail(scanner, "an id of 32 hex digits is expected");
         memcpy(id, span.bytes, span.n);
         id[span.n] = '\0';
         return 0;
 }
 
-static int scan_u32(JsonScanner *scanner, uint32_t *ret) {
-        uint64_t value;
-        int r;
-
-        r = json_scanner_u64(scanner, &value);
-        if (r != 0)
-                return r;
-        if (value > UINT32_MAX)
-                return json_scanner_fail(scanner, "the number is above 4294967295");
-        *ret = (uint32_t) value;
-        return 0;
-}
-
 static int scan_member(JsonScanner *scanner, const HeadMember *member, Head *head) {
-        void *value = member_of(head, member);
+        void *value = (char *) head + member->offset;
+        uint64_t number = 0;
         int r = -EINVAL;
 
         switch (member->kind) {
@@ -259,7 +221,11 @@ static int scan_member(JsonScanner *scanner, const HeadMember *member, Head *hea
                 r = json_scanner_bool(scanner, value);
                 break;
         case MEMBER_U32:
-                r = scan_u32(scanner, value);
+                r = json_scanner_u64(scanner, &number);
+                if (r == 0 && number > UINT32_MAX)
+                        return json_scanner_fail(scanner, "the number is above 4294967295");
+                if (r == 0)
+                        *(uint32_t *) value = (uint32_t) number;
                 break;
         case MEMBER_U64:
                 r = json_scanner_u64(scanner, value);
@@ -294,15 +260,6 @@ static int on_cost_member(void *userdata, JsonScanner *scanner, Span key) {
         return json_scanner_skip(scanner);
 }
 
-static int scan_cost(JsonScanner *scanner, Head *head) {
-        CostScan cost = { .head = head };
-        int r;
-
-        r = json_scanner_object(scanner, on_cost_member, &cost);
-        head->has_cost = r == 0 && cost.has_wall && cost.has_cpu && cost.has_rss;
-        return r;
-}
-
 static int scan_imported_from(JsonScanner *scanner, Head *head) {
         _cleanup_(buffer_done) Buffer buffer = { .max_bytes = HEAD_MAX_BYTES };
         int r;
@@ -335,8 +292,13 @@ static int on_head_member(void *userdata, JsonScanner *scanner, Span key) {
                 head->has_smaps_requested = true;
                 return json_scanner_bool(scanner, &head->smaps_requested);
         }
-        if (span_is(key, "cost"))
-                return scan_cost(scanner, head);
+        if (span_is(key, "cost")) {
+                CostScan cost = { .head = head };
+                int r = json_scanner_object(scanner, on_cost_member, &cost);
+
+                head->has_cost = r == 0 && cost.has_wall && cost.has_cpu && cost.has_rss;
+                return r;
+        }
         if (span_is(key, "importedFrom"))
                 return scan_imported_from(scanner, head);
         return json_scanner_skip(scanner);

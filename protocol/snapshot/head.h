@@ -87,7 +87,6 @@ void head_write_json(JsonWriter *writer, const Head *head);
  * unknown members are skipped. 0, JSON_E_MALFORMED, or a negative errno; *ret only on 0.
  */
 _must_check_ int head_scan_json(JsonScanner *scanner, Head *ret);
-_must_check_ int head_copy(const Head *head, Head *ret);
 
 /*
  * Write the same facts as members of a snapshot document, into an object that is open: the ones

@@ -50,7 +50,7 @@ int snapshot_reader_new(JsonRefill refill, void *userdata, uint64_t max_bytes,
         if (r < 0)
                 return r;
         thread_reader_init(&reader->thread, reader->document.scanner);
-        dead_reader_init(&reader->dead, reader->document.scanner);
+        thread_reader_init(&reader->dead.thread, reader->document.scanner);
         thread_reader_init(&reader->moved, reader->document.scanner);
         *ret = TAKE_PTR(reader);
         return 0;
@@ -61,7 +61,7 @@ SnapshotReader *snapshot_reader_free(SnapshotReader *reader) {
                 return NULL;
         thread_reader_done(&reader->thread);
         table_reader_done(&reader->table);
-        dead_reader_done(&reader->dead);
+        thread_reader_done(&reader->dead.thread);
         table_reader_done(&reader->dead_table);
         thread_reader_done(&reader->moved);
         table_reader_done(&reader->moved_table);
@@ -89,28 +89,14 @@ uint64_t snapshot_reader_n_processes(const SnapshotReader *reader) {
 }
 
 uint64_t snapshot_reader_offset(const SnapshotReader *reader) {
-        return document_reader_offset(&reader->document);
+        return json_scanner_offset(reader->document.scanner);
 }
 
 const char *snapshot_reader_complaint(const SnapshotReader *reader) {
-        return document_reader_complaint(&reader->document);
+        return reader->document.complaint;
 }
 
 /* threads */
-
-static int count_process(SnapshotReader *reader, pid_t tgid) {
-        uint32_t id = (uint32_t) tgid;
-        uint64_t **page = &reader->pages[id / PAGE_IDS];
-
-        if (!*page) {
-                *page = calloc(BITS_WORDS(PAGE_IDS), sizeof(**page));
-                if (!*page)
-                        return -ENOMEM;
-        }
-        reader->n_processes += !bits_has(*page, id % PAGE_IDS);
-        bits_set(*page, id % PAGE_IDS);
-        return 0;
-}
 
 /*
  * The shape depends on the format version. If that comes after the threads, end_document()
@@ -132,6 +118,8 @@ static int begin_threads(void *userdata, DocumentReader *document) {
 
 static int next_thread(void *userdata, DocumentReader *document, bool *ret_more) {
         SnapshotReader *reader = userdata;
+        uint64_t **page;
+        uint32_t id;
         int r;
 
         r = reader->is_table
@@ -140,7 +128,15 @@ static int next_thread(void *userdata, DocumentReader *document, bool *ret_more)
         if (r != 0 || !*ret_more)
                 return r;
         reader->n_threads++;
-        return count_process(reader, reader->thread.sample.tgid);
+        id = (uint32_t) reader->thread.sample.tgid;
+        page = &reader->pages[id / PAGE_IDS];
+        if (!*page)
+                *page = calloc(BITS_WORDS(PAGE_IDS), sizeof(**page));
+        if (!*page)
+                return -ENOMEM;
+        reader->n_processes += !bits_has(*page, id % PAGE_IDS);
+        bits_set(*page, id % PAGE_IDS);
+        return 0;
 }
 
 /* the dead */
@@ -209,64 +205,43 @@ static int next_moved(void *userdata, DocumentReader *document, bool *ret_more) 
 
 /* other sections */
 
-static int read_object(SnapshotReader *reader, int (*on_object)(void *userdata, Span json)) {
+_Static_assert(SNAPSHOT_SECTION_HOST_CPU + (int) _HOST_PART_MAX == SNAPSHOT_SECTION_THREADS,
+               "the parts of the host follow each other");
+
+static int read_object(void *userdata, DocumentReader *document) {
+        SnapshotReader *reader = userdata;
+        const SnapshotVisitor *visitor = reader->visitor;
+        size_t section = (size_t) (document->reading - snapshot_sections);
+        int (*on_object)(void *userdata, Span json) = NULL;
         Span json;
         int r;
 
-        r = document_object(&reader->document, &json);
-        if (r != 0 || !json.bytes || !on_object)
+        r = document_object(document, &json);
+        if (r != 0 || !json.bytes)
                 return r;
-        return err_fold(on_object(reader->userdata, json));
-}
-
-static int read_host(void *userdata, DocumentReader *document) {
-        SnapshotReader *reader = userdata;
-
-        return read_object(reader, reader->visitor->on_host);
-}
-
-static int read_host_part(SnapshotReader *reader, HostPartId part) {
-        Span json;
-        int r;
-
-        r = document_object(&reader->document, &json);
-        if (r != 0 || !json.bytes || !reader->visitor->on_host_part)
-                return r;
-        return err_fold(reader->visitor->on_host_part(reader->userdata, part, json));
-}
-
-static int read_host_cpu(void *userdata, DocumentReader *document) {
-        return read_host_part(userdata, HOST_PART_CPU);
-}
-
-static int read_host_memory(void *userdata, DocumentReader *document) {
-        return read_host_part(userdata, HOST_PART_MEMORY);
-}
-
-static int read_host_disk(void *userdata, DocumentReader *document) {
-        return read_host_part(userdata, HOST_PART_DISK);
-}
-
-static int read_host_network(void *userdata, DocumentReader *document) {
-        return read_host_part(userdata, HOST_PART_NETWORK);
-}
-
-static int read_psi(void *userdata, DocumentReader *document) {
-        SnapshotReader *reader = userdata;
-
-        return read_object(reader, reader->visitor->on_psi);
-}
-
-static int read_sched_ext(void *userdata, DocumentReader *document) {
-        SnapshotReader *reader = userdata;
-
-        return read_object(reader, reader->visitor->on_sched_ext);
-}
-
-static int read_probe_summary(void *userdata, DocumentReader *document) {
-        SnapshotReader *reader = userdata;
-
-        return read_object(reader, reader->visitor->on_probe_summary);
+        switch (section) {
+        case SNAPSHOT_SECTION_HOST:
+                on_object = visitor->on_host;
+                break;
+        case SNAPSHOT_SECTION_PRESSURE:
+                on_object = visitor->on_psi;
+                break;
+        case SNAPSHOT_SECTION_SCHED_EXT:
+                on_object = visitor->on_sched_ext;
+                break;
+        case SNAPSHOT_SECTION_PROBE_SUMMARY:
+                on_object = visitor->on_probe_summary;
+                break;
+        default:
+                if (visitor->on_host_part)
+                        r = visitor->on_host_part(
+                                reader->userdata,
+                                (HostPartId) (section - SNAPSHOT_SECTION_HOST_CPU), json);
+                break;
+        }
+        if (on_object)
+                r = on_object(reader->userdata, json);
+        return err_fold(r);
 }
 
 static int begin_cgroups(void *userdata, DocumentReader *document) {
@@ -286,13 +261,11 @@ static int next_cgroup(void *userdata, DocumentReader *document, bool *ret_more)
 }
 
 const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX] = {
-        [SNAPSHOT_SECTION_HOST] = { "host", DOCUMENT_OBJECT, .read = read_host },
-        [SNAPSHOT_SECTION_HOST_CPU] = { "host_cpu", DOCUMENT_OBJECT, .read = read_host_cpu },
-        [SNAPSHOT_SECTION_HOST_MEMORY] = { "host_memory", DOCUMENT_OBJECT,
-                                           .read = read_host_memory },
-        [SNAPSHOT_SECTION_HOST_DISK] = { "host_disk", DOCUMENT_OBJECT, .read = read_host_disk },
-        [SNAPSHOT_SECTION_HOST_NETWORK] = { "host_network", DOCUMENT_OBJECT,
-                                            .read = read_host_network },
+        [SNAPSHOT_SECTION_HOST] = { "host", DOCUMENT_OBJECT, .read = read_object },
+        [SNAPSHOT_SECTION_HOST_CPU] = { "host_cpu", DOCUMENT_OBJECT, .read = read_object },
+        [SNAPSHOT_SECTION_HOST_MEMORY] = { "host_memory", DOCUMENT_OBJECT, .read = read_object },
+        [SNAPSHOT_SECTION_HOST_DISK] = { "host_disk", DOCUMENT_OBJECT, .read = read_object },
+        [SNAPSHOT_SECTION_HOST_NETWORK] = { "host_network", DOCUMENT_OBJECT, .read = read_object },
         [SNAPSHOT_SECTION_THREADS] = { "threads", DOCUMENT_TABLE,
                                        .write_columns = thread_columns_write, .read = begin_threads,
                                        .next = next_thread },
@@ -303,10 +276,10 @@ const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX] = {
                                      .read = begin_moved, .next = next_moved },
         [SNAPSHOT_SECTION_CGROUPS] = { "cgroup_stats", DOCUMENT_MAP, .read = begin_cgroups,
                                        .next = next_cgroup },
-        [SNAPSHOT_SECTION_PRESSURE] = { "psi", DOCUMENT_OBJECT, .read = read_psi },
-        [SNAPSHOT_SECTION_SCHED_EXT] = { "sched_ext", DOCUMENT_OBJECT, .read = read_sched_ext },
+        [SNAPSHOT_SECTION_PRESSURE] = { "psi", DOCUMENT_OBJECT, .read = read_object },
+        [SNAPSHOT_SECTION_SCHED_EXT] = { "sched_ext", DOCUMENT_OBJECT, .read = read_object },
         [SNAPSHOT_SECTION_PROBE_SUMMARY] = { "probe_summary", DOCUMENT_OBJECT,
-                                             .read = read_probe_summary },
+                                             .read = read_object },
 };
 
 /* members */
@@ -430,7 +403,7 @@ int snapshot_reader_next(SnapshotReader *reader, const SnapshotVisitor *visitor,
         if (r != 0)
                 return err_fold(r);
         *ret_sample = section ? &reader->thread.sample : NULL;
-        *ret_smaps_json = section ? thread_reader_smaps(&reader->thread) : (Span){};
+        *ret_smaps_json = section ? buffer_span(&reader->thread.smaps) : (Span){};
         return 0;
 }
 

@@ -16,7 +16,6 @@ struct SnapshotWriter {
         void *userdata;
         Buffer pending;
         JsonWriter json; /* writes to @pending */
-        uint64_t n_sunk;
 
         const DocumentSection *sections;
         size_t n_sections;
@@ -57,22 +56,6 @@ SnapshotWriter *snapshot_writer_free(SnapshotWriter *writer) {
         return NULL;
 }
 
-uint64_t snapshot_writer_bytes(const SnapshotWriter *writer) {
-        return writer->n_sunk + writer->pending.n;
-}
-
-static int sink_bytes(SnapshotWriter *writer, Span bytes) {
-        int r;
-
-        if (bytes.n == 0)
-                return 0;
-        r = writer->sink(writer->userdata, bytes.bytes, bytes.n);
-        if (r < 0)
-                return r;
-        writer->n_sunk += bytes.n;
-        return 0;
-}
-
 /* Hands the buffered text to the sink once it has at least @threshold bytes. */
 static int flush(SnapshotWriter *writer, size_t threshold) {
         int r;
@@ -81,11 +64,12 @@ static int flush(SnapshotWriter *writer, size_t threshold) {
                 return writer->json.error;
         if (writer->pending.n < threshold)
                 return 0;
-        r = sink_bytes(writer, buffer_span(&writer->pending));
-        if (r < 0)
-                return r;
-        buffer_clear(&writer->pending);
-        return 0;
+        if (writer->pending.n == 0)
+                return 0;
+        r = writer->sink(writer->userdata, writer->pending.bytes, writer->pending.n);
+        if (r == 0)
+                buffer_clear(&writer->pending);
+        return r;
 }
 
 /* sections */
@@ -163,11 +147,11 @@ int snapshot_writer_rows(SnapshotWriter *writer, size_t section, Span rows) {
                 return flush(writer, FLUSH_BYTES);
         r = flush(writer, 0);
         if (r == 0 && writer->has_rows)
-                r = sink_bytes(writer, SPAN_LITERAL(","));
+                r = writer->sink(writer->userdata, ",", 1);
         if (r < 0)
                 return r;
         writer->has_rows = true;
-        return sink_bytes(writer, rows);
+        return writer->sink(writer->userdata, rows.bytes, rows.n);
 }
 
 int snapshot_writer_entry(SnapshotWriter *writer, size_t section, Span name, Span json) {

@@ -17,7 +17,7 @@
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
 
-/* Takes @n bytes, all of them, or fails with a negative errno. */
+/* Takes @n bytes, all of them: 0, or a negative errno. */
 typedef int (*SnapshotSink)(void *userdata, const char *bytes, size_t n);
 
 typedef struct SnapshotWriter SnapshotWriter;
@@ -45,9 +45,6 @@ _must_check_ int snapshot_writer_rows(SnapshotWriter *writer, size_t section, Sp
 /* Once, last: closes the document. */
 _must_check_ int snapshot_writer_end(SnapshotWriter *writer, const SourceTable *sources,
                                      const Head *head);
-/* Bytes of the document so far. */
-uint64_t snapshot_writer_bytes(const SnapshotWriter *writer);
-
 /*
  * Appends one thread's row to @buffer; @smaps is the leader's rollup as one JSON object {"Rss": kB,
  * ...}, or empty.

@@ -22,19 +22,14 @@ const char *source_state_name(SourceState state) {
 }
 
 /*
- * What does not make a snapshot incomplete: allocators' counters, which few processes have, what
- * only programs in the kernel can count, which are not to be had everywhere, and commands, which
- * are but names.
+ * A snapshot is complete without a source that was not requested, and without allocators' counters,
+ * which few processes have, counts that only programs in the kernel can make, which are not to be
+ * had everywhere, and commands, which are but names.
  */
-static bool is_optional(SourceId id) {
-        return id == SOURCE_JEMALLOC || id == SOURCE_EXITS || id == SOURCE_WAITS ||
-               id == SOURCE_REASONS || id == SOURCE_CMDLINE;
-}
-
-/* Neither does a source that was not requested. */
 bool source_table_is_complete(const SourceTable *table) {
         for (unsigned id = 0; id < _SOURCE_MAX; id++) {
-                if (is_optional((SourceId) id))
+                if (id == SOURCE_JEMALLOC || id == SOURCE_EXITS || id == SOURCE_WAITS ||
+                    id == SOURCE_REASONS || id == SOURCE_CMDLINE)
                         continue;
                 switch (table->sources[id].state) {
                 case SOURCE_STATE_OK:
@@ -50,39 +45,30 @@ bool source_table_is_complete(const SourceTable *table) {
         return true;
 }
 
-/*
- * A reason may contain a path with any bytes, which must be escaped. A reason that was read from a
- * file is valid UTF-8 and must not be escaped again.
- */
-static void write_reason(JsonWriter *writer, Span reason) {
-        json_write_key(writer, "reason");
-        if (utf8_is_valid(reason))
-                json_write_span(writer, reason);
-        else
-                json_write_name(writer, reason);
-}
-
-/* In few words; NULL if the reason tells none. */
-static const char *remedy_of(const char *reason) {
+void source_write_json(JsonWriter *writer, SourceId id, const Source *source) {
 #define REMEDY_ROW(in_reason, in_short) { in_reason, in_short },
         static const char *const remedies[][2] = { SOURCE_REMEDIES(REMEDY_ROW) };
-
-        for (size_t i = 0; i < ELEMENTSOF(remedies); i++)
-                if (strstr(reason, remedies[i][0]))
-                        return remedies[i][1];
-        return NULL;
-}
-
-void source_write_json(JsonWriter *writer, SourceId id, const Source *source) {
-        const char *remedy = source->state != SOURCE_STATE_OK ? remedy_of(source->reason) : NULL;
+        Span reason = span_of(source->state != SOURCE_STATE_OK ? source->reason : "");
 
         json_write_object(writer);
         json_write_member_text(writer, "name", source_name(id));
         json_write_member_text(writer, "state", source_state_name(source->state));
-        if (source->state != SOURCE_STATE_OK && source->reason[0] != '\0')
-                write_reason(writer, span_of(source->reason));
-        if (remedy)
-                json_write_member_text(writer, "remedy", remedy);
+        /*
+         * A reason may contain a path with any bytes, which must be escaped. A reason that was read
+         * from a file is valid UTF-8 and must not be escaped again.
+         */
+        if (reason.n > 0) {
+                json_write_key(writer, "reason");
+                if (utf8_is_valid(reason))
+                        json_write_span(writer, reason);
+                else
+                        json_write_name(writer, reason);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(remedies); i++)
+                if (strstr(reason.bytes, remedies[i][0])) {
+                        json_write_member_text(writer, "remedy", remedies[i][1]);
+                        break;
+                }
         if (source->switched_off)
                 json_write_member_bool(writer, "switchedOff", true);
         for (unsigned i = 0; i < _SOURCE_OUTCOME_MAX; i++)
@@ -101,28 +87,6 @@ void source_table_write_json(JsonWriter *writer, const SourceTable *table) {
         json_write_end(writer);
 }
 
-/* A newer program may write longer reasons. They are truncated, between two characters. */
-static void copy_reason(Source *source, Span text) {
-        size_t n = 0;
-
-        while (n < text.n) {
-                size_t n_character = utf8_character((Span){ text.bytes + n, text.n - n });
-
-                if (n_character == 0 || n + n_character >= sizeof(source->reason))
-                        break;
-                n += n_character;
-        }
-        memcpy(source->reason, text.bytes, n);
-        source->reason[n] = '\0';
-}
-
-/* That of a newer program is not known here. */
-static SourceBackend backend_find(Span name) {
-        unsigned found = name_find(name, backend_names, _SOURCE_BACKEND_MAX);
-
-        return found == _SOURCE_BACKEND_MAX ? SOURCE_BACKEND_NONE : (SourceBackend) found;
-}
-
 /* An id or a state of _MAX is not known to this program. */
 typedef struct SourceScan {
         SourceId id;
@@ -136,6 +100,7 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         /* The key is borrowed only until the next token is read. */
         bool is_name = span_is(key, "name"), is_state = span_is(key, "state"),
              is_backend = span_is(key, "backend");
+        size_t n = 0;
         Span text;
         int r;
 
@@ -153,24 +118,24 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
                 scan->id = source_find(text);
         else if (is_state)
                 source->state = (SourceState) name_find(text, state_names, _SOURCE_STATE_MAX);
-        else if (is_backend)
-                source->backend = backend_find(text);
-        else
-                copy_reason(source, text);
-        return 0;
-}
+        else if (is_backend) {
+                unsigned backend = name_find(text, backend_names, _SOURCE_BACKEND_MAX);
 
-/* One object, its opening token read already. */
-static int scan_source(JsonScanner *scanner, SourceScan *ret) {
-        SourceScan scan = { .id = _SOURCE_MAX, .source = { .state = _SOURCE_STATE_MAX } };
-        int r;
+                /* That of a newer program is not known here. */
+                source->backend = backend < _SOURCE_BACKEND_MAX ? (SourceBackend) backend
+                                                                : SOURCE_BACKEND_NONE;
+        } else {
+                /* A newer program may write longer reasons: they end between two characters. */
+                while (n < text.n) {
+                        size_t k = utf8_character((Span){ text.bytes + n, text.n - n });
 
-        r = json_scanner_members(scanner, on_member, &scan);
-        if (r != 0)
-                return r;
-        if (scan.source.state == SOURCE_STATE_OK)
-                scan.source.reason[0] = '\0';
-        *ret = scan;
+                        if (k == 0 || n + k >= sizeof(source->reason))
+                                break;
+                        n += k;
+                }
+                memcpy(source->reason, text.bytes, n);
+                source->reason[n] = '\0';
+        }
         return 0;
 }
 
@@ -178,7 +143,6 @@ int source_table_scan_json(JsonScanner *scanner, SourceTable *ret) {
         bool seen[_SOURCE_MAX] = {};
         SourceTable table;
         JsonToken token;
-        SourceScan scan;
         int r;
 
         for (unsigned i = 0; i < _SOURCE_MAX; i++)
@@ -198,14 +162,18 @@ int source_table_scan_json(JsonScanner *scanner, SourceTable *ret) {
         if (r != 0)
                 return r;
         for (;;) {
+                SourceScan scan = { .id = _SOURCE_MAX, .source = { .state = _SOURCE_STATE_MAX } };
+
                 json_scanner_next(scanner, &token);
                 if (token == JSON_TOKEN_ARRAY_END)
                         break;
                 if (token != JSON_TOKEN_OBJECT)
                         return json_scanner_fail(scanner, "a source must be an object");
-                r = scan_source(scanner, &scan);
+                r = json_scanner_members(scanner, on_member, &scan);
                 if (r != 0)
                         return r;
+                if (scan.source.state == SOURCE_STATE_OK)
+                        scan.source.reason[0] = '\0';
                 if (scan.id == _SOURCE_MAX)
                         continue;
                 if (seen[scan.id])

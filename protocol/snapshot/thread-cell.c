@@ -33,16 +33,6 @@ static int take_unsigned(ThreadReader *reader, uint64_t max, uint64_t *ret) {
         return 0;
 }
 
-static int take_i32(ThreadReader *reader, JsonToken token, int64_t *ret) {
-        uint64_t magnitude = json_scanner_magnitude(reader->scanner);
-        bool negative = json_scanner_negative(reader->scanner);
-
-        if (token != JSON_TOKEN_INTEGER || magnitude > (uint64_t) INT32_MAX + (negative ? 1 : 0))
-                return fail(reader, "an integer from -2^31 to 2^31-1 is expected");
-        *ret = negative ? -(int64_t) magnitude : (int64_t) magnitude;
-        return 0;
-}
-
 static int take_bool(ThreadReader *reader, JsonToken token, bool *ret) {
         if (token != JSON_TOKEN_TRUE && token != JSON_TOKEN_FALSE)
                 return fail(reader, "true or false is expected");
@@ -57,14 +47,6 @@ static int take_text(ThreadReader *reader, JsonToken token, Span *ret) {
         return 0;
 }
 
-/* Appends the bytes that @text stands for. */
-static int append_name(Buffer *buffer, Span text) {
-        /* Escapes begin with this byte, and nearly no name has one. */
-        if (text.n == 0 || !memchr(text.bytes, 0xee, text.n))
-                return buffer_append(buffer, text.bytes, text.n);
-        return name_unescape(buffer, text);
-}
-
 int thread_reader_name(ThreadReader *reader, JsonToken token, NameSlot *ret) {
         NameSlot slot = { .is_known = true, .at = reader->bytes.n };
         Span text = {};
@@ -73,7 +55,11 @@ int thread_reader_name(ThreadReader *reader, JsonToken token, NameSlot *ret) {
         r = take_text(reader, token, &text);
         if (r != 0)
                 return r;
-        r = append_name(&reader->bytes, text);
+        /* Escapes begin with this byte, and nearly no name has one. */
+        if (text.n == 0 || !memchr(text.bytes, 0xee, text.n))
+                r = buffer_append(&reader->bytes, text.bytes, text.n);
+        else
+                r = name_unescape(&reader->bytes, text);
         if (r < 0)
                 return r;
         slot.n = reader->bytes.n - slot.at;
@@ -108,17 +94,6 @@ static int read_command(ThreadReader *reader, JsonToken token, NameSlot *ret) {
 }
 
 /*
- * Whether @text can be written between quotes as it is. The kernel's keys can; others are skipped.
- */
-static bool is_plain(Span text) {
-        for (size_t i = 0; i < text.n; i++)
-                if (text.bytes[i] <= ' ' || text.bytes[i] > '~' || text.bytes[i] == '"' ||
-                    text.bytes[i] == '\\')
-                        return false;
-        return true;
-}
-
-/*
  * Reads {"Rss": kB, ...} and writes it again, so that only checked text is handed out. Without
  * members, it was not asked for.
  */
@@ -133,7 +108,7 @@ static int read_smaps(ThreadReader *reader, JsonToken token) {
                 return fail(reader, "an object is expected");
         for (;;) {
                 size_t n_before = smaps->n;
-                bool plain;
+                bool is_plain = true;
 
                 r = json_scanner_member(reader->scanner, &key);
                 if (r != 0)
@@ -143,7 +118,10 @@ static int read_smaps(ThreadReader *reader, JsonToken token) {
                         return smaps->n > 0 ? buffer_append_byte(smaps, '}') : 0;
                 }
                 is_empty = false;
-                plain = is_plain(key);
+                /* The kernel's keys can stand between quotes as they are; others are skipped. */
+                for (size_t i = 0; i < key.n; i++)
+                        is_plain &= key.bytes[i] > ' ' && key.bytes[i] <= '~' &&
+                                    key.bytes[i] != '"' && key.bytes[i] != '\\';
                 buffer_append_text(smaps, n_before == 0 ? "{\"" : ",\"");
                 buffer_append(smaps, key.bytes, key.n);
                 buffer_append_text(smaps, "\":");
@@ -152,7 +130,7 @@ static int read_smaps(ThreadReader *reader, JsonToken token) {
                         r = buffer_append_u64(smaps, value);
                 if (r != 0)
                         return r;
-                if (!plain)
+                if (!is_plain)
                         buffer_truncate(smaps, n_before);
         }
 }
@@ -266,41 +244,11 @@ static int read_cpus(ThreadReader *reader, JsonToken token) {
 
 /* cells */
 
-static int read_policy(ThreadReader *reader, JsonToken token) {
-        int64_t policy;
-        Span text;
-        int r;
-
-        r = take_text(reader, token, &text);
-        if (r != 0)
-                return r;
-        if (text.n == 0 && reader->is_version_0)
-                return 0;
-        if (!policy_parse(text, &policy) || policy < INT32_MIN || policy > INT32_MAX)
-                return fail(reader, "the name of a scheduling policy is expected");
-        thread_sample_put(&reader->sample, METRIC_policy, (uint64_t) policy);
-        return 0;
-}
-
-static int read_character(ThreadReader *reader, JsonToken token, MetricId id) {
-        Span text = {};
-        int r;
-
-        r = take_text(reader, token, &text);
-        if (r != 0)
-                return r;
-        if (text.n != 1)
-                return fail(reader, "a single ASCII character is expected");
-        if (text.bytes[0] == '~' && reader->is_version_0)
-                return 0;
-        thread_sample_put(&reader->sample, id, (unsigned char) text.bytes[0]);
-        return 0;
-}
-
 static int read_metric(ThreadReader *reader, JsonToken token, MetricId id) {
-        uint64_t value = 0;
-        int64_t number = 0;
-        bool truth = false;
+        uint64_t value = 0, magnitude;
+        bool is_negative, truth = false;
+        int64_t policy;
+        Span text = {};
         int r = 0;
 
         switch ((CellKind) thread_cell_kinds[id]) {
@@ -313,17 +261,34 @@ static int read_metric(ThreadReader *reader, JsonToken token, MetricId id) {
                 r = take_unsigned(reader, UINT32_MAX, &value);
                 break;
         case CELL_I32:
-                r = take_i32(reader, token, &number);
-                value = (uint64_t) number;
+                magnitude = json_scanner_magnitude(reader->scanner);
+                is_negative = json_scanner_negative(reader->scanner);
+                if (token != JSON_TOKEN_INTEGER ||
+                    magnitude > (uint64_t) INT32_MAX + (is_negative ? 1 : 0))
+                        return fail(reader, "an integer from -2^31 to 2^31-1 is expected");
+                value = is_negative ? 0 - magnitude : magnitude;
                 break;
         case CELL_BOOL:
                 r = take_bool(reader, token, &truth);
                 value = truth;
                 break;
         case CELL_CHARACTER:
-                return read_character(reader, token, id);
+                r = take_text(reader, token, &text);
+                if (r == 0 && text.n != 1)
+                        return fail(reader, "a single ASCII character is expected");
+                if (r == 0 && text.bytes[0] == '~' && reader->is_version_0)
+                        return 0;
+                if (r == 0)
+                        value = (unsigned char) text.bytes[0];
+                break;
         case CELL_POLICY:
-                return read_policy(reader, token);
+                r = take_text(reader, token, &text);
+                if (r != 0 || (text.n == 0 && reader->is_version_0))
+                        return r;
+                if (!policy_parse(text, &policy) || policy < INT32_MIN || policy > INT32_MAX)
+                        return fail(reader, "the name of a scheduling policy is expected");
+                value = (uint64_t) policy;
+                break;
         case CELL_CPUS:
                 return read_cpus(reader, token);
         }

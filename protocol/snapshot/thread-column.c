@@ -239,18 +239,6 @@ static char *put_plain(char *at, const ThreadSample *sample, MetricId id) {
         return at + word.n;
 }
 
-/* The cells of @id and the plain ones that follow. Returns the metric after them. */
-static MetricId write_plain(JsonWriter *writer, const ThreadSample *sample, MetricId id) {
-        char *at = json_write_begin_values(writer, (_METRIC_MAX - id) * PLAIN_CHARS);
-
-        for (; id < _METRIC_MAX && is_plain(id); id++)
-                if (at)
-                        at = put_plain(at, sample, id);
-        if (at)
-                json_write_end_values(writer, at);
-        return id;
-}
-
 void thread_row_write(JsonWriter *writer, const ThreadSample *sample, Span smaps) {
         MetricId id = 0;
 
@@ -260,13 +248,21 @@ void thread_row_write(JsonWriter *writer, const ThreadSample *sample, Span smaps
                         json_write_raw(writer, smaps);
                 else
                         write_identity(writer, sample, column);
-        while (id < _METRIC_MAX)
-                if (is_plain(id)) {
-                        id = write_plain(writer, sample, id);
-                } else {
+        while (id < _METRIC_MAX) {
+                char *at;
+
+                if (!is_plain(id)) {
                         if (thread_cell_kinds[id] != CELL_NONE)
                                 write_metric(writer, sample, id);
                         id++;
+                        continue;
                 }
+                at = json_write_begin_values(writer, (_METRIC_MAX - id) * PLAIN_CHARS);
+                for (; id < _METRIC_MAX && is_plain(id); id++)
+                        if (at)
+                                at = put_plain(at, sample, id);
+                if (at)
+                        json_write_end_values(writer, at);
+        }
         json_write_end(writer);
 }

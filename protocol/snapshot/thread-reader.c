@@ -22,10 +22,6 @@ void thread_reader_done(ThreadReader *reader) {
         buffer_done(&reader->last_name);
 }
 
-static int fail(ThreadReader *reader, const char *complaint) {
-        return json_scanner_fail(reader->scanner, complaint);
-}
-
 Span thread_reader_span(const ThreadReader *reader, const NameSlot *slot) {
         if (!slot->is_known)
                 return (Span){};
@@ -34,7 +30,9 @@ Span thread_reader_span(const ThreadReader *reader, const NameSlot *slot) {
 
 /* threads */
 
-void thread_reader_begin(ThreadReader *reader) {
+void thread_reader_begin(void *row) {
+        ThreadReader *reader = row;
+
         thread_sample_clear(&reader->sample);
         buffer_clear(&reader->bytes);
         buffer_clear(&reader->smaps);
@@ -48,13 +46,24 @@ static bool has_seen(const ThreadReader *reader, uint32_t bits) {
         return (reader->seen & bits) == bits;
 }
 
-/* Threads of one process follow each other, so that most commands are the last one. */
-static int name_command(ThreadReader *reader, ThreadSample *sample) {
+int thread_reader_end(ThreadReader *reader) {
+        ThreadSample *sample = &reader->sample;
         int r = 0;
 
+        sample->has_ppid = has_seen(reader, COLUMN_BIT(ppid));
+        sample->has_owner = has_seen(reader, COLUMN_BIT(uid) | COLUMN_BIT(gid));
+        sample->has_kthread = has_seen(reader, COLUMN_BIT(kthread));
+        sample->has_exe = has_seen(reader, COLUMN_BIT(exe_dev) | COLUMN_BIT(exe_inode));
+        sample->pcomm = thread_reader_span(reader, &reader->pcomm);
+        sample->comm = thread_reader_span(reader, &reader->comm);
+        sample->cgroup = thread_reader_span(reader, &reader->cgroup);
+        sample->cpus = thread_reader_span(reader, &reader->cpus);
+        sample->command = thread_reader_span(reader, &reader->command);
+        sample->command_line = thread_reader_span(reader, &reader->command_line);
         sample->command_name = sample->pcomm;
         if (sample->command.n == 0)
                 return 0;
+        /* Threads of one process follow each other, so that most commands are the last one. */
         if (!span_equal(sample->command, buffer_span(&reader->last_command))) {
                 buffer_clear(&reader->last_command);
                 buffer_clear(&reader->last_name);
@@ -68,32 +77,13 @@ static int name_command(ThreadReader *reader, ThreadSample *sample) {
         return r;
 }
 
-int thread_reader_end(ThreadReader *reader) {
-        ThreadSample *sample = &reader->sample;
-
-        sample->has_ppid = has_seen(reader, COLUMN_BIT(ppid));
-        sample->has_owner = has_seen(reader, COLUMN_BIT(uid) | COLUMN_BIT(gid));
-        sample->has_kthread = has_seen(reader, COLUMN_BIT(kthread));
-        sample->has_exe = has_seen(reader, COLUMN_BIT(exe_dev) | COLUMN_BIT(exe_inode));
-        sample->pcomm = thread_reader_span(reader, &reader->pcomm);
-        sample->comm = thread_reader_span(reader, &reader->comm);
-        sample->cgroup = thread_reader_span(reader, &reader->cgroup);
-        sample->cpus = thread_reader_span(reader, &reader->cpus);
-        sample->command = thread_reader_span(reader, &reader->command);
-        sample->command_line = thread_reader_span(reader, &reader->command_line);
-        return name_command(reader, sample);
-}
-
-static void begin_thread(void *row) {
-        thread_reader_begin(row);
-}
-
 static int end_thread(void *row) {
         ThreadReader *reader = row;
 
         if (!has_seen(reader,
                       COLUMN_BIT(tid) | COLUMN_BIT(tgid) | COLUMN_BIT(start_time_clock_ticks)))
-                return fail(reader, "tid, tgid and start_time_clock_ticks must have a value");
+                return json_scanner_fail(reader->scanner,
+                                         "tid, tgid and start_time_clock_ticks must have a value");
         thread_sample_put(&reader->sample, METRIC_thread_count, 1);
         return thread_reader_end(reader);
 }
@@ -102,7 +92,7 @@ const TableRows thread_rows = {
         .n_columns = _COLUMN_MAX,
         .column_name = thread_column_name,
         .find_column = thread_column_find,
-        .begin = begin_thread,
+        .begin = thread_reader_begin,
         .cell = thread_reader_cell,
         .end = end_thread,
 };
@@ -118,44 +108,26 @@ enum {
         MEMBER_UNKNOWN = MEMBER_FLAG + THREAD_FAMILIES,
 };
 
-static ThreadMember find_member(Span key) {
-        ThreadColumn column;
-
-        column = span_is(key, SMAPS_LATER_NAME) ? COLUMN_smaps_rollup_kb : thread_column_find(key);
-        if (column != _COLUMN_MAX)
-                return column;
-        for (unsigned i = 0; i < THREAD_FAMILIES; i++)
-                if (span_is(key, thread_families[i].key))
-                        return MEMBER_FLAG + i;
-        return MEMBER_UNKNOWN;
-}
-
 /*
- * What the key of number @i in its object stands for. Nearly all objects of a file have the same
- * members in the same order, and no objects but theirs are at this depth once the first has begun.
- * So a key that repeats is one that was looked up.
+ * Finds the meaning of the key of number @i in its object. Nearly all objects of a file have the
+ * same members in the same order, and no objects but theirs are at this depth once the first has
+ * begun. So a key that repeats is one that was looked up.
  */
 static ThreadMember member_of(ThreadReader *reader, Span key, size_t i) {
         ThreadMember member;
 
         if (i < reader->n_members && json_scanner_repeats(reader->scanner))
                 return reader->members[i];
-        member = find_member(key);
+        member = span_is(key, SMAPS_LATER_NAME) ? COLUMN_smaps_rollup_kb : thread_column_find(key);
+        if (member == _COLUMN_MAX)
+                while (member < MEMBER_UNKNOWN &&
+                       !span_is(key, thread_families[member - MEMBER_FLAG].key))
+                        member++;
         if (i < THREAD_READER_MEMBERS) {
                 reader->members[i] = member;
                 reader->n_members = MAX_OF(reader->n_members, i + 1);
         }
         return member;
-}
-
-static int read_flag(ThreadReader *reader, unsigned family) {
-        bool is_measured;
-        int r;
-
-        r = json_scanner_bool(reader->scanner, &is_measured);
-        if (r == 0 && !is_measured)
-                reader->unmeasured |= 1u << family;
-        return r;
 }
 
 /* The rollup under its other name: files for all versions of the prior tool have both. */
@@ -170,19 +142,24 @@ static int read_smaps_again(ThreadReader *reader, JsonToken token) {
         buffer_done(&reader->smaps);
         reader->smaps = first;
         if (r == 0 && !is_same)
-                return fail(reader, "the rollup differs under its two names");
+                return json_scanner_fail(reader->scanner, "the rollup differs under its two names");
         return r;
 }
 
 static int read_member(ThreadReader *reader, ThreadMember member) {
         ThreadColumn column = member;
+        bool is_measured;
         JsonToken token;
         int r;
 
         if (member == MEMBER_UNKNOWN)
                 return json_scanner_skip(reader->scanner);
-        if (member >= MEMBER_FLAG)
-                return read_flag(reader, member - MEMBER_FLAG);
+        if (member >= MEMBER_FLAG) {
+                r = json_scanner_bool(reader->scanner, &is_measured);
+                if (r == 0 && !is_measured)
+                        reader->unmeasured |= 1u << (member - MEMBER_FLAG);
+                return r;
+        }
         r = json_scanner_next(reader->scanner, &token);
         if (r != 0)
                 return r;
@@ -191,30 +168,13 @@ static int read_member(ThreadReader *reader, ThreadMember member) {
         return token == JSON_TOKEN_NULL ? 0 : thread_reader_cell(reader, column, token);
 }
 
-/* Drops the values that version 0 had to write although they were not measured. */
-static void drop_unmeasured(ThreadReader *reader) {
-        ThreadSample *sample = &reader->sample;
-
-        for (unsigned i = 0; i < THREAD_FAMILIES; i++)
-                for (unsigned k = 0; reader->unmeasured >> i & 1 && k < thread_families[i].n_ids;
-                     k++)
-                        thread_sample_drop(sample, thread_families[i].ids[k]);
-        /* Only the leader has the number; the other threads have 0. */
-        if (sample->tid != sample->tgid)
-                thread_sample_drop(sample, METRIC_nr_threads);
-        if (reader->cgroup.n == 0)
-                reader->cgroup.is_known = false;
-        /* All threads but the leaders have {}. */
-        sample->smaps_unasked = false;
-}
-
-/* The members of one object, to its end; *ret_member is the one being read, for the complaint. */
+/* Reads an object to its end; *ret_member is the member being read, for the complaint. */
 static int read_object(ThreadReader *reader, ThreadMember *ret_member) {
         Span key;
         int r;
 
         reader->is_version_0 = true;
-        begin_thread(reader);
+        thread_reader_begin(reader);
         for (size_t i = 0;; i++) {
                 *ret_member = MEMBER_UNKNOWN;
                 r = json_scanner_member(reader->scanner, &key);
@@ -227,7 +187,18 @@ static int read_object(ThreadReader *reader, ThreadMember *ret_member) {
                 if (r != 0)
                         return r;
         }
-        drop_unmeasured(reader);
+        /* Version 0 had to write values also where they were not measured. */
+        for (unsigned i = 0; i < THREAD_FAMILIES; i++)
+                for (unsigned k = 0; reader->unmeasured >> i & 1 && k < thread_families[i].n_ids;
+                     k++)
+                        thread_sample_drop(&reader->sample, thread_families[i].ids[k]);
+        /* Only the leader has the number; the other threads have 0. */
+        if (reader->sample.tid != reader->sample.tgid)
+                thread_sample_drop(&reader->sample, METRIC_nr_threads);
+        if (reader->cgroup.n == 0)
+                reader->cgroup.is_known = false;
+        /* All threads but the leaders have {}. */
+        reader->sample.smaps_unasked = false;
         return end_thread(reader);
 }
 
@@ -242,7 +213,7 @@ int thread_reader_object(ThreadReader *reader, DocumentReader *document, uint64_
         if (token == JSON_TOKEN_ARRAY_END)
                 return 0;
         if (token != JSON_TOKEN_OBJECT)
-                return fail(reader, "a thread must be an object");
+                return json_scanner_fail(reader->scanner, "a thread must be an object");
         r = read_object(reader, &member);
         if (r != 0)
                 document_blame(document, n_before + 1,

@@ -18,17 +18,17 @@
 #include "snapshot/thread-column.h"
 #include "snapshot/thread-sample.h"
 
-/* How many members of an object of version 0 are remembered for the next object. */
+/* So many members of an object of version 0 are remembered for the next object. */
 #define THREAD_READER_MEMBERS 128
 
-/* Where the bytes of a span of the sample are; they may move while the row is read. */
+/* The place of a span's bytes, which may move while the row is read. */
 typedef struct NameSlot {
         bool is_known;
         size_t at;
         size_t n;
 } NameSlot;
 
-/* What a key in an object of version 0 stands for (thread-reader.c). */
+/* The meaning of a key in an object of version 0 (thread-reader.c). */
 typedef unsigned ThreadMember;
 
 typedef struct ThreadReader {
@@ -59,15 +59,12 @@ extern const TableRows thread_rows;
 _must_check_ int thread_reader_object(ThreadReader *reader, DocumentReader *document,
                                       uint64_t n_before, bool *ret_more);
 
-static inline Span thread_reader_smaps(const ThreadReader *reader) {
-        return buffer_span(&reader->smaps);
-}
-
 /*
- * The parts of a row, for tables whose rows have cells of threads. thread_reader_begin() empties
- * the sample, and thread_reader_end() gives it the names and what is known of the identity.
+ * The parts of a row, for tables whose rows have cells of threads. thread_reader_begin(), which is
+ * TableRows.begin of a ThreadReader, empties the sample, and thread_reader_end() gives it the names
+ * and what is known of the identity.
  */
-void thread_reader_begin(ThreadReader *reader);
+void thread_reader_begin(void *row);
 /* thread-cell.c: TableRows.cell of threads. */
 _must_check_ int thread_reader_cell(void *row, unsigned column, JsonToken token);
 /* A cell that is a name, beside those of threads; and once the row was read, its bytes. */

@@ -153,22 +153,16 @@ int glob_check_text(Span glob) {
         return check_sets(glob);
 }
 
-static bool has_two_stars(Span component) {
-        for (size_t at = 0; at + 1 < component.n;
-             at = component.bytes[at] == '[' ? set_end(component, at) : at + 1)
-                if (component.bytes[at] == '*' && component.bytes[at + 1] == '*')
-                        return true;
-        return false;
-}
-
 int glob_check_path(Span glob) {
         int r = check_sets(glob);
 
         for (size_t at = 0; r == GLOB_OK && at <= glob.n;) {
                 Span component = component_at(glob, at);
 
-                if (has_two_stars(component) && component.n != 2)
-                        return GLOB_E_STARS;
+                for (size_t i = 0; component.n != 2 && i + 1 < component.n;
+                     i = component.bytes[i] == '[' ? set_end(component, i) : i + 1)
+                        if (component.bytes[i] == '*' && component.bytes[i + 1] == '*')
+                                return GLOB_E_STARS;
                 at += component.n + 1;
         }
         return r;

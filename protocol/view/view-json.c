@@ -30,27 +30,6 @@ void view_write_json(JsonWriter *writer, const View *view) {
         json_write_end(writer);
 }
 
-static int decode_flag(json_object *value, size_t index, View *view, char *ret_complaint) {
-        if (!json_object_is_type(value, json_type_boolean))
-                return view_complain(ret_complaint, "The member %s of a view is true or false.",
-                                     flags[index].key);
-        *(bool *) (void *) ((char *) view + flags[index].offset) = json_object_get_boolean(value);
-        return VIEW_OK;
-}
-
-static int decode_number(json_object *value, size_t index, View *view, char *ret_complaint) {
-        const ViewNumber *number = &view_numbers[index];
-
-        if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0 ||
-            json_object_get_int64(value) > UINT32_MAX)
-                return view_complain(ret_complaint,
-                                     "The member %s of a view is a number of %s, %s.", number->key,
-                                     number->noun, number->zero);
-        *(uint32_t *) (void *) ((char *) view + number->offset) =
-                (uint32_t) json_object_get_int64(value);
-        return VIEW_OK;
-}
-
 static int decode_member(View *view, const char *key, json_object *value, char *ret_complaint) {
         char quoted[VIEW_QUOTED_BYTES];
         Span name = span_of(key);
@@ -59,11 +38,30 @@ static int decode_member(View *view, const char *key, json_object *value, char *
                 if (span_is(name, view_parts[part].key))
                         return view_parts[part].decode(view, value, ret_complaint);
         for (size_t i = 0; i < _VIEW_NUMBER_MAX; i++)
-                if (span_is(name, view_numbers[i].key))
-                        return decode_number(value, i, view, ret_complaint);
+                if (span_is(name, view_numbers[i].key)) {
+                        const ViewNumber *number = &view_numbers[i];
+
+                        if (!json_object_is_type(value, json_type_int) ||
+                            json_object_get_int64(value) < 0 ||
+                            json_object_get_int64(value) > UINT32_MAX)
+                                return view_complain(
+                                        ret_complaint,
+                                        "The member %s of a view is a number of %s, %s.",
+                                        number->key, number->noun, number->zero);
+                        *(uint32_t *) (void *) ((char *) view + number->offset) =
+                                (uint32_t) json_object_get_int64(value);
+                        return VIEW_OK;
+                }
         for (size_t i = 0; i < ELEMENTSOF(flags); i++)
-                if (span_is(name, flags[i].key))
-                        return decode_flag(value, i, view, ret_complaint);
+                if (span_is(name, flags[i].key)) {
+                        if (!json_object_is_type(value, json_type_boolean))
+                                return view_complain(ret_complaint,
+                                                     "The member %s of a view is true or false.",
+                                                     flags[i].key);
+                        *(bool *) (void *) ((char *) view + flags[i].offset) =
+                                json_object_get_boolean(value);
+                        return VIEW_OK;
+                }
         return view_complain(
                 ret_complaint, "A view has no member \"%s\": it has %s.", view_quote(name, quoted),
                 &(VIEW_PARTS(MEMBER_KEY) VIEW_NUMBERS(MEMBER_KEY) VIEW_FLAGS(MEMBER_KEY))[2]);

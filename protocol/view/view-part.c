@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <fnmatch.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/name.h"
@@ -47,7 +48,8 @@ static int add_list(View *view, Span list, Add add, const char *noun, char *ret_
                                              "The list of %ss has more than %u entries.", noun,
                                              LIMIT_NAMES_PER_LIST);
                 while (n > 1 && view_next_entry(&before, &earlier))
-                        if (view_equal_any_case(earlier, entry))
+                        if (earlier.n == entry.n &&
+                            strncasecmp(earlier.bytes, entry.bytes, entry.n) == 0)
                                 return view_complain(ret_complaint,
                                                      "The %s \"%s\" is named twice: name it once.",
                                                      noun, view_quote(entry, quoted));
@@ -253,18 +255,13 @@ static int put_metric(View *view, Span word, char *ret_complaint) {
         return VIEW_OK;
 }
 
-static bool has_wildcard(Span word) {
-        for (size_t i = 0; i < word.n; i++)
-                if (word.bytes[i] == '*' || word.bytes[i] == '?' || word.bytes[i] == '[')
-                        return true;
-        return false;
-}
-
 static int put_metric_glob(View *view, Span word, char *ret_complaint) {
         char glob[VIEW_WORD_CHARS], quoted[VIEW_QUOTED_BYTES];
         bool matched = false;
 
-        if (word.n >= sizeof(glob) || !has_wildcard(word))
+        if (word.n >= sizeof(glob) ||
+            (!memchr(word.bytes, '*', word.n) && !memchr(word.bytes, '?', word.n) &&
+             !memchr(word.bytes, '[', word.n)))
                 return put_metric(view, word, ret_complaint);
 
         memcpy(glob, word.bytes, word.n);
@@ -355,36 +352,36 @@ static int set_pairs(View *view, Span text, char *ret_complaint) {
                         ret_complaint);
 }
 
-static int decode_pair(View *view, json_object *pair, char *ret_complaint) {
-        _cleanup_(buffer_done) Buffer old_key = { .bytes = NULL }, new_key = { .bytes = NULL };
-        json_object *old_name, *new_name;
-        int r;
-
-        if (!json_object_is_type(pair, json_type_object) || json_object_object_length(pair) != 2 ||
-            !json_object_object_get_ex(pair, "old", &old_name) ||
-            !json_object_object_get_ex(pair, "new", &new_name) ||
-            !json_object_is_type(old_name, json_type_string) ||
-            !json_object_is_type(new_name, json_type_string))
-                return view_complain(ret_complaint,
-                                     "The pairs of a view are an array of {old, new}, two texts.");
-        r = name_unescape(&old_key, json_text(old_name));
-        if (r != 0)
-                return r;
-        r = name_unescape(&new_key, json_text(new_name));
-        if (r != 0)
-                return r;
-        return put_pair(view, buffer_span(&old_key), buffer_span(&new_key), ret_complaint);
-}
-
 static int decode_pairs(View *view, json_object *value, char *ret_complaint) {
-        int r = VIEW_OK;
+        bool is_good = json_object_is_type(value, json_type_array);
 
-        if (!json_object_is_type(value, json_type_array))
-                return view_complain(ret_complaint,
-                                     "The pairs of a view are an array of {old, new}, two texts.");
-        for (size_t i = 0; i < json_object_array_length(value) && r == VIEW_OK; i++)
-                r = decode_pair(view, json_object_array_get_idx(value, i), ret_complaint);
-        return r;
+        for (size_t i = 0; is_good && i < json_object_array_length(value); i++) {
+                _cleanup_(buffer_done) Buffer old_key = {}, new_key = {};
+                json_object *pair = json_object_array_get_idx(value, i), *old_name, *new_name;
+                int r;
+
+                if (!json_object_is_type(pair, json_type_object) ||
+                    json_object_object_length(pair) != 2 ||
+                    !json_object_object_get_ex(pair, "old", &old_name) ||
+                    !json_object_object_get_ex(pair, "new", &new_name) ||
+                    !json_object_is_type(old_name, json_type_string) ||
+                    !json_object_is_type(new_name, json_type_string)) {
+                        is_good = false;
+                        break;
+                }
+                r = name_unescape(&old_key, json_text(old_name));
+                if (r == 0)
+                        r = name_unescape(&new_key, json_text(new_name));
+                if (r == 0)
+                        r = put_pair(view, buffer_span(&old_key), buffer_span(&new_key),
+                                     ret_complaint);
+                if (r != VIEW_OK)
+                        return r;
+        }
+        return is_good ? VIEW_OK
+                       : view_complain(
+                                 ret_complaint,
+                                 "The pairs of a view are an array of {old, new}, two texts.");
 }
 
 static void write_pairs(JsonWriter *writer, const View *view) {

@@ -37,27 +37,6 @@ static ViewOrder find_order(Span word) {
         return (ViewOrder) name_find(word, order_names, _VIEW_ORDER_WORDS);
 }
 
-/* Cuts ":asc" or ":desc" off @entry, at its first colon. */
-static int parse_direction(Span *entry, bool *ret_ascending, char *ret_complaint) {
-        const char *colon = memchr(entry->bytes, ':', entry->n);
-        char folded[VIEW_WORD_CHARS], quoted[VIEW_QUOTED_BYTES];
-        Span whole = *entry, word;
-
-        *ret_ascending = false;
-        if (!colon)
-                return VIEW_OK;
-        word = (Span){ colon + 1, entry->n - (size_t) (colon + 1 - entry->bytes) };
-        word = view_fold_case(view_trim(word), folded);
-        *entry = view_trim((Span){ entry->bytes, (size_t) (colon - entry->bytes) });
-        *ret_ascending = span_is(word, "asc");
-        if (*ret_ascending || span_is(word, "desc"))
-                return VIEW_OK;
-        return view_complain(ret_complaint,
-                             "\"%s\" in the order has no direction behind its colon: it is asc or "
-                             "desc.",
-                             view_quote(whole, quoted));
-}
-
 static int find_key(Span word, ViewSortKey *ret, char *ret_complaint) {
         char folded[VIEW_WORD_CHARS], quoted[VIEW_QUOTED_BYTES];
         Span name = view_fold_case(word, folded);
@@ -96,17 +75,31 @@ static int find_key(Span word, ViewSortKey *ret, char *ret_complaint) {
 }
 
 static int add_key(ViewSort *sort, Span entry, char *ret_complaint) {
-        char quoted[VIEW_QUOTED_BYTES];
+        char folded[VIEW_WORD_CHARS], quoted[VIEW_QUOTED_BYTES];
         ViewSortKey key = { .id = 0 };
+        Span whole = entry, direction;
+        const char *colon;
         int r;
 
         if (entry.n == 0)
                 return view_complain(ret_complaint,
                                      "The order has an empty entry: separate names by one comma "
                                      "each.");
-        r = parse_direction(&entry, &key.ascending, ret_complaint);
-        if (r == VIEW_OK)
-                r = find_key(entry, &key, ret_complaint);
+        /* ":asc" or ":desc" begins at the first colon. */
+        colon = memchr(entry.bytes, ':', entry.n);
+        if (colon) {
+                direction = (Span){ colon + 1, entry.n - (size_t) (colon + 1 - entry.bytes) };
+                direction = view_fold_case(view_trim(direction), folded);
+                entry = view_trim((Span){ entry.bytes, (size_t) (colon - entry.bytes) });
+                key.ascending = span_is(direction, "asc");
+                if (!key.ascending && !span_is(direction, "desc"))
+                        return view_complain(
+                                ret_complaint,
+                                "\"%s\" in the order has no direction behind its colon: it is "
+                                "asc or desc.",
+                                view_quote(whole, quoted));
+        }
+        r = find_key(entry, &key, ret_complaint);
         if (r != VIEW_OK)
                 return r;
         for (unsigned i = 0; i < sort->n_keys; i++)

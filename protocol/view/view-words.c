@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <strings.h>
+#include <string.h>
 
 int view_complain(char *ret_complaint, const char *format, ...) {
         va_list arguments;
@@ -56,10 +56,6 @@ bool view_next_entry(Span *rest, Span *ret) {
         *ret = view_trim((Span){ rest->bytes, (size_t) (comma - rest->bytes) });
         *rest = (Span){ comma + 1, rest->n - (size_t) (comma - rest->bytes) - 1 };
         return true;
-}
-
-bool view_equal_any_case(Span a, Span b) {
-        return a.n == b.n && strncasecmp(a.bytes, b.bytes, a.n) == 0;
 }
 
 /* All names are lower-case: folding the word makes the comparison ignore case. */

@@ -36,6 +36,5 @@ const char *view_quote(Span word, char ret_quoted[static VIEW_QUOTED_BYTES]);
 Span view_trim(Span word);
 /* Takes the text before the first comma from @rest, trimmed; false if nothing is left. */
 bool view_next_entry(Span *rest, Span *ret);
-bool view_equal_any_case(Span a, Span b);
 /* All names are lower-case: folding the word makes the comparison ignore case. */
 Span view_fold_case(Span word, char ret_folded[static VIEW_WORD_CHARS]);

@@ -220,16 +220,8 @@ START_TEST(names_that_are_none_are_not_found) {
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 ck_assert_uint_eq(metric_find(span_of(rows[i])), _METRIC_MAX);
                 ck_assert_uint_eq(derived_find(span_of(rows[i])), _DERIVED_MAX);
-                ck_assert_uint_eq(metric_section_find(span_of(rows[i])), _METRIC_SECTION_MAX);
                 ck_assert_uint_eq(source_find(span_of(rows[i])), _SOURCE_MAX);
         }
-}
-END_TEST
-
-START_TEST(sections_find_themselves) {
-        for (unsigned id = 0; id < _METRIC_SECTION_MAX; id++)
-                ck_assert_uint_eq(
-                        metric_section_find(span_of(metric_section_name((MetricSection) id))), id);
 }
 END_TEST
 
@@ -311,7 +303,6 @@ int main(void) {
         tcase_add_loop_test(find, a_metric_finds_itself, 0, _METRIC_MAX);
         tcase_add_loop_test(find, a_derived_value_finds_itself, 0, _DERIVED_MAX);
         tcase_add_test(find, names_that_are_none_are_not_found);
-        tcase_add_test(find, sections_find_themselves);
         tcase_add_test(find, sources_are_the_closed_list);
         suite_add_tcase(suite, find);
         tcase_add_loop_test(nearest, a_mistyped_name_has_a_nearest_one, 0,

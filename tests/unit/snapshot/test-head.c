@@ -175,18 +175,6 @@ START_TEST(any_bytes_of_a_host_name_come_back) {
 }
 END_TEST
 
-START_TEST(a_copy_owns_its_origin) {
-        Head head = full_head(), copy;
-
-        ck_assert_int_eq(head_copy(&head, &copy), 0);
-        ck_assert_ptr_ne(copy.imported_from, head.imported_from);
-        ck_assert_str_eq(copy.imported_from, head.imported_from);
-        ck_assert_str_eq(copy.name, head.name);
-        head_done(&copy);
-        ck_assert_ptr_null(copy.imported_from);
-}
-END_TEST
-
 START_TEST(unknown_members_are_skipped) {
         Head head;
 
@@ -277,7 +265,6 @@ int main(void) {
 
         tcase_add_test(write, a_full_head_is_written_as_the_contract_says);
         tcase_add_test(write, unknown_members_are_left_out);
-        tcase_add_test(write, a_copy_owns_its_origin);
         suite_add_tcase(suite, write);
         tcase_add_test(read, heads_survive_a_round_trip);
         tcase_add_test(read, any_bytes_of_a_host_name_come_back);

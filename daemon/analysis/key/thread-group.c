@@ -38,21 +38,6 @@ int thread_groups_census_cgroup(ThreadGroups *groups, Span path) {
         return part ? key_part_census(part, path) : 0;
 }
 
-/* A renamed thread is called by its newest name. */
-static int name_thread(Group *group, const ThreadKey *key, Side side, const ThreadSample *sample) {
-        if (group->label && side == SIDE_BEFORE)
-                return 0;
-        group->pid = sample->tgid;
-        group->tid = sample->tid;
-        group->start_ticks = sample->start_ticks;
-        group->n_process = key->n_process;
-        return group_set_label(group, key->label);
-}
-
-static void note_program(Group *group, const ThreadSample *sample) {
-        group->has_program = group->has_program || !sample->has_kthread || !sample->kthread;
-}
-
 static int obtain(ThreadGroups *groups, Side side, const ThreadSample *sample, ThreadKey *ret_key,
                   Group **ret) {
         ThreadKeys *keys = &groups->keys;
@@ -65,14 +50,21 @@ static int obtain(ThreadGroups *groups, Side side, const ThreadSample *sample, T
         if (r != 0)
                 return r;
         if (keys->axis == VIEW_AXIS_THREAD) {
-                r = name_thread(group, ret_key, side, sample);
+                /* A renamed thread is called by its newest name. */
+                if (!group->label || side != SIDE_BEFORE) {
+                        group->pid = sample->tgid;
+                        group->tid = sample->tid;
+                        group->start_ticks = sample->start_ticks;
+                        group->n_process = ret_key->n_process;
+                        r = group_set_label(group, ret_key->label);
+                }
         } else if (keys->axis == VIEW_AXIS_ALL) {
                 group->n_cgroup = ret_key->n_cgroup;
                 group->n_process = ret_key->n_process;
                 if (ret_key->label.n < ret_key->id.n)
                         r = group_set_label(group, ret_key->label);
         }
-        note_program(group, sample);
+        group->has_program = group->has_program || !sample->has_kthread || !sample->kthread;
         if (thread_keys_has_patterns(keys))
                 group->is_pattern = group->is_pattern || ret_key->is_pattern;
         *ret = group;
@@ -109,7 +101,7 @@ static int obtain_ended(ThreadGroups *groups, const ThreadSample *sample, Group 
                 r = group_table_obtain(&groups->table, buffer_span(&id), &group);
         if (r != 0)
                 return r;
-        note_program(group, sample);
+        group->has_program = group->has_program || !sample->has_kthread || !sample->kthread;
         group->is_ended = true;
         group->n_cgroup = names[0].n;
         group->n_process = names[1].n;
@@ -124,8 +116,8 @@ static bool starts_with(Span name, Span prefix) {
 }
 
 /*
- * What a thread of the kernel is called when it ends. While it lives, /proc tells names that are
- * longer than a task has room for, and of a worker also what it does or did last: "-events",
+ * Calls a thread of the kernel as it is called when it ends. While it lives, /proc tells names that
+ * are longer than a task has room for, and of a worker also what it does or did last: "-events",
  * "+events" (kernel/workqueue.c, wq_worker_comm()). A rescuer has a hyphen of its own.
  */
 static Span name_at_end(Span name) {
@@ -231,36 +223,32 @@ GroupNames group_names(const Group *group, ViewAxis axis) {
         return (GroupNames){ .cgroup = { NULL, 0 } };
 }
 
-static bool name_passes(Span name, const View *view) {
-        return name.bytes && view_filter_matches(view, name);
-}
-
 bool group_passes(const Group *group, const View *view) {
         GroupNames names = group_names(group, view->axis);
+        const Span parts[] = { names.cgroup, names.process, names.thread };
 
-        return view_filter_matches(view, group_key(group)) || name_passes(names.cgroup, view) ||
-               name_passes(names.process, view) || name_passes(names.thread, view);
+        if (view_filter_matches(view, group_key(group)))
+                return true;
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++)
+                if (parts[i].bytes && view_filter_matches(view, parts[i]))
+                        return true;
+        return false;
 }
 
-/* pid, tid and start of an own key, with the joint behind each. */
-static Span life_of(Span key, Span process) {
-        return (Span){ key.bytes, process.bytes ? (size_t) (process.bytes - key.bytes) : key.n };
-}
-
-/*
- * The key as others see it: names may contain the joint, and are escaped so that only joints are
- * left.
- */
-static void write_key(JsonWriter *writer, Span key, const GroupNames *names, ViewAxis axis) {
-        const Span parts[] = { names->cgroup, names->process, names->thread, names->command };
+void group_write_names(JsonWriter *writer, const Group *group, ViewAxis axis) {
+        static const char *const members[] = { "cgroup", "process", "thread", "command" };
+        GroupNames names = group_names(group, axis);
+        const Span parts[] = { names.cgroup, names.process, names.thread, names.command };
         _cleanup_(buffer_done) Buffer text = { .bytes = NULL };
+        Span key = group_key(group);
         bool joint = false;
 
-        if (axis == VIEW_AXIS_THREAD) {
-                Span life = life_of(key, names->process);
-
-                buffer_append(&text, life.bytes, life.n);
-        }
+        /* The pid, tid and start of a thread have the joint behind each. */
+        if (axis == VIEW_AXIS_THREAD && !group->is_ended)
+                buffer_append(&text, key.bytes,
+                              names.process.bytes ? (size_t) (names.process.bytes - key.bytes)
+                                                  : key.n);
+        /* Names may contain the joint: they are escaped so that only joints are left. */
         for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
                 if (!parts[i].bytes)
                         continue;
@@ -274,22 +262,10 @@ static void write_key(JsonWriter *writer, Span key, const GroupNames *names, Vie
                 writer->error = buffer_failure(&text);
         json_write_key(writer, "key");
         json_write_span(writer, buffer_span(&text));
-}
-
-static void write_name(JsonWriter *writer, const char *key, Span name) {
-        if (name.bytes)
-                json_write_member_name(writer, key, name);
-}
-
-void group_write_names(JsonWriter *writer, const Group *group, ViewAxis axis) {
-        GroupNames names = group_names(group, axis);
-
-        write_key(writer, group_key(group), &names, group->is_ended ? VIEW_AXIS_ALL : axis);
-        if (names.cgroup.n > 0) /* "" means that the cgroup of these threads is not known */
-                write_name(writer, "cgroup", names.cgroup);
-        write_name(writer, "process", names.process);
-        write_name(writer, "thread", names.thread);
-        write_name(writer, "command", names.command);
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++)
+                /* A cgroup of "" means that the one of these threads is not known. */
+                if (i == 0 ? parts[i].n > 0 : parts[i].bytes != NULL)
+                        json_write_member_name(writer, members[i], parts[i]);
         if (group->is_ended) {
                 json_write_member_bool(writer, "ended", true);
         } else if (axis == VIEW_AXIS_THREAD) {

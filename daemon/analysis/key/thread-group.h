@@ -37,7 +37,7 @@ static inline bool thread_is_left_out(const View *view, const ThreadSample *samp
 bool thread_groups_want_census(const ThreadGroups *groups);
 /* 0 or -ENOMEM. */
 _must_check_ int thread_groups_census(ThreadGroups *groups, const ThreadSample *sample);
-/* Whether the census counts cgroups by their paths, too. */
+/* True when the census counts cgroups by their paths, too. */
 bool thread_groups_want_cgroups(ThreadGroups *groups);
 /* A cgroup, which may have no threads of its own. 0 or -ENOMEM. */
 _must_check_ int thread_groups_census_cgroup(ThreadGroups *groups, Span path);

@@ -42,13 +42,6 @@ static bool all_of(Span text, unsigned wanted) {
         return true;
 }
 
-static bool any_of(Span text, unsigned wanted) {
-        for (size_t i = 0; i < text.n; i++)
-                if (class_of(text.bytes[i]) & wanted)
-                        return true;
-        return false;
-}
-
 /*
  * 8-4-4-4-12 digits at the start of @text, not followed by a further hex digit: that would be a
  * longer token.
@@ -74,8 +67,11 @@ static bool begins_with_uuid(Span text) {
 /* Appends one token: a run of bytes that are no separators. */
 static void append_token(Buffer *buffer, Span token) {
         const unsigned hex = BYTE_DIGIT | BYTE_LOWER_HEX;
+        bool has_digit = false;
 
-        if (!any_of(token, BYTE_DIGIT)) {
+        for (size_t i = 0; i < token.n && !has_digit; i++)
+                has_digit = class_of(token.bytes[i]) & BYTE_DIGIT;
+        if (!has_digit) {
                 buffer_append(buffer, token.bytes, token.n);
                 return;
         }
@@ -150,34 +146,20 @@ bool cgroup_flatten(const ViewTexts *globs, Span path, Span *ret) {
         return false;
 }
 
-/* Finds the text between the first '@' and ".service" if it is to be replaced. */
-static bool find_instance(Span component, Span *ret) {
-        const Span suffix = SPAN_LITERAL(SERVICE_SUFFIX);
-        const char *at, *end;
-
-        if (component.n < suffix.n)
-                return false;
-        end = component.bytes + component.n - suffix.n;
-        at = memchr(component.bytes, '@', (size_t) (end - component.bytes));
-        if (!at || at + 1 == end || !span_equal((Span){ end, suffix.n }, suffix))
-                return false;
-        for (const char *byte = at + 1; byte < end; byte++)
-                if (*byte == '.' || *byte == '_' || *byte == '-')
-                        return false;
-        *ret = (Span){ at + 1, (size_t) (end - at - 1) };
-        return true;
-}
-
 static void append_component(Buffer *buffer, Span component) {
-        Span instance;
+        const Span suffix = SPAN_LITERAL(SERVICE_SUFFIX);
+        const char *end = component.bytes + component.n - MIN_OF(suffix.n, component.n);
+        const char *at = memchr(component.bytes, '@', (size_t) (end - component.bytes));
+        bool has_instance = at && at + 1 < end && span_equal((Span){ end, suffix.n }, suffix);
 
-        if (find_instance(component, &instance)) {
-                component.n = (size_t) (instance.bytes - component.bytes);
-                pattern_append_skeleton(buffer, component);
+        /* The instance is what stands between the first '@' and ".service". */
+        for (size_t i = 1; has_instance && at + i < end; i++)
+                has_instance = at[i] != '.' && at[i] != '_' && at[i] != '-';
+        if (has_instance)
+                component.n = (size_t) (at + 1 - component.bytes);
+        pattern_append_skeleton(buffer, component);
+        if (has_instance)
                 buffer_append_text(buffer, "{I}" SERVICE_SUFFIX);
-        } else {
-                pattern_append_skeleton(buffer, component);
-        }
 }
 
 int cgroup_append_skeleton(Buffer *buffer, Span path) {
@@ -349,41 +331,24 @@ int key_part_resolve(KeyPart *part, Span text, Span *ret) {
         return key_part_make(part, text, ret);
 }
 
-/* The names that the key of an axis is made of. */
-static unsigned parts_of(ViewAxis axis, KeyPartName ret_names[static THREAD_KEY_MAX_PARTS]) {
-        ret_names[0] = KEY_PART_CGROUP;
-        ret_names[1] = KEY_PART_PROCESS;
-        ret_names[2] = KEY_PART_THREAD;
-        switch (axis) {
-        case VIEW_AXIS_PCOMM:
-                ret_names[0] = KEY_PART_PROCESS;
-                return 1;
-        case VIEW_AXIS_COMM:
-        case VIEW_AXIS_COMM_EXACT:
-                ret_names[0] = KEY_PART_THREAD;
-                return 1;
-        case VIEW_AXIS_COMMAND:
-                ret_names[0] = KEY_PART_COMMAND;
-                return 1;
-        case VIEW_AXIS_CGROUP:
-                return 1;
-        case VIEW_AXIS_ALL:
-                return 3;
-        case VIEW_AXIS_THREAD:
-        case _VIEW_AXIS_MAX:
-                break;
-        }
-        return 0;
-}
-
 int thread_keys_init(ThreadKeys *keys, const View *view, Boots boots) {
-        KeyPartName names[THREAD_KEY_MAX_PARTS];
-        unsigned n_parts = parts_of(view->axis, names);
+        /* The names that the key of an axis is made of; of a thread it is none of these. */
+        static const struct {
+                unsigned n;
+                KeyPartName names[THREAD_KEY_MAX_PARTS];
+        } axes[_VIEW_AXIS_MAX] = {
+                [VIEW_AXIS_PCOMM] = { 1, { KEY_PART_PROCESS } },
+                [VIEW_AXIS_COMM] = { 1, { KEY_PART_THREAD } },
+                [VIEW_AXIS_COMM_EXACT] = { 1, { KEY_PART_THREAD } },
+                [VIEW_AXIS_COMMAND] = { 1, { KEY_PART_COMMAND } },
+                [VIEW_AXIS_CGROUP] = { 1, { KEY_PART_CGROUP } },
+                [VIEW_AXIS_ALL] = { 3, { KEY_PART_CGROUP, KEY_PART_PROCESS, KEY_PART_THREAD } },
+        };
         int r;
 
         *keys = (ThreadKeys){ .axis = view->axis, .boots = boots };
-        while (keys->n_parts < n_parts) {
-                KeyPartName name = names[keys->n_parts];
+        while (keys->n_parts < axes[view->axis].n) {
+                KeyPartName name = axes[view->axis].names[keys->n_parts];
                 bool patterns =
                         name == KEY_PART_CGROUP
                                 ? view->cgroup_normalize
@@ -436,40 +401,29 @@ KeyPart *thread_keys_cgroup_part(ThreadKeys *keys) {
 }
 
 /*
- * Formats pid, tid, start, process and thread. The first three identify the thread; its names may
- * change.
- */
-static size_t format_thread(ThreadKeys *keys, const ThreadSample *sample) {
-        const uint64_t numbers[] = { (uint64_t) sample->tgid, (uint64_t) sample->tid,
-                                     sample->start_ticks };
-        const Span names[] = { sample->pcomm, sample->comm };
-        size_t n_life;
-
-        buffer_clear(&keys->text);
-        for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
-                if (i > 0)
-                        buffer_append_byte(&keys->text, KEY_JOINT);
-                buffer_append_u64(&keys->text, numbers[i]);
-        }
-        n_life = keys->text.n;
-        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
-                buffer_append_byte(&keys->text, KEY_JOINT);
-                buffer_append(&keys->text, names[i].bytes, names[i].n);
-        }
-        return n_life;
-}
-
-/*
  * Within one boot, pid, tid and start identify a thread even if it renames itself. No thread
  * survives a reboot, so across two boots the side is part of the id. If the boots are not known,
  * the names are part of the id too, which makes a coincidence unlikely.
  */
 static int make_thread_key(ThreadKeys *keys, Side side, const ThreadSample *sample,
                            ThreadKey *ret) {
+        const uint64_t life[] = { (uint64_t) sample->tgid, (uint64_t) sample->tid,
+                                  sample->start_ticks };
+        const Span names[] = { sample->pcomm, sample->comm };
         size_t n_life, n_label;
         int r;
 
-        n_life = format_thread(keys, sample);
+        buffer_clear(&keys->text);
+        for (size_t i = 0; i < ELEMENTSOF(life); i++) {
+                if (i > 0)
+                        buffer_append_byte(&keys->text, KEY_JOINT);
+                buffer_append_u64(&keys->text, life[i]);
+        }
+        n_life = keys->text.n;
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                buffer_append_byte(&keys->text, KEY_JOINT);
+                buffer_append(&keys->text, names[i].bytes, names[i].n);
+        }
         n_label = keys->text.n;
         r = buffer_append_byte(&keys->text, (char) ('0' + side));
         if (r != 0)

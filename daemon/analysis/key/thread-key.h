@@ -61,7 +61,7 @@ DEFINE_CLEANUP(KeyCensus *, key_census_free);
 
 /* Counts @name, whose skeleton is @skeleton. */
 _must_check_ int key_census_add(KeyCensus *census, Span skeleton, Span name);
-/* Whether two distinct names of this skeleton were counted. */
+/* True when two distinct names of this skeleton were counted. */
 bool key_census_is_shared(const KeyCensus *census, Span skeleton);
 /*
  * The key of the names that have this skeleton: the skeleton when two share it, else the one name,
@@ -88,7 +88,7 @@ typedef struct KeyPart {
         Buffer skeleton;
 } KeyPart;
 
-/* @view outlives the part. @patterns: whether names may become patterns. */
+/* @view outlives the part. @patterns: names may become patterns. */
 _must_check_ int key_part_init(KeyPart *part, KeyPartName of, const View *view, bool patterns);
 void key_part_done(KeyPart *part);
 
@@ -106,9 +106,9 @@ _must_check_ int key_part_resolve(KeyPart *part, Span text, Span *ret);
 /*
  * ThreadKeys
  *
- * Which group a thread belongs to on the axis of one view. A pattern replaces a name only if the
- * census found that names share it, so every thread has to be counted first, and every cgroup, also
- * those without threads of their own.
+ * Tells which group a thread belongs to on the axis of one view. A pattern replaces a name only if
+ * the census found that names share it, so every thread has to be counted first, and every cgroup,
+ * also those without threads of their own.
  */
 
 #define KEY_JOINT '\x1f' /* separates the parts of a key */

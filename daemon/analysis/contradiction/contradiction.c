@@ -64,7 +64,7 @@ static int end(Sentence *sentence) {
 
 /* CPUs */
 
-/* How idle each CPU was, by its number. */
+/* One CPU by its number, and how idle it was. */
 typedef struct CpuIdle {
         uint64_t cpu;
         double idle; /* the share of its time */
@@ -107,7 +107,7 @@ static int read_cpus(const HostView *view, CpuUse *ret) {
 }
 
 /*
- * Whether who may use the CPUs of @list alone has none but full ones, although another one is idle.
+ * True when who may use the CPUs of @list alone has none but full ones, and another one is idle.
  * Leaves them in the mask.
  */
 static bool is_confined(CpuUse *use, Span list) {
@@ -182,7 +182,7 @@ static bool is_confined_crowd(void *userdata, const Crowd *crowd) {
         return is_confined(userdata, crowd->cpus);
 }
 
-/* Of those that must run on CPUs which the others use. */
+/* Finds the crowds that must run on CPUs which @with uses. */
 typedef struct Sharing {
         CpuUse *use;
         const Crowd *with;
@@ -283,7 +283,7 @@ static int tell_affinity(Sentence *sentence, CpuUse *use, const Crowd *crowd) {
         tell_who(sentence, crowd, "process");
         if (other) {
                 tell_who(sentence, other, "with");
-                /* What the two have in common is what is full. */
+                /* The CPUs that the two have in common are full. */
                 if (is_confined(use, other->cpus))
                         for (size_t i = 0; i < CPU_LIST_MAX_WORDS; i++)
                                 sharing->mask[i] &= use->mask[i];
@@ -301,39 +301,6 @@ static int tell_affinity(Sentence *sentence, CpuUse *use, const Crowd *crowd) {
                 say(sentence, " may use only ");
         }
         return tell_full_cpus(sentence, use, sharing->mask);
-}
-
-static void tell_class(Sentence *sentence, const Crowd *crowd) {
-        char policy[POLICY_NAME_CHARS];
-        size_t n = policy_format(crowd->policy, policy);
-
-        json_write_member_text(sentence->writer, "why", "class");
-        tell_who(sentence, crowd, "process");
-        json_write_member_name(sentence->writer, "policy", (Span){ policy, n });
-        say_name(sentence, crowd->process);
-        say(sentence, " is of class ");
-        buffer_append(&sentence->text, policy, n);
-}
-
-static void tell_nice(Sentence *sentence, const Crowd *crowd) {
-        json_write_member_text(sentence->writer, "why", "nice");
-        tell_who(sentence, crowd, "process");
-        json_write_member_i64(sentence->writer, "nice", crowd->nice);
-        say_name(sentence, crowd->process);
-        buffer_append_format(&sentence->text, " runs at nice %lld", (long long) crowd->nice);
-}
-
-static void tell_most(Sentence *sentence, const Crowd *most) {
-        json_write_member_null(sentence->writer, "why");
-        say(sentence, "not explained");
-        if (!most)
-                return;
-        tell_who(sentence, most, "process");
-        say(sentence, " (");
-        say_name(sentence, most->process);
-        say(sentence, " ");
-        say_cpus(sentence, crowd_ns(most, CROWD_WAITING));
-        say(sentence, ")");
 }
 
 /* Ticks miss what is shorter than they are, so that what they have as idle may be less. */
@@ -367,29 +334,51 @@ static const Crowd *find_cause(const ContradictionBasis *basis, CrowdMatch match
 static int tell_waiting(Sentence *sentence, CpuUse *use) {
         const ContradictionBasis *basis = sentence->basis;
         Amount waiting = basis->host->waiting_ns, idle = idle_of(basis);
+        JsonWriter *writer = sentence->writer;
         const Crowd *most;
         int r = 0;
 
         if (!waiting.known || !idle.known || !is_much(basis, waiting.n) || !is_much(basis, idle.n))
                 return 0;
         begin(sentence, "waiting");
-        json_write_member_u64(sentence->writer, "waitingNs", waiting.n);
-        json_write_member_u64(sentence->writer, "idleNs", idle.n);
+        json_write_member_u64(writer, "waitingNs", waiting.n);
+        json_write_member_u64(writer, "idleNs", idle.n);
         say_cpus(sentence, waiting.n);
         say(sentence, " threads wait while ");
         say_cpus(sentence, idle.n);
         say(sentence, " CPUs are idle: ");
-        if ((most = find_cause(basis, is_throttled, (void *) (uintptr_t) basis)))
+        if ((most = find_cause(basis, is_throttled, (void *) (uintptr_t) basis))) {
                 tell_quota(sentence, most);
-        else if ((most = find_cause(basis, is_confined_crowd, use)))
+        } else if ((most = find_cause(basis, is_confined_crowd, use))) {
                 r = tell_affinity(sentence, use, most);
-        else if ((most = find_cause(basis, yields_by_class, NULL)))
-                tell_class(sentence, most);
-        else if ((most = find_cause(basis, yields_by_nice, NULL)))
-                tell_nice(sentence, most);
-        else {
+        } else if ((most = find_cause(basis, yields_by_class, NULL))) {
+                char policy[POLICY_NAME_CHARS];
+                size_t n = policy_format(most->policy, policy);
+
+                json_write_member_text(writer, "why", "class");
+                tell_who(sentence, most, "process");
+                json_write_member_name(writer, "policy", (Span){ policy, n });
+                say_name(sentence, most->process);
+                say(sentence, " is of class ");
+                buffer_append(&sentence->text, policy, n);
+        } else if ((most = find_cause(basis, yields_by_nice, NULL))) {
+                json_write_member_text(writer, "why", "nice");
+                tell_who(sentence, most, "process");
+                json_write_member_i64(writer, "nice", most->nice);
+                say_name(sentence, most->process);
+                buffer_append_format(&sentence->text, " runs at nice %lld", (long long) most->nice);
+        } else {
                 (void) sum_of(basis->crowds, CROWD_WAITING, NULL, NULL, &most);
-                tell_most(sentence, most);
+                json_write_member_null(writer, "why");
+                say(sentence, "not explained");
+                if (most) {
+                        tell_who(sentence, most, "process");
+                        say(sentence, " (");
+                        say_name(sentence, most->process);
+                        say(sentence, " ");
+                        say_cpus(sentence, crowd_ns(most, CROWD_WAITING));
+                        say(sentence, ")");
+                }
         }
         return r == 0 ? end(sentence) : r;
 }
@@ -409,22 +398,7 @@ static int compare_stuck(const void *a, const void *b) {
         return span_compare((*left)->key, (*right)->key);
 }
 
-/* "python3 ×2", "python3/worker" */
-static void tell_stuck_name(Sentence *sentence, const StuckName *name) {
-        json_write_object(sentence->writer);
-        json_write_member_name(sentence->writer, "process", name->process);
-        json_write_member_name(sentence->writer, "thread", name->thread);
-        json_write_member_u64(sentence->writer, "threads", name->n);
-        json_write_end(sentence->writer);
-        say_name(sentence, name->process);
-        if (!span_equal(name->process, name->thread)) {
-                say(sentence, "/");
-                say_name(sentence, name->thread);
-        }
-        if (name->n > 1)
-                buffer_append_format(&sentence->text, " \u00d7%llu", (unsigned long long) name->n);
-}
-
+/* "in state D: python3 ×2, python3/worker" */
 static int tell_stuck(Sentence *sentence) {
         const KeyTree *stuck = &sentence->basis->crowds->stuck;
         _cleanup_(freep) KeyNode **names = NULL;
@@ -436,9 +410,23 @@ static int tell_stuck(Sentence *sentence) {
         json_write_array(sentence->writer);
         say(sentence, stuck->n > 0 ? "in state D: " : "no thread was in state D at the end");
         for (size_t i = 0; i < stuck->n && i < STUCK_SHOWN; i++) {
+                const StuckName *name = stuck_name_of(names[i]);
+
                 if (i > 0)
                         say(sentence, ", ");
-                tell_stuck_name(sentence, stuck_name_of(names[i]));
+                json_write_object(sentence->writer);
+                json_write_member_name(sentence->writer, "process", name->process);
+                json_write_member_name(sentence->writer, "thread", name->thread);
+                json_write_member_u64(sentence->writer, "threads", name->n);
+                json_write_end(sentence->writer);
+                say_name(sentence, name->process);
+                if (!span_equal(name->process, name->thread)) {
+                        say(sentence, "/");
+                        say_name(sentence, name->thread);
+                }
+                if (name->n > 1)
+                        buffer_append_format(&sentence->text, " \u00d7%llu",
+                                             (unsigned long long) name->n);
         }
         if (stuck->n > STUCK_SHOWN)
                 buffer_append_format(&sentence->text, ", %zu more names", stuck->n - STUCK_SHOWN);
@@ -479,26 +467,9 @@ static int tell_pressure(Sentence *sentence, unsigned resource, const char *name
         return r == 0 ? end(sentence) : r;
 }
 
-static int tell_pressures(Sentence *sentence) {
-        static const struct {
-                const char *name;
-                unsigned resource;
-                CrowdTime time;
-        } rows[] = {
-                { "io", PRESSURE_RESOURCE_IO, CROWD_STORAGE },
-                { "memory", PRESSURE_RESOURCE_MEMORY, CROWD_MEMORY },
-                { "cpu", PRESSURE_RESOURCE_CPU, CROWD_WAITING },
-        };
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < ELEMENTSOF(rows); i++)
-                r = tell_pressure(sentence, rows[i].resource, rows[i].name, rows[i].time);
-        return r;
-}
-
 /* limits */
 
-/* Of these the limits are told of cgroups of version 2. */
+/* The limits of these controllers are told of cgroups of version 2. */
 static const struct {
         const char *controller, *waits;
         CrowdTime time;
@@ -561,6 +532,15 @@ static int tell_limits(Sentence *sentence) {
 }
 
 int contradictions_write_json(const ContradictionBasis *basis, JsonWriter *writer) {
+        static const struct {
+                const char *name;
+                unsigned resource;
+                CrowdTime time;
+        } pressures[] = {
+                { "io", PRESSURE_RESOURCE_IO, CROWD_STORAGE },
+                { "memory", PRESSURE_RESOURCE_MEMORY, CROWD_MEMORY },
+                { "cpu", PRESSURE_RESOURCE_CPU, CROWD_WAITING },
+        };
         _cleanup_(cpu_use_done) CpuUse use = { .n = 0 };
         Sentence sentence = { .basis = basis, .writer = writer };
         int r;
@@ -569,8 +549,9 @@ int contradictions_write_json(const ContradictionBasis *basis, JsonWriter *write
         r = basis->elapsed_ns.n > 0 ? read_cpus(basis->host, &use) : 0;
         if (r == 0 && basis->elapsed_ns.n > 0) {
                 r = tell_waiting(&sentence, &use);
-                if (r == 0)
-                        r = tell_pressures(&sentence);
+                for (size_t i = 0; r == 0 && i < ELEMENTSOF(pressures); i++)
+                        r = tell_pressure(&sentence, pressures[i].resource, pressures[i].name,
+                                          pressures[i].time);
                 if (r == 0)
                         r = tell_limits(&sentence);
         }

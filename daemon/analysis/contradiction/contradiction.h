@@ -17,7 +17,7 @@
  *                 storage
  *     limits      a process waits for what cgroups of version 1 limit, which nothing is known of
  *
- * What explains a third of the waiting, explains it: the rest is what happens on every host.
+ * A cause of a third of the waiting explains it: the rest happens on every host.
  */
 
 #include "base/macro.h"

@@ -29,24 +29,23 @@ static const MetricId storage_metrics[] = { METRIC_storage_wait_ns, METRIC_iowai
 static const MetricId evicted_metrics[] = { METRIC_thrashing_delay_total_ns,
                                             METRIC_swapin_delay_total_ns };
 
-/* What a thread did of a sum inside; of one that is gone less what it had by then. */
-static bool done_of(const ThreadSample *before, const ThreadSample *after, MetricId id,
-                    uint64_t *ret) {
-        if (before && after)
-                return life_grown(before, after, id, ret);
-        if (!thread_sample_has(after ? after : before, id))
-                return false;
-        *ret = thread_sample_get(after ? after : before, id);
-        return true;
-}
-
+/*
+ * The first of these sums that is known: what a thread did of it in the interval; of one that has
+ * exited, less what it had by then.
+ */
 static uint64_t first_of(const ThreadSample *before, const ThreadSample *after, const MetricId *ids,
                          size_t n) {
+        const ThreadSample *only = after ? after : before;
         uint64_t ns = 0;
 
-        for (size_t i = 0; i < n; i++)
-                if (done_of(before, after, ids[i], &ns))
-                        return ns;
+        for (size_t i = 0; i < n; i++) {
+                if (before && after) {
+                        if (life_grown(before, after, ids[i], &ns))
+                                return ns;
+                } else if (thread_sample_has(only, ids[i])) {
+                        return thread_sample_get(only, ids[i]);
+                }
+        }
         return 0;
 }
 
@@ -54,7 +53,7 @@ static uint64_t one_of(const ThreadSample *before, const ThreadSample *after, Me
         return first_of(before, after, &id, 1);
 }
 
-/* Whether there is any. */
+/* True when there is any time. */
 static bool read_times(const ThreadSample *before, const ThreadSample *after,
                        uint64_t ret[static _CROWD_TIME_MAX]) {
         uint64_t thrashing, swapin, any = 0;
@@ -77,45 +76,34 @@ static bool read_times(const ThreadSample *before, const ThreadSample *after,
 
 /* crowds */
 
-/* Names end in a NUL, which none of them has; what follows is of a fixed length. */
-static int make_key(Buffer *key, const ThreadSample *sample, const Crowd *like) {
-        buffer_clear(key);
-        buffer_append(key, sample->pcomm.bytes, sample->pcomm.n);
-        buffer_append_byte(key, '\0');
-        buffer_append(key, sample->cgroup.bytes, sample->cgroup.n);
-        buffer_append_byte(key, '\0');
-        buffer_append(key, like->cpus.bytes, like->cpus.n);
-        buffer_append_byte(key, '\0');
-        buffer_append_byte(key, like->has_class ? '1' : '0');
-        buffer_append(key, (const char *) &like->policy, sizeof(like->policy));
-        return buffer_append(key, (const char *) &like->nice, sizeof(like->nice));
-}
+/* @after: the thread as it lives at the end, which tells its CPUs and class; NULL: it does not. */
+static int obtain(Crowds *crowds, const ThreadSample *names, const ThreadSample *after,
+                  Crowd **ret) {
+        Buffer *key = &crowds->key;
+        Crowd *crowd, like = {};
+        int r;
 
-/* What the key of a crowd says besides names, of a thread that lives at the end. */
-static Crowd crowd_like(const ThreadSample *after) {
-        Crowd like = {};
-
-        if (!after)
-                return like;
-        if (thread_sample_has(after, METRIC_cpu_affinity))
+        if (after && thread_sample_has(after, METRIC_cpu_affinity))
                 like.cpus = after->cpus;
-        if (thread_sample_has(after, METRIC_policy) && thread_sample_has(after, METRIC_nice)) {
+        if (after && thread_sample_has(after, METRIC_policy) &&
+            thread_sample_has(after, METRIC_nice)) {
                 like.has_class = true;
                 like.policy = (int64_t) thread_sample_get(after, METRIC_policy);
                 like.nice = (int64_t) thread_sample_get(after, METRIC_nice);
         }
-        return like;
-}
-
-static int obtain(Crowds *crowds, const ThreadSample *names, const ThreadSample *after,
-                  Crowd **ret) {
-        const Crowd like = crowd_like(after);
-        Crowd *crowd;
-        int r;
-
-        r = make_key(&crowds->key, names, &like);
-        if (r == 0 && (!crowds->last || !span_equal(crowds->last->key, buffer_span(&crowds->key))))
-                r = key_tree_put(&crowds->tree, buffer_span(&crowds->key), &crowds->last);
+        /* Names end in a NUL, which none of them has; what follows is of a fixed length. */
+        buffer_clear(key);
+        buffer_append(key, names->pcomm.bytes, names->pcomm.n);
+        buffer_append_byte(key, '\0');
+        buffer_append(key, names->cgroup.bytes, names->cgroup.n);
+        buffer_append_byte(key, '\0');
+        buffer_append(key, like.cpus.bytes, like.cpus.n);
+        buffer_append_byte(key, '\0');
+        buffer_append_byte(key, like.has_class ? '1' : '0');
+        buffer_append(key, (const char *) &like.policy, sizeof(like.policy));
+        r = buffer_append(key, (const char *) &like.nice, sizeof(like.nice));
+        if (r == 0 && (!crowds->last || !span_equal(crowds->last->key, buffer_span(key))))
+                r = key_tree_put(&crowds->tree, buffer_span(key), &crowds->last);
         if (r != 0)
                 return r;
         crowd = (Crowd *) (void *) crowds->last->payload;
@@ -143,44 +131,38 @@ static bool is_stuck(const ThreadSample *sample) {
                thread_sample_get(sample, METRIC_state) == 'D';
 }
 
-static int add_stuck(Crowds *crowds, const ThreadSample *before, const ThreadSample *after) {
-        StuckName *name;
-        KeyNode *node;
-        int r;
-
-        buffer_clear(&crowds->key);
-        buffer_append(&crowds->key, after->pcomm.bytes, after->pcomm.n);
-        buffer_append_byte(&crowds->key, '\0');
-        buffer_append(&crowds->key, after->comm.bytes, after->comm.n);
-        r = buffer_failure(&crowds->key);
-        if (r == 0)
-                r = key_tree_put(&crowds->stuck, buffer_span(&crowds->key), &node);
-        if (r != 0)
-                return r;
-        name = (StuckName *) (void *) node->payload;
-        name->process = (Span){ node->key.bytes, after->pcomm.n };
-        name->thread = (Span){ node->key.bytes + after->pcomm.n + 1, after->comm.n };
-        name->kthread = after->has_kthread && after->kthread;
-        name->n++;
-        name->n_before += is_stuck(before);
-        return 0;
-}
-
 /* all of it */
 
 int crowds_add(Crowds *crowds, const Period *period, const ThreadSample *before,
                const ThreadSample *after) {
         uint64_t ns[_CROWD_TIME_MAX];
         Crowd *crowd;
-        int r = 0;
+        int r;
 
         assert(before || after);
-        if (is_stuck(after))
-                r = add_stuck(crowds, before, after);
-        /* What one has that was overlooked before is not what it did inside. */
-        if (r != 0 || (!before && period_overlooked(period, after)) ||
-            !read_times(before, after, ns))
-                return r;
+        if (is_stuck(after)) {
+                StuckName *name;
+                KeyNode *node;
+
+                buffer_clear(&crowds->key);
+                buffer_append(&crowds->key, after->pcomm.bytes, after->pcomm.n);
+                buffer_append_byte(&crowds->key, '\0');
+                buffer_append(&crowds->key, after->comm.bytes, after->comm.n);
+                r = buffer_failure(&crowds->key);
+                if (r == 0)
+                        r = key_tree_put(&crowds->stuck, buffer_span(&crowds->key), &node);
+                if (r != 0)
+                        return r;
+                name = (StuckName *) (void *) node->payload;
+                name->process = (Span){ node->key.bytes, after->pcomm.n };
+                name->thread = (Span){ node->key.bytes + after->pcomm.n + 1, after->comm.n };
+                name->kthread = after->has_kthread && after->kthread;
+                name->n++;
+                name->n_before += is_stuck(before);
+        }
+        /* A thread that was overlooked before did not do inside all that it has. */
+        if ((!before && period_overlooked(period, after)) || !read_times(before, after, ns))
+                return 0;
         r = obtain(crowds, after ? after : before, after, &crowd);
         if (r != 0)
                 return r;

@@ -25,7 +25,7 @@
 #include "snapshot/dead-row.h"
 #include "snapshot/thread-sample.h"
 
-/* What is added up, each of the first of its metrics that a thread has. */
+/* These are added up, each of the first of its metrics that a thread has. */
 typedef enum CrowdTime {
         CROWD_RUNNING,
         CROWD_WAITING,  /* for a CPU */
@@ -50,7 +50,6 @@ typedef struct StuckName {
         Span process, thread; /* borrowed from the tree */
         bool kthread;
         uint64_t n, n_before; /* of these, those that were in state D at the beginning, too */
-        uint64_t n_exiting;
 } StuckName;
 
 typedef struct Crowds {
@@ -79,5 +78,5 @@ static inline const StuckName *stuck_name_of(const KeyNode *node) {
 static inline uint64_t crowd_ns(const Crowd *crowd, CrowdTime time) {
         return (int64_t) crowd->ns[time] > 0 ? crowd->ns[time] : 0;
 }
-/* Of all crowds. */
+/* Adds up all crowds. */
 uint64_t crowds_ns(const Crowds *crowds, CrowdTime time);

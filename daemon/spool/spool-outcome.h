@@ -5,7 +5,7 @@
  * SpoolOutcome
  *
  * What the functions of a spool return besides 0 and a negative errno. Each code is one error of
- * the protocol; service/request and worker/work-spool translate.
+ * the protocol; service/request and worker/work translate.
  */
 
 enum {

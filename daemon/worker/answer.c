@@ -35,12 +35,6 @@ JsonWriter *answer_begin(Answer *answer) {
         return &answer->writer;
 }
 
-/* Remembers that nobody reads any more. */
-static int note_closed(Answer *answer, int r) {
-        answer->closed = answer->closed || r == -EPIPE;
-        return r;
-}
-
 /* Sends the frame to a client. */
 static int send_frame(Answer *answer, int fd) {
         int r = frame_stream_queue(answer->stream, buffer_span(&answer->frame), &fd, fd >= 0);
@@ -53,11 +47,16 @@ static int send_frame(Answer *answer, int fd) {
         do
                 r = frame_stream_flush(answer->stream);
         while (r == -EINTR);
-        return note_closed(answer, r == FRAME_E_CLOSED ? -EPIPE : err_fold(r));
+        r = r == FRAME_E_CLOSED ? -EPIPE : err_fold(r);
+        answer->closed = answer->closed || r == -EPIPE;
+        return r;
 }
 
 static int send_packet(Answer *answer, PacketKind kind, Span body, const int *fds, size_t n_fds) {
-        return note_closed(answer, packet_send(answer->socket, kind, body, fds, n_fds, 0));
+        int r = packet_send(answer->socket, kind, body, fds, n_fds, 0);
+
+        answer->closed = answer->closed || r == -EPIPE;
+        return r;
 }
 
 /* Takes over @fd. */
@@ -188,14 +187,4 @@ bool answer_has_peer(Answer *answer) {
         if (recv(wait.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
                 answer->closed = true;
         return !answer->closed;
-}
-
-bool answer_is_stopped(Answer *answer) {
-        int r = 0;
-
-        while (!answer->stopped && (r == 0 || r == PACKET_E_PARTIAL)) {
-                r = packet_receive(answer->reader, answer->socket);
-                answer->stopped = r == 0 && answer->reader->kind == PACKET_STOP;
-        }
-        return answer->stopped;
 }

@@ -31,7 +31,7 @@ typedef struct Answer {
         bool silent;          /* the caller accepts no reply (oneway) */
         bool finished;        /* the last reply is sent */
         bool closed;          /* the peer hung up */
-        bool stopped;         /* the peer asked the job to end, see answer_is_stopped() */
+
         uint64_t progress_ns; /* CLOCK_MONOTONIC of the last progress reply; 0: none yet */
         Buffer parameters;    /* of the reply under construction */
         Buffer frame;
@@ -76,8 +76,3 @@ _must_check_ int answer_error(Answer *answer, WireError error, const WireErrorDe
 
 /* Checks on the socket whether the peer is still there to read the next reply. */
 bool answer_has_peer(Answer *answer);
-/*
- * Whether the main process has asked the job to come to an end and answer with the results it has.
- * Reads what has arrived and does not wait; when the request comes, the socket becomes readable.
- */
-bool answer_is_stopped(Answer *answer);

@@ -19,7 +19,6 @@
 #include "config.h"
 #include "exits/exit-line.h"
 #include "wire/limits.h"
-#include "worker/work-spool.h"
 
 /* The machine id is hashed with this, so that it cannot be matched with other programs' ids. */
 #define CAPTURE_APPLICATION_ID \
@@ -33,7 +32,7 @@
 typedef struct Recording {
         Work *work;                /* borrowed */
         const CaptureOrder *order; /* borrowed */
-        /* Of the answer, while threads of the capture may ask for a job that reads memory. */
+        /* Held for the answer: threads of the capture may ask for a job that reads memory. */
         pthread_mutex_t lock;
         Spool *spool; /* NULL: anonymous */
         int file;
@@ -105,87 +104,49 @@ static int recording_refuse_spool(Recording *recording, int r) {
         return work_refuse_spool(recording->work, recording->spool, recording->order->name, r);
 }
 
-/* Refuses a name that is in use, before the capture begins. */
-static int recording_check_name(Recording *recording) {
-        const CaptureOrder *order = recording->order;
-        _cleanup_(fd_closep) int fd = -EBADF;
-        _cleanup_(head_done) Head head = {};
-        int r;
-
-        if (order->name[0] == '\0')
-                return 0;
-        r = spool_open_snapshot(recording->spool, order->name, &fd, &head);
-        if (r == SPOOL_E_NOT_FOUND)
-                return 0;
-        if (r != 0 && r != SPOOL_E_DAMAGED)
-                return recording_refuse_spool(recording, r);
-        if (!order->replace)
-                return recording_refuse_spool(recording, SPOOL_E_EXISTS);
-        if (r == SPOOL_E_DAMAGED)
-                return 0; /* spool_publish() checks whose it is */
-        if (order->uid != 0 && head.has_uid && head.uid != order->uid)
-                return recording_refuse_spool(recording, SPOOL_E_NOT_OWNER);
-        return 0;
-}
-
-/* Refuses a spool that is full already before the capture, not after it. */
-static int recording_make_room(Recording *recording) {
+/* Refuses a name that is in use, and a spool that is full, before the capture and not after it. */
+static int recording_look_at_spool(Recording *recording) {
         const CaptureOrder *order = recording->order;
         const SpoolNeed need = {
                 .uid = order->uid,
                 .replaces = order->replace ? reason_of(order->name) : NULL,
         };
-        int r;
-
-        r = spool_make_room(recording->spool, &order->spool.limits, &need, &recording->rotated);
-        return r == 0 ? 0 : recording_refuse_spool(recording, r);
-}
-
-static int recording_limit_file(uint64_t max_bytes) {
-        const struct rlimit limit = { .rlim_cur = max_bytes, .rlim_max = max_bytes };
-
-        return setrlimit(RLIMIT_FSIZE, &limit) < 0 ? -errno : 0;
-}
-
-/* Other jobs may write at the same time: together they leave free what must stay free. */
-static int recording_find_room(const Recording *recording) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        _cleanup_(head_done) Head head = {};
+        struct rlimit limit;
         uint64_t n_room;
         int r;
 
-        r = spool_find_room(recording->spool, &recording->order->spool.limits, &n_room);
-        return r == 0 ? recording_limit_file(MIN_OF(n_room, (uint64_t) LIMIT_CAPTURE_BYTES)) : r;
-}
-
-static int recording_look_at_spool(Recording *recording) {
-        const OrderSpool *order = &recording->order->spool;
-        int r;
-
-        if (order->directory == 0)
+        if (order->spool.directory == 0)
                 return 0;
-        r = work_open_spool(recording->work, order, work_take_fd(recording->work, order->directory),
-                            work_take_fd(recording->work, order->roll), &recording->spool);
-        if (r == 0)
-                r = recording_check_name(recording);
-        if (r == 0)
-                r = recording_make_room(recording);
-        return r == 0 ? recording_find_room(recording) : r;
+        r = work_open_spool(recording->work, &order->spool,
+                            work_take_fd(recording->work, order->spool.directory),
+                            work_take_fd(recording->work, order->spool.roll), &recording->spool);
+        if (r != 0)
+                return r;
+        if (order->name[0] != '\0') {
+                r = spool_open_snapshot(recording->spool, order->name, &fd, &head);
+                if (r != 0 && r != SPOOL_E_NOT_FOUND && r != SPOOL_E_DAMAGED)
+                        return recording_refuse_spool(recording, r);
+                if (r != SPOOL_E_NOT_FOUND && !order->replace)
+                        return recording_refuse_spool(recording, SPOOL_E_EXISTS);
+                /* If it is damaged, spool_publish() checks whose it is. */
+                if (r == 0 && order->uid != 0 && head.has_uid && head.uid != order->uid)
+                        return recording_refuse_spool(recording, SPOOL_E_NOT_OWNER);
+                fd = fd_close(fd);
+        }
+        r = spool_make_room(recording->spool, &order->spool.limits, &need, &recording->rotated);
+        if (r != 0)
+                return recording_refuse_spool(recording, r);
+        /* Other jobs may write at the same time: together they leave free what must stay free. */
+        r = spool_find_room(recording->spool, &order->spool.limits, &n_room);
+        if (r != 0)
+                return r;
+        limit.rlim_cur = limit.rlim_max = MIN_OF(n_room, (uint64_t) LIMIT_CAPTURE_BYTES);
+        return setrlimit(RLIMIT_FSIZE, &limit) < 0 ? -errno : 0;
 }
 
-/* Before the sandbox, in which no descriptors are taken; what is in the file is looked at there. */
-static void recording_hear_exits(Recording *recording) {
-        _cleanup_(fd_closep) int line = work_take_fd(recording->work, recording->order->exit_line);
-        int r;
-
-        if (line < 0)
-                return;
-        r = exit_line_receive(line, LIMIT_LISTEN_NS, &recording->exits);
-        if (r == EXIT_LINE_E_SILENT)
-                recording->no_exits = "the job that hears of exits did not answer in time";
-        else if (r != 0)
-                recording->no_exits = "the job that hears of exits could not tell of them";
-}
-
-/* What cannot be opened any more in the sandbox, and then enters it. */
+/* Opens what cannot be opened any more in the sandbox, and enters it. */
 static int recording_open_kernel(Recording *recording) {
         int r;
 
@@ -274,22 +235,10 @@ static CaptureOptions recording_options(Recording *recording) {
         };
 }
 
-static void recording_begin_head(Recording *recording) {
-        Head *head = &recording->head;
-        sd_id128_t machine;
-
-        head->format_version = HEAD_FORMAT_VERSION;
-        head->tagged = recording->order->tagged;
-        head->has_uid = true;
-        head->uid = recording->order->uid;
-        (void) snprintf(head->tool_version, sizeof(head->tool_version), "%s", CTPROF_VERSION);
-        /* Snapshots of a host without a machine id have none. */
-        if (sd_id128_get_machine_app_specific(CAPTURE_APPLICATION_ID, &machine) == 0)
-                (void) sd_id128_to_string(machine, head->machine_id);
-}
-
 static int recording_run(Recording *recording) {
         const CaptureOptions options = recording_options(recording);
+        const char *name = reason_of(recording->order->name);
+        Head *head = &recording->head;
         char reason[128];
         int r;
 
@@ -308,19 +257,12 @@ static int recording_run(Recording *recording) {
                 return work_refuse(recording->work, WIRE_ERROR_JOB_FAILED,
                                    &(WireErrorDetail){ .reason = reason });
         }
-        return err_fold(r);
-}
-
-/* afterwards */
-
-static int recording_finish_file(Recording *recording) {
-        const char *name = reason_of(recording->order->name);
-        Head *head = &recording->head;
-        int r;
-
+        if (r != 0)
+                return err_fold(r);
         if (name)
                 (void) snprintf(head->name, sizeof(head->name), "%s", name);
-        r = name ? 0 : work_time_name(head, head->name);
+        else
+                r = work_time_name(head, head->name);
         if (r != 0)
                 return r;
         r = snapshot_file_writer_finish(recording->writer, head, &head->size_bytes);
@@ -357,88 +299,70 @@ static int write_sources(const SourceTable *sources, Buffer *text) {
         return json_writer_finish(&writer);
 }
 
-/* A spool job gives the file its name and tells the rest. */
-static int recording_tell(Recording *recording) {
-        _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
-        int r = write_sources(&recording->sources, &sources);
-
-        if (r != 0)
-                return r;
-        return answer_texts(
-                &recording->work->answer,
-                (const Span[]){ buffer_span(&sources), buffer_span(&recording->rotated) }, 2);
-}
-
-static int check_order(Work *work) {
-        const CaptureOrder *order = &work->order->capture;
-
-        if (order->smaps >= _SMAPS_MODE_MAX || order->commands >= _COMMAND_LINES_MAX)
-                return -EINVAL;
-        return order->name[0] != '\0' ? work_check_name(work, order->name) : 0;
-}
-
 int work_capture(Work *work) {
+        const CaptureOrder *order = &work->order->capture;
+        _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         _cleanup_(recording_done) Recording recording;
+        _cleanup_(fd_closep) int line = -EBADF;
+        Head *head = &recording.head;
+        sd_id128_t machine;
         int r;
 
         recording_init(&recording, work);
-        r = check_order(work);
+        if (order->smaps >= _SMAPS_MODE_MAX || order->commands >= _COMMAND_LINES_MAX)
+                return -EINVAL;
+        r = order->name[0] != '\0' ? work_check_name(work, order->name) : 0;
         if (r == 0)
                 r = recording_look_at_spool(&recording);
         if (r != 0)
                 return r;
-        recording_begin_head(&recording);
-        recording_hear_exits(&recording);
+        head->format_version = HEAD_FORMAT_VERSION;
+        head->tagged = order->tagged;
+        head->has_uid = true;
+        head->uid = order->uid;
+        (void) snprintf(head->tool_version, sizeof(head->tool_version), "%s", CTPROF_VERSION);
+        /* Snapshots of a host without a machine id have none. */
+        if (sd_id128_get_machine_app_specific(CAPTURE_APPLICATION_ID, &machine) == 0)
+                (void) sd_id128_to_string(machine, head->machine_id);
+        /* Before the sandbox, in which no descriptors are taken; the file is looked at there. */
+        line = work_take_fd(work, order->exit_line);
+        if (line >= 0) {
+                r = exit_line_receive(line, LIMIT_LISTEN_NS, &recording.exits);
+                if (r == EXIT_LINE_E_SILENT)
+                        recording.no_exits = "the job that hears of exits did not answer in time";
+                else if (r != 0)
+                        recording.no_exits = "the job that hears of exits could not tell of them";
+        }
+        line = fd_close(line);
         r = recording_open_kernel(&recording);
         if (r == 0)
                 r = recording_run(&recording);
-        if (r == 0)
-                r = recording_finish_file(&recording);
+
         if (r != 0)
                 return r;
-        return recording.spool ? recording_tell(&recording) : recording_answer_file(&recording);
+        if (!recording.spool)
+                return recording_answer_file(&recording);
+        /* A spool job gives the file its name and tells the rest. */
+        r = write_sources(&recording.sources, &sources);
+        if (r != 0)
+                return r;
+        return answer_texts(
+                &work->answer,
+                (const Span[]){ buffer_span(&sources), buffer_span(&recording.rotated) }, 2);
 }
 
 /* probe */
 
-/* Where that cannot be told, nobody is named. */
-static int write_losses(const TaskObjects *tasks, Buffer *text) {
-        _cleanup_(ledger_freep) Ledger *ledger = NULL;
-        LedgerSummary summary = {};
-        JsonWriter writer;
-
-        if (ledger_open(tasks, &ledger) != 0 || !ledger || ledger_survey(ledger) != 0 ||
-            dead_rows_find_losses(ledger, &summary) != 0)
-                return 0;
-        json_writer_init(&writer, text);
-        json_write_object(&writer);
-        owner_losses_write_json(&writer, summary.losses, summary.n_losses);
-        json_write_end(&writer);
-        return json_writer_finish(&writer);
-}
-
-static int tell_probed(Recording *recording, const CaptureSample *sample) {
+int work_probe(Work *work) {
         _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         _cleanup_(buffer_done) Buffer losses = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
-        char text[128];
-        int r;
-
-        (void) snprintf(text, sizeof(text), "{\"threads\":%" PRIu64 ",\"processes\":%" PRIu64 "}",
-                        sample->n_threads, sample->n_processes);
-        r = write_sources(&recording->sources, &sources);
-        if (r == 0)
-                r = write_losses(&recording->tasks, &losses);
-        if (r != 0)
-                return r;
-        return answer_texts(
-                &recording->work->answer,
-                (const Span[]){ buffer_span(&sources), span_of(text), buffer_span(&losses) }, 3);
-}
-
-int work_probe(Work *work) {
         _cleanup_(recording_done) Recording recording;
+        _cleanup_(ledger_freep) Ledger *ledger = NULL;
+        LedgerSummary summary = {};
         CaptureOptions options;
         CaptureSample sample;
+        JsonWriter writer;
+        char text[128];
         int r;
 
         recording_init(&recording, work);
@@ -447,5 +371,25 @@ int work_probe(Work *work) {
                 return r;
         options = recording_options(&recording);
         r = capture_probe(&options, &recording.sources, &sample);
-        return r == 0 ? tell_probed(&recording, &sample) : err_fold(r);
+        if (r != 0)
+                return err_fold(r);
+        (void) snprintf(text, sizeof(text), "{\"threads\":%" PRIu64 ",\"processes\":%" PRIu64 "}",
+                        sample.n_threads, sample.n_processes);
+        r = write_sources(&recording.sources, &sources);
+        if (r != 0)
+                return r;
+        /* Nobody is named when it cannot be told who lost rows. */
+        if (ledger_open(&recording.tasks, &ledger) == 0 && ledger && ledger_survey(ledger) == 0 &&
+            dead_rows_find_losses(ledger, &summary) == 0) {
+                json_writer_init(&writer, &losses);
+                json_write_object(&writer);
+                owner_losses_write_json(&writer, summary.losses, summary.n_losses);
+                json_write_end(&writer);
+                r = json_writer_finish(&writer);
+                if (r != 0)
+                        return r;
+        }
+        return answer_texts(
+                &work->answer,
+                (const Span[]){ buffer_span(&sources), span_of(text), buffer_span(&losses) }, 3);
 }

@@ -13,7 +13,7 @@
 
 #define ROWS_BYTES (64 * 1024)
 
-/* What is copied or rewritten. */
+/* One file that is copied or rewritten. */
 typedef struct Import {
         Work *work;                 /* borrowed, as the order */
         const AnalysisOrder *order; /* the name and owner of the copy */
@@ -97,20 +97,6 @@ static int import_answer(const Import *import) {
         return answer_texts(&import->work->answer, NULL, 0);
 }
 
-/* Copies the body of a current file under a new head and checks its digest on the way. */
-static int import_copy(const Import *import, const Head *origin) {
-        _cleanup_(head_done) Head head = {};
-        SnapshotFault fault = {};
-        uint64_t n_bytes;
-        int r;
-
-        r = import_head(import, origin, &head);
-        if (r != 0)
-                return r;
-        r = snapshot_file_rehead(import->from, import->output, &head, &n_bytes, &fault);
-        return r == 0 ? import_answer(import) : import_refuse(import, r, &fault);
-}
-
 /* rewriting */
 
 static void rewriting_done(Rewriting *rewriting) {
@@ -174,21 +160,26 @@ static int rewriting_find_release(Rewriting *rewriting, Head *head) {
         return 0;
 }
 
-static int rewriting_begin(Rewriting *rewriting, const Import *import) {
+/* One pass for threads and one for cgroups: the file may have them in any order. */
+static int rewriting_run(Rewriting *rewriting, const Import *import) {
         static const SubjectVisitor nothing = {};
+        static const SubjectVisitor threads = { .on_thread = rewriting_on_thread };
+        static const SubjectVisitor cgroups = { .on_cgroup = rewriting_on_cgroup };
+        Subject *subject = &rewriting->subject;
         Head *head = &rewriting->head;
+        uint64_t n_bytes;
         int r;
 
-        r = work_pass_subject(rewriting->work, &rewriting->subject, &nothing, NULL);
+        r = work_pass_subject(rewriting->work, subject, &nothing, NULL);
         if (r == 0)
-                r = import_head(import, &rewriting->subject.head, head);
+                r = import_head(import, &subject->head, head);
         if (r == 0)
                 r = rewriting_find_release(rewriting, head);
         if (r != 0)
                 return r;
         head->format_version = HEAD_FORMAT_VERSION;
         head->has_complete = true;
-        head->complete = source_table_is_complete(&rewriting->subject.sources);
+        head->complete = source_table_is_complete(&subject->sources);
 
         r = snapshot_file_writer_new(import->output, &rewriting->file);
         if (r == 0)
@@ -198,17 +189,9 @@ static int rewriting_begin(Rewriting *rewriting, const Import *import) {
                 r = snapshot_writer_begin(rewriting->document, head);
         if (r == 0)
                 r = snapshot_writer_object(rewriting->document, SNAPSHOT_SECTION_HOST,
-                                           buffer_span(&rewriting->subject.host));
-        return err_fold(r);
-}
-
-/* One pass for threads and one for cgroups: the file may have them in any order. */
-static int rewriting_run(Rewriting *rewriting) {
-        static const SubjectVisitor threads = { .on_thread = rewriting_on_thread };
-        static const SubjectVisitor cgroups = { .on_cgroup = rewriting_on_cgroup };
-        Subject *subject = &rewriting->subject;
-        uint64_t n_bytes;
-        int r;
+                                           buffer_span(&subject->host));
+        if (r != 0)
+                return err_fold(r);
 
         r = work_pass_subject(rewriting->work, subject, &threads, rewriting);
         if (r == 0)
@@ -225,9 +208,9 @@ static int rewriting_run(Rewriting *rewriting) {
                 r = snapshot_writer_object(rewriting->document, SNAPSHOT_SECTION_PROBE_SUMMARY,
                                            buffer_span(&subject->probe_summary));
         if (r == 0)
-                r = snapshot_writer_end(rewriting->document, &subject->sources, &rewriting->head);
+                r = snapshot_writer_end(rewriting->document, &subject->sources, head);
         if (r == 0)
-                r = snapshot_file_writer_finish(rewriting->file, &rewriting->head, &n_bytes);
+                r = snapshot_file_writer_finish(rewriting->file, head, &n_bytes);
         return r;
 }
 
@@ -244,17 +227,16 @@ static int import_rewrite(Import *import) {
                 subject_open(&rewriting.subject, TAKE_FD(import->from),
                              order_label(import->order, &import->order->subjects[0].from)));
         if (r == 0)
-                r = rewriting_begin(&rewriting, import);
-        if (r == 0)
-                r = rewriting_run(&rewriting);
+                r = rewriting_run(&rewriting, import);
         if (r < 0 && !work->answer.closed)
                 return import_refuse(import, r, &fault);
         return r == 0 ? import_answer(import) : r;
 }
 
 static int import_run(Import *import) {
-        _cleanup_(head_done) Head origin = {};
+        _cleanup_(head_done) Head origin = {}, head = {};
         SnapshotFault fault = {};
+        uint64_t n_bytes;
         int r;
 
         r = work_check_name(import->work, import->order->name.text);
@@ -263,7 +245,14 @@ static int import_run(Import *import) {
         r = snapshot_file_read_head(import->from, &origin, &fault);
         if (r == SNAPSHOT_FILE_E_NO_HEAD)
                 return import_rewrite(import);
-        return r == 0 ? import_copy(import, &origin) : import_refuse(import, r, &fault);
+        if (r != 0)
+                return import_refuse(import, r, &fault);
+        /* Copy the body of a current file under a new head and check its digest on the way. */
+        r = import_head(import, &origin, &head);
+        if (r != 0)
+                return r;
+        r = snapshot_file_rehead(import->from, import->output, &head, &n_bytes, &fault);
+        return r == 0 ? import_answer(import) : import_refuse(import, r, &fault);
 }
 
 int work_import(Work *work) {

@@ -19,19 +19,19 @@
 #define POSSIBLE_CPUS "/sys/devices/system/cpu/possible"
 #define CPUS_BYTES 4096
 /*
- * What arrives while the socket is emptied for a capture is taken too, but not for ever: so many
- * batches are more than its buffer can hold.
+ * Exits that arrive while the socket is emptied for a capture are taken too, but not for ever: so
+ * many batches are more than its buffer can hold.
  */
 #define MAX_BATCHES_BEFORE_TELLING 256u
 
 /*
- * How long it leaves the socket alone after it has taken what was there. A storm of exits then
+ * So long it leaves the socket alone after it has taken what was there. A storm of exits then
  * comes in batches, and threads that end meanwhile need not wake this process. The buffer holds
  * what ends within hundreds of milliseconds.
  */
 #define REST_MS 10
 
-/* How a step ends besides a negative errno. */
+/* A step ends with one of these or a negative errno. */
 enum {
         LISTEN_GOES_ON,
         LISTEN_ENDS, /* the main process wants it, or is gone */
@@ -60,17 +60,6 @@ static void listener_done(Listener *listener) {
 
 /* before the sandbox */
 
-static int read_possible_cpus(char ret[static CPUS_BYTES]) {
-        _cleanup_(fd_closep) int fd = open(POSSIBLE_CPUS, O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? -1 : read(fd, ret, CPUS_BYTES - 1);
-
-        if (n < 0)
-                return -errno;
-        ret[n] = '\0';
-        ret[strcspn(ret, "\n")] = '\0';
-        return 0;
-}
-
 static const char *find_refusal(int r) {
         switch (r) {
         case TASKSTATS_E_NO_FAMILY:
@@ -84,33 +73,33 @@ static const char *find_refusal(int r) {
         }
 }
 
-static int map_own(Listener *listener) {
-        void *memory;
-
-        if (listener->own_fd < 0)
-                return 0;
-        memory = mmap(NULL, sizeof(LedgerOwn), PROT_READ, MAP_SHARED, listener->own_fd, 0);
-        if (memory == MAP_FAILED)
-                return -errno;
-        listener->own = memory;
-        return 0;
-}
-
 static int listener_open(Listener *listener) {
         ExitLedgerSetup setup = { .self = getppid(), .max_rows = EXIT_TABLE_MAX_ROWS };
+        _cleanup_(fd_closep) int fd = -EBADF;
         char cpus[CPUS_BYTES];
+        void *memory;
+        ssize_t n;
         int r;
 
-        r = map_own(listener);
-        if (r < 0)
-                return r;
+        if (listener->own_fd >= 0) {
+                memory = mmap(NULL, sizeof(LedgerOwn), PROT_READ, MAP_SHARED, listener->own_fd, 0);
+                if (memory == MAP_FAILED)
+                        return -errno;
+                listener->own = memory;
+        }
         setup.own = listener->own;
-        r = read_possible_cpus(cpus);
-        if (r == 0)
+        fd = open(POSSIBLE_CPUS, O_RDONLY | O_CLOEXEC);
+        n = fd < 0 ? -1 : read(fd, cpus, CPUS_BYTES - 1);
+        r = n < 0 ? -errno : 0;
+        if (r == 0) {
+                cpus[n] = '\0';
+                cpus[strcspn(cpus, "\n")] = '\0';
                 r = exit_socket_open(cpus, &listener->socket);
+        }
         if (r != 0)
                 return work_refuse(listener->work, WIRE_ERROR_JOB_FAILED,
                                    &(WireErrorDetail){ .reason = find_refusal(r) });
+        fd = fd_close(fd);
         /* Without /proc only the first threads of processes have names of processes. */
         listener->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         setup.proc_fd = listener->proc_fd;

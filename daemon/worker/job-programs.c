@@ -41,21 +41,16 @@ int work_load(Work *work) {
         return r < 0 ? r : answer_objects(work, &objects, reason);
 }
 
-/* Rows that have not grown since are old. */
-static uint64_t find_idle_since(void) {
-        uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME);
-
-        return now_ns - MIN_OF(now_ns, LEDGER_IDLE_NS);
-}
-
 /* Answers with the file that takes the place of the earlier one, or with none. */
 int work_fold(Work *work) {
         _cleanup_(task_objects_done) TaskObjects given, made;
         _cleanup_(ledger_freep) Ledger *ledger = NULL;
         LedgerFoldOptions options = LEDGER_FOLD_DEFAULTS;
+        uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME);
         int r;
 
-        options.idle_since_ns = find_idle_since();
+        /* Rows that have not grown since are old. */
+        options.idle_since_ns = now_ns - MIN_OF(now_ns, LEDGER_IDLE_NS);
         options.is_forced = work->order->fold.is_forced;
         work_take_tasks(work, work->order->fold.tasks, &given);
         task_objects_init(&made);

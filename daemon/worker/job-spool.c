@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/work-spool.h"
+#include "worker/work.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,17 +19,21 @@
 
 /* the spool of an order */
 
-/* Also true when it cannot be found out. */
-static bool has_files_of_others(int directory, uid_t own) {
-        int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *walk = fd < 0 ? NULL : fdopendir(fd);
+uint64_t work_spool_capabilities(int directory) {
+        const uint64_t reads_all = SANDBOX_CAPABILITY(DAC_READ_SEARCH);
         const struct dirent *entry;
-        struct stat status;
         bool found = false;
+        struct stat status;
+        DIR *walk;
+        int fd;
 
+        if (fstat(directory, &status) < 0 || status.st_uid != geteuid())
+                return UINT64_MAX;
+        fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        walk = fd < 0 ? NULL : fdopendir(fd);
         if (!walk) {
                 (void) fd_close(fd);
-                return true;
+                return reads_all;
         }
         do {
                 errno = 0;
@@ -39,18 +43,10 @@ static bool has_files_of_others(int directory, uid_t own) {
                 else if (strcmp(entry->d_name, "..") != 0)
                         found = fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) ==
                                         0 &&
-                                status.st_uid != own;
+                                status.st_uid != geteuid();
         } while (entry && !found);
         (void) closedir(walk);
-        return found;
-}
-
-uint64_t work_spool_capabilities(int directory) {
-        struct stat status;
-
-        if (fstat(directory, &status) < 0 || status.st_uid != geteuid())
-                return UINT64_MAX;
-        return has_files_of_others(directory, geteuid()) ? SANDBOX_CAPABILITY(DAC_READ_SEARCH) : 0;
+        return found ? reads_all : 0;
 }
 
 /*
@@ -159,45 +155,6 @@ static void publishing_done(Publishing *publishing) {
         buffer_done(&publishing->rotated);
 }
 
-/*
- * The job that wrote the head reads what everybody on the host, or a stranger, can write: so what
- * decides about a snapshot (its name, whether it is tagged, and whose it is) has to be as ordered.
- */
-static int check_head(Publishing *publishing) {
-        const SpoolOrder *order = publishing->order;
-        const Head *head = &publishing->head;
-        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        bool is_named = order->name.text[0] != '\0';
-        int r = 0;
-
-        if (is_named)
-                memcpy(name, order->name.text, sizeof(name));
-        else
-                r = work_time_name(head, name);
-        if (r != 0)
-                return r;
-        if (strcmp(head->name, name) == 0 && head->tagged == order->tagged && head->has_uid &&
-            head->uid == order->uid)
-                return 0;
-        return work_refuse(publishing->work, WIRE_ERROR_JOB_FAILED,
-                           &(WireErrorDetail){
-                                   .reason = "the capture wrote a head that was not ordered",
-                           });
-}
-
-/*
- * Writes the file to the disk and checks that the peer is still there: -ECANCELED. Publishing syncs
- * again, but then has nothing left to wait for; a peer that hangs up is therefore noticed until a
- * few system calls before the snapshot appears.
- */
-static int await_disk(Publishing *publishing) {
-        Spool *spool = publishing->spool;
-
-        if (fsync(publishing->file) != 0)
-                return work_refuse_spool(publishing->work, spool, "", spool_explain(spool, -errno));
-        return answer_has_peer(&publishing->work->answer) ? 0 : -ECANCELED;
-}
-
 static int publish(Publishing *publishing) {
         const SpoolOrder *order = publishing->order;
         bool is_named = order->name.text[0] != '\0';
@@ -209,10 +166,15 @@ static int publish(Publishing *publishing) {
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
         int r;
 
-        /* Remove older snapshots only once this one is on the disk and its caller still waits. */
-        r = await_disk(publishing);
-        if (r != 0)
-                return r;
+        /*
+         * Remove older snapshots only once this one is on the disk and its caller still waits.
+         * Publishing syncs again, but then has nothing left to wait for; a peer that hangs up is
+         * therefore noticed until a few system calls before the snapshot appears.
+         */
+        if (fsync(publishing->file) != 0)
+                return work_refuse_spool(work, spool, "", spool_explain(spool, -errno));
+        if (!answer_has_peer(&work->answer))
+                return -ECANCELED;
         r = spool_allocated_bytes(publishing->file, &need.n_bytes);
         if (r < 0)
                 return r;
@@ -245,21 +207,6 @@ static int write_head(const Head *head, Buffer *text) {
         return json_writer_finish(&writer);
 }
 
-static int tell_published(Publishing *publishing) {
-        _cleanup_(buffer_done) Buffer head = {}, replaced = {};
-        int r;
-
-        r = write_head(&publishing->head, &head);
-        if (r == 0)
-                r = write_head(&publishing->replaced, &replaced);
-        if (r != 0)
-                return r;
-        return answer_texts(&publishing->work->answer,
-                            (const Span[]){ buffer_span(&head), buffer_span(&publishing->rotated),
-                                            buffer_span(&replaced) },
-                            3);
-}
-
 int work_publish(Work *work) {
         const SpoolOrder *order = &work->order->spool;
         _cleanup_(publishing_done) Publishing publishing = {
@@ -267,10 +214,14 @@ int work_publish(Work *work) {
                 .order = order,
                 .file = work_take_fd(work, order->file),
         };
+        _cleanup_(buffer_done) Buffer text = {}, replaced = {};
+        const Head *head = &publishing.head;
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
         SnapshotFault fault = {};
+        bool is_named = order->name.text[0] != '\0';
         int r = 0;
 
-        if (order->name.text[0] != '\0')
+        if (is_named)
                 r = work_check_name(work, order->name.text);
         if (r == 0)
                 r = adopt_spool(work, &publishing.spool);
@@ -281,19 +232,43 @@ int work_publish(Work *work) {
                 return work_refuse_fault(work, order->name.text, &fault);
         if (r != 0)
                 return err_fold(r);
-        r = check_head(&publishing);
-        if (r == 0)
-                r = publish(&publishing);
+        /*
+         * The job that wrote the head reads what everybody on the host, or a stranger, can write:
+         * so what decides about a snapshot (its name, whether it is tagged, and whose it is) has to
+         * be as ordered.
+         */
+        if (is_named)
+                memcpy(name, order->name.text, sizeof(name));
+        else
+                r = work_time_name(head, name);
+        if (r != 0)
+                return r;
+        if (strcmp(head->name, name) != 0 || head->tagged != order->tagged || !head->has_uid ||
+            head->uid != order->uid)
+                return work_refuse(work, WIRE_ERROR_JOB_FAILED,
+                                   &(WireErrorDetail){
+                                           .reason = "the capture wrote a head that was not "
+                                                     "ordered",
+                                   });
+        r = publish(&publishing);
         if (r == 0)
                 r = tell_change(work, publishing.spool);
-        return r == 0 ? tell_published(&publishing) : r;
+        if (r == 0)
+                r = write_head(head, &text);
+        if (r == 0)
+                r = write_head(&publishing.replaced, &replaced);
+        if (r != 0)
+                return r;
+        return answer_texts(&work->answer,
+                            (const Span[]){ buffer_span(&text), buffer_span(&publishing.rotated),
+                                            buffer_span(&replaced) },
+                            3);
 }
 
 /* remove */
 
 /* The snapshots to remove, with the heads they had before. */
 typedef struct Removal {
-        Work *work; /* borrowed */
         Spool *spool;
         size_t n;
         Head heads[LIMIT_NAMES_PER_LIST];
@@ -309,35 +284,32 @@ static Removal *removal_free(Removal *removal) {
 }
 DEFINE_CLEANUP(Removal *, removal_free);
 
-/* A snapshot that is named twice is removed once. */
-static int removal_add(Removal *removal, const char *reference) {
-        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        int r;
-
-        r = spool_resolve(removal->spool, span_of(reference), name);
-        if (r != 0)
-                return work_refuse_spool(removal->work, removal->spool, reference, r);
-        for (size_t i = 0; i < removal->n; i++)
-                if (strcmp(removal->heads[i].name, name) == 0)
-                        return 0;
-        memcpy(removal->heads[removal->n++].name, name, sizeof(name));
-        return 0;
-}
-
 int work_remove(Work *work) {
         const SpoolOrder *order = &work->order->spool;
         _cleanup_(removal_freep) Removal *removal = calloc(1, sizeof(*removal));
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
         size_t culprit;
         int r;
 
         if (!removal)
                 return -ENOMEM;
-        removal->work = work;
+
         r = adopt_spool(work, &removal->spool);
-        for (uint32_t i = 0; i < order->n_names && r == 0; i++)
-                r = removal_add(removal, order->names[i].text);
         if (r != 0)
                 return r;
+        for (uint32_t i = 0; i < order->n_names; i++) {
+                const char *reference = order->names[i].text;
+                bool is_there = false;
+
+                r = spool_resolve(removal->spool, span_of(reference), name);
+                if (r != 0)
+                        return work_refuse_spool(work, removal->spool, reference, r);
+                /* A snapshot that is named twice is removed once. */
+                for (size_t k = 0; k < removal->n && !is_there; k++)
+                        is_there = strcmp(removal->heads[k].name, name) == 0;
+                if (!is_there)
+                        memcpy(removal->heads[removal->n++].name, name, sizeof(name));
+        }
         r = removal->n == 0 ? 0
                             : spool_remove(removal->spool, removal->heads, removal->n, order->uid,
                                            &culprit);
@@ -401,20 +373,10 @@ int work_clean(Work *work) {
 /* Somebody who changes the spool all the time must not keep a survey from its end. */
 #define MAX_ROUNDS 3
 
-/*
- * Two changes within one tick have one time. Wait until the last change is older than that, so that
- * any further one has another time.
- */
-static void settle(const SpoolStamp *stamp) {
-        const struct timespec pause = { .tv_nsec = SETTLE_NS };
-        uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
-
-        if (now_ns >= stamp->change_ns && now_ns - stamp->change_ns < SETTLE_NS)
-                (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-}
-
 static int list_unchanged(Spool *spool, SpoolEntry **entries, size_t *n, SpoolStamp *stamp) {
+        const struct timespec pause = { .tv_nsec = SETTLE_NS };
         SpoolStamp after;
+        uint64_t now_ns;
         int r = 0;
 
         for (unsigned round = 0; round < MAX_ROUNDS; round++) {
@@ -424,7 +386,13 @@ static int list_unchanged(Spool *spool, SpoolEntry **entries, size_t *n, SpoolSt
                 r = spool_stamp_read(spool_dir_fd(spool), stamp);
                 if (r < 0)
                         return r;
-                settle(stamp);
+                /*
+                 * Two changes within one tick have one time. Wait until the last change is older
+                 * than that, so that any further one has another time.
+                 */
+                now_ns = clock_now_ns(CLOCK_REALTIME);
+                if (now_ns >= stamp->change_ns && now_ns - stamp->change_ns < SETTLE_NS)
+                        (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
                 r = spool_list(spool, entries, n);
                 if (r == 0)
                         r = spool_stamp_read(spool_dir_fd(spool), &after);
@@ -440,50 +408,38 @@ static void write_entry(const void *userdata, size_t i, JsonWriter *writer) {
         spool_entry_write(writer, &entries[i]);
 }
 
-static int tell(Work *work, const SpoolEntry *entries, size_t n, const SpoolStamp *stamp) {
+int work_survey(Work *work) {
+        _cleanup_(spool_freep) Spool *spool = NULL;
+        SpoolEntry *entries = NULL;
+        SpoolStamp stamp = {};
         char reason[128];
+        size_t n = 0;
         int r;
 
-        if (n > LIMIT_INDEXED_SNAPSHOTS) {
+        r = adopt_spool(work, &spool);
+        if (r != 0)
+                return r;
+        r = list_unchanged(spool, &entries, &n, &stamp);
+        /* An index with an unread entry is never current, so the next call has it read anew. */
+        for (size_t i = 0; i < n; i++)
+                if (entries[i].is_unread)
+                        stamp = (SpoolStamp){};
+        if (r != 0) {
+                r = work_refuse_spool(work, spool, "", r);
+        } else if (n > LIMIT_INDEXED_SNAPSHOTS) {
                 (void) snprintf(reason, sizeof(reason),
                                 "it has %zu snapshots, more than the %u that can be served; "
                                 "remove files from its directory",
                                 n, LIMIT_INDEXED_SNAPSHOTS);
-                return work_refuse(work, WIRE_ERROR_SPOOL_UNAVAILABLE,
-                                   &(WireErrorDetail){ .reason = reason });
+                r = work_refuse(work, WIRE_ERROR_SPOOL_UNAVAILABLE,
+                                &(WireErrorDetail){ .reason = reason });
+        } else {
+                r = answer_list(&work->answer, "entries", n, write_entry, entries);
+                if (r == 0) {
+                        spool_stamp_write(answer_begin(&work->answer), "stamp", &stamp);
+                        r = answer_final(&work->answer);
+                }
         }
-        r = answer_list(&work->answer, "entries", n, write_entry, entries);
-        if (r != 0)
-                return r;
-        spool_stamp_write(answer_begin(&work->answer), "stamp", stamp);
-        return answer_final(&work->answer);
-}
-
-/* An index with what could not be read once is never current, so the next call has it read anew. */
-static bool is_whole(const SpoolEntry *entries, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                if (entries[i].is_unread)
-                        return false;
-        return true;
-}
-
-static int survey(Work *work, Spool *spool) {
-        SpoolEntry *entries = NULL;
-        SpoolStamp stamp = {};
-        size_t n = 0;
-        int r;
-
-        r = list_unchanged(spool, &entries, &n, &stamp);
-        if (!is_whole(entries, n))
-                stamp = (SpoolStamp){};
-        r = r == 0 ? tell(work, entries, n, &stamp) : work_refuse_spool(work, spool, "", r);
         spool_entries_free(entries, n);
         return r;
-}
-
-int work_survey(Work *work) {
-        _cleanup_(spool_freep) Spool *spool = NULL;
-        int r = adopt_spool(work, &spool);
-
-        return r == 0 ? survey(work, spool) : r;
 }

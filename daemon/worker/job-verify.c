@@ -69,7 +69,7 @@ int work_verify(Work *work) {
         return answer_final(&work->answer);
 }
 
-/* What is known of the ledger of the dead as a whole. */
+/* The ledger of exits as a whole, if the snapshot has one. */
 typedef struct InfoLedger {
         bool is_known;
         LedgerSummary summary;
@@ -83,56 +83,48 @@ static int info_on_ledger(void *userdata, const LedgerSummary *summary) {
         return -ECANCELED;
 }
 
-static int info_read_ledger(Work *work, Subject *subject, InfoLedger *ret) {
-        static const SnapshotVisitor visitor = { .on_ledger = info_on_ledger };
+/* @subject is initialised, and remains the caller's to free. */
+static int info_read(Work *work, Subject *subject, InfoLedger *ret) {
+        static const SubjectVisitor nothing = {};
+        static const SnapshotVisitor ledger = { .on_ledger = info_on_ledger };
         int r;
 
-        if (subject->head.ledger_id[0] == '\0')
-                return 0;
-        r = snapshot_file_visit(subject->fd, &visitor, ret, &subject->fault);
+        r = work_open_subject(work, &work->order->analysis.subjects[0].from, subject);
+        if (r == 0)
+                r = work_pass_subject(work, subject, &nothing, NULL);
+        if (r != 0 || subject->head.ledger_id[0] == '\0')
+                return r;
+        r = snapshot_file_visit(subject->fd, &ledger, ret, &subject->fault);
         if (r == -ECANCELED && ret->is_known)
                 return 0;
         return work_read_result(work, subject,
                                 r == SNAPSHOT_FILE_E_DAMAGED ? SUBJECT_E_UNREADABLE : r);
 }
 
-static int info_answer(Work *work, const Subject *subject, const InfoLedger *ledger) {
-        JsonWriter *writer = answer_begin(&work->answer);
-
-        json_write_key(writer, "snapshot");
-        subject_write_head(subject, writer);
-        if (subject->host.n > 0) {
-                json_write_key(writer, "host");
-                json_write_raw(writer, buffer_span(&subject->host));
-        }
-        if (ledger->is_known) {
-                json_write_key(writer, "ledger");
-                ledger_summary_write_json(writer, &ledger->summary);
-        }
-        json_write_key(writer, "sources");
-        source_table_write_json(writer, &subject->sources);
-        return answer_final(&work->answer);
-}
-
-/* @subject is initialised, and remains the caller's to free. */
-static int info_read(Work *work, Subject *subject, InfoLedger *ret) {
-        static const SubjectVisitor nothing = {};
-        int r;
-
-        r = work_open_subject(work, &work->order->analysis.subjects[0].from, subject);
-        if (r == 0)
-                r = work_pass_subject(work, subject, &nothing, NULL);
-        return r == 0 ? info_read_ledger(work, subject, ret) : r;
-}
-
 int work_info(Work *work) {
         _cleanup_(subject_done) Subject subject;
         InfoLedger ledger = {};
+        JsonWriter *writer;
         int r;
 
         subject_init(&subject);
         r = info_read(work, &subject, &ledger);
-        return r == 0 ? info_answer(work, &subject, &ledger) : r;
+        if (r != 0)
+                return r;
+        writer = answer_begin(&work->answer);
+        json_write_key(writer, "snapshot");
+        subject_write_head(&subject, writer);
+        if (subject.host.n > 0) {
+                json_write_key(writer, "host");
+                json_write_raw(writer, buffer_span(&subject.host));
+        }
+        if (ledger.is_known) {
+                json_write_key(writer, "ledger");
+                ledger_summary_write_json(writer, &ledger.summary);
+        }
+        json_write_key(writer, "sources");
+        source_table_write_json(writer, &subject.sources);
+        return answer_final(&work->answer);
 }
 
 int work_tell_sources(Work *work) {

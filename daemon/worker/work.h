@@ -15,6 +15,7 @@
 #include "job/job-kind.h"
 #include "kernel/bpf/task-object.h"
 #include "order/order.h"
+#include "spool/spool.h"
 #include "worker/answer.h"
 #include "analysis/subject/subject.h"
 
@@ -85,3 +86,25 @@ _must_check_ int work_pass_subject(Work *work, Subject *subject, const SubjectVi
 _must_check_ int work_read_result(Work *work, const Subject *subject, int r);
 /* Answers with SnapshotUnreadable. */
 _must_check_ int work_refuse_fault(Work *work, const char *name, const SnapshotFault *fault);
+
+/* the spool, which captures and the jobs that change it open by a descriptor of the order */
+
+/*
+ * Opens the spool; takes over the descriptors in any case. One that cannot be used is refused with
+ * SpoolUnavailable.
+ */
+_must_check_ int work_open_spool(Work *work, const OrderSpool *order, int directory, int roll,
+                                 Spool **ret);
+/*
+ * Finds the capabilities that a job needs in that directory: in one of its own it may change
+ * everything, and reads everything unless another user, which can only be root, has put a file
+ * there. A failure to find that out counts as such a file.
+ */
+uint64_t work_spool_capabilities(int directory);
+
+/* Refuses the call because of SPOOL_E_* @r about the snapshot @name. Passes on a negative @r. */
+_must_check_ int work_refuse_spool(Work *work, Spool *spool, const char *name, int r);
+
+/* The name of a snapshot without a tag: "20261120T153501.123Z", the time it begins at. */
+_must_check_ int work_time_name(const Head *head,
+                                char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);

@@ -48,23 +48,6 @@ static const struct {
         [ORDER_MEMORY] = { work_memory, 0 },
 };
 
-/* Sends the error of a method that failed. */
-static int worker_fail(Work *work, int error) {
-        const char *reason = strerror(-error), *full = work_full_reason(error);
-
-        if (full)
-                return answer_error(&work->answer, WIRE_ERROR_SPOOL_FULL,
-                                    &(WireErrorDetail){ .reason = full });
-
-        if (error == -EPROTONOSUPPORT)
-                reason = "this kernel has no seccomp filters, and without one a privileged "
-                         "daemon reads no files";
-        if (error == -EMSGSIZE)
-                reason = "the result is too large to be sent";
-        return answer_error(&work->answer, WIRE_ERROR_JOB_FAILED,
-                            &(WireErrorDetail){ .reason = reason });
-}
-
 static int enter(Work *work, OrderMethod method) {
         work->max_file_bytes = methods[method].max_file_bytes;
         if (!work->confines)
@@ -81,35 +64,40 @@ static int run(Work *work) {
         return r;
 }
 
-/* What is left is to say so; @r: of what was tried. */
+/* Sends the error of a method that failed with @r, unless the last reply is sent. */
 static int end(Work *work, int r) {
-        if (r < 0 && !work->answer.closed && !work->answer.finished)
-                r = worker_fail(work, r);
+        const char *full = work_full_reason(r);
+        WireErrorDetail detail = { .reason = full };
+
+        if (r < 0 && !work->answer.closed && !work->answer.finished) {
+                if (r == -EPROTONOSUPPORT)
+                        detail.reason = "this kernel has no seccomp filters, and without one a "
+                                        "privileged daemon reads no files";
+                else if (r == -EMSGSIZE)
+                        detail.reason = "the result is too large to be sent";
+                else if (!full)
+                        detail.reason = strerror(-r);
+                r = answer_error(&work->answer,
+                                 full ? WIRE_ERROR_SPOOL_FULL : WIRE_ERROR_JOB_FAILED, &detail);
+        }
         return r == WORK_E_ANSWERED || work->answer.closed ? 0 : err_fold(r);
 }
 
 /* an order of the main process */
 
-/* 0, -ETIMEDOUT, PACKET_E_CLOSED, -errno. */
-static int await_order(PacketReader *reader, int socket) {
-        struct pollfd wait = { .fd = socket, .events = POLLIN };
+static int serve_order(JobKind kind, Work *work, PacketReader *reader) {
+        struct pollfd wait = { .fd = work->answer.socket, .events = POLLIN };
         int r;
 
         do {
-                r = packet_receive(reader, socket);
-                if (r != PACKET_E_AGAIN)
-                        continue;
-                if (poll(&wait, 1, WORKER_CALL_TIMEOUT_MS) == 0)
+                r = packet_receive(reader, work->answer.socket);
+                if (r == PACKET_E_AGAIN && poll(&wait, 1, WORKER_CALL_TIMEOUT_MS) == 0)
                         return -ETIMEDOUT;
         } while (r == PACKET_E_AGAIN || r == PACKET_E_PARTIAL);
-        return r == PACKET_E_MALFORMED || (r == 0 && reader->kind != PACKET_ORDER) ? -EBADMSG : r;
-}
-
-static int serve_order(JobKind kind, Work *work, PacketReader *reader) {
-        int r = await_order(reader, work->answer.socket);
-
         if (r == PACKET_E_CLOSED)
                 return 0;
+        if (r == PACKET_E_MALFORMED || (r == 0 && reader->kind != PACKET_ORDER))
+                r = -EBADMSG;
         if (r == 0)
                 r = order_unpack(buffer_span(&reader->body), kind, reader->n_fds, &work->order);
         if (r != 0)
@@ -220,41 +208,31 @@ int worker_serve(JobKind kind, int socket, WorkerConfinement confinement) {
         return r;
 }
 
-/* A job inherits the signal mask of the event loop of its parent, but has no event loop. */
-static void worker_reset_signals(void) {
-        sigset_t none;
-
-        (void) sigemptyset(&none);
-        (void) sigprocmask(SIG_SETMASK, &none, NULL);
-        (void) signal(SIGTERM, SIG_DFL);
-        (void) signal(SIGINT, SIG_DFL);
-        (void) signal(SIGPIPE, SIG_IGN);
-}
-
-static int worker_check_socket(void) {
+_noreturn_ void worker_main(const char *word) {
         const char *count = getenv("LISTEN_FDS");
         struct sockaddr_storage peer;
         socklen_t n_peer = sizeof(peer);
-        uint64_t n;
-
-        /* The variable may be missing, but must not contradict. */
-        if (count && (!number_parse_u64(span_of(count), &n) || n < 1))
-                return -ENOTCONN;
-        if (getpeername(WORKER_SOCKET, (struct sockaddr *) &peer, &n_peer) != 0)
-                return -errno;
-        return fcntl(WORKER_SOCKET, F_SETFD, FD_CLOEXEC) != 0 ? -errno : 0;
-}
-
-_noreturn_ void worker_main(const char *word) {
         JobKind kind;
-        int r;
+        sigset_t none;
+        uint64_t n;
+        int r = 0;
 
         if (!job_kind_find(word, &kind)) {
                 (void) fprintf(stderr, "ctprofd: there is no kind of job named \"%s\"\n", word);
                 sandbox_exit(EXIT_FAILURE);
         }
-        worker_reset_signals();
-        r = worker_check_socket();
+        /* A job inherits the signal mask of its parent's event loop, but has no event loop. */
+        (void) sigemptyset(&none);
+        (void) sigprocmask(SIG_SETMASK, &none, NULL);
+        (void) signal(SIGTERM, SIG_DFL);
+        (void) signal(SIGINT, SIG_DFL);
+        (void) signal(SIGPIPE, SIG_IGN);
+        /* The variable may be missing, but must not contradict. */
+        if (count && (!number_parse_u64(span_of(count), &n) || n < 1))
+                r = -ENOTCONN;
+        else if (getpeername(WORKER_SOCKET, (struct sockaddr *) &peer, &n_peer) != 0 ||
+                 fcntl(WORKER_SOCKET, F_SETFD, FD_CLOEXEC) != 0)
+                r = -errno;
         if (r == 0)
                 r = worker_serve(kind, WORKER_SOCKET, WORKER_CONFINED);
         if (r != 0)

@@ -181,32 +181,16 @@ START_TEST(a_peer_that_talks_on_is_still_there) {
 }
 END_TEST
 
-START_TEST(being_asked_to_end_is_noticed_between_replies) {
+START_TEST(a_main_process_that_asks_for_an_end_is_still_there) {
         Line line;
 
         line_open_packets(&line, true);
-        ck_assert(!answer_is_stopped(&line.answer));
-        ck_assert_int_eq(packet_send(line.their_fd, PACKET_TELL, (Span){}, NULL, 0, 0), 0);
-        ck_assert(!answer_is_stopped(&line.answer));
         ck_assert_int_eq(packet_send(line.their_fd, PACKET_STOP, (Span){}, NULL, 0, 0), 0);
         ck_assert(answer_has_peer(&line.answer));
-        ck_assert(answer_is_stopped(&line.answer));
         (void) answer_begin(&line.answer);
         ck_assert_int_eq(answer_final(&line.answer), 0);
         expect_packet(&line, PACKET_LAST, "{}");
         line.their_fd = fd_close(line.their_fd);
-        ck_assert(answer_is_stopped(&line.answer));
-        ck_assert(!answer_has_peer(&line.answer));
-        line_done(&line);
-}
-END_TEST
-
-START_TEST(a_peer_that_left_did_not_ask_for_an_end) {
-        Line line;
-
-        line_open_packets(&line, true);
-        line.their_fd = fd_close(line.their_fd);
-        ck_assert(!answer_is_stopped(&line.answer));
         ck_assert(!answer_has_peer(&line.answer));
         line_done(&line);
 }
@@ -329,8 +313,7 @@ int main(void) {
 
         tcase_add_test(replies, replies_come_in_order);
         tcase_add_test(replies, errors_carry_what_they_are_about);
-        tcase_add_test(replies, being_asked_to_end_is_noticed_between_replies);
-        tcase_add_test(replies, a_peer_that_left_did_not_ask_for_an_end);
+        tcase_add_test(replies, a_main_process_that_asks_for_an_end_is_still_there);
         tcase_add_test(replies, packets_have_no_envelope);
         tcase_add_test(replies, a_long_reply_goes_in_packets);
         tcase_add_test(replies, oneway_gets_nothing);

@@ -8,7 +8,7 @@
 #include "conversation.h"
 #include "snapshot-fixture.h"
 #include "spool/spool.h"
-#include "worker/work-spool.h"
+#include "worker/work.h"
 
 #define ME .uid = 1000
 

@@ -42,28 +42,8 @@ static int ktstr_on_cgroup(void *userdata, Span path, Span stats_json) {
         Conversion *conversion = userdata;
 
         json_write_key_name(&conversion->writer, path);
-        return conversion_drain(conversion, ktstr_write_cgroup(&conversion->writer, stats_json));
-}
-
-static int ktstr_write_end(Conversion *conversion) {
-        const Subject *subject = &conversion->subject;
-        JsonWriter *writer = &conversion->writer;
-        int r;
-
-        r = ktstr_write_summaries(writer, buffer_span(&subject->probe_summary),
-                                  subject->has_sources ? &subject->sources : NULL, &subject->head);
-        if (r != 0)
-                return r;
-        json_write_key(writer, "psi");
-        r = ktstr_write_psi(writer, buffer_span(&subject->psi));
-        if (r != 0)
-                return r;
-        json_write_key(writer, "sched_ext");
-        r = ktstr_write_sched_ext(writer, buffer_span(&subject->sched_ext));
-        if (r != 0)
-                return r;
-        json_write_end(writer);
-        return json_writer_finish(writer);
+        return conversion_drain(conversion,
+                                ktstr_write(&conversion->writer, KTSTR_CGROUP, stats_json));
 }
 
 /*
@@ -87,7 +67,7 @@ static int convert_ktstr(Conversion *conversion) {
                               subject->head.has_start_realtime ? subject->head.start_realtime_ns
                                                                : 0);
         json_write_key(writer, "host");
-        r = ktstr_write_host(writer, buffer_span(&subject->host));
+        r = ktstr_write(writer, KTSTR_HOST, buffer_span(&subject->host));
         if (r != 0)
                 return r;
 
@@ -103,7 +83,20 @@ static int convert_ktstr(Conversion *conversion) {
         if (r != 0)
                 return r;
         json_write_end(writer);
-        return ktstr_write_end(conversion);
+        r = ktstr_write_summaries(writer, buffer_span(&subject->probe_summary),
+                                  subject->has_sources ? &subject->sources : NULL, &subject->head);
+        if (r != 0)
+                return r;
+        json_write_key(writer, "psi");
+        r = ktstr_write(writer, KTSTR_PSI, buffer_span(&subject->psi));
+        if (r != 0)
+                return r;
+        json_write_key(writer, "sched_ext");
+        r = ktstr_write(writer, KTSTR_SCHED_EXT, buffer_span(&subject->sched_ext));
+        if (r != 0)
+                return r;
+        json_write_end(writer);
+        return json_writer_finish(writer);
 }
 
 /* ndjson */
@@ -135,19 +128,6 @@ static int ndjson_on_dead(void *userdata, const DeadRow *row) {
         return conversion_drain(conversion, r);
 }
 
-/* Passes of a subject are of the living. */
-static int ndjson_write_dead(Conversion *conversion) {
-        static const SnapshotVisitor dead = { .on_dead = ndjson_on_dead };
-        Subject *subject = &conversion->subject;
-        int r;
-
-        if (subject->head.ledger_id[0] == '\0')
-                return 0;
-        r = snapshot_file_visit(subject->fd, &dead, conversion, &subject->fault);
-        return work_read_result(conversion->work, subject,
-                                r == SNAPSHOT_FILE_E_DAMAGED ? SUBJECT_E_UNREADABLE : r);
-}
-
 /*
  * Every line repeats the head. In a file without one that is in the document, perhaps after the
  * threads.
@@ -155,14 +135,20 @@ static int ndjson_write_dead(Conversion *conversion) {
 static int convert_ndjson(Conversion *conversion) {
         static const SubjectVisitor nothing = {};
         static const SubjectVisitor threads = { .on_thread = ndjson_on_thread };
+        static const SnapshotVisitor dead = { .on_dead = ndjson_on_dead };
+        Subject *subject = &conversion->subject;
         int r = 0;
 
-        if (conversion->subject.head.format_version == 0)
-                r = work_pass_subject(conversion->work, &conversion->subject, &nothing, NULL);
-        if (r != 0)
+        if (subject->head.format_version == 0)
+                r = work_pass_subject(conversion->work, subject, &nothing, NULL);
+        if (r == 0)
+                r = work_pass_subject(conversion->work, subject, &threads, conversion);
+        if (r != 0 || subject->head.ledger_id[0] == '\0')
                 return r;
-        r = work_pass_subject(conversion->work, &conversion->subject, &threads, conversion);
-        return r == 0 ? ndjson_write_dead(conversion) : r;
+        /* Passes of a subject are of the living. */
+        r = snapshot_file_visit(subject->fd, &dead, conversion, &subject->fault);
+        return work_read_result(conversion->work, subject,
+                                r == SNAPSHOT_FILE_E_DAMAGED ? SUBJECT_E_UNREADABLE : r);
 }
 
 int work_convert(Work *work) {

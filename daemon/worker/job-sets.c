@@ -9,7 +9,6 @@
 #include "wire/limits.h"
 #include "analysis/subject/analysis-read.h"
 #include "analysis/subject/ledger-span.h"
-#include "analysis/subject/set-host.h"
 #include "analysis/subject/set-subjects.h"
 
 _Static_assert(SET_MAX_CAPTURES == LIMIT_SNAPSHOTS_PER_CALL, "a sample for every snapshot");
@@ -31,11 +30,17 @@ static void set_analysis_done(SetAnalysis *sets) {
 
 /* opening */
 
-/* Refuses views that two sets cannot answer. */
-static int check_view(SetAnalysis *sets) {
-        const View *view = &sets->order->view;
+/* Refuses views that two sets cannot answer, and opens the members of both. */
+static int open_sets(SetAnalysis *sets) {
+        const AnalysisOrder *order = sets->order;
+        const View *view = &order->view;
+        const SetSubject *other = NULL, *one;
         const char *complaint = NULL;
+        char same[512];
+        int r = 0;
 
+        if (!(order->alpha > 0 && order->alpha < 1))
+                return work_refuse_parameter(sets->work, "alpha", "alpha must be between 0 and 1");
         if (view->axis == VIEW_AXIS_THREAD)
                 complaint = "sets cannot be compared by thread: a thread of one set need not be in "
                             "the other";
@@ -46,59 +51,35 @@ static int check_view(SetAnalysis *sets) {
                 complaint = "sets are compared by rates and levels, not by totals";
         else if (view->pairs.n > 0)
                 complaint = "cgroups are not paired in sets";
-        return complaint ? work_refuse_parameter(sets->work, "view", complaint) : 0;
-}
-
-static int check_sides(SetAnalysis *sets) {
+        if (complaint)
+                return work_refuse_parameter(sets->work, "view", complaint);
         for (unsigned side = 0; side < SIDES; side++)
-                if (sets->order->n[side] == 0)
+                if (order->n[side] == 0)
                         return work_refuse_parameter(sets->work, side_names[side],
                                                      "a set needs at least one snapshot");
-        return 0;
-}
+        for (unsigned i = 0; i < order->n[0] + order->n[1] && r == 0; i++) {
+                const OrderSubject *subject = &order->subjects[i];
+                bool is_interval = subject->to.fd > 0; /* its end stands for it */
+                Side side = i < order->n[0] ? SIDE_BEFORE : SIDE_AFTER;
+                Subject *end, *begin = NULL;
 
-/* A snapshot, or an interval, whose end stands for it. */
-static int open_member(SetAnalysis *sets, const OrderSubject *subject, Side side) {
-        bool is_interval = subject->to.fd > 0;
-        Subject *end, *begin;
-        int r;
-
-        r = set_subjects_add(&sets->subjects, side, &end);
-        if (r == 0 && is_interval)
-                r = set_subjects_add_begin(&sets->subjects, &begin);
-        if (r == 0 && !is_interval)
-                return work_open_subject(sets->work, &subject->from, end);
-        if (r == 0)
-                r = work_open_subject(sets->work, &subject->from, begin);
-        if (r == 0)
-                r = work_open_subject(sets->work, &subject->to, end);
-        return r == 0 ? view_subjects_check_interval(sets->work, begin, end) : r;
-}
-
-static int sort_subjects(SetAnalysis *sets) {
-        const SetSubject *other = NULL, *one = set_subjects_sort(&sets->subjects, &other);
-        char complaint[512];
-
+                r = set_subjects_add(&sets->subjects, side, &end, is_interval ? &begin : NULL);
+                if (r == 0)
+                        r = work_open_subject(sets->work, &subject->from,
+                                              is_interval ? begin : end);
+                if (r == 0 && is_interval)
+                        r = work_open_subject(sets->work, &subject->to, end);
+                if (r == 0 && is_interval)
+                        r = view_subjects_check_interval(sets->work, begin, end);
+        }
+        if (r != 0)
+                return r;
+        one = set_subjects_sort(&sets->subjects, &other);
         if (!one)
                 return 0;
-        (void) snprintf(complaint, sizeof(complaint), "%.200s and %.200s are the same capture",
+        (void) snprintf(same, sizeof(same), "%.200s and %.200s are the same capture",
                         subject_name(one->subject), subject_name(other->subject));
-        return work_refuse_parameter(sets->work, side_names[other->side], complaint);
-}
-
-static int open_sets(SetAnalysis *sets) {
-        const AnalysisOrder *order = sets->order;
-        int r;
-
-        if (!(order->alpha > 0 && order->alpha < 1))
-                return work_refuse_parameter(sets->work, "alpha", "alpha must be between 0 and 1");
-        r = check_view(sets);
-        if (r == 0)
-                r = check_sides(sets);
-        for (unsigned i = 0; i < order->n[0] + order->n[1] && r == 0; i++)
-                r = open_member(sets, &order->subjects[i],
-                                i < order->n[0] ? SIDE_BEFORE : SIDE_AFTER);
-        return r == 0 ? sort_subjects(sets) : r;
+        return work_refuse_parameter(sets->work, side_names[other->side], same);
 }
 
 /* reading */
@@ -174,22 +155,6 @@ static const Subject *last_of(const SetAnalysis *sets, unsigned side) {
         return sets->subjects.members[index - 1].subject;
 }
 
-/* Says by what the weights are measured; the captures are read. */
-static int find_hosts(SetAnalysis *sets) {
-        int r = 0;
-
-        for (unsigned side = 0; side < SIDES && r == 0; side++) {
-                Subject *culprit = NULL;
-                HostUse host;
-
-                r = set_host_find(&sets->subjects, side, &host, &culprit);
-                if (r != 0)
-                        return work_read_result(sets->work, culprit, r);
-                set_comparison_set_host(sets->comparison, side, &host);
-        }
-        return r;
-}
-
 static int read_sets(SetAnalysis *sets) {
         AnalysisVisitor visitor = {
                 .on_name = set_on_name,
@@ -211,30 +176,23 @@ static int read_sets(SetAnalysis *sets) {
         r = read_captures(sets, &read);
         if (r != 0)
                 return work_read_result(sets->work, read.culprit, r);
-        r = find_hosts(sets);
-        if (r != 0)
-                return r;
-        for (unsigned side = 0; side < SIDES; side++)
+        for (unsigned side = 0; side < SIDES; side++) {
+                Subject *culprit = NULL;
+                HostUse host;
+
+                /* The weights are measured by what the host did. */
+                r = set_host_find(&sets->subjects, side, &host, &culprit);
+                if (r != 0)
+                        return work_read_result(sets->work, culprit, r);
+                set_comparison_set_host(sets->comparison, side, &host);
                 sources[side] = subject_sources(last_of(sets, side));
+        }
         return err_fold(set_comparison_finish(sets->comparison, sources));
 }
 
 /* answering */
 
-/* The figures of all tests precede the groups: all tests are done by then. */
-static void write_tests(JsonWriter *writer, const SetFigures *figures) {
-        json_write_member_u64(writer, "tested", figures->n_tested);
-        json_write_member_u64(writer, "significant", figures->n_significant);
-        json_write_key(writer, "leastP");
-        json_write_double(writer, figures->least_p);
-        json_write_key(writer, "samplesNeeded");
-        if (figures->n_needed > 0)
-                json_write_u64(writer, figures->n_needed);
-        else
-                json_write_null(writer);
-}
-
-/* Where each member of the side begins: null for a snapshot. */
+/* Writes where each member of the side begins: null for a snapshot. */
 static void write_begins(const SetAnalysis *sets, unsigned side, const char *key,
                          JsonWriter *writer) {
         const SetSubject *members = sets->subjects.members;
@@ -260,12 +218,12 @@ static void write_begins(const SetAnalysis *sets, unsigned side, const char *key
 static int answer_heads(SetAnalysis *sets) {
         static const char *const source_names[SIDES] = { "sourcesBefore", "sourcesAfter" };
         static const char *const from_names[SIDES] = { "beforeFrom", "afterFrom" };
+        const SetFigures *figures = set_comparison_figures(sets->comparison);
         JsonWriter *writer = answer_begin(&sets->work->answer);
 
         json_write_member_text(writer, "kind", view_kind_name(VIEW_KIND_SETS));
         if (sets->order->view.n_filter > 0)
-                json_write_member_u64(writer, "matchedGroups",
-                                      set_comparison_figures(sets->comparison)->n_matched);
+                json_write_member_u64(writer, "matchedGroups", figures->n_matched);
         for (unsigned side = 0; side < SIDES; side++) {
                 write_begins(sets, side, from_names[side], writer);
                 json_write_key(writer, side_names[side]);
@@ -279,7 +237,16 @@ static int answer_heads(SetAnalysis *sets) {
         }
         json_write_key(writer, "alpha");
         json_write_double(writer, sets->order->alpha);
-        write_tests(writer, set_comparison_figures(sets->comparison));
+        /* The figures of all tests precede the groups: all tests are done by then. */
+        json_write_member_u64(writer, "tested", figures->n_tested);
+        json_write_member_u64(writer, "significant", figures->n_significant);
+        json_write_key(writer, "leastP");
+        json_write_double(writer, figures->least_p);
+        json_write_key(writer, "samplesNeeded");
+        if (figures->n_needed > 0)
+                json_write_u64(writer, figures->n_needed);
+        else
+                json_write_null(writer);
         return answer_reply(&sets->work->answer);
 }
 
@@ -287,36 +254,30 @@ static void write_group(const void *userdata, size_t index, JsonWriter *writer) 
         set_comparison_write(userdata, index, writer);
 }
 
-static int answer_hidden(SetAnalysis *sets) {
-        const SetFigures *figures = set_comparison_figures(sets->comparison);
-        JsonWriter *writer = answer_begin(&sets->work->answer);
+int work_compare_sets(Work *work) {
+        _cleanup_(set_analysis_done)
+                SetAnalysis sets = { .work = work, .order = &work->order->analysis };
+        const SetFigures *figures;
+        JsonWriter *writer;
+        int r;
 
+        r = open_sets(&sets);
+        if (r == 0)
+                r = read_sets(&sets);
+        if (r == 0)
+                r = answer_heads(&sets);
+        if (r == 0)
+                r = answer_list(&work->answer, "groups", set_comparison_n(sets.comparison),
+                                write_group, sets.comparison);
+        if (r != 0)
+                return r;
+        figures = set_comparison_figures(sets.comparison);
+        writer = answer_begin(&work->answer);
         json_write_member_u64(writer, "hiddenRows", figures->n_hidden_rows);
-        if (sets->order->view.has_threshold)
+        if (sets.order->view.has_threshold)
                 json_write_member_u64(writer, "rowsAboveThreshold", figures->n_above_threshold);
         json_write_member_u64(writer, "hiddenGroups", figures->n_hidden_groups);
         json_write_member_u64(writer, "groupsOnlyBefore", figures->n_only[0]);
         json_write_member_u64(writer, "groupsOnlyAfter", figures->n_only[1]);
-        return answer_final(&sets->work->answer);
-}
-
-static int run_sets(SetAnalysis *sets) {
-        int r;
-
-        r = open_sets(sets);
-        if (r == 0)
-                r = read_sets(sets);
-        if (r == 0)
-                r = answer_heads(sets);
-        if (r == 0)
-                r = answer_list(&sets->work->answer, "groups", set_comparison_n(sets->comparison),
-                                write_group, sets->comparison);
-        return r == 0 ? answer_hidden(sets) : r;
-}
-
-int work_compare_sets(Work *work) {
-        _cleanup_(set_analysis_done)
-                SetAnalysis sets = { .work = work, .order = &work->order->analysis };
-
-        return run_sets(&sets);
+        return answer_final(&work->answer);
 }

@@ -4,57 +4,13 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 
-void view_subjects_init(ViewSubjects *subjects) {
-        *subjects = (ViewSubjects){ .kind = VIEW_KIND_STATE };
-        for (unsigned i = 0; i < VIEW_SUBJECTS_MAX; i++)
-                subject_init(&subjects->subjects[i]);
-}
-
 void view_subjects_done(ViewSubjects *subjects) {
         for (unsigned i = 0; i < VIEW_SUBJECTS_MAX; i++)
                 subject_done(&subjects->subjects[i]);
 }
 
-unsigned view_subjects_n_sides(const ViewSubjects *subjects) {
-        return subjects->kind == VIEW_KIND_STATE ? 1 : SIDES;
-}
-
 Subject *view_subjects_end(ViewSubjects *subjects, unsigned side) {
         return &subjects->subjects[subjects->kind == VIEW_KIND_INTERVALS ? 2 * side + 1 : side];
-}
-
-Subject *view_subjects_begin(ViewSubjects *subjects, unsigned side) {
-        return &subjects->subjects[2 * side];
-}
-
-/* the references */
-
-static bool is_interval(const OrderSubject *subject) {
-        return subject->to.fd > 0;
-}
-
-static int refuse_sides(Work *work, const AnalysisOrder *order) {
-        if (order->n[1] == 0 ||
-            is_interval(&order->subjects[0]) == is_interval(&order->subjects[1]))
-                return 0;
-        return work_refuse_parameter(work, is_interval(&order->subjects[0]) ? "after" : "before",
-                                     "one side is an interval and the other a snapshot: both have "
-                                     "to be of one sort");
-}
-
-static int open_subjects(Work *work, ViewSubjects *subjects) {
-        const AnalysisOrder *order = &work->order->analysis;
-        int r = refuse_sides(work, order);
-
-        for (unsigned i = 0; i < order->n[0] + order->n[1] && r == 0; i++) {
-                const OrderSubject *subject = &order->subjects[i];
-
-                r = work_open_subject(work, &subject->from, &subjects->subjects[subjects->n++]);
-                if (r == 0 && is_interval(subject))
-                        r = work_open_subject(work, &subject->to,
-                                              &subjects->subjects[subjects->n++]);
-        }
-        return r;
 }
 
 /* time */
@@ -113,109 +69,105 @@ int view_subjects_check_interval(Work *work, const Subject *from, const Subject 
         return refuse_window(work, &reason);
 }
 
-/*
- * Relates two snapshots in time. Captures of one boot that were named in the wrong order are
- * swapped: read backwards, every counter would seem to have been reset although nothing was.
- */
-static void relate(ViewSubjects *subjects) {
-        Subject *before = &subjects->subjects[SIDE_BEFORE];
-        Subject *after = &subjects->subjects[SIDE_AFTER];
-
-        subjects->boots = subject_boots(before, after);
-        if (!are_ordered(before, after))
-                return;
-        if (after->head.start_boottime_ns < before->head.start_boottime_ns) {
-                Subject earlier = *after;
-
-                *after = *before;
-                *before = earlier;
-                subjects->swapped = true;
-        }
-        subjects->has_elapsed = true;
-        subjects->elapsed_ns = after->head.start_boottime_ns - before->head.start_boottime_ns;
-}
-
 /* the kind */
 
-static ViewKind kind_of(const ViewSubjects *subjects, bool intervals) {
-        if (subjects->n == 1)
-                return VIEW_KIND_STATE;
-        if (subjects->n > SIDES)
-                return VIEW_KIND_INTERVALS;
-        if (intervals)
-                return VIEW_KIND_INTERVAL;
-        return subjects->has_elapsed && !subjects->view.totals ? VIEW_KIND_INTERVAL
-                                                               : VIEW_KIND_TOTALS;
-}
-
-/* Refuses a view that asks for an interval where there is none. */
-static int check_window(Work *work, const ViewSubjects *subjects) {
+/* Chooses the kind of the view, and refuses a view that the kind cannot give. */
+static int choose_kind(Work *work, ViewSubjects *subjects) {
+        static const char one_sided[] = "it needs two sides, and an interval is one: ask for "
+                                        "totals, or compare two intervals";
         _cleanup_(buffer_done) Buffer reason = { .bytes = NULL };
+        View *view = &subjects->view;
+        bool has_window = view->window;
 
-        if (!subjects->view.window)
+        if (subjects->n == 1)
+                subjects->kind = VIEW_KIND_STATE;
+        else if (subjects->n > SIDES)
+                subjects->kind = VIEW_KIND_INTERVALS;
+        else if (work->order->analysis.subjects[0].to.fd > 0)
+                subjects->kind = VIEW_KIND_INTERVAL;
+        else
+                subjects->kind = subjects->has_elapsed && !view->totals ? VIEW_KIND_INTERVAL
+                                                                        : VIEW_KIND_TOTALS;
+        view->window = subjects->kind == VIEW_KIND_INTERVAL;
+        switch (subjects->kind) {
+        case VIEW_KIND_STATE:
+                if (!has_window)
+                        return 0;
+                buffer_append_format(&reason, "\"%s\" is one snapshot",
+                                     subject_name(subjects->subjects));
+                return refuse_window(work, &reason);
+        case VIEW_KIND_TOTALS:
+                return has_window ? refuse_unordered(work, &subjects->subjects[SIDE_BEFORE],
+                                                     &subjects->subjects[SIDE_AFTER])
+                                  : 0;
+        case VIEW_KIND_INTERVAL:
+                if (view->has_threshold)
+                        return work_refuse_parameter(work, "view.threshold", one_sided);
+                if (view->sort.order == VIEW_ORDER_PERCENT)
+                        return work_refuse_parameter(work, "view.sortBy", one_sided);
                 return 0;
-        if (subjects->kind == VIEW_KIND_TOTALS)
-                return refuse_unordered(work, &subjects->subjects[SIDE_BEFORE],
-                                        &subjects->subjects[SIDE_AFTER]);
-        if (subjects->kind != VIEW_KIND_STATE)
-                return 0;
-        buffer_append_format(&reason, "\"%s\" is one snapshot", subject_name(subjects->subjects));
-        return refuse_window(work, &reason);
-}
-
-/* An interval has one side: what was done in it. */
-static int check_one_sided(Work *work, const ViewSubjects *subjects) {
-        static const char reason[] = "it needs two sides, and an interval is one: ask for totals, "
-                                     "or compare two intervals";
-
-        if (subjects->kind != VIEW_KIND_INTERVAL)
-                return 0;
-        if (subjects->view.has_threshold)
-                return work_refuse_parameter(work, "view.threshold", reason);
-        if (subjects->view.sort.order == VIEW_ORDER_PERCENT)
-                return work_refuse_parameter(work, "view.sortBy", reason);
-        return 0;
-}
-
-static int check_view(Work *work, const ViewSubjects *subjects, bool intervals) {
-        if (subjects->view.totals && subjects->view.window)
-                return work_refuse_parameter(work, "view",
-                                             "a view is of totals or of a window, not of both");
-        if (subjects->view.totals && intervals)
-                return work_refuse_parameter(work, "view",
-                                             "totals are of two snapshots, not of an interval");
-        return 0;
-}
-
-static int choose_kind(Work *work, ViewSubjects *subjects, bool intervals) {
-        int r = check_view(work, subjects, intervals);
-
-        if (r == 0 && intervals)
-                r = view_subjects_check_interval(work, &subjects->subjects[0],
-                                                 &subjects->subjects[1]);
-        if (r == 0 && subjects->n > SIDES)
-                r = view_subjects_check_interval(work, &subjects->subjects[2],
-                                                 &subjects->subjects[3]);
-        if (r != 0)
-                return r;
-        if (subjects->n == SIDES)
-                relate(subjects);
-        subjects->kind = kind_of(subjects, intervals);
-        if (subjects->kind == VIEW_KIND_INTERVALS)
+        case VIEW_KIND_INTERVALS:
                 subjects->boots = subject_boots(view_subjects_end(subjects, SIDE_BEFORE),
                                                 view_subjects_end(subjects, SIDE_AFTER));
-        r = check_window(work, subjects);
-        if (r == 0)
-                r = check_one_sided(work, subjects);
-        subjects->view.window = subjects->kind == VIEW_KIND_INTERVAL;
-        return r;
+                return 0;
+        case VIEW_KIND_SETS:
+        case _VIEW_KIND_MAX:
+                break;
+        }
+        return 0;
 }
 
 int view_subjects_open(Work *work, ViewSubjects *ret) {
         const AnalysisOrder *order = &work->order->analysis;
-        int r;
+        bool of_intervals = order->subjects[0].to.fd > 0;
+        Subject *subjects = ret->subjects;
+        int r = 0;
 
-        ret->view = order->view;
-        r = open_subjects(work, ret);
-        return r == 0 ? choose_kind(work, ret, is_interval(&order->subjects[0])) : r;
+        *ret = (ViewSubjects){ .kind = VIEW_KIND_STATE, .view = order->view };
+        for (unsigned i = 0; i < VIEW_SUBJECTS_MAX; i++)
+                subject_init(&subjects[i]);
+        if (order->n[1] > 0 && of_intervals != (order->subjects[1].to.fd > 0))
+                return work_refuse_parameter(work, of_intervals ? "after" : "before",
+                                             "one side is an interval and the other a snapshot: "
+                                             "both have to be of one sort");
+        for (unsigned i = 0; i < order->n[0] + order->n[1] && r == 0; i++) {
+                r = work_open_subject(work, &order->subjects[i].from, &subjects[ret->n++]);
+                if (r == 0 && order->subjects[i].to.fd > 0)
+                        r = work_open_subject(work, &order->subjects[i].to, &subjects[ret->n++]);
+        }
+        if (r != 0)
+                return r;
+        if (order->view.totals && order->view.window)
+                return work_refuse_parameter(work, "view",
+                                             "a view is of totals or of a window, not of both");
+        if (order->view.totals && of_intervals)
+                return work_refuse_parameter(work, "view",
+                                             "totals are of two snapshots, not of an interval");
+        if (of_intervals)
+                r = view_subjects_check_interval(work, &subjects[0], &subjects[1]);
+        if (r == 0 && ret->n > SIDES)
+                r = view_subjects_check_interval(work, &subjects[2], &subjects[3]);
+        if (r != 0)
+                return r;
+        if (ret->n == SIDES)
+                ret->boots = subject_boots(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]);
+        if (ret->n == SIDES && are_ordered(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER])) {
+                uint64_t before_ns = subjects[SIDE_BEFORE].head.start_boottime_ns;
+                uint64_t after_ns = subjects[SIDE_AFTER].head.start_boottime_ns;
+
+                /*
+                 * Captures of one boot that were named in the wrong order are swapped: read
+                 * backwards, every counter would seem to have been reset although nothing was.
+                 */
+                if (after_ns < before_ns) {
+                        Subject earlier = subjects[SIDE_AFTER];
+
+                        subjects[SIDE_AFTER] = subjects[SIDE_BEFORE];
+                        subjects[SIDE_BEFORE] = earlier;
+                        ret->swapped = true;
+                }
+                ret->has_elapsed = true;
+                ret->elapsed_ns = ret->swapped ? before_ns - after_ns : after_ns - before_ns;
+        }
+        return choose_kind(work, ret);
 }

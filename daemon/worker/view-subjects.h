@@ -4,7 +4,7 @@
 /*
  * ViewSubjects
  *
- * What a call of Show or Compare is about: the snapshots that it names, in their order, and the
+ * The subject of a call of Show or Compare: the snapshots that it names, in their order, and the
  * kind of view that follows from them. A view that its subjects cannot give is refused here, before
  * any thread is read.
  *
@@ -29,7 +29,7 @@ typedef struct ViewSubjects {
         ViewKind kind;
         Subject subjects[VIEW_SUBJECTS_MAX];
         unsigned n;
-        /* How the two sides are related in time; of intervals, their ends. */
+        /* The two sides, or the ends of two intervals, are related so in time. */
         Boots boots;
         bool has_elapsed;
         uint64_t elapsed_ns; /* of one boot, with both start times known; it may be 0 */
@@ -41,17 +41,12 @@ typedef struct ViewSubjects {
  * interval that a call names nothing is swapped.
  */
 _must_check_ int view_subjects_check_interval(Work *work, const Subject *from, const Subject *to);
-/* How many sides the view has. */
-unsigned view_subjects_n_sides(const ViewSubjects *subjects);
+
 /* The snapshot whose state is that of @side: of two intervals, the one at the end. */
 Subject *view_subjects_end(ViewSubjects *subjects, unsigned side);
-/* Of two intervals: the snapshot at which @side begins. */
-Subject *view_subjects_begin(ViewSubjects *subjects, unsigned side);
-
-void view_subjects_init(ViewSubjects *subjects);
 void view_subjects_done(ViewSubjects *subjects);
 /*
- * 0; WORK_E_ANSWERED, when the call was refused; or a negative errno. What was opened until then is
- * in @ret, which is initialised and remains the caller's to free.
+ * Fills in @ret, which is the caller's to free in any case. 0; WORK_E_ANSWERED, when the call was
+ * refused; or a negative errno.
  */
 _must_check_ int view_subjects_open(Work *work, ViewSubjects *ret);

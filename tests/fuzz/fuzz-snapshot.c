@@ -97,7 +97,7 @@ static void write_ktstr(const SnapshotRecord *record, Buffer *document) {
         json_write_object(&writer);
         json_write_member_u64(&writer, "captured_at_unix_ns", record->captured_ns);
         json_write_key(&writer, "host");
-        fuzz_expect(ktstr_write_host(&writer, record->host) == 0, "a host can be written");
+        fuzz_expect(ktstr_write(&writer, KTSTR_HOST, record->host) == 0, "a host can be written");
         json_write_key(&writer, "threads");
         json_write_array(&writer);
         for (size_t i = 0; i < record->n_threads; i++)
@@ -107,7 +107,7 @@ static void write_ktstr(const SnapshotRecord *record, Buffer *document) {
         json_write_object(&writer);
         for (size_t i = 0; i < record->n_cgroups; i++) {
                 json_write_key_name(&writer, record->cgroups[i].path);
-                fuzz_expect(ktstr_write_cgroup(&writer, record->cgroups[i].stats) == 0,
+                fuzz_expect(ktstr_write(&writer, KTSTR_CGROUP, record->cgroups[i].stats) == 0,
                             "a cgroup can be written");
         }
         json_write_end(&writer);
@@ -116,9 +116,9 @@ static void write_ktstr(const SnapshotRecord *record, Buffer *document) {
                                           &head) == 0,
                     "summaries can be written");
         json_write_key(&writer, "psi");
-        fuzz_expect(ktstr_write_psi(&writer, record->psi) == 0, "pressure can be written");
+        fuzz_expect(ktstr_write(&writer, KTSTR_PSI, record->psi) == 0, "pressure can be written");
         json_write_key(&writer, "sched_ext");
-        fuzz_expect(ktstr_write_sched_ext(&writer, record->sched_ext) == 0,
+        fuzz_expect(ktstr_write(&writer, KTSTR_SCHED_EXT, record->sched_ext) == 0,
                     "sched_ext can be written");
         json_write_end(&writer);
         fuzz_expect(json_writer_finish(&writer) == 0, "the text is whole");

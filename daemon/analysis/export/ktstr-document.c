@@ -88,76 +88,25 @@ static const Shape host[] = {
 };
 // clang-format on
 
-static int ktstr_write_or_null(JsonWriter *writer, const Shape *shapes, Span json) {
-        if (json.n > 0)
-                return reshape_write(writer, shapes, json);
+int ktstr_write(JsonWriter *writer, KtstrPart part, Span json) {
+        static const struct {
+                const Shape *shapes;
+                bool is_nullable; /* its reader accepts null for what was not read */
+        } parts[] = {
+                [KTSTR_HOST] = { host, true },
+                [KTSTR_CGROUP] = { cgroup, false },
+                [KTSTR_PSI] = { psi, false },
+                [KTSTR_SCHED_EXT] = { sched_ext, true },
+                [KTSTR_PROBE_SUMMARY] = { probe_summary, true },
+        };
+
+        if (json.n > 0 || !parts[part].is_nullable)
+                return reshape_write(writer, parts[part].shapes, json);
         json_write_null(writer);
         return 0;
 }
 
-int ktstr_write_host(JsonWriter *writer, Span host_json) {
-        return ktstr_write_or_null(writer, host, host_json);
-}
-
-int ktstr_write_cgroup(JsonWriter *writer, Span stats_json) {
-        return reshape_write(writer, cgroup, stats_json);
-}
-
-int ktstr_write_psi(JsonWriter *writer, Span psi_json) {
-        return reshape_write(writer, psi, psi_json);
-}
-
-int ktstr_write_sched_ext(JsonWriter *writer, Span sched_ext_json) {
-        return ktstr_write_or_null(writer, sched_ext, sched_ext_json);
-}
-
 /* summaries */
-
-/* A kind of failure and how often it occurred. */
-typedef struct Tally {
-        const char *tag;
-        uint64_t n;
-} Tally;
-
-/*
- * @tallies ascend by tag. Writes the most frequent one, the first of several; null when nothing
- * failed.
- */
-static void ktstr_write_dominant(JsonWriter *writer, const char *key, const Tally *tallies,
-                                 size_t n_tallies) {
-        const Tally *dominant = NULL;
-
-        for (size_t i = 0; i < n_tallies; i++)
-                if (tallies[i].n > 0 && (!dominant || tallies[i].n > dominant->n))
-                        dominant = &tallies[i];
-        if (dominant)
-                json_write_member_text(writer, key, dominant->tag);
-        else
-                json_write_member_null(writer, key);
-}
-
-static uint64_t tally_sum(const Tally *tallies, size_t n_tallies) {
-        uint64_t sum = 0;
-
-        for (size_t i = 0; i < n_tallies; i++)
-                sum = number_add_saturating(sum, tallies[i].n);
-        return sum;
-}
-
-/* @part is at least half of @whole, which is not 0. */
-static bool is_dominant(uint64_t part, uint64_t whole) {
-        return whole > 0 && part >= whole - part;
-}
-
-/* Threads that ended during the capture are not failures of reading. */
-static uint64_t source_failures(const Source *source) {
-        uint64_t n = 0;
-
-        for (unsigned i = 0; i < _SOURCE_OUTCOME_MAX; i++)
-                if (i != SOURCE_OUTCOME_ok && i != SOURCE_OUTCOME_vanished)
-                        n = number_add_saturating(n, source->counts[i]);
-        return n;
-}
 
 static void ktstr_write_parse(JsonWriter *writer, const SourceTable *sources, const Head *head) {
         static const SourceId files[] = {
@@ -165,51 +114,51 @@ static void ktstr_write_parse(JsonWriter *writer, const SourceTable *sources, co
                 SOURCE_CGROUP,       SOURCE_IO,   SOURCE_SCHED,  SOURCE_SCHEDSTAT,
                 SOURCE_SMAPS_ROLLUP, SOURCE_STAT, SOURCE_STATUS,
         };
-        Tally tallies[ELEMENTSOF(files)];
-        uint64_t n_failed, n_config = 0;
+        uint64_t failures[ELEMENTSOF(files)] = {}, n_failed = 0, n_config = 0, n_most = 0;
+        const char *most = NULL;
 
         for (size_t i = 0; i < ELEMENTSOF(files); i++) {
-                tallies[i] = (Tally){ source_name(files[i]),
-                                      source_failures(&sources->sources[files[i]]) };
+                /* Threads that ended during the capture are not failures of reading. */
+                for (unsigned k = 0; k < _SOURCE_OUTCOME_MAX; k++)
+                        if (k != SOURCE_OUTCOME_ok && k != SOURCE_OUTCOME_vanished)
+                                failures[i] = number_add_saturating(
+                                        failures[i], sources->sources[files[i]].counts[k]);
                 if (files[i] == SOURCE_IO || files[i] == SOURCE_SCHEDSTAT)
-                        n_config = number_add_saturating(n_config, tallies[i].n);
+                        n_config = number_add_saturating(n_config, failures[i]);
+                n_failed = number_add_saturating(n_failed, failures[i]);
+                if (failures[i] > n_most) { /* the first of several */
+                        n_most = failures[i];
+                        most = source_name(files[i]);
+                }
         }
-        n_failed = tally_sum(tallies, ELEMENTSOF(tallies));
 
         json_write_object(writer);
         json_write_member_u64(writer, "tids_walked", head->has_threads ? head->threads : 0);
         json_write_member_u64(writer, "read_failures", n_failed);
         json_write_key(writer, "read_failures_by_file");
         json_write_object(writer);
-        for (size_t i = 0; i < ELEMENTSOF(tallies); i++)
-                if (tallies[i].n > 0)
-                        json_write_member_u64(writer, tallies[i].tag, tallies[i].n);
+        for (size_t i = 0; i < ELEMENTSOF(files); i++)
+                if (failures[i] > 0)
+                        json_write_member_u64(writer, source_name(files[i]), failures[i]);
         json_write_end(writer);
-        ktstr_write_dominant(writer, "dominant_read_failure", tallies, ELEMENTSOF(tallies));
-        json_write_member_bool(writer, "kernel_config_dominant", is_dominant(n_config, n_failed));
+        if (most)
+                json_write_member_text(writer, "dominant_read_failure", most);
+        else
+                json_write_member_null(writer, "dominant_read_failure");
+        json_write_member_bool(writer, "kernel_config_dominant",
+                               n_failed > 0 && n_config >= n_failed - n_config);
         json_write_member_u64(writer, "negative_dotted_values", 0);
-        json_write_end(writer);
-}
-
-static void ktstr_write_taskstats(JsonWriter *writer, const Source *source) {
-        uint64_t n_other = source->counts[SOURCE_OUTCOME_other];
-
-        n_other = number_add_saturating(n_other, source->counts[SOURCE_OUTCOME_unsupported]);
-        n_other = number_add_saturating(n_other, source->counts[SOURCE_OUTCOME_malformed]);
-        json_write_object(writer);
-        json_write_member_u64(writer, "ok_count", source->counts[SOURCE_OUTCOME_ok]);
-        json_write_member_u64(writer, "eperm_count", source->counts[SOURCE_OUTCOME_denied]);
-        json_write_member_u64(writer, "esrch_count", source->counts[SOURCE_OUTCOME_vanished]);
-        json_write_member_u64(writer, "other_err_count", n_other);
         json_write_end(writer);
 }
 
 int ktstr_write_summaries(JsonWriter *writer, Span probe_json, const SourceTable *sources,
                           const Head *head) {
+        const uint64_t *counts;
+        uint64_t n_other;
         int r;
 
         json_write_key(writer, "probe_summary");
-        r = ktstr_write_or_null(writer, probe_summary, probe_json);
+        r = ktstr_write(writer, KTSTR_PROBE_SUMMARY, probe_json);
         if (r != 0)
                 return r;
         if (!sources) {
@@ -220,6 +169,15 @@ int ktstr_write_summaries(JsonWriter *writer, Span probe_json, const SourceTable
         json_write_key(writer, "parse_summary");
         ktstr_write_parse(writer, sources, head);
         json_write_key(writer, "taskstats_summary");
-        ktstr_write_taskstats(writer, &sources->sources[SOURCE_TASKSTATS]);
+        counts = sources->sources[SOURCE_TASKSTATS].counts;
+        n_other = counts[SOURCE_OUTCOME_other];
+        n_other = number_add_saturating(n_other, counts[SOURCE_OUTCOME_unsupported]);
+        n_other = number_add_saturating(n_other, counts[SOURCE_OUTCOME_malformed]);
+        json_write_object(writer);
+        json_write_member_u64(writer, "ok_count", counts[SOURCE_OUTCOME_ok]);
+        json_write_member_u64(writer, "eperm_count", counts[SOURCE_OUTCOME_denied]);
+        json_write_member_u64(writer, "esrch_count", counts[SOURCE_OUTCOME_vanished]);
+        json_write_member_u64(writer, "other_err_count", n_other);
+        json_write_end(writer);
         return 0;
 }

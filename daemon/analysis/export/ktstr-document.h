@@ -16,11 +16,19 @@
 #include "snapshot/head.h"
 #include "snapshot/source.h"
 
-/* Each writes one value made of ours; an empty one becomes null. 0 or -ENOMEM. */
-_must_check_ int ktstr_write_host(JsonWriter *writer, Span host_json);
-_must_check_ int ktstr_write_cgroup(JsonWriter *writer, Span stats_json);
-_must_check_ int ktstr_write_psi(JsonWriter *writer, Span psi_json);
-_must_check_ int ktstr_write_sched_ext(JsonWriter *writer, Span sched_ext_json);
+typedef enum KtstrPart {
+        KTSTR_HOST,
+        KTSTR_CGROUP,
+        KTSTR_PSI,
+        KTSTR_SCHED_EXT,
+        KTSTR_PROBE_SUMMARY,
+} KtstrPart;
+
+/*
+ * Writes one value made of ours in @json. Where that is empty, a cgroup or pressure has zeros, and
+ * another part becomes null. 0 or -ENOMEM.
+ */
+_must_check_ int ktstr_write(JsonWriter *writer, KtstrPart part, Span json);
 
 /*
  * Writes the members probe_summary, null for an empty @probe_json, and parse_summary and

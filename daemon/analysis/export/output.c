@@ -19,22 +19,8 @@ struct Output {
         Buffer buffer;
 };
 
-static int output_open_zstd(Output *output) {
-        output->n_space = ZSTD_CStreamOutSize();
-        output->space = malloc(output->n_space);
-        output->zstd = ZSTD_createCCtx();
-        if (!output->space || !output->zstd)
-                return -ENOMEM;
-        if (ZSTD_isError(ZSTD_CCtx_setParameter(output->zstd, ZSTD_c_compressionLevel,
-                                                OUTPUT_ZSTD_LEVEL)) ||
-            ZSTD_isError(ZSTD_CCtx_setParameter(output->zstd, ZSTD_c_checksumFlag, 1)))
-                return -EOPNOTSUPP;
-        return 0;
-}
-
 int output_new(int fd, OutputForm form, Output **ret) {
         _cleanup_(output_freep) Output *output = NULL;
-        int r;
 
         output = malloc(sizeof(*output));
         if (!output)
@@ -42,9 +28,15 @@ int output_new(int fd, OutputForm form, Output **ret) {
         *output = (Output){ .fd = fd };
         buffer_init(&output->buffer, 0);
         if (form == OUTPUT_ZSTD) {
-                r = output_open_zstd(output);
-                if (r != 0)
-                        return r;
+                output->n_space = ZSTD_CStreamOutSize();
+                output->space = malloc(output->n_space);
+                output->zstd = ZSTD_createCCtx();
+                if (!output->space || !output->zstd)
+                        return -ENOMEM;
+                if (ZSTD_isError(ZSTD_CCtx_setParameter(output->zstd, ZSTD_c_compressionLevel,
+                                                        OUTPUT_ZSTD_LEVEL)) ||
+                    ZSTD_isError(ZSTD_CCtx_setParameter(output->zstd, ZSTD_c_checksumFlag, 1)))
+                        return -EOPNOTSUPP;
         }
         *ret = TAKE_PTR(output);
         return 0;

@@ -24,7 +24,7 @@ _must_check_ int output_new(int fd, OutputForm form, Output **ret);
 Output *output_free(Output *output);
 DEFINE_CLEANUP(Output *, output_free);
 
-/* Where to write to; borrowed. */
+/* Write here; borrowed. */
 Buffer *output_buffer(Output *output);
 /* Writes the buffer out once it is large enough. -ENOSPC, -EIO ... of write(2). */
 _must_check_ int output_drain(Output *output);

@@ -18,12 +18,6 @@ static Span reshape_text(json_object *value) {
         return (Span){ json_object_get_string(value), (size_t) json_object_get_string_len(value) };
 }
 
-static void reshape_number(JsonWriter *writer, json_object *value, uint64_t absent) {
-        uint64_t number;
-
-        json_write_u64(writer, reshape_u64(value, &number) ? number : absent);
-}
-
 static void reshape_number_or_null(JsonWriter *writer, json_object *value) {
         uint64_t number;
 
@@ -99,7 +93,7 @@ static void reshape_value(JsonWriter *writer, const Shape *shape, json_object *v
         switch (shape->kind) {
         case SHAPE_NUMBER:
         case SHAPE_NUMBER_IF:
-                reshape_number(writer, value, shape->absent);
+                json_write_u64(writer, reshape_u64(value, &number) ? number : shape->absent);
                 break;
         case SHAPE_FLOOR_OR_NULL:
                 if (json_object_is_type(value, json_type_string) &&

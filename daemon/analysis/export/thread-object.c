@@ -58,19 +58,6 @@ static void ktstr_write_absent(JsonWriter *writer, MetricId id) {
         }
 }
 
-/* Writes the number of every CPU, [0,1,2,3,7]; an empty array for an invalid list. */
-static void ktstr_write_cpus(JsonWriter *writer, Span list) {
-        unsigned long mask[CPU_LIST_MAX_WORDS];
-        size_t n;
-
-        json_write_array(writer);
-        if (cpu_list_parse(list, mask, &n) == 0)
-                for (size_t cpu = 0; cpu < CPU_LIST_MAX_CPUS; cpu++)
-                        if (mask[cpu / CPU_LIST_WORD_BITS] >> (cpu % CPU_LIST_WORD_BITS) & 1)
-                                json_write_u64(writer, cpu);
-        json_write_end(writer);
-}
-
 static void ktstr_write_smaps(JsonWriter *writer, const char *key, Span smaps_json) {
         json_write_key(writer, key);
         if (smaps_json.n > 0) {
@@ -81,25 +68,10 @@ static void ktstr_write_smaps(JsonWriter *writer, const char *key, Span smaps_js
         json_write_end(writer);
 }
 
-static void ktstr_write_member(JsonWriter *writer, const ThreadSample *sample, MetricId id) {
-        json_write_key(writer, metric_table[id].name);
-        if (!thread_sample_has(sample, id))
-                ktstr_write_absent(writer, id);
-        else if (thread_cell_kinds[id] == CELL_CPUS)
-                ktstr_write_cpus(writer, sample->cpus);
-        else
-                thread_cell_write(writer, sample, thread_column_of(id));
-}
-
-/* Kernels differ in which values of a family they have: with some of them it was measured. */
-static bool has_any(const ThreadSample *sample, const ThreadFamily *family) {
-        for (unsigned i = 0; i < family->n_ids; i++)
-                if (thread_sample_has(sample, family->ids[i]))
-                        return true;
-        return false;
-}
-
 void thread_object_write_ktstr(JsonWriter *writer, const ThreadSample *sample, Span smaps_json) {
+        unsigned long mask[CPU_LIST_MAX_WORDS];
+        bool is_valid;
+        size_t n;
         json_write_object(writer);
         json_write_member_u64(writer, "tid", (uint32_t) sample->tid);
         json_write_member_u64(writer, "tgid", (uint32_t) sample->tgid);
@@ -107,45 +79,60 @@ void thread_object_write_ktstr(JsonWriter *writer, const ThreadSample *sample, S
         json_write_member_name(writer, "comm", sample->comm);
         json_write_member_name(writer, "cgroup", sample->cgroup);
         json_write_member_u64(writer, "start_time_clock_ticks", sample->start_ticks);
-        for (size_t i = 0; i < ELEMENTSOF(ktstr_members); i++)
+        for (size_t i = 0; i < ELEMENTSOF(ktstr_members); i++) {
+                MetricId id = (MetricId) ktstr_members[i];
+
                 if (ktstr_members[i] == KTSTR_SMAPS) {
                         /* Its name until version 0.9, and since. */
                         ktstr_write_smaps(writer, "smaps_rollup_kb", smaps_json);
                         ktstr_write_smaps(writer, "smaps_rollup_kib", smaps_json);
-                } else
-                        ktstr_write_member(writer, sample, (MetricId) ktstr_members[i]);
-        for (unsigned i = 0; i < THREAD_FAMILIES; i++)
-                json_write_member_bool(writer, thread_families[i].key,
-                                       has_any(sample, &thread_families[i]));
+                        continue;
+                }
+                json_write_key(writer, metric_table[id].name);
+                if (!thread_sample_has(sample, id)) {
+                        ktstr_write_absent(writer, id);
+                        continue;
+                }
+                if (thread_cell_kinds[id] != CELL_CPUS) {
+                        thread_cell_write(writer, sample, thread_column_of(id));
+                        continue;
+                }
+                /* The number of every CPU, [0,1,2,3,7]; an empty array for an invalid list. */
+                json_write_array(writer);
+                is_valid = cpu_list_parse(sample->cpus, mask, &n) == 0;
+                for (size_t cpu = 0; is_valid && cpu < CPU_LIST_MAX_CPUS; cpu++)
+                        if (mask[cpu / CPU_LIST_WORD_BITS] >> (cpu % CPU_LIST_WORD_BITS) & 1)
+                                json_write_u64(writer, cpu);
+                json_write_end(writer);
+        }
+        /* Kernels differ in which values of a family they have: one was measured with any. */
+        for (unsigned i = 0; i < THREAD_FAMILIES; i++) {
+                bool has = false;
+
+                for (unsigned k = 0; k < thread_families[i].n_ids && !has; k++)
+                        has = thread_sample_has(sample, thread_families[i].ids[k]);
+                json_write_member_bool(writer, thread_families[i].key, has);
+        }
         json_write_end(writer);
 }
 
-static void write_name_if(JsonWriter *writer, const char *key, Span name) {
-        if (name.bytes)
-                json_write_member_name(writer, key, name);
-        else
-                json_write_member_null(writer, key);
-}
-
-static void write_u64_if(JsonWriter *writer, const char *key, bool known, uint64_t value) {
-        if (known)
-                json_write_member_u64(writer, key, value);
-        else
-                json_write_member_null(writer, key);
-}
-
 static void write_text_if(JsonWriter *writer, const char *key, const char *text) {
-        write_name_if(writer, key, text[0] != '\0' ? span_of(text) : (Span){});
+        if (text[0] != '\0')
+                json_write_member_name(writer, key, span_of(text));
+        else
+                json_write_member_null(writer, key);
 }
 
-/* What every line of a snapshot begins with. */
+/* Writes the members that every line of a snapshot begins with. */
 static void ndjson_begin(JsonWriter *writer, const char *kind, const Head *head) {
         json_write_object(writer);
         json_write_member_text(writer, "kind", kind);
         write_text_if(writer, "host", head->host_name);
         write_text_if(writer, "boot_id", head->boot_id);
-        write_u64_if(writer, "captured_at_unix_ns", head->has_start_realtime,
-                     head->start_realtime_ns);
+        if (head->has_start_realtime)
+                json_write_member_u64(writer, "captured_at_unix_ns", head->start_realtime_ns);
+        else
+                json_write_member_null(writer, "captured_at_unix_ns");
 }
 
 void thread_object_write_ndjson(JsonWriter *writer, const ThreadSample *sample, Span smaps_json,

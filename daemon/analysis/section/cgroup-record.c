@@ -44,22 +44,9 @@ static int scan_resource(void *userdata, JsonScanner *scanner, Span key) {
         return member_scan_value(scanner, scan_half, record->values[i]);
 }
 
-int pressure_record_scan(PressureRecord *record, JsonScanner *scanner) {
-        return member_scan_value(scanner, scan_resource, record);
-}
-
 int pressure_record_scan_text(PressureRecord *record, Span json,
                               char ret_complaint[static MEMBER_COMPLAINT_BYTES]) {
         return member_scan_text(json, scan_resource, record, ret_complaint);
-}
-
-void pressure_record_merge(PressureRecord *record, const PressureRecord *from) {
-        for (unsigned i = 0; i < _PRESSURE_RESOURCE_MAX; i++)
-                for (unsigned j = 0; j < _PRESSURE_HALF_MAX; j++)
-                        for (unsigned k = 0; k < _PRESSURE_VALUE_MAX; k++)
-                                record->values[i][j][k] =
-                                        reading_merge(value_merges[k], record->values[i][j][k],
-                                                      from->values[i][j][k]);
 }
 
 bool pressure_record_has(const PressureRecord *record, unsigned resource) {
@@ -113,21 +100,16 @@ void cgroup_record_done(CgroupRecord *record) {
         count_map_done(&record->events);
 }
 
-static CgroupField find_field(const char *object, Span member) {
-        CgroupField id = 0;
-
-        while (id < _CGROUP_FIELD_MAX && (strcmp(cgroup_field_table[id].object, object) != 0 ||
-                                          !span_is(member, cgroup_field_table[id].member)))
-                id++;
-        return id;
-}
-
 static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
         RecordScan *scan = userdata;
         CgroupRecord *record = scan->record;
-        CgroupField id = find_field(scan->object, key);
+        CgroupField id = 0;
         int r;
 
+        while (id < _CGROUP_FIELD_MAX &&
+               (strcmp(cgroup_field_table[id].object, scan->object) != 0 ||
+                !span_is(key, cgroup_field_table[id].member)))
+                id++;
         if (id < _CGROUP_FIELD_MAX) {
                 Reading *reading = &record->fields[id];
 
@@ -159,7 +141,7 @@ static int scan_object(void *userdata, JsonScanner *scanner, Span key) {
                         return member_scan_value(scanner, scan_member, scan);
                 }
         if (span_is(key, "psi"))
-                return pressure_record_scan(&scan->record->pressure, scanner);
+                return member_scan_value(scanner, scan_resource, &scan->record->pressure);
         return json_scanner_skip(scanner);
 }
 
@@ -233,17 +215,20 @@ static ReadingMerge stat_rule(Span key) {
         return memory_stat_is_gauge(key) ? READING_MERGE_PEAK : READING_MERGE_SUM;
 }
 
-static ReadingMerge event_rule(Span key) {
-        return READING_MERGE_SUM;
-}
-
 int cgroup_record_merge(CgroupRecord *record, const CgroupRecord *from) {
         int r;
 
         for (CgroupField id = 0; id < _CGROUP_FIELD_MAX; id++)
                 record->fields[id] = reading_merge(cgroup_field_table[id].merge, record->fields[id],
                                                    from->fields[id]);
-        pressure_record_merge(&record->pressure, &from->pressure);
+        for (unsigned i = 0; i < _PRESSURE_RESOURCE_MAX; i++)
+                for (unsigned j = 0; j < _PRESSURE_HALF_MAX; j++)
+                        for (unsigned k = 0; k < _PRESSURE_VALUE_MAX; k++) {
+                                Reading *value = &record->pressure.values[i][j][k];
+
+                                *value = reading_merge(value_merges[k], *value,
+                                                       from->pressure.values[i][j][k]);
+                        }
         r = count_map_merge(&record->stat, &from->stat, stat_rule);
-        return r == 0 ? count_map_merge(&record->events, &from->events, event_rule) : r;
+        return r == 0 ? count_map_merge(&record->events, &from->events, NULL) : r;
 }

@@ -10,7 +10,6 @@
 
 #include "analysis/section/count-map.h"
 #include "base/span.h"
-#include "json/json-scanner.h"
 
 // clang-format off
 #define PRESSURE_RESOURCES(R) R(CPU, "cpu") R(MEMORY, "memory") R(IO, "io") R(IRQ, "irq")
@@ -35,12 +34,9 @@ typedef struct PressureRecord {
         Reading values[_PRESSURE_RESOURCE_MAX][_PRESSURE_HALF_MAX][_PRESSURE_VALUE_MAX];
 } PressureRecord;
 
-/* Fills in what the next value has, an object or null. JSON_E_MALFORMED. */
-_must_check_ int pressure_record_scan(PressureRecord *record, JsonScanner *scanner);
-/* The same of a whole text. */
+/* Fills in what a whole text has, an object or null. JSON_E_MALFORMED with a complaint. */
 _must_check_ int pressure_record_scan_text(PressureRecord *record, Span json,
                                            char ret_complaint[static MEMBER_COMPLAINT_BYTES]);
-void pressure_record_merge(PressureRecord *record, const PressureRecord *from);
 
 /* Some value of @resource is not 0. */
 bool pressure_record_has(const PressureRecord *record, unsigned resource);

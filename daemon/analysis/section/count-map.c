@@ -53,10 +53,6 @@ bool reading_equal(Reading a, Reading b) {
         return a.state != READING_NUMBER || reading_compare(a, b) == 0;
 }
 
-static Reading largest(Reading a, Reading b) {
-        return reading_compare(a, b) >= 0 ? a : b;
-}
-
 Reading reading_merge(ReadingMerge rule, Reading a, Reading b) {
         bool both = a.state == READING_NUMBER && b.state == READING_NUMBER;
 
@@ -67,11 +63,11 @@ Reading reading_merge(ReadingMerge rule, Reading a, Reading b) {
                 return a.state == READING_ABSENT ? b : a;
         case READING_MERGE_PEAK:
                 if (both)
-                        return largest(a, b);
+                        return reading_compare(a, b) >= 0 ? a : b;
                 return a.state == READING_ABSENT ? b : a;
         case READING_MERGE_LARGEST:
                 if (both)
-                        return largest(a, b);
+                        return reading_compare(a, b) >= 0 ? a : b;
                 if (a.state == READING_MAX || b.state == READING_MAX)
                         return (Reading){ .state = READING_MAX };
                 return (Reading){};
@@ -165,19 +161,6 @@ static KeyNode *node_of_key(Span *key) {
         return (KeyNode *) (void *) ((char *) key - offsetof(KeyNode, key));
 }
 
-static KeyNode *key_node_new(size_t n_payload, Span key) {
-        KeyNode *node = calloc(1, sizeof(*node) + n_payload + key.n + 1);
-        char *bytes;
-
-        if (!node)
-                return NULL;
-        bytes = (char *) node->payload + n_payload;
-        if (key.n > 0)
-                memcpy(bytes, key.bytes, key.n);
-        node->key = (Span){ bytes, key.n };
-        return node;
-}
-
 KeyNode *key_tree_find(const KeyTree *tree, Span key) {
         void *const *found = tfind(&key, &tree->root, compare_keys);
 
@@ -187,14 +170,19 @@ KeyNode *key_tree_find(const KeyTree *tree, Span key) {
 int key_tree_put(KeyTree *tree, Span key, KeyNode **ret) {
         void *const *found = tfind(&key, &tree->root, compare_keys);
         KeyNode *node;
+        char *bytes;
 
         if (found) {
                 *ret = node_of_key(*found);
                 return 0;
         }
-        node = key_node_new(tree->n_payload, key);
+        node = calloc(1, sizeof(*node) + tree->n_payload + key.n + 1);
         if (!node)
                 return -ENOMEM;
+        bytes = (char *) node->payload + tree->n_payload;
+        if (key.n > 0)
+                memcpy(bytes, key.bytes, key.n);
+        node->key = (Span){ bytes, key.n };
         if (!tsearch(&node->key, &tree->root, compare_keys)) {
                 free(node);
                 return -ENOMEM;
@@ -328,7 +316,7 @@ int count_map_merge(CountMap *map, const CountMap *from, CountRule rule) {
 
         for (size_t i = 0; i < from->n; i++) {
                 const Count *other = &from->counts[i];
-                ReadingMerge merge = rule(other->name->key);
+                ReadingMerge merge = rule ? rule(other->name->key) : READING_MERGE_SUM;
 
                 r = count_map_put(map, other->name, &count);
                 if (r != 0)

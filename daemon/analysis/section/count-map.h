@@ -32,7 +32,7 @@ typedef struct Reading {
 
 #define READING(number) ((Reading){ .state = READING_NUMBER, .magnitude = (number) })
 
-/* What a member of a document may be besides null. */
+/* A member of a document may be this besides null. */
 typedef enum ReadingKind {
         READING_KIND_COUNT,  /* 0 to 2^64-1 */
         READING_KIND_SIGNED, /* any integer */
@@ -42,7 +42,7 @@ typedef enum ReadingKind {
 /* The next value. JSON_E_MALFORMED. */
 _must_check_ int reading_scan(Reading *ret, JsonScanner *scanner, ReadingKind kind);
 
-/* How records that land on one key become one. */
+/* Records that land on one key become one by one of these rules. */
 typedef enum ReadingMerge {
         READING_MERGE_SUM,      /* of the ones that are there, saturating */
         READING_MERGE_PEAK,     /* the largest of the ones that are there */
@@ -51,7 +51,7 @@ typedef enum ReadingMerge {
 } ReadingMerge;
 
 Reading reading_merge(ReadingMerge rule, Reading a, Reading b);
-/* Of numbers; negative before positive. */
+/* Compares two numbers; negative ones come before positive ones. */
 int reading_compare(Reading a, Reading b);
 bool reading_equal(Reading a, Reading b);
 /* A number other than 0. */
@@ -65,8 +65,8 @@ Reading reading_delta(Reading before, Reading after);
 /* A number, "max" or null. */
 void reading_write(JsonWriter *writer, Reading reading);
 /*
- * Of one side (@n_sides 1) that value; of two {"before", "after", "delta"}, with a delta of null
- * where there is none.
+ * Writes the value of one side (@n_sides 1); of two {"before", "after", "delta"}, with a delta of
+ * null where there is none.
  */
 void reading_write_sides(JsonWriter *writer, unsigned n_sides, const Reading *sides);
 
@@ -94,7 +94,7 @@ typedef struct KeyTree {
         size_t n_payload; /* bytes */
 } KeyTree;
 
-/* Which key a name belongs to; *ret is borrowed until the next call. 0 or a negative errno. */
+/* Finds the key of a name; *ret is borrowed until the next call. 0 or a negative errno. */
 typedef int (*KeyOfName)(void *userdata, Span name, Span *ret);
 
 typedef int (*KeyNodeCompare)(const void *a, const void *b); /* of two KeyNode *const */
@@ -146,7 +146,7 @@ typedef struct CountMap {
 
 void count_map_done(CountMap *map);
 
-/* How two numbers under one key become one. */
+/* Tells how two numbers under one key become one; NULL: they are added. */
 typedef ReadingMerge (*CountRule)(Span key);
 
 /* The count of @name, 0 when it is new. The next call moves it. 0 or -ENOMEM. */

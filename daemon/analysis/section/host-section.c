@@ -29,7 +29,7 @@ typedef struct LineMaker {
 /* An item of both sides, or of one. */
 typedef struct ItemPair {
         const HostItem *sides[HOST_SECTION_SIDES];
-        uint64_t done; /* what orders items: how much it did, in a unit of the part's own */
+        uint64_t done; /* orders items: how much it did, in a unit of the part's own */
         size_t place;
         bool cut;
 } ItemPair;
@@ -49,19 +49,6 @@ static Reading reading_of(Amount count) {
         return count.known ? READING(count.n) : (Reading){};
 }
 
-/* Counters are subtracted in the kernel's unit, where it is known how they wrap. */
-static Reading subtract(const LineMaker *maker, HostUnit unit, HostRule rule,
-                        const Amount counts[static HOST_SECTION_SIDES], const HostLine *line) {
-        Amount delta;
-
-        if (maker->same_boot && rule == HOST_RULE_SUM_32 && maker->elapsed_ns > 0) {
-                delta = host_count_difference(rule, counts[0], counts[1]);
-                if (delta.known)
-                        return reading_of(host_value_of_unit(&maker->totals[1], unit, delta));
-        }
-        return reading_delta(line->sides[0], line->sides[1]);
-}
-
 static int add_line(LineMaker *maker, const HostLine *like, HostUnit unit, HostRule rule,
                     const Amount counts[static HOST_SECTION_SIDES]) {
         HostLines *lines = maker->lines;
@@ -79,7 +66,15 @@ static int add_line(LineMaker *maker, const HostLine *like, HostUnit unit, HostR
                         reading_of(host_value_of_unit(&maker->totals[side], unit, counts[side]));
         if (maker->n_sides < 2)
                 return 0;
-        line->delta = subtract(maker, unit, rule, counts, line);
+        /* Counters are subtracted in the kernel's unit, where it is known how they wrap. */
+        line->delta = reading_delta(line->sides[0], line->sides[1]);
+        if (maker->same_boot && rule == HOST_RULE_SUM_32 && maker->elapsed_ns > 0) {
+                Amount delta = host_count_difference(rule, counts[0], counts[1]);
+
+                if (delta.known)
+                        line->delta =
+                                reading_of(host_value_of_unit(&maker->totals[1], unit, delta));
+        }
         line->has_rate = rule != HOST_RULE_LEVEL && maker->elapsed_ns > 0 &&
                          line->delta.state == READING_NUMBER && !line->delta.negative;
         if (line->has_rate)
@@ -106,26 +101,6 @@ static int add_number(LineMaker *maker, const HostNumber *like, unsigned of_side
         return add_line(maker, &line, group->unit, group->rule, counts);
 }
 
-static bool has_number(const HostPart *part, const char *name) {
-        for (size_t i = 0; i < part->n_numbers; i++)
-                if (strcmp(part->numbers[i].name, name) == 0)
-                        return true;
-        return false;
-}
-
-static int add_numbers(LineMaker *maker) {
-        unsigned last = maker->n_sides - 1;
-        const HostPart *after = part_of(maker, last), *before = part_of(maker, 0);
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < after->n_numbers; i++)
-                r = add_number(maker, &after->numbers[i], last);
-        for (size_t i = 0; r == 0 && last > 0 && i < before->n_numbers; i++)
-                if (!has_number(after, before->numbers[i].name))
-                        r = add_number(maker, &before->numbers[i], 0);
-        return r;
-}
-
 /* items */
 
 static int add_columns(LineMaker *maker, HostLine *line,
@@ -145,73 +120,24 @@ static int add_columns(LineMaker *maker, HostLine *line,
         return r;
 }
 
-static int add_all_cpus(LineMaker *maker) {
-        const Amount *sides[HOST_SECTION_SIDES] = {};
-        HostLine line = { .item = HOST_CPU_ALL };
-
-        for (unsigned side = 0; side < maker->n_sides; side++) {
-                sides[side] = part_of(maker, side)->all_cpus;
-                line.there[side] = part_of(maker, side)->has;
-        }
-        return add_columns(maker, &line, sides);
-}
-
-/* How long the disks of a host were busy in all says nothing: they work side by side. */
-static int add_sums(LineMaker *maker) {
-        const HostPartInfo *info = &host_parts[maker->part];
-        HostLine line = {};
-        int r = 0;
-
-        for (unsigned side = 0; side < maker->n_sides; side++)
-                line.there[side] = part_of(maker, side)->has;
-        for (unsigned i = 0; r == 0 && i < info->n_columns; i++) {
-                Amount counts[HOST_SECTION_SIDES] = {};
-
-                if (info->columns[i].unit == HOST_UNIT_MS)
-                        continue;
-                for (unsigned side = 0; side < maker->n_sides; side++)
-                        counts[side] = host_totals_sum(&maker->totals[side], maker->part, i);
-                line.key = info->columns[i].shown;
-                r = add_line(maker, &line, info->columns[i].unit, info->columns[i].rule, counts);
-        }
-        return r;
-}
-
-static int add_item(LineMaker *maker, const ItemPair *pair) {
-        const Amount *sides[HOST_SECTION_SIDES] = {};
-        HostLine line = {};
-
-        for (unsigned side = 0; side < maker->n_sides; side++) {
-                if (!pair->sides[side])
-                        continue;
-                sides[side] = pair->sides[side]->counts;
-                line.item = pair->sides[side]->name;
-                line.kind = pair->sides[side]->kind;
-                line.there[side] = true;
-        }
-        return add_columns(maker, &line, sides);
-}
-
 /* the choice among items */
 
-static uint64_t done_by(const LineMaker *maker, const HostItem *item) {
+static uint64_t done_in(const LineMaker *maker, const ItemPair *pair) {
         static const unsigned columns[_HOST_PART_MAX][2] = {
                 [HOST_PART_DISK] = { HOST_DISK_READ_SECTORS, HOST_DISK_WRITTEN_SECTORS },
                 [HOST_PART_NETWORK] = { HOST_NETWORK_RX_BYTES, HOST_NETWORK_TX_BYTES },
         };
-
-        if (maker->part == HOST_PART_CPU)
-                return host_cpu_used(item->counts).n;
-        return item->counts[columns[maker->part][0]].n / 2 +
-               item->counts[columns[maker->part][1]].n / 2;
-}
-
-static uint64_t done_in(const LineMaker *maker, const ItemPair *pair) {
+        const unsigned *moved = columns[maker->part];
         uint64_t done[HOST_SECTION_SIDES] = {};
 
-        for (unsigned side = 0; side < maker->n_sides; side++)
-                if (pair->sides[side])
-                        done[side] = done_by(maker, pair->sides[side]);
+        for (unsigned side = 0; side < maker->n_sides; side++) {
+                const HostItem *item = pair->sides[side];
+
+                if (item && maker->part == HOST_PART_CPU)
+                        done[side] = host_cpu_used(item->counts).n;
+                else if (item)
+                        done[side] = item->counts[moved[0]].n / 2 + item->counts[moved[1]].n / 2;
+        }
         if (maker->n_sides < 2)
                 return done[0];
         /* One that went did something of which nothing is known. */
@@ -248,26 +174,9 @@ static int cut_items(LineMaker *maker, ItemPair *pairs, size_t n, uint64_t limit
         return 0;
 }
 
-static size_t pair_items(const LineMaker *maker, ItemPair *ret_pairs) {
+static int add_items(LineMaker *maker, uint64_t limit) {
         unsigned last = maker->n_sides - 1;
         const HostPart *after = part_of(maker, last), *before = part_of(maker, 0);
-        size_t n = 0;
-
-        for (size_t i = 0; i < after->n_items; i++) {
-                ItemPair pair = {};
-
-                pair.sides[last] = &after->items[i];
-                if (last > 0)
-                        pair.sides[0] = host_part_find(before, after->items[i].name, i);
-                ret_pairs[n++] = pair;
-        }
-        for (size_t i = 0; last > 0 && i < before->n_items; i++)
-                if (!host_part_find(after, before->items[i].name, i))
-                        ret_pairs[n++] = (ItemPair){ .sides = { &before->items[i] } };
-        return n;
-}
-
-static int add_items(LineMaker *maker, uint64_t limit) {
         size_t n = part_of(maker, 0)->n_items + part_of(maker, 1)->n_items;
         _cleanup_(freep) ItemPair *pairs = NULL;
         int r;
@@ -277,11 +186,37 @@ static int add_items(LineMaker *maker, uint64_t limit) {
         pairs = reallocarray(NULL, n, sizeof(*pairs));
         if (!pairs)
                 return -ENOMEM;
-        n = pair_items(maker, pairs);
+        n = 0;
+        for (size_t i = 0; i < after->n_items; i++) {
+                ItemPair pair = {};
+
+                pair.sides[last] = &after->items[i];
+                if (last > 0)
+                        pair.sides[0] = host_part_find(before, after->items[i].name, i);
+                pairs[n++] = pair;
+        }
+        for (size_t i = 0; last > 0 && i < before->n_items; i++)
+                if (!host_part_find(after, before->items[i].name, i))
+                        pairs[n++] = (ItemPair){ .sides = { &before->items[i] } };
         r = cut_items(maker, pairs, n, limit);
-        for (size_t i = 0; r == 0 && i < n; i++)
-                if (!pairs[i].cut)
-                        r = add_item(maker, &pairs[i]);
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                const Amount *counts[HOST_SECTION_SIDES] = {};
+                HostLine line = {};
+
+                if (pairs[i].cut)
+                        continue;
+                for (unsigned side = 0; side < maker->n_sides; side++) {
+                        const HostItem *item = pairs[i].sides[side];
+
+                        if (!item)
+                                continue;
+                        counts[side] = item->counts;
+                        line.item = item->name;
+                        line.kind = item->kind;
+                        line.there[side] = true;
+                }
+                r = add_columns(maker, &line, counts);
+        }
         return r;
 }
 
@@ -295,6 +230,11 @@ int host_lines_make(HostLines *lines, HostPartId part,
                 .n_sides = n_sides,
                 .same_boot = same_boot,
         };
+        const HostPartInfo *info = &host_parts[part];
+        unsigned last = n_sides - 1;
+        const HostPart *after = &totals[last].parts[part], *before = &totals[0].parts[part];
+        const Amount *all_cpus[HOST_SECTION_SIDES] = {};
+        HostLine whole = { .item = part == HOST_PART_CPU ? HOST_CPU_ALL : NULL };
         int r = 0;
 
         if (same_boot && n_sides > 1)
@@ -304,31 +244,38 @@ int host_lines_make(HostLines *lines, HostPartId part,
                                 .n;
         if (!totals[0].parts[part].has && !totals[1].parts[part].has)
                 return 0;
+        for (unsigned side = 0; side < n_sides; side++) {
+                all_cpus[side] = totals[side].parts[part].all_cpus;
+                whole.there[side] = totals[side].parts[part].has;
+        }
         if (part == HOST_PART_CPU)
-                r = add_all_cpus(&maker);
-        if (r == 0)
-                r = add_numbers(&maker);
-        if (r == 0 && part != HOST_PART_CPU && host_parts[part].item)
-                r = add_sums(&maker);
+                r = add_columns(&maker, &whole, all_cpus);
+        for (size_t i = 0; r == 0 && i < after->n_numbers; i++)
+                r = add_number(&maker, &after->numbers[i], last);
+        for (size_t i = 0; r == 0 && last > 0 && i < before->n_numbers; i++) {
+                bool found = false;
+
+                for (size_t j = 0; j < after->n_numbers && !found; j++)
+                        found = strcmp(after->numbers[j].name, before->numbers[i].name) == 0;
+                if (!found)
+                        r = add_number(&maker, &before->numbers[i], 0);
+        }
+        for (unsigned i = 0; r == 0 && part != HOST_PART_CPU && info->item && i < info->n_columns;
+             i++) {
+                Amount counts[HOST_SECTION_SIDES] = {};
+
+                /* The time that all disks were busy says nothing: they work side by side. */
+                if (info->columns[i].unit == HOST_UNIT_MS)
+                        continue;
+                for (unsigned side = 0; side < n_sides; side++)
+                        counts[side] = host_totals_sum(&totals[side], part, i);
+                whole.key = info->columns[i].shown;
+                r = add_line(&maker, &whole, info->columns[i].unit, info->columns[i].rule, counts);
+        }
         return r == 0 ? add_items(&maker, limit) : r;
 }
 
 /* output */
-
-static void write_value(JsonWriter *writer, unsigned n_sides, const HostLine *line) {
-        if (n_sides == 1) {
-                reading_write(writer, line->sides[0]);
-                return;
-        }
-        json_write_object(writer);
-        json_write_key(writer, "before");
-        reading_write(writer, line->sides[0]);
-        json_write_key(writer, "after");
-        reading_write(writer, line->sides[1]);
-        json_write_key(writer, "delta");
-        reading_write(writer, line->delta);
-        json_write_end(writer);
-}
 
 void host_line_write(JsonWriter *writer, HostPartId part, unsigned n_sides, const HostLine *line) {
         const char *kind = host_kind_name(line->kind);
@@ -344,9 +291,18 @@ void host_line_write(JsonWriter *writer, HostPartId part, unsigned n_sides, cons
         json_write_member_text(writer, "key", line->key);
         json_write_member_text(writer, "unit", line->unit);
         json_write_key(writer, "value");
-        write_value(writer, n_sides, line);
-        if (n_sides == 1)
+        if (n_sides == 1) {
+                reading_write(writer, line->sides[0]);
                 return;
+        }
+        json_write_object(writer);
+        json_write_key(writer, "before");
+        reading_write(writer, line->sides[0]);
+        json_write_key(writer, "after");
+        reading_write(writer, line->sides[1]);
+        json_write_key(writer, "delta");
+        reading_write(writer, line->delta);
+        json_write_end(writer);
         json_write_key(writer, "perSecond");
         if (line->has_rate)
                 json_write_double(writer, line->per_second);

@@ -79,12 +79,6 @@ bool sched_ext_record_differs(const SchedExtRecord *a, const SchedExtRecord *b) 
         return false;
 }
 
-static SchedExtRow text_row(const char *attribute, const KeyNode *before, const KeyNode *after) {
-        return (SchedExtRow){ .attribute = span_of(attribute),
-                              .is_text = true,
-                              .texts = { before, after } };
-}
-
 bool sched_ext_next(unsigned n_sides, const SchedExtRecord records[static 2], size_t *position,
                     CountWalk *walk, SchedExtRow *ret) {
         const SchedExtRecord *a = &records[0], *b = &records[1];
@@ -92,7 +86,9 @@ bool sched_ext_next(unsigned n_sides, const SchedExtRecord records[static 2], si
         size_t at = (*position)++;
 
         if (at == POSITION_STATE) {
-                *ret = text_row("state", a->state, b->state);
+                *ret = (SchedExtRow){ .attribute = SPAN_LITERAL("state"),
+                                      .is_text = true,
+                                      .texts = { a->state, b->state } };
                 return true;
         }
         if (at < POSITION_OPS) {
@@ -103,44 +99,35 @@ bool sched_ext_next(unsigned n_sides, const SchedExtRecord records[static 2], si
                 return true;
         }
         if (at == POSITION_OPS && (a->ops || b->ops)) {
-                *ret = text_row("ops", a->ops, b->ops);
+                *ret = (SchedExtRow){ .attribute = SPAN_LITERAL("ops"),
+                                      .is_text = true,
+                                      .texts = { a->ops, b->ops } };
                 return true;
         }
         *ret = (SchedExtRow){};
         return count_walk_next(walk, maps, &ret->attribute, ret->numbers);
 }
 
-bool sched_ext_row_is_absent(const SchedExtRow *row, unsigned side) {
-        return row->is_text ? !row->texts[side] : row->numbers[side].state == READING_ABSENT;
-}
-
-static void write_text(JsonWriter *writer, const KeyNode *text) {
-        if (text)
-                json_write_span(writer, text->key);
-        else
-                json_write_null(writer);
-}
-
-static void write_texts(JsonWriter *writer, unsigned n_sides, const KeyNode *const texts[2]) {
-        if (n_sides == 1) {
-                write_text(writer, texts[0]);
-                return;
-        }
-        json_write_object(writer);
-        json_write_key(writer, "before");
-        write_text(writer, texts[0]);
-        json_write_key(writer, "after");
-        write_text(writer, texts[1]);
-        json_write_member_null(writer, "delta");
-        json_write_end(writer);
-}
-
 void sched_ext_members_write(JsonWriter *writer, unsigned n_sides, const SchedExtRow *row) {
         json_write_key(writer, "attr");
         json_write_span(writer, row->attribute);
         json_write_key(writer, "value");
-        if (row->is_text)
-                write_texts(writer, n_sides, row->texts);
-        else
+        if (!row->is_text) {
                 reading_write_sides(writer, n_sides, row->numbers);
+                return;
+        }
+        if (n_sides > 1)
+                json_write_object(writer);
+        for (unsigned side = 0; side < n_sides; side++) {
+                if (n_sides > 1)
+                        json_write_key(writer, side == 0 ? "before" : "after");
+                if (row->texts[side])
+                        json_write_span(writer, row->texts[side]->key);
+                else
+                        json_write_null(writer);
+        }
+        if (n_sides > 1) {
+                json_write_member_null(writer, "delta");
+                json_write_end(writer);
+        }
 }

@@ -47,6 +47,6 @@ typedef struct SchedExtRow {
  */
 bool sched_ext_next(unsigned n_sides, const SchedExtRecord records[static 2], size_t *position,
                     CountWalk *walk, SchedExtRow *ret);
-bool sched_ext_row_is_absent(const SchedExtRow *row, unsigned side);
+
 /* The members of its row; the caller has the object around. */
 void sched_ext_members_write(JsonWriter *writer, unsigned n_sides, const SchedExtRow *row);

@@ -8,43 +8,14 @@
 
 /* sections */
 
-typedef bool (*CgroupPredicate)(const Sections *sections, const CgroupEntry *entry);
-
-static bool any_cgroup(const Sections *sections, CgroupPredicate predicate) {
-        for (size_t i = 0; i < sections->n_cgroups; i++)
-                if (predicate(sections, cgroup_entry(sections->cgroup_list[i])))
-                        return true;
-        return false;
-}
-
-static bool has_some(const CountMap *map) {
+/* With two sides a key is enough, because it is worth showing that nothing moved. */
+static bool has_counts(const Sections *sections, const CountMap *map) {
+        if (sections->n_sides > 1)
+                return map->n > 0;
         for (size_t i = 0; i < map->n; i++)
                 if (map->counts[i].value > 0)
                         return true;
         return false;
-}
-
-/* With two sides a key is enough, because it is worth showing that nothing moved. */
-static bool has_counts(const Sections *sections, const CountMap *map) {
-        return sections->n_sides > 1 ? map->n > 0 : has_some(map);
-}
-
-static bool has_stat(const Sections *sections, const CgroupEntry *entry) {
-        for (unsigned side = 0; side < SECTION_SIDES; side++)
-                if (entry->sides[side] && has_counts(sections, &entry->sides[side]->stat))
-                        return true;
-        return false;
-}
-
-static bool has_events(const Sections *sections, const CgroupEntry *entry) {
-        for (unsigned side = 0; side < SECTION_SIDES; side++)
-                if (entry->sides[side] && has_counts(sections, &entry->sides[side]->events))
-                        return true;
-        return false;
-}
-
-static bool has_limits(const Sections *sections _unused_, const CgroupEntry *entry) {
-        return cgroup_has_limits(entry);
 }
 
 static bool is_set(const CgroupRecord *record, CgroupField id) {
@@ -98,64 +69,61 @@ bool section_has_host_pressure(const Sections *sections, unsigned resource) {
                pressure_record_has(&sections->host[1], resource);
 }
 
-static bool any_resource(const Sections *sections,
-                         bool (*has)(const Sections *sections, unsigned resource)) {
-        for (unsigned resource = 0; resource < _PRESSURE_RESOURCE_MAX; resource++)
-                if (has(sections, resource))
-                        return true;
-        return false;
-}
-
-static bool has_smaps(const Sections *sections) {
-        for (size_t i = 0; i < sections->smaps.n_listed; i++) {
-                const SmapsEntry *entry = smaps_entry(sections->smaps.list[i]);
-
-                for (unsigned side = 0; side < SECTION_SIDES; side++)
-                        if (has_counts(sections, &entry->sides[side]))
-                                return true;
-        }
-        return false;
-}
-
-static bool has_sched_ext(const Sections *sections) {
-        const SchedExtRecord *records = sections->sched_ext;
-
-        return sections->n_sides > 1 ? sched_ext_record_differs(&records[0], &records[1])
-                                     : records[0].has;
-}
-
-static bool has_host_part(const Sections *sections, HostPartId part) {
-        const HostLines *lines = &sections->host_lines[part];
-
-        for (size_t i = 0; sections->n_sides == 1 && i < lines->n; i++)
-                if (reading_is_some(lines->lines[i].sides[0]))
-                        return true;
-        return sections->n_sides > 1 && lines->n > 0;
-}
-
 bool section_has_data(const Sections *sections, SectionId id) {
+        const SchedExtRecord *sched_ext = sections->sched_ext;
+        const HostLines *lines;
+
         switch (id) {
         case SECTION_SMAPS_ROLLUP:
-                return has_smaps(sections);
+                for (size_t i = 0; i < sections->smaps.n_listed; i++) {
+                        const SmapsEntry *entry = smaps_entry(sections->smaps.list[i]);
+
+                        if (has_counts(sections, &entry->sides[0]) ||
+                            has_counts(sections, &entry->sides[1]))
+                                return true;
+                }
+                return false;
         case SECTION_CGROUP_STATS:
                 return sections->n_cgroups > 0;
         case SECTION_CGROUP_LIMITS:
-                return any_cgroup(sections, has_limits);
+                for (size_t i = 0; i < sections->n_cgroups; i++)
+                        if (cgroup_has_limits(cgroup_entry(sections->cgroup_list[i])))
+                                return true;
+                return false;
         case SECTION_MEMORY_STAT:
-                return any_cgroup(sections, has_stat);
         case SECTION_MEMORY_EVENTS:
-                return any_cgroup(sections, has_events);
+                for (size_t i = 0; i < SECTION_SIDES * sections->n_cgroups; i++) {
+                        KeyNode *node = sections->cgroup_list[i / SECTION_SIDES];
+                        const CgroupRecord *record = cgroup_entry(node)->sides[i % SECTION_SIDES];
+
+                        if (record &&
+                            has_counts(sections,
+                                       id == SECTION_MEMORY_STAT ? &record->stat : &record->events))
+                                return true;
+                }
+                return false;
         case SECTION_PRESSURE:
-                return any_resource(sections, section_has_pressure);
         case SECTION_HOST_PRESSURE:
-                return any_resource(sections, section_has_host_pressure);
+                for (unsigned resource = 0; resource < _PRESSURE_RESOURCE_MAX; resource++)
+                        if (id == SECTION_PRESSURE ? section_has_pressure(sections, resource)
+                                                   : section_has_host_pressure(sections, resource))
+                                return true;
+                return false;
         case SECTION_HOST_CPU:
         case SECTION_HOST_MEMORY:
         case SECTION_HOST_DISK:
         case SECTION_HOST_NETWORK:
-                return has_host_part(sections, section_host_part(id));
+                lines = &sections->host_lines[section_host_part(id)];
+                if (sections->n_sides > 1)
+                        return lines->n > 0;
+                for (size_t i = 0; i < lines->n; i++)
+                        if (reading_is_some(lines->lines[i].sides[0]))
+                                return true;
+                return false;
         case SECTION_SCHED_EXT:
-                return has_sched_ext(sections);
+                return sections->n_sides > 1
+                               ? sched_ext_record_differs(&sched_ext[0], &sched_ext[1])
+                               : sched_ext[0].has;
         case _SECTION_MAX:
                 break;
         }
@@ -164,26 +132,23 @@ bool section_has_data(const Sections *sections, SectionId id) {
 
 /* rows */
 
-static bool moved_by_more(double threshold, const Reading sides[static SECTION_SIDES]) {
-        Reading delta = reading_delta(sides[0], sides[1]);
-
-        /* A value that was not measured, or not there, did not move. */
-        if (sides[0].state == READING_ABSENT || sides[1].state == READING_ABSENT)
-                return false;
-        /* Setting or lifting a limit, and growth from zero, exceed every threshold. */
-        if (delta.state != READING_NUMBER || sides[0].magnitude == 0)
-                return true;
-        return 100 * (double) delta.magnitude > threshold * (double) sides[0].magnitude;
-}
-
 bool sections_keep(const Sections *sections, const Reading sides[static SECTION_SIDES]) {
         const View *view = &sections->view;
+        Reading delta;
 
         if (sections->n_sides == 1)
                 return !view->changed_only || reading_is_some(sides[0]);
-        if (view->has_threshold)
-                return !reading_equal(sides[0], sides[1]) && moved_by_more(view->threshold, sides);
-        return !view->changed_only || !reading_equal(sides[0], sides[1]);
+        if (!view->has_threshold)
+                return !view->changed_only || !reading_equal(sides[0], sides[1]);
+        /* A value that was not measured, or not there, did not move. */
+        if (sides[0].state == READING_ABSENT || sides[1].state == READING_ABSENT ||
+            reading_equal(sides[0], sides[1]))
+                return false;
+        delta = reading_delta(sides[0], sides[1]);
+        /* Setting or lifting a limit, and growth from zero, exceed every threshold. */
+        if (delta.state != READING_NUMBER || sides[0].magnitude == 0)
+                return true;
+        return 100 * (double) delta.magnitude > view->threshold * (double) sides[0].magnitude;
 }
 
 bool sections_keep_count(const Sections *sections, const Reading sides[static SECTION_SIDES]) {
@@ -248,7 +213,8 @@ static bool weigh(const Sections *sections, const Reading sides[static SECTION_S
         return true;
 }
 
-static bool weigh_stats(const Sections *sections, const CgroupEntry *entry, double *score) {
+static bool weigh_stats(const Sections *sections, SectionId id _unused_, const CgroupEntry *entry,
+                        double *score) {
         static const double floors[_CGROUP_FIELD_MAX] = {
                 [CGROUP_FIELD_USAGE_USEC] = FLOOR_USEC,
                 [CGROUP_FIELD_NR_THROTTLED] = FLOOR_COUNT,
@@ -256,27 +222,28 @@ static bool weigh_stats(const Sections *sections, const CgroupEntry *entry, doub
                 [CGROUP_FIELD_MEMORY_CURRENT] = FLOOR_BYTES,
         };
 
-        for (CgroupField id = 0; id < _CGROUP_FIELD_MAX; id++) {
+        for (CgroupField field = 0; field < _CGROUP_FIELD_MAX; field++) {
                 Reading sides[SECTION_SIDES];
 
-                if (cgroup_field_table[id].section != CGROUP_FIELD_STATS)
+                if (cgroup_field_table[field].section != CGROUP_FIELD_STATS)
                         continue;
-                cgroup_field_sides(entry, id, sides);
-                (void) weigh(sections, sides, floors[id], score);
+                cgroup_field_sides(entry, field, sides);
+                (void) weigh(sections, sides, floors[field], score);
         }
         return sections_keep_fields(sections, entry, CGROUP_FIELD_STATS);
 }
 
 /* Each limit that changed, or is set, counts more than any number of processes. */
-static bool weigh_limits(const Sections *sections, const CgroupEntry *entry, double *score) {
-        for (CgroupField id = 0; id < _CGROUP_FIELD_MAX; id++) {
+static bool weigh_limits(const Sections *sections, SectionId id _unused_, const CgroupEntry *entry,
+                         double *score) {
+        for (CgroupField field = 0; field < _CGROUP_FIELD_MAX; field++) {
                 Reading sides[SECTION_SIDES];
                 double pids = 0;
 
-                if (cgroup_field_table[id].section != CGROUP_FIELD_LIMITS)
+                if (cgroup_field_table[field].section != CGROUP_FIELD_LIMITS)
                         continue;
-                cgroup_field_sides(entry, id, sides);
-                if (id == CGROUP_FIELD_PIDS_CURRENT) {
+                cgroup_field_sides(entry, field, sides);
+                if (field == CGROUP_FIELD_PIDS_CURRENT) {
                         if (weigh(sections, sides, 1, &pids))
                                 *score += pids / (pids + 1);
                 } else if (sections->n_sides > 1 && sides[0].state != sides[1].state &&
@@ -290,37 +257,31 @@ static bool weigh_limits(const Sections *sections, const CgroupEntry *entry, dou
                sections_keep_fields(sections, entry, CGROUP_FIELD_LIMITS);
 }
 
-static bool weigh_counts(const Sections *sections, const CountMap *const maps[static SECTION_SIDES],
-                         bool gauges, double floor, double *score) {
-        CountWalk walk = {};
+static bool weigh_counts(const Sections *sections, SectionId id, const CgroupEntry *entry,
+                         double *score) {
+        const CountMap *maps[SECTION_SIDES] = {};
+        bool is_stat = id == SECTION_MEMORY_STAT, kept = false;
         Reading sides[SECTION_SIDES];
-        bool kept = false;
+        CountWalk walk = {};
         Span key;
 
-        while (count_walk_next(&walk, maps, &key, sides))
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                if (entry->sides[side])
+                        maps[side] =
+                                is_stat ? &entry->sides[side]->stat : &entry->sides[side]->events;
+        while (count_walk_next(&walk, maps, &key, sides)) {
+                double floor = is_stat ? FLOOR_COUNT : 1;
+
+                if (is_stat && memory_stat_is_gauge(key))
+                        floor = FLOOR_BYTES;
                 kept |= sections_keep_count(sections, sides) &&
-                        weigh(sections, sides,
-                              gauges && memory_stat_is_gauge(key) ? FLOOR_BYTES : floor, score);
+                        weigh(sections, sides, floor, score);
+        }
         return kept;
 }
 
-static bool weigh_stat(const Sections *sections, const CgroupEntry *entry, double *score) {
-        const CountMap *maps[SECTION_SIDES];
-
-        for (unsigned side = 0; side < SECTION_SIDES; side++)
-                maps[side] = entry->sides[side] ? &entry->sides[side]->stat : NULL;
-        return weigh_counts(sections, maps, true, FLOOR_COUNT, score);
-}
-
-static bool weigh_events(const Sections *sections, const CgroupEntry *entry, double *score) {
-        const CountMap *maps[SECTION_SIDES];
-
-        for (unsigned side = 0; side < SECTION_SIDES; side++)
-                maps[side] = entry->sides[side] ? &entry->sides[side]->events : NULL;
-        return weigh_counts(sections, maps, false, 1, score);
-}
-
-static bool weigh_pressure(const Sections *sections, const CgroupEntry *entry, double *score) {
+static bool weigh_pressure(const Sections *sections, SectionId id _unused_,
+                           const CgroupEntry *entry, double *score) {
         const PressureRecord *records[SECTION_SIDES];
         Reading sides[_PRESSURE_VALUE_MAX][SECTION_SIDES];
         bool kept = false;
@@ -340,11 +301,12 @@ static bool weigh_pressure(const Sections *sections, const CgroupEntry *entry, d
         return kept;
 }
 
-typedef bool (*Weigh)(const Sections *sections, const CgroupEntry *entry, double *score);
+typedef bool (*Weigh)(const Sections *sections, SectionId id, const CgroupEntry *entry,
+                      double *score);
 
 static const Weigh weighs[_SECTION_MAX] = {
         [SECTION_CGROUP_STATS] = weigh_stats, [SECTION_CGROUP_LIMITS] = weigh_limits,
-        [SECTION_MEMORY_STAT] = weigh_stat,   [SECTION_MEMORY_EVENTS] = weigh_events,
+        [SECTION_MEMORY_STAT] = weigh_counts, [SECTION_MEMORY_EVENTS] = weigh_counts,
         [SECTION_PRESSURE] = weigh_pressure,
 };
 
@@ -362,7 +324,8 @@ static int choose_cgroups(Sections *sections, SectionId id, Candidate *candidate
         for (size_t i = 0; i < sections->n_cgroups; i++) {
                 Candidate candidate = { .index = i };
 
-                if (weighs[id](sections, cgroup_entry(sections->cgroup_list[i]), &candidate.score))
+                if (weighs[id](sections, id, cgroup_entry(sections->cgroup_list[i]),
+                               &candidate.score))
                         candidates[n++] = candidate;
         }
         if (n <= limit)
@@ -391,11 +354,13 @@ static bool has_kept(const Sections *sections, const SmapsEntry *entry) {
         return false;
 }
 
-/* The processes are in their order already, so the first ones are kept. */
-static void choose_processes(Sections *sections) {
+int sections_choose(Sections *sections) {
+        _cleanup_(freep) Candidate *candidates = NULL;
         Smaps *smaps = &sections->smaps;
         size_t n_kept = 0, n_listed = 0;
+        int r = 0;
 
+        /* The processes are in their order already, so the first ones are kept. */
         for (size_t i = 0; i < smaps->n_listed; i++) {
                 if (!view_filter_matches(&sections->view, smaps->list[i]->key))
                         continue;
@@ -407,13 +372,6 @@ static void choose_processes(Sections *sections) {
                 smaps->list[n_listed++] = smaps->list[i];
         }
         smaps->n_listed = n_listed;
-}
-
-int sections_choose(Sections *sections) {
-        _cleanup_(freep) Candidate *candidates = NULL;
-        int r = 0;
-
-        choose_processes(sections);
         if (sections->view.limit == 0 || sections->n_cgroups <= sections->view.limit)
                 return 0;
         candidates = reallocarray(NULL, sections->n_cgroups, sizeof(*candidates));

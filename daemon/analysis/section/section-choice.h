@@ -4,7 +4,7 @@
 /*
  * SectionChoice
  *
- * What of a section is shown. First whether it has data at all; every section has its own rule:
+ * Decides how much of a section is shown. First it must have data at all, by a rule of its own:
  *
  *     smaps-rollup                  as memory-stat
  *     cgroup-stats                  a cgroup
@@ -15,9 +15,8 @@
  *                                   as memory-stat
  *     sched-ext                     show: it is there; compare: something in it differs
  *
- * Then which of its rows the view wants, and where the view's limit is too low for all cgroups,
- * which cgroups: as with groups of threads, the ones that moved most. The chosen ones keep their
- * order.
+ * Then the rows are chosen that the view wants and, where the view's limit is too low for all
+ * cgroups, those of the cgroups that moved most, as with groups of threads. They keep their order.
  */
 
 #include "analysis/section/section-model.h"

@@ -87,10 +87,6 @@ void section_reason_write(const Sections *sections, JsonWriter *writer, SectionI
 /* Writes the next row of a section; false when there is none. */
 typedef bool (*RowWrite)(const Sections *sections, SectionCursor *cursor, JsonWriter *writer);
 
-static const CgroupEntry *cgroup_at(const Sections *sections, size_t i) {
-        return cgroup_entry(sections->cgroup_list[i]);
-}
-
 /* The view's limit leaves it out. */
 static bool is_cut(const Sections *sections, SectionId id, size_t i) {
         return sections->cut[id] && sections->cut[id][i];
@@ -104,18 +100,14 @@ static void note_gaps(SectionGap gaps[static SECTION_SIDES],
 
 /* cgroups */
 
-static Reading cpus_of(const CgroupRecord *record) {
-        if (!record)
-                return (Reading){};
-        return cgroup_cpus(record->fields[CGROUP_FIELD_MAX_QUOTA_US],
-                           record->fields[CGROUP_FIELD_MAX_PERIOD_US]);
-}
-
 static void write_cpus_sides(JsonWriter *writer, unsigned n_sides, const CgroupEntry *entry) {
         Reading sides[SECTION_SIDES] = {};
 
         for (unsigned side = 0; side < MIN_OF(n_sides, (unsigned) SECTION_SIDES); side++)
-                sides[side] = cpus_of(entry->sides[side]);
+                if (entry->sides[side])
+                        sides[side] =
+                                cgroup_cpus(entry->sides[side]->fields[CGROUP_FIELD_MAX_QUOTA_US],
+                                            entry->sides[side]->fields[CGROUP_FIELD_MAX_PERIOD_US]);
         if (n_sides == 1) {
                 cgroup_cpus_write(writer, sides[0]);
                 return;
@@ -130,31 +122,18 @@ static void write_cpus_sides(JsonWriter *writer, unsigned n_sides, const CgroupE
         json_write_end(writer);
 }
 
-static void write_field(JsonWriter *writer, unsigned n_sides, const CgroupEntry *entry,
-                        CgroupField id, SectionGap gaps[static SECTION_SIDES]) {
-        Reading sides[SECTION_SIDES];
-
-        cgroup_field_sides(entry, id, sides);
-        note_gaps(gaps, sides);
-        json_write_key(writer, cgroup_field_table[id].member);
-        reading_write_sides(writer, n_sides, sides);
-        if (id == CGROUP_FIELD_MAX_PERIOD_US) {
-                json_write_key(writer, "cpus");
-                write_cpus_sides(writer, n_sides, entry);
-        }
-}
-
 /* The fields of @section, object by object as in the document. */
-static void write_fields(const Sections *sections, JsonWriter *writer, size_t i, SectionId id,
+static void write_fields(const Sections *sections, JsonWriter *writer, KeyNode *node, SectionId id,
                          CgroupFieldSection section) {
-        const CgroupEntry *entry = cgroup_at(sections, i);
+        const CgroupEntry *entry = cgroup_entry(node);
         SectionGap gaps[] = { { .there = entry->sides[0] }, { .there = entry->sides[1] } };
         const char *object = NULL;
 
         json_write_object(writer);
-        json_write_member_name(writer, "cgroup", sections->cgroup_list[i]->key);
+        json_write_member_name(writer, "cgroup", node->key);
         for (CgroupField field = 0; field < _CGROUP_FIELD_MAX; field++) {
                 const CgroupFieldRow *row = &cgroup_field_table[field];
+                Reading sides[SECTION_SIDES];
 
                 if (row->section != section)
                         continue;
@@ -165,7 +144,14 @@ static void write_fields(const Sections *sections, JsonWriter *writer, size_t i,
                         json_write_key(writer, object);
                         json_write_object(writer);
                 }
-                write_field(writer, sections->n_sides, entry, field, gaps);
+                cgroup_field_sides(entry, field, sides);
+                note_gaps(gaps, sides);
+                json_write_key(writer, row->member);
+                reading_write_sides(writer, sections->n_sides, sides);
+                if (field == CGROUP_FIELD_MAX_PERIOD_US) {
+                        json_write_key(writer, "cpus");
+                        write_cpus_sides(writer, sections->n_sides, entry);
+                }
         }
         json_write_end(writer);
         section_reason_write(sections, writer, id, gaps);
@@ -179,17 +165,17 @@ static bool write_next_fields(const Sections *sections, SectionCursor *cursor, J
                 id == SECTION_CGROUP_LIMITS ? CGROUP_FIELD_LIMITS : CGROUP_FIELD_STATS;
 
         while (cursor->item < sections->n_cgroups) {
-                size_t i = cursor->item++;
+                KeyNode *node = sections->cgroup_list[cursor->item];
 
-                if (section == CGROUP_FIELD_LIMITS && !cgroup_has_limits(cgroup_at(sections, i)))
+                if (is_cut(sections, id, cursor->item++))
                         continue;
-                if (is_cut(sections, id, i))
+                if (section == CGROUP_FIELD_LIMITS && !cgroup_has_limits(cgroup_entry(node)))
                         continue;
-                if (!sections_keep_fields(sections, cgroup_at(sections, i), section)) {
+                if (!sections_keep_fields(sections, cgroup_entry(node), section)) {
                         cursor->n_hidden++;
                         continue;
                 }
-                write_fields(sections, writer, i, id, section);
+                write_fields(sections, writer, node, id, section);
                 return true;
         }
         return false;
@@ -197,122 +183,76 @@ static bool write_next_fields(const Sections *sections, SectionCursor *cursor, J
 
 /* numbers under keys */
 
-static const char *unit_bytes(Span key) {
-        return "bytes";
-}
-
-static const char *unit_count(Span key) {
-        return "count";
-}
-
-static const char *unit_of_stat(Span key) {
-        return memory_stat_is_gauge(key) ? "bytes" : "count";
-}
-
-static bool has_smaps(KeyNode *node, unsigned side) {
-        return smaps_entry(node)->counts[side].n_rolled_up > 0;
-}
-
-static bool has_cgroup(KeyNode *node, unsigned side) {
-        return cgroup_entry(node)->sides[side];
-}
-
-static void smaps_of(KeyNode *node, const CountMap *ret[static SECTION_SIDES]) {
-        for (unsigned side = 0; side < SECTION_SIDES; side++)
-                ret[side] = &smaps_entry(node)->sides[side];
-}
-
-static void stat_of(KeyNode *node, const CountMap *ret[static SECTION_SIDES]) {
-        const CgroupEntry *entry = cgroup_entry(node);
-
-        for (unsigned side = 0; side < SECTION_SIDES; side++)
-                ret[side] = entry->sides[side] ? &entry->sides[side]->stat : NULL;
-}
-
-static void events_of(KeyNode *node, const CountMap *ret[static SECTION_SIDES]) {
-        const CgroupEntry *entry = cgroup_entry(node);
-
-        for (unsigned side = 0; side < SECTION_SIDES; side++)
-                ret[side] = entry->sides[side] ? &entry->sides[side]->events : NULL;
-}
-
-/* The sections of numbers under keys. */
+/* The members of a row in the sections of numbers under keys. */
 static const struct {
-        bool (*there)(KeyNode *node, unsigned side);
-        void (*maps_of)(KeyNode *node, const CountMap *ret[static SECTION_SIDES]);
-        const char *(*unit_of)(Span key);
-        const char *group, *key, *value; /* members of a row */
+        const char *group, *key, *value;
 } count_rows[_SECTION_MAX] = {
-        [SECTION_SMAPS_ROLLUP] = { has_smaps, smaps_of, unit_bytes, "process", "key", "value" },
-        [SECTION_MEMORY_STAT] = { has_cgroup, stat_of, unit_of_stat, "cgroup", "key", "value" },
-        [SECTION_MEMORY_EVENTS] = { has_cgroup, events_of, unit_count, "cgroup", "event", "count" },
+        [SECTION_SMAPS_ROLLUP] = { "process", "key", "value" },
+        [SECTION_MEMORY_STAT] = { "cgroup", "key", "value" },
+        [SECTION_MEMORY_EVENTS] = { "cgroup", "event", "count" },
 };
 
 #define LEFT_OUT_BYTES 256
 
-/* "1 of 2 processes left out for size, 300 MiB: ...; 1 of 2 processes not asked for: ..." */
-static void explain_gaps(const Sections *sections, unsigned side, const SmapsCount *count,
-                         char ret_text[static LEFT_OUT_BYTES]) {
-        const char *plural = count->n_counted == 1 ? "" : "es";
-        int n = 0;
-
-        if (count->n_left_out > 0)
-                n = snprintf(ret_text, LEFT_OUT_BYTES,
-                             "%" PRIu64 " of %" PRIu64 " process%s left out for size, %" PRIu64
-                             " MiB: the bound was SmapsMaxRss=%" PRIu64 "M",
-                             count->n_left_out, count->n_counted, plural,
-                             count->left_out_bytes >> 20,
-                             sections->smaps_max_rss_bytes[side] >> 20);
-        if (count->n_unasked > 0)
-                (void) snprintf(ret_text + n, LEFT_OUT_BYTES - (size_t) n,
-                                "%s%" PRIu64 " of %" PRIu64 " process%s not asked for: "
-                                "SmapsMaxProcesses=%" PRIu64 " reads the largest",
-                                n > 0 ? "; " : "", count->n_unasked, count->n_counted, plural,
-                                sections->smaps_max_processes[side]);
-}
-
-/* Why a value of a process's memory is absent, where that does not follow from the source. */
+/*
+ * Says why a value of a process's memory is absent, where that does not follow from the source:
+ * "1 of 2 processes left out for size, 300 MiB: ...; 1 of 2 processes not asked for: ..."
+ */
 static void explain_memory(const Sections *sections, const SmapsEntry *entry, Span key,
                            char ret_texts[static SECTION_SIDES][LEFT_OUT_BYTES],
                            SectionGap gaps[static SECTION_SIDES]) {
         for (unsigned side = 0; side < SECTION_SIDES; side++) {
                 const SmapsCount *count = &entry->counts[side];
+                const char *plural = count->n_counted == 1 ? "" : "es";
+                char *text = ret_texts[side];
+                int n = 0;
 
                 if (smaps_is_counted(key)) {
                         gaps[side].words = "no such process has memory, or the snapshot is of an "
                                            "earlier version";
-                } else if (count->n_left_out + count->n_unasked > 0) {
-                        explain_gaps(sections, side, count, ret_texts[side]);
-                        gaps[side].words = ret_texts[side];
+                        continue;
                 }
+                if (count->n_left_out + count->n_unasked > 0)
+                        gaps[side].words = text;
+                if (count->n_left_out > 0)
+                        n = snprintf(text, LEFT_OUT_BYTES,
+                                     "%" PRIu64 " of %" PRIu64
+                                     " process%s left out for size, %" PRIu64
+                                     " MiB: the bound was SmapsMaxRss=%" PRIu64 "M",
+                                     count->n_left_out, count->n_counted, plural,
+                                     count->left_out_bytes >> 20,
+                                     sections->smaps_max_rss_bytes[side] >> 20);
+                if (count->n_unasked > 0)
+                        (void) snprintf(text + n, LEFT_OUT_BYTES - (size_t) n,
+                                        "%s%" PRIu64 " of %" PRIu64 " process%s not asked for: "
+                                        "SmapsMaxProcesses=%" PRIu64 " reads the largest",
+                                        n > 0 ? "; " : "", count->n_unasked, count->n_counted,
+                                        plural, sections->smaps_max_processes[side]);
         }
 }
 
 static void write_count(const Sections *sections, SectionId id, JsonWriter *writer, KeyNode *node,
                         Span key, const Reading *sides) {
         char texts[SECTION_SIDES][LEFT_OUT_BYTES];
+        bool smaps = id == SECTION_SMAPS_ROLLUP;
+        bool is_bytes = smaps || (id == SECTION_MEMORY_STAT && memory_stat_is_gauge(key));
         SectionGap gaps[SECTION_SIDES] = {};
 
         note_gaps(gaps, sides);
         for (unsigned side = 0; side < SECTION_SIDES; side++)
-                gaps[side].there = count_rows[id].there(node, side);
-        if (id == SECTION_SMAPS_ROLLUP)
+                gaps[side].there = smaps ? smaps_entry(node)->counts[side].n_rolled_up > 0
+                                         : cgroup_entry(node)->sides[side] != NULL;
+        if (smaps)
                 explain_memory(sections, smaps_entry(node), key, texts, gaps);
         json_write_object(writer);
         json_write_member_name(writer, count_rows[id].group, node->key);
         json_write_key(writer, count_rows[id].key);
         json_write_span(writer, key);
-        json_write_member_text(writer, "unit", count_rows[id].unit_of(key));
+        json_write_member_text(writer, "unit", is_bytes ? "bytes" : "count");
         json_write_key(writer, count_rows[id].value);
         reading_write_sides(writer, sections->n_sides, sides);
         section_reason_write(sections, writer, id, gaps);
         json_write_end(writer);
-}
-
-/* Of one side, that a large process has no Pss is worth a row. */
-static bool is_left_out_pss(const Sections *sections, KeyNode *node, Span key) {
-        return sections->n_sides == 1 && smaps_entry(node)->counts[0].n_left_out > 0 &&
-               span_is(key, "Pss");
 }
 
 static bool write_next_count(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
@@ -323,16 +263,28 @@ static bool write_next_count(const Sections *sections, SectionCursor *cursor, Js
 
         for (; cursor->item < n; cursor->item++, cursor->walk = (CountWalk){}) {
                 KeyNode *node = list[cursor->item];
-                const CountMap *maps[SECTION_SIDES];
+                const CountMap *maps[SECTION_SIDES] = {};
                 Reading sides[SECTION_SIDES];
                 Span key;
 
                 if (is_cut(sections, id, cursor->item))
                         continue;
-                count_rows[id].maps_of(node, maps);
+                for (unsigned side = 0; side < SECTION_SIDES; side++) {
+                        const CgroupRecord *record = smaps ? NULL : cgroup_entry(node)->sides[side];
+
+                        if (smaps)
+                                maps[side] = &smaps_entry(node)->sides[side];
+                        else if (record)
+                                maps[side] =
+                                        id == SECTION_MEMORY_STAT ? &record->stat : &record->events;
+                }
                 while (count_walk_next(&cursor->walk, maps, &key, sides)) {
-                        if (!sections_keep_count(sections, sides) &&
-                            !(smaps && is_left_out_pss(sections, node, key))) {
+                        /* With one side it is worth a row that a large process has no Pss. */
+                        bool lacks_pss = smaps && sections->n_sides == 1 &&
+                                         smaps_entry(node)->counts[0].n_left_out > 0 &&
+                                         span_is(key, "Pss");
+
+                        if (!sections_keep_count(sections, sides) && !lacks_pss) {
                                 cursor->n_hidden++;
                                 continue;
                         }
@@ -382,7 +334,7 @@ static bool write_pressure(const Sections *sections, SectionCursor *cursor, Json
         for (; cursor->item < n * _PRESSURE_RESOURCE_MAX; cursor->item++, cursor->position = 0) {
                 unsigned resource = (unsigned) (cursor->item / n);
                 size_t i = cursor->item % n;
-                const CgroupEntry *entry = cgroup_at(sections, i);
+                const CgroupEntry *entry = cgroup_entry(sections->cgroup_list[i]);
                 const PressureRecord *records[SECTION_SIDES] = {};
                 const bool there[] = { entry->sides[0], entry->sides[1] };
 
@@ -416,37 +368,37 @@ static bool write_host_pressure(const Sections *sections, SectionCursor *cursor,
         return false;
 }
 
-/* Texts do not change by a percentage. With one side all rows are shown, because they are few. */
-static bool keep_sched_ext(const Sections *sections, const SchedExtRow *row) {
-        if (sections->n_sides == 1)
-                return true;
-        if (!row->is_text)
-                return sections_keep(sections, row->numbers);
-        if (sections->view.has_threshold)
-                return false;
-        return !sections->view.changed_only || row->texts[0] != row->texts[1];
-}
-
 static bool write_sched_ext(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
-        SectionGap gaps[SECTION_SIDES] = {};
+        const View *view = &sections->view;
         SchedExtRow row;
 
-        for (;;) {
-                if (!sched_ext_next(sections->n_sides, sections->sched_ext, &cursor->position,
-                                    &cursor->walk, &row))
-                        return false;
-                if (keep_sched_ext(sections, &row))
-                        break;
-                cursor->n_hidden++;
+        while (sched_ext_next(sections->n_sides, sections->sched_ext, &cursor->position,
+                              &cursor->walk, &row)) {
+                SectionGap gaps[SECTION_SIDES] = {};
+                bool keep = true; /* with one side all rows, because they are few */
+
+                if (sections->n_sides > 1 && !row.is_text)
+                        keep = sections_keep(sections, row.numbers);
+                else if (sections->n_sides > 1) /* texts do not change by a percentage */
+                        keep = !view->has_threshold &&
+                               (!view->changed_only || row.texts[0] != row.texts[1]);
+                if (!keep) {
+                        cursor->n_hidden++;
+                        continue;
+                }
+                for (unsigned side = 0; side < SECTION_SIDES; side++)
+                        gaps[side] = (SectionGap){
+                                .absent = row.is_text ? !row.texts[side]
+                                                      : row.numbers[side].state == READING_ABSENT,
+                                .there = sections->sched_ext[side].has,
+                        };
+                json_write_object(writer);
+                sched_ext_members_write(writer, sections->n_sides, &row);
+                section_reason_write(sections, writer, SECTION_SCHED_EXT, gaps);
+                json_write_end(writer);
+                return true;
         }
-        for (unsigned side = 0; side < SECTION_SIDES; side++)
-                gaps[side] = (SectionGap){ .absent = sched_ext_row_is_absent(&row, side),
-                                           .there = sections->sched_ext[side].has };
-        json_write_object(writer);
-        sched_ext_members_write(writer, sections->n_sides, &row);
-        section_reason_write(sections, writer, SECTION_SCHED_EXT, gaps);
-        json_write_end(writer);
-        return true;
+        return false;
 }
 
 static bool write_host(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
@@ -488,38 +440,32 @@ static const RowWrite row_writers[_SECTION_MAX] = {
         [SECTION_HOST_NETWORK] = write_host,
 };
 
-/* False: the part is full. */
-static bool write_section(const Sections *sections, SectionCursor *cursor, JsonWriter *writer,
-                          size_t n_bytes, size_t *n_rows) {
-        bool more = true;
+bool section_part_write(const Sections *sections, SectionCursor *cursor, JsonWriter *writer,
+                        size_t n_bytes) {
+        bool more = false;
+        size_t n_rows = 0;
 
-        json_write_key(writer, view_table_name(cursor->section));
-        json_write_array(writer);
-        while (more && (*n_rows == 0 || writer->buffer->n < n_bytes)) {
-                more = row_writers[cursor->section](sections, cursor, writer);
-                *n_rows += more;
-                cursor->n_rows += more;
+        json_write_object(writer);
+        while (cursor->section < _SECTION_MAX) {
+                if (sections->shown[cursor->section]) {
+                        json_write_key(writer, view_table_name(cursor->section));
+                        json_write_array(writer);
+                        more = true;
+                        while (more && (n_rows == 0 || writer->buffer->n < n_bytes)) {
+                                more = row_writers[cursor->section](sections, cursor, writer);
+                                n_rows += more;
+                                cursor->n_rows += more;
+                        }
+                        json_write_end(writer);
+                }
+                if (more) /* the part is full */
+                        break;
+                *cursor = (SectionCursor){ .section = cursor->section + 1,
+                                           .n_hidden = cursor->n_hidden,
+                                           .n_rows = cursor->n_rows };
         }
         json_write_end(writer);
         return !more;
-}
-
-bool section_part_write(const Sections *sections, SectionCursor *cursor, JsonWriter *writer,
-                        size_t n_bytes) {
-        size_t n_rows = 0;
-        bool fits = true;
-
-        json_write_object(writer);
-        while (cursor->section < _SECTION_MAX && fits) {
-                if (sections->shown[cursor->section])
-                        fits = write_section(sections, cursor, writer, n_bytes, &n_rows);
-                if (fits)
-                        *cursor = (SectionCursor){ .section = cursor->section + 1,
-                                                   .n_hidden = cursor->n_hidden,
-                                                   .n_rows = cursor->n_rows };
-        }
-        json_write_end(writer);
-        return fits;
 }
 
 uint64_t section_n_cut(const Sections *sections) {

@@ -38,7 +38,7 @@
 #include "json/json-writer.h"
 #include "analysis/section/section-model.h"
 
-/* Where the next row comes from. Zeroed: at the first. */
+/* The place that the next row comes from. Zeroed: the first. */
 typedef struct SectionCursor {
         SectionId section;
         size_t item;
@@ -48,7 +48,7 @@ typedef struct SectionCursor {
         uint64_t n_rows;   /* written so far */
 } SectionCursor;
 
-/* How many cgroups, processes, CPUs, disks and interfaces the view's limit cut off in all. */
+/* Counts the cgroups, processes, CPUs, disks and interfaces that the view's limit cut off. */
 uint64_t section_n_cut(const Sections *sections);
 /* {NAME: N...}: how many of them the view's limit cut off; {} when none. */
 void section_cuts_write(const Sections *sections, JsonWriter *writer);
@@ -63,7 +63,7 @@ bool section_part_write(const Sections *sections, SectionCursor *cursor, JsonWri
 /* A reason for each of two sides, and the words that join them. */
 #define SECTION_REASON_BYTES (2 * (SOURCE_REASON_BYTES + 128))
 
-/* What is missing on one side of a row. */
+/* A side of a row, and why something is missing there. */
 typedef struct SectionGap {
         bool absent;       /* a value of the row is null */
         bool there;        /* the cgroup, process or host of the row is on that side */

@@ -31,12 +31,12 @@ typedef struct Sections {
         Smaps smaps;
         /* Processes with more memory were left out of that side's capture; UINT64_MAX: none. */
         uint64_t smaps_max_rss_bytes[SECTION_SIDES];
-        /* Of more processes it was not read; 0: there was no such bound. */
+        /* It was read of no more processes; 0: there was no such bound. */
         uint64_t smaps_max_processes[SECTION_SIDES];
         PressureRecord host[SECTION_SIDES];
         SchedExtRecord sched_ext[SECTION_SIDES];
         HostTotals totals[SECTION_SIDES];
-        bool same_boot;                            /* the two sides are of one boot */
+        bool same_boot; /* the two sides are of one boot: counters of the host have rates */
         const SourceTable *sources[SECTION_SIDES]; /* borrowed; NULL: the file records none */
 
         /* after sections_finish() */
@@ -45,7 +45,7 @@ typedef struct Sections {
         bool *cut[_SECTION_MAX];      /* owned, by cgroup; NULL: none is */
         uint64_t n_cut[_SECTION_MAX]; /* cgroups, processes, ... beyond the view's limit */
 
-        char complaint[MEMBER_COMPLAINT_BYTES + 64];
+        char complaint[MEMBER_COMPLAINT_BYTES + 64]; /* without the name of the snapshot */
 } Sections;
 
 /* The part of the host that a section is about; _HOST_PART_MAX: it is about none. */

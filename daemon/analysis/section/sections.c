@@ -53,10 +53,6 @@ Sections *sections_free(Sections *sections) {
         return NULL;
 }
 
-const char *sections_complaint(const Sections *sections) {
-        return sections->complaint;
-}
-
 bool sections_want_cgroups(const Sections *sections) {
         for (SectionId id = SECTION_CGROUP_STATS; id <= SECTION_PRESSURE; id++)
                 if (view_wants_table(&sections->view, id))
@@ -79,33 +75,17 @@ static int settle(Sections *sections, int r, const char *record, const char *com
 
 /* input */
 
-static int add_record(Sections *sections, unsigned side, Span key, CgroupRecord **record) {
-        CgroupEntry *entry;
+int sections_add_cgroup(Sections *sections, unsigned side, Span key, Span json) {
+        /* The filter applies to new names, so records that may be renamed are filtered later. */
+        bool is_filtered_late =
+                sections->n_sides == 2 && (sections->view.pairing || sections->view.pairs.n > 0);
+        char complaint[MEMBER_COMPLAINT_BYTES] = "";
+        CgroupRecord *record, **place;
         KeyNode *node;
         int r;
 
-        r = key_tree_put(&sections->cgroups, key, &node);
-        if (r != 0)
-                return r;
-        entry = cgroup_entry(node);
-        if (entry->sides[side])
-                return cgroup_record_merge(entry->sides[side], *record);
-        entry->sides[side] = TAKE_PTR(*record);
-        return 0;
-}
-
-/* The filter applies to names after renaming, so records that may be renamed are filtered later. */
-static bool is_filtered_late(const Sections *sections) {
-        return sections->n_sides == 2 && (sections->view.pairing || sections->view.pairs.n > 0);
-}
-
-int sections_add_cgroup(Sections *sections, unsigned side, Span key, Span json) {
-        char complaint[MEMBER_COMPLAINT_BYTES] = "";
-        CgroupRecord *record;
-        int r;
-
         if (!sections_want_cgroups(sections) ||
-            (!is_filtered_late(sections) && !view_filter_matches(&sections->view, key)))
+            (!is_filtered_late && !view_filter_matches(&sections->view, key)))
                 return 0;
         record = calloc(1, sizeof(*record));
         if (!record)
@@ -113,7 +93,14 @@ int sections_add_cgroup(Sections *sections, unsigned side, Span key, Span json) 
         r = settle(sections, cgroup_record_scan(record, json, &sections->names, complaint),
                    "record of a cgroup", complaint);
         if (r == 0)
-                r = err_fold(add_record(sections, side, key, &record));
+                r = err_fold(key_tree_put(&sections->cgroups, key, &node));
+        if (r == 0) {
+                place = &cgroup_entry(node)->sides[side];
+                if (*place)
+                        r = err_fold(cgroup_record_merge(*place, record));
+                else
+                        *place = TAKE_PTR(record);
+        }
         if (record)
                 cgroup_record_done(record);
         free(record);
@@ -145,85 +132,44 @@ int sections_add_memory(Sections *sections, unsigned side, const ThreadSample *s
         return err_fold(smaps_add_counts(&sections->smaps, side, sample, gap, &sections->names));
 }
 
-int sections_add_host_pressure(Sections *sections, unsigned side, Span json) {
+int sections_add_of_host(Sections *sections, unsigned side, SectionId id, Span json) {
+        _Static_assert(HOST_COMPLAINT_BYTES <= MEMBER_COMPLAINT_BYTES, "either one has room");
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
+        HostPartId part;
 
-        if (!view_wants_table(&sections->view, SECTION_HOST_PRESSURE))
+        if (!view_wants_table(&sections->view, id))
                 return 0;
-        return settle(sections, pressure_record_scan_text(&sections->host[side], json, complaint),
-                      "pressure", complaint);
-}
-
-int sections_add_sched_ext(Sections *sections, unsigned side, Span json) {
-        char complaint[MEMBER_COMPLAINT_BYTES] = "";
-
-        if (!view_wants_table(&sections->view, SECTION_SCHED_EXT))
-                return 0;
-        return settle(sections,
-                      sched_ext_record_scan(&sections->sched_ext[side], json, &sections->names,
-                                            complaint),
-                      "sched_ext", complaint);
-}
-
-int sections_add_host_part(Sections *sections, unsigned side, HostPartId part, Span json) {
-        char complaint[HOST_COMPLAINT_BYTES] = "";
-
-        if (!view_wants_table(&sections->view, SECTION_HOST_CPU + part))
-                return 0;
+        if (id == SECTION_HOST_PRESSURE)
+                return settle(sections,
+                              pressure_record_scan_text(&sections->host[side], json, complaint),
+                              "pressure", complaint);
+        if (id == SECTION_SCHED_EXT)
+                return settle(sections,
+                              sched_ext_record_scan(&sections->sched_ext[side], json,
+                                                    &sections->names, complaint),
+                              "sched_ext", complaint);
+        part = section_host_part(id);
         return settle(sections, host_totals_scan(&sections->totals[side], part, json, complaint),
                       host_parts[part].member, complaint);
-}
-
-static int rename_entry(Sections *sections, KeyNode *node, KeyOfName old_name_of, void *userdata) {
-        CgroupEntry *entry = cgroup_entry(node), *old;
-        Span name = { NULL, 0 };
-        KeyNode *found;
-        int r;
-
-        if (entry->sides[0] || !entry->sides[1])
-                return 0;
-        r = old_name_of(userdata, node->key, &name);
-        if (r != 0 || name.n == 0)
-                return r;
-        found = key_tree_find(&sections->cgroups, name);
-        old = found ? cgroup_entry(found) : NULL;
-        if (old && old->sides[0] && !old->sides[1])
-                old->sides[1] = TAKE_PTR(entry->sides[1]);
-        return 0;
 }
 
 int sections_rename(Sections *sections, KeyOfName old_name_of, void *userdata) {
         int r = 0;
 
-        for (KeyNode *node = sections->cgroups.first; node && r == 0; node = node->next)
-                r = err_fold(rename_entry(sections, node, old_name_of, userdata));
-        return r;
-}
+        for (KeyNode *node = sections->cgroups.first; node && r == 0; node = node->next) {
+                CgroupEntry *entry = cgroup_entry(node), *old;
+                Span name = { NULL, 0 };
+                KeyNode *found;
 
-static int list_cgroups(Sections *sections) {
-        int r;
-
-        r = key_tree_list(&sections->cgroups, key_node_compare, &sections->cgroup_list);
-        for (size_t i = 0; r == 0 && i < sections->cgroups.n; i++) {
-                KeyNode *node = sections->cgroup_list[i];
-                const CgroupEntry *entry = cgroup_entry(node);
-
-                /* An entry whose record moved to its old name is empty. */
-                if ((entry->sides[0] || entry->sides[1]) &&
-                    view_filter_matches(&sections->view, node->key))
-                        sections->cgroup_list[sections->n_cgroups++] = node;
-        }
-        return r;
-}
-
-static int make_host_lines(Sections *sections) {
-        int r = 0;
-
-        for (unsigned part = 0; r == 0 && part < _HOST_PART_MAX; part++) {
-                r = host_lines_make(&sections->host_lines[part], (HostPartId) part,
-                                    sections->totals, sections->n_sides, sections->same_boot,
-                                    sections->view.limit);
-                sections->n_cut[SECTION_HOST_CPU + part] = sections->host_lines[part].n_cut;
+                if (entry->sides[0] || !entry->sides[1])
+                        continue;
+                r = err_fold(old_name_of(userdata, node->key, &name));
+                if (r != 0 || name.n == 0)
+                        continue;
+                found = key_tree_find(&sections->cgroups, name);
+                old = found ? cgroup_entry(found) : NULL;
+                if (old && old->sides[0] && !old->sides[1])
+                        old->sides[1] = TAKE_PTR(entry->sides[1]);
         }
         return r;
 }
@@ -237,11 +183,24 @@ int sections_finish(Sections *sections, KeyOfName key_of, void *userdata) {
         if (r == 0)
                 r = smaps_order(&sections->smaps, sections->n_sides);
         if (r == 0)
-                r = list_cgroups(sections);
+                r = key_tree_list(&sections->cgroups, key_node_compare, &sections->cgroup_list);
+        for (size_t i = 0; r == 0 && i < sections->cgroups.n; i++) {
+                KeyNode *node = sections->cgroup_list[i];
+                const CgroupEntry *entry = cgroup_entry(node);
+
+                /* An entry whose record moved to its old name is empty. */
+                if ((entry->sides[0] || entry->sides[1]) &&
+                    view_filter_matches(&sections->view, node->key))
+                        sections->cgroup_list[sections->n_cgroups++] = node;
+        }
         if (r == 0)
                 r = sections_choose(sections);
-        if (r == 0)
-                r = make_host_lines(sections);
+        for (unsigned part = 0; r == 0 && part < _HOST_PART_MAX; part++) {
+                r = host_lines_make(&sections->host_lines[part], (HostPartId) part,
+                                    sections->totals, sections->n_sides, sections->same_boot,
+                                    sections->view.limit);
+                sections->n_cut[SECTION_HOST_CPU + part] = sections->host_lines[part].n_cut;
+        }
         if (r != 0)
                 return err_fold(r);
         for (SectionId id = 0; id < _SECTION_MAX; id++)

@@ -8,7 +8,8 @@
  * rows come out. Memory grows with the number of keys. The calls in their only order:
  *
  *     sections_new()
- *     sections_set_sources(), sections_set_smaps_bounds() where the side's file records them
+ *     sources, bounds of smaps, ticks a second and whether both sides are of one boot, which are
+ *                           members of Sections, where the side's file records them
  *     sections_add_*()      whatever the sides have, sides in any order; what no section of the
  *                           view needs is taken and forgotten
  *     sections_rename()     where cgroups may have been renamed
@@ -26,7 +27,7 @@
 
 enum {
         SECTIONS_OK,
-        SECTIONS_E_MALFORMED, /* sections_complaint() */
+        SECTIONS_E_MALFORMED, /* see the complaint of the sections */
 };
 
 /* @view is copied; @n_sides 1: show, 2: compare. */
@@ -34,7 +35,7 @@ _must_check_ int sections_new(const View *view, unsigned n_sides, Sections **ret
 Sections *sections_free(Sections *sections);
 DEFINE_CLEANUP(Sections *, sections_free);
 
-/* Whether some section needs such records. If not, the caller need not read them. */
+/* True when some section needs such records. If not, the caller need not read them. */
 bool sections_want_cgroups(const Sections *sections);
 bool sections_want_smaps(const Sections *sections);
 
@@ -45,40 +46,16 @@ _must_check_ int sections_add_cgroup(Sections *sections, unsigned side, Span key
 /* A process with its own name; sections_finish() puts it under a key. */
 _must_check_ int sections_add_smaps(Sections *sections, unsigned side, Span process, Span json);
 /*
- * What the kernel counts of the memory of the process whose leader @sample is, under its own name,
+ * The kernel's counts of the memory of the process whose leader @sample is, under its own name,
  * too; nothing for other threads. @has_smaps: it is also given to sections_add_smaps().
  */
 _must_check_ int sections_add_memory(Sections *sections, unsigned side, const ThreadSample *sample,
                                      bool has_smaps);
-_must_check_ int sections_add_host_pressure(Sections *sections, unsigned side, Span json);
-/* The totals of the host; after all parts of both sides, sections_finish() makes lines of them. */
-_must_check_ int sections_add_host_part(Sections *sections, unsigned side, HostPartId part,
-                                        Span json);
-/* @user_hz: as in the head of the capture of @side, 0 when it is not known. */
-static inline void sections_set_user_hz(Sections *sections, unsigned side, uint32_t user_hz) {
-        sections->totals[side].user_hz = user_hz;
-}
-/* The two sides are of one boot, so that counters of the host have rates. */
-static inline void sections_set_same_boot(Sections *sections, bool same_boot) {
-        sections->same_boot = same_boot;
-}
-_must_check_ int sections_add_sched_ext(Sections *sections, unsigned side, Span json);
-/* The states of the sources in the capture of @side. @sources must live until all is written. */
-static inline void sections_set_sources(Sections *sections, unsigned side,
-                                        const SourceTable *sources) {
-        sections->sources[side] = sources;
-}
 /*
- * The capture of @side left out smaps_rollup of processes with more memory than that, and read it
- * of at most @n_processes; 0: of all others.
+ * The record of a section of the host: its pressure, sched_ext, or one part of its totals, of which
+ * sections_finish() makes lines.
  */
-static inline void sections_set_smaps_bounds(Sections *sections, unsigned side, uint64_t bytes,
-                                             uint64_t n_processes) {
-        sections->smaps_max_rss_bytes[side] = bytes;
-        sections->smaps_max_processes[side] = n_processes;
-}
-/* A sentence fragment without the name of the snapshot. */
-const char *sections_complaint(const Sections *sections);
+_must_check_ int sections_add_of_host(Sections *sections, unsigned side, SectionId id, Span json);
 
 /*
  * @old_name_of gives the former name of a cgroup of the later side, or nothing if it was not

@@ -32,10 +32,6 @@ void smaps_done(Smaps *smaps) {
         key_tree_done(&smaps->processes, entry_done);
 }
 
-static ReadingMerge add_up(Span key) {
-        return READING_MERGE_SUM;
-}
-
 bool smaps_is_counted(Span key) {
         for (size_t i = 0; i < ELEMENTSOF(counted); i++)
                 if (span_is(key, metric_table[counted[i]].name))
@@ -43,24 +39,22 @@ bool smaps_is_counted(Span key) {
         return false;
 }
 
-static void add_up_counts(SmapsCount *count, const SmapsCount *from) {
-        count->n_counted += from->n_counted;
-        count->n_rolled_up += from->n_rolled_up;
-        count->n_unasked += from->n_unasked;
-        count->n_left_out += from->n_left_out;
-        count->left_out_bytes = number_add_saturating(count->left_out_bytes, from->left_out_bytes);
-}
-
 static int add_map(KeyTree *processes, unsigned side, Span key, const CountMap *map,
                    const SmapsCount *count) {
+        SmapsCount *sum;
         KeyNode *node;
         int r;
 
         r = key_tree_put(processes, key, &node);
         if (r != 0)
                 return r;
-        add_up_counts(&smaps_entry(node)->counts[side], count);
-        return count_map_merge(&smaps_entry(node)->sides[side], map, add_up);
+        sum = &smaps_entry(node)->counts[side];
+        sum->n_counted += count->n_counted;
+        sum->n_rolled_up += count->n_rolled_up;
+        sum->n_unasked += count->n_unasked;
+        sum->n_left_out += count->n_left_out;
+        sum->left_out_bytes = number_add_saturating(sum->left_out_bytes, count->left_out_bytes);
+        return count_map_merge(&smaps_entry(node)->sides[side], map, NULL);
 }
 
 int smaps_add(Smaps *smaps, unsigned side, Span process, Span json, KeyTree *names,
@@ -128,30 +122,28 @@ int smaps_regroup(Smaps *smaps, KeyOfName key_of, void *userdata) {
         return 0;
 }
 
-static int settle_side(CountMap *map, const SmapsCount *count, KeyTree *names) {
-        Count *pss;
-        int r;
-
-        for (size_t i = 0; count->n_left_out + count->n_unasked > 0 && i < map->n; i++)
-                if (!smaps_is_counted(map->counts[i].name->key)) {
-                        map->counts[i].absent = true;
-                        map->counts[i].value = 0;
-                }
-        if (count->n_counted == 0 || count->n_rolled_up > 0)
-                return 0;
-        r = put_count(map, SPAN_LITERAL("Pss"), names, &pss);
-        if (r == 0)
-                pss->absent = true;
-        return r;
-}
-
 int smaps_settle(Smaps *smaps, KeyTree *names) {
         int r = 0;
 
         for (KeyNode *node = smaps->processes.first; node && r == 0; node = node->next)
-                for (unsigned side = 0; side < 2 && r == 0; side++)
-                        r = settle_side(&smaps_entry(node)->sides[side],
-                                        &smaps_entry(node)->counts[side], names);
+                for (unsigned side = 0; side < 2 && r == 0; side++) {
+                        const SmapsCount *count = &smaps_entry(node)->counts[side];
+                        bool lacks_some = count->n_left_out + count->n_unasked > 0;
+                        CountMap *map = &smaps_entry(node)->sides[side];
+                        Count *pss;
+
+                        for (size_t i = 0; lacks_some && i < map->n; i++) {
+                                if (smaps_is_counted(map->counts[i].name->key))
+                                        continue;
+                                map->counts[i].absent = true;
+                                map->counts[i].value = 0;
+                        }
+                        if (count->n_counted == 0 || count->n_rolled_up > 0)
+                                continue;
+                        r = put_count(map, SPAN_LITERAL("Pss"), names, &pss);
+                        if (r == 0)
+                                pss->absent = true;
+                }
         return r;
 }
 

@@ -15,7 +15,7 @@
 #include "analysis/section/count-map.h"
 #include "snapshot/thread-sample.h"
 
-/* Why a capture did not read the rollup of a process; a failure is told by the source. */
+/* Says why a capture did not read the rollup of a process; the source tells of failures. */
 typedef enum SmapsGap {
         SMAPS_GAP_NONE,
         SMAPS_GAP_SIZE,    /* it was too large */

@@ -27,65 +27,58 @@ static int compare_ids(pid_t tgid, pid_t tid, const ThreadSample *other) {
         return (tid > other->tid) - (tid < other->tid);
 }
 
-static int stream_step(Stream *stream) {
-        const ThreadSample *thread;
-        int r;
-
-        r = subject_pass_next(stream->pass, &stream->thread);
-        thread = stream->thread;
-        if (r != 0 || !thread)
-                return r;
-        if (stream->has_last && compare_ids(stream->last_tgid, stream->last_tid, thread) >= 0) {
-                SnapshotFault *fault = &stream->subject->fault;
-
-                *fault = (SnapshotFault){};
-                (void) snprintf(fault->text, sizeof(fault->text),
-                                "its threads are not in the order of their ids, which is needed "
-                                "to follow each one");
-                return SUBJECT_E_UNREADABLE;
-        }
-        stream->has_last = true;
-        stream->last_tgid = thread->tgid;
-        stream->last_tid = thread->tid;
-        return 0;
-}
-
-/* Which thread comes first: -1, 1, or 0 when they are the same. NULL comes last. */
-static int compare_lives(const ThreadSample *a, const ThreadSample *b) {
-        int order;
-
-        if (!a || !b)
-                return !b ? -1 : 1;
-        order = compare_ids(a->tgid, a->tid, b);
-        if (order != 0)
-                return order;
-        return (a->start_ticks > b->start_ticks) - (a->start_ticks < b->start_ticks);
-}
-
 static int merge(Stream streams[static SIDES], MergeLife on_life, void *userdata,
                  unsigned *ret_culprit) {
-        /* Which sides advance: both at the start, later each side whose thread was handed on. */
+        /* Both sides advance at the start, later each one whose thread was handed on. */
         bool due[SIDES] = { true, true };
         int r;
 
         for (;;) {
+                const ThreadSample *a, *b;
                 int order;
 
                 for (unsigned i = 0; i < SIDES; i++) {
+                        Stream *stream = &streams[i];
+                        const ThreadSample *thread;
+
                         if (!due[i])
                                 continue;
                         *ret_culprit = i;
-                        r = stream_step(&streams[i]);
+                        r = subject_pass_next(stream->pass, &stream->thread);
                         if (r != 0)
                                 return r;
+                        thread = stream->thread;
+                        if (!thread)
+                                continue;
+                        if (stream->has_last &&
+                            compare_ids(stream->last_tgid, stream->last_tid, thread) >= 0) {
+                                SnapshotFault *fault = &stream->subject->fault;
+
+                                *fault = (SnapshotFault){};
+                                (void) snprintf(fault->text, sizeof(fault->text),
+                                                "its threads are not in the order of their ids, "
+                                                "which is needed to follow each one");
+                                return SUBJECT_E_UNREADABLE;
+                        }
+                        stream->has_last = true;
+                        stream->last_tgid = thread->tgid;
+                        stream->last_tid = thread->tid;
                 }
-                if (!streams[0].thread && !streams[1].thread)
+                a = streams[0].thread;
+                b = streams[1].thread;
+                if (!a && !b)
                         return 0;
-                order = compare_lives(streams[0].thread, streams[1].thread);
+                /* The side that has no thread left comes last. */
+                if (!a || !b)
+                        order = a ? -1 : 1;
+                else
+                        order = compare_ids(a->tgid, a->tid, b);
+                if (order == 0)
+                        order = (a->start_ticks > b->start_ticks) -
+                                (a->start_ticks < b->start_ticks);
                 due[0] = order <= 0;
                 due[1] = order >= 0;
-                r = on_life(userdata, due[0] ? streams[0].thread : NULL,
-                            due[1] ? streams[1].thread : NULL);
+                r = on_life(userdata, due[0] ? a : NULL, due[1] ? b : NULL);
                 if (r != 0)
                         return err_fold(r);
         }
@@ -125,10 +118,6 @@ typedef struct ReadSide {
         uint64_t implausible[_SOURCE_MAX]; /* values, by source */
 } ReadSide;
 
-static ReadSide read_side_of(AnalysisRead *read, Side side, const Subject *subject) {
-        return (ReadSide){ .read = read, .side = side, .time = judge_time_of(&subject->head) };
-}
-
 static void count_implausible(ReadSide *at, const ThreadSample *sample) {
         for (unsigned word = 0; word < ELEMENTSOF(sample->implausible); word++)
                 for (uint64_t bits = sample->implausible[word]; bits != 0; bits &= bits - 1) {
@@ -139,9 +128,10 @@ static void count_implausible(ReadSide *at, const ThreadSample *sample) {
 }
 
 void analysis_read_expect(AnalysisRead *read, const Subject *subject, unsigned n_times) {
-        uint64_t n = number_multiply_saturating(subject_n_threads(subject), n_times);
+        uint64_t n_threads = subject->head.has_threads ? subject->head.threads : 0;
 
-        read->n_total = number_add_saturating(read->n_total, n);
+        read->n_total = number_add_saturating(read->n_total,
+                                              number_multiply_saturating(n_threads, n_times));
 }
 
 static int count_thread(AnalysisRead *read) {
@@ -210,7 +200,7 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
                 judged[i] = *samples[i];
                 drop_unshared(at, &judged[i]);
         }
-        /* What it had done by then is in the ledger under the names that it ended with. */
+        /* The ledger has what it had done by then under the names that it ended with. */
         if (!after && at->moved) {
                 moved_list_rename(at->moved, &judged[SIDE_BEFORE]);
                 dead_span_place_gone(at->span, &judged[SIDE_BEFORE]);
@@ -277,7 +267,7 @@ int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
                 .on_thread = read_thread,
                 .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
         };
-        ReadSide at = read_side_of(read, side, subject);
+        ReadSide at = { .read = read, .side = side, .time = judge_time_of(&subject->head) };
         int r;
 
         read->culprit = subject;
@@ -287,16 +277,6 @@ int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
         return r;
 }
 
-/* What a first pass finds has to be known before the two are read side by side. */
-static int look_ahead(AnalysisRead *read, Subject *subject) {
-        static const SubjectVisitor nothing = { .names_only = true };
-
-        if (subject->passed)
-                return 0;
-        read->culprit = subject;
-        return pass_names(subject, &nothing, NULL);
-}
-
 int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
         bool has_ledger = read->visitor->on_dead && subjects_share_ledger(before, after);
         const SubjectVisitor visitor = {
@@ -304,31 +284,52 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
                 .on_dead = has_ledger ? read_dead : NULL,
                 .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
         };
+        /* One account of waits counted in both, since one moment. */
+        bool share_waits =
+                before->head.has_waits_since && after->head.has_waits_since &&
+                before->head.waits_since_boottime_ns == after->head.waits_since_boottime_ns;
+        bool share_reasons = subjects_share_reasons(before, after);
+        static const SubjectVisitor nothing = { .names_only = true };
         Subject *const subjects[SIDES] = { before, after };
         DeadSpan span = {};
         ReadSide at[SIDES];
         MergeSide sides[SIDES];
         unsigned culprit = 0;
-        int r;
+        int r = 0;
 
-        r = has_ledger ? look_ahead(read, before) : 0;
-        if (r == 0 && has_ledger)
-                r = look_ahead(read, after);
+        /* The finds of a first pass have to be known before the two are read side by side. */
+        for (unsigned i = 0; i < SIDES && has_ledger && r == 0; i++) {
+                if (subjects[i]->passed)
+                        continue;
+                read->culprit = subjects[i];
+                r = pass_names(subjects[i], &nothing, NULL);
+        }
         if (r == 0 && has_ledger) {
-                span = subjects_dead_span(before, after);
+                span = (DeadSpan){
+                        .before = &before->dead,
+                        .after = &after->dead,
+                        .is_known = before->ledger.has_losses && after->ledger.has_losses &&
+                                    before->head.has_start_boottime,
+                        .begin_ns = before->head.start_boottime_ns,
+                        .grew_ns = after->ledger.folded_grew_boottime_ns,
+                };
                 r = dead_span_begin(&span);
         }
         if (r != 0)
                 return r;
         for (unsigned i = 0; i < SIDES; i++) {
-                at[i] = read_side_of(read, (Side) i, subjects[i]);
-                at[i].moved = has_ledger ? &after->moved : NULL;
-                at[i].span = &span;
+                at[i] = (ReadSide){
+                        .read = read,
+                        .side = (Side) i,
+                        .time = judge_time_of(&subjects[i]->head),
+                        .moved = has_ledger ? &after->moved : NULL,
+                        .span = &span,
+                };
                 for (unsigned id = 0; id < _METRIC_MAX; id++) {
                         SourceId source = metric_table[id].explained_by;
 
-                        if ((source == SOURCE_WAITS && !subjects_share_waits(before, after)) ||
-                            (source == SOURCE_REASONS && !subjects_share_reasons(before, after)))
+                        if ((source == SOURCE_WAITS && !share_waits) ||
+                            (source == SOURCE_REASONS && !share_reasons))
                                 bits_set(at[i].unshared, id);
                 }
                 sides[i] = (MergeSide){ subjects[i], &visitor, &at[i] };

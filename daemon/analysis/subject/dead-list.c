@@ -17,7 +17,9 @@ typedef struct OwnerGrowth {
 
 struct ListedRow {
         size_t key_at, n_key, n_names; /* in the bytes of all keys, which begin with the names */
-        size_t pcomm_at, n_pcomm, comm_at, n_comm, cgroup_at, n_cgroup;
+        struct {
+                size_t at, n;
+        } names[3]; /* of process, thread and cgroup, in the same bytes */
         bool has_owner, has_cgroup;
         uint64_t owner, folded, born_ns, grew_ns;
         uint64_t exits;
@@ -49,7 +51,7 @@ static Span names_of(const void *owner, size_t element) {
 }
 
 /*
- * What tells a row from all others of its ledger but for those of another cgroup of the same path,
+ * Tells a row from all others of its ledger but for those of another cgroup of the same path,
  * as that of a service which was restarted has.
  */
 typedef struct RowKey {
@@ -103,7 +105,7 @@ static size_t find(const DeadList *list, const RowKey *key) {
         return index_find(&list->index, buffer_span(&bytes), key_of, list);
 }
 
-/* Whether any row has these names, whoever the parent was. */
+/* True when any row has these names, whoever the parent was. */
 static bool has_names(const DeadList *list, const RowKey *key) {
         _cleanup_(buffer_done) Buffer bytes = {};
 
@@ -111,7 +113,7 @@ static bool has_names(const DeadList *list, const RowKey *key) {
                index_find(&list->names, buffer_span(&bytes), names_of, list) != INDEX_NONE;
 }
 
-/* Which of the rows of the key of the one at @at was born then; INDEX_NONE: none. */
+/* Finds the row that was born then among those of the key of the one at @at; INDEX_NONE: none. */
 static size_t find_born(const DeadList *list, size_t at, uint64_t born_ns) {
         while (at != INDEX_NONE && list->rows[at].born_ns != born_ns)
                 at = list->rows[at].next;
@@ -119,8 +121,8 @@ static size_t find_born(const DeadList *list, size_t at, uint64_t born_ns) {
 }
 
 /*
- * Which of these a row is that was born then. One of several parents has been there for as long as
- * the oldest that it took in, which it may have done since.
+ * Finds which of these a row is that was born then. One of several parents has been there for as
+ * long as the oldest that it took in, which it may have done since.
  */
 static size_t find_same(const DeadList *list, size_t at, const RowKey *key, uint64_t born_ns) {
         size_t same = find_born(list, at, born_ns);
@@ -132,31 +134,10 @@ static size_t find_same(const DeadList *list, size_t at, const RowKey *key, uint
         return at;
 }
 
-/* Under its key, behind the first of those that have it. */
-static int enter(DeadList *list, size_t first, const RowKey *key) {
-        int r = 0;
-
-        if (first == INDEX_NONE) {
-                r = index_add(&list->index, key_of(list, list->n), list->n);
-        } else {
-                list->rows[list->n].next = list->rows[first].next;
-                list->rows[first].next = list->n;
-        }
-        if (r == 0 && !has_names(list, key))
-                r = index_add(&list->names, names_of(list, list->n), list->n);
-        list->n += r == 0;
-        return r;
-}
-
-static int keep(DeadList *list, Span name, size_t *ret_at, size_t *ret_n) {
-        *ret_at = list->keys.n;
-        *ret_n = name.n;
-        return name.n > 0 ? buffer_append(&list->keys, name.bytes, name.n) : 0;
-}
-
 int dead_list_add(DeadList *list, const DeadRow *row) {
         const ThreadSample *sample = &row->sample;
         const RowKey key = key_of_row(row);
+        const Span names[] = { sample->pcomm, sample->comm, sample->cgroup };
         ListedRow added = {
                 .key_at = list->keys.n,
                 .has_owner = row->has_owner,
@@ -178,19 +159,29 @@ int dead_list_add(DeadList *list, const DeadRow *row) {
         if (r == 0)
                 r = append_parent(&list->keys, &key);
         added.n_key = list->keys.n - added.key_at;
-        if (r == 0)
-                r = keep(list, sample->pcomm, &added.pcomm_at, &added.n_pcomm);
-        if (r == 0)
-                r = keep(list, sample->comm, &added.comm_at, &added.n_comm);
-        if (r == 0)
-                r = keep(list, sample->cgroup, &added.cgroup_at, &added.n_cgroup);
+        for (size_t i = 0; i < ELEMENTSOF(names) && r == 0; i++) {
+                added.names[i].at = list->keys.n;
+                added.names[i].n = names[i].n;
+                if (names[i].n > 0)
+                        r = buffer_append(&list->keys, names[i].bytes, names[i].n);
+        }
         if (r == 0)
                 r = ARRAY_RESERVE(list->rows, list->n_allocated, list->n + 1);
         if (r != 0)
                 return r;
         list->rows[list->n] = added;
         list->tells_parents = list->tells_parents || key.started_by.bytes;
-        return enter(list, first, &key);
+        /* It stands under its key, behind the first of those that have it. */
+        if (first == INDEX_NONE) {
+                r = index_add(&list->index, key_of(list, list->n), list->n);
+        } else {
+                list->rows[list->n].next = list->rows[first].next;
+                list->rows[first].next = list->n;
+        }
+        if (r == 0 && !has_names(list, &key))
+                r = index_add(&list->names, names_of(list, list->n), list->n);
+        list->n += r == 0;
+        return r;
 }
 
 /* intervals */
@@ -274,26 +265,13 @@ static Span without_numbers(Span name, char text[static NAME_BYTES]) {
         return (Span){ text, n };
 }
 
-/* Whether it can have taken in a row of @exits threads since. */
+/* True when the row at @at can have taken in a row of @exits threads since. */
 static bool has_room(const DeadSpan *span, size_t at, const RowKey *key, uint64_t exits) {
         size_t earlier = find(span->before, key);
         const ListedRow *row = &span->after->rows[at];
         uint64_t had = earlier == INDEX_NONE ? 0 : span->before->rows[earlier].exits;
 
         return row->exits >= number_add_saturating(number_add_saturating(had, row->n_taken), exits);
-}
-
-/* The row of the later ledger of the same names that has what that of @key had; NULL: none is. */
-static ListedRow *find_parentless(const DeadSpan *span, const RowKey *key, uint64_t exits) {
-        RowKey target = *key;
-        size_t at;
-
-        if (key->folded != DEAD_OWN || !key->started_by.bytes)
-                return NULL;
-        target.started_by = (Span){ NULL, 0 };
-        at = find(span->after, &target);
-        return at != INDEX_NONE && has_room(span, at, &target, exits) ? &span->after->rows[at]
-                                                                      : NULL;
 }
 
 /* The row of the later ledger that has what the row of @key had; NULL: none is found. */
@@ -328,28 +306,18 @@ static ListedRow *find_target(const DeadSpan *span, const RowKey *key, uint64_t 
         return NULL;
 }
 
-/* Of rows of no one owner none has grown inside: who ended inside is in none of them. */
-static bool is_idle_of_many(const DeadSpan *span, const ListedRow *row) {
-        return !row->has_owner && row->grew_ns <= span->begin_ns;
-}
-
-static Span name_at(const DeadList *list, size_t at, size_t n) {
-        return (Span){ n > 0 ? list->keys.bytes + at : "", n };
-}
-
 static void call(ThreadSample *sample, const DeadList *list, const ListedRow *row) {
-        sample->pcomm = name_at(list, row->pcomm_at, row->n_pcomm);
-        sample->comm = name_at(list, row->comm_at, row->n_comm);
-        sample->cgroup =
-                row->has_cgroup ? name_at(list, row->cgroup_at, row->n_cgroup) : (Span){ NULL, 0 };
+        Span *const names[] = { &sample->pcomm, &sample->comm, &sample->cgroup };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                size_t n = row->names[i].n;
+
+                *names[i] = (Span){ n > 0 ? list->keys.bytes + row->names[i].at : "", n };
+        }
+        if (!row->has_cgroup)
+                sample->cgroup = (Span){ NULL, 0 };
         if (row->folded == DEAD_OVERFLOW)
                 sample->has_kthread = sample->kthread = false;
-}
-
-/* Where nothing was added in between, whose children it was long ago does not matter. */
-static void forget_parent_of_idle(const DeadSpan *span, DeadRow *row, uint64_t grew_ns) {
-        if (grew_ns <= span->begin_ns)
-                row->started_by = (Span){ NULL, 0 };
 }
 
 bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row) {
@@ -360,21 +328,31 @@ bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row) {
 
         if (!span->is_known || !row->has_times)
                 return true;
+        /* The parent of long ago does not matter where nothing was added in between. */
         if (end == SIDE_AFTER) {
-                forget_parent_of_idle(span, row, row->grew_boottime_ns);
+                if (row->grew_boottime_ns <= span->begin_ns)
+                        row->started_by = (Span){ NULL, 0 };
                 return is_own || last_growth(span, &key) > span->begin_ns;
         }
         at = find(span->after, &key);
         at = is_own ? find_same(span->after, at, &key, row->born_boottime_ns) : at;
         if (at != INDEX_NONE && is_own) {
-                forget_parent_of_idle(span, row, span->after->rows[at].grew_ns);
+                if (span->after->rows[at].grew_ns <= span->begin_ns)
+                        row->started_by = (Span){ NULL, 0 };
                 return true;
         }
-        target = find_parentless(span, &key, row->exits);
-        if (target) {
-                target->n_taken += row->exits;
-                row->started_by = (Span){ NULL, 0 };
-                return true;
+        if (is_own && key.started_by.bytes) {
+                RowKey parentless = key;
+                size_t same_names;
+
+                parentless.started_by = (Span){ NULL, 0 };
+                same_names = find(span->after, &parentless);
+                if (same_names != INDEX_NONE &&
+                    has_room(span, same_names, &parentless, row->exits)) {
+                        span->after->rows[same_names].n_taken += row->exits;
+                        row->started_by = (Span){ NULL, 0 };
+                        return true;
+                }
         }
         is_idle = last_growth(span, &key) <= span->begin_ns;
         if (is_idle || (at != INDEX_NONE && !is_own))
@@ -382,7 +360,8 @@ bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row) {
         target = find_target(span, &key, row->exits);
         if (!target)
                 return true;
-        if (is_idle_of_many(span, target))
+        /* No row of no one owner has grown inside: who ended inside is in none of them. */
+        if (!target->has_owner && target->grew_ns <= span->begin_ns)
                 return false;
         target->n_taken += row->exits;
         span->n_lost++;
@@ -406,7 +385,7 @@ void dead_span_place_gone(DeadSpan *span, ThreadSample *gone) {
             (gone->has_kthread && gone->kthread) || has_names(span->after, &key))
                 return;
         target = find_target(span, &key, 1);
-        if (!target || is_idle_of_many(span, target))
+        if (!target || (!target->has_owner && target->grew_ns <= span->begin_ns))
                 return;
         target->n_taken++;
         span->n_lost++;

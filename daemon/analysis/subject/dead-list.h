@@ -4,7 +4,8 @@
 /*
  * DeadList
  *
- * Which rows the ledger of a snapshot has, and where those of an earlier one stand in a later one.
+ * Lists the rows of the ledger of a snapshot, and finds where those of an earlier one stand in a
+ * later one.
  *
  * To make room, the ledger puts rows together: a row that the later snapshot lacks, or that was
  * made anew since, is part of another one there. If nothing was added since to any row of its owner
@@ -55,7 +56,7 @@ typedef struct DeadSpan {
 /* Begins anew. 0 or -ENOMEM. */
 _must_check_ int dead_span_begin(DeadSpan *span);
 /*
- * Whether a row of the ledger at that @end counts in the interval; if it is part of another one in
+ * True when a row of the ledger at that @end counts in the interval; if it is part of another in
  * the later snapshot, *row is called as that is. Names are borrowed from the list. What of a row
  * was not of the interval has no parent any more.
  */

@@ -130,20 +130,11 @@ static int host_path_array(HostPath *path) {
         }
 }
 
-static int host_path_number(HostPath *path) {
-        _cleanup_(buffer_done) Buffer digits = {};
-        int r;
-
-        buffer_init(&digits, LIMIT_TOKEN_BYTES);
-        r = json_scanner_raw(path->scanner, &digits);
-        if (r != 0)
-                return r;
-        return host_facts_add(path->facts, buffer_span(&path->path), buffer_span(&digits));
-}
-
 /* Recurses; the scanner limits the depth. */
 static int host_path_value(HostPath *path, JsonToken token) {
         Span key = buffer_span(&path->path);
+        _cleanup_(buffer_done) Buffer digits = {};
+        int r;
 
         switch (token) {
         case JSON_TOKEN_OBJECT:
@@ -154,7 +145,9 @@ static int host_path_value(HostPath *path, JsonToken token) {
                 return host_facts_add(path->facts, key, json_scanner_string(path->scanner));
         case JSON_TOKEN_INTEGER:
         case JSON_TOKEN_REAL:
-                return host_path_number(path);
+                buffer_init(&digits, LIMIT_TOKEN_BYTES);
+                r = json_scanner_raw(path->scanner, &digits);
+                return r == 0 ? host_facts_add(path->facts, key, buffer_span(&digits)) : r;
         case JSON_TOKEN_TRUE:
                 return host_facts_add(path->facts, key, SPAN_LITERAL("true"));
         case JSON_TOKEN_FALSE:
@@ -194,20 +187,6 @@ static int host_facts_scan(HostFacts *facts, Span json) {
         return r;
 }
 
-/* Adds @key from the head if the context lacks it. */
-static int host_facts_complete(HostFacts *facts, const char *key, const char *value) {
-        _cleanup_(buffer_done) Buffer escaped = {};
-        int r;
-
-        if (value[0] == '\0' || host_facts_has(facts, key))
-                return 0;
-        buffer_init(&escaped, 0);
-        r = name_escape(&escaped, span_of(value));
-        if (r != 0)
-                return r;
-        return host_facts_add(facts, span_of(key), buffer_span(&escaped));
-}
-
 static int host_fact_compare(const void *a, const void *b, void *text) {
         const HostFact *left = a, *right = b;
         const char *bytes = text;
@@ -216,14 +195,27 @@ static int host_fact_compare(const void *a, const void *b, void *text) {
 }
 
 int host_facts_flatten(HostFacts *facts, Span json, const Head *head) {
+        const struct {
+                const char *key, *value;
+        } of_head[] = {
+                { "host_name", head->host_name },
+                { "kernel_release", head->kernel_release },
+        };
         int r;
 
         facts->is_sparse = head->format_version == 0;
         r = json.n > 0 ? host_facts_scan(facts, json) : 0;
-        if (r == 0)
-                r = host_facts_complete(facts, "host_name", head->host_name);
-        if (r == 0)
-                r = host_facts_complete(facts, "kernel_release", head->kernel_release);
+        /* The head has what the context may lack. */
+        for (size_t i = 0; i < ELEMENTSOF(of_head) && r == 0; i++) {
+                _cleanup_(buffer_done) Buffer escaped = {};
+
+                if (of_head[i].value[0] == '\0' || host_facts_has(facts, of_head[i].key))
+                        continue;
+                buffer_init(&escaped, 0);
+                r = name_escape(&escaped, span_of(of_head[i].value));
+                if (r == 0)
+                        r = host_facts_add(facts, span_of(of_head[i].key), buffer_span(&escaped));
+        }
         if (r == JSON_E_MALFORMED || r == -EMSGSIZE)
                 return HOST_CHANGE_E_MALFORMED;
         if (r != 0)
@@ -250,27 +242,6 @@ int host_context_find(Span json, const char *key, Buffer *ret, bool *ret_found) 
         return r == JSON_E_MALFORMED || r == -EMSGSIZE ? 0 : r;
 }
 
-static void host_change_write_side(JsonWriter *writer, const char *side, const char *text) {
-        if (text)
-                json_write_member_text(writer, side, text);
-        else
-                json_write_member_null(writer, side);
-}
-
-static void host_change_write(JsonWriter *writer, const char *key, const char *before,
-                              const char *after) {
-        json_write_object(writer);
-        json_write_member_text(writer, "key", key);
-        host_change_write_side(writer, "before", before);
-        host_change_write_side(writer, "after", after);
-        json_write_end(writer);
-}
-
-/* Files of earlier versions do not have it, which is no change of the host. */
-static bool is_late(const char *key) {
-        return strcmp(key, HOST_CONTEXT_CGROUP_V1) == 0;
-}
-
 void host_changes_write(JsonWriter *writer, const HostFacts *before, const HostFacts *after) {
         size_t i = 0, j = 0;
 
@@ -280,16 +251,28 @@ void host_changes_write(JsonWriter *writer, const HostFacts *before, const HostF
                             : j == after->n ? -1
                                             : strverscmp(host_facts_key(before, i),
                                                          host_facts_key(after, j));
-                size_t key = order <= 0 ? i : j;
-                const HostFacts *owner = order <= 0 ? before : after;
+                const char *key = order <= 0 ? host_facts_key(before, i) : host_facts_key(after, j);
+                /* Files of earlier versions do not have it, which is no change of the host. */
+                bool is_late = strcmp(key, HOST_CONTEXT_CGROUP_V1) == 0;
                 const char *old = order <= 0 ? host_facts_value(before, i++) : NULL;
                 const char *new = order >= 0 ? host_facts_value(after, j++) : NULL;
 
-                if ((!old && (before->is_sparse || is_late(host_facts_key(owner, key)))) ||
-                    (!new && (after->is_sparse || is_late(host_facts_key(owner, key)))))
+                if ((!old && (before->is_sparse || is_late)) ||
+                    (!new && (after->is_sparse || is_late)) || (old && new &&strcmp(old, new) == 0))
                         continue;
-                if (!old || !new || strcmp(old, new) != 0)
-                        host_change_write(writer, host_facts_key(owner, key), old, new);
+                json_write_object(writer);
+                json_write_member_text(writer, "key", key);
+                json_write_key(writer, "before");
+                if (old)
+                        json_write_text(writer, old);
+                else
+                        json_write_null(writer);
+                json_write_key(writer, "after");
+                if (new)
+                        json_write_text(writer, new);
+                else
+                        json_write_null(writer);
+                json_write_end(writer);
         }
         json_write_end(writer);
 }

@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "base/number.h"
+#include "analysis/subject/host-change.h"
 
 #define HUNDREDTHS 100.0
 
@@ -11,30 +13,94 @@ void host_view_done(HostView *view) {
         host_totals_done(&view->difference);
 }
 
-/* reading */
+/* for the accounts of groups */
 
-static int read_pressure(Subject *subject, PressureRecord *ret) {
-        char complaint[MEMBER_COMPLAINT_BYTES] = "";
+static Amount kib_of(const HostTotals *totals, const char *name) {
+        Amount kib = host_totals_number(totals, HOST_PART_MEMORY, name);
+
+        return host_value_of_unit(totals, HOST_UNIT_KIB, kib);
+}
+
+/* Memory that is to be written, or is being written and not counted by the disk yet. */
+static Amount dirty_bytes(const HostTotals *totals) {
+        Amount dirty = kib_of(totals, "Dirty");
+
+        return dirty.known ? amount_add_known(dirty, kib_of(totals, "Writeback")) : dirty;
+}
+
+HostUse host_use_of(const HostTotals *before, const HostTotals *after,
+                    const HostTotals *difference) {
+        const HostTotals *used = before ? difference : after;
+        Amount cpu = host_cpu_used(used->parts[HOST_PART_CPU].all_cpus);
+        Amount read = host_totals_sum(used, HOST_PART_DISK, HOST_DISK_READ_SECTORS);
+        Amount written = host_totals_sum(used, HOST_PART_DISK, HOST_DISK_WRITTEN_SECTORS);
+        Amount dirty = dirty_bytes(after);
+        size_t n_cpus = after->parts[HOST_PART_CPU].n_items;
+
+        return (HostUse){
+                .n_cpus = n_cpus > 0 ? amount_of(n_cpus) : (Amount){ .known = false },
+                .memory_bytes = kib_of(after, "MemTotal"),
+                .cpu_used_ns = host_value(used, HOST_PART_CPU, HOST_CPU_USER, cpu),
+                .disk_read_bytes = host_value(used, HOST_PART_DISK, HOST_DISK_READ_SECTORS, read),
+                .disk_written_bytes =
+                        host_value(used, HOST_PART_DISK, HOST_DISK_WRITTEN_SECTORS, written),
+                .dirty_growth_bytes = before ? amount_subtract(dirty, dirty_bytes(before)) : dirty,
+        };
+}
+
+int subject_host_use(Subject *before, Subject *after, Subject **ret_culprit, HostUse *ret,
+                     HostTotals *ret_difference) {
+        HostTotals earlier = {}, later = {}, difference = {};
+        _cleanup_(buffer_done) Buffer text = {};
+        bool found;
+        uint64_t n;
         int r;
 
-        if (subject->psi.n == 0)
-                return 0;
-        r = pressure_record_scan_text(ret, buffer_span(&subject->psi), complaint);
-        if (r != JSON_E_MALFORMED)
-                return r;
-        subject->fault = (SnapshotFault){};
-        (void) snprintf(subject->fault.text, sizeof(subject->fault.text),
-                        "its pressure of the host: %s", complaint);
-        return SUBJECT_E_UNREADABLE;
+        *ret_culprit = after;
+        r = subject_host_totals(after, &later);
+        if (r == 0 && before) {
+                *ret_culprit = before;
+                r = subject_host_totals(before, &earlier);
+        }
+        if (r == 0 && before)
+                r = host_totals_difference(&earlier, &later, &difference);
+        if (r == 0)
+                *ret = host_use_of(before ? &earlier : NULL, &later, &difference);
+        if (r == 0 && !ret->n_cpus.known) {
+                /* Every version records the CPUs there. Who needs a broken context complains. */
+                r = host_context_find(buffer_span(&after->host), "online_cpus", &text, &found);
+                if (r == 0 && found && number_parse_u64(buffer_span(&text), &n) && n > 0)
+                        ret->n_cpus = amount_of(n);
+        }
+        host_totals_done(&earlier);
+        host_totals_done(&later);
+        if (ret_difference)
+                *ret_difference = TAKE(difference, (HostTotals){});
+        host_totals_done(&difference);
+        return r;
 }
+
+/* for the reader */
 
 int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit, HostView *view) {
         Subject *const subjects[SIDES] = { before, after };
         int r = 0;
 
         for (unsigned i = 0; i < SIDES && r == 0; i++) {
+                SnapshotFault *fault = &subjects[i]->fault;
+                char complaint[MEMBER_COMPLAINT_BYTES] = "";
+
                 *ret_culprit = subjects[i];
-                r = read_pressure(subjects[i], &view->pressure[i]);
+                if (subjects[i]->psi.n == 0)
+                        continue;
+                r = pressure_record_scan_text(&view->pressure[i], buffer_span(&subjects[i]->psi),
+                                              complaint);
+                if (r != JSON_E_MALFORMED)
+                        continue;
+                *fault = (SnapshotFault){};
+                (void) snprintf(fault->text, sizeof(fault->text), "its pressure of the host: %s",
+                                complaint);
+                r = SUBJECT_E_UNREADABLE;
         }
         if (after->head.has_page_size)
                 view->page_bytes = amount_of(after->head.page_size);
@@ -59,12 +125,6 @@ static Amount sum(const HostView *view, HostPartId part, unsigned id) {
 
 static Amount used_ns(const HostView *view, const Amount *cpu) {
         return host_value(&view->difference, HOST_PART_CPU, HOST_CPU_USER, host_cpu_used(cpu));
-}
-
-static Amount memory_bytes(const HostView *view, const char *name) {
-        Amount kib = host_totals_number(&view->difference, HOST_PART_MEMORY, name);
-
-        return host_value_of_unit(&view->difference, HOST_UNIT_KIB, kib);
 }
 
 static Amount pages_bytes(const HostView *view, const char *name) {
@@ -96,17 +156,6 @@ static void write_cpu_times(const HostView *view, const Amount *cpu, JsonWriter 
                                   column(view, HOST_PART_CPU, cpu, rows[i].column));
 }
 
-static void write_all_cpus(const HostView *view, JsonWriter *writer) {
-        const Amount *all = view->difference.parts[HOST_PART_CPU].all_cpus;
-
-        amount_write_json(writer, "cpus", view->n_cpus);
-        amount_write_json(writer, "cpuUsedNs", used_ns(view, all));
-        amount_write_json(writer, "userNs", column(view, HOST_PART_CPU, all, HOST_CPU_USER));
-        amount_write_json(writer, "niceNs", column(view, HOST_PART_CPU, all, HOST_CPU_NICE));
-        amount_write_json(writer, "systemNs", column(view, HOST_PART_CPU, all, HOST_CPU_SYSTEM));
-        write_cpu_times(view, all, writer);
-}
-
 static void write_cpus(const HostView *view, JsonWriter *writer) {
         const HostPart *part = &view->difference.parts[HOST_PART_CPU];
 
@@ -131,27 +180,7 @@ static void write_cpus(const HostView *view, JsonWriter *writer) {
         json_write_end(writer);
 }
 
-static void write_load(const HostView *view, JsonWriter *writer) {
-        Amount load = number(view, HOST_PART_CPU, "load1");
-
-        json_write_key(writer, "load1");
-        if (load.known)
-                json_write_double(writer, (double) load.n / HUNDREDTHS);
-        else
-                json_write_null(writer);
-}
-
-static void write_counts(const HostView *view, JsonWriter *writer) {
-        amount_write_json(writer, "waitingNs", view->waiting_ns);
-        amount_write_json(writer, "processesCreated", number(view, HOST_PART_CPU, "processes"));
-        amount_write_json(writer, "contextSwitches", number(view, HOST_PART_CPU, "ctxt"));
-        amount_write_json(writer, "interrupts", number(view, HOST_PART_CPU, "intr"));
-        amount_write_json(writer, "running", number(view, HOST_PART_CPU, "procs_running"));
-        amount_write_json(writer, "blocked", number(view, HOST_PART_CPU, "procs_blocked"));
-        write_load(view, writer);
-}
-
-/* How long some, or all, tasks were held up for the resource; not known when the counter fell. */
+/* The time that some, or all, tasks were held up; it is not known when the counter fell. */
 static Amount stalled_ns(const HostView *view, unsigned resource, unsigned half) {
         Reading usec = reading_delta(
                 view->pressure[SIDE_BEFORE].values[resource][half][PRESSURE_VALUE_TOTAL],
@@ -196,33 +225,14 @@ static void write_pressure(const HostView *view, JsonWriter *writer) {
 }
 
 /*
+ * Writes whole disks; the kind of a disk may not be known, and then it is better shown than not.
+ *
  * Requests are those that read and write, and so is the time that they took: flushes and discards
  * would make an average of unlike things. iostat(1) has the same as r_await and w_await; its await
  * counts discards, too, and so is lower by some percent on a disk that is trimmed all the time.
  * The kernel counts a flush that a file system asked for as a write once its data, if any, and the
  * flush are done, and the flushes that it made of several of these by themselves.
  */
-static void write_disk(const HostView *view, const HostItem *disk, JsonWriter *writer) {
-        const Amount *counts = disk->counts;
-
-        json_write_object(writer);
-        json_write_member_text(writer, "name", disk->name);
-        amount_write_json(writer, "busyNs",
-                          column(view, HOST_PART_DISK, counts, HOST_DISK_BUSY_MS));
-        amount_write_json(writer, "readBytes",
-                          column(view, HOST_PART_DISK, counts, HOST_DISK_READ_SECTORS));
-        amount_write_json(writer, "writeBytes",
-                          column(view, HOST_PART_DISK, counts, HOST_DISK_WRITTEN_SECTORS));
-        amount_write_json(writer, "requests",
-                          amount_add(column(view, HOST_PART_DISK, counts, HOST_DISK_READS),
-                                     column(view, HOST_PART_DISK, counts, HOST_DISK_WRITES)));
-        amount_write_json(writer, "requestNs",
-                          amount_add(column(view, HOST_PART_DISK, counts, HOST_DISK_READ_MS),
-                                     column(view, HOST_PART_DISK, counts, HOST_DISK_WRITE_MS)));
-        json_write_end(writer);
-}
-
-/* Whole disks; of what kind a disk is may not be known, and then it is better shown than not. */
 static void write_disks(const HostView *view, JsonWriter *writer) {
         const HostPart *part = &view->difference.parts[HOST_PART_DISK];
         size_t n = 0;
@@ -235,18 +245,36 @@ static void write_disks(const HostView *view, JsonWriter *writer) {
         json_write_array(writer);
         for (size_t i = 0; i < part->n_items && n < HOST_VIEW_MAX_DISKS; i++) {
                 const HostItem *disk = &part->items[i];
+                const Amount *counts;
 
                 if (disk->kind != HOST_KIND_UNKNOWN && !host_kind_is_whole(disk->kind))
                         continue;
-                write_disk(view, disk, writer);
                 n++;
+                counts = disk->counts;
+                json_write_object(writer);
+                json_write_member_text(writer, "name", disk->name);
+                amount_write_json(writer, "busyNs",
+                                  column(view, HOST_PART_DISK, counts, HOST_DISK_BUSY_MS));
+                amount_write_json(writer, "readBytes",
+                                  column(view, HOST_PART_DISK, counts, HOST_DISK_READ_SECTORS));
+                amount_write_json(writer, "writeBytes",
+                                  column(view, HOST_PART_DISK, counts, HOST_DISK_WRITTEN_SECTORS));
+                amount_write_json(
+                        writer, "requests",
+                        amount_add(column(view, HOST_PART_DISK, counts, HOST_DISK_READS),
+                                   column(view, HOST_PART_DISK, counts, HOST_DISK_WRITES)));
+                amount_write_json(
+                        writer, "requestNs",
+                        amount_add(column(view, HOST_PART_DISK, counts, HOST_DISK_READ_MS),
+                                   column(view, HOST_PART_DISK, counts, HOST_DISK_WRITE_MS)));
+                json_write_end(writer);
         }
         json_write_end(writer);
 }
 
 static void write_memory(const HostView *view, JsonWriter *writer) {
-        Amount total = memory_bytes(view, "MemTotal");
-        Amount swap_total = memory_bytes(view, "SwapTotal");
+        Amount total = kib_of(&view->difference, "MemTotal");
+        Amount swap_total = kib_of(&view->difference, "SwapTotal");
 
         if (!view->difference.parts[HOST_PART_MEMORY].has) {
                 json_write_member_null(writer, "memory");
@@ -255,43 +283,58 @@ static void write_memory(const HostView *view, JsonWriter *writer) {
         json_write_key(writer, "memory");
         json_write_object(writer);
         amount_write_json(writer, "usedBytes",
-                          amount_subtract(total, memory_bytes(view, "MemAvailable")));
+                          amount_subtract(total, kib_of(&view->difference, "MemAvailable")));
         amount_write_json(writer, "totalBytes", total);
         amount_write_json(writer, "swapUsedBytes",
-                          amount_subtract(swap_total, memory_bytes(view, "SwapFree")));
+                          amount_subtract(swap_total, kib_of(&view->difference, "SwapFree")));
         amount_write_json(writer, "swapTotalBytes", swap_total);
         amount_write_json(writer, "swapInBytes", pages_bytes(view, "pswpin"));
         amount_write_json(writer, "swapOutBytes", pages_bytes(view, "pswpout"));
-        amount_write_json(writer, "dirtyBytes", memory_bytes(view, "Dirty"));
-        json_write_end(writer);
-}
-
-static void write_network(const HostView *view, JsonWriter *writer) {
-        if (!view->difference.parts[HOST_PART_NETWORK].has) {
-                json_write_member_null(writer, "network");
-                return;
-        }
-        json_write_key(writer, "network");
-        json_write_object(writer);
-        amount_write_json(writer, "receivedBytes",
-                          sum(view, HOST_PART_NETWORK, HOST_NETWORK_RX_BYTES));
-        amount_write_json(writer, "sentBytes", sum(view, HOST_PART_NETWORK, HOST_NETWORK_TX_BYTES));
-        amount_write_json(writer, "tcpRetransmits",
-                          number(view, HOST_PART_NETWORK, "TcpRetransSegs"));
-        amount_write_json(writer, "listenDrops",
-                          number(view, HOST_PART_NETWORK, "TcpExtListenDrops"));
+        amount_write_json(writer, "dirtyBytes", kib_of(&view->difference, "Dirty"));
         json_write_end(writer);
 }
 
 void host_view_write_json(const HostView *view, JsonWriter *writer) {
+        const Amount *all = view->difference.parts[HOST_PART_CPU].all_cpus;
+        Amount load = number(view, HOST_PART_CPU, "load1");
+
         json_write_object(writer);
-        write_all_cpus(view, writer);
+        amount_write_json(writer, "cpus", view->n_cpus);
+        amount_write_json(writer, "cpuUsedNs", used_ns(view, all));
+        amount_write_json(writer, "userNs", column(view, HOST_PART_CPU, all, HOST_CPU_USER));
+        amount_write_json(writer, "niceNs", column(view, HOST_PART_CPU, all, HOST_CPU_NICE));
+        amount_write_json(writer, "systemNs", column(view, HOST_PART_CPU, all, HOST_CPU_SYSTEM));
+        write_cpu_times(view, all, writer);
         write_cpus(view, writer);
-        write_counts(view, writer);
+        amount_write_json(writer, "waitingNs", view->waiting_ns);
+        amount_write_json(writer, "processesCreated", number(view, HOST_PART_CPU, "processes"));
+        amount_write_json(writer, "contextSwitches", number(view, HOST_PART_CPU, "ctxt"));
+        amount_write_json(writer, "interrupts", number(view, HOST_PART_CPU, "intr"));
+        amount_write_json(writer, "running", number(view, HOST_PART_CPU, "procs_running"));
+        amount_write_json(writer, "blocked", number(view, HOST_PART_CPU, "procs_blocked"));
+        json_write_key(writer, "load1");
+        if (load.known)
+                json_write_double(writer, (double) load.n / HUNDREDTHS);
+        else
+                json_write_null(writer);
         write_pressure(view, writer);
         write_disks(view, writer);
         write_memory(view, writer);
-        write_network(view, writer);
+        if (view->difference.parts[HOST_PART_NETWORK].has) {
+                json_write_key(writer, "network");
+                json_write_object(writer);
+                amount_write_json(writer, "receivedBytes",
+                                  sum(view, HOST_PART_NETWORK, HOST_NETWORK_RX_BYTES));
+                amount_write_json(writer, "sentBytes",
+                                  sum(view, HOST_PART_NETWORK, HOST_NETWORK_TX_BYTES));
+                amount_write_json(writer, "tcpRetransmits",
+                                  number(view, HOST_PART_NETWORK, "TcpRetransSegs"));
+                amount_write_json(writer, "listenDrops",
+                                  number(view, HOST_PART_NETWORK, "TcpExtListenDrops"));
+                json_write_end(writer);
+        } else {
+                json_write_member_null(writer, "network");
+        }
         amount_write_json(writer, "oomKills", host_view_oom_kills(view));
         json_write_end(writer);
 }

@@ -4,14 +4,15 @@
 /*
  * HostView
  *
- * What a host did in an interval, for its reader: the member "host" of the replies. Everything
- * comes from what the two snapshots recorded of their host as a whole, but for the time that
- * threads waited for a CPU. What a snapshot lacks is null.
+ * Shows what a host did in an interval: the member "host" of the replies. Everything comes from
+ * what the two snapshots recorded of their host as a whole, but for the time that threads waited
+ * for a CPU. A number that a snapshot lacks is null.
  */
 
 #include "base/macro.h"
 #include "json/json-writer.h"
 #include "json/amount.h"
+#include "analysis/group/host-use.h"
 #include "analysis/group/side.h"
 #include "analysis/host/host-totals.h"
 #include "analysis/section/cgroup-record.h"
@@ -39,14 +40,36 @@ void host_view_done(HostView *view);
 _must_check_ int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit,
                                    HostView *view);
 
-/* How many processes the OOM killer killed on the whole host, its cgroups included. */
+/* Counts the processes that the OOM killer killed on the whole host, its cgroups included. */
 Amount host_view_oom_kills(const HostView *view);
 
 /*
- * How long some task was held up for a resource (PRESSURE_RESOURCE_CPU, ...); not known when the
- * counter fell.
+ * Tells for how long some task was held up for a resource (PRESSURE_RESOURCE_CPU, ...); it is not
+ * known when the counter fell.
  */
 Amount host_view_stalled_ns(const HostView *view, unsigned resource);
 
 /* Writes the object HostView of the interface. */
 void host_view_write_json(const HostView *view, JsonWriter *writer);
+
+/*
+ * HostUse
+ *
+ * The accounts of groups are measured against it (analysis/group/host-use.h). A file of an earlier
+ * version records little of it: the number of CPUs in its host context, if anything.
+ */
+
+/*
+ * Between two snapshots of one boot, the earlier first. @difference: host_totals_difference().
+ * Without @before and @difference, since the boot.
+ */
+HostUse host_use_of(const HostTotals *before, const HostTotals *after,
+                    const HostTotals *difference);
+
+/*
+ * The same of subjects, after a pass; without @before, since the boot. SUBJECT_E_UNREADABLE with
+ * the fault in *ret_culprit, or -ENOMEM. *ret_difference, which may be NULL, tells between two how
+ * far everything rose; call host_totals_done() on it in any case.
+ */
+_must_check_ int subject_host_use(Subject *before, Subject *after, Subject **ret_culprit,
+                                  HostUse *ret, HostTotals *ret_difference);

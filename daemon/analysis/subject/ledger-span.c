@@ -9,11 +9,6 @@ bool subjects_share_ledger(const Subject *before, const Subject *after) {
                strcmp(before->head.ledger_id, after->head.ledger_id) == 0;
 }
 
-bool subjects_share_waits(const Subject *before, const Subject *after) {
-        return before->head.has_waits_since && after->head.has_waits_since &&
-               before->head.waits_since_boottime_ns == after->head.waits_since_boottime_ns;
-}
-
 bool subjects_share_reasons(const Subject *before, const Subject *after) {
         return before->head.reasons_id[0] != '\0' &&
                strcmp(before->head.reasons_id, after->head.reasons_id) == 0;
@@ -25,17 +20,6 @@ bool subjects_join_ledgers(Subject *before, Subject *after) {
         before->reads_dead = before->reads_dead || same;
         after->reads_dead = after->reads_dead || same;
         return same;
-}
-
-DeadSpan subjects_dead_span(const Subject *before, Subject *after) {
-        return (DeadSpan){
-                .before = &before->dead,
-                .after = &after->dead,
-                .is_known = before->ledger.has_losses && after->ledger.has_losses &&
-                            before->head.has_start_boottime,
-                .begin_ns = before->head.start_boottime_ns,
-                .grew_ns = after->ledger.folded_grew_boottime_ns,
-        };
 }
 
 const char *subjects_lost_rows(const Subject *before, const Subject *after,
@@ -67,7 +51,7 @@ const char *subjects_loss_of_names(const Subject *before, const Subject *after) 
                "names";
 }
 
-/* Why a snapshot lacks what it should have of @source, as its capture said. */
+/* Explains, as its capture did, why a snapshot lacks what it should have of @source. */
 static const char *absence_of(const Subject *subject, SourceId source, const char *otherwise) {
         const SourceTable *sources = subject_sources(subject);
         const char *reason = sources ? sources->sources[source].reason : "";
@@ -89,20 +73,18 @@ const char *subjects_lack_reasons(const Subject *before, const Subject *after) {
                "WaitReasons=always in ctprofd.conf it never ends";
 }
 
-static const char *why_not(const Subject *before, const Subject *after) {
-        if (after->head.ledger_id[0] == '\0')
-                return absence_of(after, SOURCE_EXITS, "no ledger of exits was kept");
-        if (before->head.ledger_id[0] == '\0')
-                return absence_of(before, SOURCE_EXITS,
-                                  "no ledger of exits was kept at the first snapshot");
-        return "the ledger of exits began anew between the two snapshots";
-}
-
 CoverageLedger coverage_ledger_of(const Subject *before, const Subject *after) {
-        if (!subjects_share_ledger(before, after))
-                return (CoverageLedger){ .absence = why_not(before, after) };
-        return (CoverageLedger){
-                .known = true,
-                .in_a_row = after->ledger.generation == before->ledger.generation + 1,
-        };
+        const char *absence = "the ledger of exits began anew between the two snapshots";
+
+        if (subjects_share_ledger(before, after))
+                return (CoverageLedger){
+                        .known = true,
+                        .in_a_row = after->ledger.generation == before->ledger.generation + 1,
+                };
+        if (after->head.ledger_id[0] == '\0')
+                absence = absence_of(after, SOURCE_EXITS, "no ledger of exits was kept");
+        else if (before->head.ledger_id[0] == '\0')
+                absence = absence_of(before, SOURCE_EXITS,
+                                     "no ledger of exits was kept at the first snapshot");
+        return (CoverageLedger){ .absence = absence };
 }

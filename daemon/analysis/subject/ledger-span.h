@@ -4,7 +4,7 @@
 /*
  * LedgerSpan
  *
- * What two snapshots of one boot tell together of threads that ended in between, and of their
+ * Reads what two snapshots of one boot tell together of threads that ended in between, and of their
  * waits. Only what one ledger, or one account, counted all the time can be
  * subtracted.
  */
@@ -15,15 +15,14 @@
 
 #define LOST_ROWS_BYTES 256
 
-/* The two snapshots have the same ledger of the dead. */
+/* The two snapshots have the same ledger of exits. */
 bool subjects_share_ledger(const Subject *before, const Subject *after);
-/* One account of waits counted in both, since one moment. */
-bool subjects_share_waits(const Subject *before, const Subject *after);
+
 /* One epoch of the account of waits by reason spans both. */
 bool subjects_share_reasons(const Subject *before, const Subject *after);
 /*
- * Why they have none in common, or @after, if there is no @before, has none; NULL: they have. Call
- * after a pass over each. Borrowed from the subjects, or static.
+ * Says why they have none in common, or @after has none, if there is no @before; NULL: they have.
+ * Call after a pass over each. Borrowed from the subjects, or static.
  */
 const char *subjects_lack_reasons(const Subject *before, const Subject *after);
 /*
@@ -31,16 +30,15 @@ const char *subjects_lack_reasons(const Subject *before, const Subject *after);
  * then. Call before the first pass. Returns whether they do.
  */
 bool subjects_join_ledgers(Subject *before, Subject *after);
-/* Where rows of the one ledger stand in that of the other. Call after a pass over each. */
-DeadSpan subjects_dead_span(const Subject *before, Subject *after);
-/* What is said of rows that lost their names in between, when both were read; NULL: none did. */
+
+/* Describes the rows that lost their names in between, when both were read; NULL: none did. */
 const char *subjects_lost_rows(const Subject *before, const Subject *after,
                                char ret_text[static LOST_ROWS_BYTES]);
 /*
- * Why what threads did that ended in between is not known by their names, although the two have one
- * ledger; NULL: it is known. Rows that were put together to make room stand under other names in
- * the later snapshot than in the earlier one, with all that was counted since the ledger began.
- * Call after a pass over each.
+ * Says why the work of threads that ended in between is not known by their names, although the two
+ * have one ledger; NULL: it is known. Rows that were put together to make room stand under other
+ * names in the later snapshot than in the earlier one, with all that was counted since the ledger
+ * began. Call after a pass over each.
  */
 const char *subjects_loss_of_names(const Subject *before, const Subject *after);
 /* Call after a pass over each. Its text is borrowed from the subjects, or static. */

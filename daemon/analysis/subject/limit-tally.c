@@ -34,7 +34,7 @@ static const struct {
         [LIMIT_PIDS] = { "pids.max", "pids", "max" },
 };
 
-/* What somebody sets, in the order in which a change of it matters. */
+/* Somebody sets these; they stand in the order in which a change of them matters. */
 typedef enum Setting {
         SETTING_CPU_MAX, /* the quota; in changes it is in thousandths of a CPU */
         SETTING_CPU_PERIOD,
@@ -62,7 +62,7 @@ static const struct {
         [SETTING_MEMORY_MIN] = { "memory.min", "memory", "min", READING_KIND_LIMIT },
 };
 
-/* What a snapshot has of a cgroup. */
+/* A snapshot has this of a cgroup. */
 typedef struct Record {
         bool has;
         Reading counts[_LIMIT_MAX];
@@ -98,7 +98,7 @@ void limit_tally_done(LimitTally *tally) {
 
 /* reading */
 
-/* Where the members of a controller go. */
+/* The members of a controller go into @record. */
 typedef struct ControllerScan {
         Record *record;
         const char *controller;
@@ -114,24 +114,24 @@ static int scan_event(void *userdata, JsonScanner *scanner, Span key) {
         return json_scanner_skip(scanner);
 }
 
-/* Full protection is the largest number in format version 0, and a word since. */
-static int scan_setting(Reading *ret, JsonScanner *scanner, ReadingKind kind) {
-        int r = reading_scan(ret, scanner, kind);
-
-        if (r == 0 && kind == READING_KIND_LIMIT && ret->state == READING_NUMBER &&
-            ret->magnitude == UINT64_MAX)
-                *ret = (Reading){ .state = READING_MAX };
-        return r;
-}
-
 static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
         const ControllerScan *scan = userdata;
         bool is_cpu = strcmp(scan->controller, "cpu") == 0;
 
-        for (unsigned i = 0; i < _SETTING_MAX; i++)
-                if (strcmp(settings[i].controller, scan->controller) == 0 &&
-                    span_is(key, settings[i].member))
-                        return scan_setting(&scan->record->settings[i], scanner, settings[i].kind);
+        for (unsigned i = 0; i < _SETTING_MAX; i++) {
+                Reading *value = &scan->record->settings[i];
+                int r;
+
+                if (strcmp(settings[i].controller, scan->controller) != 0 ||
+                    !span_is(key, settings[i].member))
+                        continue;
+                r = reading_scan(value, scanner, settings[i].kind);
+                /* Full protection is the largest number in format version 0, and a word since. */
+                if (r == 0 && settings[i].kind == READING_KIND_LIMIT &&
+                    value->state == READING_NUMBER && value->magnitude == UINT64_MAX)
+                        *value = (Reading){ .state = READING_MAX };
+                return r;
+        }
         if (is_cpu && span_is(key, "nr_throttled"))
                 return reading_scan(&scan->record->counts[LIMIT_CPU], scanner, READING_KIND_COUNT);
         if (is_cpu && span_is(key, "throttled_usec"))
@@ -177,7 +177,7 @@ int limit_tally_add(LimitTally *tally, Side side, Span path, Span stats_json) {
 
 /* what happened inside */
 
-/* How far a counter rose; not known where it fell, or where it is not in both snapshots. */
+/* The rise of a counter; not known where it fell, or where it is not in both snapshots. */
 static Amount risen(const Cgroup *cgroup, Reading before, Reading after) {
         Reading rise;
 
@@ -233,41 +233,6 @@ bool limit_tally_throttling(const LimitTally *tally, Span cgroup, Throttling *re
         return false;
 }
 
-static void add_up(LimitTally *tally) {
-        for (KeyNode *node = tally->cgroups.first; node; node = node->next)
-                memset(cgroup_of(node)->below, 0, sizeof(cgroup_of(node)->below));
-        for (KeyNode *node = tally->cgroups.first; node; node = node->next) {
-                KeyNode *above = find_above(tally, node->key);
-                uint64_t *below = above ? cgroup_of(above)->below : NULL;
-
-                for (unsigned i = 0; above && i < _LIMIT_MAX; i++)
-                        below[i] = number_add_saturating(below[i],
-                                                         count_of(cgroup_of(node), (Limit) i).n);
-        }
-}
-
-/* Throttling is counted in the cgroup with the limit alone; for events see limit-tally.h. */
-static bool is_explained(const Cgroup *cgroup, Limit limit, uint64_t count) {
-        return limit != LIMIT_CPU && cgroup->below[limit] >= count;
-}
-
-/* What happened in @cgroup and in none below it. */
-static uint64_t own_count(const Cgroup *cgroup, Limit limit) {
-        uint64_t count = count_of(cgroup, limit).n;
-
-        return count > cgroup->below[limit] ? count - cgroup->below[limit] : 0;
-}
-
-/* What the host counted and no cgroup: each event of a cgroup is one of the host as well. */
-static Amount left_for_host(LimitTally *tally, Limit limit, Amount host) {
-        for (KeyNode *node = tally->cgroups.first; node; node = node->next) {
-                uint64_t own = own_count(cgroup_of(node), limit);
-
-                host.n = host.n > own ? host.n - own : 0;
-        }
-        return host;
-}
-
 /* choosing */
 
 typedef struct LineList {
@@ -292,7 +257,8 @@ static int list_cgroup(LineList *list, const Cgroup *cgroup, Span path) {
         for (unsigned i = 0; i < _LIMIT_MAX && r == 0; i++) {
                 Line line = { path, (Limit) i, count_of(cgroup, (Limit) i), {} };
 
-                if (is_explained(cgroup, line.limit, line.count.n))
+                /* Throttling is counted in the cgroup with the limit alone. */
+                if (line.limit != LIMIT_CPU && cgroup->below[i] >= line.count.n)
                         continue;
                 if (line.limit == LIMIT_CPU)
                         line.ns = throttled_ns(cgroup);
@@ -301,35 +267,16 @@ static int list_cgroup(LineList *list, const Cgroup *cgroup, Span path) {
         return r;
 }
 
-static int compare_u64(uint64_t a, uint64_t b) {
-        return (a > b) - (a < b);
-}
-
 static int compare_lines(const void *a, const void *b) {
         const Line *x = a, *y = b;
-        int order;
 
         if (x->limit != y->limit)
                 return x->limit < y->limit ? -1 : 1;
-        order = compare_u64(y->ns.n, x->ns.n);
-        if (order == 0)
-                order = compare_u64(y->count.n, x->count.n);
-        return order == 0 ? span_compare(x->cgroup, y->cgroup) : order;
-}
-
-static void write_lines(const LineList *list, JsonWriter *writer) {
-        json_write_array(writer);
-        for (size_t i = 0; i < list->n && i < LIMIT_TALLY_MAX_WRITTEN; i++) {
-                const Line *line = &list->lines[i];
-
-                json_write_object(writer);
-                json_write_member_name(writer, "cgroup", line->cgroup);
-                json_write_member_text(writer, "what", limits[line->limit].name);
-                amount_write_json(writer, "count", line->count);
-                amount_write_json(writer, "ns", line->ns);
-                json_write_end(writer);
-        }
-        json_write_end(writer);
+        if (x->ns.n != y->ns.n)
+                return x->ns.n > y->ns.n ? -1 : 1;
+        if (x->count.n != y->count.n)
+                return x->count.n > y->count.n ? -1 : 1;
+        return span_compare(x->cgroup, y->cgroup);
 }
 
 int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter *writer) {
@@ -341,18 +288,43 @@ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter 
                 json_write_null(writer);
                 return 0;
         }
-        if (has_cgroups) {
-                add_up(tally);
-                host_oom_kills = left_for_host(tally, LIMIT_OOM_KILL, host_oom_kills);
+        for (KeyNode *node = tally->cgroups.first; has_cgroups && node; node = node->next)
+                memset(cgroup_of(node)->below, 0, sizeof(cgroup_of(node)->below));
+        for (KeyNode *node = tally->cgroups.first; has_cgroups && node; node = node->next) {
+                KeyNode *above = find_above(tally, node->key);
+                uint64_t *below = above ? cgroup_of(above)->below : NULL;
+
+                for (unsigned i = 0; above && i < _LIMIT_MAX; i++)
+                        below[i] = number_add_saturating(below[i],
+                                                         count_of(cgroup_of(node), (Limit) i).n);
+        }
+        /* The host keeps what no cgroup counted: each event of a cgroup is one of the host too. */
+        for (KeyNode *node = tally->cgroups.first; has_cgroups && node; node = node->next) {
+                uint64_t count = count_of(cgroup_of(node), LIMIT_OOM_KILL).n;
+                uint64_t below = cgroup_of(node)->below[LIMIT_OOM_KILL];
+                uint64_t own = count > below ? count - below : 0;
+
+                host_oom_kills.n = host_oom_kills.n > own ? host_oom_kills.n - own : 0;
         }
         r = add_line(&list, (Line){ SPAN_LITERAL(""), LIMIT_OOM_KILL, host_oom_kills, {} });
         for (KeyNode *node = tally->cgroups.first; has_cgroups && node && r == 0; node = node->next)
                 r = list_cgroup(&list, cgroup_of(node), node->key);
-        if (r == 0) {
-                if (list.n > 1)
-                        qsort(list.lines, list.n, sizeof(*list.lines), compare_lines);
-                write_lines(&list, writer);
+        if (r == 0 && list.n > 1)
+                qsort(list.lines, list.n, sizeof(*list.lines), compare_lines);
+        if (r == 0)
+                json_write_array(writer);
+        for (size_t i = 0; r == 0 && i < MIN_OF(list.n, (size_t) LIMIT_TALLY_MAX_WRITTEN); i++) {
+                const Line *line = &list.lines[i];
+
+                json_write_object(writer);
+                json_write_member_name(writer, "cgroup", line->cgroup);
+                json_write_member_text(writer, "what", limits[line->limit].name);
+                amount_write_json(writer, "count", line->count);
+                amount_write_json(writer, "ns", line->ns);
+                json_write_end(writer);
         }
+        if (r == 0)
+                json_write_end(writer);
         free(list.lines);
         return r;
 }
@@ -364,7 +336,7 @@ typedef struct Change {
         Span cgroup;
         Setting setting;
         Reading before, after;
-        /* Of the first one of the cgroup, which is where all of them stand. */
+        /* All changes of a cgroup stand where its first one does. */
         Setting first_setting;
         double first_factor;
 } Change;
@@ -375,15 +347,6 @@ static Reading setting_of(const Record *record, Setting setting) {
         return setting == SETTING_CPU_MAX
                        ? cgroup_cpus(all[SETTING_CPU_MAX], all[SETTING_CPU_PERIOD])
                        : all[setting];
-}
-
-/* How many times the smaller one the larger one is; no limit is beyond all numbers. */
-static double factor_of(const Change *change) {
-        double before = (double) change->before.magnitude, after = (double) change->after.magnitude;
-
-        if (change->before.state == READING_MAX || change->after.state == READING_MAX)
-                return INFINITY;
-        return MAX_OF(before, after) / MIN_OF(before, after);
 }
 
 static int compare_changes(const void *a, const void *b) {
@@ -403,13 +366,14 @@ typedef struct ChangeList {
         size_t n, n_allocated;
 } ChangeList;
 
-/* What one of the two snapshots does not tell has not changed. */
+/* A setting that one of the two snapshots does not tell has not changed. */
 static int list_changes(ChangeList *list, Span cgroup, const Record *before, const Record *after) {
         size_t first = list->n;
         int r = 0;
 
         for (unsigned i = 0; i < _SETTING_MAX && r == 0; i++) {
                 Change change = { .cgroup = cgroup, .setting = (Setting) i };
+                double smaller, larger;
 
                 change.before = setting_of(before, change.setting);
                 change.after = setting_of(after, change.setting);
@@ -420,32 +384,19 @@ static int list_changes(ChangeList *list, Span cgroup, const Record *before, con
                 r = ARRAY_RESERVE(list->changes, list->n_allocated, list->n + 1);
                 if (r != 0)
                         break;
+                /* The larger one in terms of the smaller; no limit is beyond all numbers. */
+                smaller = (double) MIN_OF(change.before.magnitude, change.after.magnitude);
+                larger = (double) MAX_OF(change.before.magnitude, change.after.magnitude);
+                if (list->n > first)
+                        change.first_factor = list->changes[first].first_factor;
+                else if (change.before.state == READING_MAX || change.after.state == READING_MAX)
+                        change.first_factor = INFINITY;
+                else
+                        change.first_factor = larger / smaller;
                 list->changes[list->n++] = change;
                 list->changes[list->n - 1].first_setting = list->changes[first].setting;
-                list->changes[list->n - 1].first_factor = factor_of(&list->changes[first]);
         }
         return r;
-}
-
-static void write_setting(JsonWriter *writer, const char *key, Setting setting, Reading value) {
-        json_write_key(writer, key);
-        if (setting == SETTING_CPU_MAX)
-                cgroup_cpus_write(writer, value);
-        else
-                reading_write(writer, value);
-}
-
-static void write_changes(const ChangeList *list, JsonWriter *writer) {
-        for (size_t i = 0; i < list->n && i < LIMIT_TALLY_MAX_CHANGES; i++) {
-                const Change *change = &list->changes[i];
-
-                json_write_object(writer);
-                json_write_member_name(writer, "cgroup", change->cgroup);
-                json_write_member_text(writer, "what", settings[change->setting].name);
-                write_setting(writer, "before", change->setting, change->before);
-                write_setting(writer, "after", change->setting, change->after);
-                json_write_end(writer);
-        }
 }
 
 int limit_tally_write_changes(const LimitTally *before, Side before_side, const LimitTally *after,
@@ -460,10 +411,23 @@ int limit_tally_write_changes(const LimitTally *before, Side before_side, const 
                         r = list_changes(&list, node->key, &cgroup_of(earlier)->sides[before_side],
                                          &cgroup_of(node)->sides[after_side]);
         }
-        if (r == 0) {
-                if (list.n > 1)
-                        qsort(list.changes, list.n, sizeof(*list.changes), compare_changes);
-                write_changes(&list, writer);
+        if (r == 0 && list.n > 1)
+                qsort(list.changes, list.n, sizeof(*list.changes), compare_changes);
+        for (size_t i = 0; r == 0 && i < MIN_OF(list.n, (size_t) LIMIT_TALLY_MAX_CHANGES); i++) {
+                const Change *change = &list.changes[i];
+                const Reading values[SIDES] = { change->before, change->after };
+
+                json_write_object(writer);
+                json_write_member_name(writer, "cgroup", change->cgroup);
+                json_write_member_text(writer, "what", settings[change->setting].name);
+                for (unsigned side = 0; side < SIDES; side++) {
+                        json_write_key(writer, side == SIDE_BEFORE ? "before" : "after");
+                        if (change->setting == SETTING_CPU_MAX)
+                                cgroup_cpus_write(writer, values[side]);
+                        else
+                                reading_write(writer, values[side]);
+                }
+                json_write_end(writer);
         }
         free(list.changes);
         return r;

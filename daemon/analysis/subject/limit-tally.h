@@ -4,7 +4,7 @@
 /*
  * LimitTally
  *
- * Which cgroups a limit held back in an interval: what the kernel counts of that (cpu.stat,
+ * Tells which cgroups a limit held back in an interval: what the kernel counts of that (cpu.stat,
  * memory.events, pids.events) in the cgroup records of the two snapshots; and whose limits differ.
  * Paths are literal, whatever a view makes of them, and every cgroup counts.
  *
@@ -57,14 +57,14 @@ _must_check_ int limit_tally_add(LimitTally *tally, Side side, Span path, Span s
 _must_check_ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills,
                                         JsonWriter *writer);
 
-/* How a cgroup held back what is in it, by its limit of CPU time. */
+/* A cgroup held back what is in it by its limit of CPU time. */
 typedef struct Throttling {
         Span cgroup; /* borrowed from the tally */
         Amount ns;   /* of all its CPUs */
 } Throttling;
 
 /*
- * Whether threads in @cgroup were throttled in the interval, there or in the next cgroup above that
+ * True when threads in @cgroup were throttled in the interval, there or in the next one above that
  * was; false also where that is not known.
  */
 bool limit_tally_throttling(const LimitTally *tally, Span cgroup, Throttling *ret);

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/number.h"
 
-/* Which thread it was, without gaps: the bytes are a key. */
+/* The identity of a thread. It has no gaps: its bytes are a key. */
 typedef struct Life {
         uint64_t tgid, tid, start_ticks;
 } Life;
@@ -19,7 +19,7 @@ typedef struct NamePlace {
 
 struct MovedThread {
         Life life;
-        NamePlace pcomm, comm, cgroup;
+        NamePlace names[3]; /* of process, thread and cgroup */
         bool has_kthread, kthread, self;
 };
 
@@ -44,11 +44,6 @@ static size_t find(const MovedList *list, const Life *life) {
         return index_find(&list->index, (Span){ (const char *) life, sizeof(*life) }, key_of, list);
 }
 
-static int keep_name(MovedList *list, Span name, NamePlace *ret) {
-        *ret = (NamePlace){ list->names.n, name.n, name.bytes };
-        return name.n > 0 ? buffer_append(&list->names, name.bytes, name.n) : 0;
-}
-
 int moved_list_add(MovedList *list, const ThreadSample *ended) {
         MovedThread thread = {
                 .life = life_of(ended),
@@ -56,15 +51,16 @@ int moved_list_add(MovedList *list, const ThreadSample *ended) {
                 .kthread = ended->kthread,
                 .self = ended->self,
         };
-        int r;
+        const Span names[] = { ended->pcomm, ended->comm, ended->cgroup };
+        int r = 0;
 
         if (find(list, &thread.life) != INDEX_NONE)
                 return 0;
-        r = keep_name(list, ended->pcomm, &thread.pcomm);
-        if (r == 0)
-                r = keep_name(list, ended->comm, &thread.comm);
-        if (r == 0)
-                r = keep_name(list, ended->cgroup, &thread.cgroup);
+        for (size_t i = 0; i < ELEMENTSOF(names) && r == 0; i++) {
+                thread.names[i] = (NamePlace){ list->names.n, names[i].n, names[i].bytes };
+                if (names[i].n > 0)
+                        r = buffer_append(&list->names, names[i].bytes, names[i].n);
+        }
         if (r == 0)
                 r = ARRAY_RESERVE(list->threads, list->n_allocated, list->n + 1);
         if (r != 0)
@@ -75,13 +71,8 @@ int moved_list_add(MovedList *list, const ThreadSample *ended) {
         return r;
 }
 
-static Span name_of(const MovedList *list, const NamePlace *place) {
-        if (!place->is_known)
-                return (Span){ NULL, 0 };
-        return (Span){ place->n > 0 ? list->names.bytes + place->at : "", place->n };
-}
-
 void moved_list_rename(const MovedList *list, ThreadSample *gone) {
+        Span *const names[] = { &gone->pcomm, &gone->comm, &gone->cgroup };
         const Life life = life_of(gone);
         const MovedThread *thread;
         size_t at;
@@ -92,9 +83,12 @@ void moved_list_rename(const MovedList *list, ThreadSample *gone) {
         if (at == INDEX_NONE)
                 return;
         thread = &list->threads[at];
-        gone->pcomm = name_of(list, &thread->pcomm);
-        gone->comm = name_of(list, &thread->comm);
-        gone->cgroup = name_of(list, &thread->cgroup);
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                const NamePlace *place = &thread->names[i];
+                const char *bytes = place->n > 0 ? list->names.bytes + place->at : "";
+
+                *names[i] = place->is_known ? (Span){ bytes, place->n } : (Span){ NULL, 0 };
+        }
         gone->has_kthread = thread->has_kthread;
         gone->kthread = thread->kthread;
         gone->self = thread->self;

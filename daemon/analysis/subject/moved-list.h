@@ -25,7 +25,7 @@ typedef struct MovedList {
 } MovedList;
 
 void moved_list_done(MovedList *list);
-/* Of two rows of one thread the first counts. 0 or -ENOMEM. */
+/* The first of two rows of one thread counts. 0 or -ENOMEM. */
 _must_check_ int moved_list_add(MovedList *list, const ThreadSample *ended);
 /*
  * Calls @gone, a thread that ended, by the names that it ended with, which are borrowed from the

@@ -43,15 +43,18 @@ int section_feed_census_cgroup(SectionFeed *feed, Span path) {
 }
 
 void section_feed_head(SectionFeed *feed, unsigned side, const Head *head) {
+        Sections *sections = feed->sections;
+
         if (head->has_user_hz)
-                sections_set_user_hz(feed->sections, side, head->user_hz);
+                sections->totals[side].user_hz = head->user_hz;
         memcpy(feed->boots[side], head->boot_id, sizeof(feed->boots[side]));
-        sections_set_same_boot(feed->sections, feed->boots[0][0] != '\0' &&
-                                                       strcmp(feed->boots[0], feed->boots[1]) == 0);
+        sections->same_boot =
+                feed->boots[0][0] != '\0' && strcmp(feed->boots[0], feed->boots[1]) == 0;
         if (head->has_smaps_max_rss &&
-            smaps_mode_find(span_of(head->smaps_mode)) == SMAPS_MODE_SMALL)
-                sections_set_smaps_bounds(feed->sections, side, head->smaps_max_rss_bytes,
-                                          head->smaps_max_processes);
+            smaps_mode_find(span_of(head->smaps_mode)) == SMAPS_MODE_SMALL) {
+                sections->smaps_max_rss_bytes[side] = head->smaps_max_rss_bytes;
+                sections->smaps_max_processes[side] = head->smaps_max_processes;
+        }
 }
 
 int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sample,
@@ -85,14 +88,16 @@ int section_feed_subject(SectionFeed *feed, unsigned side, const Subject *subjec
         int r = 0;
 
         if (subject->has_sources)
-                sections_set_sources(feed->sections, side, &subject->sources);
+                feed->sections->sources[side] = &subject->sources;
         if (subject->psi.n > 0)
-                r = sections_add_host_pressure(feed->sections, side, buffer_span(&subject->psi));
+                r = sections_add_of_host(feed->sections, side, SECTION_HOST_PRESSURE,
+                                         buffer_span(&subject->psi));
         for (unsigned part = 0; r == 0 && part < _HOST_PART_MAX; part++)
-                r = sections_add_host_part(feed->sections, side, (HostPartId) part,
-                                           buffer_span(&subject->host_parts[part]));
+                r = sections_add_of_host(feed->sections, side, SECTION_HOST_CPU + part,
+                                         buffer_span(&subject->host_parts[part]));
         if (r == 0 && subject->sched_ext.n > 0)
-                r = sections_add_sched_ext(feed->sections, side, buffer_span(&subject->sched_ext));
+                r = sections_add_of_host(feed->sections, side, SECTION_SCHED_EXT,
+                                         buffer_span(&subject->sched_ext));
         return settle(feed, r);
 }
 

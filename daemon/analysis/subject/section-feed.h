@@ -22,7 +22,7 @@ typedef struct SectionFeed {
         Sections *sections;
         KeyPart cgroups, processes;
         char boots[SECTION_SIDES][33]; /* of the heads; "" is not known */
-        bool malformed;                /* a record was malformed: see sections_complaint() */
+        bool malformed; /* a record was malformed: see the complaint of the sections */
 } SectionFeed;
 
 /* @view outlives the feed. */

@@ -6,58 +6,47 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/number.h"
+#include "analysis/subject/host-view.h"
 
 #define DEFAULT_USER_HZ 100 /* for heads without user_hz; it is 100 everywhere */
 
-static void free_subject(Subject *subject) {
-        if (!subject)
-                return;
-        subject_done(subject);
-        free(subject);
-}
-
 void set_subjects_done(SetSubjects *subjects) {
         for (size_t i = 0; i < subjects->n; i++) {
-                free_subject(subjects->members[i].subject);
-                free_subject(subjects->members[i].begin);
+                Subject *const both[] = { subjects->members[i].subject,
+                                          subjects->members[i].begin };
+
+                for (size_t k = 0; k < ELEMENTSOF(both); k++) {
+                        if (!both[k])
+                                continue;
+                        subject_done(both[k]);
+                        free(both[k]);
+                }
         }
         subjects->n = 0;
 }
 
-static int new_subject(Subject **ret) {
-        Subject *subject = malloc(sizeof(*subject));
-
-        if (!subject)
-                return -ENOMEM;
-        subject_init(subject);
-        *ret = subject;
-        return 0;
-}
-
-int set_subjects_add_begin(SetSubjects *subjects, Subject **ret) {
-        SetSubject *member = &subjects->members[subjects->n - 1];
-        int r;
-
-        assert(subjects->n > 0 && !member->begin);
-        r = new_subject(&member->begin);
-        *ret = member->begin;
-        return r;
-}
-
-int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret) {
-        Subject *subject;
-        int r;
-
-        assert(subjects->n < SET_MAX_CAPTURES);
-        r = new_subject(&subject);
-        if (r != 0)
-                return r;
-        subjects->members[subjects->n++] = (SetSubject){
-                .subject = subject,
-                .position = subjects->n_sides[side]++,
+int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret, Subject **ret_begin) {
+        SetSubject member = {
+                .subject = malloc(sizeof(*member.subject)),
+                .begin = ret_begin ? malloc(sizeof(*member.begin)) : NULL,
+                .position = subjects->n_sides[side],
                 .side = side,
         };
-        *ret = subject;
+
+        assert(subjects->n < SET_MAX_CAPTURES);
+        if (!member.subject || (ret_begin && !member.begin)) {
+                free(member.subject);
+                free(member.begin);
+                return -ENOMEM;
+        }
+        subject_init(member.subject);
+        *ret = member.subject;
+        if (ret_begin) {
+                subject_init(member.begin);
+                *ret_begin = member.begin;
+        }
+        subjects->members[subjects->n++] = member;
+        subjects->n_sides[side]++;
         return 0;
 }
 
@@ -65,25 +54,6 @@ int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret) {
 static bool are_comparable(const Subject *a, const Subject *b) {
         return subject_boots(a, b) == BOOTS_SAME && a->head.has_start_boottime &&
                b->head.has_start_boottime;
-}
-
-/*
- * Realtime can be set back while a host runs, boottime cannot. So boots are ordered by the realtime
- * of their first capture, and captures of one boot by boottime.
- */
-static void find_boots(SetSubjects *subjects) {
-        for (size_t i = 0; i < subjects->n; i++) {
-                SetSubject *member = &subjects->members[i];
-
-                member->boot_realtime_ns = member->subject->head.start_realtime_ns;
-                for (size_t j = 0; j < subjects->n; j++) {
-                        const Subject *other = subjects->members[j].subject;
-
-                        if (are_comparable(member->subject, other))
-                                member->boot_realtime_ns = MIN_OF(member->boot_realtime_ns,
-                                                                  other->head.start_realtime_ns);
-                }
-        }
 }
 
 static int compare_u64(uint64_t a, uint64_t b) {
@@ -106,7 +76,22 @@ static int by_time(const void *a, const void *b) {
 }
 
 const SetSubject *set_subjects_sort(SetSubjects *subjects, const SetSubject **ret_other) {
-        find_boots(subjects);
+        /*
+         * Realtime can be set back while a host runs, boottime cannot. So boots are ordered by the
+         * realtime of their first capture, and captures of one boot by boottime.
+         */
+        for (size_t i = 0; i < subjects->n; i++) {
+                SetSubject *member = &subjects->members[i];
+
+                member->boot_realtime_ns = member->subject->head.start_realtime_ns;
+                for (size_t j = 0; j < subjects->n; j++) {
+                        const Subject *other = subjects->members[j].subject;
+
+                        if (are_comparable(member->subject, other))
+                                member->boot_realtime_ns = MIN_OF(member->boot_realtime_ns,
+                                                                  other->head.start_realtime_ns);
+                }
+        }
         qsort(subjects->members, subjects->n, sizeof(*subjects->members), by_time);
         for (size_t i = 0; i < subjects->n; i++)
                 for (size_t j = i + 1; j < subjects->n; j++) {
@@ -122,40 +107,6 @@ const SetSubject *set_subjects_sort(SetSubjects *subjects, const SetSubject **re
         return NULL;
 }
 
-static uint64_t start_ticks_of(const Subject *subject) {
-        uint64_t hz = subject->head.has_user_hz && subject->head.user_hz > 0 ? subject->head.user_hz
-                                                                             : DEFAULT_USER_HZ;
-        uint64_t seconds = subject->head.start_boottime_ns / NSEC_PER_SEC;
-        uint64_t rest_ns = subject->head.start_boottime_ns % NSEC_PER_SEC;
-
-        return number_add_saturating(number_multiply_saturating(seconds, hz),
-                                     rest_ns * hz / NSEC_PER_SEC);
-}
-
-/* Finds the last capture before @member in its boot, of either side; NULL when there is none. */
-static const SetSubject *find_earlier(const SetSubjects *subjects, const SetSubject *member) {
-        const Subject *subject = member->subject;
-        const SetSubject *found = NULL;
-
-        for (size_t i = 0; i < subjects->n; i++) {
-                const SetSubject *other = &subjects->members[i];
-                uint64_t at_ns = other->subject->head.start_boottime_ns;
-
-                if (are_comparable(subject, other->subject) &&
-                    at_ns < subject->head.start_boottime_ns &&
-                    (!found || at_ns > found->subject->head.start_boottime_ns))
-                        found = other;
-        }
-        return found;
-}
-
-static bool has_other_without_boot(const SetSubjects *subjects, size_t index) {
-        for (size_t i = 0; i < subjects->n; i++)
-                if (i != index && subjects->members[i].subject->head.boot_id[0] == '\0')
-                        return true;
-        return false;
-}
-
 /* Makes the capture end a window that begins with @begin. */
 static void add_window(SetCapture *capture, const Subject *begin, const Subject *end) {
         capture->column.has_begin = true;
@@ -164,31 +115,97 @@ static void add_window(SetCapture *capture, const Subject *begin, const Subject 
 }
 
 SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subject **ret_previous) {
-        const SetSubject *member = &subjects->members[index];
-        const SetSubject *earlier = find_earlier(subjects, member);
+        const SetSubject *member = &subjects->members[index], *earlier = NULL;
+        const Head *head = &member->subject->head;
         SetCapture capture = {
                 .side = member->side,
                 .is_interval = member->begin,
-                .column = { .end = judge_time_of(&member->subject->head),
-                            .defects = kernel_defects_of(member->subject->head.kernel_release) },
+                .column = { .end = judge_time_of(head),
+                            .defects = kernel_defects_of(head->kernel_release) },
         };
+        bool has_boot = head->boot_id[0] != '\0';
+        uint64_t hz, begin_ns;
 
         *ret_previous = member->begin;
         if (member->begin)
                 add_window(&capture, member->begin, member->subject);
-        if (member->subject->head.boot_id[0] == '\0' && has_other_without_boot(subjects, index)) {
-                /* They may be of one boot and share all threads. */
+        /* Two that do not record their boot may be of one, and share all threads. */
+        for (size_t i = 0; i < subjects->n && !has_boot; i++) {
+                if (i == index || subjects->members[i].subject->head.boot_id[0] != '\0')
+                        continue;
                 capture.has_earlier = true;
                 capture.earlier_ticks = UINT64_MAX;
                 return capture;
         }
+        /* The last capture before this one in its boot, of either side. */
+        for (size_t i = 0; i < subjects->n; i++) {
+                const SetSubject *other = &subjects->members[i];
+                uint64_t at_ns = other->subject->head.start_boottime_ns;
+
+                if (are_comparable(member->subject, other->subject) &&
+                    at_ns < head->start_boottime_ns &&
+                    (!earlier || at_ns > earlier->subject->head.start_boottime_ns))
+                        earlier = other;
+        }
         if (!earlier)
                 return capture;
+        head = &earlier->subject->head;
+        hz = head->has_user_hz && head->user_hz > 0 ? head->user_hz : DEFAULT_USER_HZ;
+        begin_ns = head->start_boottime_ns;
         capture.has_earlier = true;
-        capture.earlier_ticks = start_ticks_of(earlier->subject);
+        capture.earlier_ticks =
+                number_add_saturating(number_multiply_saturating(begin_ns / NSEC_PER_SEC, hz),
+                                      begin_ns % NSEC_PER_SEC * hz / NSEC_PER_SEC);
         if (member->begin || earlier->begin || earlier->side != member->side)
                 return capture;
         add_window(&capture, earlier->subject, member->subject);
         *ret_previous = earlier->subject;
         return capture;
+}
+
+/* how the host is used */
+
+int set_host_find(SetSubjects *subjects, unsigned side, HostUse *ret, Subject **ret_culprit) {
+        /* The disks read and wrote so much a second, in each window in which it is known. */
+        struct {
+                double values[SET_MAX_CAPTURES];
+                size_t n;
+        } rates[2];
+        Amount medians[ELEMENTSOF(rates)] = {};
+        HostUse use = { .n_cpus = { .known = false } };
+        int r = 0;
+
+        for (size_t k = 0; k < ELEMENTSOF(rates); k++)
+                rates[k].n = 0;
+        for (size_t i = 0; i < subjects->n && r == 0; i++) {
+                Subject *previous;
+                SetCapture capture;
+                Amount moved[ELEMENTSOF(rates)];
+
+                if (subjects->members[i].side != side)
+                        continue;
+                capture = set_subjects_relate(subjects, i, &previous);
+                r = subject_host_use(previous, subjects->members[i].subject, ret_culprit, &use,
+                                     NULL);
+                if (r != 0 || !previous || capture.column.elapsed_ns == 0)
+                        continue;
+                moved[0] = use.disk_read_bytes;
+                moved[1] = use.disk_written_bytes;
+                for (size_t k = 0; k < ELEMENTSOF(rates); k++)
+                        if (moved[k].known)
+                                rates[k].values[rates[k].n++] = (double) moved[k].n *
+                                                                (double) NSEC_PER_SEC /
+                                                                (double) capture.column.elapsed_ns;
+        }
+        for (size_t k = 0; k < ELEMENTSOF(rates); k++)
+                if (rates[k].n > 0)
+                        medians[k] = amount_of(
+                                (uint64_t) quartiles_of(rates[k].values, rates[k].n).median);
+        *ret = (HostUse){
+                .n_cpus = use.n_cpus, /* of the last capture */
+                .memory_bytes = use.memory_bytes,
+                .disk_read_bytes = medians[0],
+                .disk_written_bytes = medians[1],
+        };
+        return r;
 }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
+#include "analysis/group/host-use.h"
 #include "analysis/set/set-comparison.h"
 #include "analysis/subject/subject.h"
 
@@ -34,13 +35,12 @@ typedef struct SetSubjects {
 } SetSubjects;
 
 void set_subjects_done(SetSubjects *subjects);
-/* Adds a subject of @side; the caller opens it. 0 or -ENOMEM. */
-_must_check_ int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret);
 /*
- * Makes the subject that was added last the end of an interval; the caller opens *ret, where it
- * begins. 0 or -ENOMEM.
+ * Adds a subject of @side, or with @ret_begin an interval: its end, and where it begins. The caller
+ * opens them. 0 or -ENOMEM.
  */
-_must_check_ int set_subjects_add_begin(SetSubjects *subjects, Subject **ret);
+_must_check_ int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret,
+                                  Subject **ret_begin);
 /*
  * Sorts the subjects; call once. NULL, or the first of two subjects that are the same capture, with
  * the second in *ret_other.
@@ -52,3 +52,12 @@ const SetSubject *set_subjects_sort(SetSubjects *subjects, const SetSubject **re
  * NULL.
  */
 SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subject **ret_previous);
+
+/*
+ * Finds what the host of one side did in a second, by which the weights of groups are measured: the
+ * CPUs of its last capture, and the bytes that its disks read and wrote, medians over the intervals
+ * in which these are known. Call after the subjects were read. SUBJECT_E_UNREADABLE with the
+ * subject that is at fault in *ret_culprit, or -ENOMEM.
+ */
+_must_check_ int set_host_find(SetSubjects *subjects, unsigned side, HostUse *ret,
+                               Subject **ret_culprit);

@@ -98,10 +98,6 @@ int subject_host_totals(Subject *subject, HostTotals *ret) {
         return 0;
 }
 
-uint64_t subject_n_threads(const Subject *subject) {
-        return subject->head.has_threads ? subject->head.threads : 0;
-}
-
 void subject_write_head(const Subject *subject, JsonWriter *writer) {
         Span name = span_of(subject->head.name);
         Head shown = subject->head; /* a shallow copy: the subject keeps what it owns */
@@ -138,21 +134,16 @@ static int subject_file_result(Subject *subject, int r) {
         return SUBJECT_E_UNREADABLE;
 }
 
-static int subject_open_file(Subject *subject) {
+int subject_open(Subject *subject, int fd, const char *label) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
         int r;
 
-        r = snapshot_file_check_digest(subject->fd, &subject->fault);
-        if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
-                return r;
-        r = snapshot_file_reader_new(subject->fd, &file, &subject->head, &subject->fault);
-        return r == SNAPSHOT_FILE_E_NO_HEAD ? 0 : r;
-}
-
-int subject_open(Subject *subject, int fd, const char *label) {
         subject->fd = fd;
         subject->label = label;
-        return subject_file_result(subject, subject_open_file(subject));
+        r = snapshot_file_check_digest(fd, &subject->fault);
+        if (r == 0 || r == SNAPSHOT_FILE_E_NO_HEAD)
+                r = snapshot_file_reader_new(fd, &file, &subject->head, &subject->fault);
+        return r == SNAPSHOT_FILE_E_NO_HEAD ? 0 : subject_file_result(subject, r);
 }
 
 /* Keeps a value that concerns the whole host, from the first pass only. */
@@ -272,46 +263,33 @@ static int pass_result(SubjectPass *pass, int r) {
         return subject_file_result(subject, subject->read_error);
 }
 
-/* Files of format version 0 have no head: take it from the document. */
-static void subject_complete_head(Subject *subject, const SnapshotReader *reader) {
-        Head *head = &subject->head;
-
-        if (head->format_version > 0)
-                return;
-        head->threads = snapshot_reader_n_threads(reader);
-        head->processes = snapshot_reader_n_processes(reader);
-        head->start_realtime_ns = snapshot_reader_captured_realtime_ns(reader);
-        head->has_threads = head->has_processes = true;
-        head->has_start_realtime = head->start_realtime_ns > 0;
-}
-
-/* Files of the prior tool do not record which numbers were measured. */
-static void subject_complete_sources(Subject *subject) {
-        if (subject->has_sources)
-                return;
-        for (unsigned id = 0; id < _SOURCE_MAX; id++)
-                subject->sources.sources[id] = (Source){
-                        .state = SOURCE_STATE_PARTIAL,
-                        .reason = "format version 0: absent cannot be told from zero",
-                };
-}
-
 /* Completes the subject from the whole document. */
 static int pass_end(SubjectPass *pass) {
         const SnapshotReader *reader = pass->reader;
         Subject *subject = pass->subject;
+        Head *head = &subject->head;
 
         /* This is a current document whose head was cut off the file. */
-        if (subject->head.format_version == 0 && snapshot_reader_format_version(reader) > 0) {
+        if (head->format_version == 0 && snapshot_reader_format_version(reader) > 0) {
                 subject->fault = (SnapshotFault){};
                 (void) snprintf(subject->fault.text, sizeof(subject->fault.text),
                                 "the head is missing");
                 return SUBJECT_E_UNREADABLE;
         }
-        if (!subject->passed) {
-                subject_complete_head(subject, reader);
-                subject_complete_sources(subject);
+        /* Files of format version 0 have no head: take it from the document. */
+        if (!subject->passed && head->format_version == 0) {
+                head->threads = snapshot_reader_n_threads(reader);
+                head->processes = snapshot_reader_n_processes(reader);
+                head->start_realtime_ns = snapshot_reader_captured_realtime_ns(reader);
+                head->has_threads = head->has_processes = true;
+                head->has_start_realtime = head->start_realtime_ns > 0;
         }
+        /* Files of the prior tool do not record which numbers were measured. */
+        for (unsigned id = 0; !subject->passed && !subject->has_sources && id < _SOURCE_MAX; id++)
+                subject->sources.sources[id] = (Source){
+                        .state = SOURCE_STATE_PARTIAL,
+                        .reason = "format version 0: absent cannot be told from zero",
+                };
         subject->passed = true;
         return 0;
 }

@@ -39,8 +39,8 @@ typedef struct Subject {
         Head head;         /* with format version 0 complete only after a pass */
         SnapshotFault fault;
         /*
-         * Its ledger of the dead takes part in an analysis, because another snapshot has the same
-         * one (ledger-span.h).
+         * Its ledger of exits takes part in an analysis, because another snapshot has the same one
+         * (ledger-span.h).
          */
         bool reads_dead;
 
@@ -99,7 +99,7 @@ _must_check_ int subject_pass_next(SubjectPass *pass, const ThreadSample **ret_s
 const char *subject_name(const Subject *subject);
 /* Writes the object HEAD with subject_name() as its name. */
 void subject_write_head(const Subject *subject, JsonWriter *writer);
-/* Whether the two snapshots are of one boot. */
+/* Tells whether the two snapshots are of one boot. */
 Boots subject_boots(const Subject *before, const Subject *after);
 /* Explains why values are absent; NULL when the file records no sources. */
 const SourceTable *subject_sources(const Subject *subject);
@@ -114,8 +114,6 @@ _must_check_ int subject_host_totals(Subject *subject, HostTotals *ret);
  * times keeps the largest number: that of the pass that judged most.
  */
 void subject_note_implausible(Subject *subject, const uint64_t counts[static _SOURCE_MAX]);
-/* How many threads a pass will read; 0 while that is not known. */
-uint64_t subject_n_threads(const Subject *subject);
 
 /* Sets @fault to "it cannot be read: @error". */
 void fault_of_errno(SnapshotFault *fault, int error);

@@ -18,9 +18,9 @@
 static void add(Sections *sections, unsigned side, HostPartId part, const char *json) {
         int r;
 
-        sections_set_user_hz(sections, side, 100);
-        r = sections_add_host_part(sections, side, part, span_of(json));
-        ck_assert_msg(r == 0, "%s", sections_complaint(sections));
+        sections->totals[side].user_hz = 100;
+        r = sections_add_of_host(sections, side, SECTION_HOST_CPU + part, span_of(json));
+        ck_assert_msg(r == 0, "%s", sections->complaint);
 }
 
 static void expect(const char *text, const char *words) {
@@ -73,7 +73,7 @@ START_TEST(two_sides_of_one_boot_have_rates) {
         add(sections, 1, HOST_PART_CPU, CPUS(3000000000, "[\"all\",110,0,20,0,0]"));
         add(sections, 0, HOST_PART_DISK, DISKS(1000000000, "[\"sda\",\"disk\",4,4294967290]"));
         add(sections, 1, HOST_PART_DISK, DISKS(3000000000, "[\"sda\",\"disk\",8,4]"));
-        sections_set_same_boot(sections, true);
+        sections->same_boot = true;
         text = sectioned_text(sections);
         expect_pair(text, "{\"cpu\":\"all\",\"key\":\"user\",\"unit\":\"ns\",", "100000000",
                     "1100000000", "1000000000", "500000000}");
@@ -108,7 +108,7 @@ START_TEST(a_cpu_of_one_side_says_that_it_was_not_online) {
 
         add(sections, 0, HOST_PART_CPU, CPUS(1, "[\"all\",1,1,1,1,1],[\"0\",1,1,1,1,1]"));
         add(sections, 1, HOST_PART_CPU, CPUS(2, "[\"all\",2,1,1,1,1],[\"1\",1,1,1,1,1]"));
-        sections_set_same_boot(sections, true);
+        sections->same_boot = true;
         text = sectioned_text(sections);
         expect_pair(text, "{\"cpu\":\"1\",\"key\":\"user\",\"unit\":\"ns\",", "null", "10000000",
                     "null", "null,\"reason\":\"before: this CPU was not online\"}");
@@ -124,7 +124,7 @@ START_TEST(a_side_without_the_part_has_the_reason_of_its_source) {
 
         sources.sources[SOURCE_HOST_DISK] =
                 (Source){ .state = SOURCE_STATE_NOT_REQUESTED, .reason = "it was not read yet" };
-        sections_set_sources(sections, 0, &sources);
+        sections->sources[0] = &sources;
         add(sections, 0, HOST_PART_DISK, "");
         add(sections, 1, HOST_PART_DISK, DISKS(2, "[\"sda\",\"disk\",8,4]"));
         expect(sectioned_text(sections), "\"reason\":\"before: it was not read yet\"}");
@@ -183,12 +183,14 @@ START_TEST(a_malformed_part_names_itself) {
         _cleanup_(sections_freep) Sections *sections =
                 sectioned_new(VIEW_AXIS_PCOMM, "host-network", 1);
 
-        ck_assert_int_eq(sections_add_host_part(sections, 0, HOST_PART_NETWORK, SPAN_LITERAL("[]")),
-                         SECTIONS_E_MALFORMED);
-        ck_assert_str_eq(sections_complaint(sections),
+        ck_assert_int_eq(
+                sections_add_of_host(sections, 0, SECTION_HOST_NETWORK, SPAN_LITERAL("[]")),
+                SECTIONS_E_MALFORMED);
+        ck_assert_str_eq(sections->complaint,
                          "its host_network: an object or null is expected (at byte 0 of it)");
         /* What no section of the view needs is not even read. */
-        ck_assert_int_eq(sections_add_host_part(sections, 0, HOST_PART_CPU, SPAN_LITERAL("[]")), 0);
+        ck_assert_int_eq(sections_add_of_host(sections, 0, SECTION_HOST_CPU, SPAN_LITERAL("[]")),
+                         0);
 }
 END_TEST
 

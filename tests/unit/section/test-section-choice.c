@@ -177,10 +177,10 @@ START_TEST(a_filter_is_for_the_keys_of_sections) {
         add_cgroup(sections, 0, "/b", 1);
         ck_assert_int_eq(
                 sections_add_smaps(sections, 0, SPAN_LITERAL("p"), SPAN_LITERAL("{\"Rss\":1}")), 0);
-        ck_assert_int_eq(sections_add_host_pressure(sections, 0,
-                                                    SPAN_LITERAL("{\"cpu\":{\"some\":{\"avg10\":1,"
-                                                                 "\"avg60\":1,\"avg300\":1,"
-                                                                 "\"total_usec\":1}}}")),
+        ck_assert_int_eq(sections_add_of_host(sections, 0, SECTION_HOST_PRESSURE,
+                                              SPAN_LITERAL("{\"cpu\":{\"some\":{\"avg10\":1,"
+                                                           "\"avg60\":1,\"avg300\":1,"
+                                                           "\"total_usec\":1}}}")),
                          0);
         ck_assert_ptr_nonnull(strstr(sectioned_text(sections), "\"cgroup\":\"/b\""));
         ck_assert_ptr_null(strstr(sectioned_buffer.bytes, "\"cgroup\":\"/a\""));
@@ -250,14 +250,14 @@ START_TEST(words_of_the_scheduler_move_by_no_percent) {
         sections->view.has_threshold = scheduler_rows[_i].threshold >= 0;
         sections->view.threshold = scheduler_rows[_i].threshold;
         ck_assert_int_eq(
-                sections_add_sched_ext(sections, 0,
-                                       SPAN_LITERAL("{\"state\":\"disabled\",\"nr_rejected\":2,"
-                                                    "\"ops\":\"a\",\"events\":{\"E\":0}}")),
+                sections_add_of_host(sections, 0, SECTION_SCHED_EXT,
+                                     SPAN_LITERAL("{\"state\":\"disabled\",\"nr_rejected\":2,"
+                                                  "\"ops\":\"a\",\"events\":{\"E\":0}}")),
                 0);
         ck_assert_int_eq(
-                sections_add_sched_ext(sections, 1,
-                                       SPAN_LITERAL("{\"state\":\"enabled\",\"nr_rejected\":4,"
-                                                    "\"ops\":\"a\",\"events\":{\"E\":1}}")),
+                sections_add_of_host(sections, 1, SECTION_SCHED_EXT,
+                                     SPAN_LITERAL("{\"state\":\"enabled\",\"nr_rejected\":4,"
+                                                  "\"ops\":\"a\",\"events\":{\"E\":1}}")),
                 0);
         ck_assert_int_eq(sections_finish(sections, NULL, NULL), 0);
         text = sectioned_part(sections, &cursor, SIZE_MAX, &done);
@@ -403,10 +403,12 @@ START_TEST(every_section_of_the_host_has_its_rule) {
                                                             span_of(smaps)),
                                          0);
                 if (pressure)
-                        ck_assert_int_eq(
-                                sections_add_host_pressure(sections, side, span_of(pressure)), 0);
+                        ck_assert_int_eq(sections_add_of_host(sections, side, SECTION_HOST_PRESSURE,
+                                                              span_of(pressure)),
+                                         0);
                 if (sched_ext)
-                        ck_assert_int_eq(sections_add_sched_ext(sections, side, span_of(sched_ext)),
+                        ck_assert_int_eq(sections_add_of_host(sections, side, SECTION_SCHED_EXT,
+                                                              span_of(sched_ext)),
                                          0);
         }
         ck_assert_int_eq(sections_finish(sections, NULL, NULL), 0);
@@ -422,8 +424,10 @@ START_TEST(what_is_not_wanted_is_not_kept) {
         ck_assert(!sections_want_smaps(sections));
         sectioned_cgroup(sections, 0, "/a", "not even JSON");
         ck_assert_int_eq(sections_add_smaps(sections, 0, SPAN_LITERAL("a"), SPAN_LITERAL("[")), 0);
-        ck_assert_int_eq(sections_add_host_pressure(sections, 0, SPAN_LITERAL("[")), 0);
-        ck_assert_int_eq(sections_add_sched_ext(sections, 0, SPAN_LITERAL("[")), 0);
+        ck_assert_int_eq(
+                sections_add_of_host(sections, 0, SECTION_HOST_PRESSURE, SPAN_LITERAL("[")), 0);
+        ck_assert_int_eq(sections_add_of_host(sections, 0, SECTION_SCHED_EXT, SPAN_LITERAL("[")),
+                         0);
         ck_assert_str_eq(sectioned_text(sections), "{}");
 }
 END_TEST
@@ -434,16 +438,17 @@ START_TEST(a_complaint_names_the_record) {
 
         ck_assert_int_eq(sections_add_cgroup(sections, 0, SPAN_LITERAL("/a"), bad),
                          SECTIONS_E_MALFORMED);
-        ck_assert_ptr_nonnull(strstr(sections_complaint(sections), "record of a cgroup"));
+        ck_assert_ptr_nonnull(strstr(sections->complaint, "record of a cgroup"));
         ck_assert_int_eq(
                 sections_add_smaps(sections, 0, SPAN_LITERAL("a"), SPAN_LITERAL("{\"Rss\":-1}")),
                 SECTIONS_E_MALFORMED);
-        ck_assert_ptr_nonnull(strstr(sections_complaint(sections), "memory map"));
-        ck_assert_int_eq(sections_add_host_pressure(sections, 0, bad), SECTIONS_E_MALFORMED);
-        ck_assert_ptr_nonnull(strstr(sections_complaint(sections), "pressure"));
-        ck_assert_int_eq(sections_add_sched_ext(sections, 0, SPAN_LITERAL("[]")),
+        ck_assert_ptr_nonnull(strstr(sections->complaint, "memory map"));
+        ck_assert_int_eq(sections_add_of_host(sections, 0, SECTION_HOST_PRESSURE, bad),
                          SECTIONS_E_MALFORMED);
-        ck_assert_ptr_nonnull(strstr(sections_complaint(sections), "sched_ext"));
+        ck_assert_ptr_nonnull(strstr(sections->complaint, "pressure"));
+        ck_assert_int_eq(sections_add_of_host(sections, 0, SECTION_SCHED_EXT, SPAN_LITERAL("[]")),
+                         SECTIONS_E_MALFORMED);
+        ck_assert_ptr_nonnull(strstr(sections->complaint, "sched_ext"));
         ck_assert_str_eq(sectioned_text(sections), "{}");
 }
 END_TEST

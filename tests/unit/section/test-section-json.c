@@ -221,7 +221,7 @@ START_TEST(processes_that_were_left_out_are_told_with_their_size) {
                 sectioned_new(VIEW_AXIS_PCOMM, NULL, left_out_rows[_i].n_sides);
 
         sections->view.changed_only = left_out_rows[_i].changed_only;
-        sections_set_smaps_bounds(sections, 0, 256 << 20, 0);
+        sections->smaps_max_rss_bytes[0] = 256 << 20;
         add_memory(sections, 0, true, false);
         if (left_out_rows[_i].n_sides > 1)
                 add_memory(sections, 1, false, false);
@@ -256,7 +256,8 @@ static const struct {
 START_TEST(processes_that_were_not_asked_for_are_told) {
         _cleanup_(sections_freep) Sections *sections = sectioned_new(VIEW_AXIS_PCOMM, NULL, 1);
 
-        sections_set_smaps_bounds(sections, 0, 256 << 20, unasked_rows[_i].max_processes);
+        sections->smaps_max_rss_bytes[0] = 256 << 20;
+        sections->smaps_max_processes[0] = unasked_rows[_i].max_processes;
         add_memory(sections, 0, unasked_rows[_i].with_large, true);
         ck_assert_str_eq(sectioned_text(sections), unasked_rows[_i].rows);
 }
@@ -284,15 +285,14 @@ START_TEST(the_host_has_rows_on_every_axis) {
         ck_assert_int_eq(
                 sections_add_smaps(sections, 0, SPAN_LITERAL("a\xff"), SPAN_LITERAL("{\"Rss\":1}")),
                 0);
+        ck_assert_int_eq(sections_add_of_host(sections, 1, SECTION_HOST_PRESSURE,
+                                              SPAN_LITERAL("{\"cpu\":{\"some\":{\"avg10\":1}},"
+                                                           "\"io\":{\"some\":{\"avg10\":0}}}")),
+                         0);
         ck_assert_int_eq(
-                sections_add_host_pressure(sections, 1,
-                                           SPAN_LITERAL("{\"cpu\":{\"some\":{\"avg10\":1}},"
-                                                        "\"io\":{\"some\":{\"avg10\":0}}}")),
-                0);
-        ck_assert_int_eq(
-                sections_add_sched_ext(sections, 1,
-                                       SPAN_LITERAL("{\"state\":\"enabled\",\"switch_all\":1,"
-                                                    "\"ops\":\"simple\",\"events\":{\"E\":3}}")),
+                sections_add_of_host(sections, 1, SECTION_SCHED_EXT,
+                                     SPAN_LITERAL("{\"state\":\"enabled\",\"switch_all\":1,"
+                                                  "\"ops\":\"simple\",\"events\":{\"E\":3}}")),
                 0);
         sectioned_cgroup(sections, 0, "/a", LIMITED);
         ck_assert_str_eq(sectioned_text(sections), host_compared);
@@ -331,20 +331,20 @@ START_TEST(parts_make_up_the_whole) {
                 sectioned_cgroup(sections, side, "/a", LIMITED);
                 sectioned_cgroup(sections, side, "/b", LIMITED);
                 ck_assert_int_eq(
-                        sections_add_host_pressure(sections, side,
-                                                   SPAN_LITERAL("{\"cpu\":{\"some\":{\"avg10\":1},"
-                                                                "\"full\":{\"avg10\":0}}}")),
+                        sections_add_of_host(sections, side, SECTION_HOST_PRESSURE,
+                                             SPAN_LITERAL("{\"cpu\":{\"some\":{\"avg10\":1},"
+                                                          "\"full\":{\"avg10\":0}}}")),
                         0);
                 ck_assert_int_eq(sections_add_smaps(sections, side, SPAN_LITERAL("p"),
                                                     SPAN_LITERAL("{\"Rss\":1,\"Pss\":2}")),
                                  0);
         }
-        ck_assert_int_eq(
-                sections_add_sched_ext(sections, 0, SPAN_LITERAL("{\"events\":{\"E\":3,\"F\":4}}")),
-                0);
+        ck_assert_int_eq(sections_add_of_host(sections, 0, SECTION_SCHED_EXT,
+                                              SPAN_LITERAL("{\"events\":{\"E\":3,\"F\":4}}")),
+                         0);
         for (unsigned part = 0; part < _HOST_PART_MAX; part++)
-                ck_assert_int_eq(sections_add_host_part(sections, 1, (HostPartId) part,
-                                                        SPAN_LITERAL("{\"counts\":{\"n\":5}}")),
+                ck_assert_int_eq(sections_add_of_host(sections, 1, SECTION_HOST_CPU + part,
+                                                      SPAN_LITERAL("{\"counts\":{\"n\":5}}")),
                                  0);
         collect(whole, sectioned_text(sections));
         ck_assert_int_eq(json_object_object_length(whole), _SECTION_MAX);
@@ -419,7 +419,7 @@ START_TEST(a_null_has_the_reason_of_its_source) {
                 source->state = reason_rows[_i].state;
                 (void) snprintf(source->reason, sizeof(source->reason), "%s",
                                 reason_rows[_i].reason);
-                sections_set_sources(sections, 0, &table);
+                sections->sources[0] = &table;
         }
         (void) snprintf(expected, sizeof(expected), "{\"reason\":\"%s\"}", reason_rows[_i].text);
         ck_assert_str_eq(written(sections, reason_rows[_i].id, gaps), expected);
@@ -444,8 +444,8 @@ START_TEST(the_longest_reasons_fit) {
                 table.sources[id].state = SOURCE_STATE_PARTIAL;
                 memset(table.sources[id].reason, 'x', SOURCE_REASON_BYTES - 1);
         }
-        sections_set_sources(sections, 0, &table);
-        sections_set_sources(sections, 1, &table);
+        sections->sources[0] = &table;
+        sections->sources[1] = &table;
         for (unsigned id = 0; id < _SECTION_MAX; id++) {
                 text = written(sections, (SectionId) id, gaps);
                 ck_assert_ptr_nonnull(strstr(text, "; after: "));

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/subject/host-use-read.h"
+#include "analysis/subject/host-view.h"
 
 #define NONE UINT64_MAX /* not known */
 
@@ -54,7 +54,7 @@ static HostUse use_between(void) {
         HostUse use;
 
         ck_assert_int_eq(host_totals_difference(&before, &after, &difference), 0);
-        use = host_use_between(&before, &after, &difference);
+        use = host_use_of(&before, &after, &difference);
         host_totals_done(&difference);
         return use;
 }
@@ -77,7 +77,7 @@ START_TEST(since_the_boot_all_counts) {
         HostUse use;
 
         scan_host(&after, 90, 40, 3);
-        use = host_use_since_boot(&after);
+        use = host_use_of(NULL, &after, NULL);
         /* 90 + 1 + 2 + 3 + 4 ticks; sectors of 512 bytes of whole disks; 3 + 7 KiB. */
         check(&use, (uint64_t[]){ 2, 1000000000, 5120, 20480, 10240 });
 }
@@ -105,7 +105,7 @@ END_TEST
 
 START_TEST(what_one_side_lacks_is_not_known) {
         const uint64_t nothing[] = { NONE, NONE, NONE, NONE, NONE };
-        HostUse use = host_use_since_boot(&after);
+        HostUse use = host_use_of(NULL, &after, NULL);
 
         check(&use, nothing);
         scan_host(&after, 140, 50, 5);

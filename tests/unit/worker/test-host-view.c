@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/subject/host-use-read.h"
 #include "analysis/subject/host-view.h"
 
 #include "check-main.h"

@@ -6,7 +6,7 @@
  * and has lines that can be written.
  *
  * Aims at: daemon/kernel/procfs/host-files.c daemon/analysis/host/host-totals.c
- *          daemon/analysis/host/host-totals-scan.c daemon/analysis/section/host-section.c
+ *          daemon/analysis/host/host-totals.c daemon/analysis/section/host-section.c
  */
 #include "fuzz.h"
 

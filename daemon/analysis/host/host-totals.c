@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/host/host-totals.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/number.h"
+#include "document/document-section.h"
+#include "json/json-scanner.h"
 
 #define SECTOR_BYTES 512
 #define KIB_BYTES 1024
@@ -29,15 +34,6 @@ Amount host_totals_number(const HostTotals *totals, HostPartId part, const char 
         return (Amount){};
 }
 
-const HostItem *host_totals_item(const HostTotals *totals, HostPartId part, Span name) {
-        const HostPart *from = &totals->parts[part];
-
-        for (size_t i = 0; i < from->n_items; i++)
-                if (span_is(name, from->items[i].name))
-                        return &from->items[i];
-        return NULL;
-}
-
 const HostItem *host_part_find(const HostPart *part, const char *name, size_t hint) {
         if (hint < part->n_items && strcmp(part->items[hint].name, name) == 0)
                 return &part->items[hint];
@@ -45,10 +41,6 @@ const HostItem *host_part_find(const HostPart *part, const char *name, size_t hi
                 if (strcmp(part->items[i].name, name) == 0)
                         return &part->items[i];
         return NULL;
-}
-
-size_t host_totals_n_cpus(const HostTotals *totals) {
-        return totals->parts[HOST_PART_CPU].n_items;
 }
 
 /* sums */
@@ -100,14 +92,10 @@ Amount host_totals_sum(const HostTotals *totals, HostPartId part, unsigned colum
 
 /* units */
 
-/* 10^9 / @hz would lose the fraction of odd rates. */
-static uint64_t ticks_to_ns(uint64_t ticks, uint32_t hz) {
-        uint64_t seconds = number_multiply_saturating(ticks / hz, NSEC_PER_SEC);
-
-        return number_add_saturating(seconds, ticks % hz * NSEC_PER_SEC / hz);
-}
-
 Amount host_value_of_unit(const HostTotals *totals, HostUnit unit, Amount count) {
+        uint32_t hz = totals->user_hz;
+        uint64_t seconds_ns;
+
         if (!count.known)
                 return count;
         switch (unit) {
@@ -125,9 +113,11 @@ Amount host_value_of_unit(const HostTotals *totals, HostUnit unit, Amount count)
                 count.n = number_multiply_saturating(count.n, NSEC_PER_MSEC);
                 break;
         case HOST_UNIT_TICKS:
-                if (totals->user_hz == 0)
+                if (hz == 0)
                         return (Amount){};
-                count.n = ticks_to_ns(count.n, totals->user_hz);
+                /* 10^9 / hz would lose the fraction of odd rates. */
+                seconds_ns = number_multiply_saturating(count.n / hz, NSEC_PER_SEC);
+                count.n = number_add_saturating(seconds_ns, count.n % hz * NSEC_PER_SEC / hz);
                 break;
         }
         return count;
@@ -158,24 +148,6 @@ static void subtract_columns(HostPartId part, const Amount *before, const Amount
                                                after[i]);
 }
 
-static int subtract_items(HostPartId id, const HostPart *before, const HostPart *after,
-                          HostPart *ret) {
-        int r;
-
-        r = ARRAY_RESERVE(ret->items, ret->n_items_allocated, after->n_items);
-        for (size_t i = 0; r == 0 && i < after->n_items; i++) {
-                const HostItem *old = host_part_find(before, after->items[i].name, i);
-                HostItem *item = &ret->items[ret->n_items];
-
-                if (!old)
-                        continue;
-                *item = after->items[i];
-                subtract_columns(id, old->counts, after->items[i].counts, item->counts);
-                ret->n_items++;
-        }
-        return r;
-}
-
 static const HostNumber *find_number(const HostPart *part, const HostNumber *like, size_t hint) {
         if (hint < part->n_numbers && strcmp(part->numbers[hint].name, like->name) == 0)
                 return &part->numbers[hint];
@@ -185,43 +157,280 @@ static const HostNumber *find_number(const HostPart *part, const HostNumber *lik
         return NULL;
 }
 
-static int subtract_numbers(const HostPart *before, const HostPart *after, HostPart *ret) {
-        int r;
-
-        r = ARRAY_RESERVE(ret->numbers, ret->n_numbers_allocated, after->n_numbers);
-        for (size_t i = 0; r == 0 && i < after->n_numbers; i++) {
-                const HostNumber *old = find_number(before, &after->numbers[i], i);
-                Amount none = { .known = false };
-                HostNumber *number = &ret->numbers[ret->n_numbers++];
-
-                *number = after->numbers[i];
-                number->count = host_count_difference(host_groups[number->group].rule,
-                                                      old ? old->count : none, number->count);
-        }
-        return r;
-}
-
-static int subtract_part(HostPartId id, const HostPart *before, const HostPart *after,
-                         HostPart *ret) {
-        int r;
-
-        if (!before->has || !after->has)
-                return 0;
-        ret->has = true;
-        ret->at_boottime_ns = after->at_boottime_ns;
-        ret->elapsed_ns =
-                host_count_difference(HOST_RULE_SUM, before->at_boottime_ns, after->at_boottime_ns);
-        subtract_columns(id, before->all_cpus, after->all_cpus, ret->all_cpus);
-        r = subtract_items(id, before, after, ret);
-        return r == 0 ? subtract_numbers(before, after, ret) : r;
-}
-
 int host_totals_difference(const HostTotals *before, const HostTotals *after, HostTotals *ret) {
         int r = 0;
 
         *ret = (HostTotals){ .user_hz = before->user_hz == after->user_hz ? after->user_hz : 0 };
-        for (unsigned id = 0; r == 0 && id < _HOST_PART_MAX; id++)
-                r = subtract_part((HostPartId) id, &before->parts[id], &after->parts[id],
-                                  &ret->parts[id]);
+        for (unsigned id = 0; r == 0 && id < _HOST_PART_MAX; id++) {
+                const HostPart *old = &before->parts[id], *new = &after->parts[id];
+                HostPart *part = &ret->parts[id];
+
+                if (!old->has || !new->has)
+                        continue;
+                part->has = true;
+                part->at_boottime_ns = new->at_boottime_ns;
+                part->elapsed_ns = host_count_difference(HOST_RULE_SUM, old->at_boottime_ns,
+                                                         new->at_boottime_ns);
+                subtract_columns((HostPartId) id, old->all_cpus, new->all_cpus, part->all_cpus);
+                r = ARRAY_RESERVE(part->items, part->n_items_allocated, new->n_items);
+                for (size_t i = 0; r == 0 && i < new->n_items; i++) {
+                        const HostItem *item = host_part_find(old, new->items[i].name, i);
+
+                        if (!item)
+                                continue;
+                        part->items[part->n_items] = new->items[i];
+                        subtract_columns((HostPartId) id, item->counts, new->items[i].counts,
+                                         part->items[part->n_items++].counts);
+                }
+                if (r == 0)
+                        r = ARRAY_RESERVE(part->numbers, part->n_numbers_allocated, new->n_numbers);
+                for (size_t i = 0; r == 0 && i < new->n_numbers; i++) {
+                        const HostNumber *number = find_number(old, &new->numbers[i], i);
+                        HostRule rule = host_groups[new->numbers[i].group].rule;
+                        Amount earlier = number ? number->count : (Amount){ .known = false };
+
+                        part->numbers[part->n_numbers] = new->numbers[i];
+                        part->numbers[part->n_numbers++].count =
+                                host_count_difference(rule, earlier, new->numbers[i].count);
+                }
+        }
+        return r;
+}
+
+/* reading */
+
+#define MAX_CELLS 64 /* of a row; a later version may have more than we know */
+
+/* A column is one of the part's, one of these, or of a later version. */
+enum { COLUMN_NAME = HOST_MAX_COLUMNS, COLUMN_KIND, COLUMN_MAJOR, COLUMN_MINOR, COLUMN_UNKNOWN };
+
+typedef struct PartScan {
+        HostPartId id;
+        HostPart *part;
+        HostGroupId group;
+        unsigned columns[MAX_CELLS];
+        size_t n_columns;
+} PartScan;
+
+/* Names of a host fit. A thing with a longer one is no part of any, and is left out: false. */
+static bool copy_name(Span name, char ret[static HOST_NAME_BYTES]) {
+        if (name.n == 0 || name.n >= HOST_NAME_BYTES)
+                return false;
+        memcpy(ret, name.bytes, name.n);
+        ret[name.n] = '\0';
+        return true;
+}
+
+static int scan_count(JsonScanner *scanner, Amount *ret) {
+        JsonToken token;
+
+        *ret = (Amount){};
+        json_scanner_next(scanner, &token);
+        if (token == JSON_TOKEN_NULL)
+                return 0;
+        ret->known = json_scanner_has_u64(scanner, &ret->n);
+        if (token != JSON_TOKEN_INTEGER || !ret->known)
+                return json_scanner_fail(scanner,
+                                         "an integer from 0 to 2^64-1 or null is expected");
+        return 0;
+}
+
+/* numbers of the host */
+
+static int scan_number(void *userdata, JsonScanner *scanner, Span key) {
+        PartScan *scan = userdata;
+        HostPart *part = scan->part;
+        HostNumber *number;
+        int r;
+
+        if (part->n_numbers == HOST_MAX_NUMBERS)
+                return json_scanner_fail(scanner, "there are more numbers than any host has");
+        r = ARRAY_RESERVE(part->numbers, part->n_numbers_allocated, part->n_numbers + 1);
+        if (r != 0)
+                return r;
+        number = &part->numbers[part->n_numbers];
+        number->group = scan->group;
+        if (!copy_name(key, number->name))
+                return json_scanner_skip(scanner);
+        r = scan_count(scanner, &number->count);
+        part->n_numbers += r == 0;
+        return r;
+}
+
+/* items */
+
+static unsigned find_column(HostPartId part, Span name) {
+        const HostPartInfo *info = &host_parts[part];
+
+        if (info->item && span_is(name, info->item))
+                return COLUMN_NAME;
+        if (span_is(name, "kind"))
+                return COLUMN_KIND;
+        if (span_is(name, "major"))
+                return COLUMN_MAJOR;
+        if (span_is(name, "minor"))
+                return COLUMN_MINOR;
+        for (unsigned i = 0; i < info->n_columns; i++)
+                if (span_is(name, info->columns[i].name))
+                        return i;
+        return COLUMN_UNKNOWN;
+}
+
+static int scan_columns(PartScan *scan, JsonScanner *scanner) {
+        JsonToken token;
+        int r;
+
+        r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
+        if (r != 0)
+                return r;
+        for (;;) {
+                json_scanner_next(scanner, &token);
+                if (token == JSON_TOKEN_ARRAY_END)
+                        return 0;
+                if (token != JSON_TOKEN_STRING)
+                        return json_scanner_fail(scanner, "the name of a column is expected");
+                if (scan->n_columns == MAX_CELLS)
+                        return json_scanner_fail(scanner, "there are too many columns");
+                scan->columns[scan->n_columns++] =
+                        find_column(scan->id, json_scanner_string(scanner));
+        }
+}
+
+static int scan_u32(JsonScanner *scanner, bool *ret_has, uint32_t *ret) {
+        Amount count;
+        int r;
+
+        r = scan_count(scanner, &count);
+        if (r != 0)
+                return r;
+        *ret_has = count.known && count.n <= UINT32_MAX;
+        *ret = *ret_has ? (uint32_t) count.n : 0;
+        return 0;
+}
+
+static int scan_cell(JsonScanner *scanner, unsigned column, HostItem *item) {
+        JsonToken token;
+        bool has_minor;
+        Span text;
+        int r;
+
+        switch (column) {
+        case COLUMN_NAME:
+                r = json_scanner_text(scanner, &text);
+                if (r == 0)
+                        (void) copy_name(text, item->name);
+                return r;
+        case COLUMN_KIND:
+                json_scanner_next(scanner, &token);
+                if (token == JSON_TOKEN_NULL)
+                        return 0;
+                if (token != JSON_TOKEN_STRING)
+                        return json_scanner_fail(scanner, "a string or null is expected");
+                item->kind = host_kind_find(json_scanner_string(scanner));
+                return 0;
+        case COLUMN_MAJOR:
+                return scan_u32(scanner, &item->has_device, &item->major);
+        case COLUMN_MINOR:
+                return scan_u32(scanner, &has_minor, &item->minor);
+        case COLUMN_UNKNOWN:
+                r = json_scanner_next(scanner, &token);
+                if (r == 0 && (token == JSON_TOKEN_OBJECT || token == JSON_TOKEN_ARRAY))
+                        return json_scanner_skip(scanner);
+                if (r == 0 && token == JSON_TOKEN_ARRAY_END)
+                        return json_scanner_fail(scanner, "the row has too few cells");
+                return r;
+        default:
+                return scan_count(scanner, &item->counts[column]);
+        }
+}
+
+static int scan_rows(PartScan *scan, JsonScanner *scanner) {
+        HostPart *part = scan->part;
+        HostItem item;
+        JsonToken token;
+        int r;
+
+        if (scan->n_columns == 0)
+                return json_scanner_fail(scanner, "the columns must come before the rows");
+        r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
+        while (r == 0) {
+                json_scanner_next(scanner, &token);
+                if (token == JSON_TOKEN_ARRAY_END)
+                        return 0;
+                if (token != JSON_TOKEN_ARRAY)
+                        return json_scanner_fail(scanner, "a row must be an array");
+                item = (HostItem){};
+                for (size_t i = 0; r == 0 && i < scan->n_columns; i++)
+                        r = scan_cell(scanner, scan->columns[i], &item);
+                if (r == 0)
+                        r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY_END);
+                if (r != 0)
+                        break;
+                if (scan->id == HOST_PART_CPU && strcmp(item.name, HOST_CPU_ALL) == 0) {
+                        memcpy(part->all_cpus, item.counts, sizeof(part->all_cpus));
+                        continue;
+                }
+                if (item.name[0] == '\0')
+                        continue;
+                if (part->n_items == HOST_MAX_ITEMS)
+                        return json_scanner_fail(scanner, "there are more rows than any host has");
+                r = ARRAY_RESERVE(part->items, part->n_items_allocated, part->n_items + 1);
+                if (r == 0)
+                        part->items[part->n_items++] = item;
+        }
+        return r;
+}
+
+/* the object */
+
+static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
+        PartScan *scan = userdata;
+
+        if (span_is(key, "at_boottime_ns"))
+                return scan_count(scanner, &scan->part->at_boottime_ns);
+        if (span_is(key, "columns"))
+                return scan_columns(scan, scanner);
+        if (span_is(key, "rows"))
+                return scan_rows(scan, scanner);
+        for (unsigned i = 0; i < _HOST_GROUP_MAX; i++)
+                if (span_is(key, host_groups[i].member)) {
+                        scan->group = (HostGroupId) i;
+                        return json_scanner_object(scanner, scan_number, scan);
+                }
+        return json_scanner_skip(scanner);
+}
+
+int host_totals_scan(HostTotals *totals, HostPartId part, Span json,
+                     char ret_complaint[static HOST_COMPLAINT_BYTES]) {
+        static const JsonLimits limits = {
+                .max_depth = SNAPSHOT_MAX_DEPTH,
+                .max_token_bytes = SNAPSHOT_MAX_TOKEN_BYTES,
+                .max_text_bytes = SNAPSHOT_MAX_VALUE_BYTES,
+        };
+        _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
+        PartScan scan = { .id = part, .part = &totals->parts[part] };
+        JsonToken token;
+        int r;
+
+        if (json.n == 0)
+                return 0;
+        r = json_scanner_new_text(json, &limits, &scanner);
+        if (r != 0)
+                return r;
+        json_scanner_next(scanner, &token);
+        if (token == JSON_TOKEN_NULL)
+                return 0;
+        if (token == JSON_TOKEN_OBJECT) {
+                scan.part->has = true;
+                r = json_scanner_members(scanner, scan_member, &scan);
+        } else {
+                r = json_scanner_fail(scanner, "an object or null is expected");
+        }
+        if (r == 0)
+                r = json_scanner_expect(scanner, JSON_TOKEN_END);
+        if (r == JSON_E_MALFORMED)
+                (void) snprintf(ret_complaint, HOST_COMPLAINT_BYTES,
+                                "%.120s (at byte %" PRIu64 " of it)",
+                                json_scanner_complaint(scanner), json_scanner_offset(scanner));
         return r;
 }

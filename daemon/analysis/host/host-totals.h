@@ -4,9 +4,9 @@
 /*
  * HostTotals
  *
- * What a snapshot tells of its host as a whole (metric/host-part.h), and what happened between two
- * snapshots of one boot. Every number is there or absent; a part that could not be read, or that
- * the file's version did not record, is absent as a whole.
+ * Reads what a snapshot tells of its host as a whole (metric/host-part.h), and what happened
+ * between two snapshots of one boot. Every number is there or absent; a part that could not be
+ * read, or that the file's version did not record, is absent as a whole.
  *
  * Numbers keep the kernel's units (ticks, sectors, milliseconds, KiB) until host_value_*() makes
  * nanoseconds and bytes of them: sums and differences in the kernel's units are exact.
@@ -47,7 +47,7 @@ typedef struct HostPart {
         Amount at_boottime_ns; /* when it was read; of a difference, when the later one was */
         Amount elapsed_ns;     /* of a difference only */
         Amount all_cpus[HOST_MAX_COLUMNS]; /* the item HOST_CPU_ALL, offline CPUs included */
-        HostItem *items;                   /* owned; in the order of the file */
+        HostItem *items; /* owned; in the order of the file; of CPUs those that were online */
         size_t n_items, n_items_allocated;
         HostNumber *numbers; /* owned; in the order of the file */
         size_t n_numbers, n_numbers_allocated;
@@ -74,11 +74,8 @@ _must_check_ int host_totals_scan(HostTotals *totals, HostPartId part, Span json
 /* lookup; absent or NULL when there is none */
 
 Amount host_totals_number(const HostTotals *totals, HostPartId part, const char *name);
-const HostItem *host_totals_item(const HostTotals *totals, HostPartId part, Span name);
-/* The same in one part; @hint: where it is if both sides list the same items, as they mostly do. */
+/* @hint: the place of the item if both sides list the same ones, as they mostly do. */
 const HostItem *host_part_find(const HostPart *part, const char *name, size_t hint);
-/* How many CPUs were online. */
-size_t host_totals_n_cpus(const HostTotals *totals);
 
 /* user + nice + system + irq + softirq of one CPU or of all; in ticks. Steal is not use. */
 Amount host_cpu_used(const Amount cpu[static HOST_MAX_COLUMNS]);
@@ -98,7 +95,7 @@ Amount host_value_of_unit(const HostTotals *totals, HostUnit unit, Amount count)
 Amount host_value(const HostTotals *totals, HostPartId part, unsigned column, Amount count);
 
 /*
- * What happened from @before to @after, two snapshots of one boot and in this order: of sums the
+ * Finds what happened from @before to @after, two snapshots of one boot in this order: of sums the
  * difference, absent where one side lacks it or it fell (an item that came anew under an old name,
  * a counter of the kernel that was reset); of levels the later one. Items that only one side has
  * are left out: a CPU that was plugged or a disk that went in between has no difference. All CPUs

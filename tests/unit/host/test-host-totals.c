@@ -75,7 +75,7 @@ START_TEST(what_a_capture_writes_is_read_back) {
         }
         buffer_done(&text);
         (void) close(fd);
-        ck_assert_uint_eq(host_totals_n_cpus(&before), 2);
+        ck_assert_uint_eq(before.parts[HOST_PART_CPU].n_items, 2);
         check_count(host_cpu_used(before.parts[HOST_PART_CPU].all_cpus), true,
                     135856 + 100062 + 78983 + 0 + 1123);
         check_count(host_cpu_time(before.parts[HOST_PART_CPU].items[1].counts), true,
@@ -85,14 +85,14 @@ START_TEST(what_a_capture_writes_is_read_back) {
         check_count(host_totals_number(&before, HOST_PART_MEMORY, "MemTotal"), true, 24684096);
         check_count(host_totals_number(&before, HOST_PART_NETWORK, "TcpExtListenDrops"), true, 0);
         check_count(host_totals_number(&before, HOST_PART_NETWORK, "MemTotal"), ABSENT);
-        disk = host_totals_item(&before, HOST_PART_DISK, SPAN_LITERAL("vda"));
+        disk = host_part_find(&before.parts[HOST_PART_DISK], "vda", 0);
         ck_assert(disk && disk->kind == HOST_KIND_DISK && disk->has_device);
         ck_assert_uint_eq(disk->major, 254);
         check_count(disk->counts[HOST_DISK_BUSY_MS], true, 59096);
         /* loop0 read 22082 sectors, which vda counts, too. */
         check_count(host_totals_sum(&before, HOST_PART_DISK, HOST_DISK_READ_SECTORS), true,
                     10140906);
-        interface = host_totals_item(&before, HOST_PART_NETWORK, SPAN_LITERAL("eth0"));
+        interface = host_part_find(&before.parts[HOST_PART_NETWORK], "eth0", 0);
         ck_assert(interface && interface->kind == HOST_KIND_UNKNOWN);
         /* Without /sys it is not known what eth0 is, so there is no sum of what it moved. */
         check_count(host_totals_sum(&before, HOST_PART_NETWORK, HOST_NETWORK_RX_BYTES), ABSENT);
@@ -107,7 +107,7 @@ START_TEST(nothing_and_null_are_absent) {
         check_count(host_totals_sum(&before, HOST_PART_DISK, HOST_DISK_READS), ABSENT);
         check_count(host_totals_number(&before, HOST_PART_CPU, "ctxt"), ABSENT);
         check_count(host_cpu_used(before.parts[HOST_PART_CPU].all_cpus), ABSENT);
-        ck_assert_ptr_null(host_totals_item(&before, HOST_PART_CPU, SPAN_LITERAL("0")));
+        ck_assert_ptr_null(host_part_find(&before.parts[HOST_PART_CPU], "0", 0));
 }
 END_TEST
 
@@ -253,15 +253,14 @@ START_TEST(a_cpu_that_was_plugged_in_between_has_no_difference) {
         check_count(difference.parts[HOST_PART_CPU].all_cpus[HOST_CPU_USER], true, 100);
         check_count(difference.parts[HOST_PART_CPU].all_cpus[HOST_CPU_SYSTEM], true, 5);
         check_count(difference.parts[HOST_PART_CPU].all_cpus[HOST_CPU_IDLE], ABSENT);
-        ck_assert_uint_eq(host_totals_n_cpus(&difference), 2);
-        check_count(host_totals_item(&difference, HOST_PART_CPU, SPAN_LITERAL("0"))
-                            ->counts[HOST_CPU_SYSTEM],
-                    true, 2);
-        check_count(host_totals_item(&difference, HOST_PART_CPU, SPAN_LITERAL("3"))
-                            ->counts[HOST_CPU_USER],
+        ck_assert_uint_eq(difference.parts[HOST_PART_CPU].n_items, 2);
+        check_count(
+                host_part_find(&difference.parts[HOST_PART_CPU], "0", 0)->counts[HOST_CPU_SYSTEM],
+                true, 2);
+        check_count(host_part_find(&difference.parts[HOST_PART_CPU], "3", 0)->counts[HOST_CPU_USER],
                     true, 9);
-        ck_assert_ptr_null(host_totals_item(&difference, HOST_PART_CPU, SPAN_LITERAL("1")));
-        ck_assert_ptr_null(host_totals_item(&difference, HOST_PART_CPU, SPAN_LITERAL("2")));
+        ck_assert_ptr_null(host_part_find(&difference.parts[HOST_PART_CPU], "1", 0));
+        ck_assert_ptr_null(host_part_find(&difference.parts[HOST_PART_CPU], "2", 0));
         check_count(host_totals_number(&difference, HOST_PART_CPU, "ctxt"), true, 300);
         check_count(host_totals_number(&difference, HOST_PART_CPU, "procs_running"), true, 400);
         ck_assert_uint_eq(difference.user_hz, 100);

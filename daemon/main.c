@@ -16,30 +16,17 @@
 
 #define EXIT_WRONG_USE 2
 
-/* A descriptor that takes the place of a closed stderr would get our log lines. */
-static void fill_standard_descriptors(void) {
+int main(int argc, char *argv[]) {
+        char complaint[OPTIONS_COMPLAINT_BYTES];
+        Options options;
         int fd;
 
+        /* A descriptor that takes the place of a closed stderr would get our log lines. */
         do
                 fd = open("/dev/null", O_RDWR | O_CLOEXEC);
         while (fd >= 0 && fd <= STDERR_FILENO);
         if (fd > STDERR_FILENO)
                 (void) close(fd);
-}
-
-static int serve(const Options *options) {
-        /* Peers that are gone are an errno; children are reaped by us. */
-        (void) signal(SIGPIPE, SIG_IGN);
-        (void) signal(SIGCHLD, SIG_DFL);
-        log_open(LOG_INFO);
-        return profiler_run(options) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-int main(int argc, char *argv[]) {
-        char complaint[OPTIONS_COMPLAINT_BYTES];
-        Options options;
-
-        fill_standard_descriptors();
         if (options_parse(argc, argv, &options, complaint) != 0) {
                 (void) fprintf(stderr, "ctprofd: %s\n", complaint);
                 return EXIT_WRONG_USE;
@@ -61,5 +48,9 @@ int main(int argc, char *argv[]) {
         case OPTIONS_SERVE:
                 break;
         }
-        return serve(&options);
+        /* Peers that are gone are an errno; children are reaped by us. */
+        (void) signal(SIGPIPE, SIG_IGN);
+        (void) signal(SIGCHLD, SIG_DFL);
+        log_open(LOG_INFO);
+        return profiler_run(&options) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -44,7 +44,7 @@ Order *order_new(OrderMethod method) {
         return order;
 }
 
-/* Of an analysis only the texts that there are. */
+/* Only those texts of an analysis are sent that there are. */
 static size_t count_bytes(OrderMethod method, uint32_t n_texts) {
         return rows[method].n_bytes -
                (rows[method].kind == JOB_ANALYSIS ? ORDER_TEXTS_BYTES - n_texts : 0);
@@ -58,24 +58,11 @@ int order_pack(const Order *order, Buffer *buffer) {
                              count_bytes(order->method, order->analysis.n_texts));
 }
 
-/* Whether what says where something else lies is within its bounds. */
-static bool is_bounded(const AnalysisOrder *order) {
-        unsigned n = order->n[0] + order->n[1];
-
-        if (order->n[0] > LIMIT_SNAPSHOTS_PER_CALL || order->n[1] > LIMIT_SNAPSHOTS_PER_CALL ||
-            n > LIMIT_SNAPSHOTS_PER_CALL ||
-            (order->n_texts > 0 && order->texts[order->n_texts - 1] != '\0'))
-                return false;
-        for (unsigned i = 0; i < n; i++)
-                if (order->subjects[i].from.label > order->n_texts ||
-                    order->subjects[i].to.label > order->n_texts)
-                        return false;
-        return true;
-}
-
 int order_unpack(Span body, JobKind kind, size_t n_fds, Order **ret) {
         _cleanup_(order_freep) Order *order = NULL;
         size_t n = body.n - sizeof(OrderHead);
+        const AnalysisOrder *analysis;
+        unsigned n_subjects;
         OrderHead head;
 
         if (body.n < sizeof(head))
@@ -90,11 +77,24 @@ int order_unpack(Span body, JobKind kind, size_t n_fds, Order **ret) {
                 return -ENOMEM;
         order->more = head.more;
         memcpy(&order->capture, body.bytes + sizeof(head), n);
-        if (kind == JOB_ANALYSIS &&
-            (order->analysis.n_texts > ORDER_TEXTS_BYTES || !is_bounded(&order->analysis)))
+        analysis = &order->analysis;
+        if (kind == JOB_ANALYSIS && analysis->n_texts > ORDER_TEXTS_BYTES)
                 return -EBADMSG;
-        if (n != count_bytes(order->method, order->analysis.n_texts))
+        if (n != count_bytes(order->method, analysis->n_texts))
                 return -EBADMSG;
+        if (kind == JOB_ANALYSIS) {
+                /* A member that says where something else lies has to stay within its bounds. */
+                n_subjects = analysis->n[0] + analysis->n[1];
+                if (analysis->n[0] > LIMIT_SNAPSHOTS_PER_CALL ||
+                    analysis->n[1] > LIMIT_SNAPSHOTS_PER_CALL ||
+                    n_subjects > LIMIT_SNAPSHOTS_PER_CALL ||
+                    (analysis->n_texts > 0 && analysis->texts[analysis->n_texts - 1] != '\0'))
+                        return -EBADMSG;
+                for (unsigned i = 0; i < n_subjects; i++)
+                        if (analysis->subjects[i].from.label > analysis->n_texts ||
+                            analysis->subjects[i].to.label > analysis->n_texts)
+                                return -EBADMSG;
+        }
         *ret = TAKE_PTR(order);
         return 0;
 }
@@ -176,7 +176,7 @@ static const struct Call {
           1,
           1,
           { SIDE("snapshot", OBJECT, 0) } },
-        /* Of a client that has started the job itself: the daemon serves no such call. */
+        /* A client calls this that has started the job itself: the daemon serves no such call. */
         { "io.ctprof.Job.Convert",
           ORDER_CONVERT,
           false,
@@ -242,57 +242,22 @@ int order_decode_file(const OrderDoor *door, const char *key, json_object *objec
         return decode_file(door, key, object, ELEMENTSOF(reference_table) - 1, order, ret, &to);
 }
 
-static int decode_subject(const OrderDoor *door, const char *key, json_object *object,
-                          AnalysisOrder *order, OrderSubject *ret) {
-        json_object *to = NULL;
-        int r = decode_file(door, key, object, ELEMENTSOF(reference_table), order, &ret->from, &to);
-
-        return r == 0 && to ? order_decode_file(door, "to", to, order, &ret->to) : r;
-}
-
-/* How many snapshots the references name; one that is wrong may count for any number. */
-static size_t count_snapshots(json_object *array) {
-        size_t n = json_object_array_length(array), n_intervals = 0;
-
-        for (size_t i = 0; i < n; i++)
-                if (json_object_object_get_ex(json_object_array_get_idx(array, i), "to", NULL))
-                        n_intervals++;
-        return n + n_intervals;
-}
-
-/* Of a side, which is one reference or an array. */
-static json_object *reference_at(json_object *side, size_t i) {
-        return json_object_is_type(side, json_type_array) ? json_object_array_get_idx(side, i)
-                                                          : side;
-}
-
-static int check_number(const OrderDoor *door, const struct Call *call,
-                        json_object *const sides[2]) {
-        size_t n = 0;
-
-        for (unsigned i = 0; i < call->n_sides; i++) {
-                if (json_object_is_type(sides[i], json_type_array))
-                        n += count_snapshots(sides[i]);
-                if (n > LIMIT_SNAPSHOTS_PER_CALL)
-                        return refuse_parameter(door, call->parameters[i].key,
-                                                "One call cannot take so many snapshots.");
-        }
-        return 0;
-}
-
 static int decode_side(const OrderDoor *door, const struct Call *call, unsigned i,
                        json_object *side, AnalysisOrder *order) {
-        size_t n = json_object_is_type(side, json_type_array) ? json_object_array_length(side) : 1;
-        const char *key = call->parameters[i].key;
+        bool is_array = json_object_is_type(side, json_type_array);
+        size_t n = is_array ? json_object_array_length(side) : 1;
+        size_t n_table = ELEMENTSOF(reference_table) - (call->of_intervals ? 0 : 1);
         int r = 0;
 
         for (size_t at = 0; at < n && r == 0; at++) {
                 OrderSubject *subject = &order->subjects[order->n[0] + order->n[1]];
-                json_object *reference = reference_at(side, at);
+                json_object *to = NULL;
 
-                r = call->of_intervals
-                            ? decode_subject(door, key, reference, order, subject)
-                            : order_decode_file(door, key, reference, order, &subject->from);
+                r = decode_file(door, call->parameters[i].key,
+                                is_array ? json_object_array_get_idx(side, at) : side, n_table,
+                                order, &subject->from, &to);
+                if (r == 0 && to)
+                        r = order_decode_file(door, "to", to, order, &subject->to);
                 order->n[i]++;
         }
         return r;
@@ -311,20 +276,14 @@ int order_set_format(const OrderDoor *door, const char *name, AnalysisOrder *ord
         return 0;
 }
 
-static int decode_conversion(const OrderDoor *door, const AnalysisFields *fields,
-                             AnalysisOrder *order) {
-        OrderReference output = { .index = fields->output };
-        int r = order_set_format(door, fields->format, order);
-
-        return r == 0 ? door->open(door->userdata, "output", &output, &order->output) : r;
-}
-
 int order_decode(const OrderDoor *door, json_object *parameters, Order *order) {
         char complaint[VIEW_COMPLAINT_BYTES];
         AnalysisOrder *analysis = &order->analysis;
         AnalysisFields fields = { .alpha = DEFAULT_ALPHA };
         const struct Call *call = calls;
+        OrderReference output = { .name = NULL };
         const char *culprit;
+        size_t n_snapshots = 0;
         int r;
 
         while (call->method != order->method)
@@ -336,13 +295,34 @@ int order_decode(const OrderDoor *door, json_object *parameters, Order *order) {
                 return err_fold(r);
         if (call->streams && !order->more)
                 return door->refuse(door->userdata, WIRE_ERROR_EXPECTED_MORE, NULL);
-        r = check_number(door, call, fields.sides);
-        for (unsigned i = 0; i < call->n_sides && r == 0; i++)
+        /* A reference to an interval names two snapshots; one that is wrong may count for two. */
+        for (unsigned i = 0; i < call->n_sides; i++) {
+                json_object *side = fields.sides[i];
+
+                if (!json_object_is_type(side, json_type_array))
+                        continue;
+                for (size_t at = 0; at < json_object_array_length(side); at++)
+                        n_snapshots += json_object_object_get_ex(
+                                               json_object_array_get_idx(side, at), "to", NULL)
+                                               ? 2
+                                               : 1;
+                if (n_snapshots > LIMIT_SNAPSHOTS_PER_CALL)
+                        return refuse_parameter(door, call->parameters[i].key,
+                                                "One call cannot take so many snapshots.");
+        }
+        for (unsigned i = 0; i < call->n_sides; i++) {
                 r = decode_side(door, call, i, fields.sides[i], analysis);
-        if (r == 0 && order->method == ORDER_CONVERT)
-                r = decode_conversion(door, &fields, analysis);
-        if (r != 0)
-                return r;
+                if (r != 0)
+                        return r;
+        }
+        if (order->method == ORDER_CONVERT) {
+                output.index = fields.output;
+                r = order_set_format(door, fields.format, analysis);
+                if (r == 0)
+                        r = door->open(door->userdata, "output", &output, &analysis->output);
+                if (r != 0)
+                        return r;
+        }
         analysis->alpha = fields.alpha;
         r = view_decode(fields.view, &analysis->view, complaint);
         if (r == VIEW_E_INVALID)

@@ -4,10 +4,10 @@
 /*
  * Order
  *
- * What the main process tells a job to do: plain data with bounded texts, and descriptors beside
- * it. Both are the same executable, so the job gets the struct as it is, in one message. A call of
- * a client becomes an order once, where it comes in: at the daemon, or at an analysis job that a
- * client has started itself for files of its own.
+ * By an order the main process tells a job what to do: plain data with bounded texts, and
+ * descriptors beside it. Both are the same executable, so the job gets the struct as it is, in one
+ * message. A call of a client becomes an order once, where it comes in: at the daemon, or at an
+ * analysis job that a client has started itself for files of its own.
  *
  * To add a method, add a row here and one to the table of worker/worker.c.
  */
@@ -241,12 +241,12 @@ _must_check_ int order_decode(const OrderDoor *door, json_object *parameters, Or
 _must_check_ int order_decode_file(const OrderDoor *door, const char *key, json_object *object,
                                    AnalysisOrder *order, OrderFile *ret);
 
-/* Of a conversion. */
+/* Sets the format of a conversion. */
 _must_check_ int order_set_format(const OrderDoor *door, const char *name, AnalysisOrder *order);
 
 /* results */
 
-/* What a job of ORDER_LOAD or ORDER_FOLD made: its descriptors are of these, in this order. */
+/* A job of ORDER_LOAD or ORDER_FOLD made these: its descriptors are of them, in this order. */
 typedef struct ObjectsResult {
         uint32_t n;
         uint32_t objects[_TASK_OBJECT_MAX];

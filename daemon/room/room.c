@@ -173,35 +173,6 @@ void room_begin(Room *room) {
         (void) pthread_mutex_unlock(&room->lock);
 }
 
-static int send_question(Room *room, const RoomQuestion *question, uint64_t deadline_ns) {
-        const Span head = { (const char *) &room->asked, sizeof(room->asked) };
-        int r;
-
-        for (;;) {
-                r = send_with(room->fd, head, question->body, question->fd);
-                if (r == 0)
-                        return 0;
-                if (r == -EPIPE || r == -ECONNRESET)
-                        return leave(room);
-                if (r != -EAGAIN && r != -EINTR)
-                        return r;
-                r = await(room, POLLOUT, deadline_ns);
-                if (r != 0)
-                        return r;
-        }
-}
-
-/* True when @answer, of which @n bytes came, is one to the last question. */
-static bool is_answer(const Room *room, const RoomAnswer *answer, size_t n) {
-        if (n < sizeof(answer->head) || answer->head.id != room->asked.id)
-                return false;
-        n -= sizeof(answer->head);
-        if (answer->head.result == 0)
-                return n <= room->terms.max_answer_bytes &&
-                       room->terms.fits(room->asked.question, n);
-        return n == 0 && answer->head.result < 0 && answer->head.result >= -ERRNO_MAX;
-}
-
 /*
  * @bytes: room for the longest answer. Descriptors that come with one are closed by the kernel,
  * because nobody asks for them.
@@ -210,6 +181,8 @@ static int receive_answer(Room *room, uint64_t deadline_ns, RoomAnswer *ret, voi
         struct iovec pieces[] = { { &ret->head, sizeof(ret->head) },
                                   { bytes, room->terms.max_answer_bytes } };
         struct msghdr message = { .msg_iov = pieces, .msg_iovlen = ELEMENTSOF(pieces) };
+        const RoomAnswered *head = &ret->head;
+        bool is_sound;
         ssize_t n;
         int r;
 
@@ -222,9 +195,16 @@ static int receive_answer(Room *room, uint64_t deadline_ns, RoomAnswer *ret, voi
                 if (r != 0)
                         return r;
         }
-        if (!is_answer(room, ret, (size_t) n))
+        if ((size_t) n < sizeof(*head) || head->id != room->asked.id)
                 return leave(room);
-        ret->n = (size_t) n - sizeof(ret->head);
+        ret->n = (size_t) n - sizeof(*head);
+        if (head->result == 0)
+                is_sound = ret->n <= room->terms.max_answer_bytes &&
+                           room->terms.fits(room->asked.question, ret->n);
+        else
+                is_sound = ret->n == 0 && head->result < 0 && head->result >= -ERRNO_MAX;
+        if (!is_sound)
+                return leave(room);
         room->is_owed = false;
         return 0;
 }
@@ -243,6 +223,7 @@ static int receive_late(Room *room, uint64_t deadline_ns) {
 
 static int ask(Room *room, const RoomQuestion *question, uint64_t deadline_ns, RoomAnswer *ret,
                void *bytes) {
+        const Span head = { (const char *) &room->asked, sizeof(room->asked) };
         int r = 0;
 
         if (room->is_gone)
@@ -260,9 +241,18 @@ static int ask(Room *room, const RoomQuestion *question, uint64_t deadline_ns, R
                 return r;
         room->asked = (RoomAsked){ .id = room->asked.id + 1, .question = question->question };
         room->tag = question->tag;
-        r = send_question(room, question, deadline_ns);
-        if (r != 0)
-                return r;
+        for (;;) {
+                r = send_with(room->fd, head, question->body, question->fd);
+                if (r == 0)
+                        break;
+                if (r == -EPIPE || r == -ECONNRESET)
+                        return leave(room);
+                if (r != -EAGAIN && r != -EINTR)
+                        return r;
+                r = await(room, POLLOUT, deadline_ns);
+                if (r != 0)
+                        return r;
+        }
         room->is_owed = true;
         return receive_answer(room, deadline_ns, ret, bytes);
 }
@@ -296,29 +286,23 @@ int room_ask(Room *room, const RoomQuestion *question, uint64_t deadline_ns, voi
         return answer.head.result;
 }
 
-static int take_late(Room *room, uint64_t deadline_ns) {
-        int r = 0;
-
-        if (room->has_late)
-                return 0;
-        if (room->is_gone)
-                return ROOM_E_GONE;
-        if (!room->is_owed)
-                return ROOM_E_LATE;
-        r = take_end(room, MSG_PEEK);
-        if (r == 0)
-                r = receive_late(room, deadline_ns);
-        room->fd = fd_close(room->fd);
-        return r;
-}
-
 int room_take_late(Room *room, uint64_t deadline_ns, RoomTag *ret_tag, uint32_t *ret_question,
                    void *ret, size_t *ret_n) {
         int r = lock_until(room, deadline_ns);
 
         if (r != 0)
                 return result_of(r);
-        r = result_of(take_late(room, deadline_ns));
+        if (!room->has_late && room->is_gone) {
+                r = ROOM_E_GONE;
+        } else if (!room->has_late && !room->is_owed) {
+                r = ROOM_E_LATE;
+        } else if (!room->has_late) {
+                r = take_end(room, MSG_PEEK);
+                if (r == 0)
+                        r = receive_late(room, deadline_ns);
+                room->fd = fd_close(room->fd);
+                r = result_of(r);
+        }
         if (r == 0) {
                 room->has_late = false;
                 r = room->late.head.result;
@@ -362,18 +346,6 @@ static void server_done(Server *server) {
         free(server->answer);
 }
 
-static void take_fds(Server *server, struct msghdr *message) {
-        for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part;
-             part = CMSG_NXTHDR(message, part)) {
-                size_t n = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-                if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-                        continue;
-                memcpy(server->fds, CMSG_DATA(part), n * sizeof(int));
-                server->n_fds = n;
-        }
-}
-
 static int receive(Server *server) {
         union {
                 char bytes[CMSG_SPACE(ROOM_SERVER_MAX_FDS * sizeof(int))];
@@ -393,7 +365,13 @@ static int receive(Server *server) {
         while (n < 0 && errno == EINTR);
         if (n < 0)
                 return errno == ECONNRESET ? SERVER_ENDS : -errno;
-        take_fds(server, &message);
+        for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part;
+             part = CMSG_NXTHDR(&message, part)) {
+                if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+                        continue;
+                server->n_fds = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+                memcpy(server->fds, CMSG_DATA(part), server->n_fds * sizeof(int));
+        }
         if (n == 0)
                 return SERVER_ENDS;
         if ((size_t) n < sizeof(server->asked) || message.msg_flags & MSG_TRUNC)

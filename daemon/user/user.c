@@ -135,13 +135,11 @@ int users_ask(const Users *users, uid_t uid, Use use, uint64_t n) {
         return is_all ? USER_E_FULL : USER_OK;
 }
 
-static uint64_t left_of(uint64_t limit, uint64_t n_held) {
-        return n_held < limit ? limit - n_held : 0;
-}
-
 uint64_t users_room(const Users *users, uid_t uid, Use use) {
-        return MIN_OF(left_of(users->limits.of_user[use], users_count(users, uid, use)),
-                      left_of(users->limits.of_all[use], bounded_sum(users, use)));
+        uint64_t of_user = users->limits.of_user[use], n_user = users_count(users, uid, use);
+        uint64_t of_all = users->limits.of_all[use], n_all = bounded_sum(users, use);
+
+        return n_user >= of_user || n_all >= of_all ? 0 : MIN_OF(of_user - n_user, of_all - n_all);
 }
 
 uint64_t users_last_turn(const Users *users, uid_t uid, QueueKind queue) {
@@ -180,22 +178,21 @@ Users *users_free(Users *users) {
         return NULL;
 }
 
-static uint64_t latest_turn(const User *user) {
-        uint64_t latest = 0;
-
-        for (unsigned queue = 0; queue < _QUEUE_KIND_MAX; queue++)
-                latest = MAX_OF(latest, user->last_turn[queue]);
-        return latest;
-}
-
 /* Forgets the user whose last turn is longest ago, of those without a charge. */
 static void forget_one(Users *users) {
         User **oldest = NULL, *user;
+        uint64_t oldest_turn = 0;
 
-        for (User **link = &users->first; *link; link = &(*link)->next)
-                if ((*link)->n_charges == 0 &&
-                    (!oldest || latest_turn(*link) < latest_turn(*oldest)))
-                        oldest = link;
+        for (User **link = &users->first; *link; link = &(*link)->next) {
+                uint64_t latest = 0;
+
+                for (unsigned queue = 0; queue < _QUEUE_KIND_MAX; queue++)
+                        latest = MAX_OF(latest, (*link)->last_turn[queue]);
+                if ((*link)->n_charges > 0 || (oldest && latest >= oldest_turn))
+                        continue;
+                oldest = link;
+                oldest_turn = latest;
+        }
         if (!oldest)
                 return;
         user = *oldest;
@@ -204,31 +201,22 @@ static void forget_one(Users *users) {
         free(user);
 }
 
-/* A new one has no charge yet, either. */
-static User *get(Users *users, uid_t uid) {
+int charge_begin(Charge *charge, Users *users, uid_t uid, Use use, uint64_t n) {
         User *user = find(users, uid);
 
-        if (user)
-                return user;
-        user = calloc(1, sizeof(*user));
-        if (!user)
-                return NULL;
-        if (users->n_idle >= LIMIT_REMEMBERED_USERS)
-                forget_one(users);
-        user->users = users;
-        user->uid = uid;
-        user->next = users->first;
-        users->first = user;
-        users->n_idle++;
-        return user;
-}
-
-int charge_begin(Charge *charge, Users *users, uid_t uid, Use use, uint64_t n) {
-        User *user = get(users, uid);
-
         assert(!charge->user);
-        if (!user)
-                return -ENOMEM;
+        if (!user) {
+                user = calloc(1, sizeof(*user));
+                if (!user)
+                        return -ENOMEM;
+                if (users->n_idle >= LIMIT_REMEMBERED_USERS)
+                        forget_one(users);
+                user->users = users;
+                user->uid = uid;
+                user->next = users->first;
+                users->first = user;
+                users->n_idle++;
+        }
         if (user->n_charges++ == 0)
                 users->n_idle--;
         *charge = (Charge){ .user = user, .use = use };

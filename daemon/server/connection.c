@@ -17,6 +17,14 @@
 #define TOO_MUCH_REASON \
         "You have too many calls and unread replies under way; let some of them finish."
 
+/* READING -> CALLED -> READING ... -> CLOSING (queued replies are sent first) or BROKEN. */
+typedef enum ConnectionState {
+        CONNECTION_READING, /* no call in flight */
+        CONNECTION_CALLED,  /* the call is not answered yet */
+        CONNECTION_CLOSING, /* the last answer is queued, nothing is read any more */
+        CONNECTION_BROKEN,  /* to be freed: nothing can be sent */
+} ConnectionState;
+
 struct Connection {
         const ConnectionSetup *setup;
         Peer peer;
@@ -43,20 +51,17 @@ struct Connection {
         sd_event_source *stalled_timer;
 };
 
-static const char *const state_names[] = {
-#define STATE_NAME(id, name) name,
-        CONNECTION_STATES(STATE_NAME)
-#undef STATE_NAME
-};
-
 /* what is known */
 
-ConnectionState connection_state(const Connection *connection) {
-        return connection->state;
-}
+const char *connection_state(const Connection *connection) {
+        static const char *const names[] = {
+                [CONNECTION_READING] = "reading",
+                [CONNECTION_CALLED] = "called",
+                [CONNECTION_CLOSING] = "closing",
+                [CONNECTION_BROKEN] = "broken",
+        };
 
-const char *connection_state_name(ConnectionState state) {
-        return state_names[state];
+        return names[connection->state];
 }
 
 const Peer *connection_peer(const Connection *connection) {
@@ -88,14 +93,6 @@ static bool may_have(const Connection *connection, size_t n_bytes) {
                USER_OK;
 }
 
-/* Senders pause early, so that what others of the same user still send has room. */
-static bool user_is_near(const Connection *connection) {
-        const Users *users = connection->setup->users;
-
-        return users_count(users, connection->peer.uid, USE_BYTES) >
-               users_limits(users)->of_user[USE_BYTES] / 2;
-}
-
 static bool takes_reply(const Connection *connection, size_t n_bytes) {
         return users_count(connection->setup->users, connection->peer.uid, USE_UNREAD) == 0 ||
                may_have(connection, n_bytes);
@@ -107,11 +104,14 @@ static bool takes_reply(const Connection *connection, size_t n_bytes) {
  */
 static bool is_full(const Connection *connection) {
         size_t n_queued = connection_queued_bytes(connection);
+        const Users *users = connection->setup->users;
 
         if (connection->oneway)
                 return false;
+        /* Senders pause early, so that what others of the same user still send has room. */
         return n_queued >= connection->setup->limits.pause_bytes ||
-               (n_queued > 0 && user_is_near(connection));
+               (n_queued > 0 && users_count(users, connection->peer.uid, USE_BYTES) >
+                                        users_limits(users)->of_user[USE_BYTES] / 2);
 }
 
 /*
@@ -152,10 +152,6 @@ static void timer_start(sd_event_source *timer, uint64_t ns) {
         (void) sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 }
 
-static void timer_stop(sd_event_source *timer) {
-        (void) sd_event_source_set_enabled(timer, SD_EVENT_OFF);
-}
-
 /*
  * A timer that is due at once and not a deferred source: sd-event serves sources in the order in
  * which they became ready, and a deferred source, ready since it was made, would always come before
@@ -176,17 +172,9 @@ static void break_soon(Connection *connection) {
         run_next(connection);
 }
 
-static void breach(Connection *connection, const char *what) {
-        connection->setup->on_breach(connection, what, connection->setup->owner);
-}
-
 void connection_drop(Connection *connection, const char *what) {
-        breach(connection, what);
+        connection->setup->on_breach(connection, what, connection->setup->owner);
         break_soon(connection);
-}
-
-static void tell_grown(Connection *connection) {
-        connection->setup->on_grown(connection, connection->setup->owner);
 }
 
 bool connection_hold(Connection *connection, size_t n_bytes) {
@@ -194,7 +182,7 @@ bool connection_hold(Connection *connection, size_t n_bytes) {
         weigh(connection);
         if (!may_have(connection, 0))
                 return false;
-        tell_grown(connection);
+        connection->setup->on_grown(connection, connection->setup->owner);
         return true;
 }
 
@@ -217,7 +205,7 @@ static void arm(Connection *connection) {
 
         if (connection->peer_gone) {
                 (void) sd_event_source_set_enabled(connection->io, SD_EVENT_OFF);
-                timer_stop(connection->stalled_timer);
+                (void) sd_event_source_set_enabled(connection->stalled_timer, SD_EVENT_OFF);
                 return;
         }
         (void) sd_event_source_set_io_events(connection->io, events);
@@ -256,7 +244,7 @@ static void queue_frame(Connection *connection, Span frame, const int *fds, size
         if (was_empty)
                 timer_start(connection->stalled_timer, connection->setup->limits.stalled_ns);
         arm(connection);
-        tell_grown(connection);
+        connection->setup->on_grown(connection, connection->setup->owner);
 }
 
 static void refuse_as(Connection *connection, WireError error, const char *reason);
@@ -296,27 +284,14 @@ void connection_forward(Connection *connection, Span frame, ReplyKind kind, cons
                 end_call(connection);
 }
 
-static void send_reply(Connection *connection, Span parameters, bool continues, const int *fds,
-                       size_t n_fds) {
+void connection_continue(Connection *connection, Span parameters) {
         _cleanup_(buffer_done) Buffer frame = { .max_bytes = LIMIT_REPLY_BYTES };
 
         assert(connection->in_flight);
-        if (reply_encode(&frame, parameters, continues) == 0) {
-                queue_reply(connection, buffer_span(&frame), fds, n_fds);
-        } else {
-                close_all(connection, fds, n_fds);
+        if (reply_encode(&frame, parameters, true) == 0)
+                queue_reply(connection, buffer_span(&frame), NULL, 0);
+        else
                 break_soon(connection);
-        }
-        if (!continues)
-                end_call(connection);
-}
-
-void connection_reply(Connection *connection, Span parameters, const int *fds, size_t n_fds) {
-        send_reply(connection, parameters, false, fds, n_fds);
-}
-
-void connection_continue(Connection *connection, Span parameters) {
-        send_reply(connection, parameters, true, NULL, 0);
 }
 
 static void queue_error(Connection *connection, WireError error, const WireErrorDetail *detail) {
@@ -347,54 +322,23 @@ static void end_with(Connection *connection, WireError error, const char *reason
 
 /* After a broken frame, nothing that follows can be trusted to be one. */
 static void refuse_as(Connection *connection, WireError error, const char *reason) {
-        breach(connection, reason);
+        connection->setup->on_breach(connection, reason, connection->setup->owner);
         end_with(connection, error, reason);
 }
 
-static void refuse(Connection *connection, const char *reason) {
-        refuse_as(connection, WIRE_ERROR_INVALID_PARAMETER, reason);
-}
-
-static void dispatch(Connection *connection, const Call *call) {
+static void take_frame(Connection *connection, Span frame) {
         const WireErrorDetail upgrade = {
                 .subject = SPAN_LITERAL("upgrade"),
                 .reason = "This service cannot switch a connection to another protocol.",
         };
-
-        connection->state = CONNECTION_CALLED;
-        connection->in_flight = true;
-        connection->oneway = call->oneway;
-        if (call->upgrade)
-                connection_error(connection, WIRE_ERROR_INVALID_PARAMETER, &upgrade);
-        else
-                connection->setup->events->on_call(connection, call, connection->setup->userdata);
-
-        /* The stream would keep the descriptors until the next frame, which may never come. */
-        for (size_t i = 0; i < frame_stream_n_fds(connection->stream); i++)
-                (void) disposal_close(connection->setup->disposal,
-                                      frame_stream_take_fd(connection->stream, i));
-}
-
-static void take_checked_call(Connection *connection, const Call *call) {
-        connection->n_call_bytes = message_object_memory(call->parameters);
-        weigh(connection);
-        if (!may_have(connection, 0)) {
-                refuse_as(connection, WIRE_ERROR_BUSY, TOO_MUCH_REASON);
-                return;
-        }
-        tell_grown(connection);
-        if (connection->state == CONNECTION_READING)
-                dispatch(connection, call);
-}
-
-static void take_frame(Connection *connection, Span frame) {
+        const ConnectionSetup *setup = connection->setup;
         char complaint[MESSAGE_COMPLAINT_BYTES];
         Call call;
         int r;
 
         r = call_decode(frame, &call, complaint);
         if (r == MESSAGE_E_MALFORMED) {
-                refuse(connection, complaint);
+                refuse_as(connection, WIRE_ERROR_INVALID_PARAMETER, complaint);
                 return;
         }
         if (r != 0) {
@@ -405,8 +349,27 @@ static void take_frame(Connection *connection, Span frame) {
         /* Nobody would read the answer, so the call is not made. */
         if (connection->peer_gone && !call.oneway) {
                 connection->state = CONNECTION_BROKEN;
-        } else {
-                take_checked_call(connection, &call);
+                call_done(&call);
+                return;
+        }
+        connection->n_call_bytes = message_object_memory(call.parameters);
+        weigh(connection);
+        if (may_have(connection, 0))
+                setup->on_grown(connection, setup->owner);
+        else
+                refuse_as(connection, WIRE_ERROR_BUSY, TOO_MUCH_REASON);
+        if (connection->state == CONNECTION_READING) {
+                connection->state = CONNECTION_CALLED;
+                connection->in_flight = true;
+                connection->oneway = call.oneway;
+                if (call.upgrade)
+                        connection_error(connection, WIRE_ERROR_INVALID_PARAMETER, &upgrade);
+                else
+                        setup->events->on_call(connection, &call, setup->userdata);
+                /* The stream would keep the descriptors until the next frame, if one comes. */
+                for (size_t i = 0; i < frame_stream_n_fds(connection->stream); i++)
+                        (void) disposal_close(setup->disposal,
+                                              frame_stream_take_fd(connection->stream, i));
         }
         call_done(&call);
 }
@@ -425,32 +388,20 @@ static void read_input(Connection *connection) {
         if (r == 0 && !may_have(connection, 0))
                 refuse_as(connection, WIRE_ERROR_BUSY, TOO_MUCH_REASON);
         else if (r == 0)
-                tell_grown(connection);
+                connection->setup->on_grown(connection, connection->setup->owner);
         if (r == 0 || (r == FRAME_E_AGAIN && !connection->peer_gone))
                 return;
         connection->input_ended = true;
         if (r == FRAME_E_TOO_LARGE)
-                refuse(connection, "The call is too long, or it has too many descriptors.");
+                refuse_as(connection, WIRE_ERROR_INVALID_PARAMETER,
+                          "The call is too long, or it has too many descriptors.");
         else if (r < 0)
                 connection->state = CONNECTION_BROKEN;
 }
 
 static void end_watch(Connection *connection) {
         connection->begun = false;
-        timer_stop(connection->idle_timer);
-}
-
-/*
- * The idle limit runs from the first byte of a call to its last; bytes in between do not extend it.
- */
-static void watch_begun(Connection *connection) {
-        bool begun = frame_stream_has_input(connection->stream);
-
-        if (begun && !connection->begun)
-                timer_start(connection->idle_timer, connection->setup->limits.idle_ns);
-        else if (!begun)
-                timer_stop(connection->idle_timer);
-        connection->begun = begun;
+        (void) sd_event_source_set_enabled(connection->idle_timer, SD_EVENT_OFF);
 }
 
 /*
@@ -471,7 +422,16 @@ static void take_call(Connection *connection) {
         r = frame_stream_next(connection->stream, &frame);
         connection->hungry = r == FRAME_E_AGAIN;
         if (r == FRAME_E_AGAIN) {
-                watch_begun(connection);
+                /*
+                 * The idle limit runs from the first byte of a call to its last; bytes in between
+                 * do not extend it.
+                 */
+                if (!frame_stream_has_input(connection->stream)) {
+                        end_watch(connection);
+                } else if (!connection->begun) {
+                        connection->begun = true;
+                        timer_start(connection->idle_timer, connection->setup->limits.idle_ns);
+                }
                 if (connection->input_ended)
                         connection->state = CONNECTION_CLOSING;
                 return;
@@ -498,29 +458,6 @@ static void go_on(Connection *connection) {
                 take_call(connection);
 }
 
-static void write_output(Connection *connection) {
-        size_t before = connection_queued_bytes(connection);
-        int r;
-
-        r = frame_stream_write(connection->stream);
-        weigh(connection);
-        if (r != 0 && r != FRAME_E_AGAIN) {
-                connection->peer_gone = true;
-                return;
-        }
-        if (r == 0)
-                timer_stop(connection->stalled_timer);
-        else if (connection_queued_bytes(connection) < before)
-                timer_start(connection->stalled_timer, connection->setup->limits.stalled_ns);
-
-        if (connection->told_full && !is_full(connection)) {
-                connection->told_full = false;
-                if (connection->in_flight)
-                        connection->setup->events->on_drained(connection,
-                                                              connection->setup->userdata);
-        }
-}
-
 /* Every event source ends here: it decides the state of the connection, and may free it. */
 static void settle(Connection *connection) {
         const ConnectionSetup *setup = connection->setup;
@@ -545,14 +482,31 @@ static void settle(Connection *connection) {
 
 static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
         Connection *connection = userdata;
+        const ConnectionSetup *setup = connection->setup;
+        size_t n_queued = connection_queued_bytes(connection);
+        int r;
 
-        if (connection_queued_bytes(connection) > 0)
-                write_output(connection);
+        if (n_queued > 0) {
+                r = frame_stream_write(connection->stream);
+                weigh(connection);
+                if (r != 0 && r != FRAME_E_AGAIN)
+                        connection->peer_gone = true;
+                else if (r == 0)
+                        (void) sd_event_source_set_enabled(connection->stalled_timer, SD_EVENT_OFF);
+                else if (connection_queued_bytes(connection) < n_queued)
+                        timer_start(connection->stalled_timer, setup->limits.stalled_ns);
+                if ((r == 0 || r == FRAME_E_AGAIN) && connection->told_full &&
+                    !is_full(connection)) {
+                        connection->told_full = false;
+                        if (connection->in_flight)
+                                setup->events->on_drained(connection, setup->userdata);
+                }
+        }
         if (revents & (EPOLLHUP | EPOLLERR))
                 connection->peer_gone = true;
         if ((revents & EPOLLRDHUP) && may_stop(connection)) {
                 connection->stopped = true;
-                connection->setup->events->on_stop(connection, connection->setup->userdata);
+                setup->events->on_stop(connection, setup->userdata);
         }
         if ((revents & EPOLLIN) && connection->state == CONNECTION_READING)
                 read_input(connection);
@@ -572,7 +526,8 @@ static int on_next(sd_event_source *source, uint64_t usec, void *userdata) {
 static int on_idle(sd_event_source *source, uint64_t usec, void *userdata) {
         Connection *connection = userdata;
 
-        refuse(connection, "The rest of the call did not arrive in time.");
+        refuse_as(connection, WIRE_ERROR_INVALID_PARAMETER,
+                  "The rest of the call did not arrive in time.");
         settle(connection);
         return 0;
 }
@@ -580,7 +535,8 @@ static int on_idle(sd_event_source *source, uint64_t usec, void *userdata) {
 static int on_stalled(sd_event_source *source, uint64_t usec, void *userdata) {
         Connection *connection = userdata;
 
-        breach(connection, "Replies were not read in time.");
+        connection->setup->on_breach(connection, "Replies were not read in time.",
+                                     connection->setup->owner);
         connection->state = CONNECTION_BROKEN;
         settle(connection);
         return 0;
@@ -597,29 +553,8 @@ static int add_timer(Connection *connection, sd_event_time_handler_t handler,
         if (r < 0)
                 return r;
         (void) sd_event_source_set_description(*ret, description);
-        timer_stop(*ret);
+        (void) sd_event_source_set_enabled(*ret, SD_EVENT_OFF);
         return 0;
-}
-
-static int add_sources(Connection *connection) {
-        sd_event *event = connection->setup->event;
-        int r;
-
-        r = sd_event_add_io(event, &connection->io, frame_stream_fd(connection->stream), EPOLLIN,
-                            on_io, connection);
-        if (r < 0)
-                return r;
-        (void) sd_event_source_set_description(connection->io, "connection-io");
-
-        r = add_timer(connection, on_next, "connection-next", 1, &connection->next);
-        if (r < 0)
-                return r;
-        r = add_timer(connection, on_idle, "connection-idle", TIMER_ACCURACY_US,
-                      &connection->idle_timer);
-        if (r < 0)
-                return r;
-        return add_timer(connection, on_stalled, "connection-stalled", TIMER_ACCURACY_US,
-                         &connection->stalled_timer);
 }
 
 int connection_new(const ConnectionSetup *setup, int fd, const Peer *peer, Connection **ret) {
@@ -649,7 +584,18 @@ int connection_new(const ConnectionSetup *setup, int fd, const Peer *peer, Conne
         owned_fd = -EBADF; /* the stream's */
         disposal_keeper_init(&connection->keeper, setup->disposal, peer->uid);
         frame_stream_set_keeper(connection->stream, &connection->keeper.keeper);
-        r = add_sources(connection);
+        r = sd_event_add_io(setup->event, &connection->io, frame_stream_fd(connection->stream),
+                            EPOLLIN, on_io, connection);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(connection->io, "connection-io");
+        r = add_timer(connection, on_next, "connection-next", 1, &connection->next);
+        if (r == 0)
+                r = add_timer(connection, on_idle, "connection-idle", TIMER_ACCURACY_US,
+                              &connection->idle_timer);
+        if (r == 0)
+                r = add_timer(connection, on_stalled, "connection-stalled", TIMER_ACCURACY_US,
+                              &connection->stalled_timer);
         if (r < 0)
                 return r;
 

@@ -30,23 +30,11 @@
 #include "base/span.h"
 #include "job/descriptor/disposal.h"
 #include "interface/interface.h"
-#include "server/peer.h"
+#include "server/own-processes.h"
 #include "user/user.h"
 #include "wire/message.h"
 
 typedef struct Connection Connection;
-
-/* READING -> CALLED -> READING ... -> CLOSING (queued replies are sent first) or BROKEN. */
-#define CONNECTION_STATES(S)                                                            \
-        S(READING, "reading") /* no call in flight */                                   \
-        S(CALLED, "called")   /* the call is not answered yet */                        \
-        S(CLOSING, "closing") /* the last answer is queued, nothing is read any more */ \
-        S(BROKEN, "broken")   /* to be freed: nothing can be sent */
-
-#define CONNECTION_STATE_ID(id, name) CONNECTION_##id,
-typedef enum ConnectionState {
-        CONNECTION_STATES(CONNECTION_STATE_ID) _CONNECTION_STATE_MAX
-} ConnectionState;
 
 typedef struct ConnectionLimits {
         size_t max_call_bytes;
@@ -108,8 +96,8 @@ DEFINE_CLEANUP(Connection *, connection_free);
 
 /* what is known */
 
-ConnectionState connection_state(const Connection *connection);
-const char *connection_state_name(ConnectionState state);
+/* Its state in one word: "reading", "called" (a call is in flight), "closing" or "broken". */
+const char *connection_state(const Connection *connection);
 const Peer *connection_peer(const Connection *connection);
 /* True when a sender has to pause; on_drained tells it when there is room again. */
 bool connection_is_full(Connection *connection);
@@ -143,7 +131,6 @@ int connection_take_fd(Connection *connection, size_t index);
  * on_hangup is called later if the call is still in flight then.
  */
 
-void connection_reply(Connection *connection, Span parameters, const int *fds, size_t n_fds);
 /* A reply with more to follow; only to a caller that set "more". */
 void connection_continue(Connection *connection, Span parameters);
 void connection_error(Connection *connection, WireError error, const WireErrorDetail *detail);
@@ -154,7 +141,7 @@ typedef enum ReplyKind {
         REPLY_LAST_OF_CHANGE, /* never replaced by Busy */
 } ReplyKind;
 
-/* A complete reply frame, as a job made it. */
+/* A complete reply frame. */
 void connection_forward(Connection *connection, Span frame, ReplyKind kind, const int *fds,
                         size_t n_fds);
 /*

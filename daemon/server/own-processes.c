@@ -3,14 +3,67 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/number.h"
 #include "kernel/bpf/ledger-record.h"
+#include "kernel/procfs/proc-task.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* since Linux 6.5 */
+#endif
+
+/* Holds the line of a process, whose name has 15 bytes at most and whose numbers are 49. */
+#define STAT_BYTES 2048
+
+/* peers */
+
+bool peer_start_of(pid_t pid, uint64_t *ret_ticks) {
+        char path[64], text[STAT_BYTES];
+        ProcStat stat;
+        size_t n;
+
+        (void) snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
+        if (pid <= 0 || procfs_read(AT_FDCWD, path, text, sizeof(text), &n) != 0)
+                return false;
+        if (proc_stat_parse((Span){ text, n }, &stat) < 0 || !stat.has_identity)
+                return false;
+        *ret_ticks = stat.starttime;
+        return true;
+}
+
+int peer_read(int fd, Peer *ret) {
+        _cleanup_(fd_closep) int pidfd = -EBADF;
+        struct ucred credentials;
+        socklen_t n = sizeof(credentials), n_pidfd = sizeof(pidfd);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &n) < 0)
+                return -errno;
+        *ret = (Peer){ .pid = credentials.pid, .uid = credentials.uid };
+        /*
+         * Between connecting and now the process may have ended and another one may have got its
+         * number. A kernel that gives a descriptor of it tells, by input there; on another one that
+         * would have to happen within the moment that a connection waits to be taken.
+         */
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &n_pidfd) < 0) {
+                pidfd = -EBADF;
+                if (errno != ENOPROTOOPT)
+                        return 0;
+        }
+        ret->has_start =
+                peer_start_of(ret->pid, &ret->start_ticks) &&
+                (pidfd < 0 || poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) == 0);
+        return 0;
+}
+
+/* the list */
 
 struct OwnProcesses {
         int fd;
@@ -59,7 +112,7 @@ static void store(__u64 *word, uint64_t value) {
         __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
 }
 
-/* Whoever reads meanwhile finds a place that is free rather than one of two processes. */
+/* A reader meanwhile finds a place that is free rather than one of two processes. */
 static void write_place(LedgerOwnPlace *place, const LedgerOwnPlace *value) {
         store(&place->until_ns, 0);
         store(&place->pid, value->pid);
@@ -88,30 +141,23 @@ static size_t find(const OwnProcesses *own, const Peer *peer) {
         return NO_PLACE;
 }
 
-/* Chooses the place that was left first, or never used. */
-static size_t find_free(const OwnProcesses *own, const Peer *peer) {
-        size_t home = ledger_own_home((unsigned) peer->pid), found = NO_PLACE;
-
-        for (size_t i = home; i < home + LEDGER_OWN_TRIES; i++)
-                if (own->n_connections[i] == 0 &&
-                    (found == NO_PLACE ||
-                     own->list->places[i].until_ns < own->list->places[found].until_ns))
-                        found = i;
-        return found;
-}
-
 void own_processes_enter(OwnProcesses *own, const Peer *peer) {
         const LedgerOwnPlace place = {
                 .pid = (unsigned) peer->pid,
                 .start_ticks = peer->start_ticks,
                 .until_ns = LEDGER_OWN_FOR_EVER,
         };
-        size_t i = find(own, peer);
+        size_t home = ledger_own_home((unsigned) peer->pid), i = find(own, peer);
+        bool is_found = i != NO_PLACE;
 
         if (!peer->has_start)
                 return;
-        if (i == NO_PLACE)
-                i = find_free(own, peer);
+        /* A new process gets the place that was left first, or never used. */
+        for (size_t k = home; k < home + LEDGER_OWN_TRIES && !is_found; k++)
+                if (own->n_connections[k] == 0 &&
+                    (i == NO_PLACE ||
+                     own->list->places[k].until_ns < own->list->places[i].until_ns))
+                        i = k;
         if (i == NO_PLACE)
                 return;
         if (own->n_connections[i]++ == 0)

@@ -63,37 +63,32 @@ static void log_peer(Server *server, const Peer *peer, const char *what, const c
 /* what connections tell */
 
 static void on_breach(Connection *connection, const char *what, void *owner) {
-        log_peer(owner, connection_peer(connection), what,
-                 connection_state_name(connection_state(connection)));
+        log_peer(owner, connection_peer(connection), what, connection_state(connection));
 }
 
-/* The largest connection of the user who holds most; NULL when nobody holds anything. */
-static Connection *find_largest(const Server *server) {
-        Connection *largest = NULL;
-        uint64_t of_user = 0;
-
-        for (unsigned i = 0; i < server->n_connections; i++) {
-                Connection *connection = server->connections[i];
-                uint64_t n = users_count(server->setup.users, connection_peer(connection)->uid,
-                                         USE_BYTES);
-
-                if (connection_memory(connection) == 0 || n < of_user ||
-                    (n == of_user && largest &&
-                     connection_memory(connection) <= connection_memory(largest)))
-                        continue;
-                of_user = n;
-                largest = connection;
-        }
-        return largest;
-}
-
-/* A dropped connection counts no more, and is freed in an event of its own. */
+/*
+ * Drops the largest connection of the user who holds most, until that suffices or nobody holds
+ * anything. A dropped connection counts no more, and is freed in an event of its own.
+ */
 static void on_grown(Connection *connection, void *owner) {
         Server *server = owner;
 
         while (!users_have_room(server->setup.users, USE_BYTES, 0)) {
-                Connection *largest = find_largest(server);
+                Connection *largest = NULL;
+                uint64_t of_user = 0;
 
+                for (unsigned i = 0; i < server->n_connections; i++) {
+                        Connection *other = server->connections[i];
+                        uint64_t n = users_count(server->setup.users, connection_peer(other)->uid,
+                                                 USE_BYTES);
+
+                        if (connection_memory(other) == 0 || n < of_user ||
+                            (n == of_user && largest &&
+                             connection_memory(other) <= connection_memory(largest)))
+                                continue;
+                        of_user = n;
+                        largest = other;
+                }
                 if (!largest)
                         return;
                 connection_drop(largest,
@@ -161,10 +156,6 @@ void server_set_limits(Server *server, const ConnectionLimits *limits) {
         server->setup.limits = *limits;
 }
 
-unsigned server_n_connections(const Server *server) {
-        return server->n_connections;
-}
-
 void server_watch_empty(Server *server, void (*on_empty)(void *userdata), void *userdata) {
         server->on_empty = on_empty;
         server->on_empty_userdata = userdata;
@@ -176,21 +167,12 @@ void server_note_peers(Server *server, OwnProcesses *own) {
 
 /* admission */
 
-/* Nothing was sent to the peer yet, so the socket takes these few bytes at once. */
-static void send_busy(int fd, const char *reason) {
-        const WireErrorDetail detail = { .reason = reason };
-        _cleanup_(buffer_done) Buffer frame = {};
-
-        if (wire_error_encode_reply(&frame, WIRE_ERROR_BUSY, &detail) == 0 &&
-            buffer_append_byte(&frame, '\0') == 0)
-                (void) send(fd, frame.bytes, frame.n, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 int server_adopt(Server *server, int fd) {
         _cleanup_(fd_closep) int owned_fd = fd;
-        Peer peer;
+        _cleanup_(buffer_done) Buffer frame = {};
+        WireErrorDetail detail = { .reason = NULL };
         Connection *connection;
-        const char *complaint;
+        Peer peer;
         int r;
 
         /*
@@ -203,11 +185,14 @@ int server_adopt(Server *server, int fd) {
                 return r;
         r = users_ask(server->setup.users, peer.uid, USE_CONNECTIONS, 1);
         if (r != USER_OK) {
-                complaint = r == USER_E_FULL
-                                    ? "Too many connections are open; try again later."
-                                    : "You have too many connections open; close some of them.";
-                log_peer(server, &peer, complaint, "connecting");
-                send_busy(owned_fd, complaint);
+                detail.reason = r == USER_E_FULL
+                                        ? "Too many connections are open; try again later."
+                                        : "You have too many connections open; close some of them.";
+                log_peer(server, &peer, detail.reason, "connecting");
+                /* Nothing was sent to the peer yet, so the socket takes these few bytes at once. */
+                if (wire_error_encode_reply(&frame, WIRE_ERROR_BUSY, &detail) == 0 &&
+                    buffer_append_byte(&frame, '\0') == 0)
+                        (void) send(owned_fd, frame.bytes, frame.n, MSG_DONTWAIT | MSG_NOSIGNAL);
                 (void) disposal_close_socket(server->setup.disposal, TAKE_FD(owned_fd));
                 return SERVER_E_REFUSED;
         }
@@ -223,21 +208,6 @@ int server_adopt(Server *server, int fd) {
 }
 
 /* listening */
-
-/*
- * Errors that concern one connection only, or a signal: the next accept(2) may succeed. The manual
- * page lists the network errors.
- */
-static bool is_passing(int error) {
-        return error == ECONNABORTED || error == EINTR || error == EPROTO || error == EPERM;
-}
-
-static void take_rest(Server *server, int error) {
-        log_warning(-error, "Could not accept a connection, pausing for a second");
-        (void) sd_event_source_set_enabled(server->io, SD_EVENT_OFF);
-        (void) sd_event_source_set_time_relative(server->rest, LISTENING_REST_US);
-        (void) sd_event_source_set_enabled(server->rest, SD_EVENT_ONESHOT);
-}
 
 static int on_rested(sd_event_source *source, uint64_t usec, void *userdata) {
         Server *server = userdata;
@@ -256,9 +226,17 @@ static int on_incoming(sd_event_source *source, int fd, uint32_t revents, void *
                 if (connected < 0) {
                         if (errno == EAGAIN)
                                 break;
-                        if (is_passing(errno))
+                        /*
+                         * These concern one connection only, or a signal: the next accept(2) may
+                         * succeed. The manual page lists the network errors.
+                         */
+                        if (errno == ECONNABORTED || errno == EINTR || errno == EPROTO ||
+                            errno == EPERM)
                                 continue;
-                        take_rest(server, errno);
+                        log_warning(-errno, "Could not accept a connection, pausing for a second");
+                        (void) sd_event_source_set_enabled(server->io, SD_EVENT_OFF);
+                        (void) sd_event_source_set_time_relative(server->rest, LISTENING_REST_US);
+                        (void) sd_event_source_set_enabled(server->rest, SD_EVENT_ONESHOT);
                         break;
                 }
                 r = server_adopt(server, connected);

@@ -47,7 +47,6 @@ _must_check_ int server_adopt(Server *server, int fd);
  * for lack of descriptors or memory, the server pauses for a moment instead of spinning.
  */
 _must_check_ int server_listen(Server *server, int fd);
-unsigned server_n_connections(const Server *server);
 /* Calls @on_empty each time the last connection has ended. */
 void server_watch_empty(Server *server, void (*on_empty)(void *userdata), void *userdata);
 /* Peers that connect from now on are in @own, which is borrowed, until they disconnect. */

@@ -58,6 +58,14 @@ static inline int desk_number(const Call *call) {
                        : -1;
 }
 
+static inline void desk_reply(Connection *connection, Span parameters, const int *fds,
+                              size_t n_fds) {
+        _cleanup_(buffer_done) Buffer frame = { .max_bytes = LIMIT_REPLY_BYTES };
+
+        ck_assert_int_eq(reply_encode(&frame, parameters, false), 0);
+        connection_forward(connection, buffer_span(&frame), REPLY_LAST, fds, n_fds);
+}
+
 static inline void desk_on_call(Connection *connection, const Call *call, void *userdata) {
         Desk *desk = userdata;
         unsigned i = desk->n_calls++ % DESK_MAX_CALLS;
@@ -77,8 +85,7 @@ static inline void desk_on_call(Connection *connection, const Call *call, void *
                                  &(WireErrorDetail){ .subject = span_of(call->method) });
                 return;
         }
-        connection_reply(connection, desk_parameters(text, sizeof(text), desk->numbers[i]), NULL,
-                         0);
+        desk_reply(connection, desk_parameters(text, sizeof(text), desk->numbers[i]), NULL, 0);
 }
 
 static inline void desk_on_hangup(Connection *connection, void *userdata) {
@@ -158,7 +165,7 @@ static inline void desk_turn(Desk *desk) {
 
 /* Runs it until @n_connections are left; the time limit of the test ends a wrong wait. */
 static inline void desk_await(Desk *desk, unsigned n_connections) {
-        while (server_n_connections(desk->server) != n_connections)
+        while (users_count_all(desk->users, USE_CONNECTIONS) != n_connections)
                 ck_assert_int_ge(sd_event_run(desk->event, UINT64_MAX), 0);
 }
 

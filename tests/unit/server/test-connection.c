@@ -59,9 +59,8 @@ START_TEST(a_second_call_waits_for_the_answer_to_the_first) {
         DESK_SEND(fd, "{\"method\":\"x.Hold\"}\0{\"method\":\"x.Echo\",\"parameters\":{\"n\":2}}");
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_calls, 1);
-        ck_assert_int_eq(connection_state(desk.held), CONNECTION_CALLED);
-        ck_assert_str_eq(connection_state_name(connection_state(desk.held)), "called");
-        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        ck_assert_str_eq(connection_state(desk.held), "called");
+        desk_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_calls, 2);
         ck_assert_str_eq(desk_receive(fd, text, sizeof(text)),
@@ -153,7 +152,7 @@ START_TEST(a_hundred_mebibytes_without_an_end_cost_one_connection) {
         ck_assert_int_lt(n, 0);
         ck_assert_int_eq(errno, EPIPE);
         ck_assert_uint_le(sent, 2 * LIMIT_CALL_BYTES);
-        ck_assert_uint_eq(server_n_connections(desk.server), 1);
+        ck_assert_uint_eq(users_count_all(desk.users, USE_CONNECTIONS), 1);
 
         DESK_SEND(good, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":4}}");
         desk_turn(&desk);
@@ -179,7 +178,7 @@ START_TEST(a_call_may_have_just_the_bound_of_bytes) {
         desk_send(over, call, 1026);
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_calls, 1);
-        ck_assert_uint_eq(server_n_connections(desk.server), 1);
+        ck_assert_uint_eq(users_count_all(desk.users, USE_CONNECTIONS), 1);
         fd_close(fd);
         fd_close(over);
 }
@@ -233,7 +232,7 @@ START_TEST(hanging_up_cancels_the_call_in_flight) {
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_hangups, 1);
         ck_assert_uint_eq(desk.n_calls, 1);
-        ck_assert_uint_eq(server_n_connections(desk.server), 0);
+        ck_assert_uint_eq(users_count_all(desk.users, USE_CONNECTIONS), 0);
 }
 END_TEST
 
@@ -245,7 +244,7 @@ START_TEST(hanging_up_between_calls_is_no_cancellation) {
         fd_close(fd);
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_hangups, 0);
-        ck_assert_uint_eq(server_n_connections(desk.server), 0);
+        ck_assert_uint_eq(users_count_all(desk.users, USE_CONNECTIONS), 0);
 }
 END_TEST
 
@@ -256,12 +255,12 @@ START_TEST(a_caller_that_only_stops_sending_is_answered) {
         ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_hangups, 0);
-        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
         desk_turn(&desk);
         ck_assert_str_eq(desk_receive(fd, text, sizeof(text)),
                          "{\"parameters\":{}}|{\"parameters\":{\"n\":2}}|");
         ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "EOF");
-        ck_assert_uint_eq(server_n_connections(desk.server), 0);
+        ck_assert_uint_eq(users_count_all(desk.users, USE_CONNECTIONS), 0);
         fd_close(fd);
 }
 END_TEST
@@ -278,12 +277,12 @@ START_TEST(a_caller_that_only_stops_sending_asks_each_call_to_end) {
         connection_continue(desk.held, SPAN_LITERAL("{}"));
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_stops, 1);
-        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_calls, 2);
         ck_assert_uint_eq(desk.n_stops, 2);
         ck_assert_uint_eq(desk.n_hangups, 0);
-        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
         desk_turn(&desk);
         ck_assert_str_eq(desk_receive(fd, text, sizeof(text)),
                          "{\"parameters\":{},\"continues\":true}|{\"parameters\":{}}|"
@@ -301,11 +300,11 @@ START_TEST(a_oneway_call_is_done_although_its_caller_left) {
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_calls, 1);
         ck_assert_uint_eq(desk.n_hangups, 0);
-        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_calls, 2); /* not the third: nobody reads its answer */
         ck_assert_uint_eq(desk.n_hangups, 0);
-        ck_assert_uint_eq(server_n_connections(desk.server), 0);
+        ck_assert_uint_eq(users_count_all(desk.users, USE_CONNECTIONS), 0);
 }
 END_TEST
 
@@ -318,9 +317,9 @@ START_TEST(replies_with_more_to_follow_keep_the_call_open) {
         connection_continue(desk.held, desk_parameters(number, sizeof(number), 1));
         connection_forward(desk.held, SPAN_LITERAL("{\"parameters\":{},\"continues\":true}"),
                            REPLY_PART, NULL, 0);
-        ck_assert_int_eq(connection_state(desk.held), CONNECTION_CALLED);
+        ck_assert_str_eq(connection_state(desk.held), "called");
         connection_forward(desk.held, SPAN_LITERAL("{\"parameters\":{}}"), REPLY_LAST, NULL, 0);
-        ck_assert_int_eq(connection_state(desk.held), CONNECTION_READING);
+        ck_assert_str_eq(connection_state(desk.held), "reading");
         desk_turn(&desk);
         ck_assert_str_eq(desk_receive(fd, text, sizeof(text)),
                          "{\"parameters\":{\"n\":1},\"continues\":true}|"
@@ -375,7 +374,7 @@ START_TEST(descriptors_that_nobody_takes_are_closed_with_the_call) {
         ck_assert(is_closed_everywhere(ends[0]));
         fd_close(ends[0]);
 
-        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
         send_with_fd(fd, take, sizeof(take), ends[1]);
         fd_close(ends[1]);
@@ -437,7 +436,7 @@ START_TEST(descriptors_of_an_answer_that_cannot_go_out_are_closed) {
         DESK_SEND(fd, "{\"method\":\"x.Hold\",\"oneway\":true}");
         desk_turn(&desk);
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-        connection_reply(desk.held, SPAN_LITERAL("{}"), &ends[1], 1);
+        desk_reply(desk.held, SPAN_LITERAL("{}"), &ends[1], 1);
         ck_assert(is_closed_everywhere(ends[0]));
         fd_close(ends[0]);
         fd_close(fd);
@@ -500,7 +499,7 @@ START_TEST(a_slow_reader_fills_up_and_drains) {
         }
         ck_assert_uint_eq(received, expected);
         ck_assert_uint_eq(desk.n_drained, 1);
-        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
         desk_turn(&desk);
         ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "{\"parameters\":{}}|");
         fd_close(fd);
@@ -554,10 +553,10 @@ START_TEST(an_answer_past_every_bound_breaks_the_connection_only) {
         connection_forward(desk.held, (Span){ space, limits.connection.max_queued_bytes },
                            REPLY_PART, NULL, 0);
         ck_assert_uint_eq(desk.n_hangups, 0); /* not from within the reply function */
-        ck_assert_uint_eq(server_n_connections(desk.server), 1);
+        ck_assert_uint_eq(users_count_all(desk.users, USE_CONNECTIONS), 1);
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_hangups, 1);
-        ck_assert_uint_eq(server_n_connections(desk.server), 0);
+        ck_assert_uint_eq(users_count_all(desk.users, USE_CONNECTIONS), 0);
         buffer_done(&huge);
         fd_close(fd);
 }

@@ -82,11 +82,11 @@ START_TEST(one_user_has_so_many_bytes_under_way_over_all_connections) {
         desk_turn(&small);
         send_part(b, part);
         desk_turn(&small);
-        ck_assert_uint_eq(server_n_connections(small.server), 3);
+        ck_assert_uint_eq(users_count_all(small.users, USE_CONNECTIONS), 3);
         send_part(c, part);
         ck_assert_ptr_nonnull(strstr((desk_turn(&small), desk_receive(c, text, sizeof(text))),
                                      "\"error\":\"io.ctprof.Profiler.Busy\""));
-        ck_assert_uint_eq(server_n_connections(small.server), 2);
+        ck_assert_uint_eq(users_count_all(small.users, USE_CONNECTIONS), 2);
         /* Memory that is released can be used again. */
         fd_close(a);
         desk_turn(&small);
@@ -142,7 +142,7 @@ START_TEST(a_reply_nobody_reads_counts_and_what_drains_it_goes_on) {
         desk_turn(&small);
         ck_assert_uint_eq(small.n_drained, 1);
         ck_assert(!connection_is_full(small.held));
-        connection_reply(small.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_reply(small.held, SPAN_LITERAL("{}"), NULL, 0);
         fd_close(fd);
         free(reply);
         desk_done(&small);
@@ -202,14 +202,14 @@ START_TEST(a_reply_past_the_bound_is_busy_when_others_are_unread) {
         first = small.held;
         DESK_SEND(b, "{\"method\":\"x.Hold\"}");
         desk_turn(&small);
-        connection_reply(first, (Span){ reply, n_reply }, NULL, 0);
-        connection_reply(small.held, (Span){ reply, n_reply }, NULL, 0);
+        desk_reply(first, (Span){ reply, n_reply }, NULL, 0);
+        desk_reply(small.held, (Span){ reply, n_reply }, NULL, 0);
         desk_turn(&small);
         ck_assert_ptr_nonnull(strstr(desk_receive(b, text, sizeof(text)), "Busy"));
         ck_assert_str_eq(desk_receive(b, text, sizeof(text)), "EOF");
         /* What is queued stays queued. */
         ck_assert_ptr_nonnull(strstr(desk_receive(a, text, sizeof(text)), "{\"s\":\"xxx"));
-        ck_assert_uint_eq(server_n_connections(small.server), 1);
+        ck_assert_uint_eq(users_count_all(small.users, USE_CONNECTIONS), 1);
         fd_close(a);
         fd_close(b);
         free(reply);
@@ -368,7 +368,7 @@ START_TEST(all_users_together_hold_so_much_and_the_largest_goes) {
                 send_part(fds[i], i < 2 ? 60000 : 100);
                 desk_turn(&small);
         }
-        ck_assert_uint_eq(server_n_connections(small.server), 2);
+        ck_assert_uint_eq(users_count_all(small.users, USE_CONNECTIONS), 2);
         ck_assert_str_eq(desk_receive(fds[0], text, sizeof(text)), "EOF");
         for (size_t i = 1; i < ELEMENTSOF(fds); i++)
                 ck_assert_str_eq(desk_receive(fds[i], text, sizeof(text)), "");
@@ -391,14 +391,14 @@ START_TEST(other_limits_hold_for_who_comes_next) {
         /* The new limit is below the number of connections: they stay, new ones are refused. */
         other.users.of_all[USE_CONNECTIONS] = other.users.of_user[USE_CONNECTIONS] = 1;
         users_set_limits(desk.users, &other.users);
-        ck_assert_uint_eq(server_n_connections(desk.server), 4);
+        ck_assert_uint_eq(users_count_all(desk.users, USE_CONNECTIONS), 4);
         late = desk_try_connect(&desk, &adopted);
         ck_assert_int_eq(adopted, SERVER_E_REFUSED);
         fd_close(late);
         for (size_t i = 0; i < 4; i++)
                 fd_close(fds[i]);
         desk_turn(&desk);
-        ck_assert_uint_eq(server_n_connections(desk.server), 0);
+        ck_assert_uint_eq(users_count_all(desk.users, USE_CONNECTIONS), 0);
 }
 END_TEST
 
@@ -432,7 +432,7 @@ START_TEST(a_server_that_ends_sends_what_is_queued) {
         fd = desk_connect(&short_lived);
         DESK_SEND(fd, "{\"method\":\"x.Hold\"}");
         desk_turn(&short_lived);
-        connection_reply(short_lived.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_reply(short_lived.held, SPAN_LITERAL("{}"), NULL, 0);
         desk_done(&short_lived);
         ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "{\"parameters\":{}}|");
         ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "EOF");

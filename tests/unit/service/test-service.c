@@ -570,7 +570,7 @@ START_TEST(a_oneway_capture_is_taken_although_its_caller_left) {
                    "{\"method\":\"io.ctprof.Profiler.Capture\",\"oneway\":true,\"more\":true}",
                    NULL, 0);
         caller = frame_stream_free(caller);
-        while (server_n_connections(bench.server) > 0)
+        while (users_count_all(bench.users, USE_CONNECTIONS) > 0)
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
         bench_await(&bench, 0, 0);
 }

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/name.h"
@@ -29,9 +30,25 @@
 #define JOB_REPLY_BYTES (LIMIT_REPLY_BYTES - 256u)
 /* So many packets are read before other events are served. */
 #define JOB_PACKETS_PER_TURN 16u
+/* How long workshop_free() waits for the children it killed. */
+#define WORKSHOP_FAREWELL_MS 1000
+
+struct Workshop {
+        sd_event *event; /* owned; users and disposal are borrowed */
+        Users *users;
+        Disposal *disposal;
+        Spawner *spawner;
+        Job **jobs; /* owned, all of them */
+        size_t n_jobs, n_allocated;
+        uint64_t max_data_bytes;
+        WorkshopKilled on_killed;
+        void *userdata;
+        WorkshopChanged on_changed;
+        void *changed_userdata;
+};
 
 struct Job {
-        const JobSetup *setup;
+        Workshop *workshop;
         const JobTerms *terms;
         const JobEvents *events; /* NULL: the caller has freed the job */
         void *userdata;
@@ -118,16 +135,8 @@ void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const si
                         strsignal(status->si_status));
 }
 
-const JobTerms *job_terms_of(const Job *job) {
-        return job->terms;
-}
-
 pid_t job_pid(const Job *job) {
         return job->pid;
-}
-
-uid_t job_uid(const Job *job) {
-        return job->uid;
 }
 
 size_t job_n_fds(const Job *job) {
@@ -138,16 +147,8 @@ int job_take_fd(Job *job, size_t index) {
         return packet_take_fd(&job->reader, index);
 }
 
-bool job_is_stuck(const Job *job) {
-        return job->kill == JOB_KILL_STUCK;
-}
-
-uint64_t job_killed_realtime_ns(const Job *job) {
-        return job->killed_realtime_ns;
-}
-
 /* A child that is not reaped keeps its process id, so no other process can be hit. */
-void job_kill(Job *job) {
+static void kill_unreaped(Job *job) {
         if (job->pid > 0 && !job->exited)
                 (void) kill(job->pid, SIGKILL);
 }
@@ -161,7 +162,7 @@ static void start_deadline(Job *job, uint64_t ns) {
 static void kill_child(Job *job, JobKill why) {
         if (job->kill == JOB_KILL_NONE)
                 job->kill = why;
-        job_kill(job);
+        kill_unreaped(job);
         if (!job->killed && !job->exited)
                 start_deadline(job, JOB_FAREWELL_NS);
         if (!job->killed)
@@ -178,46 +179,36 @@ static void arm(Job *job) {
 
 /* replies */
 
-/* @r: a negative errno of the socket, or a positive code when the reply was malformed. */
-static void give_up(Job *job, int r) {
-        job->input_ended = true;
-        kill_child(job, r < 0 ? JOB_KILL_UNHEARD : JOB_KILL_NONSENSE);
-}
+/* PACKET_E_MALFORMED when no job of ours could have written it. */
+static int deliver(Job *job) {
+        JobReply reply = { .kind = job->reader.kind, .body = buffer_span(&job->reader.body) };
+        bool is_sound = false;
 
-/* Whether a job of ours could have written it. */
-static bool make_reply(const PacketReader *reader, JobReply *ret) {
-        Span body = buffer_span(&reader->body);
-
-        *ret = (JobReply){ .kind = reader->kind, .body = body };
-        switch (reader->kind) {
+        switch (reply.kind) {
         case PACKET_PART:
         case PACKET_LAST:
-                return body.n > 0 && !memchr(body.bytes, '\0', body.n) && utf8_is_valid(body);
+                is_sound = reply.body.n > 0 && !memchr(reply.body.bytes, '\0', reply.body.n) &&
+                           utf8_is_valid(reply.body);
+                break;
         case PACKET_ERROR:
-                return failure_unpack(body, &ret->error, &ret->detail);
+                is_sound = failure_unpack(reply.body, &reply.error, &reply.detail);
+                break;
         case PACKET_RESULT:
         case PACKET_CHANGE:
         case PACKET_MEMORY:
         case PACKET_FILES:
         case PACKET_LEFT:
         case PACKET_LISTENING:
-                return true;
+                is_sound = true;
+                break;
         case PACKET_ORDER:
         case PACKET_STOP:
         case PACKET_TELL:
         case _PACKET_KIND_MAX:
                 break;
         }
-        return false;
-}
-
-static void deliver(Job *job) {
-        JobReply reply;
-
-        if (!make_reply(&job->reader, &reply)) {
-                give_up(job, PACKET_E_MALFORMED);
-                return;
-        }
+        if (!is_sound)
+                return PACKET_E_MALFORMED;
         if (job_reply_is_last(&reply)) {
                 job->answered = true;
                 start_deadline(job, JOB_FAREWELL_NS);
@@ -225,46 +216,55 @@ static void deliver(Job *job) {
                 start_deadline(job, job->timeout_ns);
         }
         job->events->on_reply(job, &reply, job->userdata);
+        return 0;
 }
 
-static void read_packets(Job *job) {
-        int r = 0;
+static void tell_changed(const Workshop *workshop) {
+        if (workshop->on_changed)
+                workshop->on_changed(workshop->changed_userdata);
+}
 
-        for (unsigned i = 0; i < JOB_PACKETS_PER_TURN; i++) {
-                if (!job->events || job->paused || job->answered || job->input_ended)
-                        return;
-                r = packet_receive(&job->reader, job->socket);
-                if (r == PACKET_E_AGAIN)
-                        return;
-                if (r == PACKET_E_CLOSED)
-                        job->input_ended = true;
-                else if (r == 0)
-                        deliver(job);
-                else if (r != PACKET_E_PARTIAL)
-                        give_up(job, r);
-        }
+/* Releases a job at once. Its child must have been reaped, or is given up, or never was. */
+static void release(Job *job) {
+        sd_event_source_disable_unref(job->deadline);
+        sd_event_source_disable_unref(job->exit);
+        sd_event_source_disable_unref(job->next);
+        sd_event_source_disable_unref(job->io);
+        packet_reader_done(&job->reader);
+        frame_keeper_close_socket(&job->keeper.keeper, job->socket);
+        charge_end(&job->stuck);
+        charge_end(&job->hangable);
+        free(job);
+}
+
+/* The same of a job that the workshop has. */
+static void forget(Job *job) {
+        Workshop *workshop = job->workshop;
+        size_t i = 0;
+
+        while (workshop->jobs[i] != job)
+                i++;
+        workshop->jobs[i] = workshop->jobs[--workshop->n_jobs];
+        tell_changed(workshop);
+        release(job);
 }
 
 /*
- * Reports the end once the child has ended and all it sent was read: a child may leave replies
- * behind, and may live on after its last byte. A child that cannot be killed is not waited for.
+ * Every event handler ends with this. It reports the end once the child has ended and all it sent
+ * was read: a child may leave replies behind, and may live on after its last byte. A child that
+ * cannot be killed is not waited for. A job that was freed is released when its child has ended.
  */
-static void tell_end(Job *job) {
+static void settle(Job *job) {
         char reason[JOB_EXIT_TEXT_BYTES];
 
-        if (!(job->exited || job_is_stuck(job)) || !job->input_ended || job->answered ||
-            job->paused || !job->events)
-                return;
-        job_exit_text(job->terms->word, job->kill, job->timeout_ns, &job->status, reason);
-        job->answered = true; /* no event may come after this one */
-        job->events->on_end(job, reason, job->userdata);
-}
-
-/* Every event handler ends with this. Destroys a job that was freed and whose child is gone. */
-static void settle(Job *job) {
-        tell_end(job);
+        if ((job->exited || job->kill == JOB_KILL_STUCK) && job->input_ended && !job->answered &&
+            !job->paused && job->events) {
+                job_exit_text(job->terms->word, job->kill, job->timeout_ns, &job->status, reason);
+                job->answered = true; /* no event may come after this one */
+                job->events->on_end(job, reason, job->userdata);
+        }
         if (job->exited && !job->events)
-                (void) job_destroy(job);
+                forget(job);
         else
                 arm(job);
 }
@@ -273,8 +273,22 @@ static void settle(Job *job) {
 
 static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
         Job *job = userdata;
+        int r;
 
-        read_packets(job);
+        for (unsigned i = 0; i < JOB_PACKETS_PER_TURN; i++) {
+                if (!job->events || job->paused || job->answered || job->input_ended)
+                        break;
+                r = packet_receive(&job->reader, job->socket);
+                if (r == PACKET_E_AGAIN)
+                        break;
+                if (r == 0)
+                        r = deliver(job);
+                if (r == 0 || r == PACKET_E_PARTIAL)
+                        continue;
+                job->input_ended = true;
+                if (r != PACKET_E_CLOSED)
+                        kill_child(job, r < 0 ? JOB_KILL_UNHEARD : JOB_KILL_NONSENSE);
+        }
         settle(job);
         return 0;
 }
@@ -286,6 +300,7 @@ static int on_next(sd_event_source *source, void *userdata) {
 
 static int on_exit_child(sd_event_source *source, const siginfo_t *status, void *userdata) {
         Job *job = userdata;
+        const Workshop *workshop = job->workshop;
 
         job->status = *status;
         job->exited = true;
@@ -295,7 +310,8 @@ static int on_exit_child(sd_event_source *source, const siginfo_t *status, void 
          */
         job->exit = sd_event_source_disable_unref(job->exit);
         (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
-        job->setup->on_exit(job, status, job->setup->owner);
+        if (status->si_code != CLD_EXITED && workshop->on_killed)
+                workshop->on_killed(job->terms, workshop->userdata);
         settle(job);
         return 0;
 }
@@ -318,7 +334,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         job->input_ended = true;
         charge_set(&job->hangable, 1);
         charge_set(&job->stuck, 1);
-        job->setup->on_stuck(job, job->setup->owner);
+        tell_changed(job->workshop);
         settle(job);
         return 0;
 }
@@ -326,7 +342,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
 /* life */
 
 static int add_sources(Job *job) {
-        sd_event *event = job->setup->event;
+        sd_event *event = job->workshop->event;
         int r;
 
         r = sd_event_add_io(event, &job->io, job->socket, EPOLLIN, on_io, job);
@@ -355,19 +371,7 @@ static int add_sources(Job *job) {
         return 0;
 }
 
-/* A child that does not take its order has ended, and its exit status says why. */
-static int send_order(Job *job, const JobOrder *order) {
-        int r = packet_send(job->socket, PACKET_ORDER, order->body, order->fds, order->n_fds,
-                            MSG_DONTWAIT);
-
-        if (r < 0 && r != -EPIPE)
-                return r;
-        for (size_t i = 0; i < order->n_fds; i++)
-                frame_keeper_close(&job->keeper.keeper, order->fds[i]);
-        return 0;
-}
-
-static int start_child(Job *job, const JobOrder *order, uint64_t max_data_bytes) {
+static int start_child(Job *job, const JobOrder *order) {
         _cleanup_(fd_closep) int child_fd = -EBADF;
         char argument[64];
         int ends[2], r;
@@ -377,82 +381,72 @@ static int start_child(Job *job, const JobOrder *order, uint64_t max_data_bytes)
         job->socket = ends[0];
         child_fd = ends[1];
         (void) snprintf(argument, sizeof(argument), "--job=%s", job->terms->word);
-        r = spawner_start(job->setup->spawner,
+        r = spawner_start(job->workshop->spawner,
                           &(SpawnOrder){ .argument = argument,
                                          .socket_fd = child_fd,
-                                         .max_data_bytes = MIN_OF(max_data_bytes,
+                                         .max_data_bytes = MIN_OF(job->workshop->max_data_bytes,
                                                                   order->terms->max_data_bytes),
                                          .max_file_bytes = order->max_file_bytes },
                           &job->pid);
         if (r == 0)
                 r = add_sources(job);
-        return r < 0 ? r : send_order(job, order);
+        if (r < 0)
+                return r;
+        r = packet_send(job->socket, PACKET_ORDER, order->body, order->fds, order->n_fds,
+                        MSG_DONTWAIT);
+        /* A child that does not take its order has ended, and its exit status says why. */
+        if (r < 0 && r != -EPIPE)
+                return r;
+        for (size_t i = 0; i < order->n_fds; i++)
+                frame_keeper_close(&job->keeper.keeper, order->fds[i]);
+        return 0;
 }
 
-static void destroy(Job *job) {
-        sd_event_source_disable_unref(job->deadline);
-        sd_event_source_disable_unref(job->exit);
-        sd_event_source_disable_unref(job->next);
-        sd_event_source_disable_unref(job->io);
-        packet_reader_done(&job->reader);
-        frame_keeper_close_socket(&job->keeper.keeper, job->socket);
-        charge_end(&job->stuck);
-        charge_end(&job->hangable);
-        free(job);
-}
-
-/* Takes back a job that job_new() could not complete: kills its child and waits for it. */
-static void abandon(Job *job) {
-        job->exit = sd_event_source_disable_unref(job->exit);
-        job_kill(job);
-        if (job->pid > 0)
-                (void) waitpid(job->pid, NULL, 0);
-        destroy(job);
-}
-
-/*
- * Until it is gone it may hang, also when it was killed or has answered: because it reads a file
- * that a caller sent, or for another reason, once it is known to be stuck.
- */
-static int charge(Job *job, Users *users) {
-        int r;
-
-        if (job->terms->counts_alone)
-                return 0;
-        r = charge_begin(&job->stuck, users, job->uid, USE_STUCK, 0);
-        return r == 0 ? charge_begin(&job->hangable, users, job->uid, USE_HANGABLE,
-                                     job->terms->reads_foreign)
-                      : r;
-}
-
-int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_bytes,
-            const JobEvents *events, void *userdata, Job **ret) {
-        uint64_t timeout_ns = order->timeout_ns;
+int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
+                   void *userdata, Job **ret) {
         Job *job;
         int r;
 
+        /* Makes room first, because adding the job must not fail once its child runs. */
+        r = ARRAY_RESERVE(workshop->jobs, workshop->n_allocated, workshop->n_jobs + 1);
+        if (r != 0)
+                return r;
         job = malloc(sizeof(*job));
         if (!job)
                 return -ENOMEM;
         *job = (Job){
-                .setup = setup,
+                .workshop = workshop,
                 .terms = order->terms,
                 .uid = order->uid,
                 .socket = -EBADF,
-                .timeout_ns = timeout_ns > 0 ? timeout_ns : order->terms->time_ns,
+                .reader = { .max_bytes = JOB_REPLY_BYTES },
+                .timeout_ns = order->timeout_ns > 0 ? order->timeout_ns : order->terms->time_ns,
         };
-        packet_reader_init(&job->reader, JOB_REPLY_BYTES);
-        disposal_keeper_init(&job->keeper, setup->disposal, order->uid);
+        disposal_keeper_init(&job->keeper, workshop->disposal, order->uid);
         job->reader.keeper = &job->keeper.keeper;
-        r = charge(job, setup->users);
+        /*
+         * Until its child is reaped it may hang, also when it was killed or has answered: because
+         * it reads a file that a caller sent, or for another reason, once it is known to be stuck.
+         */
+        if (!order->terms->counts_alone) {
+                r = charge_begin(&job->stuck, workshop->users, job->uid, USE_STUCK, 0);
+                if (r == 0)
+                        r = charge_begin(&job->hangable, workshop->users, job->uid, USE_HANGABLE,
+                                         order->terms->reads_foreign);
+        }
         if (r == 0)
-                r = start_child(job, order, max_data_bytes);
+                r = start_child(job, order);
         if (r < 0) {
-                abandon(job);
+                job->exit = sd_event_source_disable_unref(job->exit);
+                kill_unreaped(job);
+                if (job->pid > 0)
+                        (void) waitpid(job->pid, NULL, 0);
+                release(job);
                 return r;
         }
         job->events = events;
         job->userdata = userdata;
+        workshop->jobs[workshop->n_jobs++] = job;
         *ret = job;
         return 0;
 }
@@ -467,12 +461,6 @@ Job *job_free(Job *job) {
                 kill_child(job, JOB_KILL_NONE);
         arm(job);
         (void) sd_event_source_set_enabled(job->next, SD_EVENT_ONESHOT);
-        return NULL;
-}
-
-Job *job_destroy(Job *job) {
-        job->setup->on_gone(job, job->setup->owner);
-        destroy(job);
         return NULL;
 }
 
@@ -507,21 +495,118 @@ int job_send(Job *job, PacketKind kind, int fd) {
         return r == -EAGAIN ? -EBUSY : r == -EPIPE ? -ENOTCONN : r;
 }
 
-/* A paused job cannot send, so its silence does not count against it. */
-static bool is_excused(const Job *job) {
-        return job->terms->clock == JOB_CLOCK_SILENCE && !job->answered && !job->killed;
-}
-
 void job_pause(Job *job) {
         job->paused = true;
-        if (is_excused(job))
+        /* It cannot send now, so its silence does not count against it. */
+        if (job->terms->clock == JOB_CLOCK_SILENCE && !job->answered && !job->killed)
                 (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
         arm(job);
 }
 
 void job_resume(Job *job) {
-        if (job->paused && is_excused(job))
+        if (job->paused && job->terms->clock == JOB_CLOCK_SILENCE && !job->answered && !job->killed)
                 start_deadline(job, job->timeout_ns);
         job->paused = false;
         (void) sd_event_source_set_enabled(job->next, SD_EVENT_ONESHOT);
+}
+
+/* the workshop */
+
+int workshop_new(sd_event *event, Users *users, Disposal *disposal, int executable_fd,
+                 const char *name, Workshop **ret) {
+        _cleanup_(workshop_freep) Workshop *workshop = NULL;
+        int r;
+
+        workshop = malloc(sizeof(*workshop));
+        if (!workshop)
+                return -ENOMEM;
+        *workshop = (Workshop){
+                .event = sd_event_ref(event),
+                .users = users,
+                .disposal = disposal,
+                .max_data_bytes = LIMIT_JOB_MEMORY_BYTES,
+        };
+        r = child_exit_prepare();
+        if (r == 0)
+                r = spawner_new(executable_fd, name, &workshop->spawner);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(workshop);
+        return 0;
+}
+
+Workshop *workshop_free(Workshop *workshop) {
+        int timeout_ms = WORKSHOP_FAREWELL_MS;
+        siginfo_t status;
+
+        if (!workshop)
+                return NULL;
+
+        for (size_t i = 0; i < workshop->n_jobs; i++)
+                kill_unreaped(workshop->jobs[i]);
+        while (workshop->n_jobs > 0) {
+                (void) child_exit_await(workshop->jobs[0]->pid, &status, &timeout_ms);
+                forget(workshop->jobs[0]);
+        }
+        free(workshop->jobs);
+        (void) spawner_free(workshop->spawner);
+        sd_event_unref(workshop->event);
+        free(workshop);
+        return NULL;
+}
+
+void workshop_set_memory(Workshop *workshop, uint64_t max_bytes) {
+        workshop->max_data_bytes = max_bytes;
+}
+
+void workshop_watch_killed(Workshop *workshop, WorkshopKilled on_killed, void *userdata) {
+        workshop->on_killed = on_killed;
+        workshop->userdata = userdata;
+}
+
+void workshop_watch_changed(Workshop *workshop, WorkshopChanged on_changed, void *userdata) {
+        workshop->on_changed = on_changed;
+        workshop->changed_userdata = userdata;
+}
+
+size_t workshop_count_kind(const Workshop *workshop, JobKind kind) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < workshop->n_jobs; i++)
+                n += workshop->jobs[i]->terms == job_terms(kind);
+        return n;
+}
+
+bool workshop_look(const Workshop *workshop, pid_t pid, bool *ret_is_stuck) {
+        for (size_t i = 0; i < workshop->n_jobs; i++)
+                if (workshop->jobs[i]->pid == pid) {
+                        *ret_is_stuck = workshop->jobs[i]->kill == JOB_KILL_STUCK;
+                        return true;
+                }
+        return false;
+}
+
+bool workshop_next_stuck(const Workshop *workshop, size_t *at, StuckJob *ret) {
+        while (*at < workshop->n_jobs) {
+                const Job *job = workshop->jobs[(*at)++];
+
+                if (job->kill != JOB_KILL_STUCK)
+                        continue;
+                *ret = (StuckJob){
+                        .kind = job->terms->word,
+                        .pid = job->pid,
+                        .uid = job->uid,
+                        .killed_realtime_ns = job->killed_realtime_ns,
+                };
+                return true;
+        }
+        return false;
+}
+
+size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n) {
+        size_t n_pids = MIN_OF(n, workshop->n_jobs);
+
+        for (size_t i = 0; i < n_pids; i++)
+                ret_pids[i] = workshop->jobs[i]->pid;
+        return n_pids;
 }

@@ -9,6 +9,9 @@
  * replies; the last reply ends it. Whatever happens to the child (crash, deadline, lack of memory,
  * nonsense on the socket) becomes one sentence for the caller. The parent never waits for it and
  * never fails with it.
+ *
+ * A Workshop keeps every job from its start until its child is reaped, also when nobody waits for
+ * the job any more. No child outlives the workshop.
  */
 
 #include <signal.h>
@@ -29,7 +32,7 @@
 
 typedef struct Disposal Disposal;
 typedef struct Job Job;
-typedef struct Spawner Spawner;
+typedef struct Workshop Workshop;
 
 typedef struct JobOrder {
         const JobTerms *terms;
@@ -44,8 +47,7 @@ typedef struct JobOrder {
 /* @body and @detail are borrowed until the event ends. */
 typedef struct JobReply {
         PacketKind kind; /* one that a job sends */
-        /* Of PART and LAST text without NUL, in UTF-8; of notes and results what the job wrote. */
-        Span body;
+        Span body; /* of PART and LAST text without NUL, in UTF-8; of others what the job wrote */
         WireError error; /* of an ERROR, with @detail */
         WireErrorDetail detail;
 } JobReply;
@@ -89,40 +91,63 @@ _must_check_ int job_send(Job *job, PacketKind kind, int fd);
 void job_pause(Job *job);
 void job_resume(Job *job);
 
+pid_t job_pid(const Job *job);
 /* The descriptors of a reply, inside on_reply. */
 size_t job_n_fds(const Job *job);
 int job_take_fd(Job *job, size_t index);
 
-/* for the owner of all jobs */
+/* all jobs */
 
-typedef struct JobSetup {
-        sd_event *event;
-        Users *users;
-        Disposal *disposal;
-        Spawner *spawner;
-        /* The child has ended; @status is of waitid(2). */
-        void (*on_exit)(const Job *job, const siginfo_t *status, void *owner);
-        /* SIGKILL did not end the child. */
-        void (*on_stuck)(const Job *job, void *owner);
-        /* The child was reaped and the job was freed; @job is destroyed when this returns. */
-        void (*on_gone)(const Job *job, void *owner);
-        void *owner;
-} JobSetup;
+/*
+ * Adopts @executable_fd on success, see spawner.h; @name becomes the children's argv[0]; @users and
+ * @disposal are borrowed. Blocks SIGCHLD for good, because the event loop handles it.
+ */
+_must_check_ int workshop_new(sd_event *event, Users *users, Disposal *disposal, int executable_fd,
+                              const char *name, Workshop **ret);
+/*
+ * Kills and reaps the children that still run, but waits a moment at most. The caller must have
+ * freed all jobs before.
+ */
+Workshop *workshop_free(Workshop *workshop);
+DEFINE_CLEANUP(Workshop *, workshop_free);
 
-/* On success the descriptors of @order are sent and closed; all other arguments are borrowed. */
-_must_check_ int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_bytes,
-                         const JobEvents *events, void *userdata, Job **ret);
+/* Sets RLIMIT_DATA of children that start from now on. The default is LIMIT_JOB_MEMORY_BYTES. */
+void workshop_set_memory(Workshop *workshop, uint64_t max_bytes);
 
-const JobTerms *job_terms_of(const Job *job);
-pid_t job_pid(const Job *job);
-uid_t job_uid(const Job *job);
-/* SIGKILL did not end its child: it hangs in the kernel. */
-bool job_is_stuck(const Job *job);
-/* CLOCK_REALTIME of that SIGKILL. */
-uint64_t job_killed_realtime_ns(const Job *job);
-void job_kill(Job *job);
-/* Releases a job at once. Its child must have been reaped, or is given up. */
-Job *job_destroy(Job *job);
+/*
+ * Reports every child that a signal ended, ours or another, once it has ended: it may have left
+ * files behind that it would have removed. NULL stops the reports.
+ */
+typedef void (*WorkshopKilled)(const JobTerms *terms, void *userdata);
+void workshop_watch_killed(Workshop *workshop, WorkshopKilled on_killed, void *userdata);
+
+/*
+ * Starts a job. On success the descriptors of @order belong to the job, which closes them once they
+ * are sent. @events is borrowed.
+ */
+_must_check_ int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
+                                void *userdata, Job **ret);
+
+/* Counts the children of a kind, also those that were killed and have not ended yet. */
+size_t workshop_count_kind(const Workshop *workshop, JobKind kind);
+/* True when there is a child @pid; *ret_is_stuck tells whether it was killed in vain. */
+bool workshop_look(const Workshop *workshop, pid_t pid, bool *ret_is_stuck);
+
+/* A job that SIGKILL did not end: it hangs in the kernel. */
+typedef struct StuckJob {
+        const char *kind;
+        pid_t pid;
+        uid_t uid;
+        uint64_t killed_realtime_ns;
+} StuckJob;
+
+/* The next one, from *@at on, 0 at first; false when there is none. */
+_must_check_ bool workshop_next_stuck(const Workshop *workshop, size_t *at, StuckJob *ret);
+/* Tells, in events of the children, when one was freed or got stuck. NULL stops that. */
+typedef void (*WorkshopChanged)(void *userdata);
+void workshop_watch_changed(Workshop *workshop, WorkshopChanged on_changed, void *userdata);
+/* Writes up to @n process ids of children, whether they work or end, and returns their number. */
+size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n);
 
 /* Why the parent killed the child. */
 typedef enum JobKill {

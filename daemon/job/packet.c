@@ -73,32 +73,6 @@ int packet_take_fd(PacketReader *reader, size_t index) {
         return index < reader->n_fds ? TAKE_FD(reader->fds[index]) : -EBADF;
 }
 
-/* Takes every descriptor; false if there are too many, of which some are closed. */
-static bool take_fds(PacketReader *reader, struct msghdr *message) {
-        bool fit = true;
-
-        for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part;
-             part = CMSG_NXTHDR(message, part)) {
-                size_t n = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-                if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-                        continue;
-                for (size_t i = 0; i < n; i++) {
-                        int fd;
-
-                        memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
-                        frame_keeper_note(reader->keeper, fd);
-                        if (reader->n_fds < PACKET_MAX_FDS) {
-                                reader->fds[reader->n_fds++] = fd;
-                        } else {
-                                frame_keeper_close(reader->keeper, fd);
-                                fit = false;
-                        }
-                }
-        }
-        return fit;
-}
-
 int packet_receive(PacketReader *reader, int socket_fd) {
         PacketControl control;
         PacketHead head = { .n_left = 0 };
@@ -109,7 +83,7 @@ int packet_receive(PacketReader *reader, int socket_fd) {
                 .msg_control = &control,
                 .msg_controllen = sizeof(control),
         };
-        bool is_first = reader->n_left == 0, fits;
+        bool is_first = reader->n_left == 0, fits = true;
         char *space;
         ssize_t n;
         int r;
@@ -122,13 +96,31 @@ int packet_receive(PacketReader *reader, int socket_fd) {
         if (r < 0)
                 return r;
         pieces[1].iov_base = space;
-        /* Whoever leaves without having read all that we sent resets the connection at first. */
+        /* A peer that leaves before it has read all that we sent resets the connection at first. */
         do
                 n = recvmsg(socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         while (n < 0 && (errno == EINTR || errno == ECONNRESET));
         if (n < 0)
                 return errno == EAGAIN ? PACKET_E_AGAIN : -errno;
-        fits = take_fds(reader, &message);
+        /* Takes every descriptor; those past the bound are closed. */
+        for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part;
+             part = CMSG_NXTHDR(&message, part)) {
+                size_t n_fds = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+                if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+                        continue;
+                for (size_t i = 0; i < n_fds; i++) {
+                        int fd;
+
+                        memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+                        frame_keeper_note(reader->keeper, fd);
+                        fits &= reader->n_fds < PACKET_MAX_FDS;
+                        if (reader->n_fds < PACKET_MAX_FDS)
+                                reader->fds[reader->n_fds++] = fd;
+                        else
+                                frame_keeper_close(reader->keeper, fd);
+                }
+        }
         if (n == 0)
                 return PACKET_E_CLOSED;
         if (!fits || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||

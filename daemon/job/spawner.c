@@ -58,17 +58,9 @@ static const char *const socket_variables[] = {
 
 static const char pid_prefix[] = "LISTEN_PID=";
 
-/* With one of these a child would speak to the service manager in our name or take our sockets. */
-static bool is_ours(const char *variable) {
-        static const char *const prefixes[] = { "LISTEN_", "NOTIFY_SOCKET=", "WATCHDOG_" };
-
-        for (size_t i = 0; i < ELEMENTSOF(prefixes); i++)
-                if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0)
-                        return true;
-        return false;
-}
-
 static int copy_environment(Spawner *spawner) {
+        /* With one of these a child would speak to the service manager in our name. */
+        static const char *const ours[] = { "LISTEN_", "NOTIFY_SOCKET=", "WATCHDOG_" };
         size_t n = 0, n_kept = 0;
 
         while (environ && environ[n])
@@ -85,7 +77,10 @@ static int copy_environment(Spawner *spawner) {
         for (size_t i = 0; i < n + ELEMENTSOF(socket_variables); i++) {
                 const char *variable = i < n ? environ[i] : socket_variables[i - n];
 
-                if (i < n && is_ours(variable))
+                for (size_t k = 0; k < ELEMENTSOF(ours) && i < n && variable; k++)
+                        if (strncmp(variable, ours[k], strlen(ours[k])) == 0)
+                                variable = NULL;
+                if (!variable)
                         continue;
                 spawner->environment[n_kept] = strdup(variable);
                 if (!spawner->environment[n_kept++])
@@ -95,24 +90,6 @@ static int copy_environment(Spawner *spawner) {
 }
 
 /* life */
-
-/* Occupies every free descriptor number that children would get. */
-static int fill_low(Spawner *spawner) {
-        spawner->fillers = calloc((size_t) spawner->n_low, sizeof(int));
-        if (!spawner->fillers)
-                return -ENOMEM;
-        for (;;) {
-                int fd = fcntl(spawner->slot_fd, F_DUPFD_CLOEXEC, 0);
-
-                if (fd < 0)
-                        return -errno;
-                if (fd >= spawner->n_low) {
-                        (void) fd_close(fd);
-                        return 0;
-                }
-                spawner->fillers[spawner->n_fillers++] = fd;
-        }
-}
 
 int spawner_new(int executable_fd, const char *name, Spawner **ret) {
         _cleanup_(spawner_freep) Spawner *spawner = NULL;
@@ -138,9 +115,21 @@ int spawner_new(int executable_fd, const char *name, Spawner **ret) {
         spawner->n_low = MAX_OF(spawner->executable_fd, spawner->slot_fd) + 1;
         spawner->n_low +=
                 (CHILD_TABLE_GRAIN - spawner->n_low % CHILD_TABLE_GRAIN) % CHILD_TABLE_GRAIN;
-        r = fill_low(spawner);
-        if (r < 0)
-                return r;
+        spawner->fillers = calloc((size_t) spawner->n_low, sizeof(int));
+        if (!spawner->fillers)
+                return -ENOMEM;
+        /* Occupies every free descriptor number that children would get. */
+        for (;;) {
+                int fd = fcntl(spawner->slot_fd, F_DUPFD_CLOEXEC, 0);
+
+                if (fd < 0)
+                        return -errno;
+                if (fd >= spawner->n_low) {
+                        (void) fd_close(fd);
+                        break;
+                }
+                spawner->fillers[spawner->n_fillers++] = fd;
+        }
         /* @executable_fd may be one of the low numbers, which have to stay occupied. */
         if (dup3(spawner->slot_fd, executable_fd, O_CLOEXEC) < 0)
                 return -errno;
@@ -169,18 +158,6 @@ Spawner *spawner_free(Spawner *spawner) {
 
 /* in the child */
 
-static void reset_signals(void) {
-        sigset_t none;
-
-        /* This includes the real-time signals; it fails for the two that cannot be changed. */
-        for (int number = 1; number < NSIG; number++)
-                (void) signal(number, SIG_DFL);
-        /* Writing past the limit of a file is then an error of write(2), which can be reported. */
-        (void) signal(SIGXFSZ, SIG_IGN);
-        (void) sigemptyset(&none);
-        (void) sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static void limit(int resource, uint64_t value) {
         struct rlimit current;
 
@@ -191,22 +168,10 @@ static void limit(int resource, uint64_t value) {
         (void) setrlimit((__rlimit_resource_t) resource, &current);
 }
 
-/*
- * The executable is one of these descriptors, so they cannot be closed before execve(2). Our own
- * are close-on-exec already; inherited ones may not be.
- */
-static void close_others_on_exec(void) {
-        long n = sysconf(_SC_OPEN_MAX);
-
-        if (close_range(SPAWNER_SOCKET_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
-                return;
-        for (int fd = SPAWNER_SOCKET_FD + 1; fd < n; fd++)
-                (void) fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
 static _noreturn_ void become(const Spawner *spawner, const SpawnOrder *order, pid_t parent) {
         char *digits = spawner->environment[0] + sizeof(pid_prefix) - 1;
         const char *const arguments[] = { spawner->name, order->argument, NULL };
+        sigset_t none;
 
         /* The signal covers a parent that dies later, getppid() one that is dead already. */
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
@@ -215,13 +180,26 @@ static _noreturn_ void become(const Spawner *spawner, const SpawnOrder *order, p
         /* Until now the child shared the parent's descriptor table. */
         if (child_split_table(spawner->n_low) < 0 || dup2(spawner->slot_fd, SPAWNER_SOCKET_FD) < 0)
                 _exit(SPAWNER_EXIT_EXEC);
-        close_others_on_exec();
+        /*
+         * The executable is one of these descriptors, so they cannot be closed before execve(2).
+         * Our own are close-on-exec already; inherited ones may not be.
+         */
+        if (close_range(SPAWNER_SOCKET_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+                for (int fd = SPAWNER_SOCKET_FD + 1; fd < sysconf(_SC_OPEN_MAX); fd++)
+                        (void) fcntl(fd, F_SETFD, FD_CLOEXEC);
 
         if (SPAWNER_LIMITS_DATA)
                 limit(RLIMIT_DATA, order->max_data_bytes);
         if (order->max_file_bytes > 0)
                 limit(RLIMIT_FSIZE, order->max_file_bytes);
-        reset_signals();
+
+        /* This includes the real-time signals; it fails for the two that cannot be changed. */
+        for (int number = 1; number < NSIG; number++)
+                (void) signal(number, SIG_DFL);
+        /* Writing past the limit of a file is then an error of write(2), which can be reported. */
+        (void) signal(SIGXFSZ, SIG_IGN);
+        (void) sigemptyset(&none);
+        (void) sigprocmask(SIG_SETMASK, &none, NULL);
 
         digits[number_format_u64((uint64_t) getpid(), digits)] = '\0';
         (void) fexecve(spawner->executable_fd, (char *const *) (uintptr_t) arguments,
@@ -237,7 +215,7 @@ int spawner_start(Spawner *spawner, const SpawnOrder *order, pid_t *ret_pid) {
 
         if (dup3(order->socket_fd, spawner->slot_fd, O_CLOEXEC) < 0)
                 return -errno;
-        child = child_fork_exec();
+        child = child_fork(true);
         if (child == 0)
                 become(spawner, order, parent);
         if (child < 0)

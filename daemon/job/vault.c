@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include "wire/limits.h"
 
@@ -42,15 +45,11 @@ static size_t find(const Vault *vault, const char *name) {
         return i;
 }
 
-static void add(Vault *vault, const char *name, int fd) {
+static void hold(Vault *vault, const char *name, int fd) {
         Held *held = &vault->held[vault->n_held++];
 
         (void) snprintf(held->name, sizeof(held->name), "%s", name);
         held->fd = fd;
-}
-
-static void forget(const char *fd_name) {
-        (void) sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", fd_name);
 }
 
 int vault_new(const char *digest, Vault **ret) {
@@ -90,11 +89,11 @@ bool vault_adopt(Vault *vault, const char *fd_name, int fd) {
                 return false;
 
         if (strcmp(digest + 1, vault->digest) != 0) {
-                forget(fd_name);
+                (void) sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", fd_name);
                 vault->n_outdated++;
         } else if (find(vault, name) == vault->n_held && vault->n_held < LIMIT_HELD_OBJECTS &&
                    fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) {
-                add(vault, name, fd);
+                hold(vault, name, fd);
                 return true;
         }
         (void) fd_close(fd);
@@ -113,7 +112,7 @@ int vault_put(Vault *vault, const char *name, int fd) {
         if (copy < 0)
                 return -errno;
         vault_drop(vault, name);
-        add(vault, name, copy);
+        hold(vault, name, copy);
 
         /* Without FDPOLL=0 the manager drops an object when poll(2) reports a hang-up on it. */
         (void) snprintf(state, sizeof(state), "FDSTORE=1\nFDPOLL=0\nFDNAME=" VAULT_PREFIX "%s@%s",
@@ -131,6 +130,15 @@ int vault_lend(const Vault *vault, const char *name) {
         return fd < 0 ? -errno : fd;
 }
 
+int vault_file_new(const char *title, uint64_t n_bytes) {
+        _cleanup_(fd_closep) int fd = memfd_create(title, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+        if (fd < 0 || fchmod(fd, 0600) < 0 || ftruncate(fd, (off_t) n_bytes) < 0 ||
+            fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+                return -errno;
+        return TAKE_FD(fd);
+}
+
 size_t vault_n_outdated(const Vault *vault) {
         return vault->n_outdated;
 }
@@ -142,7 +150,7 @@ void vault_drop(Vault *vault, const char *name) {
         if (i == vault->n_held)
                 return;
         (void) snprintf(fd_name, sizeof(fd_name), VAULT_PREFIX "%s@%s", name, vault->digest);
-        forget(fd_name);
+        (void) sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", fd_name);
         (void) fd_close(vault->held[i].fd);
         vault->held[i] = vault->held[--vault->n_held];
 }

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
 
@@ -50,6 +51,11 @@ bool vault_adopt(Vault *vault, const char *fd_name, int fd);
 _must_check_ int vault_put(Vault *vault, const char *name, int fd);
 /* Returns a duplicate to send with a job's call; the caller owns it. -ENOENT, -errno. */
 _must_check_ int vault_lend(const Vault *vault, const char *name);
+/*
+ * A file in memory to put: it keeps its size, so that it cannot grow beyond what is counted for it,
+ * and no reader of it can be cut off. The caller owns it. -errno.
+ */
+_must_check_ int vault_file_new(const char *title, uint64_t n_bytes);
 /* How many descriptors were closed at the start because another version had stored them. */
 size_t vault_n_outdated(const Vault *vault);
 /* Closes the object here and at the service manager. */

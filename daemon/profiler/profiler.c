@@ -20,7 +20,7 @@
 #include "job/descriptor/disposal.h"
 #include "job/sandbox/sandbox.h"
 #include "job/vault.h"
-#include "job/workshop.h"
+#include "job/job.h"
 #include "log/log.h"
 #include "profiler/settings.h"
 #include "profiler/socket-file.h"

@@ -5,36 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/workshop.h"
+#include "base/clock.h"
+#include "job/job.h"
 #include "log/log.h"
-#include "service/method/clean.h"
 #include "service/method/folding.h"
 #include "service/method/listening.h"
 #include "service/method/loading.h"
 #include "service/method/memory-aid.h"
 #include "service/method/method.h"
-#include "service/method/survey.h"
-#include "service/method/task-aid.h"
+#include "service/method/upkeep.h"
 
 struct Service {
         Desk desk;
         void (*on_activity)(unsigned n_running, unsigned n_waiting, void *userdata);
         void *userdata;
         sd_event_source *heartbeat; /* off while there are no requests */
-        uint64_t heartbeat_ns;
-        sd_event_source *look; /* at the tables of programs */
+        sd_event_source *look;      /* at the tables of programs */
 };
 
 /* turns */
 
-static Request *request_of(QueueEntry *entry) {
-        return (Request *) (void *) ((char *) entry - offsetof(Request, entry));
-}
-
 void service_tell_activity(const Service *service) {
         unsigned n_running, n_waiting;
 
-        desk_count_jobs(&service->desk, &n_running, &n_waiting);
+        queue_count(service->desk.users, &n_running, &n_waiting);
         if (service->on_activity)
                 service->on_activity(n_running, n_waiting, service->userdata);
 }
@@ -71,10 +65,12 @@ static int on_turn(sd_event_source *source, void *userdata) {
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
                 for (;;) {
                         QueueEntry *entry = queue_next(&service->desk.queues[kind]);
+                        Request *request;
 
                         if (!entry)
                                 break;
-                        request_settle(request_of(entry), request_start_job(request_of(entry)));
+                        request = (Request *) (void *) ((char *) entry - offsetof(Request, entry));
+                        request_settle(request, request_start_job(request));
                 }
         service_tell_activity(service);
         return 0;
@@ -98,15 +94,8 @@ static void on_killed(const JobTerms *terms, void *userdata) {
 
 static void set_heartbeat(Service *service) {
         (void) sd_event_source_set_time_relative(service->heartbeat,
-                                                 service->heartbeat_ns / NSEC_PER_USEC);
+                                                 service->desk.heartbeat_ns / NSEC_PER_USEC);
         (void) sd_event_source_set_enabled(service->heartbeat, SD_EVENT_ONESHOT);
-}
-
-static void start_heartbeat(Service *service) {
-        int enabled;
-
-        if (sd_event_source_get_enabled(service->heartbeat, &enabled) == 0)
-                set_heartbeat(service);
 }
 
 /*
@@ -132,10 +121,6 @@ static int on_heartbeat(sd_event_source *source, uint64_t usec, void *userdata) 
         return 0;
 }
 
-void service_set_heartbeat(Service *service, uint64_t interval_ns) {
-        service->heartbeat_ns = interval_ns;
-}
-
 /* tables of programs, and the listener */
 
 static int on_look(sd_event_source *source, uint64_t usec, void *userdata) {
@@ -152,13 +137,23 @@ static int on_look(sd_event_source *source, uint64_t usec, void *userdata) {
 
 static void on_call(Connection *connection, const Call *call, void *userdata) {
         Service *service = userdata;
-        const Method *method;
+        const Method *method = method_find(span_of(call->method));
+        const char *end = strrchr(call->method, '.');
+        Span interface = { call->method,
+                           end ? (size_t) (end - call->method) : strlen(call->method) };
         Request *request;
-        int r;
+        int enabled, r;
 
-        method = method_find_or_refuse(connection, call->method);
-        if (!method)
+        if (!method) {
+                if (end &&
+                    (span_is(interface, PROFILER_INTERFACE) || span_is(interface, VARLINK_SERVICE)))
+                        connection_error(connection, WIRE_ERROR_METHOD_NOT_FOUND,
+                                         &(WireErrorDetail){ .subject = span_of(call->method) });
+                else
+                        connection_error(connection, WIRE_ERROR_INTERFACE_NOT_FOUND,
+                                         &(WireErrorDetail){ .subject = interface });
                 return;
+        }
         r = request_new(&service->desk, method, connection, call, &request);
         if (r < 0) {
                 connection_error(connection, WIRE_ERROR_JOB_FAILED,
@@ -166,7 +161,8 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
                 return;
         }
         log_debug("uid %u calls %s", (unsigned) request->uid, method->name);
-        start_heartbeat(service);
+        if (sd_event_source_get_enabled(service->heartbeat, &enabled) == 0)
+                set_heartbeat(service);
         r = spool_refresh(service->desk.spool);
         if (r == 0 && method->uses_index && survey_is_due(&service->desk)) {
                 survey_await(request);
@@ -177,23 +173,48 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
         request_settle(request, r);
 }
 
+/* Asks a job that has no end of its own for the answer it has by now. */
+static int stop(Request *request) {
+        if (!request->terms || request->terms->clock != JOB_CLOCK_SILENCE || request->is_stopping)
+                return 0;
+        request->is_stopping = true;
+        return request->job ? job_stop(request->job) : 0;
+}
+
+/* The request is freed, or left to end without a caller. */
 static void on_hangup(Connection *connection, void *userdata) {
         Request *request = connection_call_data(connection);
 
         log_debug("uid %u hung up during %s", (unsigned) request->uid, request->method->name);
-        request_hang_up(request);
+        if (!request->job || !request->stage->outlives_caller || request->is_stopping) {
+                (void) request_free(request);
+                return;
+        }
+        request->connection = NULL;
+        request->more = false;
+        /* It may have waited for the caller to read. */
+        queue_wake(&request->entry);
+        job_resume(request->job);
+        request_settle(request, stop(request));
 }
 
 static void on_stop(Connection *connection, void *userdata) {
         Request *request = connection_call_data(connection);
 
-        request_settle(request, request_stop(request));
+        request_settle(request, stop(request));
 }
 
 static void on_drained(Connection *connection, void *userdata) {
         Request *request = connection_call_data(connection);
+        int r = 0;
 
-        request_settle(request, request_resume(request));
+        if (request->on_drained) {
+                r = request->on_drained(request);
+        } else if (request->job) {
+                queue_wake(&request->entry);
+                job_resume(request->job);
+        }
+        request_settle(request, r);
 }
 
 const ConnectionEvents service_events = {
@@ -205,8 +226,28 @@ const ConnectionEvents service_events = {
 
 /* life */
 
+DeskSettings desk_default_settings(void) {
+        return (DeskSettings){
+                .backend = BACKEND_CHOICE_AUTO,
+                .loading_threads = LIMIT_LOADING_THREADS,
+                .exits = EXIT_CHOICE_AUTO,
+                .counts_waits = true,
+                .reasons_ns = LIMIT_REASONS_NS,
+                .smaps = SMAPS_MODE_SMALL,
+                .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,
+                .smaps_max_processes = LIMIT_SMAPS_PROCESSES,
+                .smaps_ns = LIMIT_SMAPS_NS,
+                .heap = true,
+                .commands = COMMAND_LINES_SHORT,
+                .heap_ns = LIMIT_HEAP_NS,
+                .capture_ns = LIMIT_CAPTURE_NS,
+                .analysis_ns = LIMIT_ANALYSIS_NS,
+        };
+}
+
 int service_new(const ServiceSetup *setup, Service **ret) {
         _cleanup_(service_freep) Service *service = NULL;
+        Desk *desk;
         int r;
 
         service = malloc(sizeof(*service));
@@ -222,14 +263,35 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                         .own = setup->own,
                         .settings = setup->settings,
                         .is_private = setup->is_private,
+                        .heartbeat_ns = LIMIT_HEARTBEAT_NS,
+                        .started_ns = clock_now_ns(CLOCK_MONOTONIC),
                 },
                 .on_activity = setup->on_activity,
                 .userdata = setup->userdata,
-                .heartbeat_ns = LIMIT_HEARTBEAT_NS,
         };
-        r = desk_init(&service->desk, setup->event, on_turn, service);
+        desk = &service->desk;
+        recorder_init(&desk->recorder);
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
+                desk->queues[kind] = (Queue){
+                        .users = setup->users,
+                        .kind = (QueueKind) kind,
+                        .gate = kind == QUEUE_READING  ? may_read
+                                : kind == QUEUE_ADDING ? may_add
+                                                       : NULL,
+                        .userdata = service,
+                };
+        r = spool_index_new(&desk->index);
+        if (r == 0)
+                r = lent_new(setup->event, setup->users, &desk->lent);
+        if (r == 0)
+                r = hung_new(setup->vault, &desk->hung);
         if (r < 0)
                 return r;
+        r = sd_event_add_defer(setup->event, &desk->turn, on_turn, service);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(desk->turn, "service-turn");
+        (void) sd_event_source_set_enabled(desk->turn, SD_EVENT_OFF);
         r = sd_event_add_time_relative(setup->event, &service->heartbeat, CLOCK_MONOTONIC, 0, 0,
                                        on_heartbeat, service);
         if (r < 0)
@@ -242,16 +304,12 @@ int service_new(const ServiceSetup *setup, Service **ret) {
         if (r < 0)
                 return r;
         (void) sd_event_source_set_description(service->look, "service-look");
-        service->desk.look = service->look;
-        r = listening_new(&service->desk);
+        desk->look = service->look;
+        r = listening_new(desk);
         if (r < 0)
                 return r;
         workshop_watch_killed(setup->workshop, on_killed, service);
-        workshop_watch_changed(setup->workshop, on_jobs_changed, &service->desk);
-        service->desk.queues[QUEUE_READING].gate = may_read;
-        service->desk.queues[QUEUE_ADDING].gate = may_add;
-        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
-                service->desk.queues[kind].userdata = service;
+        workshop_watch_changed(setup->workshop, on_jobs_changed, desk);
         memory_aid_prepare(setup->vault);
 
         *ret = TAKE_PTR(service);
@@ -266,12 +324,15 @@ Service *service_free(Service *service) {
         while (service->desk.requests)
                 (void) request_free(service->desk.requests);
         listening_free(&service->desk);
-        folding_unwatch(&service->desk);
+        service->desk.calls = sd_event_source_disable_unref(service->desk.calls);
         workshop_watch_killed(service->desk.workshop, NULL, NULL);
         workshop_watch_changed(service->desk.workshop, NULL, NULL);
         service->heartbeat = sd_event_source_disable_unref(service->heartbeat);
         service->look = sd_event_source_disable_unref(service->look);
-        desk_done(&service->desk);
+        service->desk.turn = sd_event_source_disable_unref(service->desk.turn);
+        service->desk.lent = lent_free(service->desk.lent);
+        service->desk.hung = hung_free(service->desk.hung);
+        service->desk.index = spool_index_free(service->desk.index);
         free(service);
         return NULL;
 }
@@ -294,16 +355,17 @@ void service_stop(Service *service) {
 }
 
 void service_configure(Service *service, const DeskSettings *settings) {
-        desk_configure(&service->desk, settings);
+        service->desk.settings = *settings;
+        desk_turn(&service->desk);
         loading_reconsider(&service->desk);
         listening_reconsider(&service->desk);
-        task_aid_limit_reasons(&service->desk);
+        loading_limit_reasons(&service->desk);
 }
 
 void service_load_programs(Service *service) {
         loading_start(&service->desk);
         listening_begin(&service->desk);
-        task_aid_limit_reasons(&service->desk);
+        loading_limit_reasons(&service->desk);
 }
 
 bool service_is_loading(const Service *service) {

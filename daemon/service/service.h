@@ -63,11 +63,6 @@ bool service_needs_restart(const Service *service);
 void service_configure(Service *service, const DeskSettings *settings);
 /* Tests make requests here that no connection called for. */
 Desk *service_desk(Service *service);
-/*
- * How often a caller that asked for "more" gets a progress reply, whatever its job says; at first
- * LIMIT_HEARTBEAT_NS. For calls from now on.
- */
-void service_set_heartbeat(Service *service, uint64_t interval_ns);
 /* Calls on_activity although nothing happened. */
 void service_tell_activity(const Service *service);
 /* Ends every request with an error, which its caller can read if the server is still there. */

@@ -9,7 +9,6 @@
 #include "base/buffer.h"
 #include "fuzz.h"
 #include "job/job.h"
-#include "job/workshop.h"
 #include "order/order.h"
 
 struct Job {
@@ -167,7 +166,7 @@ bool fake_jobs_act(FakeJobAct act, Span parameters) {
         return true;
 }
 
-/* for the service: daemon/job/job.h and workshop.h */
+/* for the service: daemon/job/job.h */
 
 int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
                    void *userdata, Job **ret) {
@@ -245,10 +244,6 @@ void workshop_watch_killed(Workshop *workshop, WorkshopKilled watcher, void *use
                 memset(n_killed, 0, sizeof(n_killed));
 }
 
-size_t workshop_n_children(const Workshop *workshop) {
-        return fake_jobs_n();
-}
-
 size_t workshop_count_kind(const Workshop *workshop, JobKind kind) {
         return 0;
 }
@@ -257,23 +252,11 @@ bool workshop_look(const Workshop *workshop, pid_t pid, bool *ret_is_stuck) {
         return false;
 }
 
-const Job *workshop_next_stuck(const Workshop *workshop, size_t *at) {
-        return NULL;
+bool workshop_next_stuck(const Workshop *workshop, size_t *at, StuckJob *ret) {
+        return false;
 }
 
 pid_t job_pid(const Job *job) {
-        return 0;
-}
-
-uid_t job_uid(const Job *job) {
-        return 0;
-}
-
-const JobTerms *job_terms_of(const Job *job) {
-        return job_terms(JOB_MEMORY);
-}
-
-uint64_t job_killed_realtime_ns(const Job *job) {
         return 0;
 }
 

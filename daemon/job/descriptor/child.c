@@ -14,20 +14,14 @@
 #define CHILD_EXIT_STEP_MS 1
 
 /* glibc has no name for a child that shares descriptors and nothing else; see clone(2), NOTES. */
-static pid_t clone_with(unsigned long flags) {
+pid_t child_fork(bool executes) {
+        unsigned long flags = CLONE_FILES | (executes ? CLONE_VFORK : 0) | SIGCHLD;
+
 #if defined(__s390__)
-        return (pid_t) syscall(SYS_clone, NULL, flags | SIGCHLD, NULL, NULL, NULL);
+        return (pid_t) syscall(SYS_clone, NULL, flags, NULL, NULL, NULL);
 #else
-        return (pid_t) syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
+        return (pid_t) syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
 #endif
-}
-
-pid_t child_fork(void) {
-        return clone_with(CLONE_FILES);
-}
-
-pid_t child_fork_exec(void) {
-        return clone_with(CLONE_FILES | CLONE_VFORK);
 }
 
 int child_split_table(int n_kept) {

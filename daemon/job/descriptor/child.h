@@ -19,11 +19,10 @@
 
 /*
  * As fork(2), with one descriptor table for both: what either of them opens or closes is opened or
- * closed in both. The child may only make system calls and must end with _exit(2).
+ * closed in both. The child may only make system calls and must end with _exit(2), or, when it
+ * @executes, with a program: the parent sleeps until that has happened.
  */
-_must_check_ pid_t child_fork(void);
-/* The same, and the parent sleeps until the child has executed a program or ended. */
-_must_check_ pid_t child_fork_exec(void);
+_must_check_ pid_t child_fork(bool executes);
 
 /* The kernel copies descriptor tables in whole words of the bitmap of open descriptors. */
 #define CHILD_TABLE_GRAIN 64

@@ -90,25 +90,6 @@ static _noreturn_ void close_all(const FdList *list, int stand_in_fd, pid_t pare
 
 /* lanes */
 
-static Lane *get_lane(Disposal *disposal, uid_t uid) {
-        Lane *lane = disposal->lanes;
-
-        while (lane && lane->uid != uid)
-                lane = lane->next;
-        if (lane)
-                return lane;
-        lane = malloc(sizeof(*lane));
-        if (!lane)
-                return NULL;
-        *lane = (Lane){ .next = disposal->lanes, .disposal = disposal, .uid = uid };
-        if (charge_begin(&lane->charge, disposal->users, uid, USE_CLOSING, 0) < 0) {
-                free(lane);
-                return NULL;
-        }
-        disposal->lanes = lane;
-        return lane;
-}
-
 static void drop_lane(Lane **link) {
         Lane *lane = *link;
 
@@ -122,9 +103,9 @@ static void drop_lane(Lane **link) {
 
 /* Without memory it is closed here: waiting is better than a leak. */
 static void lane_add(Lane *lane, int fd) {
-        FdList *list = lane ? &lane->waiting : NULL;
+        FdList *list = &lane->waiting;
 
-        if (!list || ARRAY_RESERVE(list->fds, list->n_allocated, list->n + 1) != 0)
+        if (ARRAY_RESERVE(list->fds, list->n_allocated, list->n + 1) != 0)
                 (void) fd_close(fd);
         else
                 list->fds[list->n++] = fd;
@@ -163,7 +144,7 @@ static bool lane_start(Lane *lane) {
         FdList emptied = { .fds = lane->closing.fds, .n_allocated = lane->closing.n_allocated };
         pid_t parent = getpid(), child;
 
-        child = child_fork();
+        child = child_fork(false);
         if (child == 0)
                 close_all(&lane->waiting, disposal->stand_in_fd, parent);
         if (child < 0)
@@ -179,35 +160,26 @@ static bool lane_start(Lane *lane) {
         return true;
 }
 
-/* Notices the end of children that could not be watched. */
-static void look_for_ends(Disposal *disposal) {
-        for (Lane *lane = disposal->lanes; lane; lane = lane->next) {
-                siginfo_t status;
-
-                if (lane->pid == 0 || lane->exit)
-                        continue;
-                if (child_exit_take(lane->pid, &status))
-                        lane_end(lane, &status);
-                else
-                        run_soon(disposal, DISPOSAL_RETRY_US);
-        }
-}
-
-static void drop_idle_lanes(Disposal *disposal) {
-        Lane **link = &disposal->lanes;
-
-        while (*link)
-                if ((*link)->pid == 0 && (*link)->waiting.n == 0)
-                        drop_lane(link);
-                else
-                        link = &(*link)->next;
-}
-
 static int on_turn(sd_event_source *source, uint64_t usec, void *userdata) {
         Disposal *disposal = userdata;
+        Lane **link = &disposal->lanes;
 
-        look_for_ends(disposal);
-        drop_idle_lanes(disposal);
+        /* Notices the end of children that could not be watched, and drops lanes that are idle. */
+        while (*link) {
+                Lane *lane = *link;
+                siginfo_t status;
+
+                if (lane->pid > 0 && !lane->exit) {
+                        if (child_exit_take(lane->pid, &status))
+                                lane_end(lane, &status);
+                        else
+                                run_soon(disposal, DISPOSAL_RETRY_US);
+                }
+                if (lane->pid == 0 && lane->waiting.n == 0)
+                        drop_lane(link);
+                else
+                        link = &lane->next;
+        }
         for (Lane *lane = disposal->lanes; lane; lane = lane->next) {
                 if (lane->pid > 0 || lane->waiting.n == 0)
                         continue;
@@ -222,11 +194,26 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *userdata) {
 }
 
 static void put_away(Disposal *disposal, int fd, uid_t uid) {
-        Lane *lane = get_lane(disposal, uid);
+        Lane *lane = disposal->lanes;
 
+        while (lane && lane->uid != uid)
+                lane = lane->next;
+        if (!lane) {
+                lane = malloc(sizeof(*lane));
+                if (lane)
+                        *lane = (Lane){ .disposal = disposal, .uid = uid };
+                if (lane && charge_begin(&lane->charge, disposal->users, uid, USE_CLOSING, 0) < 0) {
+                        free(lane);
+                        lane = NULL;
+                }
+                if (!lane) {
+                        (void) fd_close(fd); /* waiting is better than a leak */
+                        return;
+                }
+                lane->next = disposal->lanes;
+                disposal->lanes = lane;
+        }
         lane_add(lane, fd);
-        if (!lane)
-                return;
         charge_set(&lane->charge, lane->waiting.n + lane->closing.n);
         if (lane->pid == 0)
                 run_soon(disposal, 0);

@@ -148,7 +148,7 @@ static const SandboxCall calls_listen[] = {
         {},
 };
 
-/* What libbpf asks: what this kernel has, maps and types of the program, and the program itself. */
+/* libbpf asks what this kernel has, loads maps and types of the program, and the program itself. */
 static const SandboxCall calls_load_programs[] = {
         WITH("bpf", 0, BPF_MAP_CREATE), WITH("bpf", 0, BPF_MAP_UPDATE_ELEM),
         WITH("bpf", 0, BPF_MAP_FREEZE), WITH("bpf", 0, BPF_BTF_LOAD),

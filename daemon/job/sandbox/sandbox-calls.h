@@ -33,5 +33,5 @@ extern const char *const sandbox_calls_unknown[];
 
 /* Empty except in instrumented builds. */
 extern const SandboxCall sandbox_calls_instrumented[];
-/* Whether stderr stays open, for reports of sanitizers. */
+/* True when stderr stays open, for reports of sanitizers. */
 extern const bool sandbox_keeps_stderr;

@@ -112,7 +112,7 @@ int sandbox_drop_capabilities(uint64_t drop) {
         }
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
                 return -errno;
-        /* What leaves the other sets leaves the ambient one, too: capabilities(7). */
+        /* A capability that leaves the other sets leaves the ambient one, too: capabilities(7). */
         return cap_set_proc(kept) != 0 ? -errno : 0;
 }
 
@@ -126,8 +126,80 @@ static int sandbox_limit(int resource, uint64_t bound) {
         return setrlimit((__rlimit_resource_t) resource, &limit) != 0 ? -errno : 0;
 }
 
-static int sandbox_set_limits(unsigned grants, uint64_t max_file_bytes) {
-        int r;
+static int sandbox_filter(unsigned grants) {
+        _cleanup_(sandbox_filter_freep) scmp_filter_ctx filter = NULL;
+        int number, r;
+
+        filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+        if (!filter)
+                return -ENOMEM;
+
+        r = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
+        if (r != 0)
+                return r;
+        /* A tree instead of a list, where this libseccomp can: a capture makes many calls. */
+        (void) seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+        for (const SandboxCallGroup *group = sandbox_call_groups; group->calls; group++) {
+                if ((group->grant & grants) != group->grant)
+                        continue;
+                for (const SandboxCall *call = group->calls; call->name; call++) {
+                        number = seccomp_syscall_resolve_name(call->name);
+                        if (number < 0)
+                                continue;
+                        r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number,
+                                                   call->n_conditions, call->conditions);
+                        if (r != 0)
+                                return r;
+                }
+        }
+        for (size_t i = 0; sandbox_calls_unknown[i]; i++) {
+                number = seccomp_syscall_resolve_name(sandbox_calls_unknown[i]);
+                if (number < 0)
+                        continue;
+                r = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0, NULL);
+                if (r != 0)
+                        return r;
+        }
+
+        r = seccomp_load(filter);
+        /* ENOSYS: a kernel without seccomp(2). EINVAL: a kernel built without its filters. */
+        if (r == -ENOSYS || r == -EINVAL)
+                return SANDBOX_E_NO_FILTER;
+        return r;
+}
+
+int sandbox_enter(unsigned grants, uint64_t keep, uint64_t max_file_bytes) {
+        int last = sandbox_keeps_stderr ? STDOUT_FILENO : STDERR_FILENO;
+        void *memory;
+        int fd, r = 0;
+
+        /*
+         * The standard descriptors may be the terminal of a user or the journal, where whoever
+         * writes speaks in our name.
+         */
+        (void) fflush(NULL);
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        for (int standard = STDIN_FILENO; standard <= last && r == 0; standard++)
+                if (standard != fd && dup2(fd, standard) < 0)
+                        r = -errno;
+        if (fd > STDERR_FILENO)
+                (void) close(fd);
+        if (r != 0)
+                return r;
+
+        /*
+         * libseccomp (2.5.4) crashes when memory runs out while it builds a filter. Therefore this
+         * grows the heap before, by one piece that is too small to become a mapping of its own; the
+         * allocator is told to keep that memory when the piece is freed.
+         */
+        (void) mallopt(M_TRIM_THRESHOLD, (int) (8 * SANDBOX_FILTER_BYTES));
+        memory = malloc(SANDBOX_FILTER_BYTES);
+        if (!memory)
+                return -ENOMEM;
+        explicit_bzero(memory, SANDBOX_FILTER_BYTES);
+        free(memory);
 
         r = sandbox_limit(RLIMIT_CORE, 0);
         /* Threads count too. */
@@ -146,113 +218,10 @@ static int sandbox_set_limits(unsigned grants, uint64_t max_file_bytes) {
         if (r != 0)
                 return r;
         /* Past the limit a write fails with EFBIG, which says more than a dead process. */
-        return signal(SIGXFSZ, SIG_IGN) == SIG_ERR ? -errno : 0;
-}
-
-/* They may be the terminal of a user or the journal, where whoever writes speaks in our name. */
-static int sandbox_leave_standard_descriptors(void) {
-        int last = sandbox_keeps_stderr ? STDOUT_FILENO : STDERR_FILENO;
-        int fd, r = 0;
-
-        (void) fflush(NULL);
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (fd < 0)
+        if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
                 return -errno;
-        for (int standard = STDIN_FILENO; standard <= last && r == 0; standard++)
-                if (standard != fd && dup2(fd, standard) < 0)
-                        r = -errno;
-        if (fd > STDERR_FILENO)
-                (void) close(fd);
-        return r;
-}
 
-static int sandbox_allow(scmp_filter_ctx filter, const SandboxCall *calls) {
-        for (; calls->name; calls++) {
-                int number = seccomp_syscall_resolve_name(calls->name);
-                int r;
-
-                if (number < 0)
-                        continue;
-                r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, calls->n_conditions,
-                                           calls->conditions);
-                if (r != 0)
-                        return r;
-        }
-        return 0;
-}
-
-static int sandbox_hide(scmp_filter_ctx filter) {
-        for (size_t i = 0; sandbox_calls_unknown[i]; i++) {
-                int number = seccomp_syscall_resolve_name(sandbox_calls_unknown[i]);
-                int r;
-
-                if (number < 0)
-                        continue;
-                r = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0, NULL);
-                if (r != 0)
-                        return r;
-        }
-        return 0;
-}
-
-/*
- * libseccomp (2.5.4) crashes when memory runs out while it builds a filter. Therefore this grows
- * the heap before, by one piece that is too small to become a mapping of its own; the allocator is
- * told to keep that memory when the piece is freed.
- */
-static int sandbox_set_memory_aside(void) {
-        void *memory;
-
-        (void) mallopt(M_TRIM_THRESHOLD, (int) (8 * SANDBOX_FILTER_BYTES));
-        memory = malloc(SANDBOX_FILTER_BYTES);
-        if (!memory)
-                return -ENOMEM;
-        explicit_bzero(memory, SANDBOX_FILTER_BYTES);
-        free(memory);
-        return 0;
-}
-
-static int sandbox_filter(unsigned grants) {
-        _cleanup_(sandbox_filter_freep) scmp_filter_ctx filter = NULL;
-        int r;
-
-        filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-        if (!filter)
-                return -ENOMEM;
-
-        r = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
-        if (r != 0)
-                return r;
-        /* A tree instead of a list, where this libseccomp can: a capture makes many calls. */
-        (void) seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-        for (const SandboxCallGroup *group = sandbox_call_groups; group->calls; group++) {
-                if ((group->grant & grants) != group->grant)
-                        continue;
-                r = sandbox_allow(filter, group->calls);
-                if (r != 0)
-                        return r;
-        }
-        r = sandbox_hide(filter);
-        if (r != 0)
-                return r;
-
-        r = seccomp_load(filter);
-        /* ENOSYS: a kernel without seccomp(2). EINVAL: a kernel built without its filters. */
-        if (r == -ENOSYS || r == -EINVAL)
-                return SANDBOX_E_NO_FILTER;
-        return r;
-}
-
-int sandbox_enter(unsigned grants, uint64_t keep, uint64_t max_file_bytes) {
-        int r;
-
-        r = sandbox_leave_standard_descriptors();
-        if (r == 0)
-                r = sandbox_set_memory_aside();
-        if (r == 0)
-                r = sandbox_set_limits(grants, max_file_bytes);
-        if (r == 0)
-                r = sandbox_limit_capabilities(keep);
+        r = sandbox_limit_capabilities(keep);
         return r == 0 ? sandbox_filter(grants) : r;
 }
 

@@ -22,10 +22,10 @@ enum {
         SANDBOX_E_NO_FILTER, /* the kernel has no seccomp filters; everything else is in place */
 };
 
-/* Whether this process is root or has any capability that an attacker could use. */
+/* True when this process is root or has any capability that an attacker could use. */
 bool sandbox_is_privileged(void);
 
-/* Whether this kernel has seccomp filters. */
+/* True when this kernel has seccomp filters. */
 bool sandbox_has_filters(void);
 
 /* A capability as one bit of a set: SANDBOX_CAPABILITY(SYS_PTRACE). */
@@ -34,7 +34,7 @@ bool sandbox_has_filters(void);
 /* Drops every capability that is not in the set @keep; programs started from here gain none. */
 _must_check_ int sandbox_limit_capabilities(uint64_t keep);
 
-/* Whether this process has all of them. */
+/* True when this process has all of them. */
 bool sandbox_has_capabilities(uint64_t set);
 /*
  * Gives up the set @drop for ever, keeping all other capabilities, also for programs started from

@@ -60,10 +60,12 @@ typedef struct Desk {
         SpoolIndex *index;    /* of @spool */
         DeskSettings settings;
         uint64_t started_ns; /* CLOCK_MONOTONIC */
+        /* How often a caller that asked for "more" gets a progress reply, whatever its job says. */
+        uint64_t heartbeat_ns;
         Queue queues[_QUEUE_KIND_MAX];
         Request *requests; /* all of them, linked by request.c */
         Recorder recorder;
-        sd_event_source *turn;
+        sd_event_source *turn;  /* calls request_start_job() of those whose turn it is */
         sd_event_source *look;  /* borrowed: a timer that looks at tables of programs */
         sd_event_source *calls; /* of programs whose tables fill; NULL: none are loaded */
         Lent *lent;
@@ -86,15 +88,7 @@ typedef struct Desk {
 /* The bounds of wire/limits.h, and none for the spool. */
 DeskSettings desk_default_settings(void);
 
-/*
- * @desk has its borrowed members and settings. @on_turn is called in an event of its own after
- * desk_turn(). desk_done() is needed also after a failure.
- */
-_must_check_ int desk_init(Desk *desk, sd_event *event, sd_event_handler_t on_turn, void *userdata);
-void desk_done(Desk *desk);
-
-void desk_configure(Desk *desk, const DeskSettings *settings);
 /* A place in a queue may be free: look for requests whose turn it is, later. */
-void desk_turn(Desk *desk);
-
-void desk_count_jobs(const Desk *desk, unsigned *ret_running, unsigned *ret_waiting);
+static inline void desk_turn(const Desk *desk) {
+        (void) sd_event_source_set_enabled(desk->turn, SD_EVENT_ONESHOT);
+}

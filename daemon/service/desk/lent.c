@@ -18,7 +18,7 @@
 
 #define CHECK_INTERVAL_US 500000
 #define CHECK_ACCURACY_US 250000
-/* Where the kernel gives no leases, a file counts for this long. */
+/* A file counts for this long if the kernel gives no leases. */
 #define UNKNOWN_NS (60 * NSEC_PER_SEC)
 
 typedef struct LentFile {
@@ -40,20 +40,21 @@ struct Lent {
  * freed here: who opens it later finds it empty, and until then the lease makes them wait. The
  * signal about that would end this process, so it is one that is ignored.
  */
-static bool is_returned(const LentFile *file) {
-        (void) fcntl(file->fd, F_SETSIG, SIGURG);
-        if (fcntl(file->fd, F_SETLEASE, F_WRLCK) == 0)
-                return ftruncate(file->fd, 0) == 0;
-        return errno != EAGAIN && clock_now_ns(CLOCK_MONOTONIC) - file->since_ns > UNKNOWN_NS;
-}
-
 void lent_take_back(Lent *lent) {
         for (size_t i = lent->n_files; i-- > 0;) {
-                if (!is_returned(&lent->files[i]))
+                LentFile *file = &lent->files[i];
+
+                (void) fcntl(file->fd, F_SETSIG, SIGURG);
+                if (fcntl(file->fd, F_SETLEASE, F_WRLCK) == 0) {
+                        if (ftruncate(file->fd, 0) < 0)
+                                continue;
+                } else if (errno == EAGAIN ||
+                           clock_now_ns(CLOCK_MONOTONIC) - file->since_ns <= UNKNOWN_NS) {
                         continue;
-                charge_end(&lent->files[i].charge);
-                (void) fd_close(lent->files[i].fd);
-                lent->files[i] = lent->files[--lent->n_files];
+                }
+                charge_end(&file->charge);
+                (void) fd_close(file->fd);
+                *file = lent->files[--lent->n_files];
         }
 }
 

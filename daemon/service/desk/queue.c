@@ -82,6 +82,10 @@ void queue_remove(Queue *queue, QueueEntry *entry) {
         charge_end(&entry->charge);
 }
 
-bool queue_is_busy(const Queue *queue) {
-        return !users_have_room(queue->users, USE_RUNNING + (Use) queue->kind, 1);
+void queue_count(const Users *users, unsigned *ret_running, unsigned *ret_waiting) {
+        *ret_running = *ret_waiting = 0;
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
+                *ret_running += (unsigned) users_count_all(users, USE_RUNNING + kind);
+                *ret_waiting += (unsigned) users_count_all(users, USE_WAITING + kind);
+        }
 }

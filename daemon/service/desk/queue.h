@@ -31,8 +31,8 @@ typedef struct QueueEntry {
 } QueueEntry;
 
 /*
- * Tells whether an entry of @uid may run now, apart from the limits. Whatever lets more of them run
- * has to ask for the next entry again.
+ * Tells whether an entry of @uid may run now, apart from the limits. An event that lets more of
+ * them run has to ask for the next entry again.
  */
 typedef bool (*QueueGate)(uid_t uid, void *userdata);
 
@@ -54,5 +54,5 @@ void queue_rest(Queue *queue, QueueEntry *entry);
 void queue_wake(QueueEntry *entry);
 /* Removes an entry that waits, runs or rests; does nothing when it is outside. */
 void queue_remove(Queue *queue, QueueEntry *entry);
-/* As many run as may: an entry that is added now waits. */
-bool queue_is_busy(const Queue *queue);
+/* Counts the requests of all queues. */
+void queue_count(const Users *users, unsigned *ret_running, unsigned *ret_waiting);

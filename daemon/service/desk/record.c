@@ -55,37 +55,33 @@ static void record_name(const RecordedCall *call, Record record, const char *nam
                   record_rows[record].line, log_quote(span_of(name ? name : ""), quoted), detail);
 }
 
-/*
- * " of uid 1000, taken 2026-11-21T07:00:00Z", as far as known: the snapshot is gone and nobody can
- * look it up any more.
- */
-static void describe_gone(json_object *head, char ret[static RECORD_DETAIL_BYTES]) {
+static void record_head(const RecordedCall *call, Record record, json_object *head,
+                        const char *old_name) {
         json_object *uid = json_object_object_get(head, "uid");
         json_object *start = json_object_object_get(head, "startRealtimeNs");
+        char detail[RECORD_DETAIL_BYTES] = "", quoted[LOG_QUOTE_BYTES];
         struct tm utc;
         time_t seconds;
         size_t n = 0;
 
-        ret[0] = '\0';
-        if (json_object_is_type(uid, json_type_int))
-                n = (size_t) snprintf(ret, RECORD_DETAIL_BYTES, " of uid %" PRIi64,
-                                      json_object_get_int64(uid));
-        if (!json_object_is_type(start, json_type_int))
-                return;
-        seconds = (time_t) (json_object_get_uint64(start) / NSEC_PER_SEC);
-        if (gmtime_r(&seconds, &utc))
-                (void) strftime(ret + n, RECORD_DETAIL_BYTES - n, ", taken %FT%TZ", &utc);
-}
-
-static void record_head(const RecordedCall *call, Record record, json_object *head,
-                        const char *old_name) {
-        char detail[RECORD_DETAIL_BYTES] = "", quoted[LOG_QUOTE_BYTES];
-
-        if (record == RECORD_REMOVED || record == RECORD_REPLACED)
-                describe_gone(head, detail);
-        else if (old_name)
+        if (record == RECORD_REMOVED || record == RECORD_REPLACED) {
+                /*
+                 * " of uid 1000, taken 2026-11-21T07:00:00Z", as far as known: nobody can look up a
+                 * snapshot that was removed.
+                 */
+                if (json_object_is_type(uid, json_type_int))
+                        n = (size_t) snprintf(detail, sizeof(detail), " of uid %" PRIi64,
+                                              json_object_get_int64(uid));
+                if (json_object_is_type(start, json_type_int)) {
+                        seconds = (time_t) (json_object_get_uint64(start) / NSEC_PER_SEC);
+                        if (gmtime_r(&seconds, &utc))
+                                (void) strftime(detail + n, sizeof(detail) - n, ", taken %FT%TZ",
+                                                &utc);
+                }
+        } else if (old_name) {
                 (void) snprintf(detail, sizeof(detail), ", formerly %s",
                                 log_quote(span_of(old_name), quoted));
+        }
         record_name(call, record, text_member(head, "name"), old_name, detail);
 }
 
@@ -109,66 +105,51 @@ static void record_success(const RecordedCall *call, json_object *parameters) {
                             "");
 }
 
-/* The name of the snapshot: that of the error, else of the call. */
-static const char *find_subject(json_object *error, json_object *call) {
-        static const char *const keys[] = { "name", "tag", "label" };
-        const char *name = text_member(error, "name");
-        json_object *names = json_object_object_get(call, "names");
-
-        for (size_t i = 0; i < ELEMENTSOF(keys) && !name; i++)
-                name = text_member(call, keys[i]);
-        if (!name && array_length(names) > 0)
-                name = json_object_get_string(json_object_array_get_idx(names, 0));
-        return name;
-}
-
+/*
+ * Only a call that may change the spool is recorded, or an error that is recorded for every method.
+ * A request of our own may be brought about by calls, so its lines are limited, too.
+ */
 static void record_failure(Recorder *recorder, const RecordedCall *call, const Reply *reply,
                            uint64_t now_mono_ns) {
-        const char *name = find_subject(reply->parameters, call->parameters);
+        static const char *const keys[] = { "name", "tag", "label" };
+        const char *name = text_member(reply->parameters, "name");
         const char *reason = text_member(reply->parameters, "reason");
-        const LogEvent event = {
+        json_object *names = json_object_object_get(call->parameters, "names");
+        LogEvent event = {
                 .message_id = RECORD_REFUSED_ID,
                 .uid = call->uid,
                 .method = call->method,
-                .snapshot = name,
         };
         char quoted_error[LOG_QUOTE_BYTES], quoted[LOG_QUOTE_BYTES], quoted_reason[LOG_QUOTE_BYTES];
         char others[LOG_SUPPRESSED_BYTES];
+        bool is_own = call->record == RECORD_CLEANED || call->record == RECORD_SURVEYED;
         unsigned n_suppressed;
 
-        if (!log_limit_pass(&recorder->failures, call->uid, now_mono_ns, &n_suppressed))
+        if (call->record == RECORD_NOTHING &&
+            strcmp(reply->error, wire_error_name(WIRE_ERROR_PERMISSION_DENIED)) != 0 &&
+            strcmp(reply->error, wire_error_name(WIRE_ERROR_BUSY)) != 0)
                 return;
+        if (!log_limit_pass(&recorder->failures, is_own ? 0 : call->uid, now_mono_ns,
+                            &n_suppressed))
+                return;
+        if (is_own) {
+                log_warning(0, "Could not %s the spool, will try again later: %s%s",
+                            call->record == RECORD_CLEANED ? "clean" : "read",
+                            log_quote(span_of(reason ? reason : reply->error), quoted),
+                            log_suppressed(n_suppressed, others));
+                return;
+        }
+        /* The name of the snapshot is that of the error, or else of the call. */
+        for (size_t i = 0; i < ELEMENTSOF(keys) && !name; i++)
+                name = text_member(call->parameters, keys[i]);
+        if (!name && array_length(names) > 0)
+                name = json_object_get_string(json_object_array_get_idx(names, 0));
+        event.snapshot = name;
         log_event(LOG_NOTICE, &event, "%s by uid %u failed: %s%s%s%s%s%s", call->method,
                   (unsigned) call->uid, log_quote(span_of(reply->error), quoted_error),
                   name ? " " : "", name ? log_quote(span_of(name), quoted) : "", reason ? " " : "",
                   reason ? log_quote(span_of(reason), quoted_reason) : "",
                   log_suppressed(n_suppressed, others));
-}
-
-/* Errors that are recorded for every method. */
-static bool is_refusal(const char *error) {
-        return strcmp(error, wire_error_name(WIRE_ERROR_PERMISSION_DENIED)) == 0 ||
-               strcmp(error, wire_error_name(WIRE_ERROR_BUSY)) == 0;
-}
-
-/* A request of our own failed. Calls may bring it about, so lines are limited. */
-static void record_own(Recorder *recorder, Record record, const Reply *reply,
-                       uint64_t now_mono_ns) {
-        const char *reason = text_member(reply->parameters, "reason");
-        char quoted[LOG_QUOTE_BYTES], others[LOG_SUPPRESSED_BYTES];
-        unsigned n_suppressed;
-
-        if (!log_limit_pass(&recorder->failures, 0, now_mono_ns, &n_suppressed))
-                return;
-        log_warning(0, "Could not %s the spool, will try again later: %s%s",
-                    record == RECORD_CLEANED ? "clean" : "read",
-                    log_quote(span_of(reason ? reason : reply->error), quoted),
-                    log_suppressed(n_suppressed, others));
-}
-
-/* True of a request that no caller made. */
-static bool is_own(Record record) {
-        return record == RECORD_CLEANED || record == RECORD_SURVEYED;
 }
 
 void recorder_take(Recorder *recorder, const RecordedCall *call, Span frame, bool is_error,
@@ -177,15 +158,14 @@ void recorder_take(Recorder *recorder, const RecordedCall *call, Span frame, boo
         Reply reply;
 
         /* Most replies need not be decoded: they leave no line. */
-        if (!is_error && (call->record == RECORD_NOTHING || is_own(call->record)))
+        if (!is_error && (call->record == RECORD_NOTHING || call->record == RECORD_CLEANED ||
+                          call->record == RECORD_SURVEYED))
                 return;
         if (reply_decode(frame, &reply, complaint) != 0)
                 return;
-        if (!is_error)
-                record_success(call, reply.parameters);
-        else if (is_own(call->record))
-                record_own(recorder, call->record, &reply, now_mono_ns);
-        else if (is_refusal(reply.error) || call->record != RECORD_NOTHING)
+        if (is_error)
                 record_failure(recorder, call, &reply, now_mono_ns);
+        else
+                record_success(call, reply.parameters);
         reply_done(&reply);
 }

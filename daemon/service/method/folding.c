@@ -18,8 +18,8 @@
 /* One that folds the rows that rest, one for those that rest then, one that finds nothing to do. */
 #define MAX_RUNS 4u
 /*
- * Who fills the table all the time gets no more than this of the CPU: until the next fold, what
- * finds no room is added to a row of its owner.
+ * A user who fills the table all the time gets no more than this of the CPU: until the next fold, a
+ * thread that finds no room is added to a row of its owner.
  */
 #define MIN_INTERVAL_NS NSEC_PER_SEC
 /* Rows that have not grown for an hour need not go at once, and a few of them do no harm. */
@@ -57,39 +57,26 @@ static const char *newest(const Desk *desk) {
 }
 
 void folding_drop(Desk *desk) {
-        folding_unwatch(desk);
+        desk->calls = sd_event_source_disable_unref(desk->calls);
         for (size_t i = 0; i < ELEMENTSOF(file_names); i++)
                 vault_drop(desk->vault, file_names[i]);
 }
 
-/* The later file has all rows of the earlier one. */
-static int keep(Desk *desk, int fd) {
-        const char *earlier = newest(desk);
-        const char *name = earlier == file_names[0] ? file_names[1] : file_names[0];
-        int r = vault_put(desk->vault, name, fd);
-
-        if (r < 0)
-                return r;
-        if (earlier)
-                vault_drop(desk->vault, earlier);
-        return 0;
-}
-
 /* orders */
 
-static int lend(Request *request, const char *held, OrderFd *ret) {
-        int fd = vault_lend(request->desk->vault, held);
-
-        return fd >= 0 ? request_add_fd(request, fd, ret) : 0;
-}
-
 int folding_add(Request *request, OrderFd tasks[static _TASK_OBJECT_MAX]) {
-        const char *file = newest(request->desk);
+        const Desk *desk = request->desk;
+        const char *file = newest(desk);
         int r = 0;
 
-        for (unsigned i = TASK_OBJECT_CONTROL; i <= TASK_OBJECT_MOVED && r == 0; i++)
-                r = lend(request, object_names[i], &tasks[i]);
-        return r == 0 && file ? lend(request, file, &tasks[TASK_OBJECT_FOLDED]) : r;
+        for (unsigned i = TASK_OBJECT_CONTROL; i <= TASK_OBJECT_FOLDED && r == 0; i++) {
+                const char *held = i == TASK_OBJECT_FOLDED ? file : object_names[i];
+                int fd = held ? vault_lend(desk->vault, held) : -EBADF;
+
+                if (fd >= 0)
+                        r = request_add_fd(request, fd, &tasks[i]);
+        }
+        return r;
 }
 
 /* the request */
@@ -107,20 +94,28 @@ static Order *new_order(Request *request) {
 
 static const Stage folding;
 
-/* What was folded is removed from the kernel's table by the next run, once the file is kept. */
+/*
+ * The rows that were folded are removed from the kernel's table by the next run, once the file is
+ * kept. It has all rows of the earlier one, which is dropped only then.
+ */
 static int on_folded(Request *request, const JobReply *reply) {
         _cleanup_(fd_closep) int fd = job_take_fd(request->job, 0);
         _cleanup_(order_freep) Order *order = NULL;
         Fold *fold = request->state;
+        Vault *vault = fold->desk->vault;
+        const char *earlier;
         int r;
 
         if (fd < 0 || ++fold->n_runs == MAX_RUNS)
-                return request_finish(request);
-        r = keep(fold->desk, fd);
+                return request_answer(request, SPAN_LITERAL("{}"), NULL, 0);
+        earlier = newest(fold->desk);
+        r = vault_put(vault, earlier == file_names[0] ? file_names[1] : file_names[0], fd);
         if (r < 0) {
                 log_warning(r, "Rows of the ledger of the dead that were folded could not be kept");
-                return request_finish(request);
+                return request_answer(request, SPAN_LITERAL("{}"), NULL, 0);
         }
+        if (earlier)
+                vault_drop(vault, earlier);
         log_debug("Rows of the ledger of the dead were folded to make room");
         order = new_order(request);
         return order ? request_continue(request, order, &folding) : -ENOMEM;
@@ -139,13 +134,7 @@ static const Stage folding = {
         .keeps_place = true,
 };
 
-static int method_fold(Request *request) {
-        _cleanup_(order_freep) Order *order = new_order(request);
-
-        return order ? request_submit(request, order, QUEUE_ADDING, &folding) : -ENOMEM;
-}
-
-/* What called meanwhile is heard with the next look. */
+/* A call that came meanwhile is heard with the next look. */
 static void fold_free(void *state) {
         Fold *fold = state;
 
@@ -162,7 +151,7 @@ static int on_call(sd_event_source *source, int fd, uint32_t events, void *userd
         uint64_t delay_ns = MIN_INTERVAL_NS - MIN_OF(since_ns, MIN_INTERVAL_NS);
 
         if (ledger_hear_calls(fd) < 0)
-                folding_unwatch(desk); /* looks go on */
+                desk->calls = sd_event_source_disable_unref(desk->calls); /* looks go on */
         (void) sd_event_source_set_time_relative(desk->look, delay_ns / NSEC_PER_USEC);
         (void) sd_event_source_set_enabled(desk->look, SD_EVENT_ONESHOT);
         return 0;
@@ -178,39 +167,32 @@ void folding_watch(Desk *desk) {
                                       EPOLLIN, on_call, desk) < 0)
                 return;
         if (sd_event_source_set_io_fd_own(desk->calls, 1) < 0) {
-                folding_unwatch(desk);
+                desk->calls = sd_event_source_disable_unref(desk->calls);
                 return;
         }
         TAKE_FD(fd);
         (void) sd_event_source_set_description(desk->calls, "folding-calls");
 }
 
-void folding_unwatch(Desk *desk) {
-        desk->calls = sd_event_source_disable_unref(desk->calls);
-}
-
 /* looks */
 
-/* Whether there are so many rows that those should go that are old, and when they last went. */
-static bool is_old(const Desk *desk, int control_fd) {
-        const char *file = newest(desk);
-        uint64_t n_rows = ledger_count_rows(control_fd);
-
-        if (file)
-                n_rows += head_of(desk, file).n_rows;
-        return n_rows >= MIN_AGING_ROWS &&
-               clock_now_ns(CLOCK_MONOTONIC) - desk->aged_ns >= AGING_INTERVAL_NS;
-}
-
 void folding_look(Desk *desk) {
-        static const Method method = { "io.ctprof.Job.Fold", method_fold, RECORD_NOTHING, false };
+        static const Method method = { "io.ctprof.Job.Fold", NULL, RECORD_NOTHING, false };
         _cleanup_(fd_closep) int control_fd =
                 vault_lend(desk->vault, object_names[TASK_OBJECT_CONTROL]);
-        bool is_forced = control_fd >= 0 && is_old(desk, control_fd);
+        const char *file = newest(desk);
+        _cleanup_(order_freep) Order *order = NULL;
+        bool is_forced = false;
         Request *request;
         Fold *fold;
 
         folding_watch(desk);
+        /* So many rows that the old ones should go, where they have not gone lately. */
+        if (control_fd >= 0)
+                is_forced =
+                        ledger_count_rows(control_fd) + (file ? head_of(desk, file).n_rows : 0) >=
+                                MIN_AGING_ROWS &&
+                        clock_now_ns(CLOCK_MONOTONIC) - desk->aged_ns >= AGING_INTERVAL_NS;
         if (desk->is_folding || control_fd < 0 || !(is_forced || ledger_is_crowded(control_fd) > 0))
                 return;
         fold = malloc(sizeof(*fold));
@@ -224,5 +206,7 @@ void folding_look(Desk *desk) {
         desk->folded_ns = clock_now_ns(CLOCK_MONOTONIC);
         if (is_forced)
                 desk->aged_ns = desk->folded_ns;
-        request_settle(request, method_fold(request));
+        order = new_order(request);
+        request_settle(request,
+                       order ? request_submit(request, order, QUEUE_ADDING, &folding) : -ENOMEM);
 }

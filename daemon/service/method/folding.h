@@ -17,7 +17,6 @@
 
 /* Listens to programs that were loaded: they call when a table fills. */
 void folding_watch(Desk *desk);
-void folding_unwatch(Desk *desk);
 /* Folds if there is need to, and if that is not going on already. */
 void folding_look(Desk *desk);
 /* Adds the maps of the ledger and its file of rows to an order, as far as they are there. */

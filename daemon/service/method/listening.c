@@ -10,10 +10,11 @@
 #include "base/clock.h"
 #include "exits/exit-line.h"
 #include "job/sandbox/sandbox.h"
-#include "job/workshop.h"
+#include "job/job.h"
+#include "job/vault.h"
+#include "kernel/bpf/task-object.h"
 #include "log/log.h"
 #include "server/own-processes.h"
-#include "service/method/task-aid.h"
 #include "service/request/request.h"
 
 /* One that dies sooner is not started again at once, but with the next look. */
@@ -52,18 +53,14 @@ void listening_free(Desk *desk) {
 
 /* With programs that count exits, a listener would count them twice. */
 static bool is_wanted(const Desk *desk) {
-        switch (desk->settings.exits) {
-        case EXIT_CHOICE_AUTO:
-                return !desk->is_private && !desk->is_loading && !task_aid_counts_exits(desk) &&
-                       sandbox_has_capabilities(JOB_LISTENING_CAPABILITIES);
-        case EXIT_CHOICE_TASKSTATS:
-                return !desk->is_private && !desk->is_loading && !task_aid_counts_exits(desk);
-        case EXIT_CHOICE_BPF:
-        case EXIT_CHOICE_OFF:
-        case _EXIT_CHOICE_MAX:
-                break;
-        }
-        return false;
+        static const char *const names[] = TASK_OBJECT_NAMES;
+        _cleanup_(fd_closep) int programs = vault_lend(desk->vault, names[TASK_OBJECT_EXIT]);
+
+        if (desk->is_private || desk->is_loading || programs >= 0)
+                return false;
+        return desk->settings.exits == EXIT_CHOICE_TASKSTATS ||
+               (desk->settings.exits == EXIT_CHOICE_AUTO &&
+                sandbox_has_capabilities(JOB_LISTENING_CAPABILITIES));
 }
 
 /* the job */
@@ -82,12 +79,6 @@ static void lose(Listening *listening, const char *reason) {
                 start(listening);
 }
 
-static void refuse(Listening *listening, const char *reason) {
-        (void) snprintf(listening->refusal, sizeof(listening->refusal), "%s", reason);
-        log_warning(0, "What threads do that end is not counted: %s", listening->refusal);
-        end(listening);
-}
-
 static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         Listening *listening = userdata;
         char reason[DESK_REFUSAL_BYTES];
@@ -99,10 +90,13 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         } else if (job_reply_is_last(reply)) {
                 (void) snprintf(reason, sizeof(reason), "%s",
                                 reply->detail.reason ? reply->detail.reason : "its job ended");
-                if (listening->is_heard)
+                if (listening->is_heard) {
                         lose(listening, reason);
-                else
-                        refuse(listening, reason);
+                        return;
+                }
+                memcpy(listening->refusal, reason, sizeof(listening->refusal));
+                log_warning(0, "What threads do that end is not counted: %s", listening->refusal);
+                end(listening);
         }
 }
 
@@ -163,52 +157,33 @@ void listening_reconsider(Desk *desk) {
 
 /* orders */
 
-static const char *find_absence(const Desk *desk) {
+int listening_add(Request *request, CaptureOrder *order, bool is_probe) {
+        const Desk *desk = request->desk;
         const Listening *listening = desk->listening;
-
-        if (desk->is_private && desk->settings.exits == EXIT_CHOICE_TASKSTATS)
-                return "a private ctprofd, which lasts as long as one command, hears of no exits";
-        if (!listening || !is_wanted(desk))
-                return NULL;
-        if (listening->refusal[0] != '\0')
-                return listening->refusal;
-        return listening->job ? NULL : "the job that hears of exits ended and begins again soon";
-}
-
-static void add_absence(CaptureOrder *order, const char *absence) {
-        (void) snprintf(order->no_exits, sizeof(order->no_exits), "%s", absence);
-}
-
-static int add_line(Request *request, CaptureOrder *order, Job *job) {
+        Job *job = listening ? listening->job : NULL;
+        const char *absence = NULL;
         int ends[2], r;
 
-        r = exit_line_new(&ends[0], &ends[1]);
-        if (r < 0)
-                return r;
-        r = job_send(job, PACKET_TELL, ends[0]);
-        if (r == 0)
-                return request_add_fd(request, ends[1], &order->exit_line);
-        (void) fd_close(ends[0]);
-        (void) fd_close(ends[1]);
-        add_absence(order, "the job that hears of exits takes no questions any more");
-        return 0;
-}
-
-int listening_add(Request *request, CaptureOrder *order) {
-        const Desk *desk = request->desk;
-        const char *absence = find_absence(desk);
-
+        if (desk->is_private && desk->settings.exits == EXIT_CHOICE_TASKSTATS)
+                absence = "a private ctprofd, which lasts as long as one command, hears of no "
+                          "exits";
+        else if (listening && is_wanted(desk) && listening->refusal[0] != '\0')
+                absence = listening->refusal;
+        else if (listening && is_wanted(desk) && !job)
+                absence = "the job that hears of exits ended and begins again soon";
+        order->hears_exits = is_probe && !absence && job;
+        if (!absence && job && !is_probe) {
+                r = exit_line_new(&ends[0], &ends[1]);
+                if (r < 0)
+                        return r;
+                r = job_send(job, PACKET_TELL, ends[0]);
+                if (r == 0)
+                        return request_add_fd(request, ends[1], &order->exit_line);
+                (void) fd_close(ends[0]);
+                (void) fd_close(ends[1]);
+                absence = "the job that hears of exits takes no questions any more";
+        }
         if (absence)
-                add_absence(order, absence);
-        else if (desk->listening && desk->listening->job)
-                return add_line(request, order, desk->listening->job);
+                (void) snprintf(order->no_exits, sizeof(order->no_exits), "%s", absence);
         return 0;
-}
-
-void listening_add_state(const Desk *desk, CaptureOrder *order) {
-        const char *absence = find_absence(desk);
-
-        if (absence)
-                add_absence(order, absence);
-        order->hears_exits = !absence && desk->listening && desk->listening->job;
 }

@@ -22,10 +22,11 @@ void listening_free(Desk *desk);
 void listening_begin(Desk *desk);
 /* Starts or ends the job if that is due: when programs were loaded, settings changed, it died. */
 void listening_look(Desk *desk);
+
 /* A refusal may not hold any more: the settings have changed. */
 void listening_reconsider(Desk *desk);
-
-/* Adds a line to the job to a capture's order, or why there is none. */
-_must_check_ int listening_add(Request *request, CaptureOrder *order);
-/* The same of a probe's, which hears nothing. */
-void listening_add_state(const Desk *desk, CaptureOrder *order);
+/*
+ * Adds a line to the job to a capture's order, or why there is none; to the order of a probe, which
+ * hears nothing, whether there is one.
+ */
+_must_check_ int listening_add(Request *request, CaptureOrder *order, bool is_probe);

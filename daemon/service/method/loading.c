@@ -15,9 +15,9 @@
 #include "job/sandbox/sandbox.h"
 #include "job/vault.h"
 #include "log/log.h"
+#include "server/own-processes.h"
+#include "service/method/folding.h"
 #include "service/method/listening.h"
-#include "service/method/task-aid.h"
-#include "service/request/request.h"
 
 #define SINCE_NAME "tasks-since" /* in the vault */
 #define LOADAVG_FILE "/proc/loadavg"
@@ -28,35 +28,56 @@
 #define PAYS_LATER                                                                               \
         "a private ctprofd loads BPF programs for \"ctprofctl run\", for --backend bpf, and on " \
         "hosts of %u threads or more"
+#define NO_REASONS_OFF "waits are not counted by reason: ctprofd.conf says WaitReasons=off"
+#define NO_REASONS_UNWANTED                                                                  \
+        "waits were not being counted by reason, and this capture did not ask for it; with " \
+        "WaitReasons=always in ctprofd.conf they always are"
 
-/* since when */
+static const char *const names[] = TASK_OBJECT_NAMES; /* in the vault */
 
 /* A file in memory, so that it is kept with what was loaded, also by the service manager. */
 typedef struct Since {
         uint64_t realtime_ns, boottime_ns;
 } Since;
 
-static void note_since(const Desk *desk) {
-        const Since since = { clock_now_ns(CLOCK_REALTIME), clock_now_ns(CLOCK_BOOTTIME) };
-        _cleanup_(fd_closep) int fd = memfd_create("ctprof-since", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-        int r;
+/* objects */
 
-        if (fd < 0 || write(fd, &since, sizeof(since)) != sizeof(since) ||
-            fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
-                r = -errno;
+static bool is_loaded(const Desk *desk) {
+        _cleanup_(fd_closep) int held = vault_lend(desk->vault, names[TASK_OBJECT_TASKS]);
+
+        return held >= 0;
+}
+
+bool loading_is_due(const Desk *desk, BackendChoice choice) {
+        return choice != BACKEND_CHOICE_PROCFS && desk->bpf_refusal[0] == '\0' && !is_loaded(desk);
+}
+
+/* Files are read from now on. */
+static void refuse(Desk *desk, const char *reason) {
+        (void) snprintf(desk->bpf_refusal, sizeof(desk->bpf_refusal), "%s", reason);
+        if (desk->settings.backend == BACKEND_CHOICE_BPF)
+                log_warning(0, "Captures fail, because threads cannot be read through BPF: %s",
+                            desk->bpf_refusal);
         else
-                r = vault_put(desk->vault, SINCE_NAME, fd);
+                log_info("Threads are read from files: %s", desk->bpf_refusal);
+}
+
+/* Tells what was loaded, also by an earlier process, which processes are callers. */
+static void share_own(const Desk *desk) {
+        _cleanup_(fd_closep) int fd = vault_lend(desk->vault, names[TASK_OBJECT_OWN]);
+        int r = fd >= 0 && desk->own ? own_processes_share(desk->own, fd) : 0;
+
         if (r < 0)
-                log_debug("When BPF programs were loaded is not kept: %s", strerror(-r));
+                log_warning(r, "Programs cannot be told which processes are callers of ctprofd");
 }
 
-static bool find_since(const Desk *desk, Since *ret) {
-        _cleanup_(fd_closep) int fd = vault_lend(desk->vault, SINCE_NAME);
+/* the job that loads */
 
-        return fd >= 0 && pread(fd, ret, sizeof(*ret), 0) == sizeof(*ret);
+LoadOrder loading_order(const Desk *desk) {
+        return (LoadOrder){ .ledger = desk->settings.exits == EXIT_CHOICE_AUTO ||
+                                      desk->settings.exits == EXIT_CHOICE_BPF,
+                            .waits = desk->settings.counts_waits };
 }
-
-/* the end of it */
 
 /* From here on no program can be loaded, by this process or by one that it starts. */
 static void renounce(void) {
@@ -68,10 +89,44 @@ static void renounce(void) {
 
 void loading_take(Request *request, const JobReply *reply) {
         Desk *desk = request->desk;
+        ObjectsResult result;
+        Since since;
+        int r = 0;
 
-        task_aid_take(request, reply);
-        if (task_aid_is_loaded(desk))
-                note_since(desk);
+        if (reply->kind == PACKET_RESULT && objects_result_unpack(reply->body, &result)) {
+                folding_drop(desk); /* of a ledger that was lost */
+                for (uint32_t i = 0; i < result.n; i++) {
+                        const char *name = names[result.objects[i]];
+                        _cleanup_(fd_closep) int fd = job_take_fd(request->job, i);
+
+                        /* An object that the service manager did not take ends with us. */
+                        if (fd >= 0 && vault_put(desk->vault, name, fd) < 0)
+                                log_warning(0, "An object of the kernel could not be kept: %s",
+                                            name);
+                }
+                share_own(desk);
+                folding_watch(desk);
+                if (result.reason[0] != '\0')
+                        (void) snprintf(desk->programs_refusal, sizeof(desk->programs_refusal),
+                                        "%s", result.reason);
+        }
+        if (is_loaded(desk)) {
+                _cleanup_(fd_closep) int fd =
+                        memfd_create("ctprof-since", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+                since = (Since){ clock_now_ns(CLOCK_REALTIME), clock_now_ns(CLOCK_BOOTTIME) };
+                if (fd < 0 || write(fd, &since, sizeof(since)) != sizeof(since) ||
+                    fcntl(fd, F_ADD_SEALS,
+                          F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+                        r = -errno;
+                else
+                        r = vault_put(desk->vault, SINCE_NAME, fd);
+                if (r < 0)
+                        log_debug("When BPF programs were loaded is not kept: %s", strerror(-r));
+        } else {
+                refuse(desk, desk->programs_refusal[0] ? desk->programs_refusal
+                                                       : "what was loaded was lost");
+        }
         renounce();
 }
 
@@ -80,7 +135,7 @@ void loading_fail(Request *request, const WireErrorDetail *detail) {
 
         (void) snprintf(text, sizeof(text), "the job that loads BPF programs failed%s%s",
                         detail->reason ? ": " : "", detail->reason ? detail->reason : "");
-        task_aid_refuse(request->desk, text);
+        refuse(request->desk, text);
         renounce();
 }
 
@@ -91,8 +146,8 @@ static void loading_free(void *state) {
         Desk *desk = state;
 
         desk->is_loading = false;
-        if (desk->bpf_refusal[0] == '\0' && !task_aid_is_loaded(desk) && !desk->is_over)
-                task_aid_refuse(desk, "no job could be started to load BPF programs");
+        if (desk->bpf_refusal[0] == '\0' && !is_loaded(desk) && !desk->is_over)
+                refuse(desk, "no job could be started to load BPF programs");
         renounce();
         listening_look(desk);
         desk_turn(desk);
@@ -100,22 +155,12 @@ static void loading_free(void *state) {
 
 static int on_loaded(Request *request, const JobReply *reply) {
         loading_take(request, reply);
-        return request_finish(request);
+        return request_answer(request, SPAN_LITERAL("{}"), NULL, 0);
 }
 
 static int on_failed(Request *request, WireError error, const WireErrorDetail *detail) {
         loading_fail(request, detail);
         return request_fail(request, error, detail);
-}
-
-static int method_load(Request *request) {
-        static const Stage stage = { .on_result = on_loaded, .on_failure = on_failed };
-        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_LOAD);
-
-        if (!order)
-                return -ENOMEM;
-        order->load = task_aid_load_order(request->desk);
-        return request_submit(request, order, QUEUE_LOADING, &stage);
 }
 
 static void explain_none(Desk *desk) {
@@ -131,17 +176,21 @@ static void explain_none(Desk *desk) {
 }
 
 void loading_start(Desk *desk) {
-        static const Method method = { "io.ctprof.Job.Load", method_load, RECORD_NOTHING, false };
+        static const Method method = { "io.ctprof.Job.Load", NULL, RECORD_NOTHING, false };
+        static const Stage stage = { .on_result = on_loaded, .on_failure = on_failed };
+        _cleanup_(order_freep) Order *order = NULL;
         Request *request;
 
         if (desk->settings.backend == BACKEND_CHOICE_PROCFS) {
                 desk->loads_none = true;
-                task_aid_drop(desk);
+                for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
+                        vault_drop(desk->vault, names[i]);
+                folding_drop(desk);
                 vault_drop(desk->vault, SINCE_NAME);
                 explain_none(desk);
         }
-        task_aid_share_own(desk);
-        if (!task_aid_must_load(desk, desk->settings.backend)) {
+        share_own(desk);
+        if (!loading_is_due(desk, desk->settings.backend)) {
                 renounce();
                 return;
         }
@@ -151,7 +200,11 @@ void loading_start(Desk *desk) {
         }
         request_keep(request, desk, loading_free);
         desk->is_loading = true;
-        request_settle(request, method_load(request));
+        order = request_new_order(request, ORDER_LOAD);
+        if (order)
+                order->load = loading_order(desk);
+        request_settle(request,
+                       order ? request_submit(request, order, QUEUE_LOADING, &stage) : -ENOMEM);
 }
 
 void loading_reconsider(Desk *desk) {
@@ -168,30 +221,25 @@ bool loading_needs_restart(const Desk *desk) {
 
 /* a private service */
 
-/* The number of threads of the host; 0 when it is unknown. */
-static uint64_t count_threads(void) {
+/* True when the host has so many threads that loading pays; false when their number is unknown. */
+static bool has_many_threads(const Desk *desk) {
         _cleanup_(fd_closep) int fd = open(LOADAVG_FILE, O_RDONLY | O_CLOEXEC);
         char text[LOADAVG_BYTES];
         ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+        uint64_t n_threads = 0;
         const char *start;
-        uint64_t n_threads;
 
         /* "0.20 0.18 0.12 1/80 11206": the second number of the fourth word. */
         text[n > 0 ? n : 0] = '\0';
         start = strchr(text, '/');
-        if (!start)
-                return 0;
-        start++;
-        return number_parse_u64((Span){ start, strcspn(start, " ") }, &n_threads) ? n_threads : 0;
-}
-
-static bool has_many_threads(const Desk *desk) {
-        return count_threads() >= desk->settings.loading_threads;
+        if (start && !number_parse_u64((Span){ start + 1, strcspn(start + 1, " ") }, &n_threads))
+                n_threads = 0;
+        return n_threads >= desk->settings.loading_threads;
 }
 
 BackendChoice loading_choose(const Desk *desk, BackendChoice wish, bool is_end) {
-        /* What was refused once is not tried again, and each capture says why. */
-        if (wish != BACKEND_CHOICE_AUTO || !desk->is_private || task_aid_is_loaded(desk) ||
+        /* Loading that was refused once is not tried again, and each capture says why. */
+        if (wish != BACKEND_CHOICE_AUTO || !desk->is_private || is_loaded(desk) ||
             desk->programs_refusal[0] != '\0')
                 return wish;
         if (!sandbox_has_capabilities(JOB_LOADING_CAPABILITIES))
@@ -199,37 +247,95 @@ BackendChoice loading_choose(const Desk *desk, BackendChoice wish, bool is_end) 
         return is_end || has_many_threads(desk) ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS;
 }
 
+/* orders and waits by reason */
+
+static void take_switch(const Desk *desk, TaskObjects *ret) {
+        task_objects_init(ret);
+        ret->fds[TASK_OBJECT_CONTROL] = vault_lend(desk->vault, names[TASK_OBJECT_CONTROL]);
+        ret->fds[TASK_OBJECT_SEED] = vault_lend(desk->vault, names[TASK_OBJECT_SEED]);
+}
+
+bool loading_look_at_reasons(const Desk *desk, ReasonState *ret) {
+        _cleanup_(task_objects_done) TaskObjects objects;
+
+        take_switch(desk, &objects);
+        return reasons_look(&objects, ret) == 0;
+}
+
+void loading_limit_reasons(const Desk *desk) {
+        _cleanup_(task_objects_done) TaskObjects objects;
+        int r = 0;
+
+        take_switch(desk, &objects);
+        if (desk->settings.reasons_ns != REASONS_FOREVER)
+                r = reasons_limit(&objects, desk->settings.reasons_ns);
+        if (r < 0)
+                log_warning(r, "Waits are counted by reason for longer than WaitReasons= says");
+}
+
+void loading_add_reasons(const Desk *desk, CaptureOrder *order, bool are_wanted) {
+        uint64_t stay_ns = desk->settings.reasons_ns;
+
+        if (stay_ns == REASONS_FOREVER || (stay_ns > 0 && are_wanted))
+                order->reasons_ns = stay_ns;
+        else
+                (void) snprintf(order->no_reasons, sizeof(order->no_reasons), "%s",
+                                stay_ns == 0 ? NO_REASONS_OFF : NO_REASONS_UNWANTED);
+}
+
+int loading_add(Request *request, CaptureOrder *order, BackendChoice choice) {
+        /* Links of other programs are of no use to a capture: they hold what runs. */
+        static const TaskObject iterators[] = { TASK_OBJECT_TASKS, TASK_OBJECT_SEED };
+        const Desk *desk = request->desk;
+        char text[DESK_REFUSAL_BYTES + 64];
+        int r = 0;
+
+        if (choice == BACKEND_CHOICE_PROCFS)
+                return 0;
+        (void) snprintf(order->no_tasks, sizeof(order->no_tasks), "%s", desk->programs_refusal);
+        if (!is_loaded(desk)) {
+                if (choice == BACKEND_CHOICE_AUTO)
+                        return 0;
+                (void) snprintf(text, sizeof(text), "threads cannot be read through BPF: %s",
+                                desk->bpf_refusal);
+                return request_refuse(request, WIRE_ERROR_JOB_FAILED, text);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(iterators) && r == 0; i++) {
+                int fd = vault_lend(desk->vault, names[iterators[i]]);
+
+                r = fd >= 0 ? request_add_fd(request, fd, &order->tasks[iterators[i]]) : 0;
+        }
+        return r == 0 ? folding_add(request, order->tasks) : r;
+}
+
 /* the status */
 
-static void say(LoadingState *state, const char *reason) {
-        (void) snprintf(state->reason, sizeof(state->reason), "%s", reason);
-}
-
-/* Why a capture that leaves the choice does not read threads through BPF, if it does not. */
-static void find_reason(const Desk *desk, LoadingState *state) {
-        if (desk->bpf_refusal[0] != '\0')
-                say(state, desk->bpf_refusal);
-        else if (desk->settings.backend == BACKEND_CHOICE_PROCFS)
-                say(state, "the configuration says Backend=procfs");
-        else if (!desk->is_private || task_aid_is_loaded(desk))
-                return;
-        else if (!sandbox_has_capabilities(JOB_LOADING_CAPABILITIES))
-                say(state, NO_CAPABILITIES);
-        else if (desk->settings.backend == BACKEND_CHOICE_AUTO && !has_many_threads(desk))
-                (void) snprintf(state->reason, sizeof(state->reason), PAYS_LATER,
-                                desk->settings.loading_threads);
-}
-
 LoadingState loading_state(const Desk *desk) {
+        _cleanup_(fd_closep) int fd = vault_lend(desk->vault, SINCE_NAME);
+        bool has_programs = is_loaded(desk);
         LoadingState state = { .backend = BACKEND_CHOICE_AUTO };
+        const char *reason = "";
         Since since;
 
-        find_reason(desk, &state);
+        /* This is why a capture that leaves the choice does not read threads through BPF. */
+        if (desk->bpf_refusal[0] != '\0')
+                reason = desk->bpf_refusal;
+        else if (desk->settings.backend == BACKEND_CHOICE_PROCFS)
+                reason = "the configuration says Backend=procfs";
+        else if (desk->is_private && !has_programs &&
+                 !sandbox_has_capabilities(JOB_LOADING_CAPABILITIES))
+                reason = NO_CAPABILITIES;
+        (void) snprintf(state.reason, sizeof(state.reason), "%s", reason);
+        if (reason[0] == '\0' && desk->is_private && !has_programs &&
+            desk->settings.backend == BACKEND_CHOICE_AUTO && !has_many_threads(desk))
+                (void) snprintf(state.reason, sizeof(state.reason), PAYS_LATER,
+                                desk->settings.loading_threads);
+
         if (state.reason[0] == '\0')
                 state.backend = BACKEND_CHOICE_BPF;
         else if (desk->settings.backend != BACKEND_CHOICE_BPF)
                 state.backend = BACKEND_CHOICE_PROCFS;
-        if (task_aid_is_loaded(desk) && find_since(desk, &since)) {
+        if (has_programs && fd >= 0 && pread(fd, &since, sizeof(since), 0) == sizeof(since)) {
                 state.has_since = true;
                 state.since_realtime_ns = since.realtime_ns;
                 state.since_boottime_ns = since.boottime_ns;

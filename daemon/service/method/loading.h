@@ -7,19 +7,26 @@
  * When BPF programs are loaded, and for which captures. A daemon loads them at its start, by a
  * request of its own for which captures wait; a private one, before a capture for which that pays.
  * Loading is tried once: then this process gives up for ever the capabilities that it takes, so
- * that nothing that happens to the process later can load anything.
+ * that nothing that happens to the process later can load anything. The vault holds what was
+ * loaded, and each capture borrows that. A refusal is remembered: it is not tried again before a
+ * restart.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/macro.h"
+#include "kernel/bpf/ledger.h"
 #include "service/desk/desk.h"
 #include "service/request/request.h"
 
 /* Loads, or finds out that there is nothing to load. Not for a private service. */
 void loading_start(Desk *desk);
 
-/* What became of the job that loads, for a request that waited for it. */
+/* True when a capture with this choice has to wait for a job that loads. */
+bool loading_is_due(const Desk *desk, BackendChoice choice);
+/* The order of that job. */
+LoadOrder loading_order(const Desk *desk);
+/* Take the reply of that job, for a request that waited for it. */
 void loading_take(Request *request, const JobReply *reply);
 void loading_fail(Request *request, const WireErrorDetail *detail);
 
@@ -29,6 +36,18 @@ void loading_fail(Request *request, const WireErrorDetail *detail);
  */
 BackendChoice loading_choose(const Desk *desk, BackendChoice wish, bool is_end);
 
+/* Waits are counted by reason for no longer than the settings say, also what earlier ones began. */
+void loading_limit_reasons(const Desk *desk);
+/* Looks how that account stands; false: no programs are there that could count. */
+bool loading_look_at_reasons(const Desk *desk, ReasonState *ret);
+/* Says in a capture's order whether it has waits counted by reason. */
+void loading_add_reasons(const Desk *desk, CaptureOrder *order, bool are_wanted);
+/*
+ * Adds what was loaded to a capture's order. REQUEST_ANSWERED when BPF was asked for and there is
+ * none: the caller is told why.
+ */
+_must_check_ int loading_add(Request *request, CaptureOrder *order, BackendChoice choice);
+
 /* The settings have changed. */
 void loading_reconsider(Desk *desk);
 /* They want programs, and this process can load none any more because the earlier ones did not. */
@@ -36,7 +55,7 @@ bool loading_needs_restart(const Desk *desk);
 
 /* For the status of the daemon; not while programs are being loaded. */
 typedef struct LoadingState {
-        /* How a capture that leaves the choice reads threads; AUTO: none can. */
+        /* A capture that leaves the choice reads threads so; AUTO: none can. */
         BackendChoice backend;
         char reason[DESK_REFUSAL_BYTES]; /* why it is not BPF; "" when it is */
         bool has_since;                  /* programs are loaded, and when they were is known */

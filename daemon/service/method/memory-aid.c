@@ -2,16 +2,12 @@
 #include "service/method/memory-aid.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "job/vault.h"
-#include "job/workshop.h"
+#include "job/job.h"
 #include "log/log.h"
 #include "service/desk/hung.h"
 
@@ -23,37 +19,27 @@
         "too many jobs hang in the memory of processes, and nothing can stop them: ctprofctl " \
         "status lists them"
 
-/* what is kept */
-
-/*
- * It keeps its size, so that it cannot grow beyond what is counted for it, and no reader of it can
- * be cut off.
- */
-static int new_file(uint64_t n_bytes) {
-        _cleanup_(fd_closep) int fd = memfd_create("ctprof-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-        if (fd < 0 || fchmod(fd, 0600) < 0 || ftruncate(fd, (off_t) n_bytes) < 0 ||
-            fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
-                return -errno;
-        return TAKE_FD(fd);
-}
-
-static void prepare_file(Vault *vault, const char *name, uint64_t n_bytes) {
-        _cleanup_(fd_closep) int held = vault_lend(vault, name);
-        _cleanup_(fd_closep) int fd = -EBADF;
-        int r;
-
-        if (held >= 0)
-                return;
-        fd = new_file(n_bytes);
-        r = fd < 0 ? fd : vault_put(vault, name, fd);
-        if (r < 0)
-                log_warning(r, "Captures cannot keep for each other where counters are");
-}
-
 void memory_aid_prepare(Vault *vault) {
-        prepare_file(vault, PROCESSES_NAME, LIMIT_HEAP_CACHE_BYTES);
-        prepare_file(vault, FILES_NAME, LIMIT_HEAP_FILES_BYTES);
+        static const struct {
+                const char *name;
+                uint64_t n_bytes;
+        } files[] = {
+                { PROCESSES_NAME, LIMIT_HEAP_CACHE_BYTES },
+                { FILES_NAME, LIMIT_HEAP_FILES_BYTES },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(files); i++) {
+                _cleanup_(fd_closep) int held = vault_lend(vault, files[i].name);
+                _cleanup_(fd_closep) int fd = -EBADF;
+                int r;
+
+                if (held >= 0)
+                        continue;
+                fd = vault_file_new("ctprof-heap", files[i].n_bytes);
+                r = fd < 0 ? fd : vault_put(vault, files[i].name, fd);
+                if (r < 0)
+                        log_warning(r, "Captures cannot keep for each other where counters are");
+        }
 }
 
 int memory_aid_add_wishes(Request *request, CaptureOrder *order, bool heap) {
@@ -69,141 +55,106 @@ int memory_aid_add_wishes(Request *request, CaptureOrder *order, bool heap) {
         return fd < 0 ? 0 : request_add_fd(request, fd, &order->heap_cache);
 }
 
-static bool has_room(const Request *request) {
-        return workshop_count_kind(request->desk->workshop, JOB_MEMORY) < LIMIT_MEMORY_JOBS;
-}
-
 void memory_aid_add(Request *request, CaptureOrder *order) {
-        if (!has_room(request))
+        if (workshop_count_kind(request->desk->workshop, JOB_MEMORY) >= LIMIT_MEMORY_JOBS)
                 (void) snprintf(order->no_memory, sizeof(order->no_memory), "%s", TOO_MANY_REASON);
 }
 
 /* jobs */
 
-void memory_aid_done(MemoryAid *aid) {
-        aid->files = job_free(aid->files);
-        aid->memory = job_free(aid->memory);
+void memory_aid_done(Request *request) {
+        request->files_job = job_free(request->files_job);
+        request->memory_job = job_free(request->memory_job);
 }
 
-/* @fds: sent and closed when this succeeds. */
-static int start_job(MemoryAid *aid, const Order *order, const int *fds, size_t n_fds,
-                     const JobEvents *events, Job **ret) {
-        const Request *request = aid->request;
-        _cleanup_(buffer_done) Buffer body = {};
-        int r = order_pack(order, &body);
-        const JobOrder job = {
-                .terms = job_terms(order_kind(order->method)),
-                .body = buffer_span(&body),
-                .fds = fds,
-                .n_fds = n_fds,
-                .uid = request->uid,
-                .timeout_ns = request->desk->settings.capture_ns,
-        };
-
-        return r == 0 ? workshop_start(request->desk->workshop, &job, events, aid, ret) : r;
-}
-
-/* the job that parses files */
-
-static void on_files_reply(Job *job, const JobReply *reply, void *userdata) {
-        MemoryAid *aid = userdata;
-
-        if (job_reply_is_last(reply))
-                aid->files = job_free(job);
-}
-
-static void on_files_end(Job *job, const char *reason, void *userdata) {
-        MemoryAid *aid = userdata;
-
-        log_debug("%s", reason);
-        aid->files = job_free(job);
-}
-
-static int start_files(MemoryAid *aid, int socket) {
-        static const JobEvents events = { .on_reply = on_files_reply, .on_end = on_files_end };
-        _cleanup_(order_freep) Order *order = order_new(ORDER_FILES);
-
-        if (!order)
-                return -ENOMEM;
-        /* A file of anybody on the host may be one in which they hang for ever. */
-        if (workshop_count_kind(aid->request->desk->workshop, JOB_FILES) >= LIMIT_FILE_JOBS)
-                return -EAGAIN;
-        order->files.socket = 1;
-        return start_job(aid, order, &socket, 1, &events, &aid->files);
-}
+static void on_reply(Job *job, const JobReply *reply, void *userdata);
+static void on_end(Job *job, const char *reason, void *userdata);
 
 /*
- * Who asks is a job that reads what everybody can write: its socket is passed on and otherwise left
- * alone. Closing it is how it learns that nobody comes.
+ * Starts the job that @asking wants at the socket that came along. A job that asks reads what
+ * everybody can write: its socket is passed on and otherwise left alone. Closing it is how it
+ * learns that nobody comes.
  */
-static void take_socket(MemoryAid *aid, Job *job, bool *was_asked,
-                        int (*start)(MemoryAid *aid, int socket)) {
-        int socket = *was_asked ? -EBADF : job_take_fd(job, 0), r;
+static void start(Request *request, Job *asking, OrderMethod method) {
+        static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
+        const Desk *desk = request->desk;
+        bool is_files = method == ORDER_FILES;
+        bool *was_asked = is_files ? &request->files_was_asked : &request->memory_was_asked;
+        JobKind kind = order_kind(method);
+        int fds[2] = { *was_asked ? -EBADF : job_take_fd(asking, 0), -EBADF }, r = -ENOMEM;
+        _cleanup_(order_freep) Order *order = NULL;
+        _cleanup_(buffer_done) Buffer body = {};
+        JobOrder job;
 
         *was_asked = true;
-        if (socket < 0)
+        if (fds[0] < 0)
                 return;
-        r = start(aid, socket);
-        if (r < 0) {
-                log_debug("No job reads for a capture: %s", strerror(-r));
-                (void) request_close_fd(aid->request, socket);
-        }
-}
-
-/* the job that reads memory */
-
-static void take_left(MemoryAid *aid, Job *job, Span body) {
-        OrderLife life;
-
-        if (body.n != sizeof(life))
-                return;
-        memcpy(&life, body.bytes, sizeof(life));
-        if (life.tgid <= INT32_MAX)
-                hung_add(aid->request->desk->hung, job_pid(job), life.tgid, life.start_ticks,
-                         life.owner);
-}
-
-static void on_memory_reply(Job *job, const JobReply *reply, void *userdata) {
-        MemoryAid *aid = userdata;
-
-        if (job_reply_is_last(reply))
-                aid->memory = job_free(job);
-        else if (reply->kind == PACKET_FILES)
-                take_socket(aid, job, &aid->files_was_asked, start_files);
-        else if (reply->kind == PACKET_LEFT)
-                take_left(aid, job, reply->body);
-}
-
-static void on_memory_end(Job *job, const char *reason, void *userdata) {
-        MemoryAid *aid = userdata;
-
-        log_debug("%s", reason);
-        aid->memory = job_free(job);
-}
-
-static int start_memory(MemoryAid *aid, int socket) {
-        static const JobEvents events = { .on_reply = on_memory_reply, .on_end = on_memory_end };
-        _cleanup_(order_freep) Order *order = order_new(ORDER_MEMORY);
-        const Desk *desk = aid->request->desk;
-        int fds[2] = { socket, vault_lend(desk->vault, FILES_NAME) };
-        size_t n_fds = fds[1] >= 0 ? 2 : 1;
-        int r = !order ? -ENOMEM : has_room(aid->request) ? 0 : -EAGAIN;
-
-        if (r == 0) {
+        order = order_new(method);
+        if (order && is_files) {
+                order->files.socket = 1;
+        } else if (order) {
+                fds[1] = vault_lend(desk->vault, FILES_NAME);
                 order->memory.socket = 1;
                 order->memory.files = fds[1] >= 0 ? 2 : 0;
                 order->memory.limit_ns = desk->settings.heap_ns;
                 hung_add_to_order(desk->hung, &order->memory);
-                r = start_job(aid, order, fds, n_fds, &events, &aid->memory);
         }
-        if (r < 0)
+        if (order)
+                r = order_pack(order, &body);
+        /* A file or memory of anybody on the host may be one in which they hang for ever. */
+        if (workshop_count_kind(desk->workshop, kind) >=
+            (is_files ? LIMIT_FILE_JOBS : LIMIT_MEMORY_JOBS))
+                r = -EAGAIN;
+        job = (JobOrder){
+                .terms = job_terms(kind),
+                .body = buffer_span(&body),
+                .fds = fds,
+                .n_fds = fds[1] >= 0 ? 2 : 1,
+                .uid = request->uid,
+                .timeout_ns = desk->settings.capture_ns,
+        };
+        if (r == 0)
+                r = workshop_start(desk->workshop, &job, &events, request,
+                                   is_files ? &request->files_job : &request->memory_job);
+        if (r < 0) {
+                log_debug("No job reads for a capture: %s", strerror(-r));
+                (void) disposal_close(desk->disposal, fds[0]);
                 (void) fd_close(fds[1]);
-        return r;
+        }
 }
 
-void memory_aid_take(MemoryAid *aid, Request *request, const JobReply *note) {
-        if (note->kind != PACKET_MEMORY)
+static void on_reply(Job *job, const JobReply *reply, void *userdata) {
+        Request *request = userdata;
+        OrderLife life;
+
+        if (job == request->files_job) {
+                if (job_reply_is_last(reply))
+                        request->files_job = job_free(job);
                 return;
-        aid->request = request;
-        take_socket(aid, request->job, &aid->memory_was_asked, start_memory);
+        }
+        if (job_reply_is_last(reply)) {
+                request->memory_job = job_free(job);
+        } else if (reply->kind == PACKET_FILES) {
+                start(request, job, ORDER_FILES);
+        } else if (reply->kind == PACKET_LEFT && reply->body.n == sizeof(life)) {
+                memcpy(&life, reply->body.bytes, sizeof(life));
+                if (life.tgid <= INT32_MAX)
+                        hung_add(request->desk->hung, job_pid(job), life.tgid, life.start_ticks,
+                                 life.owner);
+        }
+}
+
+static void on_end(Job *job, const char *reason, void *userdata) {
+        Request *request = userdata;
+
+        log_debug("%s", reason);
+        if (job == request->files_job)
+                request->files_job = job_free(job);
+        else
+                request->memory_job = job_free(job);
+}
+
+void memory_aid_take(Request *request, const JobReply *note) {
+        if (note->kind == PACKET_MEMORY)
+                start(request, request->job, ORDER_MEMORY);
 }

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/request/reference.h"
 #include "wire/message-object.h"
 
 int method_analysis(Request *request) {
         static const Stage streamed = { .tells_progress = true }, single = {};
-        const OrderDoor door = reference_door(request);
+        const OrderDoor door = request_door(request);
         OrderMethod method = order_method_find(request->method->name);
         _cleanup_(order_freep) Order *order = request_new_order(request, method);
         int r;
@@ -46,54 +45,6 @@ static void verification_free(void *state) {
         free(verification);
 }
 
-static int verification_new(Request *request, Verification **ret) {
-        Verification *verification = calloc(1, sizeof(*verification));
-
-        if (!verification)
-                return -ENOMEM;
-        buffer_init(&verification->text, LIMIT_REPLY_BYTES / 2);
-        json_writer_init(&verification->writer, &verification->text);
-        json_write_object(&verification->writer);
-        json_write_key(&verification->writer, "results");
-        json_write_array(&verification->writer);
-        request_keep(request, verification, verification_free);
-        *ret = verification;
-        return 0;
-}
-
-/* all of the spool */
-
-static int keep_names(Request *request, Verification *verification) {
-        const SpoolView *view = request_view(request);
-        size_t n = view->n;
-
-        if (spool_dir_fd(request->desk->spool) < 0)
-                return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
-        verification->names = calloc(n + 1, sizeof(*verification->names));
-        for (size_t i = 0; i < n && verification->names; i++)
-                memcpy(verification->names[i], view->entries[i]->name,
-                       sizeof(verification->names[i]));
-        verification->n_names = n;
-        if (!verification->names)
-                return -ENOMEM;
-        return request_hold(request,
-                            (n + 1) * sizeof(*verification->names) + LIMIT_REPLY_BYTES / 2);
-}
-
-/* A snapshot that was removed since the list was made is skipped. */
-static int pass_name(Request *request, const char *name, AnalysisOrder *order) {
-        OrderFile *file = &order->subjects[order->n[0]].from;
-        int fd, r;
-
-        r = spool_open_snapshot(request->desk->spool, name, &fd, NULL);
-        if (r == SPOOL_E_NOT_FOUND)
-                return 0;
-        if (r != 0)
-                return request_fail_spool(request, name, r);
-        order->n[0]++;
-        return order_set_label(order, file, name) ? request_add_fd(request, fd, &file->fd) : -E2BIG;
-}
-
 static int pass_some(Request *request);
 
 static int answer_all(Request *request) {
@@ -110,40 +61,34 @@ static int answer_all(Request *request) {
         return request_answer(request, buffer_span(&verification->text), NULL, 0);
 }
 
-/* Passes on the last reply of a job, which is not the last of the call. */
-static int keep_results(Verification *verification, Span parameters) {
-        _cleanup_(message_object_freep) json_object *reply = NULL;
-        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
-        json_object *results;
-        int r;
-
-        r = request_parse(parameters, &reply);
-        if (r < 0)
-                return r;
-        results = json_object_object_get(reply, "results");
-        if (!json_object_is_type(results, json_type_array))
-                return -EBADMSG;
-        for (size_t i = 0; i < json_object_array_length(results) && r == 0; i++) {
-                buffer_clear(&text);
-                r = message_append_object(&text, json_object_array_get_idx(results, i));
-                if (r == 0)
-                        json_write_raw(&verification->writer, buffer_span(&text));
-        }
-        return r;
-}
-
+/* The last reply of a job, which is not the last of the call unless it is passed on as it is. */
 static int on_some(Request *request, const JobReply *reply) {
+        _cleanup_(message_object_freep) json_object *parameters = NULL;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         Verification *verification = request->state;
+        json_object *results = NULL;
         int r = 0;
 
         if (reply->kind != PACKET_LAST)
                 return -EBADMSG;
         if (request->more && verification->n_passed == verification->n_names)
                 return request_forward(request, reply);
-        if (request->more)
+        if (request->more) {
                 connection_continue(request->connection, reply->body);
-        else
-                r = keep_results(verification, reply->body);
+        } else {
+                r = request_parse(reply->body, &parameters);
+                if (r < 0)
+                        return r;
+                results = json_object_object_get(parameters, "results");
+                if (!json_object_is_type(results, json_type_array))
+                        return -EBADMSG;
+        }
+        for (size_t i = 0; results && i < json_object_array_length(results) && r == 0; i++) {
+                buffer_clear(&text);
+                r = message_append_object(&text, json_object_array_get_idx(results, i));
+                if (r == 0)
+                        json_write_raw(&verification->writer, buffer_span(&text));
+        }
         if (r != 0)
                 return r;
         return verification->n_passed < verification->n_names ? pass_some(request)
@@ -154,24 +99,38 @@ static int pass_some(Request *request) {
         static const Stage stage = { .on_result = on_some };
         Verification *verification = request->state;
         _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_VERIFY);
+        AnalysisOrder *analysis;
         int r = 0;
 
         if (!order)
                 return -ENOMEM;
-        while (r == 0 && verification->n_passed < verification->n_names &&
-               order->analysis.n[0] < LIMIT_SNAPSHOTS_PER_CALL)
-                r = pass_name(request, verification->names[verification->n_passed++],
-                              &order->analysis);
-        if (r != 0)
-                return r;
-        return order->analysis.n[0] > 0 ? request_submit(request, order, QUEUE_READING, &stage)
-                                        : answer_all(request);
+        analysis = &order->analysis;
+        while (verification->n_passed < verification->n_names &&
+               analysis->n[0] < LIMIT_SNAPSHOTS_PER_CALL) {
+                const char *name = verification->names[verification->n_passed++];
+                OrderFile *file = &analysis->subjects[analysis->n[0]].from;
+                int fd;
+
+                r = spool_open_snapshot(request->desk->spool, name, &fd, NULL);
+                if (r == SPOOL_E_NOT_FOUND)
+                        continue; /* it was removed since the list was made */
+                if (r != 0)
+                        return request_fail_spool(request, name, r);
+                analysis->n[0]++;
+                r = order_set_label(analysis, file, name) ? request_add_fd(request, fd, &file->fd)
+                                                          : -E2BIG;
+                if (r != 0)
+                        return r;
+        }
+        return analysis->n[0] > 0 ? request_submit(request, order, QUEUE_READING, &stage)
+                                  : answer_all(request);
 }
 
 int method_verify(Request *request) {
         static const Stage stage = {};
-        const OrderDoor door = reference_door(request);
+        const OrderDoor door = request_door(request);
         _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_VERIFY);
+        const SpoolView *view = request_view(request);
         Verification *verification;
         int r;
 
@@ -182,8 +141,27 @@ int method_verify(Request *request) {
                 return r;
         if (order->analysis.n[0] > 0)
                 return request_submit(request, order, QUEUE_READING, &stage);
-        r = verification_new(request, &verification);
-        if (r == 0)
-                r = keep_names(request, verification);
+
+        /* All of the spool. */
+        verification = calloc(1, sizeof(*verification));
+        if (!verification)
+                return -ENOMEM;
+        request_keep(request, verification, verification_free);
+        buffer_init(&verification->text, LIMIT_REPLY_BYTES / 2);
+        json_writer_init(&verification->writer, &verification->text);
+        json_write_object(&verification->writer);
+        json_write_key(&verification->writer, "results");
+        json_write_array(&verification->writer);
+        if (spool_dir_fd(request->desk->spool) < 0)
+                return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
+        verification->names = calloc(view->n + 1, sizeof(*verification->names));
+        if (!verification->names)
+                return -ENOMEM;
+        for (size_t i = 0; i < view->n; i++)
+                memcpy(verification->names[i], view->entries[i]->name,
+                       sizeof(verification->names[i]));
+        verification->n_names = view->n;
+        r = request_hold(request,
+                         (view->n + 1) * sizeof(*verification->names) + LIMIT_REPLY_BYTES / 2);
         return r == 0 ? pass_some(request) : r;
 }

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "service/request/reference.h"
-
 /* The job checks that the snapshots exist and who owns them, under the lock of the spool. */
 
 typedef struct ChangeFields {
@@ -24,7 +22,7 @@ static int resolve(Request *request, const char *reference, OrderName *ret) {
         int r;
 
         if (snapshot_name_is_relative(span_of(reference), &back)) {
-                r = reference_find(request, reference, &reference);
+                r = request_find_name(request, reference, &reference);
                 if (r != 0)
                         return r;
         }

@@ -42,30 +42,27 @@ int varlink_get_info(Request *request) {
         return request_answer_written(request, &writer);
 }
 
-static int describe(Request *request, const char *description) {
-        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
-        JsonWriter writer;
-
-        json_writer_init(&writer, &text);
-        json_write_object(&writer);
-        json_write_member_text(&writer, "description", description);
-        json_write_end(&writer);
-        return request_answer_written(request, &writer);
-}
-
 int varlink_get_description(Request *request) {
         static const Parameter table[] = {
                 { "interface", PARAMETER_TEXT, true, offsetof(DescriptionFields, interface) },
         };
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         DescriptionFields fields = { .interface = NULL };
+        JsonWriter writer;
         int r;
 
         r = request_decode(request, table, ELEMENTSOF(table), &fields);
         if (r != 0)
                 return r;
-        for (size_t i = 0; i < ELEMENTSOF(interface_rows); i++)
-                if (strcmp(interface_rows[i].name, fields.interface) == 0)
-                        return describe(request, interface_rows[i].text);
+        for (size_t i = 0; i < ELEMENTSOF(interface_rows); i++) {
+                if (strcmp(interface_rows[i].name, fields.interface) != 0)
+                        continue;
+                json_writer_init(&writer, &text);
+                json_write_object(&writer);
+                json_write_member_text(&writer, "description", interface_rows[i].text);
+                json_write_end(&writer);
+                return request_answer_written(request, &writer);
+        }
         return request_fail(request, WIRE_ERROR_INTERFACE_NOT_FOUND,
                             &(WireErrorDetail){ .subject = span_of(fields.interface) });
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "service/request/reference.h"
 #include "service/request/reservation.h"
 
 typedef struct ExportFields {
@@ -68,31 +67,22 @@ static int export_file(Request *request, const char *name) {
         return answer_with_file(request, &writer, &text, request->fds[0]);
 }
 
-/* Reopen read-only: our descriptor is writable and the caller must not get it. */
-static int reopen_to_read(int fd, int *ret) {
-        char path[64];
-        int reopened;
-
-        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        reopened = open(path, O_RDONLY | O_CLOEXEC);
-        if (reopened < 0)
-                return -errno;
-        *ret = reopened;
-        return 0;
-}
-
 static int on_converted(Request *request, const JobReply *reply) {
         const Conversion *conversion = request->state;
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
-        int fd = -EBADF, r;
+        char path[64];
+        int fd, r;
         Span head;
 
         r = request_take_texts(reply, &head, 1);
-        if (r == 0)
-                r = reopen_to_read(conversion->file, &fd);
         if (r < 0)
                 return r;
+        /* Our descriptor is writable and the caller must not get it. */
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", conversion->file);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
         r = reservation_lend(request, conversion->file);
         if (r < 0) {
                 (void) fd_close(fd);
@@ -115,36 +105,23 @@ static int on_not_converted(Request *request, WireError error, const WireErrorDe
                         "The converted snapshot is larger than %" PRIu64 " MiB, which is half of "
                         "the memory that your open exports leave; export it in the format ctprof.",
                         request->max_file_bytes >> 20);
-        return request_fail(request, WIRE_ERROR_JOB_FAILED, &(WireErrorDetail){ .reason = reason });
+        return request_refuse(request, WIRE_ERROR_JOB_FAILED, reason);
 }
 
-static int export_converted(Request *request, Order *order) {
+int method_export(Request *request) {
         static const Stage stage = {
                 .prepare = reservation_take_memory,
                 .on_result = on_converted,
                 .on_failure = on_not_converted,
         };
-        Conversion *conversion = malloc(sizeof(*conversion));
-        int r;
-
-        if (!conversion)
-                return -ENOMEM;
-        conversion->file = -EBADF;
-        request_keep(request, conversion, conversion_free);
-        r = lent_file_new(&conversion->file);
-        if (r == 0)
-                r = request_add_copy(request, conversion->file, &order->analysis.output);
-        return r == 0 ? request_submit(request, order, QUEUE_READING, &stage) : r;
-}
-
-int method_export(Request *request) {
         static const Parameter table[] = {
                 { "snapshot", PARAMETER_OBJECT, true, offsetof(ExportFields, snapshot) },
                 { "format", PARAMETER_TEXT, false, offsetof(ExportFields, format) },
         };
-        const OrderDoor door = reference_door(request);
+        const OrderDoor door = request_door(request);
         _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_CONVERT);
         ExportFields fields = { .format = "ctprof" };
+        Conversion *conversion;
         AnalysisOrder *analysis;
         OrderFile *file;
         int r;
@@ -167,5 +144,13 @@ int method_export(Request *request) {
         r = order_set_format(&door, fields.format, analysis);
         if (r != 0)
                 return r;
-        return export_converted(request, order);
+        conversion = malloc(sizeof(*conversion));
+        if (!conversion)
+                return -ENOMEM;
+        conversion->file = -EBADF;
+        request_keep(request, conversion, conversion_free);
+        r = lent_file_new(&conversion->file);
+        if (r == 0)
+                r = request_add_copy(request, conversion->file, &analysis->output);
+        return r == 0 ? request_submit(request, order, QUEUE_READING, &stage) : r;
 }

@@ -36,68 +36,49 @@ static bool is_listed(const Listing *listing, const IndexEntry *entry) {
                (!until->is_set || entry->start_realtime_ns <= until->value);
 }
 
-static Span text_of(const IndexEntry *entry) {
-        return (Span){ entry->text, entry->n_text };
-}
-
-static void write_unreadable(JsonWriter *writer, const IndexEntry *entry) {
-        json_write_object(writer);
-        json_write_member_text(writer, "name", entry->name);
-        json_write_member_bool(writer, "ok", false);
-        json_write_member_name(writer, "error", text_of(entry));
-        if (entry->has_offset)
-                json_write_member_u64(writer, "offset", entry->offset);
-        else
-                json_write_member_null(writer, "offset");
-        json_write_end(writer);
-}
-
 /*
- * Writes readable snapshots from @begin on until the reply is long enough; returns where it
- * stopped.
+ * Sends one reply. *ret_more: another one has to follow. The last one has the damaged snapshots,
+ * which are last in the list, as far as they fit into one reply.
  */
-static size_t write_readable(JsonWriter *writer, const Listing *listing, size_t begin) {
-        size_t i = begin;
-
-        json_write_key(writer, "snapshots");
-        json_write_array(writer);
-        for (; i < listing->view->n && writer->buffer->n < LIST_REPLY_BYTES; i++)
-                if (is_listed(listing, listing->view->entries[i]))
-                        json_write_raw(writer, text_of(listing->view->entries[i]));
-        json_write_end(writer);
-        return i;
-}
-
-/* Writes the damaged snapshots, which are last in the list, as far as they fit into one reply. */
-static void write_all_unreadable(JsonWriter *writer, const Listing *listing) {
-        json_write_key(writer, "unreadable");
-        json_write_array(writer);
-        for (size_t i = 0; i < listing->view->n; i++)
-                if (listing->view->entries[i]->damaged && writer->buffer->n < 2 * LIST_REPLY_BYTES)
-                        write_unreadable(writer, listing->view->entries[i]);
-        json_write_end(writer);
-}
-
-/* Sends one reply. *ret_more: another one has to follow. */
 static int tell(Request *request, Listing *listing, bool *ret_more) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
+        const SpoolView *view = listing->view;
+        size_t end = listing->n_told;
         JsonWriter writer;
-        size_t end;
         int r;
 
         json_writer_init(&writer, &text);
         json_write_object(&writer);
-        end = write_readable(&writer, listing, listing->n_told);
-        *ret_more = end < listing->view->n;
+        json_write_key(&writer, "snapshots");
+        json_write_array(&writer);
+        for (; end < view->n && text.n < LIST_REPLY_BYTES; end++) {
+                const IndexEntry *entry = view->entries[end];
+
+                if (is_listed(listing, entry))
+                        json_write_raw(&writer, (Span){ entry->text, entry->n_text });
+        }
+        json_write_end(&writer);
+        *ret_more = end < view->n;
         if (*ret_more && !request->more)
                 return request_fail(request, WIRE_ERROR_EXPECTED_MORE, NULL);
-        if (*ret_more) {
-                json_write_key(&writer, "unreadable");
-                json_write_array(&writer);
+        json_write_key(&writer, "unreadable");
+        json_write_array(&writer);
+        for (size_t i = 0; i < view->n && !*ret_more; i++) {
+                const IndexEntry *entry = view->entries[i];
+
+                if (!entry->damaged || text.n >= 2 * LIST_REPLY_BYTES)
+                        continue;
+                json_write_object(&writer);
+                json_write_member_text(&writer, "name", entry->name);
+                json_write_member_bool(&writer, "ok", false);
+                json_write_member_name(&writer, "error", (Span){ entry->text, entry->n_text });
+                if (entry->has_offset)
+                        json_write_member_u64(&writer, "offset", entry->offset);
+                else
+                        json_write_member_null(&writer, "offset");
                 json_write_end(&writer);
-        } else {
-                write_all_unreadable(&writer, listing);
         }
+        json_write_end(&writer);
         json_write_end(&writer);
         r = json_writer_finish(&writer);
         if (r < 0)
@@ -141,7 +122,7 @@ int method_list(Request *request) {
         if (spool_dir_fd(request->desk->spool) < 0)
                 return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
         listing->view = spool_view_ref(request_view(request));
-        /* What others remove meanwhile stays in memory for this caller. */
+        /* Snapshots that others remove meanwhile stay in memory for this caller. */
         r = request_hold(request, listing->view->memory);
         return r == 0 ? go_on(request) : r;
 }

@@ -12,19 +12,24 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "job/vault.h"
-#include "job/workshop.h"
+#include "job/job.h"
 #include "kernel/procfs/host-files.h"
 #include "service/method/listening.h"
 #include "service/method/loading.h"
 #include "service/method/memory-aid.h"
-#include "service/method/task-aid.h"
 #include "service/request/request.h"
 #include "snapshot/source.h"
 #include "wire/message-object.h"
 
-static void write_capabilities(JsonWriter *writer) {
+static void write_daemon(const Desk *desk, JsonWriter *writer) {
+        const LoadingState state = loading_state(desk);
         cap_t capabilities = cap_get_proc();
 
+        json_write_key(writer, "daemon");
+        json_write_object(writer);
+        json_write_member_text(writer, "version", CTPROF_VERSION);
+        json_write_member_u64(writer, "uptimeNs", clock_now_ns(CLOCK_MONOTONIC) - desk->started_ns);
+        json_write_member_u64(writer, "uid", geteuid());
         json_write_key(writer, "capabilities");
         json_write_array(writer);
         for (cap_value_t capability = 0; capability < cap_max_bits(); capability++) {
@@ -41,23 +46,9 @@ static void write_capabilities(JsonWriter *writer) {
                 json_write_text(writer, name);
                 (void) cap_free(name);
         }
-        json_write_end(writer);
         (void) cap_free(capabilities);
-}
-
-static void write_daemon(const Request *request, JsonWriter *writer) {
-        json_write_key(writer, "daemon");
-        json_write_object(writer);
-        json_write_member_text(writer, "version", CTPROF_VERSION);
-        json_write_member_u64(writer, "uptimeNs",
-                              clock_now_ns(CLOCK_MONOTONIC) - request->desk->started_ns);
-        json_write_member_u64(writer, "uid", geteuid());
-        write_capabilities(writer);
         json_write_end(writer);
-}
-
-static void write_backend(const Request *request, JsonWriter *writer) {
-        const LoadingState state = loading_state(request->desk);
+        json_write_end(writer);
 
         json_write_key(writer, "backend");
         json_write_object(writer);
@@ -71,36 +62,23 @@ static void write_backend(const Request *request, JsonWriter *writer) {
                 json_write_member_u64(writer, "loadedRealtimeNs", state.since_realtime_ns);
                 json_write_member_u64(writer, "loadedBoottimeNs", state.since_boottime_ns);
         }
-        json_write_member_u64(writer, "outdated", vault_n_outdated(request->desk->vault));
+        json_write_member_u64(writer, "outdated", vault_n_outdated(desk->vault));
         json_write_end(writer);
 }
 
-/* Null, not 0, for what is unknown, and for inodes that the file system does not count. */
-static void write_free(const Request *request, JsonWriter *writer) {
-        const Desk *desk = request->desk;
+/*
+ * The contents of a spool that cannot be used are unknown: null, not 0. So is its free space, and
+ * inodes that the file system does not count.
+ */
+static void write_spool(const Desk *desk, const SpoolView *view, JsonWriter *writer) {
+        int dir_fd = spool_dir_fd(desk->spool);
         SpoolFree space;
-        bool is_known = spool_free_space(spool_dir_fd(desk->spool), &space) == 0;
-
-        if (is_known)
-                json_write_member_u64(writer, "freeBytes", space.n_bytes);
-        else
-                json_write_member_null(writer, "freeBytes");
-        if (is_known && space.has_files)
-                json_write_member_u64(writer, "freeFiles", space.n_files);
-        else
-                json_write_member_null(writer, "freeFiles");
-        json_write_member_u64(writer, "keepFreeFiles", desk->settings.spool.keep_free_files);
-}
-
-/* The contents of a spool that cannot be used are unknown: null, not 0. */
-static void write_spool(const Request *request, JsonWriter *writer) {
-        const Desk *desk = request->desk;
-        const SpoolView *view = request_view(request);
+        bool is_known = spool_free_space(dir_fd, &space) == 0;
 
         json_write_key(writer, "spool");
         json_write_object(writer);
         json_write_member_name(writer, "path", span_of(spool_path(desk->spool)));
-        if (spool_dir_fd(desk->spool) >= 0) {
+        if (dir_fd >= 0) {
                 json_write_member_u64(writer, "snapshots", view->n);
                 json_write_member_u64(writer, "bytes", view->allocated_bytes);
         } else {
@@ -110,41 +88,53 @@ static void write_spool(const Request *request, JsonWriter *writer) {
         }
         json_write_member_u64(writer, "maxBytes", desk->settings.spool.max_bytes);
         json_write_member_u64(writer, "keepFreeBytes", desk->settings.spool.keep_free_bytes);
-        write_free(request, writer);
+        if (is_known)
+                json_write_member_u64(writer, "freeBytes", space.n_bytes);
+        else
+                json_write_member_null(writer, "freeBytes");
+        if (is_known && space.has_files)
+                json_write_member_u64(writer, "freeFiles", space.n_files);
+        else
+                json_write_member_null(writer, "freeFiles");
+        json_write_member_u64(writer, "keepFreeFiles", desk->settings.spool.keep_free_files);
         json_write_end(writer);
 }
 
-/* The processes in whose memory it hangs, as it said itself. */
-static void write_processes(const Request *request, JsonWriter *writer, const Job *job) {
-        const HungProcess *process;
-        size_t at = 0;
-
-        json_write_key(writer, "processes");
-        json_write_array(writer);
-        while ((process = hung_next_of(request->desk->hung, job_pid(job), &at))) {
-                json_write_object(writer);
-                json_write_member_u64(writer, "pid", process->tgid);
-                json_write_member_u64(writer, "owner", process->owner);
-                json_write_member_u64(writer, "sinceRealtimeNs", process->since_realtime_ns);
-                json_write_end(writer);
-        }
-        json_write_end(writer);
-}
-
-static void write_hanging(const Request *request, JsonWriter *writer) {
+static void write_jobs(const Desk *desk, JsonWriter *writer) {
         uint32_t owners[LIMIT_HUNG_PROCESSES];
-        size_t n = hung_get_barred(request->desk->hung, owners, ELEMENTSOF(owners)), at = 0;
-        const Job *job;
+        size_t n = hung_get_barred(desk->hung, owners, ELEMENTSOF(owners)), at = 0;
+        unsigned n_running, n_waiting;
+        StuckJob job;
 
+        /* The job of this call has left the queue and is not counted. */
+        queue_count(desk->users, &n_running, &n_waiting);
+        json_write_key(writer, "jobs");
+        json_write_object(writer);
+        json_write_member_u64(writer, "running", n_running);
+        json_write_member_u64(writer, "waiting", n_waiting);
         json_write_key(writer, "hanging");
         json_write_array(writer);
-        while ((job = workshop_next_stuck(request->desk->workshop, &at))) {
+        while (workshop_next_stuck(desk->workshop, &at, &job)) {
+                const HungProcess *process;
+                size_t process_at = 0;
+
                 json_write_object(writer);
-                json_write_member_text(writer, "kind", job_terms_of(job)->word);
-                json_write_member_u64(writer, "pid", (uint64_t) job_pid(job));
-                json_write_member_u64(writer, "uid", job_uid(job));
-                json_write_member_u64(writer, "sinceRealtimeNs", job_killed_realtime_ns(job));
-                write_processes(request, writer, job);
+                json_write_member_text(writer, "kind", job.kind);
+                json_write_member_u64(writer, "pid", (uint64_t) job.pid);
+                json_write_member_u64(writer, "uid", job.uid);
+                json_write_member_u64(writer, "sinceRealtimeNs", job.killed_realtime_ns);
+                /* The processes in whose memory it hangs, as it said itself. */
+                json_write_key(writer, "processes");
+                json_write_array(writer);
+                while ((process = hung_next_of(desk->hung, job.pid, &process_at))) {
+                        json_write_object(writer);
+                        json_write_member_u64(writer, "pid", process->tgid);
+                        json_write_member_u64(writer, "owner", process->owner);
+                        json_write_member_u64(writer, "sinceRealtimeNs",
+                                              process->since_realtime_ns);
+                        json_write_end(writer);
+                }
+                json_write_end(writer);
                 json_write_end(writer);
         }
         json_write_end(writer);
@@ -153,60 +143,20 @@ static void write_hanging(const Request *request, JsonWriter *writer) {
         for (size_t i = 0; i < n; i++)
                 json_write_u64(writer, owners[i]);
         json_write_end(writer);
-}
-
-/* The job of this call has left the queue and is not counted. */
-static void write_jobs(const Request *request, JsonWriter *writer) {
-        unsigned n_running, n_waiting;
-
-        desk_count_jobs(request->desk, &n_running, &n_waiting);
-        json_write_key(writer, "jobs");
-        json_write_object(writer);
-        json_write_member_u64(writer, "running", n_running);
-        json_write_member_u64(writer, "waiting", n_waiting);
-        write_hanging(request, writer);
         json_write_end(writer);
 }
 
-/* The capture that tells how sources can be read; without a name there is none. */
-typedef struct LastCapture {
-        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        bool has_start;
-        uint64_t start_realtime_ns;
-} LastCapture;
-
-typedef struct StatusState {
-        LastCapture capture;
-        MemoryAid memory; /* of the probe */
-} StatusState;
-
-static void write_capture(const Request *request, JsonWriter *writer) {
-        const StatusState *state = request->state;
-        const LastCapture *capture = &state->capture;
-
-        json_write_key(writer, "capture");
-        if (capture->name[0] == '\0') {
-                json_write_null(writer);
-                return;
-        }
-        json_write_object(writer);
-        json_write_member_text(writer, "name", capture->name);
-        if (capture->has_start)
-                json_write_member_u64(writer, "startRealtimeNs", capture->start_realtime_ns);
-        json_write_end(writer);
-}
-
-/* Of a switch and the wake-up before it: tests/bench. */
+/* The price of a switch and the wake-up before it: tests/bench. */
 #define REASON_PRICE_NS 200u
 
 /* Null where no programs can count. */
-static void write_reasons(const Request *request, JsonWriter *writer) {
+static void write_reasons(const Desk *desk, JsonWriter *writer) {
         _cleanup_(fd_closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         uint64_t n_switches = 0;
         ReasonState state;
 
         json_write_key(writer, "reasons");
-        if (!task_aid_look_at_reasons(request->desk, &state)) {
+        if (!loading_look_at_reasons(desk, &state)) {
                 json_write_null(writer);
                 return;
         }
@@ -230,40 +180,57 @@ static void write_reasons(const Request *request, JsonWriter *writer) {
         json_write_end(writer);
 }
 
+/* The capture that tells how sources can be read; without a name there is none. */
+typedef struct LastCapture {
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        bool has_start;
+        uint64_t start_realtime_ns;
+} LastCapture;
+
 /* @sample: {threads, processes}; @ended: {owners}. Empty when nothing was probed. */
 static int answer(Request *request, Span sources, Span sample, Span ended) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
+        const LastCapture *capture = request->state;
         JsonWriter writer;
 
         json_writer_init(&writer, &text);
         json_write_object(&writer);
-        write_daemon(request, &writer);
-        write_backend(request, &writer);
+        write_daemon(request->desk, &writer);
         json_write_key(&writer, "sources");
         json_write_raw(&writer, sources);
-        write_capture(request, &writer);
+        json_write_key(&writer, "capture");
+        if (capture->name[0] == '\0') {
+                json_write_null(&writer);
+        } else {
+                json_write_object(&writer);
+                json_write_member_text(&writer, "name", capture->name);
+                if (capture->has_start)
+                        json_write_member_u64(&writer, "startRealtimeNs",
+                                              capture->start_realtime_ns);
+                json_write_end(&writer);
+        }
         json_write_key(&writer, "sample");
         if (sample.n > 0)
                 json_write_raw(&writer, sample);
         else
                 json_write_null(&writer);
-        write_reasons(request, &writer);
+        write_reasons(request->desk, &writer);
         if (ended.n > 0) {
                 json_write_key(&writer, "ended");
                 json_write_raw(&writer, ended);
         }
-        write_spool(request, &writer);
-        write_jobs(request, &writer);
+        write_spool(request->desk, request_view(request), &writer);
+        write_jobs(request->desk, &writer);
         json_write_end(&writer);
         return request_answer_written(request, &writer);
 }
 
-/* What a probe tells, or a job that reads a snapshot, which has no sample. */
+/* A probe tells, or a job that reads a snapshot, which has no sample. */
 static int on_told(Request *request, const JobReply *reply) {
         Span texts[3];
         int r = request_take_texts(reply, texts, ELEMENTSOF(texts));
 
-        memory_aid_done(&((StatusState *) request->state)->memory);
+        memory_aid_done(request);
         return r == 0 ? answer(request, texts[0], texts[1], texts[2]) : r;
 }
 
@@ -274,7 +241,7 @@ static int on_not_probed(Request *request, WireError error, const WireErrorDetai
         JsonWriter writer;
         int r;
 
-        memory_aid_done(&((StatusState *) request->state)->memory);
+        memory_aid_done(request);
         for (unsigned id = 0; id < _SOURCE_MAX; id++)
                 sources.sources[id] = (Source){
                         .state = SOURCE_STATE_UNAVAILABLE,
@@ -302,26 +269,22 @@ static int prepare(Request *request) {
         capture->smaps_limit_ns = LIMIT_SMAPS_NS;
         capture->heap_limit_ns = LIMIT_HEAP_NS;
         capture->commands = COMMAND_LINES_NO;
-        listening_add_state(request->desk, capture);
+        r = listening_add(request, capture, true);
         memory_aid_add(request, capture);
-        r = task_aid_add(request, capture, is_bpf ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS);
+        if (r == 0)
+                r = loading_add(request, capture,
+                                is_bpf ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS);
         return r == 0 ? request_set_order(request, order) : r;
-}
-
-static void on_note(Request *request, const JobReply *note) {
-        StatusState *state = request->state;
-
-        memory_aid_take(&state->memory, request, note);
 }
 
 static int probe(Request *request) {
         static const Stage stage = {
                 .prepare = prepare,
-                .on_note = on_note,
+                .on_note = memory_aid_take,
                 .on_result = on_told,
                 .on_failure = on_not_probed,
         };
-        /* Behind the job that loads programs: until then there is nothing to say of them. */
+        /* It waits behind the job that loads programs: before, there is nothing to say of them. */
         QueueKind queue = request->desk->is_loading ? QUEUE_LOADING : QUEUE_READING;
 
         return request_enqueue(request, queue, &stage);
@@ -329,74 +292,56 @@ static int probe(Request *request) {
 
 /* the last capture */
 
-static bool is_of_this_boot(const IndexEntry *entry) {
-        _cleanup_(message_object_freep) json_object *head = json_tokener_parse(entry->text);
-        const char *boot_id = json_object_get_string(json_object_object_get(head, "bootId"));
-        char now[SD_ID128_STRING_MAX];
-        sd_id128_t boot;
-
-        return boot_id && sd_id128_get_boot(&boot) == 0 &&
-               strcmp(boot_id, sd_id128_to_string(boot, now)) == 0;
-}
-
 static int on_not_read(Request *request, WireError error, const WireErrorDetail *detail) {
-        StatusState *state = request->state;
+        LastCapture *capture = request->state;
 
-        state->capture = (LastCapture){};
+        *capture = (LastCapture){};
         return probe(request);
 }
 
 /*
  * A capture has tried every thread of the host, and a probe tries a few: where there has been a
- * capture since the boot, it tells. REQUEST_ANSWERED, 0 with *ret_is_asked set, -errno.
+ * capture since the boot, it tells.
  */
-static int ask_last_capture(Request *request, bool *ret_is_asked) {
+int method_status(Request *request) {
         static const Stage stage = { .on_result = on_told, .on_failure = on_not_read };
         const IndexEntry *entry = spool_view_resolve(request_view(request), SPAN_LITERAL("latest"));
-        StatusState *state = request->state;
-        LastCapture *capture = &state->capture;
-        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_TELL_SOURCES);
+        _cleanup_(message_object_freep) json_object *head = NULL;
+        _cleanup_(order_freep) Order *order = NULL;
+        LastCapture *capture = calloc(1, sizeof(*capture));
+        char now[SD_ID128_STRING_MAX];
+        const char *boot_id = NULL;
+        AnalysisOrder *analysis;
         OrderFile *file;
+        sd_id128_t boot;
         int fd, r;
 
+        if (!capture)
+                return -ENOMEM;
+        request_keep(request, capture, free);
+        r = request_decode(request, NULL, 0, NULL);
+        if (r != 0)
+                return r;
+        order = request_new_order(request, ORDER_TELL_SOURCES);
         if (!order)
                 return -ENOMEM;
-        *ret_is_asked = false;
-        if (!entry || !is_of_this_boot(entry) ||
+        if (entry) {
+                head = json_tokener_parse(entry->text);
+                boot_id = json_object_get_string(json_object_object_get(head, "bootId"));
+        }
+        if (!boot_id || sd_id128_get_boot(&boot) < 0 ||
+            strcmp(boot_id, sd_id128_to_string(boot, now)) != 0 ||
             spool_open_snapshot(request->desk->spool, entry->name, &fd, NULL) != 0)
-                return 0;
+                return probe(request);
         *capture = (LastCapture){
                 .has_start = entry->has_start,
                 .start_realtime_ns = entry->start_realtime_ns,
         };
         memcpy(capture->name, entry->name, sizeof(capture->name));
-        file = &order->analysis.subjects[order->analysis.n[0]++].from;
+        analysis = &order->analysis;
+        file = &analysis->subjects[analysis->n[0]++].from;
         r = request_add_fd(request, fd, &file->fd);
-        if (r == 0)
-                r = order_set_label(&order->analysis, file, entry->name)
-                            ? request_submit(request, order, QUEUE_READING, &stage)
-                            : -E2BIG;
-        *ret_is_asked = true;
-        return r;
-}
-
-static void free_state(void *pointer) {
-        StatusState *state = pointer;
-
-        memory_aid_done(&state->memory);
-        free(state);
-}
-
-int method_status(Request *request) {
-        StatusState *state = calloc(1, sizeof(*state));
-        bool is_asked = false;
-        int r;
-
-        if (!state)
-                return -ENOMEM;
-        request_keep(request, state, free_state);
-        r = request_decode(request, NULL, 0, NULL);
-        if (r == 0)
-                r = ask_last_capture(request, &is_asked);
-        return r == 0 && !is_asked ? probe(request) : r;
+        if (r == 0 && !order_set_label(analysis, file, entry->name))
+                r = -E2BIG;
+        return r == 0 ? request_submit(request, order, QUEUE_READING, &stage) : r;
 }

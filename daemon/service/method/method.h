@@ -5,8 +5,8 @@
  * Method
  *
  * Every method that can be called: its name, its handler, and how a success appears in the journal.
- * Whoever can connect may call all of them. A method that changes a snapshot of another user is
- * refused by the job, which reads the owner in the head of the file.
+ * Everybody who can connect may call all of them. A method that changes a snapshot of another user
+ * is refused by the job, which reads the owner in the head of the file.
  */
 
 #include "base/span.h"
@@ -51,5 +51,3 @@ int varlink_get_description(Request *request);
 
 /* NULL when there is none. */
 const Method *method_find(Span name);
-/* The same for a call, whose connection gets the error when there is none. */
-const Method *method_find_or_refuse(Connection *connection, const char *name);

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "job/workshop.h"
+#include "job/job.h"
 #include "json/json-scanner.h"
 #include "spool/spool-failure.h"
 #include "wire/message-object.h"
@@ -60,14 +60,6 @@ int request_handle(Request *request) {
         return r;
 }
 
-void request_keep_fds(Request *request) {
-        size_t n = MIN_OF(connection_n_fds(request->connection), ELEMENTSOF(request->call_fds));
-
-        for (size_t i = 0; i < n; i++)
-                request->call_fds[i] = connection_take_fd(request->connection, i);
-        request->n_call_fds = n;
-}
-
 /*
  * A job reads what its caller sends, and a filter cannot see the address of a message: with a
  * socket of the caller's it could send in the name of the daemon.
@@ -82,7 +74,7 @@ int request_take_fd(Request *request, size_t index) {
                 fd = TAKE_FD(request->call_fds[index]);
         if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n_type) != 0)
                 return fd;
-        (void) request_close_fd(request, fd);
+        (void) disposal_close(request->desk->disposal, fd);
         return -EBADF;
 }
 
@@ -90,13 +82,9 @@ SpoolView *request_view(const Request *request) {
         return request->view ? request->view : spool_index_view(request->desk->index);
 }
 
-int request_close_fd(Request *request, int fd) {
-        return disposal_close(request->desk->disposal, fd);
-}
-
 void request_close_fds(Request *request) {
         for (size_t i = 0; i < request->n_fds; i++)
-                (void) request_close_fd(request, request->fds[i]);
+                (void) disposal_close(request->desk->disposal, request->fds[i]);
         request->n_fds = 0;
 }
 
@@ -114,9 +102,11 @@ Request *request_free(Request *request) {
 
         leave_queue(request);
         request->job = job_free(request->job);
+        request->files_job = job_free(request->files_job);
+        request->memory_job = job_free(request->memory_job);
         request_close_fds(request);
         for (size_t i = 0; i < request->n_call_fds; i++)
-                (void) request_close_fd(request, request->call_fds[i]);
+                (void) disposal_close(request->desk->disposal, request->call_fds[i]);
         if (request->free_state)
                 request->free_state(request->state);
         buffer_done(&request->order);
@@ -156,21 +146,15 @@ void request_keep(Request *request, void *state, void (*free_state)(void *state)
         request->free_state = free_state;
 }
 
-/* What is kept for it, in bytes, without the parameters of the call. */
-static size_t memory(const Request *request) {
-        return request->n_state_bytes + request->order.n_allocated;
-}
-
 int request_hold(Request *request, size_t n_bytes) {
         request->n_state_bytes = n_bytes;
-        if (!request->connection || connection_hold(request->connection, memory(request)))
+        /* The parameters of the call are counted with its message. */
+        if (!request->connection ||
+            connection_hold(request->connection, n_bytes + request->order.n_allocated))
                 return 0;
-        return request_fail(request, WIRE_ERROR_BUSY,
-                            &(WireErrorDetail){
-                                    .reason = "Answering this call takes more memory than your "
-                                              "other calls and unread replies leave you; let "
-                                              "some of them finish.",
-                            });
+        return request_refuse(request, WIRE_ERROR_BUSY,
+                              "Answering this call takes more memory than your other calls and "
+                              "unread replies leave you; let some of them finish.");
 }
 
 int request_decode(Request *request, const Parameter *table, size_t n_table, void *ret) {
@@ -185,13 +169,11 @@ int request_decode(Request *request, const Parameter *table, size_t n_table, voi
 
 /* answers */
 
-/* Errors of a call that changes something, too: its job may have ended in the middle of it. */
-static ReplyKind kind_of_last(const Request *request) {
-        return request->method->record == RECORD_NOTHING ? REPLY_LAST : REPLY_LAST_OF_CHANGE;
-}
-
 /* Takes the descriptors over, also when there is no connection to send them to. */
 static void end(Request *request, Span frame, bool is_error, const int *fds, size_t n_fds) {
+        /* Also an error of a call that changes something: its job may have ended midway. */
+        bool may_have_changed = request->method->record != RECORD_NOTHING;
+
         assert(!request->is_over);
         request->is_over = true;
         recorder_take(&request->desk->recorder,
@@ -203,7 +185,9 @@ static void end(Request *request, Span frame, bool is_error, const int *fds, siz
                       },
                       frame, is_error, clock_now_ns(CLOCK_MONOTONIC));
         if (request->connection)
-                connection_forward(request->connection, frame, kind_of_last(request), fds, n_fds);
+                connection_forward(request->connection, frame,
+                                   may_have_changed ? REPLY_LAST_OF_CHANGE : REPLY_LAST, fds,
+                                   n_fds);
         else
                 for (size_t i = 0; i < n_fds; i++)
                         (void) fd_close(fds[i]);
@@ -218,6 +202,10 @@ int request_fail(Request *request, WireError error, const WireErrorDetail *detai
                 return r;
         end(request, buffer_span(&frame), true, NULL, 0);
         return REQUEST_ANSWERED;
+}
+
+int request_refuse(Request *request, WireError error, const char *reason) {
+        return request_fail(request, error, &(WireErrorDetail){ .reason = reason });
 }
 
 int request_refuse_parameter(Request *request, const char *key, const char *reason) {
@@ -245,7 +233,7 @@ int request_answer(Request *request, Span parameters, const int *fds, size_t n_f
                 end(request, buffer_span(&frame), false, fds, n_fds);
         else
                 for (size_t i = 0; i < n_fds; i++)
-                        (void) request_close_fd(request, fds[i]);
+                        (void) disposal_close(request->desk->disposal, fds[i]);
         return r;
 }
 
@@ -264,10 +252,6 @@ int request_forward(Request *request, const JobReply *reply) {
         for (size_t i = 0; i < n_fds; i++)
                 fds[i] = job_take_fd(request->job, i);
         return request_answer(request, reply->body, fds, n_fds);
-}
-
-int request_finish(Request *request) {
-        return request_answer(request, SPAN_LITERAL("{}"), NULL, 0);
 }
 
 int request_parse(Span text, json_object **ret) {
@@ -294,69 +278,24 @@ int request_take_texts(const JobReply *reply, Span *ret_texts, size_t n) {
                                                                                         : -EBADMSG;
 }
 
-static void write_lines(JsonWriter *writer, Span rest) {
-        while (rest.n > 0) {
-                const char *end = memchr(rest.bytes, '\n', rest.n);
-                size_t n = end ? (size_t) (end - rest.bytes) : rest.n;
-
-                json_write_name(writer, (Span){ rest.bytes, n });
-                n += end ? 1 : 0;
-                rest = (Span){ rest.bytes + n, rest.n - n };
-        }
-}
-
 void request_write_rotated(JsonWriter *writer, Span before, Span after) {
         if (before.n + after.n == 0)
                 return;
         json_write_key(writer, "rotated");
         json_write_array(writer);
-        write_lines(writer, before);
-        write_lines(writer, after);
+        for (unsigned i = 0; i < 2; i++)
+                for (Span rest = i == 0 ? before : after; rest.n > 0;) {
+                        const char *end = memchr(rest.bytes, '\n', rest.n);
+                        size_t n = end ? (size_t) (end - rest.bytes) : rest.n;
+
+                        json_write_name(writer, (Span){ rest.bytes, n });
+                        n += end ? 1 : 0;
+                        rest = (Span){ rest.bytes + n, rest.n - n };
+                }
         json_write_end(writer);
 }
 
 /* replies of the job */
-
-/* @job was the request's, unless its last reply has already started the next one. */
-static void free_job(Request *request, Job *job) {
-        if (request->job == job)
-                request->job = NULL;
-        (void) job_free(job);
-}
-
-static int take_last(Request *request, const JobReply *reply) {
-        const Stage *stage = request->stage;
-
-        if (!stage->keeps_place)
-                leave_queue(request);
-        if (reply->kind == PACKET_ERROR)
-                return stage->on_failure ? stage->on_failure(request, reply->error, &reply->detail)
-                                         : request_fail(request, reply->error, &reply->detail);
-        return stage->on_result ? stage->on_result(request, reply)
-                                : request_forward(request, reply);
-}
-
-/* The job waits until the caller reads; let other requests have its place meanwhile. */
-static void pause_job(Request *request) {
-        job_pause(request->job);
-        queue_rest(&request->desk->queues[request->queue], &request->entry);
-        desk_turn(request->desk);
-}
-
-/*
- * Follows what a spool job says it did. A capture job, which reads what anybody on the host can
- * write, is not believed: a survey finds what it rotated.
- */
-static void take_change(Request *request, Span text) {
-        _cleanup_(message_object_freep) json_object *change = NULL;
-
-        if (request->terms != job_terms(JOB_SPOOL))
-                return;
-        if (request_parse(text, &change) < 0)
-                spool_index_forget(request->desk->index);
-        else
-                spool_index_follow(request->desk->index, change);
-}
 
 static int take_part(Request *request, Span parameters) {
         if (!request->more)
@@ -364,24 +303,50 @@ static int take_part(Request *request, Span parameters) {
         if (request->stage->on_part)
                 return request->stage->on_part(request, parameters);
         connection_continue(request->connection, parameters);
-        if (connection_is_full(request->connection))
-                pause_job(request);
+        if (!connection_is_full(request->connection))
+                return 0;
+        /* The job waits until the caller reads; let other requests have its place meanwhile. */
+        job_pause(request->job);
+        queue_rest(&request->desk->queues[request->queue], &request->entry);
+        desk_turn(request->desk);
         return 0;
 }
 
 static void on_reply(Job *job, const JobReply *reply, void *userdata) {
+        _cleanup_(message_object_freep) json_object *change = NULL;
         Request *request = userdata;
+        const Stage *stage = request->stage;
         int r = 0;
 
         if (job_reply_is_last(reply)) {
-                r = take_last(request, reply);
-                free_job(request, job);
+                if (!stage->keeps_place)
+                        leave_queue(request);
+                if (reply->kind != PACKET_ERROR)
+                        r = stage->on_result ? stage->on_result(request, reply)
+                                             : request_forward(request, reply);
+                else if (stage->on_failure)
+                        r = stage->on_failure(request, reply->error, &reply->detail);
+                else
+                        r = request_fail(request, reply->error, &reply->detail);
+                /* The last reply may have started the next job. */
+                if (request->job == job)
+                        request->job = NULL;
+                (void) job_free(job);
         } else if (reply->kind == PACKET_PART) {
                 r = take_part(request, reply->body);
         } else if (reply->kind == PACKET_CHANGE) {
-                take_change(request, reply->body);
-        } else if (request->stage->on_note) {
-                request->stage->on_note(request, reply);
+                /*
+                 * Follows what a spool job says it did. A capture job, which reads what anybody on
+                 * the host can write, is not believed: a survey finds what it rotated.
+                 */
+                if (request->terms == job_terms(JOB_SPOOL)) {
+                        if (request_parse(reply->body, &change) < 0)
+                                spool_index_forget(request->desk->index);
+                        else
+                                spool_index_follow(request->desk->index, change);
+                }
+        } else if (stage->on_note) {
+                stage->on_note(request, reply);
         }
         request_settle(request, r);
 }
@@ -397,41 +362,33 @@ static void on_end(Job *job, const char *reason, void *userdata) {
 
 static const JobEvents job_events = { .on_reply = on_reply, .on_end = on_end };
 
-/* What the administrator chose for jobs of this kind; 0: the terms bound it. */
-static uint64_t timeout_of(const Request *request) {
-        const DeskSettings *settings = &request->desk->settings;
-
-        if (request->terms == job_terms(JOB_CAPTURE))
-                return settings->capture_ns;
-        if (request->terms == job_terms(JOB_ANALYSIS) || request->terms == job_terms(JOB_SPOOL))
-                return settings->analysis_ns;
-        return 0;
-}
-
 int request_start_job(Request *request) {
+        const DeskSettings *settings = &request->desk->settings;
+        uint64_t timeout_ns = 0; /* the terms bound it */
         JobOrder order;
         int r;
 
         r = users_ask(request->desk->users, request->uid, USE_STUCK, 1);
         if (r == USER_E_FULL_FOR_USER)
-                return request_fail(request, WIRE_ERROR_BUSY,
-                                    &(WireErrorDetail){
-                                            .reason = "Jobs of your earlier calls hang and cannot "
-                                                      "be stopped.",
-                                    });
+                return request_refuse(request, WIRE_ERROR_BUSY,
+                                      "Jobs of your earlier calls hang and cannot be stopped.");
         if (r != USER_OK)
-                return request_fail(request, WIRE_ERROR_JOB_FAILED,
-                                    &(WireErrorDetail){ .reason = STUCK_REASON });
+                return request_refuse(request, WIRE_ERROR_JOB_FAILED, STUCK_REASON);
         r = request->stage->prepare ? request->stage->prepare(request) : 0;
         if (r != 0)
                 return r;
+        if (request->terms == job_terms(JOB_CAPTURE))
+                timeout_ns = settings->capture_ns;
+        else if (request->terms == job_terms(JOB_ANALYSIS) ||
+                 request->terms == job_terms(JOB_SPOOL))
+                timeout_ns = settings->analysis_ns;
         order = (JobOrder){
                 .terms = request->terms,
                 .body = buffer_span(&request->order),
                 .fds = request->fds,
                 .n_fds = request->n_fds,
                 .uid = request->uid,
-                .timeout_ns = timeout_of(request),
+                .timeout_ns = timeout_ns,
                 .max_file_bytes = request->max_file_bytes,
         };
         r = workshop_start(request->desk->workshop, &order, &job_events, request, &request->job);
@@ -440,18 +397,9 @@ int request_start_job(Request *request) {
         request->n_fds = 0; /* the job's */
         buffer_done(&request->order);
         if (request->connection)
-                (void) !connection_hold(request->connection, memory(request));
+                (void) !connection_hold(request->connection,
+                                        request->n_state_bytes + request->order.n_allocated);
         return request->is_stopping ? job_stop(request->job) : 0;
-}
-
-int request_resume(Request *request) {
-        if (request->on_drained)
-                return request->on_drained(request);
-        if (!request->job)
-                return 0;
-        queue_wake(&request->entry);
-        job_resume(request->job);
-        return 0;
 }
 
 int request_stop(Request *request) {
@@ -459,19 +407,6 @@ int request_stop(Request *request) {
                 return 0;
         request->is_stopping = true;
         return request->job ? job_stop(request->job) : 0;
-}
-
-void request_hang_up(Request *request) {
-        if (!request->job || !request->stage->outlives_caller || request->is_stopping) {
-                (void) request_free(request);
-                return;
-        }
-        request->connection = NULL;
-        request->more = false;
-        /* It may have waited for the caller to read. */
-        queue_wake(&request->entry);
-        job_resume(request->job);
-        request_settle(request, request_stop(request));
 }
 
 /* the order for its job */
@@ -487,7 +422,7 @@ Order *request_new_order(Request *request, OrderMethod method) {
 
 int request_add_fd(Request *request, int fd, OrderFd *ret) {
         if (request->n_fds == ELEMENTSOF(request->fds)) {
-                (void) request_close_fd(request, fd);
+                (void) disposal_close(request->desk->disposal, fd);
                 return -E2BIG;
         }
         request->fds[request->n_fds++] = fd;
@@ -501,21 +436,20 @@ int request_add_copy(Request *request, int fd, OrderFd *ret) {
         return copy < 0 ? -errno : request_add_fd(request, copy, ret);
 }
 
-static uint64_t outstanding(const Request *request) {
-        uint64_t n_written = 0;
-
-        if (request->reserved_fd >= 0 &&
-            spool_allocated_bytes(request->reserved_fd, &n_written) < 0)
-                n_written = 0;
-        return n_written < request->reserved_bytes ? request->reserved_bytes - n_written : 0;
-}
-
 uint64_t request_sum_reserved(const Desk *desk, const Request *except) {
         uint64_t sum = 0;
 
-        for (const Request *request = desk->requests; request; request = request->next)
-                if (request != except)
-                        sum += outstanding(request);
+        for (const Request *request = desk->requests; request; request = request->next) {
+                uint64_t n_written = 0;
+
+                if (request == except)
+                        continue;
+                if (request->reserved_fd >= 0 &&
+                    spool_allocated_bytes(request->reserved_fd, &n_written) < 0)
+                        n_written = 0;
+                if (n_written < request->reserved_bytes)
+                        sum += request->reserved_bytes - n_written;
+        }
         return sum;
 }
 
@@ -544,14 +478,6 @@ int request_set_order(Request *request, const Order *order) {
         return order_pack(order, &request->order);
 }
 
-static int refuse_waiting(Request *request, int r) {
-        const char *reason = r == USER_E_FULL_FOR_USER
-                                     ? "You have too many calls waiting; let some of them finish."
-                                     : "Too many calls are waiting; try again later.";
-
-        return request_fail(request, WIRE_ERROR_BUSY, &(WireErrorDetail){ .reason = reason });
-}
-
 int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
         Queue *line = &request->desk->queues[queue];
         int r;
@@ -561,12 +487,18 @@ int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
                 return r;
         request->queue = queue;
         request->stage = stage;
-        if (request->more && stage->tells_progress && queue_is_busy(line) &&
+        /* As many run as may, so that this one waits. */
+        if (request->more && stage->tells_progress &&
+            !users_have_room(line->users, USE_RUNNING + (Use) queue, 1) &&
             connection_has_room(request->connection, sizeof(WAITING) + ENVELOPE_BYTES))
                 connection_continue(request->connection, SPAN_LITERAL(WAITING));
         r = queue_add(line, &request->entry, request->uid);
         if (r > 0)
-                return refuse_waiting(request, r);
+                return request_refuse(
+                        request, WIRE_ERROR_BUSY,
+                        r == USER_E_FULL_FOR_USER
+                                ? "You have too many calls waiting; let some of them finish."
+                                : "Too many calls are waiting; try again later.");
         if (r < 0)
                 return r;
         desk_turn(request->desk);
@@ -586,4 +518,51 @@ int request_continue(Request *request, const Order *order, const Stage *stage) {
                 return r;
         request->stage = stage;
         return request_start_job(request);
+}
+
+/* references */
+
+int request_find_name(Request *request, const char *name, const char **ret) {
+        const IndexEntry *entry = spool_view_resolve(request_view(request), span_of(name));
+
+        if (spool_dir_fd(request->desk->spool) < 0)
+                return request_fail_spool(request, name, SPOOL_E_UNAVAILABLE);
+        if (!entry)
+                return request_fail_spool(request, name, SPOOL_E_NOT_FOUND);
+        *ret = entry->name;
+        return 0;
+}
+
+static int open_reference(void *userdata, const char *key, OrderReference *reference,
+                          OrderFd *ret) {
+        Request *request = userdata;
+        int fd = -EBADF, r;
+
+        if (reference->name) {
+                /* A snapshot of the spool is called what it is called there. */
+                r = request_find_name(request, reference->name, &reference->label);
+                if (r != 0)
+                        return r;
+                /* The file is not read: a job finds out and explains what is wrong with it. */
+                r = spool_open_snapshot(request->desk->spool, reference->label, &fd, NULL);
+                if (r != 0)
+                        return request_fail_spool(request, reference->label, r);
+        } else {
+                fd = request_take_fd(request, (size_t) reference->index.value);
+        }
+        if (fd < 0)
+                return request_refuse_parameter(request, "fileDescriptor",
+                                                "The call has no descriptor of a file with this "
+                                                "number, or names it twice.");
+        return request_add_fd(request, fd, ret);
+}
+
+static int refuse_reference(void *userdata, WireError error, const WireErrorDetail *detail) {
+        return request_fail(userdata, error, detail);
+}
+
+OrderDoor request_door(Request *request) {
+        return (OrderDoor){ .open = open_reference,
+                            .refuse = refuse_reference,
+                            .userdata = request };
 }

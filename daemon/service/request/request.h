@@ -37,7 +37,7 @@ typedef struct Method {
         const char *name; /* in full */
         /*
          * Answers, or submits a job that will; 0. REQUEST_ANSWERED when an error was the answer. A
-         * negative errno is answered by the caller.
+         * negative errno is answered by the caller. NULL: a request of our own.
          */
         int (*handle)(Request *request);
         Record record;
@@ -106,9 +106,13 @@ struct Request {
         uint64_t max_file_bytes;
         uint64_t reserved_bytes; /* see reservation.h */
         int reserved_fd;         /* borrowed: what it is written to; -EBADF when that is unknown */
-        Charge lent;             /* how large the file in memory may become that it lends */
+        Charge lent;             /* for so large a file in memory, that its caller gets */
         const Stage *stage;
         Job *job;
+
+        /* jobs that read memory for it: memory-aid.h */
+        Job *memory_job, *files_job;            /* owned; NULL: there is none, yet or any more */
+        bool memory_was_asked, files_was_asked; /* once is enough */
 
         /* the method's own */
         void *state;
@@ -132,8 +136,6 @@ _must_check_ int request_take_fd(Request *request, size_t index);
  * until the handler returns.
  */
 SpoolView *request_view(const Request *request);
-/* Closes a descriptor that may be the caller's, in a thread that may hang. Returns -EBADF. */
-int request_close_fd(Request *request, int fd);
 /* Closes the descriptors of the order. */
 void request_close_fds(Request *request);
 /* The request owns @state from now on. */
@@ -149,6 +151,7 @@ _must_check_ int request_hold(Request *request, size_t n_bytes);
 
 /* Errors: REQUEST_ANSWERED, or a negative errno. */
 _must_check_ int request_fail(Request *request, WireError error, const WireErrorDetail *detail);
+_must_check_ int request_refuse(Request *request, WireError error, const char *reason);
 _must_check_ int request_refuse_parameter(Request *request, const char *key, const char *reason);
 /* @r: a SPOOL_E_* about the snapshot @name, or a negative errno, which is passed on. */
 _must_check_ int request_fail_spool(Request *request, const char *name, int r);
@@ -158,8 +161,6 @@ _must_check_ int request_answer(Request *request, Span parameters, const int *fd
 _must_check_ int request_answer_written(Request *request, JsonWriter *writer);
 /* Sends JSON of a job as the last reply, with the descriptors that came with it. */
 _must_check_ int request_forward(Request *request, const JobReply *reply);
-/* The end of a request of our own. */
-_must_check_ int request_finish(Request *request);
 /* JSON of a job, of which no more than the form was checked. -EBADMSG, -errno. */
 _must_check_ int request_parse(Span text, json_object **ret);
 /* The texts of a result: -EBADMSG when it is another, or a reply of JSON. */
@@ -180,11 +181,11 @@ Order *request_new_order(Request *request, OrderMethod method);
 _must_check_ int request_add_fd(Request *request, int fd, OrderFd *ret);
 /* The same with a duplicate of @fd. */
 _must_check_ int request_add_copy(Request *request, int fd, OrderFd *ret);
-/* What jobs of all requests but @except (NULL: none) may still write, in bytes: reservation.h */
+/* Sums what jobs of all requests but @except (NULL: none) may still write: reservation.h */
 uint64_t request_sum_reserved(const Desk *desk, const Request *except);
 /* The spool: its directory, path and limits. */
 _must_check_ int request_add_spool(Request *request, OrderSpool *ret);
-/* What is in it, for a job that makes room there; nothing while that is not known. */
+/* Adds what is in it, for a job that makes room there; nothing while that is not known. */
 _must_check_ int request_add_roll(Request *request, OrderSpool *ret);
 /* The order is complete: the request keeps what is sent of it. */
 _must_check_ int request_set_order(Request *request, const Order *order);
@@ -195,6 +196,23 @@ _must_check_ int request_submit(Request *request, const Order *order, QueueKind 
 /* Both again, at once and in the place of the job that has ended: of a stage that keeps it. */
 _must_check_ int request_continue(Request *request, const Order *order, const Stage *stage);
 
+/*
+ * references: a call names a snapshot by its name in the spool, which is opened here, or by a
+ * descriptor that came with it. Jobs only get descriptors, and the daemon never opens a path that a
+ * client names.
+ */
+
+/*
+ * Finds the name that @name, which may be "latest~N", stands for in the view of the request, from
+ * which *ret is borrowed. 0, REQUEST_ANSWERED, or a negative errno.
+ */
+_must_check_ int request_find_name(Request *request, const char *name, const char **ret);
+/*
+ * References of a call come in here: the file of each is opened and added to the order. Inside of
+ * the handler only, because descriptors are taken from the call.
+ */
+OrderDoor request_door(Request *request);
+
 /* for the service */
 
 /* @connection and @call are NULL for a request of our own. */
@@ -203,12 +221,7 @@ _must_check_ int request_new(Desk *desk, const Method *method, Connection *conne
 Request *request_free(Request *request);
 /* Calls the handler of its method; the result is for request_settle(). */
 _must_check_ int request_handle(Request *request);
-/* The descriptors of the call stay with the request when the handler is to be called later. */
-void request_keep_fds(Request *request);
 /* Its turn has come. */
 _must_check_ int request_start_job(Request *request);
-_must_check_ int request_resume(Request *request);
 /* The caller wants the answer now, of a job that has no end of its own. */
 _must_check_ int request_stop(Request *request);
-/* The caller is gone: frees the request, or leaves it to end without one. */
-void request_hang_up(Request *request);

@@ -8,24 +8,11 @@
 /* With less than this a job is not started: not even a small snapshot would fit. */
 #define LEAST_BYTES UINT64_C(65536)
 
-static int refuse(Request *request, WireError error, const char *reason) {
-        return request_fail(request, error, &(WireErrorDetail){ .reason = reason });
-}
-
-static int refuse_files(Request *request, uint64_t n_files, uint64_t n_kept) {
-        char reason[256];
-
-        (void) snprintf(reason, sizeof(reason),
-                        "The spool is full: its file system has %" PRIu64 " inodes free and "
-                        "%" PRIu64 " must stay free; remove snapshots or other files there",
-                        n_files, n_kept);
-        return refuse(request, WIRE_ERROR_SPOOL_FULL, reason);
-}
-
 int reservation_take_half(Request *request, int file) {
         const Desk *desk = request->desk;
         const SpoolLimits *limits = &desk->settings.spool;
         uint64_t others = request_sum_reserved(desk, request), half;
+        char reason[256];
         SpoolFree space;
         int r;
 
@@ -33,29 +20,32 @@ int reservation_take_half(Request *request, int file) {
         if (r < 0)
                 return r;
         if (space.n_bytes <= limits->keep_free_bytes)
-                return refuse(request, WIRE_ERROR_SPOOL_FULL,
-                              "The spool is full: its file system has no space left but what must "
-                              "stay free; remove snapshots, free space there, or lower that limit "
-                              "(KeepFree=)");
-        if (space.has_files && space.n_files < limits->keep_free_files)
-                return refuse_files(request, space.n_files, limits->keep_free_files);
+                return request_refuse(
+                        request, WIRE_ERROR_SPOOL_FULL,
+                        "The spool is full: its file system has no space left but what must "
+                        "stay free; remove snapshots, free space there, or lower that limit "
+                        "(KeepFree=)");
+        if (space.has_files && space.n_files < limits->keep_free_files) {
+                (void) snprintf(reason, sizeof(reason),
+                                "The spool is full: its file system has %" PRIu64 " inodes free "
+                                "and %" PRIu64 " must stay free; remove snapshots or other files "
+                                "there",
+                                space.n_files, limits->keep_free_files);
+                return request_refuse(request, WIRE_ERROR_SPOOL_FULL, reason);
+        }
         space.n_bytes -= limits->keep_free_bytes;
         half = space.n_bytes > others ? (space.n_bytes - others) / 2 : 0;
         if (half < LEAST_BYTES && others > 0)
-                return refuse(request, WIRE_ERROR_BUSY,
-                              "Running jobs may need all the space that the spool's file system "
-                              "has left; try again when they have ended.");
+                return request_refuse(
+                        request, WIRE_ERROR_BUSY,
+                        "Running jobs may need all the space that the spool's file system "
+                        "has left; try again when they have ended.");
         /* A larger one could not be kept. */
         if (limits->max_bytes > 0)
                 half = MIN_OF(half, limits->max_bytes);
         request->reserved_bytes = request->max_file_bytes = MAX_OF(half, UINT64_C(1));
         request->reserved_fd = file;
         return 0;
-}
-
-void reservation_take_capture(Request *request, int file) {
-        request->reserved_bytes = LIMIT_CAPTURE_BYTES;
-        request->reserved_fd = file;
 }
 
 int reservation_take_memory(Request *request) {
@@ -71,7 +61,7 @@ int reservation_take_memory(Request *request) {
                                 "close some of them.",
                                 users_count(users, request->uid, USE_LENT) >> 20,
                                 users_count_all(users, USE_LENT) >> 20);
-                return refuse(request, WIRE_ERROR_BUSY, reason);
+                return request_refuse(request, WIRE_ERROR_BUSY, reason);
         }
         request->max_file_bytes = users_room(users, request->uid, USE_LENT) / 2;
         return charge_begin(&request->lent, users, request->uid, USE_LENT, request->max_file_bytes);
@@ -83,9 +73,4 @@ int reservation_lend(Request *request, int file) {
         if (r == 0)
                 charge_end(&request->lent);
         return r;
-}
-
-void reservation_end(Request *request) {
-        request->reserved_bytes = request->max_file_bytes = 0;
-        request->reserved_fd = -EBADF;
 }

@@ -4,10 +4,10 @@
 /*
  * Reservation
  *
- * What jobs that run may still write into the file system of the spool. Each job that writes there
- * gets a bound when it starts, and until it ends, what it has not written of that counts as gone
+ * Bounds what jobs that run may still write into the file system of the spool. Each job that writes
+ * there gets a bound when it starts, and until it ends, what it has not written of that is taken
  * for all others. So jobs that run at the same time cannot together use the space that is kept
- * free.
+ * free. A capture, which bounds its file itself, reserves LIMIT_CAPTURE_BYTES.
  */
 
 #include <stdint.h>
@@ -20,8 +20,6 @@
  * write a longer file. REQUEST_ANSWERED when nothing is left, or no inode.
  */
 _must_check_ int reservation_take_half(Request *request, int file);
-/* For a capture, which bounds @file itself: a fixed amount, whether or not it is there. */
-void reservation_take_capture(Request *request, int file);
 /*
  * For a job that writes a file in memory which its caller will get: half of what the files leave
  * that this user and others have open (see lent.h). REQUEST_ANSWERED with Busy when that is too
@@ -30,5 +28,3 @@ void reservation_take_capture(Request *request, int file);
 _must_check_ int reservation_take_memory(Request *request);
 /* Counts @file for the caller, who gets it, from now on. */
 _must_check_ int reservation_lend(Request *request, int file);
-/* What it was for is written. */
-void reservation_end(Request *request);

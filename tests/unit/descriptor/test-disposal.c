@@ -208,7 +208,7 @@ START_TEST(a_table_of_its_own_has_only_the_lowest) {
         int status;
         pid_t child;
 
-        child = child_fork();
+        child = child_fork(false);
         ck_assert_int_ge(child, 0);
         if (child == 0) {
                 if (child_split_table(high) != 0)

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "job/vault.h"
-#include "job/workshop.h"
+#include "job/job.h"
 #include "log/log.h"
 #include "server/server.h"
 #include "service/service.h"
@@ -180,6 +180,12 @@ static inline const char *bench_receive(Bench *bench, FrameStream *stream) {
 static inline const char *bench_call(Bench *bench, FrameStream *stream, const char *call) {
         bench_send(stream, call, NULL, 0);
         return bench_receive(bench, stream);
+}
+
+static inline size_t bench_n_children(const Bench *bench) {
+        pid_t pids[64];
+
+        return workshop_get_pids(bench->workshop, pids, ELEMENTSOF(pids));
 }
 
 /* Runs the event loop until this many jobs run and wait. */

@@ -112,9 +112,9 @@ END_TEST
 START_TEST(nobody_runs_past_the_bound) {
         add(0, 1);
         add(1, 2);
-        ck_assert(!queue_is_busy(&queue));
+        ck_assert(users_have_room(users, USE_RUNNING + (Use) queue.kind, 1));
         ck_assert_ptr_eq(queue_next(&queue), &entries[0]);
-        ck_assert(queue_is_busy(&queue));
+        ck_assert(!users_have_room(users, USE_RUNNING + (Use) queue.kind, 1));
         ck_assert_ptr_null(queue_next(&queue));
         ck_assert_uint_eq(n_running(), 1);
         ck_assert_uint_eq(n_waiting(), 1);

@@ -119,7 +119,7 @@ static uint64_t free_bytes(void) {
 }
 
 static void await_no_children(void) {
-        while (workshop_n_children(bench.workshop) > 0)
+        while (bench_n_children(&bench) > 0)
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
 }
 

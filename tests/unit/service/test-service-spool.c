@@ -302,7 +302,7 @@ START_TEST(who_needs_the_index_waits_and_nobody_else_does) {
          * One survey is for all of them. The two children of the capture, which reads and which
          * publishes, may not be reaped yet.
          */
-        ck_assert_uint_le(workshop_n_children(bench.workshop), 3);
+        ck_assert_uint_le(bench_n_children(&bench), 3);
         for (size_t i = 0; i < ELEMENTSOF(waiting); i++)
                 frame_stream_free(callers[i]);
         frame_stream_free(other);

@@ -205,7 +205,7 @@ START_TEST(callers_hear_of_a_call_that_takes_long) {
         FrameStream *second = bench_connect(&bench), *third = bench_connect(&bench);
         const char *answer;
 
-        service_set_heartbeat(bench.service, NSEC_PER_SEC / 50);
+        service_desk(bench.service)->heartbeat_ns = NSEC_PER_SEC / 50;
         bench_send(caller, CALL_MORE("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
         bench_await(&bench, 1, 0);
         /* On a busy machine it may have waited before it ran. */
@@ -314,7 +314,7 @@ START_TEST(captures_keep_a_file_for_each_other) {
 END_TEST
 
 static void await_no_children(void) {
-        while (workshop_n_children(bench.workshop) > 0)
+        while (bench_n_children(&bench) > 0)
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
 }
 
@@ -484,10 +484,10 @@ END_TEST
 START_TEST(hanging_up_kills_the_job) {
         bench_send(caller, CALL("Capture", "{\"tag\":\"hang-late\"}"), NULL, 0);
         bench_await(&bench, 1, 0);
-        while (workshop_n_children(bench.workshop) > 1) /* wait for the job that cleans first */
+        while (bench_n_children(&bench) > 1) /* wait for the job that cleans first */
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
         caller = frame_stream_free(caller);
-        while (workshop_n_children(bench.workshop) > 0)
+        while (bench_n_children(&bench) > 0)
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
         bench_await(&bench, 0, 0);
 }
@@ -503,7 +503,7 @@ static void await_one_job(void) {
         do {
                 r = sd_event_run(bench.event, 300000);
                 ck_assert_int_ge(r, 0);
-        } while (r > 0 || workshop_n_children(bench.workshop) != 1);
+        } while (r > 0 || bench_n_children(&bench) != 1);
 }
 
 /* The cleaning job belongs to root: root's waiting calls run before it, other users' after. */

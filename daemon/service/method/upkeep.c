@@ -1,11 +1,73 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/method/survey.h"
+#include "service/method/upkeep.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "service/request/request.h"
 #include "wire/message-object.h"
+
+/* cleaning */
+
+typedef struct Cleaning {
+        Desk *desk;
+        bool is_done;
+} Cleaning;
+
+static void cleaning_free(void *state) {
+        Cleaning *cleaning = state;
+
+        cleaning->desk->is_cleaning = false;
+        if (!cleaning->is_done)
+                cleaning->desk->is_cleaned = false;
+        free(cleaning);
+}
+
+static int on_cleaned(Request *request, const JobReply *reply) {
+        Cleaning *cleaning = request->state;
+
+        cleaning->is_done = true;
+        return request_answer(request, SPAN_LITERAL("{}"), NULL, 0);
+}
+
+void clean_spool(Desk *desk) {
+        static const Method method = { "io.ctprof.Job.Clean", NULL, RECORD_CLEANED, false };
+        static const Stage stage = { .on_result = on_cleaned };
+        _cleanup_(order_freep) Order *order = NULL;
+        Cleaning *cleaning;
+        Request *request;
+        int r = -ENOMEM;
+
+        if (desk->is_cleaned || desk->is_cleaning || spool_dir_fd(desk->spool) < 0)
+                return;
+        /*
+         * To start a job costs a private daemon as much as an eighth of a small capture, and hardly
+         * ever is there anything to remove. Nobody but its one caller waits while it looks itself.
+         */
+        if (desk->is_private && !spool_may_be_unclean(desk->spool)) {
+                desk->is_cleaned = true;
+                return;
+        }
+        cleaning = malloc(sizeof(*cleaning));
+        if (!cleaning || request_new(desk, &method, NULL, NULL, &request) < 0) {
+                log_warning(0, "Could not clean the spool, will try again later: %s",
+                            strerror(ENOMEM));
+                free(cleaning);
+                return;
+        }
+        *cleaning = (Cleaning){ .desk = desk };
+        request_keep(request, cleaning, cleaning_free);
+        desk->is_cleaned = desk->is_cleaning = true;
+        order = request_new_order(request, ORDER_CLEAN);
+        if (order)
+                r = request_add_spool(request, &order->spool.spool);
+        if (r == 0)
+                r = request_submit(request, order, QUEUE_ADDING, &stage);
+        request_settle(request, r);
+}
+
+/* surveys */
 
 typedef struct Survey {
         Desk *desk;
@@ -19,29 +81,24 @@ bool survey_is_due(const Desk *desk) {
         return fd >= 0 && !spool_index_is_current(desk->index, fd);
 }
 
-static Request *find_waiting(const Desk *desk) {
-        Request *found = NULL;
-
-        /* The newest request is the first in the list. */
-        for (Request *request = desk->requests; request; request = request->next)
-                if (request->survey == SURVEY_THIS)
-                        found = request;
-        return found;
-}
-
-/* In the order in which the calls came. */
+/* Handles the calls that wait for this one, in the order in which they came. */
 static void wake_all(Survey *survey) {
         WireErrorDetail detail = { .reason = "No job could be started to read the spool." };
         WireError error = WIRE_ERROR_JOB_FAILED;
-        Request *request;
-        int r;
+        Request *found;
 
         (void) !failure_unpack(buffer_span(&survey->failure), &error, &detail);
-        while ((request = find_waiting(survey->desk))) {
-                request->survey = SURVEY_NONE;
-                r = survey->is_done ? request_handle(request)
-                                    : request_fail(request, error, &detail);
-                request_settle(request, r);
+        for (;;) {
+                found = NULL;
+                /* The newest request is the first in the list. */
+                for (Request *request = survey->desk->requests; request; request = request->next)
+                        if (request->survey == SURVEY_THIS)
+                                found = request;
+                if (!found)
+                        return;
+                found->survey = SURVEY_NONE;
+                request_settle(found, survey->is_done ? request_handle(found)
+                                                      : request_fail(found, error, &detail));
         }
 }
 
@@ -49,7 +106,8 @@ static void wake_all(Survey *survey) {
  * While others keep changing the directory, a survey ends without having seen all of it. Calls that
  * came while it ran then wait for the next one, which sees at least what was there when they came.
  */
-static bool is_next_needed(const Survey *survey) {
+static void survey_free(void *state) {
+        Survey *survey = state;
         bool is_due = survey->is_done && survey_is_due(survey->desk), is_needed = false;
 
         for (Request *request = survey->desk->requests; request; request = request->next) {
@@ -59,13 +117,6 @@ static bool is_next_needed(const Survey *survey) {
                 if (!is_due)
                         request->survey = SURVEY_THIS;
         }
-        return is_needed;
-}
-
-static void survey_free(void *state) {
-        Survey *survey = state;
-        bool is_needed = is_next_needed(survey);
-
         survey->desk->is_surveying = false;
         wake_all(survey);
         for (Request *request = survey->desk->requests; request; request = request->next)
@@ -107,7 +158,7 @@ static int on_surveyed(Request *request, const JobReply *reply) {
         if (r != 0)
                 return r;
         survey->is_done = true;
-        return request_finish(request);
+        return request_answer(request, SPAN_LITERAL("{}"), NULL, 0);
 }
 
 static int on_failed(Request *request, WireError error, const WireErrorDetail *detail) {
@@ -117,31 +168,17 @@ static int on_failed(Request *request, WireError error, const WireErrorDetail *d
         return request_fail(request, error, detail);
 }
 
-static int method_survey(Request *request) {
+int survey_start(Desk *desk) {
+        static const Method method = { "io.ctprof.Job.Survey", NULL, RECORD_SURVEYED, false };
         static const Stage stage = {
                 .on_part = on_entries,
                 .on_result = on_surveyed,
                 .on_failure = on_failed,
         };
         _cleanup_(order_freep) Order *order = NULL;
-        int r;
-
-        r = spool_index_begin(request->desk->index);
-        if (r != 0)
-                return r;
-        request->more = true;
-        order = request_new_order(request, ORDER_SURVEY);
-        if (!order)
-                return -ENOMEM;
-        r = request_add_spool(request, &order->spool.spool);
-        return r == 0 ? request_submit(request, order, QUEUE_SURVEYING, &stage) : r;
-}
-
-int survey_start(Desk *desk) {
-        static const Method method = { "io.ctprof.Job.Survey", method_survey, RECORD_SURVEYED,
-                                       false };
         Survey *survey;
         Request *request;
+        int r;
 
         if (desk->is_surveying)
                 return 0;
@@ -153,14 +190,25 @@ int survey_start(Desk *desk) {
         *survey = (Survey){ .desk = desk, .failure = { .max_bytes = LIMIT_REPLY_BYTES } };
         request_keep(request, survey, survey_free);
         desk->is_surveying = true;
-        request_settle(request, method_survey(request));
+        request->more = true;
+        order = request_new_order(request, ORDER_SURVEY);
+        r = order ? spool_index_begin(desk->index) : -ENOMEM;
+        if (r == 0)
+                r = request_add_spool(request, &order->spool.spool);
+        if (r == 0)
+                r = request_submit(request, order, QUEUE_SURVEYING, &stage);
+        request_settle(request, r);
         return 0;
 }
 
 void survey_await(Request *request) {
+        size_t n = MIN_OF(connection_n_fds(request->connection), ELEMENTSOF(request->call_fds));
         int r;
 
-        request_keep_fds(request);
+        /* The descriptors of the call stay with the request, which is handled later. */
+        for (size_t i = 0; i < n; i++)
+                request->call_fds[i] = connection_take_fd(request->connection, i);
+        request->n_call_fds = n;
         request->survey = request->desk->is_surveying ? SURVEY_NEXT : SURVEY_THIS;
         /* Unless this fails, the request may be answered and freed by now. */
         r = survey_start(request->desk);

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/method/method.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/name.h"
+#include "job/job.h"
+#include "server/own-processes.h"
+#include "service/method/listening.h"
+#include "service/method/loading.h"
+#include "service/method/memory-aid.h"
+#include "service/method/upkeep.h"
+#include "service/request/reservation.h"
+
+#define CAPTURE_ENVELOPE_BYTES 64 /* of a reply, at most */
+#define CAPTURE_MAX_PIDS 64
+#define CAPTURE_MAX_CALLERS 512
+_Static_assert(CAPTURE_MAX_PIDS + CAPTURE_MAX_CALLERS < ORDER_MAX_PIDS, "room for all and ours");
+
+/*
+ * The methods that add a snapshot to the spool. Each has two jobs: one reads the host, or a file
+ * that the caller sent, and writes a file that has no name; one gives it its name in the spool. The
+ * first reads what everybody can write, and so may not touch the spool.
+ */
+
+/* publishing */
+
+/* The state of such a request begins with this. */
+typedef struct Addition {
+        OrderName name; /* "": named by the time it begins at */
+        bool tagged, replace, is_import;
+        const Spool *spool; /* borrowed; NULL: @file is not there */
+        int file;           /* owned; ours beside those of the jobs */
+        Buffer sources;     /* what the capture job said of them; part of the answer */
+        Buffer rotated;     /* names that had to make room before it */
+} Addition;
+
+static void addition_done(Addition *addition) {
+        buffer_done(&addition->sources);
+        buffer_done(&addition->rotated);
+        if (addition->spool)
+                spool_discard(addition->spool, addition->file);
+        (void) fd_close(addition->file);
+}
+
+/* The answer to the caller: an import has a list of one, and a capture says how it went. */
+static int on_published(Request *request, const JobReply *reply) {
+        const Addition *addition = request->state;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
+        Span texts[3];
+        JsonWriter writer;
+        int r = request_take_texts(reply, texts, ELEMENTSOF(texts));
+
+        if (r < 0)
+                return r;
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        if (!addition->is_import) {
+                json_write_key(&writer, "snapshot");
+                json_write_raw(&writer, texts[0]);
+                json_write_key(&writer, "sources");
+                json_write_raw(&writer, buffer_span(&addition->sources));
+        } else {
+                json_write_key(&writer, "snapshots");
+                json_write_array(&writer);
+                json_write_raw(&writer, texts[0]);
+                json_write_end(&writer);
+        }
+        request_write_rotated(&writer, buffer_span(&addition->rotated), texts[1]);
+        if (!addition->is_import && texts[2].n > 0) {
+                json_write_key(&writer, "replaced");
+                json_write_raw(&writer, texts[2]);
+        }
+        json_write_end(&writer);
+        return request_answer_written(request, &writer);
+}
+
+static const Stage publishing = { .on_result = on_published };
+
+static int new_publishing(Request *request, Order **ret) {
+        const Addition *addition = request->state;
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_PUBLISH);
+        SpoolOrder *spool;
+        int r;
+
+        if (!order)
+                return -ENOMEM;
+        spool = &order->spool;
+        spool->name = addition->name;
+        spool->tagged = addition->tagged;
+        spool->replace = addition->replace;
+        spool->uid = request->uid;
+        r = request_add_spool(request, &spool->spool);
+        if (r == 0)
+                r = request_add_copy(request, addition->file, &spool->file);
+        if (r == 0)
+                r = request_add_roll(request, &spool->spool);
+        if (r == 0)
+                *ret = TAKE_PTR(order);
+        return r;
+}
+
+/* capture */
+
+typedef struct CaptureFields {
+        const char *tag;
+        bool replace, anonymous, interval;
+        OptionalBool wants_smaps;
+        const char *backend_name; /* NULL: not given */
+        BackendChoice backend;
+        const char *smaps_mode; /* likewise */
+        SmapsMode smaps;
+        OptionalBool wants_heap, wants_reasons;
+        bool heap;
+} CaptureFields;
+
+typedef struct CaptureState {
+        Addition addition;
+        CaptureFields fields;
+} CaptureState;
+
+static void capture_free(void *pointer) {
+        CaptureState *state = pointer;
+
+        addition_done(&state->addition);
+        free(state);
+}
+
+/* Drop progress for a caller that does not read it: a capture must not pause and delay others. */
+static int on_progress(Request *request, Span parameters) {
+        if (connection_has_room(request->connection, parameters.n + CAPTURE_ENVELOPE_BYTES))
+                connection_continue(request->connection, parameters);
+        return 0;
+}
+
+static int check_fields(Request *request, CaptureFields *fields) {
+        const DeskSettings *settings = &request->desk->settings;
+        const char *complaint;
+        BackendChoice wish;
+
+        if (fields->replace && !fields->tag)
+                return request_refuse_parameter(request, "replace",
+                                                "Only a named snapshot can replace another.");
+        complaint = fields->tag ? snapshot_name_new_complaint(span_of(fields->tag)) : NULL;
+        if (complaint)
+                return request_fail(request, WIRE_ERROR_INVALID_NAME,
+                                    &(WireErrorDetail){
+                                            .subject = span_of(fields->tag),
+                                            .reason = complaint,
+                                    });
+        fields->heap = fields->wants_heap.is_set ? fields->wants_heap.value : settings->heap;
+
+        wish = fields->backend_name ? backend_choice_find(span_of(fields->backend_name))
+                                    : settings->backend;
+        if (wish == _BACKEND_CHOICE_MAX)
+                return request_refuse_parameter(request, "backend",
+                                                "It is \"auto\", \"procfs\" or \"bpf\".");
+        fields->backend = loading_choose(request->desk, wish, fields->interval);
+
+        /* The boolean is what callers of earlier versions know; both may be given if they agree. */
+        fields->smaps = settings->smaps;
+        if (fields->wants_smaps.is_set)
+                fields->smaps = fields->wants_smaps.value ? SMAPS_MODE_ALL : SMAPS_MODE_NONE;
+        if (!fields->smaps_mode)
+                return 0;
+        fields->smaps = smaps_mode_find(span_of(fields->smaps_mode));
+        if (fields->smaps == _SMAPS_MODE_MAX)
+                return request_refuse_parameter(request, "smapsMode",
+                                                "It is \"all\", \"small\" or \"none\".");
+        if (fields->wants_smaps.is_set &&
+            fields->wants_smaps.value != (fields->smaps != SMAPS_MODE_NONE))
+                return request_refuse_parameter(request, "smapsMode",
+                                                "It contradicts the parameter \"smaps\".");
+        return 0;
+}
+
+static int on_captured(Request *request, const JobReply *reply) {
+        CaptureState *state = request->state;
+        Addition *addition = &state->addition;
+        _cleanup_(order_freep) Order *order = NULL;
+        Span texts[2];
+        int r;
+
+        memory_aid_done(request);
+        if (state->fields.anonymous) {
+                r = reservation_lend(request, addition->file);
+                return r == 0 ? request_forward(request, reply) : r;
+        }
+        r = request_take_texts(reply, texts, ELEMENTSOF(texts));
+        if (r < 0)
+                return r;
+        buffer_append(&addition->sources, texts[0].bytes, texts[0].n);
+        buffer_append(&addition->rotated, texts[1].bytes, texts[1].n);
+        if (buffer_failure(&addition->sources) < 0 || buffer_failure(&addition->rotated) < 0)
+                return -ENOMEM;
+        r = new_publishing(request, &order);
+        return r == 0 ? request_continue(request, order, &publishing) : r;
+}
+
+/*
+ * Nobody else sees an anonymous snapshot. It is in memory: the spool cannot count what its caller
+ * has open.
+ */
+static int open_file(Request *request, CaptureState *state) {
+        Addition *addition = &state->addition;
+        int r;
+
+        if (addition->file >= 0) /* of an order that was not sent */
+                return 0;
+        if (state->fields.anonymous) {
+                r = lent_file_new(&addition->file);
+                return r == 0 ? reservation_take_memory(request) : r;
+        }
+        r = spool_temporary(request->desk->spool, &addition->file);
+        if (r != 0)
+                return request_fail_spool(request, "", r);
+        addition->spool = request->desk->spool;
+        /* The job bounds the file itself; so much is reserved, whether or not it is there. */
+        request->reserved_bytes = LIMIT_CAPTURE_BYTES;
+        request->reserved_fd = addition->file;
+        return 0;
+}
+
+/* The order is made late because it lists the processes of the jobs that run by then. */
+static int set_order(Request *request, CaptureOrder *order) {
+        CaptureState *state = request->state;
+        const CaptureFields *fields = &state->fields;
+        const Desk *desk = request->desk;
+        size_t n = 0;
+        int r = 0;
+
+        memcpy(order->name, state->addition.name.text, sizeof(order->name));
+        order->tagged = fields->tag;
+        order->replace = fields->replace;
+        order->uid = request->uid;
+        order->smaps = fields->smaps;
+        order->smaps_max_rss_bytes = desk->settings.smaps_max_rss_bytes;
+        order->smaps_max_processes = desk->settings.smaps_max_processes;
+        order->smaps_limit_ns = desk->settings.smaps_ns;
+        /*
+         * The daemon, its jobs, and whoever calls: for as long as they are connected, callers are
+         * part of the measurement.
+         */
+        order->self_pids[n++] = getpid();
+        n += workshop_get_pids(desk->workshop, order->self_pids + n, CAPTURE_MAX_PIDS);
+        if (desk->own)
+                n += own_processes_get_pids(desk->own, order->self_pids + n, CAPTURE_MAX_CALLERS);
+        order->n_self_pids = (uint32_t) n;
+        loading_add_reasons(desk, order,
+                            !fields->wants_reasons.is_set || fields->wants_reasons.value);
+        if (!fields->anonymous)
+                r = request_add_spool(request, &order->spool);
+        if (r == 0)
+                r = open_file(request, state);
+        if (r == 0)
+                r = request_add_copy(request, state->addition.file, &order->output);
+        if (r == 0)
+                r = memory_aid_add_wishes(request, order, fields->heap);
+        memory_aid_add(request, order);
+        if (r == 0)
+                r = loading_add(request, order, fields->backend);
+        if (r == 0 && !fields->anonymous)
+                r = request_add_roll(request, &order->spool);
+        /* Last, so that little time is between what it tells and the walk. */
+        return r == 0 ? listening_add(request, order, false) : r;
+}
+
+static const Stage capturing;
+
+/* Captures after the attempt to load programs, whatever came of it. */
+static int go_on(Request *request) {
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_CAPTURE);
+        int r = order ? set_order(request, &order->capture) : -ENOMEM;
+
+        return r == 0 ? request_continue(request, order, &capturing) : r;
+}
+
+static int on_loaded(Request *request, const JobReply *reply) {
+        loading_take(request, reply);
+        return go_on(request);
+}
+
+static int on_not_loaded(Request *request, WireError error, const WireErrorDetail *detail) {
+        loading_fail(request, detail);
+        return go_on(request);
+}
+
+static int prepare_capture(Request *request) {
+        static const Stage loading = {
+                .on_result = on_loaded,
+                .on_failure = on_not_loaded,
+                .keeps_place = true,
+        };
+        const CaptureState *state = request->state;
+        bool must_load = loading_is_due(request->desk, state->fields.backend);
+        _cleanup_(order_freep) Order *order =
+                request_new_order(request, must_load ? ORDER_LOAD : ORDER_CAPTURE);
+        int r = 0;
+
+        if (!order)
+                return -ENOMEM;
+        if (must_load) {
+                request->stage = &loading;
+                order->load = loading_order(request->desk);
+        } else {
+                r = set_order(request, &order->capture);
+        }
+        return r == 0 ? request_set_order(request, order) : r;
+}
+
+static const Stage capturing = {
+        .prepare = prepare_capture,
+        .on_note = memory_aid_take,
+        .on_part = on_progress,
+        .on_result = on_captured,
+        .keeps_place = true,
+        .tells_progress = true,
+};
+
+int method_capture(Request *request) {
+        static const Parameter table[] = {
+                { "tag", PARAMETER_TEXT, false, offsetof(CaptureFields, tag) },
+                { "replace", PARAMETER_BOOL, false, offsetof(CaptureFields, replace) },
+                { "smaps", PARAMETER_OPTIONAL_BOOL, false, offsetof(CaptureFields, wants_smaps) },
+                { "smapsMode", PARAMETER_TEXT, false, offsetof(CaptureFields, smaps_mode) },
+                { "backend", PARAMETER_TEXT, false, offsetof(CaptureFields, backend_name) },
+                { "heap", PARAMETER_OPTIONAL_BOOL, false, offsetof(CaptureFields, wants_heap) },
+                { "reasons", PARAMETER_OPTIONAL_BOOL, false,
+                  offsetof(CaptureFields, wants_reasons) },
+                { "anonymous", PARAMETER_BOOL, false, offsetof(CaptureFields, anonymous) },
+                { "interval", PARAMETER_BOOL, false, offsetof(CaptureFields, interval) },
+        };
+        CaptureFields *fields;
+        CaptureState *state;
+        int r;
+
+        state = calloc(1, sizeof(*state));
+        if (!state)
+                return -ENOMEM;
+        state->addition.file = -EBADF;
+        request_keep(request, state, capture_free);
+        fields = &state->fields;
+        r = request_decode(request, table, ELEMENTSOF(table), fields);
+        if (r == 0)
+                r = check_fields(request, fields);
+        if (r != 0)
+                return r;
+        state->addition.tagged = fields->tag;
+        state->addition.replace = fields->replace;
+        if (fields->tag)
+                memcpy(state->addition.name.text, fields->tag, strlen(fields->tag) + 1);
+        clean_spool(request->desk);
+        return request_enqueue(request, QUEUE_ADDING, &capturing);
+}
+
+/* import */
+
+/*
+ * The first job makes a verified copy. The name comes from the call, never from the file: it is the
+ * tag, or else the label, which is what the caller calls the file.
+ */
+
+typedef struct ImportFields {
+        OptionalU64 index;
+        const char *tag, *label;
+} ImportFields;
+
+typedef struct Import {
+        Addition addition;
+        Disposal *disposal; /* borrowed: closes @from */
+        int from;           /* owned; what to import */
+        const char *label;  /* of the parameters, which live as long as the request */
+} Import;
+
+static void import_free(void *state) {
+        Import *import = state;
+
+        addition_done(&import->addition);
+        (void) disposal_close(import->disposal, import->from);
+        free(import);
+}
+
+static int on_copied(Request *request, const JobReply *reply) {
+        _cleanup_(order_freep) Order *order = NULL;
+        int r = new_publishing(request, &order);
+
+        if (r != 0)
+                return r;
+        /* The copy is written. */
+        request->reserved_bytes = request->max_file_bytes = 0;
+        request->reserved_fd = -EBADF;
+        clean_spool(request->desk);
+        return request_submit(request, order, QUEUE_ADDING, &publishing);
+}
+
+/* The file is made when the job's turn has come: what waits reserves nothing. */
+static int prepare_import(Request *request) {
+        Import *import = request->state;
+        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_IMPORT);
+        AnalysisOrder *analysis;
+        OrderFile *from;
+        int r;
+
+        if (!order)
+                return -ENOMEM;
+        analysis = &order->analysis;
+        from = &analysis->subjects[analysis->n[0]++].from;
+        analysis->name = import->addition.name;
+        analysis->uid = request->uid;
+        r = request_add_fd(request, TAKE_FD(import->from), &from->fd);
+        if (r != 0)
+                return r;
+        if (!order_set_label(analysis, from, import->label))
+                return request_refuse_parameter(request, "label", "It is too long.");
+        r = spool_temporary(request->desk->spool, &import->addition.file);
+        if (r != 0)
+                return request_fail_spool(request, "", r);
+        r = reservation_take_half(request, import->addition.file);
+        if (r == 0)
+                r = request_add_copy(request, import->addition.file, &analysis->output);
+        return r == 0 ? request_set_order(request, order) : r;
+}
+
+int method_import(Request *request) {
+        static const Stage stage = { .prepare = prepare_import, .on_result = on_copied };
+        static const Parameter table[] = {
+                { "fileDescriptor", PARAMETER_OPTIONAL_U64, true, offsetof(ImportFields, index) },
+                { "tag", PARAMETER_TEXT, false, offsetof(ImportFields, tag) },
+                { "label", PARAMETER_TEXT, false, offsetof(ImportFields, label) },
+        };
+        ImportFields fields = { .tag = NULL };
+        char resolved[SNAPSHOT_NAME_MAX_CHARS + 1];
+        const char *name, *complaint;
+        Import *import;
+        int r;
+
+        r = request_decode(request, table, ELEMENTSOF(table), &fields);
+        if (r != 0)
+                return r;
+        name = fields.tag ? fields.tag : fields.label;
+        complaint = name ? snapshot_name_new_complaint(span_of(name)) : NULL;
+        if (complaint)
+                return request_fail(
+                        request, WIRE_ERROR_INVALID_NAME,
+                        &(WireErrorDetail){ .subject = span_of(name), .reason = complaint });
+        /* Refuses a taken name before anything is copied. Publishing checks again, and decides. */
+        r = name ? spool_resolve(request->desk->spool, span_of(name), resolved) : SPOOL_E_NOT_FOUND;
+        if (r != SPOOL_E_NOT_FOUND)
+                return request_fail_spool(request, name, r == 0 ? SPOOL_E_EXISTS : r);
+        import = malloc(sizeof(*import));
+        if (!import)
+                return -ENOMEM;
+        *import = (Import){
+                .addition = {
+                        .tagged = true,
+                        .is_import = true,
+                        .spool = request->desk->spool,
+                        .file = -EBADF,
+                },
+                .disposal = request->desk->disposal,
+                .from = request_take_fd(request, (size_t) fields.index.value),
+                .label = fields.label,
+        };
+        request_keep(request, import, import_free);
+        if (import->from < 0)
+                return request_refuse_parameter(request, "fileDescriptor",
+                                                "The call has no descriptor of a file with this "
+                                                "number.");
+        if (!name)
+                return request_refuse_parameter(
+                        request, "tag", "Give a tag or a label: the snapshot needs a name.");
+        memcpy(import->addition.name.text, name, strlen(name) + 1);
+        return request_enqueue(request, QUEUE_READING, &stage);
+}

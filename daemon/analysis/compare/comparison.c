@@ -412,7 +412,7 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
 /* Threads that nobody pinned have all CPUs that the kernel may ever see, on each host others. */
 static bool has_all_cpus(const Comparison *comparison, unsigned side, const Value *value) {
         const Columns *columns = &comparison->table.columns;
-        Amount n_cpus = columns->of[columns->n == 1 ? 0 : side].host.n_cpus;
+        Amount n_cpus = columns->of[columns_index(columns, side)].host.n_cpus;
 
         return value->kind == VALUE_CPUS && n_cpus.known && value->cpus.max >= n_cpus.n;
 }

@@ -87,7 +87,7 @@ static void write_time(JsonWriter *writer, const Group *group, unsigned column) 
 void group_write_time(JsonWriter *writer, const Group *group, unsigned side) {
         json_write_key(writer, "time");
         if (group->columns->n == 1 || side != BOTH_SIDES) {
-                write_time(writer, group, group->columns->n == 1 ? 0 : side);
+                write_time(writer, group, columns_index(group->columns, side));
                 return;
         }
         json_write_object(writer);

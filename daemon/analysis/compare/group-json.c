@@ -287,7 +287,7 @@ static bool join_sides(const GroupLens *lens, const char *before, const char *af
 }
 
 static KernelDefects defects_of(const GroupLens *lens, unsigned side) {
-        return lens->columns->of[lens->columns->n == 1 ? 0 : side].setup.defects;
+        return lens->columns->of[columns_index(lens->columns, side)].setup.defects;
 }
 
 /*

@@ -137,7 +137,7 @@ static int adopt_members(MemberList *list, MemberList *from) {
 }
 
 int group_adopt(Group *group, unsigned side, Group *from) {
-        unsigned column = group->columns->n == 1 ? 0 : side;
+        unsigned column = columns_index(group->columns, side);
         int r;
 
         r = adopt_members(&group->members, &from->members);

@@ -42,6 +42,10 @@ static inline bool columns_are_intervals(const Columns *columns) {
 static inline unsigned columns_n_sides(const Columns *columns) {
         return columns_are_ends(columns) ? SIDES : columns->n;
 }
+/* The column that tells of @side: an only one tells of both. */
+static inline unsigned columns_index(const Columns *columns, unsigned side) {
+        return columns->n == 1 ? 0 : side;
+}
 
 typedef struct Group {
         char *id; /* owned: threads with this id are in the group */
@@ -96,7 +100,7 @@ _must_check_ int group_set_label(Group *group, Span label);
 
 /* The account that @side is about. */
 static inline const GroupColumn *group_column(const Group *group, unsigned side) {
-        return &group->of[group->columns->n == 1 ? 0 : side];
+        return &group->of[columns_index(group->columns, side)];
 }
 /* The threads of a side: their levels, and their sums without a begin. NULL: it has none. */
 const Aggregate *group_side(const Group *group, unsigned side);

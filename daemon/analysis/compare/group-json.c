@@ -346,9 +346,8 @@ static RowWork metric_work(const Row *row, const GroupColumn *of) {
         if (!ret.applies)
                 return ret;
         sum = column_sum(of, (MetricId) row->id);
-        if (sum.present > 0)
-                ret.value = (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum.value) };
-        else if (row->values[1].kind != VALUE_ABSENT)
+        ret.value = sum_value(&sum);
+        if (sum.present == 0 && row->values[1].kind != VALUE_ABSENT)
                 (void) snprintf(ret.reason, sizeof(ret.reason), "%s",
                                 row->reset ? "work: all of these counters fell"
                                            : "work: the sum is more than 2^64-1");

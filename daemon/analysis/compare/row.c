@@ -188,9 +188,9 @@ static void set_metric(Row *row, unsigned i, const Group *group, unsigned side) 
         row->present = sum.present;
         row->limited[i] = sum.saturated;
         row->is_rate = row->works[i] && row_has_rate(id);
-        if (sum.present == 0 || (row->is_rate && column_fell(row->works[i], id)))
+        if (row->is_rate && column_fell(row->works[i], id))
                 return;
-        row->values[i] = (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum.value) };
+        row->values[i] = sum_value(&sum);
         if (row->is_rate)
                 row->values[i] =
                         per_second(row->values[i], group->columns->of[side].setup.elapsed_ns);

@@ -237,6 +237,12 @@ void sum_merge(Sum *sum, const Sum *from) {
         sum->saturated = sum->saturated || from->saturated;
 }
 
+Value sum_value(const Sum *sum) {
+        return sum->present == 0
+                       ? (Value){ .kind = VALUE_ABSENT }
+                       : (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum->value) };
+}
+
 void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present) {
         add_to_sum(aggregate, id, value);
         if (__builtin_add_overflow(aggregate->present[id], present, &aggregate->present[id]))

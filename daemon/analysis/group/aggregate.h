@@ -99,6 +99,8 @@ typedef struct Sum {
 /* Adds @value, of @present threads; both saturate. */
 void sum_add(Sum *sum, uint64_t value, uint32_t present);
 void sum_merge(Sum *sum, const Sum *from);
+/* Its value; absent if no thread has it. */
+Value sum_value(const Sum *sum);
 
 _must_check_ int aggregate_new(Aggregate **ret);
 /* An aggregate of no thread, of which that is known. */

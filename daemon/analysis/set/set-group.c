@@ -135,9 +135,7 @@ static Value value_of_metric(const GroupColumn *of, MetricId id, SetRowKind kind
         if (metric_table[id].shape != METRIC_SHAPE_SUM)
                 return aggregate_value(of->ends[SIDE_AFTER], id);
         sum = kind == SET_ROW_RATE ? column_sum(of, id) : column_level(of, id);
-        if (sum.present == 0)
-                return (Value){ .kind = VALUE_ABSENT };
-        return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum.value) };
+        return sum_value(&sum);
 }
 
 static int take_metric(SetRow *row, MetricId id, const SetSight *sight) {

@@ -187,11 +187,12 @@ static int add_born(const Column *column, GroupColumn *of, const ThreadSample *a
 
 /*
  * Turns the sums of @work, a copy of @after, into growth, and drops those of which it is not known.
- * In @begin, a copy of @read, stay the sums whose values are known at both ends. What was 0 before,
- * as the value after shows, is put in: sums, peaks and minima alike.
+ * In @begin, a copy of @read, or NULL where levels at the begin are not kept, stay the sums whose
+ * values are known at both ends. A value that was 0 before, as the one after shows, is put in:
+ * sums, peaks and minima alike.
  */
-static int match_survivor(const Column *column, ColumnWork *of, const ThreadSample *read,
-                          const ThreadSample *after, ThreadSample *begin, ThreadSample *work) {
+static int match_survivor(ColumnWork *of, const ThreadSample *read, const ThreadSample *after,
+                          ThreadSample *begin, ThreadSample *work) {
         for (unsigned word = 0; word < WORDS; word++)
                 for (uint64_t bits = read->present[word] | after->present[word]; bits != 0;
                      bits &= bits - 1) {
@@ -202,16 +203,20 @@ static int match_survivor(const Column *column, ColumnWork *of, const ThreadSamp
                         int r = 0;
 
                         in_before = life_before(read, after, metric, &from);
-                        if (in_before)
+                        if (begin && in_before)
                                 thread_sample_put(begin, metric, from);
                         if (!metric_is_work(metric)) {
-                                if (in_before && in_after && column->setup.keeps_begin)
+                                if (begin && in_before && in_after)
                                         r = note_move(of, id, from, to);
                         } else if (!in_before || !in_after) {
-                                thread_sample_drop(in_before ? begin : work, metric);
+                                if (!in_before)
+                                        thread_sample_drop(work, metric);
+                                else if (begin)
+                                        thread_sample_drop(begin, metric);
                                 r = note_gap(of, in_before ? SIDE_BEFORE : SIDE_AFTER, id);
                         } else if (to < from) {
-                                thread_sample_drop(begin, metric);
+                                if (begin)
+                                        thread_sample_drop(begin, metric);
                                 thread_sample_drop(work, metric);
                                 r = note_fall(of, id, from, to);
                         } else {
@@ -252,9 +257,10 @@ static int add_to_interval(const Column *column, GroupColumn *of, const ThreadSa
                 return keeps_begin ? keep_gone(column, of, before) : 0;
         add_life_totals(of->work, after);
         if (before) {
-                begin = *before;
+                if (keeps_begin)
+                        begin = *before;
                 work = *after;
-                r = match_survivor(column, of->work, before, after, &begin, &work);
+                r = match_survivor(of->work, before, after, keeps_begin ? &begin : NULL, &work);
                 if (r == 0 && keeps_begin)
                         r = fold(&of->ends[SIDE_BEFORE], &begin);
         } else {

@@ -196,24 +196,16 @@ static void set_metric(Row *row, unsigned i, const Group *group, unsigned side) 
                         per_second(row->values[i], group->columns->of[side].setup.elapsed_ns);
 }
 
-/* A quotient of the work is not known when an input fell for some thread. */
-static bool find_fallen_input(const GroupColumn *work, const Derived *derived, MetricId *ret) {
-        for (unsigned i = 0; i < derived->n_inputs; i++)
-                if (column_fell(work, derived->inputs[i])) {
-                        *ret = derived->inputs[i];
-                        return true;
-                }
-        return false;
-}
-
 static void set_derived(Row *row, unsigned i, const Group *group, unsigned side) {
         const Derived *derived = &derived_table[row->id];
         bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
         const GroupColumn *work = row->works[i];
+        MetricId fallen = work && !is_level ? column_fallen_input(work, derived) : _METRIC_MAX;
         Sum inputs[DERIVED_MAX_INPUTS] = {};
 
-        if (work && !is_level && find_fallen_input(work, derived, &row->inputs[i])) {
+        if (fallen != _METRIC_MAX) {
                 row->outcomes[i] = DERIVED_INPUT_ABSENT;
+                row->inputs[i] = fallen;
                 return;
         }
         for (unsigned j = 0; j < derived->n_inputs; j++)

@@ -513,6 +513,13 @@ Sum column_level(const GroupColumn *of, MetricId id) {
         return aggregate_read_sum(of->ends[SIDE_AFTER], id);
 }
 
+MetricId column_fallen_input(const GroupColumn *of, const Derived *derived) {
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                if (column_fell(of, derived->inputs[i]))
+                        return derived->inputs[i];
+        return _METRIC_MAX;
+}
+
 bool column_holds(const GroupColumn *of, MetricId id) {
         const ColumnWork *work = of->work;
 

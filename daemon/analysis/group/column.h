@@ -187,6 +187,8 @@ static inline bool column_fell(const GroupColumn *of, MetricId id) {
 static inline bool column_inherited(const GroupColumn *of, MetricId id) {
         return bits_has(of->work->inherited, id);
 }
+/* The first input of @derived that fell: nothing follows from its work. _METRIC_MAX: none did. */
+MetricId column_fallen_input(const GroupColumn *of, const Derived *derived);
 /* Threads have the sum at the end, whether or not their work is known. */
 bool column_holds(const GroupColumn *of, MetricId id);
 /*

@@ -156,30 +156,22 @@ static int take_metric(SetRow *row, MetricId id, const SetSight *sight) {
         return put(row, sight, &value, kind);
 }
 
-/* An input that no thread has, or else one that fell; _METRIC_MAX: there is none. */
-static MetricId find_input(const Derived *derived, const GroupColumn *of, bool fallen) {
-        for (unsigned i = 0; i < derived->n_inputs; i++)
-                if (fallen ? column_fell(of, derived->inputs[i])
-                           : !column_holds(of, derived->inputs[i]))
-                        return derived->inputs[i];
-        return _METRIC_MAX;
-}
-
 static int take_derived(SetRow *row, DerivedId id, const SetSight *sight) {
         const Derived *derived = &derived_table[id];
         bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
-        MetricId input = find_input(derived, sight->of, false);
         Sum inputs[DERIVED_MAX_INPUTS] = {};
         DerivedOutcome outcome;
+        MetricId input;
         Value value;
 
-        if (input != _METRIC_MAX) {
-                row->outcomes[sight->side] = DERIVED_INPUT_ABSENT;
-                row->inputs[sight->side] = (uint8_t) input;
-                return 0;
-        }
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                if (!column_holds(sight->of, derived->inputs[i])) {
+                        row->outcomes[sight->side] = DERIVED_INPUT_ABSENT;
+                        row->inputs[sight->side] = (uint8_t) derived->inputs[i];
+                        return 0;
+                }
         if (!is_level &&
-            (sight->elapsed_ns == 0 || find_input(derived, sight->of, true) != _METRIC_MAX)) {
+            (sight->elapsed_ns == 0 || column_fallen_input(sight->of, derived) != _METRIC_MAX)) {
                 row->seen |= (uint8_t) (1u << sight->side);
                 return 0;
         }

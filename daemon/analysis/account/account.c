@@ -12,7 +12,7 @@ static const Amount unknown = { .known = false };
 #define NAME_OF_REASON(reason, text, ...) #reason,
 static const char *const reason_names[] = { WAIT_REASONS(NAME_OF_REASON) };
 
-/* What an account is made of; all borrowed for the call. */
+/* The sources of an account; all borrowed for the call. */
 typedef struct Basis {
         const Column *column;
         const GroupColumn *of;
@@ -20,28 +20,23 @@ typedef struct Basis {
         const LifeCounts *lives; /* of an interval; NULL: whole lives */
 } Basis;
 
-static Amount whole_sum_of(const Basis *basis, MetricId id) {
+/* @figure: the one that is made of the sum. */
+static Amount sum_of(Account *account, const Basis *basis, MetricId id, AccountFigure figure) {
+        const GroupDead *dead = basis->figures == FIGURES_CUT ? basis->of->dead : NULL;
+        uint64_t excess = dead ? dead->excess[id] : 0;
         Sum sum = column_sum(basis->of, id);
 
-        return sum.present > 0 && !sum.saturated ? amount_of(sum.value) : unknown;
-}
-
-/* @figure: what becomes of the sum. */
-static Amount sum_of(Account *account, const Basis *basis, MetricId id, AccountFigure figure) {
-        Amount sum = whole_sum_of(basis, id);
-        uint64_t excess = basis->of->dead && basis->figures == FIGURES_CUT
-                                  ? group_dead_excess(basis->of->dead, id)
-                                  : 0;
-
-        if (!sum.known || excess == 0)
-                return sum;
+        if (sum.present == 0 || sum.saturated)
+                return unknown;
+        if (excess == 0)
+                return amount_of(sum.value);
         account->is_cut[figure] = true;
-        return amount_subtract(sum, amount_of(excess));
+        return amount_subtract(amount_of(sum.value), amount_of(excess));
 }
 
 /* time */
 
-/* What @part, known or not, leaves of @whole. */
+/* The rest of @whole without @part, which may not be known. */
 static uint64_t without(uint64_t whole, Amount part) {
         return whole > part.n ? whole - part.n : 0;
 }
@@ -54,39 +49,6 @@ static bool has_counted(const Basis *basis, Amount since) {
         const Amount *first = &basis->of->tally.first_start_ns;
 
         return basis->lives || (since.known && first->known && first->n >= since.n);
-}
-
-static Amount wait_of(Account *account, const Basis *basis, MetricId id, AccountFigure figure) {
-        return has_counted(basis, basis->column->setup.waits_since_ns)
-                       ? sum_of(account, basis, id, figure)
-                       : unknown;
-}
-
-static void account_for_storage(Account *account, const Basis *basis) {
-        const MetricId delay = METRIC_blkio_delay_total_ns;
-
-        account->storage_ns = wait_of(account, basis, METRIC_storage_wait_ns, ACCOUNT_STORAGE);
-        if (!account->storage_ns.known)
-                account->storage_ns = sum_of(account, basis, METRIC_iowait_sum, ACCOUNT_STORAGE);
-        account->storage_exact = account->storage_ns.known;
-        if (account->storage_ns.known)
-                return;
-        account->storage_ns = sum_of(account, basis, delay, ACCOUNT_STORAGE);
-        if (!account->storage_ns.known)
-                return;
-        account->storage_exact = !kernel_defects_of_metric(basis->column->setup.defects, delay) &&
-                                 aggregate_n_corrected(basis->of->ends[SIDE_AFTER], delay) == 0 &&
-                                 aggregate_n_implausible(basis->of->ends[SIDE_AFTER], delay) == 0;
-        if (!account->storage_exact && account->alive_ns.known) {
-                uint64_t left = without(without(account->alive_ns.n, account->running_ns),
-                                        account->waiting_ns);
-
-                account->storage_ns.n = MIN_OF(account->storage_ns.n, left);
-        }
-}
-
-static bool knows_reasons(const Account *account) {
-        return account->reasons_ns[0].known;
 }
 
 static void account_for_reasons(Account *account, const Basis *basis) {
@@ -111,27 +73,41 @@ static void account_for_reasons(Account *account, const Basis *basis) {
         memcpy(account->reasons_ns, sums, sizeof(account->reasons_ns));
 }
 
-static void account_for_rest(Account *account) {
-        Amount parts = amount_add_known(account_busy_ns(account), account->blocked_ns), all = parts;
-
-        if (!account->alive_ns.known)
-                return;
-        for (unsigned i = 0; i < WAIT_REASONS_APART_MAX; i++)
-                all = amount_add_known(all, account->reasons_ns[i]);
-        account->alive_ns.n = MAX_OF(account->alive_ns.n, all.n);
-        if (account->running_ns.known && account->waiting_ns.known)
-                account->asleep_ns = amount_of(without(account->alive_ns.n, parts));
-}
-
 static void account_for_time(Account *account, const Basis *basis) {
+        const MetricId delay = METRIC_blkio_delay_total_ns;
         const LifeTally *tally = &basis->of->tally;
+        bool has_waits = has_counted(basis, basis->column->setup.waits_since_ns);
+        Amount parts, all;
 
         if (basis->of->ends[SIDE_AFTER] && basis->column->period.known && !tally->lacks_alive)
                 account->alive_ns = amount_of(tally->alive_ns);
         account->running_ns = sum_of(account, basis, METRIC_run_time_ns, ACCOUNT_RUNNING);
         account->waiting_ns = sum_of(account, basis, METRIC_wait_time_ns, ACCOUNT_WAITING);
-        account_for_storage(account, basis);
-        account->blocked_ns = wait_of(account, basis, METRIC_uninterruptible_ns, ACCOUNT_BLOCKED);
+
+        if (has_waits)
+                account->storage_ns =
+                        sum_of(account, basis, METRIC_storage_wait_ns, ACCOUNT_STORAGE);
+        if (!account->storage_ns.known)
+                account->storage_ns = sum_of(account, basis, METRIC_iowait_sum, ACCOUNT_STORAGE);
+        account->storage_exact = account->storage_ns.known;
+        if (!account->storage_ns.known)
+                account->storage_ns = sum_of(account, basis, delay, ACCOUNT_STORAGE);
+        if (!account->storage_exact && account->storage_ns.known) {
+                const Doubts *doubts = basis->of->ends[SIDE_AFTER]->doubts;
+                uint64_t left = without(without(account->alive_ns.n, account->running_ns),
+                                        account->waiting_ns);
+
+                account->storage_exact =
+                        !kernel_defects_of_metric(basis->column->setup.defects, delay) &&
+                        (!doubts ||
+                         (doubts->corrected[delay] == 0 && doubts->implausible[delay] == 0));
+                if (!account->storage_exact && account->alive_ns.known)
+                        account->storage_ns.n = MIN_OF(account->storage_ns.n, left);
+        }
+
+        if (has_waits)
+                account->blocked_ns =
+                        sum_of(account, basis, METRIC_uninterruptible_ns, ACCOUNT_BLOCKED);
         if (!account->blocked_ns.known)
                 account->blocked_ns =
                         amount_subtract(sum_of(account, basis, METRIC_block_sum, ACCOUNT_BLOCKED),
@@ -139,91 +115,77 @@ static void account_for_time(Account *account, const Basis *basis) {
         if (!account->blocked_ns.known)
                 account->is_cut[ACCOUNT_BLOCKED] = false;
         account_for_reasons(account, basis);
-        account_for_rest(account);
-}
 
-/* storage */
-
-/* Without knowing what the disks wrote and how much is yet to be written nothing is disproved. */
-static bool writes_are_plausible(Amount written, const HostUse *host) {
-        Amount room = amount_add(host->disk_written_bytes, host->dirty_growth_bytes);
-
-        if (!written.known || !room.known)
-                return true;
-        return number_multiply_saturating(written.n, 10) <= number_multiply_saturating(room.n, 11);
-}
-
-/*
- * Of what is not plausible: who writes by system calls wrote no more than these were handed. Who
- * maps files hands nothing to them.
- */
-static Amount writes_at_most(Account *account, const Basis *basis) {
-        bool is_cut = account->is_cut[ACCOUNT_WRITE];
-        Amount handed = sum_of(account, basis, METRIC_wchar, ACCOUNT_WRITE);
-
-        if (handed.known && handed.n > 0 && handed.n < account->write_bytes.n)
-                return handed;
-        account->is_cut[ACCOUNT_WRITE] = is_cut;
-        return account->write_bytes;
-}
-
-/* memory */
-
-static void account_for_memory(Account *account, const Basis *basis) {
-        const LifeTally *tally = &basis->of->tally;
-
-        account->peak_rss_bytes = tally->risen_rss_bytes;
-        account->rss_bytes = tally->rss_bytes[SIDE_AFTER];
-        if (!basis->lives)
+        if (!account->alive_ns.known)
                 return;
-        account->rss_before_bytes = tally->rss_bytes[SIDE_BEFORE];
-        account->rss_growth_bytes = life_tally_rss_growth(tally);
-        /* What threads allocated that were born and ended inside nobody knows. */
-        if (basis->lives->fleeting.n == 0)
-                account->heap_growth_bytes = life_tally_heap_growth(tally);
+        parts = amount_add_known(account_busy_ns(account), account->blocked_ns);
+        all = parts;
+        for (unsigned i = 0; i < WAIT_REASONS_APART_MAX; i++)
+                all = amount_add_known(all, account->reasons_ns[i]);
+        account->alive_ns.n = MAX_OF(account->alive_ns.n, all.n);
+        if (account->running_ns.known && account->waiting_ns.known)
+                account->asleep_ns = amount_of(without(account->alive_ns.n, parts));
 }
-
-/* threads */
-
-static void account_for_lives(Account *account, const LifeCounts *lives, const GroupDead *dead) {
-        account->born = amount_of(lives->born);
-        account->ended = amount_of(lives->gone);
-        account->fleeting = lives->fleeting;
-        if (!lives->fleeting.known)
-                return;
-        account->left_out = amount_of(
-                dead ? number_add_saturating(group_dead_left_out(dead, METRIC_run_time_ns),
-                                             group_dead_n_elsewhere(dead))
-                     : 0);
-}
-
-/* all of it */
 
 Account account_of(const Column *column, const GroupColumn *of, bool is_of_kernel,
                    Figures figures) {
         const Aggregate *end = of->ends[SIDE_AFTER];
-        const Basis room = { .column = column,
-                             .of = of,
-                             .figures = figures,
-                             .lives = of->work ? &of->work->lives : NULL };
-        const Basis *basis = &room;
+        const LifeCounts *lives = of->work ? &of->work->lives : NULL;
+        const Basis basis = { .column = column, .of = of, .figures = figures, .lives = lives };
+        const Amount room =
+                amount_add(column->host.disk_written_bytes, column->host.dirty_growth_bytes);
         Account account = { .threads = end ? end->n_threads : 0,
                             .started_by = column_starters(of),
                             .is_of_kernel = is_of_kernel };
 
         account.switches =
-                amount_add(sum_of(&account, basis, METRIC_voluntary_csw, ACCOUNT_SWITCHES),
-                           sum_of(&account, basis, METRIC_nonvoluntary_csw, ACCOUNT_SWITCHES));
-        account.read_bytes = sum_of(&account, basis, METRIC_read_bytes, ACCOUNT_READ);
-        account.write_bytes = sum_of(&account, basis, METRIC_write_bytes, ACCOUNT_WRITE);
-        account.major_faults = sum_of(&account, basis, METRIC_majflt, ACCOUNT_MAJOR_FAULTS);
-        if (basis->lives)
-                account_for_lives(&account, basis->lives, of->dead);
-        account.write_exact = writes_are_plausible(account.write_bytes, &column->host);
-        if (!account.write_exact)
-                account.write_at_most_bytes = writes_at_most(&account, basis);
-        account_for_memory(&account, basis);
-        account_for_time(&account, basis);
+                amount_add(sum_of(&account, &basis, METRIC_voluntary_csw, ACCOUNT_SWITCHES),
+                           sum_of(&account, &basis, METRIC_nonvoluntary_csw, ACCOUNT_SWITCHES));
+        account.read_bytes = sum_of(&account, &basis, METRIC_read_bytes, ACCOUNT_READ);
+        account.write_bytes = sum_of(&account, &basis, METRIC_write_bytes, ACCOUNT_WRITE);
+        account.major_faults = sum_of(&account, &basis, METRIC_majflt, ACCOUNT_MAJOR_FAULTS);
+
+        /* Nothing is disproved unless both are known: what the disks wrote, and what they will. */
+        account.write_exact = !account.write_bytes.known || !room.known ||
+                              number_multiply_saturating(account.write_bytes.n, 10) <=
+                                      number_multiply_saturating(room.n, 11);
+        if (!account.write_exact) {
+                /*
+                 * Who writes by system calls wrote no more than these were handed. Who maps files
+                 * hands nothing to them.
+                 */
+                bool is_cut = account.is_cut[ACCOUNT_WRITE];
+                Amount handed = sum_of(&account, &basis, METRIC_wchar, ACCOUNT_WRITE);
+
+                account.write_at_most_bytes = account.write_bytes;
+                if (handed.known && handed.n > 0 && handed.n < account.write_bytes.n)
+                        account.write_at_most_bytes = handed;
+                else
+                        account.is_cut[ACCOUNT_WRITE] = is_cut;
+        }
+
+        account.peak_rss_bytes = of->tally.risen_rss_bytes;
+        account.rss_bytes = of->tally.rss_bytes[SIDE_AFTER];
+        if (lives) {
+                account.born = amount_of(lives->born);
+                account.ended = amount_of(lives->gone);
+                account.fleeting = lives->fleeting;
+                account.rss_before_bytes = of->tally.rss_bytes[SIDE_BEFORE];
+                account.rss_growth_bytes = life_tally_rss_growth(&of->tally);
+                /* Nobody knows what threads allocated that were born and ended inside. */
+                if (lives->fleeting.n == 0)
+                        account.heap_growth_bytes = life_tally_heap_growth(&of->tally);
+        }
+        if (lives && lives->fleeting.known) {
+                uint64_t exits = of->dead ? group_dead_exits(of->dead) : 0;
+
+                account.left_out = amount_of(0);
+                if (of->dead)
+                        account.left_out.n = number_add_saturating(
+                                group_dead_left_out(of->dead, METRIC_run_time_ns),
+                                of->dead->n_gone > exits ? of->dead->n_gone - exits : 0);
+        }
+        account_for_time(&account, &basis);
         return account;
 }
 
@@ -263,19 +225,6 @@ Amount account_weighty_ns(const Account *account) {
         return account->is_of_kernel ? ns : amount_add_known(ns, account->blocked_ns);
 }
 
-Amount account_moved_bytes(const Account *account) {
-        return amount_add_known(account->read_bytes, account_written_bytes(account));
-}
-
-/* JSON */
-
-static void write_bool_of(JsonWriter *writer, const char *key, Amount amount, bool value) {
-        if (amount.known)
-                json_write_member_bool(writer, key, value);
-        else
-                json_write_member_null(writer, key);
-}
-
 static void write_times(JsonWriter *writer, const Account *account) {
         amount_write_json(writer, "aliveNs", account->alive_ns);
         amount_write_json(writer, "runningNs", account->running_ns);
@@ -283,9 +232,12 @@ static void write_times(JsonWriter *writer, const Account *account) {
         amount_write_json(writer, "storageNs", account->storage_ns);
         amount_write_json(writer, "blockedNs", account->blocked_ns);
         amount_write_json(writer, "asleepNs", account->asleep_ns);
-        write_bool_of(writer, "exact", account->storage_ns, account->storage_exact);
+        if (account->storage_ns.known)
+                json_write_member_bool(writer, "exact", account->storage_exact);
+        else
+                json_write_member_null(writer, "exact");
         amount_write_json(writer, "syncNs", account->sync_ns);
-        if (!knows_reasons(account)) {
+        if (!account->reasons_ns[0].known) {
                 json_write_member_null(writer, "reasons");
                 /* A reason from a file may end within a character. */
                 json_write_member_name(writer, "reasonsReason", span_of(account->no_reasons));
@@ -301,25 +253,9 @@ static void write_times(JsonWriter *writer, const Account *account) {
 #define FIGURE_KEY(id, key) key,
 static const char *const figure_keys[] = { ACCOUNT_FIGURES(FIGURE_KEY) };
 
-/* The member is there only where something was cut. */
-static void write_cuts(JsonWriter *writer, const Account *account) {
-        bool any = false;
-
-        for (unsigned figure = 0; figure < _ACCOUNT_FIGURE_MAX; figure++) {
-                if (!account->is_cut[figure])
-                        continue;
-                if (!any) {
-                        json_write_key(writer, "cut");
-                        json_write_array(writer);
-                }
-                any = true;
-                json_write_text(writer, figure_keys[figure]);
-        }
-        if (any)
-                json_write_end(writer);
-}
-
 void account_write_json(JsonWriter *writer, const Account *account) {
+        bool is_cut = false;
+
         json_write_object(writer);
         json_write_member_u64(writer, "threads", account->threads);
         amount_write_json(writer, "born", account->born);
@@ -331,7 +267,10 @@ void account_write_json(JsonWriter *writer, const Account *account) {
         amount_write_json(writer, "switches", account->switches);
         amount_write_json(writer, "readBytes", account->read_bytes);
         amount_write_json(writer, "writeBytes", account->write_bytes);
-        write_bool_of(writer, "writeExact", account->write_bytes, account->write_exact);
+        if (account->write_bytes.known)
+                json_write_member_bool(writer, "writeExact", account->write_exact);
+        else
+                json_write_member_null(writer, "writeExact");
         if (account->write_at_most_bytes.known)
                 amount_write_json(writer, "writeAtMostBytes", account->write_at_most_bytes);
         amount_write_json(writer, "majorFaults", account->major_faults);
@@ -339,7 +278,19 @@ void account_write_json(JsonWriter *writer, const Account *account) {
         amount_write_json(writer, "rssBytes", account->rss_bytes);
         amount_write_json(writer, "rssBeforeBytes", account->rss_before_bytes);
         amount_write_json(writer, "heapGrowthBytes", account->heap_growth_bytes);
-        write_cuts(writer, account);
+        /* The member is there only where something was cut. */
+        for (unsigned figure = 0; figure < _ACCOUNT_FIGURE_MAX; figure++) {
+                if (!account->is_cut[figure])
+                        continue;
+                if (!is_cut) {
+                        json_write_key(writer, "cut");
+                        json_write_array(writer);
+                }
+                is_cut = true;
+                json_write_text(writer, figure_keys[figure]);
+        }
+        if (is_cut)
+                json_write_end(writer);
         json_write_end(writer);
 }
 

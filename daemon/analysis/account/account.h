@@ -96,8 +96,6 @@ Amount account_busy_ns(const Account *account);
 Amount account_weighty_ns(const Account *account);
 /* What the group wrote, as well as that is known. */
 Amount account_written_bytes(const Account *account);
-/* Bytes read and written; known if either is. */
-Amount account_moved_bytes(const Account *account);
 
 /* Writes the object Account of the interface. */
 void account_write_json(JsonWriter *writer, const Account *account);

@@ -111,7 +111,7 @@ Amount coverage_waiting_ns(const Coverage *coverage, const CoverageLedger *ledge
                        : waiting;
 }
 
-/* What threads that ended did, in parts. */
+/* The work of threads that ended, in parts. */
 typedef struct EndedParts {
         Amount ended, born_and_ended, kernel;
         bool exact; /* how the sum of the first two is divided */
@@ -175,26 +175,6 @@ Amount coverage_believed_ns(const Coverage *coverage, const CoverageLedger *ledg
         return believed.n > used.n ? believed : (Amount){ .known = false };
 }
 
-/*
- * What views leave out as ctprof's own. What a process had done before it called, and what nobody
- * saw end, may leave the ended less than nothing: then they add nothing.
- */
-static Amount own_ns(const Coverage *coverage, const CoverageLedger *ledger) {
-        Amount living = coverage_amount(&coverage->own_ns);
-
-        return living.known ? amount_add_known(living, dead_amount(&coverage->dead_own_ns, ledger))
-                            : living;
-}
-
-static Amount storage_bytes(const Coverage *coverage, const CoverageLedger *ledger) {
-        Amount living = amount_add_known(coverage_amount(&coverage->read_bytes),
-                                         coverage_amount(&coverage->write_bytes));
-        Amount dead = amount_add(dead_amount(&coverage->dead_read_bytes, ledger),
-                                 dead_amount(&coverage->dead_write_bytes, ledger));
-
-        return living.known ? amount_add_known(living, dead) : living;
-}
-
 void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const CoverageLedger *ledger,
                          const HostUse *host, const CoverageSpan *span, const char *absence) {
         Amount survived = coverage_amount(&coverage->survived_ns);
@@ -203,9 +183,22 @@ void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const Cov
         EndedParts parts = ended_parts(coverage, ledger);
         Amount attributed = attributed_ns(coverage, &parts);
         Amount believed = coverage_believed_ns(coverage, ledger, host, span);
+        Amount own = coverage_amount(&coverage->own_ns);
+        Amount storage = amount_add_known(coverage_amount(&coverage->read_bytes),
+                                          coverage_amount(&coverage->write_bytes));
 
         if (kernel.known)
                 kernel = amount_add_known(kernel, parts.kernel);
+        /*
+         * Views leave it out. What a process had done before it called, and what nobody saw end,
+         * may leave the ended less than nothing: then they add nothing.
+         */
+        if (own.known)
+                own = amount_add_known(own, dead_amount(&coverage->dead_own_ns, ledger));
+        if (storage.known)
+                storage = amount_add_known(
+                        storage, amount_add(dead_amount(&coverage->dead_read_bytes, ledger),
+                                            dead_amount(&coverage->dead_write_bytes, ledger)));
 
         json_write_object(writer);
         amount_write_json(writer, "cpuUsedNs", host->cpu_used_ns);
@@ -224,13 +217,13 @@ void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const Cov
                                                        "run time of all of them"
                                                      : ledger->absence);
         amount_write_json(writer, "kernelThreadsNs", kernel);
-        amount_write_json(writer, "ownNs", own_ns(coverage, ledger));
+        amount_write_json(writer, "ownNs", own);
         amount_write_json(writer, "notAttributedNs",
                           amount_subtract(host->cpu_used_ns, attributed));
         amount_write_json(writer, "boundNs", span->bound_ns);
         amount_write_json(writer, "storageUsedBytes",
                           amount_add(host->disk_read_bytes, host->disk_written_bytes));
-        amount_write_json(writer, "storageAttributedBytes", storage_bytes(coverage, ledger));
+        amount_write_json(writer, "storageAttributedBytes", storage);
         if (!attributed.known)
                 json_write_member_text(writer, "reason", absence);
         json_write_end(writer);

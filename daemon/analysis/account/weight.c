@@ -22,12 +22,6 @@ WeightScale weight_scale_of(const HostUse *host, Amount elapsed_ns) {
         };
 }
 
-static Amount growth_of(const Account *account) {
-        Amount rss = account->rss_growth_bytes, heap = account->heap_growth_bytes;
-
-        return (Amount){ .known = rss.known || heap.known, .n = MAX_OF(rss.n, heap.n) };
-}
-
 Shares shares_of(const WeightScale *scale, const Account *account) {
         bool has_memory = scale->memory_bytes > 0;
         Amount weighty, moved, grown;
@@ -35,8 +29,9 @@ Shares shares_of(const WeightScale *scale, const Account *account) {
         if (!account)
                 return (Shares){ .has_time = true, .has_storage = true, .has_memory = true };
         weighty = account_weighty_ns(account);
-        moved = account_moved_bytes(account);
-        grown = growth_of(account);
+        moved = amount_add_known(account->read_bytes, account_written_bytes(account));
+        grown.known = account->rss_growth_bytes.known || account->heap_growth_bytes.known;
+        grown.n = MAX_OF(account->rss_growth_bytes.n, account->heap_growth_bytes.n);
         return (Shares){
                 .has_time = weighty.known,
                 .has_storage = moved.known,

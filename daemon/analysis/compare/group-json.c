@@ -439,8 +439,16 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
         if (row_has_inside(row))
                 json_write_member_bool(writer, "inside", row->inside);
         json_write_member_bool(writer, "reset", row->reset);
-        if (row->interval && !row->is_derived && metric_is_cumulative((MetricId) row->id))
-                json_write_member_u64(writer, "leftOut", row_left_out(row));
+        /* Threads that have the sum, at one end at least, and take no part in it. */
+        if (row->interval && !row->is_derived && metric_is_cumulative((MetricId) row->id)) {
+                const ColumnGaps *gaps = row->interval->work->gaps;
+                const GroupDead *dead = row->dead[SIDE_AFTER];
+                uint64_t n = dead ? group_dead_left_out(dead, (MetricId) row->id) : 0;
+
+                for (unsigned end = 0; end < SIDES; end++)
+                        n += gaps ? gaps->only[end][row->id] : 0;
+                json_write_member_u64(writer, "leftOut", n);
+        }
         write_pair_reason(writer, lens, row, &of_row);
         write_doubts(writer, lens, row, BOTH_SIDES);
         write_spread(writer, lens, group, row, 1, "spread");

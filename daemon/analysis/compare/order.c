@@ -233,11 +233,13 @@ static void init_row(const GroupOrder *order, const Group *group, unsigned index
         ret->has_number = ret->has_number && !is_life;
         if (!ret->has_number)
                 return;
-        ret->delta = delta_of_value(&ret->values[0]);
-        if (side == SIDE_BEFORE)
-                ret->delta = delta_negate(ret->delta);
-        else
+        if (side == SIDE_BEFORE) {
+                ret->delta =
+                        delta_between(&ret->values[0], &(Value){ .kind = ret->values[0].kind });
+        } else {
+                ret->delta = delta_of_value(&ret->values[0]);
                 ret->values[0] = (Value){ .kind = VALUE_INTEGER };
+        }
 }
 
 /* By how much the figure of a column differs between two accounts, or what the only one has. */

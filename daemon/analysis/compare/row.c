@@ -140,19 +140,16 @@ static void init_threads(Row *row, const Group *group, unsigned side) {
                 const Aggregate *threads = group_side(group, of);
 
                 row->doubts[i] = threads->doubts;
-                row->dead[i] = group_ended(group, of);
+                /* In an interval the ended are of the later side. */
+                if (!columns_are_ends(group->columns))
+                        row->dead[i] = group->of[of].dead;
+                else if (of == SIDE_AFTER)
+                        row->dead[i] = group->of[0].dead;
                 row->has_no_thread[i] = threads->n_threads == 0;
                 if (columns_are_intervals(group->columns))
                         row->works[i] = group_column(group, of);
         }
         row->interval = side == BOTH_SIDES ? group_interval(group) : NULL;
-}
-
-uint64_t row_left_out(const Row *row) {
-        const GroupDead *dead = row->dead[SIDE_AFTER];
-
-        return column_left_out(row->interval, (MetricId) row->id) +
-               (dead ? group_dead_left_out(dead, (MetricId) row->id) : 0);
 }
 
 /* The values of one side */
@@ -165,21 +162,13 @@ static Value per_second(Value value, uint64_t elapsed_ns) {
                                 (double) elapsed_ns };
 }
 
-/* Of the threads whose peak or minimum moved, not that of a thread which had it before. */
-static Value record_of(const GroupColumn *interval, unsigned end, MetricId id) {
-        uint64_t record;
-
-        if (!column_record(interval, (Side) end, id, &record))
-                return (Value){ .kind = VALUE_ABSENT };
-        return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(record) };
-}
-
 static void set_metric(Row *row, unsigned i, const Group *group, unsigned side) {
         MetricId id = (MetricId) row->id;
         Sum sum;
 
         if (metric_table[id].shape != METRIC_SHAPE_SUM) {
-                row->values[i] = row->inside ? record_of(row->interval, side, id)
+                /* That of threads whose peak or minimum moved, not of one which had it before. */
+                row->values[i] = row->inside ? column_record(row->interval, (Side) side, id)
                                              : aggregate_value(group_side(group, side), id);
                 row->present = group_side(group, side)->present[id];
                 return;
@@ -352,7 +341,7 @@ static const char *absence_in_interval(const GroupColumn *of, unsigned side, Met
                 return NULL; /* this side lacks it: the source explains */
         if (gaps && gaps->only[side][id] > 0)
                 return "the other snapshot lacks it for these threads";
-        if (column_inherited(of, id))
+        if (bits_has(of->work->inherited, id))
                 return "a forked process begins with the counters of the thread that forked";
         if (side == 0 && of->work->gone && aggregate_has(of->work->gone, id))
                 return "only threads that have ended have it";
@@ -373,7 +362,7 @@ static const char *absence_of_ended(const Row *row, unsigned index, MetricId id)
         /* In an interval a sum is on both sides or on neither; the ended are of the later one. */
         const GroupDead *dead = row->dead[row->interval ? SIDE_AFTER : index];
 
-        if (dead && group_dead_is_refuted(dead, id))
+        if (dead && bits_has(dead->refuted, id))
                 return "threads that ended had been counted under other names before";
         if (dead && group_dead_left_out(dead, id) > 0)
                 return "what threads that ended had done before is not known";

@@ -110,8 +110,6 @@ bool row_percent(const Row *row, double *ret);
  * percent for any other reason.
  */
 bool row_growth(const Row *row, double *ret);
-/* Threads of an interval that take no part in the sum although they have it. */
-uint64_t row_left_out(const Row *row);
 /*
  * The change per second. Only sums have one, but not after a reset, and not when @elapsed_ns is 0.
  */

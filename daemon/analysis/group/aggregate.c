@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "analysis/group/life.h"
 
 #define NUMBER_SLOT(member, ...) [METRIC_##member] = AGGREGATE_NUMBER_##member,
 static const uint8_t number_slots[_METRIC_MAX] = { METRICS(NUMBER_SLOT) };
@@ -35,14 +36,6 @@ int aggregate_new(Aggregate **ret) {
         return 0;
 }
 
-int aggregate_new_empty(Aggregate **ret) {
-        int r = aggregate_new(ret);
-
-        if (r == 0)
-                (*ret)->present[METRIC_thread_count] = 1;
-        return r;
-}
-
 Aggregate *aggregate_free(Aggregate *aggregate) {
         if (!aggregate)
                 return NULL;
@@ -54,22 +47,8 @@ Aggregate *aggregate_free(Aggregate *aggregate) {
         return NULL;
 }
 
-static int tally_grow(Tally *tally) {
-        unsigned n_more = tally->n_words - 1; /* used */
-        TallyEntry *more;
-
-        /* Grows when the number of words is a power of two. */
-        if (n_more > 0 && (n_more & (n_more - 1)) != 0)
-                return 0;
-        more = realloc(tally->more, (n_more > 0 ? n_more * 2 : 1) * sizeof(*more));
-        if (!more)
-                return -ENOMEM;
-        tally->more = more;
-        return 0;
-}
-
 static int tally_add(Tally *tally, uint64_t word) {
-        int r;
+        unsigned n_more; /* used */
 
         if (tally->n_words > 0 && tally->first.word == word) {
                 tally->first.count++;
@@ -87,10 +66,17 @@ static int tally_add(Tally *tally, uint64_t word) {
                 }
         if (tally->n_words >= AGGREGATE_MAX_WORDS)
                 return 0;
-        r = tally_grow(tally);
-        if (r != 0)
-                return r;
-        tally->more[tally->n_words - 1] = (TallyEntry){ .word = word, .count = 1 };
+        /* Grows when the number of words is a power of two. */
+        n_more = tally->n_words - 1;
+        if ((n_more & (n_more - 1)) == 0) {
+                TallyEntry *more =
+                        realloc(tally->more, (n_more > 0 ? n_more * 2 : 1) * sizeof(*more));
+
+                if (!more)
+                        return -ENOMEM;
+                tally->more = more;
+        }
+        tally->more[n_more] = (TallyEntry){ .word = word, .count = 1 };
         tally->n_words++;
         return 0;
 }
@@ -105,21 +91,6 @@ static void fold_range(uint64_t numbers[static 2], uint64_t value, bool first, b
                 numbers[1] = value;
 }
 
-static int fold_cpus(Aggregate *aggregate, uint64_t numbers[static 2], const ThreadSample *sample,
-                     uint64_t value, bool first) {
-        fold_range(numbers, value, first, false);
-        if (first) {
-                aggregate->cpus =
-                        strndup(sample->cpus.bytes ? sample->cpus.bytes : "", sample->cpus.n);
-                if (!aggregate->cpus)
-                        return -ENOMEM;
-        } else if (!aggregate->cpus_differ && !span_is(sample->cpus, aggregate->cpus)) {
-                free(TAKE_PTR(aggregate->cpus));
-                aggregate->cpus_differ = true;
-        }
-        return 0;
-}
-
 static void add_to_sum(Aggregate *aggregate, MetricId id, uint64_t value) {
         uint64_t *number = &aggregate->numbers[number_slots[id]];
 
@@ -127,12 +98,6 @@ static void add_to_sum(Aggregate *aggregate, MetricId id, uint64_t value) {
                 *number = UINT64_MAX;
                 bits_set(aggregate->saturated, id);
         }
-}
-
-/* 0 means no event: taken only if no thread has more. */
-static void fold_min(uint64_t *number, uint64_t value) {
-        if (value != 0 && (*number == 0 || value < *number))
-                *number = value;
 }
 
 static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sample) {
@@ -148,7 +113,9 @@ static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sa
                 numbers[0] = MAX_OF(numbers[0], value);
                 break;
         case METRIC_SHAPE_MIN:
-                fold_min(numbers, value);
+                /* 0 means no event: taken only if no thread has more. */
+                if (value != 0 && (numbers[0] == 0 || value < numbers[0]))
+                        numbers[0] = value;
                 break;
         case METRIC_SHAPE_RANGE:
                 fold_range(numbers, value, first, metric_table[id].rule == METRIC_RULE_RangeI32);
@@ -156,7 +123,17 @@ static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sa
         case METRIC_SHAPE_MODE:
                 return tally_add(&aggregate->tallies[tally_slots[id]], value);
         case METRIC_SHAPE_AFFINITY:
-                return fold_cpus(aggregate, numbers, sample, value, first);
+                fold_range(numbers, value, first, false);
+                if (first) {
+                        aggregate->cpus = strndup(sample->cpus.bytes ? sample->cpus.bytes : "",
+                                                  sample->cpus.n);
+                        if (!aggregate->cpus)
+                                return -ENOMEM;
+                } else if (!aggregate->cpus_differ && !span_is(sample->cpus, aggregate->cpus)) {
+                        free(TAKE_PTR(aggregate->cpus));
+                        aggregate->cpus_differ = true;
+                }
+                break;
         }
         return 0;
 }
@@ -212,16 +189,12 @@ int aggregate_fold(Aggregate *aggregate, const ThreadSample *sample) {
         return 0;
 }
 
-uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id) {
-        return aggregate->numbers[number_slots[id]];
-}
-
 Sum aggregate_read_sum(const Aggregate *aggregate, MetricId id) {
         if (!aggregate)
                 return (Sum){ .present = 0 };
         return (Sum){ .present = aggregate->present[id],
-                      .saturated = aggregate_is_saturated(aggregate, id),
-                      .value = aggregate_sum(aggregate, id) };
+                      .saturated = bits_has(aggregate->saturated, id),
+                      .value = aggregate->numbers[number_slots[id]] };
 }
 
 void sum_add(Sum *sum, uint64_t value, uint32_t present) {
@@ -252,10 +225,7 @@ void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32
 void aggregate_add_peak(Aggregate *aggregate, MetricId id, uint64_t value) {
         uint64_t *number = &aggregate->numbers[number_slots[id]];
 
-        if (shapes[id] == METRIC_SHAPE_MIN)
-                fold_min(number, value);
-        else
-                *number = MAX_OF(*number, value);
+        *number = metric_further(id, *number, value);
         aggregate->present[id] += aggregate->present[id] < UINT32_MAX;
 }
 
@@ -271,32 +241,6 @@ uint64_t aggregate_n_with_word(const Aggregate *aggregate, MetricId id, uint64_t
         return 0;
 }
 
-uint32_t aggregate_n_implausible(const Aggregate *aggregate, MetricId id) {
-        return aggregate->doubts ? aggregate->doubts->implausible[id] : 0;
-}
-
-uint32_t aggregate_n_corrected(const Aggregate *aggregate, MetricId id) {
-        return aggregate->doubts ? aggregate->doubts->corrected[id] : 0;
-}
-
-bool aggregate_is_saturated(const Aggregate *aggregate, MetricId id) {
-        return bits_has(aggregate->saturated, id);
-}
-
-/* Formats the word as it is shown; returns its length. */
-static size_t word_format(MetricRule rule, uint64_t word, char ret_text[static POLICY_NAME_CHARS]) {
-        const char *boolean = word ? "true" : "false";
-
-        if (rule == METRIC_RULE_Mode)
-                return policy_format((int64_t) word, ret_text);
-        if (rule == METRIC_RULE_ModeChar) {
-                ret_text[0] = (char) word;
-                return 1;
-        }
-        memcpy(ret_text, boolean, strlen(boolean));
-        return strlen(boolean);
-}
-
 static Value mode_value(const Aggregate *aggregate, MetricId id) {
         const Tally *tally = &aggregate->tallies[tally_slots[id]];
         Value value = { .kind = VALUE_MODE };
@@ -308,7 +252,14 @@ static Value mode_value(const Aggregate *aggregate, MetricId id) {
 
                 if (entry->count < value.mode.count)
                         continue;
-                n = word_format(metric_table[id].rule, entry->word, text);
+                if (metric_table[id].rule == METRIC_RULE_Mode) {
+                        n = policy_format((int64_t) entry->word, text);
+                } else if (metric_table[id].rule == METRIC_RULE_ModeChar) {
+                        text[0] = (char) entry->word;
+                        n = 1;
+                } else {
+                        n = (size_t) (stpcpy(text, entry->word ? "true" : "false") - text);
+                }
                 /* Among equally frequent words the bytewise smallest wins. */
                 if (entry->count == value.mode.count &&
                     span_compare((Span){ text, n }, (Span){ value.mode.text, value.mode.n_text }) >=
@@ -322,14 +273,10 @@ static Value mode_value(const Aggregate *aggregate, MetricId id) {
         return value;
 }
 
-static Integer ordinal(MetricId id, uint64_t number) {
-        return metric_table[id].rule == METRIC_RULE_RangeI32 ? integer_of_i64((int64_t) number)
-                                                             : integer_of_u64(number);
-}
-
 Value aggregate_value(const Aggregate *aggregate, MetricId id) {
         const uint64_t *numbers = &aggregate->numbers[number_slots[id]];
         Value value = { .kind = VALUE_ABSENT };
+        bool is_signed;
 
         if (!aggregate_has(aggregate, id))
                 return value;
@@ -342,8 +289,11 @@ Value aggregate_value(const Aggregate *aggregate, MetricId id) {
                 break;
         case METRIC_SHAPE_RANGE:
                 value.kind = VALUE_RANGE;
-                value.range.min = ordinal(id, numbers[0]);
-                value.range.max = ordinal(id, numbers[1]);
+                is_signed = metric_table[id].rule == METRIC_RULE_RangeI32;
+                value.range.min = is_signed ? integer_of_i64((int64_t) numbers[0])
+                                            : integer_of_u64(numbers[0]);
+                value.range.max = is_signed ? integer_of_i64((int64_t) numbers[1])
+                                            : integer_of_u64(numbers[1]);
                 break;
         case METRIC_SHAPE_MODE:
                 return mode_value(aggregate, id);

@@ -103,8 +103,6 @@ void sum_merge(Sum *sum, const Sum *from);
 Value sum_value(const Sum *sum);
 
 _must_check_ int aggregate_new(Aggregate **ret);
-/* An aggregate of no thread, of which that is known. */
-_must_check_ int aggregate_new_empty(Aggregate **ret);
 Aggregate *aggregate_free(Aggregate *aggregate);
 DEFINE_CLEANUP(Aggregate *, aggregate_free);
 
@@ -114,22 +112,13 @@ _must_check_ int aggregate_fold(Aggregate *aggregate, const ThreadSample *sample
 static inline bool aggregate_has(const Aggregate *aggregate, MetricId id) {
         return aggregate->present[id] > 0;
 }
-/*
- * The saturating sum of a metric of shape SUM; 0 also when absent, so check aggregate_has() first.
- */
-uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id);
 /* A metric of shape SUM; absent when @aggregate is NULL. */
 Sum aggregate_read_sum(const Aggregate *aggregate, MetricId id);
 /* Adds the sum of @present threads that are not counted otherwise; saturates. */
 void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present);
-/* Takes a maximum or minimum of threads that are not counted otherwise. */
+/* Takes a peak or a minimum of threads that are not counted otherwise. */
 void aggregate_add_peak(Aggregate *aggregate, MetricId id, uint64_t value);
-/* The sum would be more than 2^64-1, where it stopped. */
-bool aggregate_is_saturated(const Aggregate *aggregate, MetricId id);
 /* Threads whose value of a mode is @word, as a ThreadSample holds it. */
 uint64_t aggregate_n_with_word(const Aggregate *aggregate, MetricId id, uint64_t word);
-/* Threads whose value of the metric was dropped as implausible, and whose value was corrected. */
-uint32_t aggregate_n_implausible(const Aggregate *aggregate, MetricId id);
-uint32_t aggregate_n_corrected(const Aggregate *aggregate, MetricId id);
 /* The reduced value; its list of CPUs is borrowed from the aggregate. */
 Value aggregate_value(const Aggregate *aggregate, MetricId id);

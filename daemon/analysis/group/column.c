@@ -16,35 +16,6 @@
 static const uint8_t record_slots[_METRIC_MAX] = { METRICS(RECORD_SLOT) };
 _Static_assert(_RECORD_MAX <= UINT8_MAX, "slots are eight bits wide");
 
-void column_init(Column *column, const ColumnSetup *setup) {
-        const JudgeTime times[SIDES] = { setup->begin, setup->end };
-
-        *column = (Column){
-                .setup = *setup,
-                .period = setup->has_begin ? period_between(times) : period_of_lives(&setup->end),
-                .life_seed = hash_seed(),
-        };
-}
-
-const ThreadSample *column_earlier(const Column *column, const ThreadSample *before,
-                                   const ThreadSample *after, ThreadSample *room) {
-        if (before || !column->setup.has_begin || !period_overlooked(&column->period, after))
-                return before;
-        *room = *after;
-        memset(room->present, 0, sizeof(room->present));
-        return room;
-}
-
-/* Fewer exits than threads are gone is what no ledger says that knows them all. */
-void column_settle_lives(Column *column) {
-        uint64_t n_fleeting = column->n_exits - column->lives.gone;
-
-        if (!column->setup.has_ledger || (int64_t) n_fleeting < 0)
-                return;
-        column->lives.exits = amount_of(column->n_exits);
-        column->lives.fleeting = amount_of(n_fleeting);
-}
-
 static void work_free(ColumnWork *work) {
         if (!work)
                 return;
@@ -77,34 +48,6 @@ static int fold(Aggregate **aggregate, const ThreadSample *sample) {
         return r == 0 ? aggregate_fold(*aggregate, sample) : r;
 }
 
-/*
- * A thread is identified by its tid and start. The hashes are added because the order of threads is
- * arbitrary. Nobody can choose threads whose sums are equal: the seed is secret.
- */
-static uint64_t life_hash(const ThreadSample *sample, uint64_t seed) {
-        const uint64_t life[] = { (uint64_t) sample->tid, sample->start_ticks };
-
-        return hash_bytes((Span){ (const char *) life, sizeof(life) }, seed);
-}
-
-static int note_gap(ColumnWork *work, Side only, unsigned id) {
-        int r = OBTAIN(work->gaps);
-
-        if (r == 0)
-                work->gaps->only[only][id]++;
-        return r;
-}
-
-static int note_fall(ColumnWork *work, unsigned id, uint64_t from, uint64_t to) {
-        int r = OBTAIN(work->falls);
-
-        if (r != 0)
-                return r;
-        sum_add(&work->falls->sums[SIDE_BEFORE][id], from, 1);
-        sum_add(&work->falls->sums[SIDE_AFTER][id], to, 1);
-        return 0;
-}
-
 /* @from: what the thread had before; a minimum of 0 means that there was no event yet. */
 static bool has_moved(unsigned id, uint64_t from, uint64_t to) {
         if (metric_table[id].kind == METRIC_KIND_PEAK)
@@ -128,41 +71,6 @@ static int note_record(ColumnWork *work, unsigned id, uint64_t value) {
         return 0;
 }
 
-/* Of a survivor. */
-static int note_move(ColumnWork *work, unsigned id, uint64_t from, uint64_t to) {
-        int r;
-
-        if (!has_moved(id, from, to))
-                return 0;
-        r = note_record(work, id, to);
-        if (r != 0)
-                return r;
-        bits_set(work->records->had, id);
-        keep_further(work->records, SIDE_BEFORE, id, from);
-        return 0;
-}
-
-/*
- * A peak in bytes is that of the memory of the whole process: of a thread that was born it is news
- * only if its process was born with it.
- */
-static int note_birth(ColumnWork *work, const ThreadSample *after) {
-        for (unsigned word = 0; word < WORDS; word++)
-                for (uint64_t bits = after->present[word]; bits != 0; bits &= bits - 1) {
-                        unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
-                        uint64_t value = thread_sample_get(after, (MetricId) id);
-                        int r = 0;
-
-                        if (has_moved(id, 0, value) &&
-                            (metric_table[id].unit != METRIC_UNIT_BYTES ||
-                             after->tid == after->tgid))
-                                r = note_record(work, id, value);
-                        if (r != 0)
-                                return r;
-                }
-        return 0;
-}
-
 static const MetricId life_total_metrics[] = {
         [LIFE_TOTAL_ALLOCATED] = METRIC_allocated_bytes,
         [LIFE_TOTAL_DEALLOCATED] = METRIC_deallocated_bytes,
@@ -170,19 +78,37 @@ static const MetricId life_total_metrics[] = {
 };
 _Static_assert(ELEMENTSOF(life_total_metrics) == _LIFE_TOTAL_MAX, "a metric for each total");
 
-static void add_life_totals(ColumnWork *work, const ThreadSample *after) {
-        for (unsigned i = 0; i < _LIFE_TOTAL_MAX; i++)
-                if (thread_sample_has(after, life_total_metrics[i]))
-                        sum_add(&work->totals[i], thread_sample_get(after, life_total_metrics[i]),
-                                1);
-}
-
-static int add_born(const Column *column, GroupColumn *of, const ThreadSample *after,
+/*
+ * Turns @after into what the thread did: all that it has, without the sums that it may have
+ * inherited.
+ */
+static int add_born(const Column *column, ColumnWork *of, const ThreadSample *after,
                     ThreadSample *work) {
-        life_work_of_born(after, work);
+        *work = *after;
         for (unsigned word = 0; word < WORDS; word++)
-                of->work->inherited[word] |= after->present[word] & ~work->present[word];
-        return column->setup.keeps_begin ? note_birth(of->work, after) : 0;
+                for (uint64_t bits = after->present[word]; bits != 0; bits &= bits - 1) {
+                        unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
+                        uint64_t value = thread_sample_get(after, (MetricId) id);
+                        int r;
+
+                        if (metric_is_work((MetricId) id) &&
+                            life_may_inherit(after, (MetricId) id)) {
+                                thread_sample_drop(work, (MetricId) id);
+                                bits_set(of->inherited, id);
+                        }
+                        /*
+                         * A peak in bytes is that of the memory of the whole process: it is news
+                         * only if the process was born with the thread.
+                         */
+                        if (!column->setup.keeps_begin || !has_moved(id, 0, value) ||
+                            (metric_table[id].unit == METRIC_UNIT_BYTES &&
+                             after->tid != after->tgid))
+                                continue;
+                        r = note_record(of, id, value);
+                        if (r != 0)
+                                return r;
+                }
+        return 0;
 }
 
 /*
@@ -206,19 +132,30 @@ static int match_survivor(ColumnWork *of, const ThreadSample *read, const Thread
                         if (begin && in_before)
                                 thread_sample_put(begin, metric, from);
                         if (!metric_is_work(metric)) {
-                                if (begin && in_before && in_after)
-                                        r = note_move(of, id, from, to);
+                                if (!begin || !in_before || !in_after || !has_moved(id, from, to))
+                                        continue;
+                                r = note_record(of, id, to);
+                                if (r == 0) {
+                                        bits_set(of->records->had, id);
+                                        keep_further(of->records, SIDE_BEFORE, id, from);
+                                }
                         } else if (!in_before || !in_after) {
                                 if (!in_before)
                                         thread_sample_drop(work, metric);
                                 else if (begin)
                                         thread_sample_drop(begin, metric);
-                                r = note_gap(of, in_before ? SIDE_BEFORE : SIDE_AFTER, id);
+                                r = OBTAIN(of->gaps);
+                                if (r == 0)
+                                        of->gaps->only[in_before ? SIDE_BEFORE : SIDE_AFTER][id]++;
                         } else if (to < from) {
                                 if (begin)
                                         thread_sample_drop(begin, metric);
                                 thread_sample_drop(work, metric);
-                                r = note_fall(of, id, from, to);
+                                r = OBTAIN(of->falls);
+                                if (r == 0) {
+                                        sum_add(&of->falls->sums[SIDE_BEFORE][id], from, 1);
+                                        sum_add(&of->falls->sums[SIDE_AFTER][id], to, 1);
+                                }
                         } else {
                                 thread_sample_put(work, metric, to - from);
                         }
@@ -228,34 +165,39 @@ static int match_survivor(ColumnWork *of, const ThreadSample *read, const Thread
         return 0;
 }
 
-/* Keeps all that a thread had: a group is listed as it stood if all of its threads are gone. */
-static int keep_gone(const Column *column, GroupColumn *of, const ThreadSample *before) {
-        ThreadSample levels = *before;
-        int r;
-
-        for (unsigned id = 0; id < _METRIC_MAX; id++)
-                if (metric_is_work((MetricId) id))
-                        thread_sample_drop(&levels, (MetricId) id);
-        r = fold(&of->ends[SIDE_BEFORE], &levels);
-        if (r == 0)
-                r = fold(&of->work->gone, before);
-        if (r == 0 && column->spread_names)
-                r = spread_fold_sample(&of->spreads[SIDE_BEFORE], column->spread_names, before);
-        return r;
-}
-
 static int add_to_interval(const Column *column, GroupColumn *of, const ThreadSample *before,
                            const ThreadSample *after) {
         bool keeps_begin = column->setup.keeps_begin;
         ThreadSample begin, work;
         int r = OBTAIN(of->work);
 
+        if (r == 0 && !after && column->setup.has_ledger)
+                r = OBTAIN(of->dead);
         if (r != 0)
                 return r;
         life_counts_add(&of->work->lives, before, after);
-        if (!after)
-                return keeps_begin ? keep_gone(column, of, before) : 0;
-        add_life_totals(of->work, after);
+        if (!after) {
+                if (column->setup.has_ledger)
+                        group_dead_add_gone(of->dead, &column->period, before);
+                if (!keeps_begin)
+                        return 0;
+                /* A group is listed as it stood if all of its threads are gone. */
+                begin = *before;
+                for (unsigned id = 0; id < _METRIC_MAX; id++)
+                        if (metric_is_work((MetricId) id))
+                                thread_sample_drop(&begin, (MetricId) id);
+                r = fold(&of->ends[SIDE_BEFORE], &begin);
+                if (r == 0)
+                        r = fold(&of->work->gone, before);
+                if (r == 0 && column->spread_names)
+                        r = spread_fold_sample(&of->spreads[SIDE_BEFORE], column->spread_names,
+                                               before);
+                return r;
+        }
+        for (unsigned i = 0; i < _LIFE_TOTAL_MAX; i++)
+                if (thread_sample_has(after, life_total_metrics[i]))
+                        sum_add(&of->work->totals[i],
+                                thread_sample_get(after, life_total_metrics[i]), 1);
         if (before) {
                 if (keeps_begin)
                         begin = *before;
@@ -264,7 +206,7 @@ static int add_to_interval(const Column *column, GroupColumn *of, const ThreadSa
                 if (r == 0 && keeps_begin)
                         r = fold(&of->ends[SIDE_BEFORE], &begin);
         } else {
-                r = add_born(column, of, after, &work);
+                r = add_born(column, of->work, after, &work);
         }
         if (r == 0)
                 r = fold(&of->ends[SIDE_AFTER], &work);
@@ -276,12 +218,19 @@ static int add_to_interval(const Column *column, GroupColumn *of, const ThreadSa
 
 int column_add(const Column *column, GroupColumn *of, const ThreadSample *before,
                const ThreadSample *after) {
+        uint64_t life[2];
         int r;
 
         life_tally_add(&of->tally, &column->period, before, after);
         if (column->setup.has_begin)
                 return add_to_interval(column, of, before, after);
-        of->lives += life_hash(after, column->life_seed);
+        /*
+         * A thread is identified by its tid and start. The hashes are added because the order of
+         * threads is arbitrary. Nobody can choose threads whose sums are equal: the seed is secret.
+         */
+        life[0] = (uint64_t) after->tid;
+        life[1] = after->start_ticks;
+        of->lives += hash_bytes((Span){ (const char *) life, sizeof(life) }, column->life_seed);
         r = fold(&of->ends[SIDE_AFTER], after);
         if (r == 0 && column->spread_names)
                 r = spread_fold_sample(&of->spreads[SIDE_AFTER], column->spread_names, after);
@@ -303,58 +252,45 @@ int column_add_ended(GroupColumn *of, Side end, const DeadRow *row) {
                                      end == SIDE_AFTER ? row->exits : -row->exits);
 }
 
-int column_add_gone(const Column *column, GroupColumn *of, const ThreadSample *gone) {
-        int r = OBTAIN(of->dead);
-
-        if (r == 0)
-                group_dead_add_gone(of->dead, &column->period, gone);
-        return r;
-}
-
 /* merging */
 
-static void merge_gaps(ColumnGaps *gaps, const ColumnGaps *from) {
-        for (unsigned end = 0; end < SIDES; end++)
-                for (unsigned id = 0; id < _METRIC_MAX; id++)
-                        gaps->only[end][id] += from->only[end][id];
-}
-
-static void merge_falls(ColumnFalls *falls, const ColumnFalls *from) {
-        for (unsigned end = 0; end < SIDES; end++)
-                for (unsigned id = 0; id < _METRIC_MAX; id++)
-                        sum_merge(&falls->sums[end][id], &from->sums[end][id]);
-}
-
-static void merge_records(ColumnRecords *records, const ColumnRecords *from) {
-        for (unsigned id = 0; id < _METRIC_MAX; id++)
-                for (unsigned end = 0; end < SIDES && bits_has(from->moved, id); end++)
-                        keep_further(records, (Side) end, id, from->values[end][record_slots[id]]);
-        for (unsigned i = 0; i < ELEMENTSOF(records->moved); i++) {
-                records->moved[i] |= from->moved[i];
-                records->had[i] |= from->had[i];
-        }
-}
-
 static void merge_work(ColumnWork *work, ColumnWork *from) {
-        life_counts_merge(&work->lives, &from->lives);
+        ColumnGaps *gaps = work->gaps;
+        ColumnFalls *falls = work->falls;
+        ColumnRecords *records = work->records;
+
+        work->lives.survived += from->lives.survived;
+        work->lives.born += from->lives.born;
+        work->lives.gone += from->lives.gone;
+        work->lives.fleeting = amount_add_known(work->lives.fleeting, from->lives.fleeting);
+        work->lives.exits = amount_add_known(work->lives.exits, from->lives.exits);
         for (unsigned i = 0; i < _LIFE_TOTAL_MAX; i++)
                 sum_merge(&work->totals[i], &from->totals[i]);
         for (unsigned i = 0; i < ELEMENTSOF(work->inherited); i++)
                 work->inherited[i] |= from->inherited[i];
-        if (!work->gaps)
+        if (!gaps)
                 work->gaps = TAKE_PTR(from->gaps);
-        else if (from->gaps)
-                merge_gaps(work->gaps, from->gaps);
-        if (!work->falls)
+        if (!falls)
                 work->falls = TAKE_PTR(from->falls);
-        else if (from->falls)
-                merge_falls(work->falls, from->falls);
-        if (!work->records)
+        if (!records)
                 work->records = TAKE_PTR(from->records);
-        else if (from->records)
-                merge_records(work->records, from->records);
         if (!work->gone)
                 work->gone = TAKE_PTR(from->gone);
+        /* What is left in @from has its like in @work. */
+        for (unsigned end = 0; end < SIDES; end++)
+                for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                        if (from->gaps)
+                                gaps->only[end][id] += from->gaps->only[end][id];
+                        if (from->falls)
+                                sum_merge(&falls->sums[end][id], &from->falls->sums[end][id]);
+                        if (from->records && bits_has(from->records->moved, id))
+                                keep_further(records, (Side) end, id,
+                                             from->records->values[end][record_slots[id]]);
+                }
+        for (unsigned i = 0; from->records && i < ELEMENTSOF(records->moved); i++) {
+                records->moved[i] |= from->records->moved[i];
+                records->had[i] |= from->records->had[i];
+        }
         work_free(from);
 }
 
@@ -387,76 +323,58 @@ int group_column_merge(GroupColumn *of, GroupColumn *from) {
 
 /* settling */
 
-/* Returns the highest peak of memory that was reached inside. */
-static int add_peaks(const Column *column, GroupColumn *of, Amount *ret_rss) {
-        const LifeCounts *lives = &of->work->lives;
-        bool new_process = column->by_process && lives->survived == 0 && lives->gone == 0;
-
-        for (unsigned i = 0; i < _METRIC_MAX; i++) {
-                MetricId id = (MetricId) i;
-                Amount peak = group_dead_peak(of->dead, id, &column->gone_peaks, new_process);
-
-                if (!peak.known)
-                        continue;
-                aggregate_add_peak(of->ends[SIDE_AFTER], id, peak.n);
-                if (column->setup.keeps_begin) {
-                        int r = note_record(of->work, id, peak.n);
-
-                        if (r != 0)
-                                return r;
-                }
-                if (id == METRIC_hiwater_rss_bytes)
-                        *ret_rss = peak;
-        }
-        return 0;
-}
-
 static int settle_ended(const Column *column, GroupColumn *of) {
         GroupDead *dead = of->dead;
-        Amount rss = { .known = false };
-        int r = of->ends[SIDE_AFTER] ? 0 : aggregate_new_empty(&of->ends[SIDE_AFTER]);
+        const LifeCounts *lives;
+        Amount alive_ns, rss = { .known = false };
+        int r = OBTAIN(of->work);
 
-        if (r == 0)
-                r = OBTAIN(of->work);
+        if (r == 0 && !of->ends[SIDE_AFTER]) {
+                r = aggregate_new(&of->ends[SIDE_AFTER]);
+                if (r == 0) /* that it has no thread is known */
+                        of->ends[SIDE_AFTER]->present[METRIC_thread_count] = 1;
+        }
         if (r != 0)
                 return r;
         group_dead_judge(dead, &column->period);
         if (column->finds_excess)
                 group_dead_find_excess(dead, &column->period, &column->ended, column->host.n_cpus);
+        lives = &of->work->lives;
         for (unsigned i = 0; i < _METRIC_MAX; i++) {
-                DeadSum sum = group_dead_sum(dead, (MetricId) i);
+                MetricId id = (MetricId) i;
+                DeadSum sum = group_dead_sum(dead, id);
+                Amount peak = { .known = false };
 
-                if (sum.known && metric_is_work((MetricId) i))
-                        aggregate_add_sum(of->ends[SIDE_AFTER], (MetricId) i, sum.value,
-                                          sum.threads);
+                if (sum.known && metric_is_work(id))
+                        aggregate_add_sum(of->ends[SIDE_AFTER], id, sum.value, sum.threads);
+                /* Captures of a set keep the peaks of the living. */
+                if (column->finds_excess)
+                        peak = group_dead_peak(dead, id, &column->gone_peaks,
+                                               column->by_process && lives->survived == 0 &&
+                                                       lives->gone == 0);
+                if (!peak.known)
+                        continue;
+                aggregate_add_peak(of->ends[SIDE_AFTER], id, peak.n);
+                if (column->setup.keeps_begin) {
+                        r = note_record(of->work, id, peak.n);
+                        if (r != 0)
+                                return r;
+                }
+                if (id == METRIC_hiwater_rss_bytes)
+                        rss = peak;
         }
-        /* Captures of a set keep the peaks of the living. */
-        if (column->finds_excess)
-                r = add_peaks(column, of, &rss);
         /* Time alive counts where the time in which they ran does. */
-        if (group_dead_left_out(dead, METRIC_run_time_ns) == 0)
-                life_tally_add_ended(&of->tally, group_dead_alive_ns(dead, column->period.tick_ns),
-                                     rss);
-        return r;
-}
-
-/* Threads that are there at one end only are known to be none at the other. */
-static int settle_begin(GroupColumn *of) {
-        Aggregate **begin = &of->ends[SIDE_BEFORE];
-        int r;
-
-        if (!of->ends[SIDE_AFTER]) { /* the group is gone: list it as it stood */
-                aggregate_free(*begin);
-                *begin = TAKE_PTR(of->work->gone);
-                return 0;
+        if (group_dead_left_out(dead, METRIC_run_time_ns) == 0) {
+                alive_ns = group_dead_alive_ns(dead, column->period.tick_ns);
+                life_tally_merge(&of->tally, &(LifeTally){ .alive_ns = alive_ns.n,
+                                                           .lacks_alive = !alive_ns.known,
+                                                           .risen_rss_bytes = rss });
         }
-        r = *begin ? 0 : aggregate_new(begin);
-        if (r == 0 && !aggregate_has(*begin, METRIC_thread_count))
-                (*begin)->present[METRIC_thread_count] = 1;
-        return r;
+        return 0;
 }
 
 int column_settle(const Column *column, GroupColumn *of, bool tells) {
+        Aggregate **begin = &of->ends[SIDE_BEFORE];
         int r = 0;
 
         if (!tells)
@@ -470,10 +388,18 @@ int column_settle(const Column *column, GroupColumn *of, bool tells) {
                         amount_of(of->dead ? group_dead_n_fleeting(of->dead) : 0);
                 of->work->lives.exits = amount_of(of->dead ? group_dead_exits(of->dead) : 0);
         }
-        if (!of->work || !column->setup.keeps_begin ||
-            (!of->ends[SIDE_BEFORE] && !of->ends[SIDE_AFTER]))
+        if (!of->work || !column->setup.keeps_begin || (!*begin && !of->ends[SIDE_AFTER]))
                 return 0;
-        return settle_begin(of);
+        if (!of->ends[SIDE_AFTER]) { /* the group is gone: list it as it stood */
+                aggregate_free(*begin);
+                *begin = TAKE_PTR(of->work->gone);
+                return 0;
+        }
+        /* Threads that are there at one end only are known to be none at the other. */
+        r = *begin ? 0 : aggregate_new(begin);
+        if (r == 0 && !aggregate_has(*begin, METRIC_thread_count))
+                (*begin)->present[METRIC_thread_count] = 1;
+        return r;
 }
 
 /* asking */
@@ -525,7 +451,7 @@ bool column_holds(const GroupColumn *of, MetricId id) {
 
         if (aggregate_has(of->ends[SIDE_AFTER], id))
                 return true;
-        return work && (column_fell(of, id) || column_inherited(of, id) ||
+        return work && (column_fell(of, id) || bits_has(work->inherited, id) ||
                         (work->gaps && work->gaps->only[SIDE_AFTER][id] > 0));
 }
 
@@ -533,18 +459,13 @@ bool column_moved(const GroupColumn *of, MetricId id) {
         return of->work->records && bits_has(of->work->records->moved, id);
 }
 
-bool column_record(const GroupColumn *of, Side end, MetricId id, uint64_t *ret) {
+Value column_record(const GroupColumn *of, Side end, MetricId id) {
         const ColumnRecords *records = of->work->records;
-        bool known = records && bits_has(end == SIDE_AFTER ? records->moved : records->had, id);
 
-        *ret = known ? records->values[end][record_slots[id]] : 0;
-        return known;
-}
-
-uint64_t column_left_out(const GroupColumn *of, MetricId id) {
-        const ColumnGaps *gaps = of->work->gaps;
-
-        return gaps ? (uint64_t) gaps->only[SIDE_BEFORE][id] + gaps->only[SIDE_AFTER][id] : 0;
+        if (!records || !bits_has(end == SIDE_AFTER ? records->moved : records->had, id))
+                return (Value){ .kind = VALUE_ABSENT };
+        return (Value){ .kind = VALUE_INTEGER,
+                        .integer = integer_of_u64(records->values[end][record_slots[id]]) };
 }
 
 const MemberList *column_starters(const GroupColumn *of) {

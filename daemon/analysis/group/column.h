@@ -78,16 +78,6 @@ typedef struct Column {
         GroupDead ended;      /* all threads that ended, whatever their groups */
 } Column;
 
-void column_init(Column *column, const ColumnSetup *setup);
-/*
- * What the earlier snapshot says of a thread of an interval; without any value if it was overlooked
- * there. NULL: it was born.
- */
-const ThreadSample *column_earlier(const Column *column, const ThreadSample *before,
-                                   const ThreadSample *after, ThreadSample *room);
-/* Call after all threads and rows: tells how many were born and ended inside. */
-void column_settle_lives(Column *column);
-
 /* Survivors that have a sum on one side only, by that side. */
 typedef struct ColumnGaps {
         uint32_t only[SIDES][_METRIC_MAX];
@@ -151,15 +141,12 @@ typedef struct GroupColumn {
 void group_column_done(GroupColumn *of);
 
 /*
- * Adds one thread: both samples, or the only one; without a begin @after alone. @before is what
- * column_earlier() says. 0 or -ENOMEM.
+ * Adds one thread: both samples, or the only one; without a begin @after alone. 0 or -ENOMEM.
  */
 _must_check_ int column_add(const Column *column, GroupColumn *of, const ThreadSample *before,
                             const ThreadSample *after);
 /* Adds a row of the ledger at the @end of an interval. 0 or -ENOMEM. */
 _must_check_ int column_add_ended(GroupColumn *of, Side end, const DeadRow *row);
-/* Adds a thread that is gone to what is said of the ended. 0 or -ENOMEM. */
-_must_check_ int column_add_gone(const Column *column, GroupColumn *of, const ThreadSample *gone);
 /* Moves all of @from, which has threads at no end where @of has some, and nothing is left in it. */
 _must_check_ int group_column_merge(GroupColumn *of, GroupColumn *from);
 /*
@@ -183,10 +170,6 @@ Sum column_level(const GroupColumn *of, MetricId id);
 static inline bool column_fell(const GroupColumn *of, MetricId id) {
         return of->work && of->work->falls && of->work->falls->sums[SIDE_AFTER][id].present > 0;
 }
-/* A thread that was born takes no part in the sum, because it may have inherited what it has. */
-static inline bool column_inherited(const GroupColumn *of, MetricId id) {
-        return bits_has(of->work->inherited, id);
-}
 /* The first input of @derived that fell: nothing follows from its work. _METRIC_MAX: none did. */
 MetricId column_fallen_input(const GroupColumn *of, const Derived *derived);
 /* Threads have the sum at the end, whether or not their work is known. */
@@ -197,12 +180,10 @@ bool column_holds(const GroupColumn *of, MetricId id);
  */
 bool column_moved(const GroupColumn *of, MetricId id);
 /*
- * What those threads had at one end whose record moved, the furthest of them. False where that is
- * not known of any, or where no record moved.
+ * The furthest that those threads had at one end whose record moved. Absent where that is not known
+ * of any, or where no record moved.
  */
-bool column_record(const GroupColumn *of, Side end, MetricId id, uint64_t *ret);
-/* Survivors that do not take part in the sum because they lack it at one end. */
-uint64_t column_left_out(const GroupColumn *of, MetricId id);
+Value column_record(const GroupColumn *of, Side end, MetricId id);
 /*
  * Whose children the threads were that ended inside, of some of them if parents were forgotten to
  * make room. NULL: it is not known.

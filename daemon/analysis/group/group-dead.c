@@ -26,12 +26,9 @@ static bool is_delay(MetricId id) {
         return source == SOURCE_TASKSTATS_DELAY || source == SOURCE_TASKSTATS_IRQ;
 }
 
-static uint64_t n_threads_with(const DeadRow *row, MetricId id) {
-        return is_delay(id) ? row->accounted : row->exits;
-}
-
 void group_dead_add_row(GroupDead *dead, Side side, const DeadRow *row) {
         uint64_t sign = side == SIDE_AFTER ? 1 : UINT64_MAX; /* -1 */
+        uint64_t exits;
 
         if (side == SIDE_BEFORE && row->exits > 0)
                 dead->had_row = true;
@@ -48,7 +45,8 @@ void group_dead_add_row(GroupDead *dead, Side side, const DeadRow *row) {
                 value = thread_sample_get(&row->sample, id);
                 if (metric_is_work(id)) {
                         dead->values[i] += sign * value;
-                        dead->threads[i] += (uint32_t) (sign * n_threads_with(row, id));
+                        exits = is_delay(id) ? row->accounted : row->exits;
+                        dead->threads[i] += (uint32_t) (sign * exits);
                         if (value == UINT64_MAX)
                                 bits_set(dead->unknown, i);
                 } else if (is_peak(id) && side == SIDE_AFTER) {
@@ -80,7 +78,16 @@ void group_dead_add_gone(GroupDead *dead, const Period *period, const ThreadSamp
         }
 }
 
-void group_dead_merge(GroupDead *dead, const GroupDead *from) {
+void group_dead_adopt(GroupDead **to, GroupDead **from_other) {
+        GroupDead *dead = *to, *from = *from_other;
+
+        if (!from)
+                return;
+        *from_other = NULL;
+        if (!dead) {
+                *to = from;
+                return;
+        }
         dead->exits += from->exits;
         dead->lives_ns += from->lives_ns;
         dead->accounted += from->accounted;
@@ -100,14 +107,7 @@ void group_dead_merge(GroupDead *dead, const GroupDead *from) {
                 dead->early_ns[i] = number_add_saturating(dead->early_ns[i], from->early_ns[i]);
         for (unsigned word = 0; word < GROUP_DEAD_WORDS; word++)
                 dead->unknown[word] |= from->unknown[word];
-}
-
-void group_dead_adopt(GroupDead **dead, GroupDead **from) {
-        if (*from && *dead)
-                group_dead_merge(*dead, *from);
-        else if (*from)
-                *dead = TAKE_PTR(*from);
-        *from = group_dead_free(*from);
+        group_dead_free(from);
 }
 
 void group_dead_judge(GroupDead *dead, const Period *period) {
@@ -120,22 +120,11 @@ void group_dead_judge(GroupDead *dead, const Period *period) {
                 uint64_t most_ns = judge_most_ns(sum.threads, period->most_ns, period->tick_ns);
 
                 most_ns = number_add_saturating(most_ns, dead->early_ns[i]);
-                if (sum.known && judge_total_ns(i, sum.value, period->tick_ns) > most_ns)
+                if (sum.known && judge_ns(judge_total(i), sum.value, period->tick_ns) > most_ns)
                         bits_set(dead->refuted, judge_total(i));
         }
         dead->outlived = alive_ns.n >
                          judge_most_ns(group_dead_exits(dead), period->most_ns, period->tick_ns);
-}
-
-/* The most that can have been done by all threads together that ended. */
-static Amount most_of(const Period *period, const GroupDead *all, Amount n_cpus, MetricId id) {
-        DeadSum sum = group_dead_sum(all, id);
-        Amount most = { .known = sum.known, .n = sum.value };
-        uint64_t cpus_ns = number_multiply_saturating(n_cpus.n, period->most_ns);
-
-        if (id != METRIC_run_time_ns || !n_cpus.known || period->most_ns == 0)
-                return most;
-        return amount_of(most.known ? MIN_OF(most.n, cpus_ns) : cpus_ns);
 }
 
 /* A trifle is let pass: threads change their names all the time that have hardly done anything. */
@@ -143,15 +132,22 @@ static Amount most_of(const Period *period, const GroupDead *all, Amount n_cpus,
 
 void group_dead_find_excess(GroupDead *dead, const Period *period, const GroupDead *all,
                             Amount n_cpus) {
+        uint64_t cpus_ns = number_multiply_saturating(n_cpus.n, period->most_ns);
+
         for (unsigned i = 0; i < _METRIC_MAX; i++) {
-                DeadSum sum = group_dead_sum(dead, (MetricId) i);
-                Amount most;
+                DeadSum sum = group_dead_sum(dead, (MetricId) i), most;
 
                 if (!metric_is_work((MetricId) i) || !sum.known)
                         continue;
-                most = most_of(period, all, n_cpus, (MetricId) i);
-                if (most.known && sum.value > number_add_saturating(most.n, most.n / TRIFLE_PART))
-                        dead->excess[i] = sum.value - most.n;
+                /* The most that can have been done by all threads together that ended. */
+                most = group_dead_sum(all, (MetricId) i);
+                if (i == METRIC_run_time_ns && n_cpus.known && period->most_ns > 0)
+                        most = (DeadSum){ .known = true,
+                                          .value = most.known ? MIN_OF(most.value, cpus_ns)
+                                                              : cpus_ns };
+                if (most.known &&
+                    sum.value > number_add_saturating(most.value, most.value / TRIFLE_PART))
+                        dead->excess[i] = sum.value - most.value;
         }
 }
 
@@ -175,24 +171,10 @@ uint64_t group_dead_exits(const GroupDead *dead) {
         return (int64_t) dead->exits > 0 ? dead->exits : 0;
 }
 
-static uint64_t n_accounted(const GroupDead *dead, MetricId id) {
-        return is_delay(id) ? dead->accounted : dead->exits;
-}
-
 uint64_t group_dead_n_fleeting(const GroupDead *dead) {
         uint64_t n = group_dead_exits(dead);
 
         return n > dead->n_gone ? n - dead->n_gone : 0;
-}
-
-uint64_t group_dead_n_elsewhere(const GroupDead *dead) {
-        uint64_t n = group_dead_exits(dead);
-
-        return dead->n_gone > n ? dead->n_gone - n : 0;
-}
-
-static bool is_negative(const GroupDead *dead, unsigned id) {
-        return !bits_has(dead->unknown, id) && (int64_t) dead->values[id] < 0;
 }
 
 bool group_dead_moved(const GroupDead *dead) {
@@ -203,23 +185,21 @@ bool group_dead_moved(const GroupDead *dead) {
                         return true;
         for (unsigned i = 0; i < _METRIC_MAX; i++)
                 if (dead->excess[i] > 0 ||
-                    (metric_is_work((MetricId) i) && dead->threads[i] > 0 && is_negative(dead, i)))
+                    (metric_is_work((MetricId) i) && dead->threads[i] > 0 &&
+                     !bits_has(dead->unknown, i) && (int64_t) dead->values[i] < 0))
                         return true;
         return false;
 }
 
-/* Of more threads than ended a sum is that the earlier ledger did not have of some row. */
+/* A sum has more threads than ended where the earlier ledger lacks it for some row. */
 DeadSum group_dead_sum(const GroupDead *dead, MetricId id) {
         DeadSum sum = { .value = dead->values[id], .threads = dead->threads[id] };
 
         sum.known = group_dead_exits(dead) > 0 && (int32_t) sum.threads > 0 &&
-                    sum.threads <= n_accounted(dead, id) && !bits_has(dead->unknown, id) &&
-                    !bits_has(dead->refuted, id) && !is_negative(dead, id);
+                    sum.threads <= (is_delay(id) ? dead->accounted : dead->exits) &&
+                    !bits_has(dead->unknown, id) && !bits_has(dead->refuted, id) &&
+                    (int64_t) sum.value >= 0;
         return sum.known ? sum : (DeadSum){ .known = false };
-}
-
-bool group_dead_is_refuted(const GroupDead *dead, MetricId id) {
-        return bits_has(dead->refuted, id);
 }
 
 uint64_t group_dead_left_out(const GroupDead *dead, MetricId id) {
@@ -244,11 +224,6 @@ Amount group_dead_alive_ns(const GroupDead *dead, uint64_t tick_ns) {
         return (Amount){ .known = false };
 }
 
-static bool exceeds(MetricId id, uint64_t value, const GonePeaks *peaks) {
-        return !bits_has(peaks->unknown, id) && value != peaks->values[id] &&
-               metric_further(id, value, peaks->values[id]) == value;
-}
-
 Amount group_dead_peak(const GroupDead *dead, MetricId id, const GonePeaks *peaks,
                        bool new_process) {
         uint64_t value = dead->values[id];
@@ -259,6 +234,8 @@ Amount group_dead_peak(const GroupDead *dead, MetricId id, const GonePeaks *peak
         if (metric_table[id].unit == METRIC_UNIT_BYTES)
                 inside = new_process;
         else
-                inside = dead->young == dead->exits || exceeds(id, value, peaks);
+                inside = dead->young == dead->exits ||
+                         (!bits_has(peaks->unknown, id) && value != peaks->values[id] &&
+                          metric_further(id, value, peaks->values[id]) == value);
         return inside ? amount_of(value) : (Amount){ .known = false };
 }

@@ -55,9 +55,10 @@ typedef struct GroupDead {
         uint32_t threads[_METRIC_MAX];     /* that ended and have the metric */
         uint64_t early_ns[JUDGE_N_TOTALS]; /* judge_add_early() of the gone */
         /* After group_dead_judge(). */
-        uint64_t refuted[GROUP_DEAD_WORDS]; /* totals of times that are too much */
-        bool outlived;                /* together they were alive for longer than there was time */
-        uint64_t excess[_METRIC_MAX]; /* after group_dead_find_excess(): of sums */
+        uint64_t refuted[GROUP_DEAD_WORDS]; /* totals of times that are too much: left out */
+        bool outlived; /* together they were alive for longer than there was time */
+        /* After group_dead_find_excess(): by how much a sum that is not left out is too much. */
+        uint64_t excess[_METRIC_MAX];
         uint64_t unknown
                 [GROUP_DEAD_WORDS]; /* sums that a gone thread lacks, or that are too large */
 } GroupDead;
@@ -80,14 +81,6 @@ typedef struct LedgerPlaces {
         bool has_row, has_cgroup;
 } LedgerPlaces;
 
-static inline void ledger_places_note(LedgerPlaces *places, const DeadRow *row) {
-        places->has_row = true;
-        places->has_cgroup = places->has_cgroup || row->sample.cgroup.n > 0;
-}
-static inline bool ledger_lacks_places(const LedgerPlaces *places) {
-        return places->has_row && !places->has_cgroup;
-}
-
 GroupDead *group_dead_free(GroupDead *dead);
 DEFINE_CLEANUP(GroupDead *, group_dead_free);
 
@@ -95,9 +88,8 @@ DEFINE_CLEANUP(GroupDead *, group_dead_free);
 void group_dead_add_row(GroupDead *dead, Side side, const DeadRow *row);
 /* A thread that the earlier snapshot has and the later one lacks. */
 void group_dead_add_gone(GroupDead *dead, const Period *period, const ThreadSample *gone);
-void group_dead_merge(GroupDead *dead, const GroupDead *from);
-/* Moves all of *from, which may be NULL and is NULL afterwards, to *dead, which may be NULL. */
-void group_dead_adopt(GroupDead **dead, GroupDead **from);
+/* Moves all of *from_other, which may be NULL and is NULL afterwards, to *to, which may be NULL. */
+void group_dead_adopt(GroupDead **to, GroupDead **from_other);
 /* Call after all rows and threads were added: holds the sums against the time that there was. */
 void group_dead_judge(GroupDead *dead, const Period *period);
 /* Call after that: finds what is excess, by @all, what the ended of all groups did together. */
@@ -109,8 +101,6 @@ void gone_peaks_add(GonePeaks *peaks, const ThreadSample *gone);
 uint64_t group_dead_exits(const GroupDead *dead);
 /* Of these, those that were born in the interval, too; at least, if some had other names before. */
 uint64_t group_dead_n_fleeting(const GroupDead *dead);
-/* Threads that are gone and did not end under these names; at least. */
-uint64_t group_dead_n_elsewhere(const GroupDead *dead);
 /* Threads are known to have changed their names: what the group says of the ended is not exact. */
 bool group_dead_moved(const GroupDead *dead);
 
@@ -122,12 +112,6 @@ typedef struct DeadSum {
 } DeadSum;
 
 DeadSum group_dead_sum(const GroupDead *dead, MetricId id);
-/* The sum is left out because it is more than there was time for. */
-bool group_dead_is_refuted(const GroupDead *dead, MetricId id);
-/* By how much the sum is more than it can be; 0: it is not, or it is left out. */
-static inline uint64_t group_dead_excess(const GroupDead *dead, MetricId id) {
-        return dead->excess[id];
-}
 /* Threads that have the sum and ended under these names, if it is left out because of them. */
 uint64_t group_dead_left_out(const GroupDead *dead, MetricId id);
 /* For how long the ended were alive in the interval, added up; @tick_ns: the grain of starts. */

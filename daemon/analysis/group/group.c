@@ -30,22 +30,6 @@ static char *copy_bytes(Span span) {
         return copy;
 }
 
-static int group_new(const Columns *columns, Span id, Group **ret) {
-        size_t n_columns = columns ? columns->n : 0;
-        _cleanup_(group_freep) Group *group =
-                calloc(1, sizeof(*group) + n_columns * sizeof(group->of[0]));
-
-        if (!group)
-                return -ENOMEM;
-        group->columns = columns;
-        group->id = copy_bytes(id);
-        if (!group->id)
-                return -ENOMEM;
-        group->n_id = id.n;
-        *ret = TAKE_PTR(group);
-        return 0;
-}
-
 void group_table_done(GroupTable *table) {
         for (size_t i = 0; i < table->n_groups; i++)
                 group_free(table->groups[i]);
@@ -69,6 +53,7 @@ Group *group_table_find(const GroupTable *table, Span id) {
 
 int group_table_obtain(GroupTable *table, Span id, Group **ret) {
         _cleanup_(group_freep) Group *group = NULL;
+        size_t n_columns = table->columns ? table->columns->n : 0;
         Group *found = group_table_find(table, id);
         int r;
 
@@ -77,13 +62,20 @@ int group_table_obtain(GroupTable *table, Span id, Group **ret) {
                 return 0;
         }
         r = ARRAY_RESERVE(table->groups, table->n_allocated, table->n_groups + 1);
-        if (r == 0)
-                r = group_new(table->columns, id, &group);
-        if (r == 0)
-                r = index_add(&table->index, id, table->n_groups);
         if (r != 0)
                 return r;
+        group = calloc(1, sizeof(*group) + n_columns * sizeof(group->of[0]));
+        if (!group)
+                return -ENOMEM;
+        group->columns = table->columns;
         group->index = table->n_groups;
+        group->id = copy_bytes(id);
+        if (!group->id)
+                return -ENOMEM;
+        group->n_id = id.n;
+        r = index_add(&table->index, id, table->n_groups);
+        if (r != 0)
+                return r;
         *ret = table->groups[table->n_groups++] = TAKE_PTR(group);
         return 0;
 }
@@ -114,13 +106,6 @@ const Aggregate *group_side(const Group *group, unsigned side) {
         return side < group->columns->n ? group->of[side].ends[SIDE_AFTER] : NULL;
 }
 
-/* In an interval the ended are of the later side. */
-const GroupDead *group_ended(const Group *group, unsigned side) {
-        if (columns_are_ends(group->columns))
-                return side == SIDE_AFTER ? group->of[0].dead : NULL;
-        return group->of[side].dead;
-}
-
 bool group_is_empty(const Group *group) {
         for (unsigned i = 0; i < group->columns->n; i++)
                 if (group->of[i].ends[SIDE_BEFORE] || group->of[i].ends[SIDE_AFTER])
@@ -128,25 +113,19 @@ bool group_is_empty(const Group *group) {
         return true;
 }
 
-static int adopt_members(MemberList *list, MemberList *from) {
-        int r = member_list_merge(list, from);
-
-        if (r == 0)
-                member_list_done(from);
-        return r;
-}
-
 int group_adopt(Group *group, unsigned side, Group *from) {
         unsigned column = columns_index(group->columns, side);
         int r;
 
-        r = adopt_members(&group->members, &from->members);
+        r = member_list_merge(&group->members, &from->members);
         if (r == 0)
-                r = adopt_members(&group->commands, &from->commands);
+                r = member_list_merge(&group->commands, &from->commands);
         if (r == 0)
                 r = group_column_merge(&group->of[column], &from->of[column]);
         if (r != 0)
                 return r;
+        member_list_done(&from->members);
+        member_list_done(&from->commands);
         group->is_pattern = group->is_pattern || from->is_pattern;
         group->has_program = group->has_program || from->has_program;
         return 0;

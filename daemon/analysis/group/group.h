@@ -108,8 +108,6 @@ const Aggregate *group_side(const Group *group, unsigned side);
 static inline const GroupColumn *group_interval(const Group *group) {
         return columns_are_ends(group->columns) && group->of[0].work ? &group->of[0] : NULL;
 }
-/* Threads that ended, of which that side tells; NULL: none did, or nobody tells. */
-const GroupDead *group_ended(const Group *group, unsigned side);
 /* The group has no thread, or no longer any. */
 bool group_is_empty(const Group *group);
 /*

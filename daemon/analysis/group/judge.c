@@ -81,8 +81,7 @@ static Bound bound_of(uint64_t ns, uint64_t tick_ns) {
         return (Bound){ .ns = number_add_saturating(ns, slack), .tick_ns = tick_ns };
 }
 
-/* A value of a metric in ns. */
-static uint64_t in_ns(MetricId id, uint64_t value, uint64_t tick_ns) {
+uint64_t judge_ns(MetricId id, uint64_t value, uint64_t tick_ns) {
         return metric_table[id].unit == METRIC_UNIT_TICKS
                        ? number_multiply_saturating(value, tick_ns)
                        : value;
@@ -90,7 +89,7 @@ static uint64_t in_ns(MetricId id, uint64_t value, uint64_t tick_ns) {
 
 static bool exceeds(const ThreadSample *sample, MetricId id, const Bound *bound) {
         return thread_sample_has(sample, id) &&
-               in_ns(id, thread_sample_get(sample, id), bound->tick_ns) > bound->ns;
+               judge_ns(id, thread_sample_get(sample, id), bound->tick_ns) > bound->ns;
 }
 
 JudgeTime judge_time_of(const Head *head) {
@@ -112,19 +111,6 @@ uint64_t judge_interval_ns(const JudgeTime times[static SIDES]) {
             times[SIDE_AFTER].start_ns < times[SIDE_BEFORE].start_ns)
                 return 0;
         return times[SIDE_AFTER].end_ns - times[SIDE_BEFORE].start_ns;
-}
-
-/* False when the times do not tell. */
-static bool life_of(const JudgeTime *time, const ThreadSample *sample, Bound *ret) {
-        uint64_t born_ns;
-
-        if (!time->known)
-                return false;
-        born_ns = number_multiply_saturating(sample->start_ticks, time->tick_ns);
-        if (born_ns > time->end_ns)
-                return false; /* of another boot or clock: nothing is known */
-        *ret = bound_of(time->end_ns - born_ns, time->tick_ns);
-        return true;
 }
 
 /* one snapshot */
@@ -150,7 +136,7 @@ static void judge_one(ThreadSample *sample, size_t i, const Bound *life, Impossi
                 return;
         total = thread_sample_get(sample, id);
         if (impossible->ns[i] == 0 ||
-            (impossible->ns[i] > total && in_ns(id, total, life->tick_ns) <= life->ns)) {
+            (impossible->ns[i] > total && judge_ns(id, total, life->tick_ns) <= life->ns)) {
                 /* Nothing to subtract, or the two were not read at one moment. */
                 if (exceeds(sample, id, life))
                         thread_sample_refute(sample, id);
@@ -162,13 +148,25 @@ static void judge_one(ThreadSample *sample, size_t i, const Bound *life, Impossi
                 thread_sample_correct(sample, id, total - impossible->ns[i]);
 }
 
-/* The longest and shortest events, after the totals have used them. */
-static void judge_events(ThreadSample *sample, const Bound *life, const Impossible *impossible) {
+static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impossible) {
+        uint64_t born_ns;
+        Bound life;
+
+        if (!time->known)
+                return;
+        born_ns = number_multiply_saturating(sample->start_ticks, time->tick_ns);
+        if (born_ns > time->end_ns)
+                return; /* of another boot or clock: nothing is known */
+        life = bound_of(time->end_ns - born_ns, time->tick_ns);
+        for (size_t i = 0; i < N_TOTALS; i++)
+                judge_one(sample, i, &life, impossible);
+
+        /* The longest and shortest events, after the totals have used them. */
         for (unsigned i = 0; i < _METRIC_MAX; i++) {
                 MetricKind kind = metric_table[i].kind;
 
                 if ((kind == METRIC_KIND_PEAK || kind == METRIC_KIND_FLOOR) &&
-                    metric_table[i].unit == METRIC_UNIT_NS && exceeds(sample, (MetricId) i, life))
+                    metric_table[i].unit == METRIC_UNIT_NS && exceeds(sample, (MetricId) i, &life))
                         thread_sample_refute(sample, (MetricId) i);
         }
         for (size_t i = 0; i < N_TOTALS; i++) {
@@ -178,30 +176,20 @@ static void judge_events(ThreadSample *sample, const Bound *life, const Impossib
                     thread_sample_get(sample, max) == impossible->max[i])
                         thread_sample_refute(sample, max);
         }
-}
 
-static void judge_account(ThreadSample *sample, const MetricId ids[static 3], const Bound *life) {
-        uint64_t sum = 0;
+        for (size_t i = 0; i < ELEMENTSOF(accounts); i++) {
+                uint64_t sum = 0;
+                bool known = true;
 
-        for (unsigned i = 0; i < 3; i++) {
-                if (!thread_sample_has(sample, ids[i]))
-                        return;
-                sum = number_add_saturating(sum, thread_sample_get(sample, ids[i]));
+                for (unsigned j = 0; j < ELEMENTSOF(accounts[i]); j++) {
+                        known = known && thread_sample_has(sample, accounts[i][j]);
+                        if (known)
+                                sum = number_add_saturating(
+                                        sum, thread_sample_get(sample, accounts[i][j]));
+                }
+                if (known && sum > life.ns)
+                        thread_sample_refute(sample, accounts[i][2]);
         }
-        if (sum > life->ns)
-                thread_sample_refute(sample, ids[2]);
-}
-
-static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impossible) {
-        Bound life;
-
-        if (!life_of(time, sample, &life))
-                return;
-        for (size_t i = 0; i < N_TOTALS; i++)
-                judge_one(sample, i, &life, impossible);
-        judge_events(sample, &life, impossible);
-        for (size_t i = 0; i < ELEMENTSOF(accounts); i++)
-                judge_account(sample, accounts[i], &life);
 }
 
 void judge_thread(const JudgeTime *time, ThreadSample *sample) {
@@ -227,7 +215,7 @@ static void judge_growth(const ThreadSample *before, ThreadSample *after, size_t
             was_waiting(before, totals[i].states))
                 return;
         last = thread_sample_get(after, id);
-        if (last < first || in_ns(id, last - first, interval->tick_ns) <= interval->ns)
+        if (last < first || judge_ns(id, last - first, interval->tick_ns) <= interval->ns)
                 return;
         /* The longest event ended inside if the record rose; did it alone spoil the total? */
         if (max != NO_MAX && thread_sample_has(after, max) &&
@@ -265,15 +253,12 @@ MetricId judge_total(unsigned i) {
         return totals[i].id;
 }
 
-/* Running is no event: only its last stretch may be missing. */
-static bool is_of_running(size_t i) {
-        return totals[i].max == NO_MAX && strcmp(totals[i].states, "R") == 0;
-}
-
 void judge_add_early(uint64_t early_ns[static JUDGE_N_TOTALS], const ThreadSample *gone,
                      uint64_t age_ns) {
         for (size_t i = 0; i < N_TOTALS; i++) {
-                uint64_t most = is_of_running(i) ? MIN_OF(age_ns, MOST_LATE_NS) : age_ns;
+                /* Running is no event: only its last stretch may be missing. */
+                bool is_of_running = totals[i].max == NO_MAX && strcmp(totals[i].states, "R") == 0;
+                uint64_t most = is_of_running ? MIN_OF(age_ns, MOST_LATE_NS) : age_ns;
 
                 if (was_waiting(gone, totals[i].states))
                         early_ns[i] = number_add_saturating(early_ns[i], most);
@@ -282,10 +267,6 @@ void judge_add_early(uint64_t early_ns[static JUDGE_N_TOTALS], const ThreadSampl
 
 uint64_t judge_most_ns(uint64_t n_threads, uint64_t interval_ns, uint64_t tick_ns) {
         return number_multiply_saturating(n_threads, bound_of(interval_ns, tick_ns).ns);
-}
-
-uint64_t judge_total_ns(unsigned i, uint64_t value, uint64_t tick_ns) {
-        return in_ns(totals[i].id, value, tick_ns);
 }
 
 /* groups */
@@ -302,7 +283,7 @@ bool judge_refutes_growth(MetricId id, const Aggregate *before, uint64_t n_threa
                 for (const char *state = totals[i].states; *state != '\0'; state++)
                         if (aggregate_n_with_word(before, METRIC_state, (unsigned char) *state) > 0)
                                 return false;
-                return in_ns(id, growth, interval.tick_ns) >
+                return judge_ns(id, growth, interval.tick_ns) >
                        number_multiply_saturating(interval.ns, n_threads);
         }
         return false;

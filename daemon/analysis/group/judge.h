@@ -64,8 +64,8 @@ void judge_add_early(uint64_t early_ns[static JUDGE_N_TOTALS], const ThreadSampl
                      uint64_t age_ns);
 /* What @n_threads can have at most that were alive in an interval; saturates. */
 uint64_t judge_most_ns(uint64_t n_threads, uint64_t interval_ns, uint64_t tick_ns);
-/* A value of a total in ns. */
-uint64_t judge_total_ns(unsigned i, uint64_t value, uint64_t tick_ns);
+/* A value of a metric of time in ns. */
+uint64_t judge_ns(MetricId id, uint64_t value, uint64_t tick_ns);
 
 /*
  * Whether a sum over threads that are all in both snapshots grew by more than their interval

@@ -36,19 +36,6 @@ Amount period_elapsed_ns(const Period *period) {
                              : (Amount){ .known = false };
 }
 
-static uint64_t alive_ns(const Period *period, const ThreadSample *before,
-                         const ThreadSample *after) {
-        uint64_t start_ns;
-
-        if (!period->known || !after)
-                return 0;
-        if (before)
-                return period->end_ns - period->begin_ns;
-        start_ns = number_multiply_saturating(after->start_ticks, period->tick_ns);
-        start_ns = MAX_OF(start_ns, period->begin_ns);
-        return start_ns < period->end_ns ? period->end_ns - start_ns : 0;
-}
-
 /*
  * The peak of a life, where it is known to have been reached inside. It is that of the memory of
  * the whole process, so of a thread that was born it is news only if its process was born with it.
@@ -78,12 +65,6 @@ static Amount earlier(Amount a, Amount b) {
         return a.n < b.n ? a : b;
 }
 
-static Amount start_of(const Period *period, const ThreadSample *sample) {
-        if (!period->known || period->is_interval)
-                return (Amount){ .known = false };
-        return amount_of(number_multiply_saturating(sample->start_ticks, period->tick_ns));
-}
-
 /* Not counted where it is not in memory, as files are. */
 static Amount rss_of(const ThreadSample *sample) {
         static const MetricId parts[] = { METRIC_rss_anon_bytes, METRIC_rss_shmem_bytes };
@@ -93,20 +74,6 @@ static Amount rss_of(const ThreadSample *sample) {
                 if (thread_sample_has(sample, parts[i]))
                         rss = amount_add_known(rss, amount_of(thread_sample_get(sample, parts[i])));
         return rss;
-}
-
-/* A process of which one end is not known has no part in either. */
-static void add_rss(LifeTally *tally, const Period *period, const ThreadSample *before,
-                    const ThreadSample *after) {
-        Amount ends[SIDES] = { rss_of(before), rss_of(after) };
-
-        if (before && after && ends[SIDE_BEFORE].known != ends[SIDE_AFTER].known)
-                return;
-        if (period->is_interval)
-                tally->rss_bytes[SIDE_BEFORE] =
-                        amount_add_known(tally->rss_bytes[SIDE_BEFORE], ends[SIDE_BEFORE]);
-        tally->rss_bytes[SIDE_AFTER] =
-                amount_add_known(tally->rss_bytes[SIDE_AFTER], ends[SIDE_AFTER]);
 }
 
 static void add_heap(LifeTally *tally, const Period *period, const ThreadSample *before,
@@ -135,18 +102,29 @@ static void add_heap(LifeTally *tally, const Period *period, const ThreadSample 
 
 void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *before,
                     const ThreadSample *after) {
-        add_rss(tally, period, before, after);
-        add_heap(tally, period, before, after);
-        if (after)
-                tally->first_start_ns = earlier(tally->first_start_ns, start_of(period, after));
-        tally->alive_ns = number_add_saturating(tally->alive_ns, alive_ns(period, before, after));
-        tally->risen_rss_bytes = higher(tally->risen_rss_bytes, risen_rss(period, before, after));
-}
+        Amount ends[SIDES] = { rss_of(before), rss_of(after) };
+        uint64_t start_ns, alive_ns = 0;
 
-void life_tally_add_ended(LifeTally *tally, Amount alive_ns, Amount risen_rss_bytes) {
-        tally->alive_ns = number_add_saturating(tally->alive_ns, alive_ns.n);
-        tally->lacks_alive = tally->lacks_alive || !alive_ns.known;
-        tally->risen_rss_bytes = higher(tally->risen_rss_bytes, risen_rss_bytes);
+        /* A process of which one end is not known has no part in either. */
+        if (!before || !after || ends[SIDE_BEFORE].known == ends[SIDE_AFTER].known) {
+                if (period->is_interval)
+                        tally->rss_bytes[SIDE_BEFORE] =
+                                amount_add_known(tally->rss_bytes[SIDE_BEFORE], ends[SIDE_BEFORE]);
+                tally->rss_bytes[SIDE_AFTER] =
+                        amount_add_known(tally->rss_bytes[SIDE_AFTER], ends[SIDE_AFTER]);
+        }
+        add_heap(tally, period, before, after);
+        tally->risen_rss_bytes = higher(tally->risen_rss_bytes, risen_rss(period, before, after));
+        if (!period->known || !after)
+                return;
+        start_ns = number_multiply_saturating(after->start_ticks, period->tick_ns);
+        if (!period->is_interval)
+                tally->first_start_ns = earlier(tally->first_start_ns, amount_of(start_ns));
+        if (before || start_ns < period->begin_ns)
+                alive_ns = period->end_ns - period->begin_ns;
+        else if (start_ns < period->end_ns)
+                alive_ns = period->end_ns - start_ns;
+        tally->alive_ns = number_add_saturating(tally->alive_ns, alive_ns);
 }
 
 void life_tally_merge(LifeTally *tally, const LifeTally *from) {

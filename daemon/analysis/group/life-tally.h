@@ -69,7 +69,5 @@ void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *
 /* By how much the memory grew; 0 where it fell. */
 Amount life_tally_rss_growth(const LifeTally *tally);
 Amount life_tally_heap_growth(const LifeTally *tally);
-/* Adds threads that ended: how long they were alive inside, and what peak they reached there. */
-void life_tally_add_ended(LifeTally *tally, Amount alive_ns, Amount risen_rss_bytes);
 /* Adds the threads of @from. */
 void life_tally_merge(LifeTally *tally, const LifeTally *from);

@@ -9,14 +9,6 @@ void life_counts_add(LifeCounts *counts, const ThreadSample *before, const Threa
         counts->gone += !after;
 }
 
-void life_counts_merge(LifeCounts *counts, const LifeCounts *from) {
-        counts->survived += from->survived;
-        counts->born += from->born;
-        counts->gone += from->gone;
-        counts->fleeting = amount_add_known(counts->fleeting, from->fleeting);
-        counts->exits = amount_add_known(counts->exits, from->exits);
-}
-
 uint64_t metric_further(MetricId id, uint64_t a, uint64_t b) {
         if (metric_table[id].kind == METRIC_KIND_PEAK)
                 return MAX_OF(a, b);
@@ -25,21 +17,18 @@ uint64_t metric_further(MetricId id, uint64_t a, uint64_t b) {
         return MIN_OF(a, b);
 }
 
-static bool has_any_of(const ThreadSample *sample, SourceId source) {
-        for (unsigned id = 0; id < _METRIC_MAX; id++)
-                if (metric_table[id].explained_by == source &&
-                    thread_sample_has(sample, (MetricId) id))
-                        return true;
-        return false;
-}
-
 /* The delay was 0 if the thread has delay accounting at all. */
 static bool left_delays_out(const ThreadSample *sample, MetricId id) {
         SourceId source = metric_table[id].explained_by;
 
-        if (source != SOURCE_TASKSTATS_DELAY && source != SOURCE_TASKSTATS_IRQ)
+        if ((source != SOURCE_TASKSTATS_DELAY && source != SOURCE_TASKSTATS_IRQ) ||
+            !thread_sample_has(sample, METRIC_cpu_delay_count))
                 return false;
-        return thread_sample_has(sample, METRIC_cpu_delay_count) && !has_any_of(sample, source);
+        for (unsigned other = 0; other < _METRIC_MAX; other++)
+                if (metric_table[other].explained_by == source &&
+                    thread_sample_has(sample, (MetricId) other))
+                        return false;
+        return true;
 }
 
 bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id,
@@ -67,11 +56,4 @@ bool life_grown(const ThreadSample *before, const ThreadSample *after, MetricId 
                 return false;
         *ret = thread_sample_get(after, id) - from;
         return true;
-}
-
-void life_work_of_born(const ThreadSample *born, ThreadSample *ret) {
-        *ret = *born;
-        for (unsigned i = 0; i < _METRIC_MAX; i++)
-                if (metric_is_work((MetricId) i) && life_may_inherit(born, (MetricId) i))
-                        thread_sample_drop(ret, (MetricId) i);
 }

@@ -31,7 +31,6 @@ uint64_t metric_further(MetricId id, uint64_t a, uint64_t b);
 
 /* Counts one thread; one of the samples may be NULL. */
 void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after);
-void life_counts_merge(LifeCounts *counts, const LifeCounts *from);
 /*
  * What a survivor had of @id at the earlier snapshot; false when that is not known.
  *
@@ -55,8 +54,6 @@ bool life_value_of_gone(const ThreadSample *gone, MetricId id, uint64_t *ret);
 static inline bool life_may_inherit(const ThreadSample *born, MetricId id) {
         return metric_table[id].explained_by == SOURCE_JEMALLOC && born->tid == born->tgid;
 }
-/* What a thread that was born did: all that it has, without the sums that it may have inherited. */
-void life_work_of_born(const ThreadSample *born, ThreadSample *ret);
 /* What a survivor did of one sum; false when that is not known, or when the sum fell. */
 bool life_grown(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret);
 

@@ -16,44 +16,28 @@ static Span member_name(const Member *member) {
         return (Span){ member->name, member->n_name };
 }
 
-/* Lists are short, and names of different length differ without a look at their bytes. */
-static Member *find_member(const MemberList *list, Span name) {
-        for (size_t i = 0; i < list->n_members; i++)
-                if (span_equal(member_name(&list->members[i]), name))
-                        return &list->members[i];
-        return NULL;
-}
-
-/* Grows when the number is a power of two: most lists have one name. */
-static int make_room(MemberList *list) {
-        size_t n = list->n_members;
-        Member *members;
-
-        if (n > 0 && (n & (n - 1)) != 0)
-                return 0;
-        members = realloc(list->members, (n > 0 ? n * 2 : 1) * sizeof(*members));
-        if (!members)
-                return -ENOMEM;
-        list->members = members;
-        return 0;
-}
-
 static int add_threads(MemberList *list, Span name, uint64_t n_threads) {
-        Member *member = find_member(list, name);
+        size_t n = list->n_members;
         char *copy;
-        int r;
 
-        if (member) {
-                member->n_threads += n_threads;
-                return 0;
-        }
-        if (list->n_members == MEMBER_LIST_MAX_NAMES) {
+        /* Lists are short, and names of different length differ without a look at their bytes. */
+        for (size_t i = 0; i < n; i++)
+                if (span_equal(member_name(&list->members[i]), name)) {
+                        list->members[i].n_threads += n_threads;
+                        return 0;
+                }
+        if (n == MEMBER_LIST_MAX_NAMES) {
                 list->n_omitted += n_threads;
                 return 0;
         }
-        r = make_room(list);
-        if (r != 0)
-                return r;
+        /* Grows when the number is a power of two: most lists have one name. */
+        if ((n & (n - 1)) == 0) {
+                Member *members = realloc(list->members, (n > 0 ? n * 2 : 1) * sizeof(*members));
+
+                if (!members)
+                        return -ENOMEM;
+                list->members = members;
+        }
         copy = malloc(name.n + 1); /* an empty name has memory, too */
         if (!copy)
                 return -ENOMEM;
@@ -70,10 +54,6 @@ int member_list_add(MemberList *list, Span name) {
 
 int member_list_add_ended(MemberList *list, Span name, uint64_t n) {
         return n == 0 ? 0 : add_threads(list, name, n);
-}
-
-static bool has_threads(uint64_t n) {
-        return (int64_t) n > 0;
 }
 
 int member_list_merge(MemberList *list, const MemberList *from) {
@@ -113,7 +93,7 @@ void member_list_write_json(JsonWriter *writer, const char *key, const MemberLis
         }
         json_write_array(writer);
         for (size_t i = 0; i < list->n_members; i++) {
-                if (!has_threads(list->members[i].n_threads))
+                if ((int64_t) list->members[i].n_threads <= 0)
                         continue;
                 json_write_object(writer);
                 json_write_member_name(writer, "name", member_name(&list->members[i]));
@@ -122,6 +102,6 @@ void member_list_write_json(JsonWriter *writer, const char *key, const MemberLis
         }
         json_write_end(writer);
         (void) snprintf(omitted, sizeof(omitted), "%sOmitted", key);
-        if (has_threads(list->n_omitted))
+        if ((int64_t) list->n_omitted > 0)
                 json_write_member_u64(writer, omitted, list->n_omitted);
 }

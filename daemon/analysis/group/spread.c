@@ -123,17 +123,6 @@ void spread_done(Spread *spread) {
         *spread = (Spread){ .few = NULL };
 }
 
-static int many_new(SpreadMany **ret) {
-        SpreadMany *many = calloc(1, sizeof(*many));
-
-        if (!many)
-                return -ENOMEM;
-        for (unsigned i = 0; i < N_SLOTS; i++)
-                many->tops[i].least = UINT64_MAX;
-        *ret = many;
-        return 0;
-}
-
 /* buckets */
 
 static int count_bucket(SpreadCount *count, unsigned bucket) {
@@ -150,7 +139,22 @@ static int count_bucket(SpreadCount *count, unsigned bucket) {
         return 0;
 }
 
-static int count_rows(SpreadMany *many) {
+/* Makes room for one more row; at the limit turns the rows into counts instead. */
+static int make_room(SpreadMany *many) {
+        uint32_t n = many->n_rows + MAX_OF(many->n_rows / 2, 4u);
+        SpreadRow *rows;
+
+        if (many->counts || many->n_rows < many->n_allocated)
+                return 0;
+        if (many->n_rows < SPREAD_MAX_ROWS) {
+                n = MIN_OF(n, (uint32_t) SPREAD_MAX_ROWS);
+                rows = realloc(many->rows, n * sizeof(*rows));
+                if (!rows)
+                        return -ENOMEM;
+                many->rows = rows;
+                many->n_allocated = n;
+                return 0;
+        }
         many->counts = calloc(N_SLOTS, sizeof(*many->counts));
         if (!many->counts)
                 return -ENOMEM;
@@ -164,24 +168,6 @@ static int count_rows(SpreadMany *many) {
                 }
         free(TAKE_PTR(many->rows));
         many->n_rows = many->n_allocated = 0;
-        return 0;
-}
-
-/* Makes room for one more row; at the limit turns the rows into counts instead. */
-static int make_room(SpreadMany *many) {
-        uint32_t n = many->n_rows + MAX_OF(many->n_rows / 2, 4u);
-        SpreadRow *rows;
-
-        if (many->counts || many->n_rows < many->n_allocated)
-                return 0;
-        if (many->n_rows == SPREAD_MAX_ROWS)
-                return count_rows(many);
-        n = MIN_OF(n, (uint32_t) SPREAD_MAX_ROWS);
-        rows = realloc(many->rows, n * sizeof(*rows));
-        if (!rows)
-                return -ENOMEM;
-        many->rows = rows;
-        many->n_allocated = n;
         return 0;
 }
 
@@ -214,23 +200,18 @@ static int add_row(SpreadMany *many, const SpreadThread *thread) {
 
 /* tops */
 
-/* If a race in the reader gave one tid twice, the bytewise smaller name leads. */
-static bool leads(const SpreadNames *names, const SpreadThread *thread, uint64_t value,
-                  const SpreadTop *top) {
-        if (value != top->top)
-                return value > top->top;
-        if (thread->tid != top->tid)
-                return thread->tid < top->tid;
-        return span_compare(spread_names_get(names, thread->name),
-                            spread_names_get(names, top->name)) < 0;
-}
-
 /* @thread must have its name. */
 static void raise_top(SpreadTop *top, const SpreadNames *names, const SpreadThread *thread,
                       uint64_t value) {
-        bool first = top->least > top->top;
+        bool leads = top->least > top->top || value > top->top;
 
-        if (first || leads(names, thread, value, top)) {
+        /* If a race in the reader gave one tid twice, the bytewise smaller name leads. */
+        if (!leads && value == top->top)
+                leads = thread->tid != top->tid
+                                ? thread->tid < top->tid
+                                : span_compare(spread_names_get(names, thread->name),
+                                               spread_names_get(names, top->name)) < 0;
+        if (leads) {
                 top->top = value;
                 top->tid = thread->tid;
                 top->name = thread->name;
@@ -270,44 +251,10 @@ static int add_to_many(SpreadMany *many, SpreadNames *names, SpreadThread *threa
         return r != 0 ? r : raise_tops(many, names, thread, name);
 }
 
-/* Grows when the number is a power of two. */
-static int add_to_few(Spread *spread, SpreadNames *names, SpreadThread *thread, Span name) {
-        unsigned n = spread->n_few;
-        int r;
-
-        r = spread_names_add(names, name, &thread->name);
-        if (r != 0)
-                return r;
-        if ((n & (n - 1)) == 0) {
-                SpreadThread *few = realloc(spread->few, (n > 0 ? 2 * n : 1) * sizeof(*few));
-
-                if (!few)
-                        return -ENOMEM;
-                spread->few = few;
-        }
-        spread->few[n] = *thread;
-        spread->n_few = n + 1;
-        return 0;
-}
-
-/* Moves the few threads to the representation of many. */
-static int join(Spread *spread, SpreadNames *names) {
-        _cleanup_(many_freep) SpreadMany *many = NULL;
-        int r;
-
-        r = many_new(&many);
-        for (unsigned i = 0; r == 0 && i < spread->n_few; i++)
-                r = add_to_many(many, names, &spread->few[i], (Span){});
-        if (r != 0)
-                return r;
-        spread->many = TAKE_PTR(many);
-        free(TAKE_PTR(spread->few));
-        spread->n_few = 0;
-        return 0;
-}
-
 int spread_fold_sample(Spread *spread, SpreadNames *names, const ThreadSample *sample) {
         SpreadThread thread = { .tid = sample->tid, .name = NO_NAME };
+        _cleanup_(many_freep) SpreadMany *many = NULL;
+        unsigned n = spread->n_few;
         int r;
 
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
@@ -318,13 +265,38 @@ int spread_fold_sample(Spread *spread, SpreadNames *names, const ThreadSample *s
                 bits_set(thread.present, slot);
                 thread.values[slot] = thread_sample_get(sample, (MetricId) id);
         }
-        if (!spread->many && spread->n_few < SPREAD_MAX_FEW)
-                return add_to_few(spread, names, &thread, sample->comm);
-        if (!spread->many) {
-                r = join(spread, names);
+        if (spread->many)
+                return add_to_many(spread->many, names, &thread, sample->comm);
+        if (n < SPREAD_MAX_FEW) {
+                r = spread_names_add(names, sample->comm, &thread.name);
+                if (r != 0)
+                        return r;
+                if ((n & (n - 1)) == 0) { /* grows when the number is a power of two */
+                        SpreadThread *few =
+                                realloc(spread->few, (n > 0 ? 2 * n : 1) * sizeof(*few));
+
+                        if (!few)
+                                return -ENOMEM;
+                        spread->few = few;
+                }
+                spread->few[spread->n_few++] = thread;
+                return 0;
+        }
+
+        /* The few threads and this one become many. */
+        many = calloc(1, sizeof(*many));
+        if (!many)
+                return -ENOMEM;
+        for (unsigned i = 0; i < N_SLOTS; i++)
+                many->tops[i].least = UINT64_MAX;
+        for (unsigned i = 0; i < n; i++) {
+                r = add_to_many(many, names, &spread->few[i], (Span){});
                 if (r != 0)
                         return r;
         }
+        spread->many = TAKE_PTR(many);
+        free(TAKE_PTR(spread->few));
+        spread->n_few = 0;
         return add_to_many(spread->many, names, &thread, sample->comm);
 }
 
@@ -347,10 +319,48 @@ static unsigned find_rank(const uint32_t *counts, unsigned n_counts, uint64_t ra
         return i;
 }
 
-static uint64_t count_octaves(const SpreadMany *many, unsigned slot,
-                              uint32_t octaves[static SPREAD_OCTAVES]) {
+/* The largest and the smallest value are known exactly. */
+static uint64_t value_of_rank(const SpreadMany *many, unsigned slot,
+                              const uint32_t octaves[static SPREAD_OCTAVES], uint64_t n,
+                              unsigned percent) {
+        const SpreadCount *count = many->counts ? &many->counts[slot] : NULL;
+        const SpreadTop *top = &many->tops[slot];
+        uint32_t steps[SPREAD_OCTAVE] = { 0 };
+        uint64_t rank = nearest_rank(n, percent), middle, before, unused;
+        unsigned bucket = 0, octave;
+
+        if (rank == n)
+                return top->top;
+        if (count) {
+                if (rank > count->n_zero)
+                        bucket = find_rank(count->buckets, SPREAD_BUCKETS, rank - count->n_zero,
+                                           &unused);
+        } else {
+                /* The octave first and the bucket in it second: two short sweeps instead of one. */
+                octave = find_rank(octaves, SPREAD_OCTAVES, rank, &before);
+                for (uint32_t i = 0; i < many->n_rows; i++)
+                        if (many->rows[i].buckets[slot] / SPREAD_OCTAVE == octave)
+                                steps[many->rows[i].buckets[slot] % SPREAD_OCTAVE]++;
+                bucket = octave * SPREAD_OCTAVE +
+                         find_rank(steps, SPREAD_OCTAVE, rank - before, &unused);
+        }
+        middle = spread_bucket_middle(bucket);
+        middle = MIN_OF(middle, top->top);
+        return MAX_OF(middle, top->least);
+}
+
+static SpreadTop read_many(const SpreadMany *many, unsigned slot, SpreadFigures *ret) {
+        const SpreadCount *count = many->counts ? &many->counts[slot] : NULL;
+        uint32_t octaves[SPREAD_OCTAVES] = { 0 };
         uint64_t n = 0;
 
+        if (many->tops[slot].least > many->tops[slot].top)
+                return many->tops[slot];
+        if (count) {
+                n = count->n_zero;
+                for (unsigned i = 0; count->buckets && i < SPREAD_BUCKETS; i++)
+                        n += count->buckets[i];
+        }
         for (uint32_t i = 0; i < many->n_rows; i++) {
                 unsigned bucket = many->rows[i].buckets[slot];
 
@@ -359,63 +369,6 @@ static uint64_t count_octaves(const SpreadMany *many, unsigned slot,
                 octaves[bucket / SPREAD_OCTAVE]++;
                 n++;
         }
-        return n;
-}
-
-/* Finds the octave first and the bucket in it second: two short sweeps instead of a long one. */
-static unsigned bucket_of_rows(const SpreadMany *many, unsigned slot,
-                               const uint32_t octaves[static SPREAD_OCTAVES], uint64_t rank) {
-        uint32_t steps[SPREAD_OCTAVE] = { 0 };
-        uint64_t before, unused;
-        unsigned octave = find_rank(octaves, SPREAD_OCTAVES, rank, &before);
-
-        for (uint32_t i = 0; i < many->n_rows; i++) {
-                unsigned bucket = many->rows[i].buckets[slot];
-
-                if (bucket / SPREAD_OCTAVE == octave)
-                        steps[bucket % SPREAD_OCTAVE]++;
-        }
-        return octave * SPREAD_OCTAVE + find_rank(steps, SPREAD_OCTAVE, rank - before, &unused);
-}
-
-static uint64_t count_counts(const SpreadCount *count) {
-        uint64_t n = count->n_zero;
-
-        for (unsigned i = 0; count->buckets && i < SPREAD_BUCKETS; i++)
-                n += count->buckets[i];
-        return n;
-}
-
-static unsigned bucket_of_counts(const SpreadCount *count, uint64_t rank) {
-        uint64_t unused;
-
-        if (rank <= count->n_zero)
-                return 0;
-        return find_rank(count->buckets, SPREAD_BUCKETS, rank - count->n_zero, &unused);
-}
-
-/* The largest and the smallest value are known exactly. */
-static uint64_t value_of_rank(const SpreadMany *many, unsigned slot,
-                              const uint32_t octaves[static SPREAD_OCTAVES], uint64_t n,
-                              unsigned percent) {
-        const SpreadTop *top = &many->tops[slot];
-        uint64_t rank = nearest_rank(n, percent), middle;
-
-        if (rank == n)
-                return top->top;
-        middle = spread_bucket_middle(many->counts ? bucket_of_counts(&many->counts[slot], rank)
-                                                   : bucket_of_rows(many, slot, octaves, rank));
-        middle = MIN_OF(middle, top->top);
-        return MAX_OF(middle, top->least);
-}
-
-static SpreadTop read_many(const SpreadMany *many, unsigned slot, SpreadFigures *ret) {
-        uint32_t octaves[SPREAD_OCTAVES] = { 0 };
-        uint64_t n;
-
-        if (many->tops[slot].least > many->tops[slot].top)
-                return many->tops[slot];
-        n = many->counts ? count_counts(&many->counts[slot]) : count_octaves(many, slot, octaves);
         ret->n_threads = n;
         ret->p50 = value_of_rank(many, slot, octaves, n, 50);
         ret->p99 = value_of_rank(many, slot, octaves, n, 99);
@@ -470,7 +423,7 @@ size_t spread_bytes(const Spread *spread) {
         const SpreadMany *many = spread->many;
         size_t n = 0;
 
-        while (n < spread->n_few) /* as add_to_few() allocates */
+        while (n < spread->n_few) /* as spread_fold_sample() allocates */
                 n = n > 0 ? 2 * n : 1;
         n *= sizeof(*spread->few);
         if (!many)

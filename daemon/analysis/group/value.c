@@ -54,10 +54,6 @@ double value_number(const Value *value) {
         return 0;
 }
 
-static Span mode_text(const Value *value) {
-        return (Span){ value->mode.text, value->mode.n_text };
-}
-
 bool value_equal(const Value *a, const Value *b) {
         if (a->kind != b->kind)
                 return false;
@@ -72,36 +68,14 @@ bool value_equal(const Value *a, const Value *b) {
                 return integer_equal(a->range.min, b->range.min) &&
                        integer_equal(a->range.max, b->range.max);
         case VALUE_MODE:
-                return span_equal(mode_text(a), mode_text(b));
+                return span_equal((Span){ a->mode.text, a->mode.n_text },
+                                  (Span){ b->mode.text, b->mode.n_text });
         case VALUE_CPUS:
                 return a->cpus.min == b->cpus.min && a->cpus.max == b->cpus.max &&
                        a->cpus.uniform == b->cpus.uniform &&
                        (!a->cpus.uniform || span_equal(a->cpus.list, b->cpus.list));
         }
         return false;
-}
-
-static void write_integer(JsonWriter *writer, const char *key, Integer integer) {
-        json_write_key(writer, key);
-        json_write_signed_u64(writer, integer.negative, integer.magnitude);
-}
-
-static void write_mode(JsonWriter *writer, const Value *value) {
-        json_write_object(writer);
-        json_write_member_name(writer, "mode", mode_text(value));
-        json_write_member_u64(writer, "count", value->mode.count);
-        json_write_member_u64(writer, "total", value->mode.total);
-        json_write_end(writer);
-}
-
-static void write_cpus(JsonWriter *writer, const Value *value) {
-        json_write_object(writer);
-        json_write_member_u64(writer, "minCpus", value->cpus.min);
-        json_write_member_u64(writer, "maxCpus", value->cpus.max);
-        json_write_member_bool(writer, "uniform", value->cpus.uniform);
-        if (value->cpus.uniform)
-                json_write_member_name(writer, "cpus", value->cpus.list);
-        json_write_end(writer);
 }
 
 void value_write_json(JsonWriter *writer, const Value *value) {
@@ -117,15 +91,30 @@ void value_write_json(JsonWriter *writer, const Value *value) {
                 break;
         case VALUE_RANGE:
                 json_write_object(writer);
-                write_integer(writer, "min", value->range.min);
-                write_integer(writer, "max", value->range.max);
+                json_write_key(writer, "min");
+                json_write_signed_u64(writer, value->range.min.negative,
+                                      value->range.min.magnitude);
+                json_write_key(writer, "max");
+                json_write_signed_u64(writer, value->range.max.negative,
+                                      value->range.max.magnitude);
                 json_write_end(writer);
                 break;
         case VALUE_MODE:
-                write_mode(writer, value);
+                json_write_object(writer);
+                json_write_member_name(writer, "mode",
+                                       (Span){ value->mode.text, value->mode.n_text });
+                json_write_member_u64(writer, "count", value->mode.count);
+                json_write_member_u64(writer, "total", value->mode.total);
+                json_write_end(writer);
                 break;
         case VALUE_CPUS:
-                write_cpus(writer, value);
+                json_write_object(writer);
+                json_write_member_u64(writer, "minCpus", value->cpus.min);
+                json_write_member_u64(writer, "maxCpus", value->cpus.max);
+                json_write_member_bool(writer, "uniform", value->cpus.uniform);
+                if (value->cpus.uniform)
+                        json_write_member_name(writer, "cpus", value->cpus.list);
+                json_write_end(writer);
                 break;
         }
 }
@@ -151,24 +140,22 @@ static Delta half_of_sum(Integer a, Integer b) {
         return delta;
 }
 
-static Delta integers_between(Integer before, Integer after) {
-        uint64_t unused;
-
-        if (before.negative != after.negative &&
-            __builtin_add_overflow(before.magnitude, after.magnitude, &unused))
-                return (Delta){ .kind = DELTA_TOO_LARGE,
-                                .real = integer_number(after) - integer_number(before) };
-        return (Delta){ .kind = DELTA_INTEGER, .integer = integer_subtract(after, before) };
-}
-
 Delta delta_between(const Value *before, const Value *after) {
         Delta none = { .kind = DELTA_NONE };
+        uint64_t unused;
 
         if (before->kind != after->kind)
                 return none;
         switch (before->kind) {
         case VALUE_INTEGER:
-                return integers_between(before->integer, after->integer);
+                if (before->integer.negative != after->integer.negative &&
+                    __builtin_add_overflow(before->integer.magnitude, after->integer.magnitude,
+                                           &unused))
+                        return (Delta){ .kind = DELTA_TOO_LARGE,
+                                        .real = integer_number(after->integer) -
+                                                integer_number(before->integer) };
+                return (Delta){ .kind = DELTA_INTEGER,
+                                .integer = integer_subtract(after->integer, before->integer) };
         case VALUE_REAL:
                 return (Delta){ .kind = DELTA_REAL, .real = after->real - before->real };
         case VALUE_RANGE:
@@ -187,35 +174,14 @@ Delta delta_between(const Value *before, const Value *after) {
 }
 
 Delta delta_of_value(const Value *value) {
-        switch (value->kind) {
-        case VALUE_INTEGER:
-                return (Delta){ .kind = DELTA_INTEGER, .integer = value->integer };
-        case VALUE_REAL:
-                return (Delta){ .kind = DELTA_REAL, .real = value->real };
-        case VALUE_RANGE:
-                return half_of_sum(value->range.min, value->range.max);
-        case VALUE_CPUS:
-                return half_of_sum(integer_of_u64(value->cpus.min),
-                                   integer_of_u64(value->cpus.max));
-        case VALUE_ABSENT:
-        case VALUE_MODE:
-                break;
-        }
-        return (Delta){ .kind = DELTA_NONE };
-}
+        const Value zero = { .kind = value->kind };
 
-Delta delta_negate(Delta delta) {
-        delta.real = -delta.real;
-        delta.integer.negative =
-                !delta.integer.negative && (delta.integer.magnitude > 0 || delta.half);
-        return delta;
-}
-
-static bool is_negative(const Delta *delta) {
-        return delta->integer.negative && (delta->integer.magnitude > 0 || delta->half);
+        return delta_between(&zero, value);
 }
 
 int delta_compare(const Delta *a, const Delta *b) {
+        bool a_is_negative = a->integer.negative && (a->integer.magnitude > 0 || a->half);
+        bool b_is_negative = b->integer.negative && (b->integer.magnitude > 0 || b->half);
         int more = 0;
 
         if (a->kind != DELTA_INTEGER || b->kind != DELTA_INTEGER) {
@@ -223,13 +189,13 @@ int delta_compare(const Delta *a, const Delta *b) {
 
                 return left > right ? 1 : left < right ? -1 : 0;
         }
-        if (is_negative(a) != is_negative(b))
-                return is_negative(a) ? -1 : 1;
+        if (a_is_negative != b_is_negative)
+                return a_is_negative ? -1 : 1;
         if (a->integer.magnitude != b->integer.magnitude)
                 more = a->integer.magnitude > b->integer.magnitude ? 1 : -1;
         else if (a->half != b->half)
                 more = a->half ? 1 : -1;
-        return is_negative(a) ? -more : more;
+        return a_is_negative ? -more : more;
 }
 
 double delta_number(const Delta *delta) {
@@ -260,30 +226,27 @@ bool delta_percent(const Delta *delta, const Value *before, double *ret) {
         return isfinite(*ret);
 }
 
-static void write_half(JsonWriter *writer, Integer integer) {
+void delta_write_json(JsonWriter *writer, const Delta *delta) {
         char text[1 + NUMBER_U64_CHARS + 2];
         size_t n = 0;
 
-        if (integer.negative)
-                text[n++] = '-';
-        n += number_format_u64(integer.magnitude, text + n);
-        text[n++] = '.';
-        text[n++] = '5';
-        json_write_raw(writer, (Span){ text, n });
-}
-
-void delta_write_json(JsonWriter *writer, const Delta *delta) {
         switch (delta->kind) {
         case DELTA_NONE:
         case DELTA_TOO_LARGE:
                 json_write_null(writer);
                 break;
         case DELTA_INTEGER:
-                if (delta->half)
-                        write_half(writer, delta->integer);
-                else
+                if (!delta->half) {
                         json_write_signed_u64(writer, delta->integer.negative,
                                               delta->integer.magnitude);
+                        break;
+                }
+                if (delta->integer.negative)
+                        text[n++] = '-';
+                n += number_format_u64(delta->integer.magnitude, text + n);
+                text[n++] = '.';
+                text[n++] = '5';
+                json_write_raw(writer, (Span){ text, n });
                 break;
         case DELTA_REAL:
                 json_write_double(writer, delta->real);

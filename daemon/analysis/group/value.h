@@ -103,8 +103,6 @@ typedef struct Delta {
 Delta delta_between(const Value *before, const Value *after);
 /* The distance of @value from 0; ranges and CPU sets count by their midpoints. */
 Delta delta_of_value(const Value *value);
-/* From @after to @before instead. */
-Delta delta_negate(Delta delta);
 /* Compares two deltas with their signs; neither may be DELTA_NONE. Exact for integers. */
 int delta_compare(const Delta *a, const Delta *b);
 /* The nearest double; 0 for DELTA_NONE. */

@@ -138,7 +138,7 @@ START_TEST(a_thread_did_not_do_what_it_may_have_inherited) {
                 ck_assert_int_eq(column_add(columns[i / 2], &of, NULL, &after), 0);
                 ck_assert_int_eq(column_settle(columns[i / 2], &of, false), 0);
                 ck_assert_int_eq(column_sum(&of, METRIC_allocated_bytes).present > 0, !leads);
-                ck_assert_int_eq(column_inherited(&of, METRIC_allocated_bytes), leads);
+                ck_assert_int_eq(bits_has(of.work->inherited, METRIC_allocated_bytes), leads);
                 ck_assert(column_holds(&of, METRIC_allocated_bytes));
                 ck_assert_uint_eq(column_level(&of, METRIC_allocated_bytes).value, 900);
                 ck_assert_uint_eq(column_sum(&of, METRIC_run_time_ns).value, 3);
@@ -189,12 +189,11 @@ START_TEST(peaks_and_minima_move_inside) {
 
         ck_assert_int_eq(column_moved(&of, id), move_rows[_i].records[SIDE_AFTER] != NONE);
         for (unsigned end = 0; end < SIDES; end++) {
-                uint64_t record;
+                Value record = column_record(&of, (Side) end, id);
 
-                ck_assert_int_eq(column_record(&of, (Side) end, id, &record),
-                                 move_rows[_i].records[end] != NONE);
+                ck_assert_int_eq(record.kind == VALUE_INTEGER, move_rows[_i].records[end] != NONE);
                 if (move_rows[_i].records[end] != NONE)
-                        ck_assert_uint_eq(record, move_rows[_i].records[end]);
+                        ck_assert_uint_eq(record.integer.magnitude, move_rows[_i].records[end]);
         }
         group_column_done(&of);
 }
@@ -205,13 +204,12 @@ START_TEST(records_of_merged_accounts_count) {
         static const Life more[MAX_LIVES] = { { GONE, 2 }, { GONE, 50 } };
         GroupColumn of = account_of(&interval, METRIC_wait_max, some);
         GroupColumn from = account_of(&interval, METRIC_wait_max, more);
-        uint64_t record;
 
         from.ends[SIDE_BEFORE] = aggregate_free(from.ends[SIDE_BEFORE]);
         ck_assert_int_eq(group_column_merge(&of, &from), 0);
-        ck_assert(!column_record(&of, SIDE_BEFORE, METRIC_wait_max, &record));
-        ck_assert(column_record(&of, SIDE_AFTER, METRIC_wait_max, &record));
-        ck_assert_uint_eq(record, 50);
+        ck_assert_int_eq(column_record(&of, SIDE_BEFORE, METRIC_wait_max).kind, VALUE_ABSENT);
+        ck_assert_int_eq(column_record(&of, SIDE_AFTER, METRIC_wait_max).kind, VALUE_INTEGER);
+        ck_assert_uint_eq(column_record(&of, SIDE_AFTER, METRIC_wait_max).integer.magnitude, 50);
         ck_assert_uint_eq(of.work->lives.gone, 2);
         ck_assert_uint_eq(of.work->lives.born, 2);
         group_column_done(&of);

@@ -21,7 +21,7 @@ typedef struct GroupList {
 struct Comparison {
         View view;
         ColumnTable table;
-        Boots boots;
+        /* Of one boot, the second side the later one, so that counters only grew; 0: they are not. */
         uint64_t elapsed_ns;
         unsigned n_sides;
         Uptimes uptimes;
@@ -33,10 +33,6 @@ struct Comparison {
         uint64_t n_rows_above_threshold;
 };
 
-static GroupTable *groups_of(Comparison *comparison) {
-        return &comparison->table.threads.table;
-}
-
 int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **ret) {
         _cleanup_(comparison_freep) Comparison *comparison = calloc(1, sizeof(*comparison));
         ColumnTable *table;
@@ -45,8 +41,7 @@ int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **
         if (!comparison)
                 return -ENOMEM;
         comparison->view = *view;
-        comparison->boots = setup->boots;
-        comparison->elapsed_ns = setup->elapsed_ns;
+        comparison->elapsed_ns = setup->boots == BOOTS_SAME ? setup->elapsed_ns : 0;
         table = &comparison->table;
         table->covers = true;
         r = column_table_init(table, &comparison->view, setup->n_columns, setup->boots);
@@ -114,70 +109,54 @@ void comparison_lack_reasons(Comparison *comparison, unsigned column, const char
         comparison->table.columns.of[column].no_reasons = why;
 }
 
-/*
- * Finds the group that has the process and thread of @after in another cgroup; NULL when there is
- * none.
- */
-static int find_counterpart(Comparison *comparison, Span cgroup, const Group *after, Group **ret) {
-        Span key = group_key(after), old = group_names(after, comparison->view.axis).cgroup;
+/* Merges the group of a renamed cgroup into the group of its old name, if that exists. */
+static int rename_group(Comparison *comparison, Span cgroup, Group *after) {
+        ViewAxis axis = comparison->view.axis;
+        Span key = group_key(after), old = group_names(after, axis).cgroup;
         _cleanup_(buffer_done) Buffer id = { .bytes = NULL };
+        Group *before;
         int r;
 
         buffer_append(&id, cgroup.bytes, cgroup.n);
         r = buffer_append(&id, key.bytes + old.n, key.n - old.n);
-        if (comparison->view.axis == VIEW_AXIS_ALL)
+        if (axis == VIEW_AXIS_ALL)
                 r = thread_key_append_lengths(&id, cgroup.n, after->n_process);
         if (r != 0)
                 return r;
-        *ret = group_table_find(groups_of(comparison), buffer_span(&id));
-        return 0;
-}
-
-/* Merges the group of a renamed cgroup into the group of its old name, if that exists. */
-static int rename_group(Comparison *comparison, Span cgroup, Group *after) {
-        Group *before;
-        int r;
-
-        r = find_counterpart(comparison, cgroup, after, &before);
-        if (r != 0 || !before || group_side(before, SIDE_AFTER))
-                return r;
+        before = group_table_find(&comparison->table.threads.table, buffer_span(&id));
+        if (!before || group_side(before, SIDE_AFTER))
+                return 0;
         return group_adopt(before, SIDE_AFTER, after);
 }
 
-static int apply_match(Comparison *comparison, const PairingMatch *match) {
-        ViewAxis axis = comparison->view.axis;
-        Group *group = group_table_find(groups_of(comparison), match->after);
-
-        if (axis == VIEW_AXIS_CGROUP) /* each cgroup is one group */
-                return group ? rename_group(comparison, match->before, group) : 0;
-        for (size_t i = 0; i < groups_of(comparison)->n_groups; i++) {
-                int r;
-
-                group = groups_of(comparison)->groups[i];
-                if (group_is_empty(group) ||
-                    !span_equal(group_names(group, axis).cgroup, match->after))
-                        continue;
-                r = rename_group(comparison, match->before, group);
-                if (r != 0)
-                        return r;
-        }
-        return 0;
-}
-
 static int pair_cgroups(Comparison *comparison) {
+        const GroupTable *table = &comparison->table.threads.table;
+        Pairing *pairing = comparison->table.pairing;
+        ViewAxis axis = comparison->view.axis;
         int r;
 
-        if (!comparison->table.pairing)
+        if (!pairing)
                 return 0;
-        r = pairing_match(comparison->table.pairing, &comparison->view);
-        for (size_t i = 0; r == 0 && i < pairing_n(comparison->table.pairing); i++)
-                r = apply_match(comparison, pairing_get(comparison->table.pairing, i));
-        return r;
-}
+        r = pairing_match(pairing, &comparison->view);
+        for (size_t i = 0; r == 0 && i < pairing_n(pairing); i++) {
+                const PairingMatch *match = pairing_get(pairing, i);
 
-/* The sides are of one boot and the second is the later one: counters can only have grown. */
-static bool in_order(const Comparison *comparison) {
-        return comparison->boots == BOOTS_SAME && comparison->elapsed_ns > 0;
+                if (axis == VIEW_AXIS_CGROUP) { /* each cgroup is one group */
+                        Group *group = group_table_find(table, match->after);
+
+                        if (group)
+                                r = rename_group(comparison, match->before, group);
+                        continue;
+                }
+                for (size_t j = 0; r == 0 && j < table->n_groups; j++) {
+                        Group *group = table->groups[j];
+
+                        if (!group_is_empty(group) &&
+                            span_equal(group_names(group, axis).cgroup, match->after))
+                                r = rename_group(comparison, match->before, group);
+                }
+        }
+        return r;
 }
 
 static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
@@ -191,24 +170,16 @@ static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
                 .changed_only = comparison->view.changed_only && list == COMPARISON_GROUPS,
                 .threshold = comparison->view.has_threshold && comparison->n_sides > 1 &&
                              list == COMPARISON_GROUPS,
-                .in_order = in_order(comparison),
-                .elapsed_ns = comparison->boots == BOOTS_SAME ? comparison->elapsed_ns : 0,
+                .in_order = comparison->elapsed_ns > 0,
+                .elapsed_ns = comparison->elapsed_ns,
         };
 }
 
-/* Which side of the groups in @list is shown. */
+/* The side of the groups in @list that is shown. */
 static unsigned side_of(const Comparison *comparison, ComparisonList list) {
-        switch (list) {
-        case COMPARISON_GROUPS:
-                return comparison->n_sides == 1 ? SIDE_BEFORE : BOTH_SIDES;
-        case COMPARISON_ONLY_AFTER:
-                return SIDE_AFTER;
-        case COMPARISON_ONLY_BEFORE:
-        case COMPARISON_OVERVIEW:
-        case _COMPARISON_LIST_MAX:
-                break;
-        }
-        return SIDE_BEFORE;
+        if (list == COMPARISON_GROUPS && comparison->n_sides > 1)
+                return BOTH_SIDES;
+        return list == COMPARISON_ONLY_AFTER ? SIDE_AFTER : SIDE_BEFORE;
 }
 
 static ComparisonList list_of(const Comparison *comparison, const Group *group) {
@@ -221,13 +192,14 @@ static ComparisonList list_of(const Comparison *comparison, const Group *group) 
 
 /* Sorts the groups into the lists and leaves out groups without a row to show. */
 static int fill_lists(Comparison *comparison) {
+        const GroupTable *table = &comparison->table.threads.table;
         GroupLens lens = lens_of(comparison, COMPARISON_GROUPS);
         size_t n_rows = group_lens_n_rows(&lens);
         size_t counts[_COMPARISON_LIST_MAX] = { 0 };
 
-        for (size_t i = 0; i < groups_of(comparison)->n_groups; i++)
-                if (!group_is_empty(groups_of(comparison)->groups[i]))
-                        counts[list_of(comparison, groups_of(comparison)->groups[i])]++;
+        for (size_t i = 0; i < table->n_groups; i++)
+                if (!group_is_empty(table->groups[i]))
+                        counts[list_of(comparison, table->groups[i])]++;
         for (unsigned list = 0; list < COMPARISON_OVERVIEW; list++)
                 counts[COMPARISON_OVERVIEW] += comparison->view.overview ? counts[list] : 0;
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++) {
@@ -237,8 +209,8 @@ static int fill_lists(Comparison *comparison) {
                         return -ENOMEM;
         }
 
-        for (size_t i = 0; i < groups_of(comparison)->n_groups; i++) {
-                Group *group = groups_of(comparison)->groups[i];
+        for (size_t i = 0; i < table->n_groups; i++) {
+                Group *group = table->groups[i];
                 ComparisonList list = list_of(comparison, group);
 
                 if (group_is_empty(group) || !group_passes(group, &comparison->view))
@@ -254,21 +226,16 @@ static int fill_lists(Comparison *comparison) {
         return 0;
 }
 
-static void weigh_groups(Comparison *comparison) {
-        for (size_t i = 0; i < groups_of(comparison)->n_groups; i++)
-                if (!group_is_empty(groups_of(comparison)->groups[i]))
-                        group_weigh(groups_of(comparison)->groups[i]);
-}
-
 static GroupOrder order_of(const Comparison *comparison) {
         return (GroupOrder){ .sort = &comparison->view.sort,
                              .scale = &comparison->scale,
                              .n_sides = comparison->n_sides,
-                             .in_order = in_order(comparison) };
+                             .in_order = comparison->elapsed_ns > 0 };
 }
 
 static int order_lists(Comparison *comparison) {
         GroupList *groups = &comparison->lists[COMPARISON_GROUPS];
+        GroupList *overview = &comparison->lists[COMPARISON_OVERVIEW];
         GroupOrder order = order_of(comparison);
         int r;
 
@@ -285,13 +252,10 @@ static int order_lists(Comparison *comparison) {
                 else
                         impact_sort_one_sided(list->groups, list->n_groups, order.side);
         }
-        return r;
-}
+        if (r != 0 || !comparison->view.overview)
+                return r;
 
-/* All groups of the other lists, one list after the other. */
-static void collect_overview(Comparison *comparison) {
-        GroupList *overview = &comparison->lists[COMPARISON_OVERVIEW];
-
+        /* The overview has all groups of the other lists. */
         for (unsigned i = 0; i < COMPARISON_OVERVIEW; i++) {
                 const GroupList *list = &comparison->lists[i];
 
@@ -300,33 +264,9 @@ static void collect_overview(Comparison *comparison) {
                                list->n_groups * sizeof(*list->groups));
                 overview->n_groups += list->n_groups;
         }
-}
-
-static int order_overview(Comparison *comparison) {
-        GroupList *overview = &comparison->lists[COMPARISON_OVERVIEW];
-        GroupOrder order = order_of(comparison);
-
-        if (!comparison->view.overview)
-                return 0;
+        order = order_of(comparison);
         order.figures = FIGURES_CUT;
-        collect_overview(comparison);
         return order_groups(&order, overview->groups, overview->n_groups);
-}
-
-static void cut_lists(Comparison *comparison) {
-        size_t limit = comparison->view.limit;
-
-        for (unsigned i = 0; i < _COMPARISON_LIST_MAX; i++) {
-                GroupList *list = &comparison->lists[i];
-
-                list->n_shown = limit > 0 ? MIN_OF(limit, list->n_groups) : list->n_groups;
-                for (size_t j = 0; j < list->n_shown; j++) {
-                        member_list_sort(&list->groups[j]->members);
-                        member_list_sort(&list->groups[j]->commands);
-                        for (unsigned c = 0; c < comparison->table.columns.n; c++)
-                                member_list_sort(&list->groups[j]->of[c].starters);
-                }
-        }
 }
 
 static void count_hidden_rows(Comparison *comparison) {
@@ -354,38 +294,45 @@ static void count_hidden_rows(Comparison *comparison) {
         }
 }
 
-/* Gives what the ledgers tell to the groups that it is of, and pairs those of renamed cgroups. */
-static int settle_columns(Comparison *comparison) {
+int comparison_finish(Comparison *comparison, const SourceTable *const sources[static SIDES]) {
         ColumnTable *table = &comparison->table;
+        const GroupTable *groups = &table->threads.table;
+        size_t limit = comparison->view.limit;
         int r;
 
+        for (unsigned side = 0; side < SIDES; side++)
+                comparison->sources[side] = sources[side];
+        /* Threads that are gone count where their rows are; then groups are paired. */
         for (unsigned i = 0; i < table->columns.n; i++)
                 (void) column_table_place_gone(table, i);
         r = pair_cgroups(comparison);
         for (unsigned i = 0; i < table->columns.n && r == 0; i++)
                 r = column_table_settle(table, i);
-        return r;
-}
-
-int comparison_finish(Comparison *comparison, const SourceTable *const sources[static SIDES]) {
-        int r;
-
-        for (unsigned side = 0; side < SIDES; side++)
-                comparison->sources[side] = sources[side];
-        r = settle_columns(comparison);
         if (r != 0)
                 return r;
-        impact_scale_init(&comparison->scale, groups_of(comparison));
-        uptimes_init(&comparison->uptimes, groups_of(comparison));
-        weigh_groups(comparison);
+
+        impact_scale_init(&comparison->scale, groups);
+        uptimes_init(&comparison->uptimes, groups);
+        for (size_t i = 0; i < groups->n_groups; i++)
+                if (!group_is_empty(groups->groups[i]))
+                        group_weigh(groups->groups[i]);
         r = fill_lists(comparison);
         if (r == 0)
                 r = order_lists(comparison);
-        if (r == 0)
-                r = order_overview(comparison);
         if (r != 0)
                 return r;
-        cut_lists(comparison);
+
+        for (unsigned i = 0; i < _COMPARISON_LIST_MAX; i++) {
+                GroupList *list = &comparison->lists[i];
+
+                list->n_shown = limit > 0 ? MIN_OF(limit, list->n_groups) : list->n_groups;
+                for (size_t j = 0; j < list->n_shown; j++) {
+                        member_list_sort(&list->groups[j]->members);
+                        member_list_sort(&list->groups[j]->commands);
+                        for (unsigned c = 0; c < table->columns.n; c++)
+                                member_list_sort(&list->groups[j]->of[c].starters);
+                }
+        }
         count_hidden_rows(comparison);
         return 0;
 }
@@ -409,81 +356,43 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
 
 /* changes of whole groups */
 
-/* Threads that nobody pinned have all CPUs that the kernel may ever see, on each host others. */
-static bool has_all_cpus(const Comparison *comparison, unsigned side, const Value *value) {
-        const Columns *columns = &comparison->table.columns;
-        Amount n_cpus = columns->of[columns_index(columns, side)].host.n_cpus;
-
-        return value->kind == VALUE_CPUS && n_cpus.known && value->cpus.max >= n_cpus.n;
-}
-
-/* Workers of the kernel, which have no memory, are given CPUs by it as it needs them. */
-static bool is_of_kernel_workers(const Comparison *comparison, const Group *group) {
-        static const Span prefix = SPAN_LITERAL("kworker/");
-        GroupNames names = group_names(group, comparison->view.axis);
-        Span name = names.process.bytes ? names.process : names.thread;
-
-        return name.n >= prefix.n && memcmp(name.bytes, prefix.bytes, prefix.n) == 0 &&
-               !aggregate_has(group_side(group, SIDE_AFTER), METRIC_rss_anon_bytes);
-}
-
 /* All threads of the group have one value on each side, and somebody made them differ. */
 static bool is_changed(const Comparison *comparison, const Group *group, MetricId id,
                        Value ret[static SIDES]) {
+        static const Span worker = SPAN_LITERAL("kworker/");
+        const Columns *columns = &comparison->table.columns;
+        GroupNames names = group_names(group, comparison->view.axis);
+        Span name = names.process.bytes ? names.process : names.thread;
         bool is_set = false;
 
-        if (id == METRIC_cpu_affinity && is_of_kernel_workers(comparison, group))
+        /* Workers of the kernel, which have no memory, are given CPUs by it as it needs them. */
+        if (id == METRIC_cpu_affinity && name.n >= worker.n &&
+            memcmp(name.bytes, worker.bytes, worker.n) == 0 &&
+            !aggregate_has(group_side(group, SIDE_AFTER), METRIC_rss_anon_bytes))
                 return false;
         for (unsigned side = 0; side < SIDES; side++) {
+                Amount n_cpus = columns->of[columns_index(columns, side)].host.n_cpus;
                 const Value *value = &ret[side];
 
                 ret[side] = aggregate_value(group_side(group, side), id);
                 if (value->kind == VALUE_MODE ? value->mode.count < value->mode.total
                                               : value->kind != VALUE_CPUS || !value->cpus.uniform)
                         return false;
-                is_set = is_set || !has_all_cpus(comparison, side, value);
+                /* Threads that nobody pinned have all CPUs that the kernel may ever see. */
+                if (value->kind != VALUE_CPUS || !n_cpus.known || value->cpus.max < n_cpus.n)
+                        is_set = true;
         }
         return is_set && !value_equal(&ret[SIDE_BEFORE], &ret[SIDE_AFTER]);
 }
 
-static const MetricId whole_metrics[] = { METRIC_policy, METRIC_cpu_affinity };
-
-static bool has_changes(const Comparison *comparison, const Group *group) {
-        Value values[SIDES];
-
-        for (size_t i = 0; i < ELEMENTSOF(whole_metrics); i++)
-                if (is_changed(comparison, group, whole_metrics[i], values))
-                        return true;
-        return false;
-}
-
-static void write_whole(JsonWriter *writer, const char *key, const Value *value) {
-        if (value->kind == VALUE_MODE)
-                json_write_member_name(writer, key, (Span){ value->mode.text, value->mode.n_text });
-        else
-                json_write_member_name(writer, key, value->cpus.list);
-}
-
-static void write_changes(const Comparison *comparison, const Group *group, JsonWriter *writer) {
-        Value values[SIDES];
-
-        for (size_t i = 0; i < ELEMENTSOF(whole_metrics); i++) {
-                if (!is_changed(comparison, group, whole_metrics[i], values))
-                        continue;
-                json_write_object(writer);
-                group_write_names(writer, group, comparison->view.axis);
-                json_write_member_text(writer, "what", metric_table[whole_metrics[i]].name);
-                write_whole(writer, "before", &values[SIDE_BEFORE]);
-                write_whole(writer, "after", &values[SIDE_AFTER]);
-                json_write_end(writer);
-        }
-}
-
 int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
+        static const MetricId metrics[] = { METRIC_policy, METRIC_cpu_affinity };
+        static const char *const side_names[SIDES] = { "before", "after" };
         const ViewSort by_weight = { .order = VIEW_ORDER_WEIGHT };
         const GroupTable *table = &comparison->table.threads.table;
         GroupOrder order = order_of(comparison);
         Group **groups = calloc(table->n_groups + 1, sizeof(*groups));
+        Value values[SIDES];
         size_t n = 0;
         int r;
 
@@ -491,15 +400,33 @@ int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
                 return -ENOMEM;
         for (size_t i = 0; i < table->n_groups; i++) {
                 Group *group = table->groups[i];
+                bool changed = false;
 
-                if (group_side(group, SIDE_BEFORE) && group_side(group, SIDE_AFTER) &&
-                    group_passes(group, &comparison->view) && has_changes(comparison, group))
+                if (!group_side(group, SIDE_BEFORE) || !group_side(group, SIDE_AFTER) ||
+                    !group_passes(group, &comparison->view))
+                        continue;
+                for (size_t j = 0; j < ELEMENTSOF(metrics) && !changed; j++)
+                        changed = is_changed(comparison, group, metrics[j], values);
+                if (changed)
                         groups[n++] = group;
         }
         order.sort = &by_weight;
         r = order_groups(&order, groups, n);
         for (size_t i = 0; r == 0 && i < n && i < COMPARISON_MAX_CHANGED; i++)
-                write_changes(comparison, groups[i], writer);
+                for (size_t j = 0; j < ELEMENTSOF(metrics); j++) {
+                        if (!is_changed(comparison, groups[i], metrics[j], values))
+                                continue;
+                        json_write_object(writer);
+                        group_write_names(writer, groups[i], comparison->view.axis);
+                        json_write_member_text(writer, "what", metric_table[metrics[j]].name);
+                        for (unsigned side = 0; side < SIDES; side++)
+                                json_write_member_name(writer, side_names[side],
+                                                       values[side].kind == VALUE_MODE
+                                                               ? (Span){ values[side].mode.text,
+                                                                         values[side].mode.n_text }
+                                                               : values[side].cpus.list);
+                        json_write_end(writer);
+                }
         free(groups);
         return r;
 }

@@ -11,7 +11,6 @@
 #include "analysis/account/account.h"
 #include "analysis/account/weight.h"
 #include "analysis/group/group.h"
-#include "json/json-writer.h"
 #include "view/view-sort.h"
 
 /*
@@ -28,15 +27,3 @@ bool group_figure(const Group *group, unsigned column, Figures figures, ViewColu
                   double *ret);
 /* Sets the weights by which the group is ordered. */
 void group_weigh(Group *group);
-
-/* Writes the member "weight"; null if it is not known in numbers. */
-void group_write_weight(JsonWriter *writer, const Group *group, Figures figures);
-/*
- * Writes the member "time", which is whole: of @side, or if that is BOTH_SIDES of the interval, or
- * of both sides as {before, after}.
- */
-void group_write_time(JsonWriter *writer, const Group *group, unsigned side);
-/* Writes the member "accounts", which are cut: of each column, null where it has none. */
-void group_write_accounts(JsonWriter *writer, const Group *group);
-/* The members of JSON in which the two sides stand. */
-const char *columns_side_name(const Columns *columns, unsigned side);

@@ -16,37 +16,6 @@ size_t group_lens_n_rows(const GroupLens *lens) {
         return n;
 }
 
-static double impact_of_row(const GroupLens *lens, const Row *row, unsigned side) {
-        double rate;
-
-        if (row->is_derived || !row->has_number || metric_table[row->id].shape != METRIC_SHAPE_SUM)
-                return IMPACT_NONE;
-        if (!row->is_rate)
-                return impact_of(lens->scale, (MetricId) row->id,
-                                 side == BOTH_SIDES ? row->delta.integer.magnitude
-                                                    : row->values[0].integer.magnitude);
-        rate = fabs(side == BOTH_SIDES ? delta_number(&row->delta) : value_number(&row->values[0]));
-        return impact_of_real(lens->scale, (MetricId) row->id,
-                              rate * (double) columns_scale_ns(lens->columns) /
-                                      (double) NSEC_PER_SEC);
-}
-
-/* Nobody knows how much a counter did that was reset, so it is above every threshold. */
-static bool row_is_above(const Row *row, const GroupLens *lens) {
-        double percent;
-
-        if (row->reset)
-                return true;
-        return row_growth(row, &percent) && percent > lens->view->threshold;
-}
-
-/* All of the group's threads were born between the two snapshots. */
-static bool is_newborn(const Group *group) {
-        const GroupColumn *of = group_interval(group);
-
-        return of && of->work->lives.survived == 0 && of->work->lives.gone == 0;
-}
-
 /*
  * Every thread has a policy, a priority and CPUs. A newborn one's are news where somebody chose
  * them; so is the memory that it holds.
@@ -68,34 +37,45 @@ static bool level_is_news(const Row *row) {
 }
 
 /*
- * Beside a group that was not there, every value has changed. Of what the view did not name, only
- * what the group did is told: counters, derived values and peaks that are not 0.
- */
-static bool newborn_tells(const Row *row, const View *view) {
-        if (!row->changed || view->has_metrics)
-                return row->changed;
-        if (row->is_derived || metric_is_cumulative((MetricId) row->id) || row_has_inside(row))
-                return fabs(value_number(&row->values[SIDE_AFTER])) > 0;
-        return level_is_news(row);
-}
-
-/*
  * Initialises row number @index: metrics come first, derived values after them. False when the view
  * does not want the row or hides it.
  */
 static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsigned side,
                      unsigned index) {
+        const GroupColumn *of = group_interval(group);
+        double number;
+
         if (!row_is_wanted(lens->view, index))
                 return false;
         row_init(row, group, side, index, lens->in_order);
-        row->impact = impact_of_row(lens, row, side);
-        if (lens->threshold && !row_is_above(row, lens))
+        row->impact = IMPACT_NONE;
+        if (!row->is_derived && row->has_number) {
+                number = fabs(side == BOTH_SIDES ? delta_number(&row->delta)
+                                                 : value_number(&row->values[0]));
+                if (row->is_rate)
+                        number = number * (double) columns_scale_ns(lens->columns) /
+                                 (double) NSEC_PER_SEC;
+                row->impact = impact_of(lens->scale, (MetricId) row->id, number);
+        }
+        /* Nobody knows how much a counter did that was reset: it is above every threshold. */
+        if (lens->threshold && !row->reset &&
+            !(row_growth(row, &number) && number > lens->view->threshold))
                 return false;
         if (!lens->changed_only)
                 return true;
         if (side != BOTH_SIDES)
                 return row->values[0].kind != VALUE_ABSENT;
-        return is_newborn(group) ? newborn_tells(row, lens->view) : row->changed;
+        if (!row->changed || lens->view->has_metrics || !of || of->work->lives.survived > 0 ||
+            of->work->lives.gone > 0)
+                return row->changed;
+        /*
+         * All threads of the group were born inside, and beside a group that was not there every
+         * value has changed. Of what the view did not name, only what the group did is told:
+         * counters, derived values and peaks that are not 0.
+         */
+        if (row->is_derived || metric_is_cumulative((MetricId) row->id) || row_has_inside(row))
+                return fabs(value_number(&row->values[SIDE_AFTER])) > 0;
+        return level_is_news(row);
 }
 
 size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side, Row *ret_rows) {
@@ -113,6 +93,13 @@ bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned sid
                 if (init_row(&row, lens, group, side, index))
                         return true;
         return false;
+}
+
+/* The members of JSON in which the two sides stand. */
+static const char *columns_side_name(const Columns *columns, unsigned side) {
+        if (columns_are_intervals(columns))
+                return side == SIDE_BEFORE ? "a" : "b";
+        return side == SIDE_BEFORE ? "before" : "after";
 }
 
 void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const char *reason,
@@ -219,37 +206,18 @@ static void write_double_or_null(JsonWriter *writer, const char *key, bool has, 
                 json_write_null(writer);
 }
 
-static void write_uptime(JsonWriter *writer, const GroupLens *lens, const Group *group,
-                         unsigned side) {
-        double percent = 0;
-        bool has;
-
-        if (!lens->uptimes || side != BOTH_SIDES)
-                return;
-        has = uptimes_percent(lens->uptimes, group, &percent);
-        write_double_or_null(writer, "uptimePercent", has, percent);
-}
-
-static void write_reason(JsonWriter *writer, const char *text) {
-        /* A reason from a file may be cut within a character. */
-        json_write_member_name(writer, "reason", span_of(text));
-}
-
-static const Spread *spread_of(const Group *group, unsigned side) {
-        return columns_are_ends(group->columns) ? &group->of[0].spreads[side]
-                                                : &group->of[side].spreads[SIDE_AFTER];
-}
-
 /* Writes how the row is distributed over the threads of @side; null when no thread has a value. */
 static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group *group,
                          const Row *row, unsigned side, const char *key) {
         SpreadFigures figures;
+        const Spread *spread;
 
         if (!lens->spread_names || row->is_derived || !metric_is_cumulative((MetricId) row->id))
                 return;
         json_write_key(writer, key);
-        if (!spread_read(spread_of(group, side), lens->spread_names, (MetricId) row->id,
-                         &figures)) {
+        spread = columns_are_ends(group->columns) ? &group->of[0].spreads[side]
+                                                  : &group->of[side].spreads[SIDE_AFTER];
+        if (!spread_read(spread, lens->spread_names, (MetricId) row->id, &figures)) {
                 json_write_null(writer);
                 return;
         }
@@ -286,10 +254,6 @@ static bool join_sides(const GroupLens *lens, const char *before, const char *af
         return before || after;
 }
 
-static KernelDefects defects_of(const GroupLens *lens, unsigned side) {
-        return lens->columns->of[columns_index(lens->columns, side)].setup.defects;
-}
-
 /*
  * Writes why values of the row are only approximate, that one is at its limit, and how many were
  * not believed at all.
@@ -297,12 +261,17 @@ static KernelDefects defects_of(const GroupLens *lens, unsigned side) {
 static void write_doubts(JsonWriter *writer, const GroupLens *lens, const Row *row, unsigned side) {
         char texts[SIDES][ABSENCE_BYTES], text[JOINED_BYTES];
         const char *found[SIDES] = { NULL, NULL };
-        uint64_t n_implausible = row_n_implausible(row);
+        uint64_t n_implausible = 0;
 
-        for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
+        for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++) {
+                unsigned of = columns_index(lens->columns, side == BOTH_SIDES ? i : side);
+
                 if (row->values[i].kind != VALUE_ABSENT)
                         found[i] = approximation_of_value(
-                                row, i, defects_of(lens, side == BOTH_SIDES ? i : side), texts[i]);
+                                row, i, lens->columns->of[of].setup.defects, texts[i]);
+        }
+        for (unsigned i = 0; i < SIDES && !row->is_derived; i++)
+                n_implausible += row->doubts[i] ? row->doubts[i]->implausible[row->id] : 0;
         if (side != BOTH_SIDES) {
                 if (found[0])
                         json_write_member_text(writer, "approximate", found[0]);
@@ -315,22 +284,6 @@ static void write_doubts(JsonWriter *writer, const GroupLens *lens, const Row *r
                 json_write_member_u64(writer, "implausible", n_implausible);
 }
 
-static void write_side_row(JsonWriter *writer, const GroupLens *lens, const Group *group,
-                           const Row *row, unsigned side) {
-        char text[ABSENCE_BYTES];
-
-        json_write_key(writer, "value");
-        value_write_json(writer, &row->values[0]);
-        if (!row->is_derived)
-                json_write_member_u64(writer, "present", row->present);
-        if (columns_are_intervals(lens->columns))
-                json_write_member_bool(writer, "perSecond", row->is_rate);
-        if (row->values[0].kind == VALUE_ABSENT)
-                write_reason(writer, absence_of_value(row, 0, lens->sources[side], text));
-        write_doubts(writer, lens, row, side);
-        write_spread(writer, lens, group, row, side, "spread");
-}
-
 /* The work of a row in an interval. */
 typedef struct RowWork {
         bool applies; /* the row is a sum or a derived value, and its threads were followed */
@@ -339,29 +292,31 @@ typedef struct RowWork {
         char reason[ABSENCE_BYTES + 8];
 } RowWork;
 
-static RowWork metric_work(const Row *row, const GroupColumn *of) {
-        RowWork ret = { .applies = metric_is_work((MetricId) row->id) };
-        Sum sum;
-
-        if (!ret.applies)
-                return ret;
-        sum = column_sum(of, (MetricId) row->id);
-        ret.value = sum_value(&sum);
-        if (sum.present == 0 && row->values[1].kind != VALUE_ABSENT)
-                (void) snprintf(ret.reason, sizeof(ret.reason), "%s",
-                                row->reset ? "work: all of these counters fell"
-                                           : "work: the sum is more than 2^64-1");
-        return ret;
-}
-
-/* An absent input is explained by the sides, which lack it, too, or by the row of that metric. */
-static RowWork derived_work(const Row *row, const GroupColumn *of) {
-        const Derived *derived = &derived_table[row->id];
-        RowWork ret = { .applies = true };
-        Sum inputs[DERIVED_MAX_INPUTS] = {};
+static RowWork work_of_row(const Row *row) {
+        const GroupColumn *of = row->interval;
+        const Derived *derived;
+        RowWork ret = { .applies = false };
+        Sum inputs[DERIVED_MAX_INPUTS] = {}, sum;
         MetricId input = _METRIC_MAX;
         char text[ABSENCE_BYTES];
 
+        if (!of || (!row->is_derived && !metric_is_work((MetricId) row->id)))
+                return ret;
+        ret.applies = true;
+        if (!row->is_derived) {
+                sum = column_sum(of, (MetricId) row->id);
+                ret.value = sum_value(&sum);
+                if (sum.present == 0 && row->values[1].kind != VALUE_ABSENT)
+                        (void) snprintf(ret.reason, sizeof(ret.reason), "%s",
+                                        row->reset ? "work: all of these counters fell"
+                                                   : "work: the sum is more than 2^64-1");
+                return ret;
+        }
+        /*
+         * An absent input is explained by the sides, which lack it, too, or by the row of that
+         * metric.
+         */
+        derived = &derived_table[row->id];
         for (unsigned i = 0; i < derived->n_inputs; i++)
                 inputs[i] = column_sum(of, derived->inputs[i]);
         switch (derived_value((DerivedId) row->id, inputs, &ret.value, &input)) {
@@ -379,13 +334,6 @@ static RowWork derived_work(const Row *row, const GroupColumn *of) {
                 break;
         }
         return ret;
-}
-
-/* Of the interval whose ends both sides are. */
-static RowWork work_of_row(const Row *row) {
-        if (!row->interval)
-                return (RowWork){ .applies = false };
-        return row->is_derived ? derived_work(row, row->interval) : metric_work(row, row->interval);
 }
 
 static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const Row *row,
@@ -411,8 +359,9 @@ static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const R
         if (work->reason[0] != '\0')
                 (void) snprintf(text + n, sizeof(text) - n, "%s%s", n > 0 ? "; " : "",
                                 work->reason);
+        /* A reason from a file may be cut within a character. */
         if (text[0] != '\0')
-                write_reason(writer, text);
+                json_write_member_name(writer, "reason", span_of(text));
 }
 
 static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Group *group,
@@ -480,34 +429,85 @@ static void write_interval_row(JsonWriter *writer, const GroupLens *lens, const 
 
 static void write_row(JsonWriter *writer, const GroupLens *lens, const Group *group, const Row *row,
                       unsigned side) {
+        bool are_intervals = columns_are_intervals(lens->columns);
+        char text[ABSENCE_BYTES];
+
         json_write_key(writer, row_name(row_index(row->is_derived, row->id)));
         json_write_object(writer);
-        if (side == BOTH_SIDES && columns_are_intervals(lens->columns))
-                write_interval_row(writer, lens, row);
-        else if (side == BOTH_SIDES)
-                write_pair_row(writer, lens, group, row);
-        else
-                write_side_row(writer, lens, group, row, side);
+        if (side == BOTH_SIDES) {
+                if (are_intervals)
+                        write_interval_row(writer, lens, row);
+                else
+                        write_pair_row(writer, lens, group, row);
+                json_write_end(writer);
+                return;
+        }
+        json_write_key(writer, "value");
+        value_write_json(writer, &row->values[0]);
+        if (!row->is_derived)
+                json_write_member_u64(writer, "present", row->present);
+        if (are_intervals)
+                json_write_member_bool(writer, "perSecond", row->is_rate);
+        if (row->values[0].kind == VALUE_ABSENT)
+                json_write_member_name(
+                        writer, "reason",
+                        span_of(absence_of_value(row, 0, lens->sources[side], text)));
+        write_doubts(writer, lens, row, side);
+        write_spread(writer, lens, group, row, side, "spread");
         json_write_end(writer);
+}
+
+/* Writes the member "weight"; null if it is not known in numbers. */
+static void write_weight(JsonWriter *writer, const Group *group, Figures figures) {
+        bool known = group->has_weight;
+
+        for (unsigned i = 0; i < group->columns->n; i++) {
+                const Column *column = &group->columns->of[i];
+
+                known = known &&
+                        weight_scale_of(&column->host, period_elapsed_ns(&column->period)).known;
+        }
+        write_double_or_null(writer, "weight", known, group->weights[figures]);
 }
 
 void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group,
                       unsigned side) {
         Row rows[ROW_MAX];
-        size_t n_rows = group_lens_rows(lens, group, side, rows);
+        size_t n_rows = group_lens_rows(lens, group, side, rows), i = 0;
         GroupOrder order = { .sort = &lens->view->sort,
                              .scale = lens->scale,
                              .n_sides = side == BOTH_SIDES ? 2 : 1,
                              .in_order = lens->in_order };
-        size_t i = 0;
+        bool are_both = side == BOTH_SIDES && group->columns->n > 1;
+        unsigned column = are_both ? 0 : columns_index(group->columns, side);
+        unsigned end = are_both ? SIDES : column + 1;
+        double percent = 0;
 
         order_rows(&order, rows, n_rows);
         json_write_object(writer);
         group_write_key(writer, group, lens->view->axis);
         write_threads(writer, group, side);
-        group_write_weight(writer, group, FIGURES_WHOLE);
-        group_write_time(writer, group, side);
-        write_uptime(writer, lens, group, side);
+        write_weight(writer, group, FIGURES_WHOLE);
+        json_write_key(writer, "time");
+        if (are_both)
+                json_write_object(writer);
+        for (; column < end; column++) {
+                Account account;
+
+                if (are_both)
+                        json_write_key(writer, columns_side_name(group->columns, column));
+                if (group_account(group, column, FIGURES_WHOLE, &account))
+                        account_write_time_json(writer, &account);
+                else
+                        json_write_null(writer);
+        }
+        if (are_both)
+                json_write_end(writer);
+        if (lens->uptimes && side == BOTH_SIDES) {
+                bool has = uptimes_percent(lens->uptimes, group, &percent);
+
+                write_double_or_null(writer, "uptimePercent", has, percent);
+        }
         json_write_key(writer, "metrics");
         json_write_object(writer);
         for (; i < n_rows && !rows[i].is_derived; i++)
@@ -521,35 +521,35 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
         json_write_end(writer);
 }
 
-/*
- * On which side alone the group had threads; NULL: on both, or on neither as they were all born and
- * ended inside, or there is only one.
- */
-static const char *only_side(const Group *group) {
+void group_write_overview_json(JsonWriter *writer, const GroupLens *lens, const Group *group) {
         const Columns *columns = group->columns;
         const GroupColumn *of = group_interval(group);
         bool before = group_side(group, SIDE_BEFORE), after = group_side(group, SIDE_AFTER);
 
-        if (columns_n_sides(columns) < SIDES)
-                return NULL;
         if (of) {
                 const LifeCounts *lives = &of->work->lives;
 
                 before = lives->survived + lives->gone + lives->fleeting.n > 0;
                 after = lives->survived + lives->born + lives->fleeting.n > 0;
         }
-        return before == after ? NULL
-                               : columns_side_name(columns, before ? SIDE_BEFORE : SIDE_AFTER);
-}
-
-void group_write_overview_json(JsonWriter *writer, const GroupLens *lens, const Group *group) {
-        const char *only = only_side(group);
-
         json_write_object(writer);
         group_write_key(writer, group, lens->view->axis);
-        group_write_weight(writer, group, FIGURES_CUT);
-        if (only)
-                json_write_member_text(writer, "only", only);
-        group_write_accounts(writer, group);
+        write_weight(writer, group, FIGURES_CUT);
+        /* It has threads on neither side where all of them were born and ended inside. */
+        if (columns_n_sides(columns) == SIDES && before != after)
+                json_write_member_text(
+                        writer, "only",
+                        columns_side_name(columns, before ? SIDE_BEFORE : SIDE_AFTER));
+        json_write_key(writer, "accounts");
+        json_write_array(writer);
+        for (unsigned i = 0; i < columns->n; i++) {
+                Account account;
+
+                if (group_account(group, i, FIGURES_CUT, &account))
+                        account_write_json(writer, &account);
+                else
+                        json_write_null(writer);
+        }
+        json_write_end(writer);
         json_write_end(writer);
 }

@@ -27,20 +27,20 @@ uint64_t impact_floor(MetricUnit unit) {
         return 1000;
 }
 
-static void add_sums(uint64_t totals[static _METRIC_MAX], const Group *group, unsigned side) {
-        for (unsigned i = 0; i < _METRIC_MAX; i++)
-                if (metric_table[i].shape == METRIC_SHAPE_SUM)
-                        totals[i] = number_add_saturating(
-                                totals[i], group_scaled_sum(group, side, (MetricId) i));
-}
-
 void impact_scale_init(ImpactScale *scale, const GroupTable *table) {
         uint64_t totals[SIDES][_METRIC_MAX] = { { 0 } };
 
         for (size_t i = 0; i < table->n_groups; i++)
-                for (unsigned side = 0; side < SIDES; side++)
-                        if (group_side(table->groups[i], side))
-                                add_sums(totals[side], table->groups[i], side);
+                for (unsigned side = 0; side < SIDES; side++) {
+                        if (!group_side(table->groups[i], side))
+                                continue;
+                        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                                if (metric_table[id].shape == METRIC_SHAPE_SUM)
+                                        totals[side][id] = number_add_saturating(
+                                                totals[side][id],
+                                                group_scaled_sum(table->groups[i], side,
+                                                                 (MetricId) id));
+                }
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
                 uint64_t larger = MAX_OF(totals[0][id], totals[1][id]);
 
@@ -49,14 +49,10 @@ void impact_scale_init(ImpactScale *scale, const GroupTable *table) {
         }
 }
 
-double impact_of_real(const ImpactScale *scale, MetricId id, double magnitude) {
+double impact_of(const ImpactScale *scale, MetricId id, double magnitude) {
         if (metric_table[id].shape != METRIC_SHAPE_SUM)
                 return IMPACT_NONE;
         return magnitude / scale->denominators[id];
-}
-
-double impact_of(const ImpactScale *scale, MetricId id, uint64_t magnitude) {
-        return impact_of_real(scale, id, (double) magnitude);
 }
 
 /* The |delta| of one sum of @group, or its value with one side; false when there is none. */
@@ -93,7 +89,7 @@ void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group)
                     metric_table[id].section == METRIC_SECTION_TASKSTATS_ACCOUNTING ||
                     !movement_of_sum(group, n_sides, (MetricId) id, &magnitude))
                         continue;
-                impact = impact_of(scale, (MetricId) id, magnitude);
+                impact = impact_of(scale, (MetricId) id, (double) magnitude);
                 if (impact > group->rank) {
                         group->rank = impact;
                         group->rank_row = id;
@@ -150,11 +146,6 @@ static int by_impact(const void *a, const void *b) {
         return left->id < right->id ? -1 : left->id > right->id;
 }
 
-void impact_sort_rows(Row *rows, size_t n_rows) {
-        if (n_rows > 1)
-                qsort(rows, n_rows, sizeof(*rows), by_impact);
-}
-
 /* order */
 
 unsigned order_unit_family(MetricUnit unit) {
@@ -183,15 +174,6 @@ static unsigned family_of(const Row *row) {
 static Delta movement(const GroupOrder *order, const Row *row) {
         return order->n_sides == 1 && row->has_number ? delta_of_value(&row->values[0])
                                                       : row->delta;
-}
-
-/* Which side the rows of the group are about. */
-static unsigned side_of(const GroupOrder *order, const Group *group) {
-        if (order->n_sides == 1)
-                return order->side;
-        if (!group_side(group, SIDE_BEFORE))
-                return SIDE_AFTER;
-        return group_side(group, SIDE_AFTER) ? BOTH_SIDES : SIDE_BEFORE;
 }
 
 /* With one side there is no percent to order by. */
@@ -223,10 +205,16 @@ static unsigned n_keys_of(const GroupOrder *order) {
  * that nobody saw end is not what they did in between.
  */
 static void init_row(const GroupOrder *order, const Group *group, unsigned index, Row *ret) {
-        unsigned side = side_of(order, group);
-        bool is_life =
-                columns_are_ends(group->columns) && side == SIDE_BEFORE && row_has_rate(index);
+        unsigned side = BOTH_SIDES;
+        bool is_life;
 
+        if (order->n_sides == 1)
+                side = order->side;
+        else if (!group_side(group, SIDE_BEFORE))
+                side = SIDE_AFTER;
+        else if (!group_side(group, SIDE_AFTER))
+                side = SIDE_BEFORE;
+        is_life = columns_are_ends(group->columns) && side == SIDE_BEFORE && row_has_rate(index);
         row_init(ret, group, side, index, order->in_order);
         if (order->n_sides == 1 || side == BOTH_SIDES)
                 return;
@@ -264,21 +252,10 @@ static void raise_key(Delta *key, double magnitude, Group *group, unsigned index
         group->rank_row = index;
 }
 
-static void add_row(const GroupOrder *order, const Row *row, unsigned index, Group *group,
-                    Delta *keys) {
-        Delta delta = movement(order, row);
-        double percent;
-
-        if (order->sort->order == VIEW_ORDER_DELTA) {
-                if (delta.kind != DELTA_NONE)
-                        raise_key(&keys[family_of(row)], fabs(delta_number(&delta)), group, index);
-        } else if (row_growth(row, &percent)) {
-                raise_key(&keys[0], percent, group, index);
-        }
-}
-
 static void init_keys(const GroupOrder *order, Group *group, Delta *keys) {
         const ViewSort *sort = order->sort;
+        double percent;
+        Delta delta;
         Row row;
 
         group->rank_row = 0;
@@ -300,7 +277,11 @@ static void init_keys(const GroupOrder *order, Group *group, Delta *keys) {
                 if (!row_ranks(index))
                         continue;
                 init_row(order, group, index, &row);
-                add_row(order, &row, index, group, keys);
+                delta = movement(order, &row);
+                if (sort->order == VIEW_ORDER_DELTA && delta.kind != DELTA_NONE)
+                        raise_key(&keys[family_of(&row)], fabs(delta_number(&delta)), group, index);
+                else if (sort->order == VIEW_ORDER_PERCENT && row_growth(&row, &percent))
+                        raise_key(&keys[0], percent, group, index);
         }
         if (sort->order == VIEW_ORDER_DELTA)
                 group->rank_row = 0; /* ties are not broken by the row: it could be of any family */
@@ -376,13 +357,20 @@ static void sort_by_impact(const GroupOrder *order, Group **groups, size_t n_gro
         impact_sort_groups(groups, n_groups);
 }
 
-/* Only groups that weigh the same are ranked by impact, which looks at all of their sums. */
-static void sort_by_weight(const GroupOrder *order, Group **groups, size_t n_groups) {
+int order_groups(const GroupOrder *order, Group **groups, size_t n_groups) {
         GroupOrder context = *order;
+        ViewOrder kind = kind_of(order);
         size_t end;
 
+        if (kind == VIEW_ORDER_IMPACT) {
+                sort_by_impact(order, groups, n_groups);
+                return 0;
+        }
+        if (kind != VIEW_ORDER_WEIGHT)
+                return sort_by_keys(order, groups, n_groups);
         if (n_groups > 1)
                 qsort_r(groups, n_groups, sizeof(*groups), by_weight, &context);
+        /* Only groups of one weight are ranked by impact, which looks at all of their sums. */
         for (size_t begin = 0; begin < n_groups; begin = end) {
                 end = begin + 1;
                 while (end < n_groups && compare_weights(order, groups[begin], groups[end]) == 0)
@@ -390,23 +378,7 @@ static void sort_by_weight(const GroupOrder *order, Group **groups, size_t n_gro
                 if (end - begin > 1)
                         sort_by_impact(order, groups + begin, end - begin);
         }
-}
-
-int order_groups(const GroupOrder *order, Group **groups, size_t n_groups) {
-        switch (kind_of(order)) {
-        case VIEW_ORDER_WEIGHT:
-                sort_by_weight(order, groups, n_groups);
-                return 0;
-        case VIEW_ORDER_IMPACT:
-                sort_by_impact(order, groups, n_groups);
-                return 0;
-        case VIEW_ORDER_DELTA:
-        case VIEW_ORDER_PERCENT:
-        case VIEW_ORDER_NAME:
-        case VIEW_ORDER_METRICS:
-                break;
-        }
-        return sort_by_keys(order, groups, n_groups);
+        return 0;
 }
 
 /* rows */
@@ -452,7 +424,8 @@ void order_rows(const GroupOrder *order, Row *rows, size_t n_rows) {
         switch (kind_of(order)) {
         case VIEW_ORDER_WEIGHT:
         case VIEW_ORDER_IMPACT:
-                impact_sort_rows(rows, n_rows);
+                if (n_rows > 1)
+                        qsort(rows, n_rows, sizeof(*rows), by_impact);
                 return;
         case VIEW_ORDER_NAME:
         case VIEW_ORDER_METRICS:

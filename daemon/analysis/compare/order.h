@@ -56,8 +56,7 @@ void impact_scale_init(ImpactScale *scale, const GroupTable *table);
 uint64_t impact_floor(MetricUnit unit);
 
 /* IMPACT_NONE unless @id is a sum. */
-double impact_of(const ImpactScale *scale, MetricId id, uint64_t magnitude);
-double impact_of_real(const ImpactScale *scale, MetricId id, double magnitude);
+double impact_of(const ImpactScale *scale, MetricId id, double magnitude);
 
 /*
  * Finds the largest impact among the rows of the group, and which metric has it; groups are ordered
@@ -69,12 +68,6 @@ void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group)
 void impact_sort_groups(Group **groups, size_t n_groups);
 /* Sorts one-sided groups: largest run time first, then by key; groups without run time last. */
 void impact_sort_one_sided(Group **groups, size_t n_groups, unsigned side);
-
-/*
- * Sorts the rows of one group for display: sums by impact, then other metrics, then rows without a
- * number, each in registry order; then derived values likewise.
- */
-void impact_sort_rows(Row *rows, size_t n_rows);
 
 typedef struct GroupOrder {
         const ViewSort *sort;     /* borrowed */
@@ -93,5 +86,8 @@ unsigned order_unit_family(MetricUnit unit);
  * Some @groups may lack one of two sides. By weight, they have been weighed. 0 or -ENOMEM.
  */
 _must_check_ int order_groups(const GroupOrder *order, Group **groups, size_t n_groups);
-/* @rows are the rows of one group in registry order. */
+/*
+ * Sorts @rows, which are those of one group in registry order. By impact: sums, then other metrics,
+ * then rows without a number, the latter two in registry order; then derived values likewise.
+ */
 void order_rows(const GroupOrder *order, Row *rows, size_t n_rows);

@@ -9,18 +9,12 @@
 
 /* derived values */
 
-static Value value_of_inputs(const Sum *inputs, unsigned n, uint64_t first) {
-        uint64_t sum = first;
-
-        for (unsigned i = 0; i < n; i++)
-                sum = number_add_saturating(sum, inputs[i].value);
-        return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum) };
-}
-
 DerivedOutcome derived_value(DerivedId id, const Sum inputs[static DERIVED_MAX_INPUTS], Value *ret,
                              MetricId *ret_input) {
         const Derived *derived = &derived_table[id];
         const Sum *last = &inputs[derived->n_inputs - 1];
+        unsigned n = derived->n_inputs;
+        uint64_t sum = 0;
         long double denominator;
 
         *ret = (Value){ .kind = VALUE_ABSENT };
@@ -57,12 +51,16 @@ DerivedOutcome derived_value(DerivedId id, const Sum inputs[static DERIVED_MAX_I
                                                 integer_of_u64(inputs[1].value));
                 break;
         case DERIVED_FORMULA_SUM:
-                *ret = value_of_inputs(inputs, derived->n_inputs, 0);
-                break;
         case DERIVED_FORMULA_OFFCPU:
-                /* The waits of the last two overlap. */
-                *ret = value_of_inputs(inputs, derived->n_inputs - 2,
-                                       MAX_OF(last[-1].value, last->value));
+                if (derived->formula == DERIVED_FORMULA_OFFCPU) {
+                        /* The waits of the last two overlap. */
+                        sum = MAX_OF(last[-1].value, last->value);
+                        n -= 2;
+                }
+                for (unsigned i = 0; i < n; i++)
+                        sum = number_add_saturating(sum, inputs[i].value);
+                ret->kind = VALUE_INTEGER;
+                ret->integer = integer_of_u64(sum);
                 break;
         }
         return DERIVED_COMPUTED;
@@ -118,19 +116,6 @@ static void init_number(Row *row, unsigned side) {
         row->changed = row_has_inside(row) ? row->inside
                                            : row_is_at_limit(row) ||
                                                      !value_equal(&row->values[0], &row->values[1]);
-}
-
-/*
- * In one boot, a sum over the same threads with as many values can only grow. If a thread lost a
- * value while another gained one this also looks like a reset, but that takes a race in the reader.
- */
-static bool is_reset(const Row *row, const Group *group, MetricId id) {
-        if (row->interval) /* each thread was checked by itself */
-                return column_fell(row->interval, id);
-        return metric_is_cumulative(id) && row->delta.kind == DELTA_INTEGER &&
-               row->delta.integer.negative && group_survived(group) &&
-               group_sum(group, SIDE_BEFORE, id).present ==
-                       group_sum(group, SIDE_AFTER, id).present;
 }
 
 /* Says what of the threads of each side that is shown may be in doubt. */
@@ -210,37 +195,40 @@ static void set_derived(Row *row, unsigned i, const Group *group, unsigned side)
                         per_second(row->values[i], group->columns->of[side].setup.elapsed_ns);
 }
 
-void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool in_order) {
-        *row = (Row){ .id = id };
+void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order) {
+        MetricId id = (MetricId) index;
+
+        *row = (Row){ .is_derived = index >= _METRIC_MAX,
+                      .id = index < _METRIC_MAX ? index : index - _METRIC_MAX };
         init_threads(row, group, side);
+        if (row->is_derived) {
+                for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
+                        set_derived(row, i, group, side == BOTH_SIDES ? i : side);
+                init_number(row, side);
+                return;
+        }
         if (side == BOTH_SIDES) {
                 row->inside = row->interval && column_moved(row->interval, id);
                 row->refuted = group_refutes_growth(group, id);
-                for (unsigned i = 0; i < SIDES; i++)
-                        set_metric(row, i, group, i);
-        } else {
-                set_metric(row, 0, group, side);
         }
+        for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
+                set_metric(row, i, group, side == BOTH_SIDES ? i : side);
         init_number(row, side);
-        row->reset = in_order && is_reset(row, group, id);
+        /*
+         * In one boot, a sum over the same threads with as many values can only grow. If a thread
+         * lost a value while another gained one this also looks like a reset, but that takes a race
+         * in the reader. In an interval each thread was checked by itself.
+         */
+        if (in_order && row->interval)
+                row->reset = column_fell(row->interval, id);
+        else if (in_order)
+                row->reset = metric_is_cumulative(id) && row->delta.kind == DELTA_INTEGER &&
+                             row->delta.integer.negative && group_survived(group) &&
+                             group_sum(group, SIDE_BEFORE, id).present ==
+                                     group_sum(group, SIDE_AFTER, id).present;
         for (unsigned i = 0; i < SIDES; i++)
                 row->reset = row->reset ||
                              (row->works[i] && work_has_rate(id) && column_fell(row->works[i], id));
-}
-
-void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id) {
-        *row = (Row){ .is_derived = true, .id = id };
-        init_threads(row, group, side);
-        for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
-                set_derived(row, i, group, side == BOTH_SIDES ? i : side);
-        init_number(row, side);
-}
-
-void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order) {
-        if (index < _METRIC_MAX)
-                row_init_metric(row, group, side, (MetricId) index, in_order);
-        else
-                row_init_derived(row, group, side, (DerivedId) (index - _METRIC_MAX));
 }
 
 bool row_percent(const Row *row, double *ret) {
@@ -299,14 +287,6 @@ static const char *absence_despite_source(MetricId id) {
         return "this kernel does not give it for these threads";
 }
 
-/* Most processes do not use jemalloc, so that the source was partial explains few of them. */
-static const char *absence_of_allocator(const Source *source, char ret_text[static ABSENCE_BYTES]) {
-        (void) snprintf(ret_text, ABSENCE_BYTES,
-                        "no thread of this group uses jemalloc, or none could be read: %s",
-                        source->reason);
-        return ret_text;
-}
-
 const char *absence_of_metric(const SourceTable *sources, MetricId id,
                               char ret_text[static ABSENCE_BYTES]) {
         const Source *source;
@@ -317,8 +297,13 @@ const char *absence_of_metric(const SourceTable *sources, MetricId id,
         if (source->state == SOURCE_STATE_OK)
                 return absence_despite_source(id);
         if (metric_table[id].explained_by == SOURCE_JEMALLOC &&
-            source->state == SOURCE_STATE_PARTIAL)
-                return absence_of_allocator(source, ret_text);
+            source->state == SOURCE_STATE_PARTIAL) {
+                /* Most processes do not use it: that it was partial explains few of them. */
+                (void) snprintf(ret_text, ABSENCE_BYTES,
+                                "no thread of this group uses jemalloc, or none could be read: %s",
+                                source->reason);
+                return ret_text;
+        }
         return source->reason[0] != '\0' ? source->reason : source_state_name(source->state);
 }
 
@@ -348,43 +333,30 @@ static const char *absence_in_interval(const GroupColumn *of, unsigned side, Met
         return NULL;
 }
 
-/* The same of the work of one of two intervals. */
-static const char *absence_of_work(const GroupColumn *work, MetricId id) {
-        if (!work_has_rate(id))
-                return NULL;
-        if (column_fell(work, id))
-                return "the counter was reset";
-        return column_holds(work, id) ? "the earlier snapshot lacks it for these threads" : NULL;
-}
-
-/* The same where threads ended of which a ledger tells. */
-static const char *absence_of_ended(const Row *row, unsigned index, MetricId id) {
+static const char *explain(const Row *row, unsigned index, const SourceTable *sources, MetricId id,
+                           char ret_text[static ABSENCE_BYTES]) {
         /* In an interval a sum is on both sides or on neither; the ended are of the later one. */
         const GroupDead *dead = row->dead[row->interval ? SIDE_AFTER : index];
+        const GroupColumn *work = row->works[index];
+        const char *text = NULL;
 
+        if (row->doubts[index] && row->doubts[index]->implausible[id] > 0)
+                return "implausible: more than the age of these threads or the interval allows";
+        if (work && work_has_rate(id) && column_fell(work, id))
+                return "the counter was reset";
+        if (work && work_has_rate(id) && column_holds(work, id))
+                return "the earlier snapshot lacks it for these threads";
+        if (!work && row->interval)
+                text = absence_in_interval(row->interval, index, id);
+        if (text)
+                return text;
         if (dead && bits_has(dead->refuted, id))
                 return "threads that ended had been counted under other names before";
         if (dead && group_dead_left_out(dead, id) > 0)
                 return "what threads that ended had done before is not known";
-        if ((row->interval || row->works[index]) && row->has_no_thread[index] &&
-            !metric_is_cumulative(id))
+        if ((row->interval || work) && row->has_no_thread[index] && !metric_is_cumulative(id))
                 return "all of these threads have ended";
-        return NULL;
-}
-
-static const char *explain(const Row *row, unsigned index, const SourceTable *sources, MetricId id,
-                           char ret_text[static ABSENCE_BYTES]) {
-        const char *text;
-
-        if (row->doubts[index] && row->doubts[index]->implausible[id] > 0)
-                return "implausible: more than the age of these threads or the interval allows";
-        if (row->works[index])
-                text = absence_of_work(row->works[index], id);
-        else
-                text = row->interval ? absence_in_interval(row->interval, index, id) : NULL;
-        if (!text)
-                text = absence_of_ended(row, index, id);
-        return text ? text : absence_of_metric(sources, id, ret_text);
+        return absence_of_metric(sources, id, ret_text);
 }
 
 void derived_format_zero(const Derived *derived, char ret_text[static ABSENCE_BYTES]) {
@@ -418,37 +390,26 @@ const char *absence_of_value(const Row *row, unsigned index, const SourceTable *
 
 /* doubts */
 
-static uint64_t n_corrected(const Row *row, unsigned index) {
-        const Doubts *doubts = row->doubts[index];
-        uint64_t n = 0;
-
-        if (!doubts)
-                return 0;
-        if (!row->is_derived)
-                return doubts->corrected[row->id];
-        for (unsigned i = 0; i < derived_table[row->id].n_inputs; i++)
-                n += doubts->corrected[derived_table[row->id].inputs[i]];
-        return n;
-}
-
-static bool has_moved(const Row *row, unsigned index) {
-        return row->dead[index] && (row->is_derived || metric_is_work((MetricId) row->id)) &&
-               group_dead_moved(row->dead[index]);
-}
-
 const char *approximation_of_value(const Row *row, unsigned index, KernelDefects defects,
                                    char ret_text[static ABSENCE_BYTES]) {
         const char *defect = row->is_derived
                                      ? kernel_defects_of_derived(defects, (DerivedId) row->id)
                                      : kernel_defects_of_metric(defects, (MetricId) row->id);
-        uint64_t n = n_corrected(row, index);
+        const Doubts *doubts = row->doubts[index];
+        const GroupDead *dead = row->dead[index];
+        uint64_t n = 0;
         int n_text = 0;
 
+        if (doubts && !row->is_derived)
+                n = doubts->corrected[row->id];
+        for (unsigned i = 0; doubts && row->is_derived && i < derived_table[row->id].n_inputs; i++)
+                n += doubts->corrected[derived_table[row->id].inputs[i]];
         if (row->limited[index]) {
                 (void) snprintf(ret_text, ABSENCE_BYTES, ROW_AT_ITS_LIMIT);
                 return ret_text;
         }
-        if (!defect && has_moved(row, index))
+        if (!defect && dead && (row->is_derived || metric_is_work((MetricId) row->id)) &&
+            group_dead_moved(dead))
                 defect = "threads changed their names before they ended: what they did is counted "
                          "under the last ones";
         if (n > 0)
@@ -459,13 +420,4 @@ const char *approximation_of_value(const Row *row, unsigned index, KernelDefects
                 (void) snprintf(ret_text + n_text, ABSENCE_BYTES - (size_t) n_text, "%s%s",
                                 n > 0 ? "; " : "", defect);
         return n > 0 || defect ? ret_text : NULL;
-}
-
-uint64_t row_n_implausible(const Row *row) {
-        uint64_t n = 0;
-
-        for (unsigned i = 0; i < SIDES && !row->is_derived; i++)
-                if (row->doubts[i])
-                        n += row->doubts[i]->implausible[row->id];
-        return n;
 }

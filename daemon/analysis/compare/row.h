@@ -95,8 +95,6 @@ typedef struct Row {
  * @side: the side to show, or BOTH_SIDES; the group has it, or both. @in_order: both captures
  * are of one boot and the second is the later one, so a counter that fell was reset.
  */
-void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool in_order);
-void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id);
 void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order);
 
 /* The sum of a side is, so that by how much it moved is not known. */
@@ -140,5 +138,3 @@ const char *approximation_of_value(const Row *row, unsigned index, KernelDefects
                                    char ret_text[static ABSENCE_BYTES]);
 /* What that says of a sum at its limit, which also is why there is no delta. */
 #define ROW_AT_ITS_LIMIT "at its limit: 2^64-1 or more"
-/* Threads whose value was left out because it contradicts arithmetic, of both sides together. */
-uint64_t row_n_implausible(const Row *row);

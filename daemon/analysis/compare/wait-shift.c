@@ -59,32 +59,27 @@ static Amount part_of(const Account *account, unsigned part) {
         return account->reasons_ns[part];
 }
 
-/* What is not known of both sides did not move. */
-static void find_changes(const Account accounts[static SIDES],
-                         const double elapsed_ns[static SIDES],
-                         double ret_changes[static _PART_MAX]) {
+/* The shift of a group; false: there is none that is worth telling. */
+static bool find_shift(const Group *group, Shift *ret) {
+        double changes[_PART_MAX], gained = 0, lost = 0, most = 0, elapsed_ns[SIDES];
+        Account accounts[SIDES];
+
+        if (!group->has_program)
+                return false;
+        for (unsigned i = 0; i < SIDES; i++) {
+                elapsed_ns[i] = (double) period_elapsed_ns(&group->columns->of[i].period).n;
+                if (!(elapsed_ns[i] > 0) || !group_account(group, i, FIGURES_CUT, &accounts[i]) ||
+                    accounts[i].no_reasons)
+                        return false;
+        }
         for (unsigned part = 0; part < _PART_MAX; part++) {
                 Amount a = part_of(&accounts[0], part), b = part_of(&accounts[1], part);
 
-                ret_changes[part] = a.known && b.known ? (double) b.n / elapsed_ns[1] -
-                                                                 (double) a.n / elapsed_ns[0]
-                                                       : 0;
-        }
-}
-
-/* Whether most of what storage, or the kernel, gained or lost was in calls that sync. */
-static bool is_told_by_sync(const double changes[static _PART_MAX], unsigned part) {
-        return (part == PART_STORAGE || part == PART_BLOCKED) &&
-               fabs(changes[PART_SYNC]) > fabs(changes[part]) / 2;
-}
-
-/* The shift of a group; false: there is none that is worth telling. */
-static bool find_shift(const Account accounts[static SIDES], const double elapsed_ns[static SIDES],
-                       Shift *ret) {
-        double changes[_PART_MAX], gained = 0, lost = 0, most = 0;
-
-        find_changes(accounts, elapsed_ns, changes);
-        for (unsigned part = 0; part < _PART_APART_MAX; part++) {
+                changes[part] = 0; /* unless both sides are known */
+                if (a.known && b.known)
+                        changes[part] = (double) b.n / elapsed_ns[1] - (double) a.n / elapsed_ns[0];
+                if (part >= _PART_APART_MAX)
+                        continue;
                 gained += fmax(0, changes[part]);
                 lost += fmax(0, -changes[part]);
         }
@@ -97,35 +92,21 @@ static bool find_shift(const Account accounts[static SIDES], const double elapse
 
                 if (!part_names[part] || part == WAIT_REASON_idle || moved < LEAST_SHIFT ||
                     moved < LEAST_SHARE * fmax(a, b) || rank <= most ||
-                    (changes[part] < 0 && !is_chosen_by_nobody(part)) ||
-                    is_told_by_sync(changes, part))
+                    (changes[part] < 0 && !is_chosen_by_nobody(part)))
+                        continue;
+                /* Most of it was in calls that sync, which are told of as such. */
+                if ((part == PART_STORAGE || part == PART_BLOCKED) &&
+                    fabs(changes[PART_SYNC]) > fabs(changes[part]) / 2)
                         continue;
                 most = rank;
-                *ret = (Shift){ .part = part,
+                *ret = (Shift){ .group = group,
+                                .part = part,
                                 .ns = { part_of(&accounts[0], part).n,
                                         part_of(&accounts[1], part).n },
                                 .threads = accounts[1].threads,
                                 .moved = moved };
         }
         return most > 0;
-}
-
-static bool shift_of(const Group *group, Shift *ret) {
-        double elapsed_ns[SIDES];
-        Account of_sides[SIDES];
-
-        if (!group->has_program)
-                return false;
-        for (unsigned i = 0; i < SIDES; i++) {
-                elapsed_ns[i] = (double) period_elapsed_ns(&group->columns->of[i].period).n;
-                if (!(elapsed_ns[i] > 0) || !group_account(group, i, FIGURES_CUT, &of_sides[i]) ||
-                    of_sides[i].no_reasons)
-                        return false;
-        }
-        if (!find_shift(of_sides, elapsed_ns, ret))
-                return false;
-        ret->group = group;
-        return true;
 }
 
 static int compare_shifts(const void *a, const void *b) {
@@ -140,16 +121,6 @@ static int compare_shifts(const void *a, const void *b) {
                (first->group->index < second->group->index);
 }
 
-static void write_shift(JsonWriter *writer, const Shift *shift, ViewAxis axis) {
-        json_write_object(writer);
-        group_write_names(writer, shift->group, axis);
-        json_write_member_text(writer, "reason", part_names[shift->part]);
-        json_write_member_u64(writer, "aNs", shift->ns[0]);
-        json_write_member_u64(writer, "bNs", shift->ns[1]);
-        json_write_member_u64(writer, "threads", shift->threads);
-        json_write_end(writer);
-}
-
 int wait_shifts_write(JsonWriter *writer, const GroupTable *table, const View *view) {
         Shift *shifts = calloc(table->n_groups + 1, sizeof(*shifts)); /* calloc(0) may be NULL */
         size_t n = 0;
@@ -158,11 +129,18 @@ int wait_shifts_write(JsonWriter *writer, const GroupTable *table, const View *v
                 return -ENOMEM;
         for (size_t i = 0; i < table->n_groups; i++)
                 if (!group_is_empty(table->groups[i]) && group_passes(table->groups[i], view))
-                        n += shift_of(table->groups[i], &shifts[n]);
+                        n += find_shift(table->groups[i], &shifts[n]);
         qsort(shifts, n, sizeof(*shifts), compare_shifts);
         json_write_array(writer);
-        for (size_t i = 0; i < n && i < WAIT_SHIFTS_MAX; i++)
-                write_shift(writer, &shifts[i], view->axis);
+        for (size_t i = 0; i < n && i < WAIT_SHIFTS_MAX; i++) {
+                json_write_object(writer);
+                group_write_names(writer, shifts[i].group, view->axis);
+                json_write_member_text(writer, "reason", part_names[shifts[i].part]);
+                json_write_member_u64(writer, "aNs", shifts[i].ns[0]);
+                json_write_member_u64(writer, "bNs", shifts[i].ns[1]);
+                json_write_member_u64(writer, "threads", shifts[i].threads);
+                json_write_end(writer);
+        }
         json_write_end(writer);
         free(shifts);
         return 0;

@@ -55,7 +55,7 @@ START_TEST(totals_saturate) {
         put("a", 0, METRIC_minflt, UINT64_MAX);
         put("b", 0, METRIC_minflt, UINT64_MAX);
         impact_scale_init(&scale, &table);
-        ck_assert_double_eq(impact_of(&scale, METRIC_minflt, UINT64_MAX), 1);
+        ck_assert_double_eq(impact_of(&scale, METRIC_minflt, (double) UINT64_MAX), 1);
 }
 END_TEST
 
@@ -107,8 +107,9 @@ START_TEST(rows_stand_by_impact_then_without_then_numberless) {
                 3,
                 0,
         };
+        const ViewSort by_impact = { .order = VIEW_ORDER_IMPACT };
 
-        impact_sort_rows(rows, ELEMENTSOF(rows));
+        order_rows(&(GroupOrder){ .sort = &by_impact }, rows, ELEMENTSOF(rows));
         for (size_t i = 0; i < ELEMENTSOF(wanted); i++)
                 ck_assert_uint_eq(rows[i].id, wanted[i]);
 }

@@ -48,7 +48,7 @@ START_TEST(a_counter_that_fell_without_a_loss_was_reset) {
 
         fold(0, 1, reset_rows[_i].id, reset_rows[_i].before);
         fold(1, reset_rows[_i].tid_after, reset_rows[_i].id, reset_rows[_i].after);
-        row_init_metric(&row, group, BOTH_SIDES, reset_rows[_i].id, reset_rows[_i].in_order);
+        row_init(&row, group, BOTH_SIDES, reset_rows[_i].id, reset_rows[_i].in_order);
         ck_assert(row.reset == reset_rows[_i].reset);
         if (row.reset) {
                 ck_assert(!row_percent(&row, &number));
@@ -65,7 +65,7 @@ START_TEST(a_value_that_was_lost_is_no_reset) {
         fold(0, 2, METRIC_minflt, 10);
         fold(1, 1, METRIC_minflt, 11);
         fold(1, 2, METRIC_minflt, UINT64_MAX);
-        row_init_metric(&row, group, BOTH_SIDES, METRIC_minflt, true);
+        row_init(&row, group, BOTH_SIDES, METRIC_minflt, true);
         ck_assert(row.delta.integer.negative);
         ck_assert(!row.reset);
 }
@@ -77,7 +77,7 @@ START_TEST(rates_are_of_sums_over_time) {
 
         fold(0, 1, METRIC_minflt, 10);
         fold(1, 1, METRIC_minflt, 40);
-        row_init_metric(&row, group, BOTH_SIDES, METRIC_minflt, true);
+        row_init(&row, group, BOTH_SIDES, METRIC_minflt, true);
         ck_assert(row_per_second(&row, 2 * NSEC_PER_SEC, &number));
         ck_assert_double_eq(number, 15);
         ck_assert(row_percent(&row, &number));
@@ -92,7 +92,7 @@ START_TEST(peaks_have_no_rate) {
 
         fold(0, 1, METRIC_wait_max, 10);
         fold(1, 1, METRIC_wait_max, 40);
-        row_init_metric(&row, group, BOTH_SIDES, METRIC_wait_max, true);
+        row_init(&row, group, BOTH_SIDES, METRIC_wait_max, true);
         ck_assert(row_percent(&row, &number));
         ck_assert(!row_per_second(&row, NSEC_PER_SEC, &number));
 }
@@ -106,7 +106,7 @@ START_TEST(levels_are_added_up_and_have_no_rate) {
         fold(0, 2, METRIC_rss_anon_bytes, 10);
         fold(1, 1, METRIC_rss_anon_bytes, 40);
         fold(1, 2, METRIC_rss_anon_bytes, 40);
-        row_init_metric(&row, group, BOTH_SIDES, METRIC_rss_anon_bytes, true);
+        row_init(&row, group, BOTH_SIDES, METRIC_rss_anon_bytes, true);
         ck_assert_uint_eq(row.values[1].integer.magnitude, 80);
         ck_assert(row_percent(&row, &number));
         ck_assert_double_eq(number, 300);
@@ -126,14 +126,14 @@ START_TEST(ratios_have_no_percent) {
         thread_sample_put(&sample, METRIC_run_time_ns, 3);
         fold_into(group, 1, &sample);
 
-        row_init_derived(&row, group, BOTH_SIDES, DERIVED_cpu_efficiency);
+        row_init(&row, group, BOTH_SIDES, row_index(true, DERIVED_cpu_efficiency), false);
         ck_assert(row.changed);
         ck_assert(row.has_number);
         ck_assert_double_eq(row.delta.real, 0.25);
         ck_assert(!row_percent(&row, &number));
         ck_assert(!row_per_second(&row, NSEC_PER_SEC, &number));
 
-        row_init_derived(&row, group, BOTH_SIDES, DERIVED_avg_slice_ns);
+        row_init(&row, group, BOTH_SIDES, row_index(true, DERIVED_avg_slice_ns), false);
         ck_assert(row_percent(&row, &number));
         ck_assert_double_eq(number, 200);
 }
@@ -145,12 +145,12 @@ START_TEST(a_value_on_one_side_only_is_a_change_without_delta) {
 
         fold(0, 1, METRIC_minflt, UINT64_MAX);
         fold(1, 1, METRIC_minflt, 0);
-        row_init_metric(&row, group, BOTH_SIDES, METRIC_minflt, true);
+        row_init(&row, group, BOTH_SIDES, METRIC_minflt, true);
         ck_assert(row.changed);
         ck_assert(!row.has_number);
         ck_assert_int_eq(row.delta.kind, DELTA_NONE);
         ck_assert(!row_percent(&row, &number));
-        row_init_metric(&row, group, BOTH_SIDES, METRIC_majflt, true);
+        row_init(&row, group, BOTH_SIDES, METRIC_majflt, true);
         ck_assert(!row.changed);
 }
 END_TEST
@@ -164,7 +164,7 @@ START_TEST(a_place_or_a_state_is_no_quantity) {
 
         fold(0, 1, id, 'R');
         fold(1, 1, id, 'S');
-        row_init_metric(&row, group, BOTH_SIDES, id, true);
+        row_init(&row, group, BOTH_SIDES, id, true);
         ck_assert_int_ne(row.values[0].kind, VALUE_ABSENT);
         ck_assert_int_ne(row.values[1].kind, VALUE_ABSENT);
         ck_assert(!row.changed);
@@ -172,7 +172,7 @@ START_TEST(a_place_or_a_state_is_no_quantity) {
         ck_assert_int_eq(row.delta.kind, DELTA_NONE);
         ck_assert(!row_percent(&row, &number));
         ck_assert(!row_growth(&row, &number));
-        row_init_metric(&row, group, SIDE_AFTER, id, true);
+        row_init(&row, group, SIDE_AFTER, id, true);
         ck_assert(!row.has_number);
 }
 END_TEST
@@ -182,12 +182,12 @@ START_TEST(one_side_has_a_value_and_no_delta) {
 
         fold(1, 1, METRIC_minflt, 5);
         fold(1, 2, METRIC_minflt, UINT64_MAX);
-        row_init_metric(&row, group, 1, METRIC_minflt, true);
+        row_init(&row, group, 1, METRIC_minflt, true);
         ck_assert_uint_eq(row.values[0].integer.magnitude, 5);
         ck_assert_uint_eq(row.present, 1);
         ck_assert(row.has_number);
         ck_assert(!row.changed);
-        row_init_derived(&row, group, 1, DERIVED_avg_wait_ns);
+        row_init(&row, group, 1, row_index(true, DERIVED_avg_wait_ns), false);
         ck_assert(!row.has_number);
         ck_assert_int_eq(row.outcomes[0], DERIVED_INPUT_ABSENT);
 }
@@ -218,7 +218,7 @@ START_TEST(a_sum_at_its_limit_is_not_unchanged) {
         Row row;
 
         fold_both(METRIC_wchar, limited_rows[_i].before, limited_rows[_i].after);
-        row_init_metric(&row, group, BOTH_SIDES, METRIC_wchar, true);
+        row_init(&row, group, BOTH_SIDES, METRIC_wchar, true);
         ck_assert(row.changed == any);
         ck_assert(row.has_number == !any);
         ck_assert(row_percent(&row, &number) == !any);
@@ -231,7 +231,7 @@ START_TEST(a_sum_at_its_limit_is_not_unchanged) {
 
                 said = approximation_of_value(&row, side, 0, text);
                 ck_assert((said && strstr(said, "at its limit")) == limited);
-                row_init_metric(&one, group, side, METRIC_wchar, true);
+                row_init(&one, group, side, METRIC_wchar, true);
                 ck_assert((one.values[0].integer.magnitude == UINT64_MAX) == limited);
                 ck_assert((approximation_of_value(&one, 0, 0, text) != NULL) == limited);
         }
@@ -249,7 +249,7 @@ START_TEST(what_is_derived_from_it_is_not_unchanged) {
                 thread_sample_put(&sample, METRIC_wait_count, 1);
                 fold_into(group, i % SIDES, &sample);
         }
-        row_init_derived(&row, group, BOTH_SIDES, DERIVED_avg_wait_ns);
+        row_init(&row, group, BOTH_SIDES, row_index(true, DERIVED_avg_wait_ns), false);
         ck_assert(row.changed);
         ck_assert_int_eq(row.delta.kind, DELTA_NONE);
         ck_assert_ptr_nonnull(approximation_of_value(&row, 0, 0, text));

@@ -163,11 +163,14 @@ Pairing *pairing_free(Pairing *pairing) {
 
 /* threads */
 
-static int find_cgroup(Pairing *pairing, Span key, Cgroup **ret) {
+int pairing_add(Pairing *pairing, Span cgroup, unsigned side, const ThreadSample *sample) {
         Group *group;
+        size_t kind;
         int r;
 
-        r = group_table_obtain(&pairing->table, key, &group);
+        if (cgroup.n == 0)
+                return 0; /* the cgroup of these threads is not known */
+        r = group_table_obtain(&pairing->table, cgroup, &group);
         if (r != 0)
                 return r;
         if (pairing->table.n_groups > pairing->n_cgroups) {
@@ -176,28 +179,15 @@ static int find_cgroup(Pairing *pairing, Span key, Cgroup **ret) {
                         return r;
                 pairing->cgroups[pairing->n_cgroups++] = (Cgroup){ .group = group };
         }
-        *ret = &pairing->cgroups[group->index];
-        return 0;
-}
-
-int pairing_add(Pairing *pairing, Span cgroup, unsigned side, const ThreadSample *sample) {
-        Cgroup *entry;
-        size_t kind;
-        int r;
-
-        if (cgroup.n == 0)
-                return 0; /* the cgroup of these threads is not known */
-        r = find_cgroup(pairing, cgroup, &entry);
-        if (r != 0)
-                return r;
         buffer_clear(&pairing->skeleton);
         pattern_append_skeleton(&pairing->skeleton, sample->pcomm);
         buffer_append_byte(&pairing->skeleton, '\0'); /* no name contains it */
         r = pattern_append_skeleton(&pairing->skeleton, sample->comm);
-        if (r != 0)
-                return r;
-        r = name_set_add(&pairing->kinds, buffer_span(&pairing->skeleton), &kind);
-        return r != 0 ? r : kind_set_add(&entry->sides[side], kind);
+        if (r == 0)
+                r = name_set_add(&pairing->kinds, buffer_span(&pairing->skeleton), &kind);
+        if (r == 0)
+                r = kind_set_add(&pairing->cgroups[group->index].sides[side], kind);
+        return r;
 }
 
 /* matches */
@@ -423,13 +413,6 @@ static size_t list_only(Pairing *pairing, unsigned side, Cgroup **ret) {
         return n;
 }
 
-/* The sizes differ too much to share nine tenths. */
-static bool sizes_differ(const Cgroup *before, const Cgroup *after) {
-        uint64_t left = before->sides[0].n, right = after->sides[1].n;
-
-        return MIN_OF(left, right) * 10 < MAX_OF(left, right) * 9;
-}
-
 /* One-sided cgroups with enough kinds, by key, and the candidates among them. */
 typedef struct Search {
         Cgroup **befores, **afters;
@@ -449,9 +432,11 @@ static int search_each(Pairing *pairing, Search *search, bool equal) {
                 for (size_t j = 0; j < search->n_afters && !search->befores[i]->paired && r == 0;
                      j++) {
                         Cgroup *before = search->befores[i], *after = search->afters[j];
+                        uint64_t left = before->sides[0].n, right = after->sides[1].n;
                         Candidate candidate;
 
-                        if (after->paired || sizes_differ(before, after))
+                        /* Sets of too different sizes cannot share nine tenths. */
+                        if (after->paired || MIN_OF(left, right) * 10 < MAX_OF(left, right) * 9)
                                 continue;
                         candidate = weigh(before, after);
                         if (candidate.n_shared < PAIRING_MIN_SHARED ||
@@ -521,27 +506,10 @@ const PairingMatch *pairing_get(const Pairing *pairing, size_t index) {
         return &pairing->matches[index].match;
 }
 
-static void write_match(JsonWriter *writer, const PairingMatch *match) {
+void pairing_write_json(const Pairing *pairing, JsonWriter *writer) {
         static const char *const origins[] = { [PAIRING_STATED] = "stated",
                                                [PAIRING_CONTENT] = "content",
                                                [PAIRING_PARENT] = "parent" };
-
-        json_write_object(writer);
-        json_write_member_name(writer, "before", match->before);
-        json_write_member_name(writer, "after", match->after);
-        json_write_member_name(writer, "by", span_of(origins[match->by]));
-        json_write_member_name(writer, "beforeRoot", match->before_root);
-        json_write_member_name(writer, "afterRoot", match->after_root);
-        json_write_member_u64(writer, "shared", match->n_shared);
-        json_write_key(writer, "jaccard");
-        if (match->n_all > 0)
-                json_write_double(writer, (double) match->n_shared / (double) match->n_all);
-        else
-                json_write_null(writer);
-        json_write_end(writer);
-}
-
-void pairing_write_json(const Pairing *pairing, JsonWriter *writer) {
         size_t n = 0;
 
         json_write_array(writer);
@@ -551,8 +519,21 @@ void pairing_write_json(const Pairing *pairing, JsonWriter *writer) {
 
                         if ((match->by == PAIRING_PARENT) != parents)
                                 continue;
-                        write_match(writer, match);
                         n++;
+                        json_write_object(writer);
+                        json_write_member_name(writer, "before", match->before);
+                        json_write_member_name(writer, "after", match->after);
+                        json_write_member_name(writer, "by", span_of(origins[match->by]));
+                        json_write_member_name(writer, "beforeRoot", match->before_root);
+                        json_write_member_name(writer, "afterRoot", match->after_root);
+                        json_write_member_u64(writer, "shared", match->n_shared);
+                        json_write_key(writer, "jaccard");
+                        if (match->n_all > 0)
+                                json_write_double(writer,
+                                                  (double) match->n_shared / (double) match->n_all);
+                        else
+                                json_write_null(writer);
+                        json_write_end(writer);
                 }
         json_write_end(writer);
 }

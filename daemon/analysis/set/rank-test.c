@@ -16,6 +16,7 @@ typedef struct Ranks {
         size_t n;
         uint64_t ties;        /* bit i: ranks i and i+1 are equal; with n it determines the ranks */
         unsigned doubled_sum; /* of the smaller sample */
+        unsigned mean_sum;    /* the mean of such sums; that of a single doubled rank is n + 1 */
         size_t n_smaller;
         double u;
 } Ranks;
@@ -66,11 +67,6 @@ static int by_value(const void *a, const void *b) {
         return left->value < right->value ? -1 : left->value > right->value;
 }
 
-static void pool(const double *values, size_t n, bool is_after, Pooled *ret) {
-        for (size_t i = 0; i < n; i++)
-                ret[i] = (Pooled){ values[i], is_after };
-}
-
 static void ranks_init(Ranks *ranks, const double *before, size_t n_before, const double *after,
                        size_t n_after) {
         Pooled pooled[RANK_TEST_MAX_POOLED];
@@ -80,8 +76,10 @@ static void ranks_init(Ranks *ranks, const double *before, size_t n_before, cons
         assert(n_before > 0 && n_after > 0 && n_before + n_after <= RANK_TEST_MAX_POOLED);
         *ranks = (Ranks){ .n = n_before + n_after,
                           .n_smaller = after_is_smaller ? n_after : n_before };
-        pool(before, n_before, false, pooled);
-        pool(after, n_after, true, pooled + n_before);
+        ranks->mean_sum = (unsigned) (ranks->n_smaller * (ranks->n + 1));
+        for (size_t i = 0; i < ranks->n; i++)
+                pooled[i] =
+                        (Pooled){ i < n_before ? before[i] : after[i - n_before], i >= n_before };
         qsort(pooled, ranks->n, sizeof(*pooled), by_value);
 
         for (size_t first = 0, next; first < ranks->n; first = next) {
@@ -100,33 +98,7 @@ static void ranks_init(Ranks *ranks, const double *before, size_t n_before, cons
         ranks->u = ((double) sums[true] - (double) (n_after * (n_after + 1))) / 2;
 }
 
-/* The mean of a sum of n_smaller doubled ranks, whose own mean is n + 1. */
-static unsigned mean_sum(size_t n, size_t n_smaller) {
-        return (unsigned) (n_smaller * (n + 1));
-}
-
-static unsigned distance(const Ranks *ranks) {
-        unsigned mean = mean_sum(ranks->n, ranks->n_smaller);
-
-        return ranks->doubled_sum > mean ? ranks->doubled_sum - mean : mean - ranks->doubled_sum;
-}
-
 /* the exact distribution */
-
-static int make_work_space(RankTest *test, size_t n_counts) {
-        double *counts;
-
-        if (n_counts > test->n_counts) {
-                counts = realloc(test->counts, n_counts * sizeof(*counts));
-                if (!counts)
-                        return -ENOMEM;
-                test->counts = counts;
-                test->n_counts = n_counts;
-        }
-        for (size_t i = 0; i < n_counts; i++)
-                test->counts[i] = 0;
-        return 0;
-}
 
 /*
  * counts[k][s] is the number of ways to choose k ranks with sum s, built up rank by rank. A sum of
@@ -148,17 +120,24 @@ static void count_deals(double *counts, const Ranks *ranks, size_t n_sums) {
 }
 
 static int distribution_init(Distribution *distribution, RankTest *test, const Ranks *ranks) {
-        size_t mean = mean_sum(ranks->n, ranks->n_smaller);
+        size_t mean = ranks->mean_sum;
         size_t n_sums = ranks->n_smaller * ranks->doubled[ranks->n - 1] + 1;
         /* U is between 0 and n1 n2, so twice its distance from the middle is at most n1 n2. */
         size_t n_tails = ranks->n_smaller * (ranks->n - ranks->n_smaller) + 1;
+        size_t n_counts = (ranks->n_smaller + 1) * n_sums;
         double all = 0, least = 1, *tails;
         const double *sums;
-        int r;
 
-        r = make_work_space(test, (ranks->n_smaller + 1) * n_sums);
-        if (r != 0)
-                return r;
+        if (n_counts > test->n_counts) {
+                double *counts = realloc(test->counts, n_counts * sizeof(*counts));
+
+                if (!counts)
+                        return -ENOMEM;
+                test->counts = counts;
+                test->n_counts = n_counts;
+        }
+        for (size_t i = 0; i < n_counts; i++)
+                test->counts[i] = 0;
         tails = calloc(n_tails, sizeof(*tails));
         if (!tails)
                 return -ENOMEM;
@@ -190,32 +169,28 @@ static int distribution_init(Distribution *distribution, RankTest *test, const R
         return 0;
 }
 
-static int remember(RankTest *test, const Ranks *ranks, const Distribution **ret) {
-        uint64_t hash =
-                (ranks->ties ^ ranks->n << 8 ^ ranks->n_smaller) * UINT64_C(0x9e3779b97f4a7c15);
-        Distribution *distribution = &test->remembered[hash >> 32 & (N_REMEMBERED - 1)];
-
-        *ret = distribution;
-        if (distribution->tails && distribution->ties == ranks->ties &&
-            distribution->n == ranks->n && distribution->n_smaller == ranks->n_smaller)
-                return 0;
-        return distribution_init(distribution, test, ranks);
-}
-
 int rank_test_run(RankTest *test, const double *before, size_t n_before, const double *after,
                   size_t n_after, RankResult *ret) {
-        const Distribution *distribution;
+        Distribution *known;
         Ranks ranks;
+        uint64_t hash;
         int r;
 
         ranks_init(&ranks, before, n_before, after, n_after);
-        r = remember(test, &ranks, &distribution);
-        if (r != 0)
-                return r;
+        hash = (ranks.ties ^ ranks.n << 8 ^ ranks.n_smaller) * UINT64_C(0x9e3779b97f4a7c15);
+        known = &test->remembered[hash >> 32 & (N_REMEMBERED - 1)];
+        if (!known->tails || known->ties != ranks.ties || known->n != ranks.n ||
+            known->n_smaller != ranks.n_smaller) {
+                r = distribution_init(known, test, &ranks);
+                if (r != 0)
+                        return r;
+        }
         *ret = (RankResult){
                 .u = ranks.u,
-                .p = distribution->tails[distance(&ranks)],
-                .least_p = distribution->least,
+                .p = known->tails[ranks.doubled_sum > ranks.mean_sum
+                                          ? ranks.doubled_sum - ranks.mean_sum
+                                          : ranks.mean_sum - ranks.doubled_sum],
+                .least_p = known->least,
         };
         return 0;
 }

@@ -59,7 +59,7 @@ int set_comparison_new(const View *view, size_t n_captures, double alpha, SetCom
 SetComparison *set_comparison_free(SetComparison *comparison) {
         if (!comparison)
                 return NULL;
-        set_family_done(&comparison->family);
+        free(comparison->family.tests);
         for (size_t i = 0; i < comparison->n_groups; i++)
                 set_group_free(comparison->groups[i], &comparison->list);
         free(comparison->groups);
@@ -122,13 +122,6 @@ int set_comparison_add_ended(SetComparison *comparison, Side end, const DeadRow 
         return column_table_add_ended(&comparison->table, 0, end, row);
 }
 
-/* The thread is in an earlier capture, too. */
-static bool lives_on(const SetCapture *capture, const ThreadSample *before,
-                     const ThreadSample *after) {
-        return (before && !capture->is_interval) ||
-               (capture->has_earlier && after->start_ticks <= capture->earlier_ticks);
-}
-
 int set_comparison_add(SetComparison *comparison, const ThreadSample *before,
                        const ThreadSample *after) {
         const SetCapture *capture = &comparison->capture;
@@ -138,8 +131,12 @@ int set_comparison_add(SetComparison *comparison, const ThreadSample *before,
         if (!after && !capture->column.has_ledger)
                 return 0;
         r = column_table_add(&comparison->table, 0, before, after, &group);
-        if (r != 0 || !group || !after || !lives_on(capture, before, after))
+        if (r != 0 || !group || !after)
                 return r;
+        /* The samples of a thread that an earlier capture has, too, are not independent. */
+        if (!(before && !capture->is_interval) &&
+            !(capture->has_earlier && after->start_ticks <= capture->earlier_ticks))
+                return 0;
         r = make_groups(comparison);
         if (r == 0)
                 comparison->groups[group->index]->lives_on = true;
@@ -172,57 +169,13 @@ int set_comparison_end(SetComparison *comparison) {
 
 /* the end */
 
-static bool hides_rows(const SetComparison *comparison) {
-        return comparison->view.changed_only || comparison->view.has_threshold;
-}
-
-static void count_rows(SetComparison *comparison, const SetGroup *group, bool is_shown) {
-        const SetFamily *family = &comparison->family;
-        size_t slots[ROW_MAX];
-
-        if (is_shown && hides_rows(comparison))
-                comparison->figures.n_hidden_rows +=
-                        comparison->list.n_wanted - set_order_rows(family, group, slots);
-        for (size_t slot = 0; comparison->view.has_threshold && slot < comparison->list.n_slots;
-             slot++) {
-                SetRowView row;
-
-                if (!comparison->list.wanted[slot] || group->rows[slot].test == 0)
-                        continue;
-                set_family_view(family, group, slot, &row);
-                comparison->figures.n_above_threshold += set_family_is_above(family, &row);
-        }
-}
-
-static bool has_rows(const SetComparison *comparison, const SetGroup *group) {
-        size_t slots[ROW_MAX];
-
-        if (!hides_rows(comparison))
-                return true;
-        return set_order_rows(&comparison->family, group, slots) > 0;
-}
-
-/*
- * Groups that no test can say anything about are shown by their weight alone: those of one side,
- * and all of them where the samples are too few for any test. A threshold wants rows that moved.
- */
-static bool is_shown_untested(const SetComparison *comparison, const SetGroup *group) {
-        const SetFamily *family = &comparison->family;
-
-        if (comparison->view.has_threshold)
-                return false;
-        return !comparison->figures.could_succeed || !(group->threads.present & family->sides[0]) ||
-               !(group->threads.present & family->sides[1]);
-}
-
-static void count_only(SetComparison *comparison, const SetGroup *group) {
-        for (unsigned side = 0; side < SIDES; side++)
-                comparison->figures.n_only[side] +=
-                        !(group->threads.present & comparison->family.sides[1 - side]);
-}
-
 static int choose_groups(SetComparison *comparison) {
-        size_t n_left = 0, limit = comparison->view.limit;
+        const SetFamily *family = &comparison->family;
+        const SetRowList *list = &comparison->list;
+        const View *view = &comparison->view;
+        SetFigures *figures = &comparison->figures;
+        bool hides_rows = view->changed_only || view->has_threshold;
+        size_t slots[ROW_MAX], n_left = 0, limit = view->limit;
         int r;
 
         comparison->shown = calloc(comparison->n_groups + 1, sizeof(SetGroup *));
@@ -230,56 +183,60 @@ static int choose_groups(SetComparison *comparison) {
                 return -ENOMEM;
         for (size_t i = 0; i < comparison->n_groups; i++) {
                 SetGroup *group = comparison->groups[i];
+                bool has_side[SIDES];
 
                 /* A ledger also tells of threads that ended before all captures. */
-                if (!group->threads.present || !group_passes(group->group, &comparison->view))
+                if (!group->threads.present || !group_passes(group->group, view))
                         continue;
-                comparison->figures.n_matched++;
-                count_only(comparison, group);
-                if (has_rows(comparison, group) || is_shown_untested(comparison, group))
+                figures->n_matched++;
+                for (unsigned side = 0; side < SIDES; side++) {
+                        has_side[side] = group->threads.present & family->sides[side];
+                        figures->n_only[1 - side] += !has_side[side];
+                }
+                /*
+                 * Groups that no test can say anything about are shown by their weight alone: those
+                 * of one side, and all of them where the samples are too few for any test. A
+                 * threshold wants rows that moved.
+                 */
+                if (!hides_rows || set_order_rows(family, group, slots) > 0 ||
+                    (!view->has_threshold &&
+                     (!figures->could_succeed || !has_side[0] || !has_side[1])))
                         comparison->shown[n_left++] = group;
                 else
-                        comparison->figures.n_hidden_rows += comparison->list.n_wanted;
+                        figures->n_hidden_rows += list->n_wanted;
         }
-        r = set_order_groups(&comparison->family, comparison->shown, n_left);
+        r = set_order_groups(family, comparison->shown, n_left);
         if (r != 0)
                 return r;
         comparison->n_shown = limit > 0 ? MIN_OF(limit, n_left) : n_left;
-        comparison->figures.n_hidden_groups = n_left - comparison->n_shown;
+        figures->n_hidden_groups = n_left - comparison->n_shown;
         for (size_t i = 0; i < n_left; i++) {
-                bool is_shown = i < comparison->n_shown;
+                const SetGroup *group = comparison->shown[i];
 
-                count_rows(comparison, comparison->shown[i], is_shown);
-                if (is_shown) {
-                        member_list_sort(&comparison->shown[i]->group->members);
-                        member_list_sort(&comparison->shown[i]->group->commands);
+                if (i < comparison->n_shown) {
+                        member_list_sort(&group->group->members);
+                        member_list_sort(&group->group->commands);
+                        if (hides_rows)
+                                figures->n_hidden_rows +=
+                                        list->n_wanted - set_order_rows(family, group, slots);
+                }
+                for (size_t slot = 0; view->has_threshold && slot < list->n_slots; slot++) {
+                        SetRowView row;
+
+                        if (!list->wanted[slot] || group->rows[slot].test == 0)
+                                continue;
+                        set_family_view(family, group, slot, &row);
+                        figures->n_above_threshold += set_family_is_above(family, &row);
                 }
         }
         return 0;
-}
-
-/* A group may be found in the last capture only, so this waits for all of them. */
-static int take_nothing(SetComparison *comparison) {
-        int r = 0;
-
-        for (size_t i = 0; i < comparison->n_groups; i++) {
-                SetGroup *group = comparison->groups[i];
-                uint64_t captures = comparison->ledgers;
-
-                if (group_is_placed(group->group, comparison->view.axis))
-                        captures &= ~comparison->unplaced;
-                for (unsigned side = 0; side < SIDES && r == 0; side++)
-                        r = set_group_take_nothing(group, &comparison->list,
-                                                   comparison->family.sides[side], captures,
-                                                   comparison->n_captures);
-        }
-        return r;
 }
 
 int set_comparison_finish(SetComparison *comparison,
                           const SourceTable *const sources[static SIDES]) {
         SetFamily *family = &comparison->family;
         SetFigures *figures = &comparison->figures;
+        size_t n_able;
         int r;
 
         assert(comparison->n_begun == comparison->n_captures);
@@ -287,17 +244,33 @@ int set_comparison_finish(SetComparison *comparison,
                 comparison->sources[side] = sources[side];
         if (comparison->n_windows > 0)
                 family->window_ns = comparison->windows_ns / (double) comparison->n_windows;
-        r = take_nothing(comparison);
-        if (r != 0)
-                return r;
+        /* A group may be found in the last capture only, so this waits for all of them. */
+        for (size_t i = 0; i < comparison->n_groups; i++) {
+                SetGroup *group = comparison->groups[i];
+                uint64_t captures = comparison->ledgers;
+
+                if (group_is_placed(group->group, comparison->view.axis))
+                        captures &= ~comparison->unplaced;
+                for (unsigned side = 0; side < SIDES; side++) {
+                        r = set_group_take_nothing(group, &comparison->list, family->sides[side],
+                                                   captures, comparison->n_captures);
+                        if (r != 0)
+                                return r;
+                }
+        }
         r = set_family_test(family, comparison->groups, comparison->n_groups);
         if (r != 0)
                 return r;
+        n_able = family->n_able;
         figures->n_tested = family->n_family;
         figures->n_significant = family->n_significant;
         figures->least_p = family->least_p;
-        figures->could_succeed = set_family_could_succeed(family);
-        figures->n_needed = set_family_samples_needed(family);
+        figures->could_succeed = family->n_significant > 0 ||
+                                 (family->n_family > 0 &&
+                                  family->least_p * (double) family->n_family < family->alpha);
+        if (family->n_short > 0 ||
+            (n_able > 0 && !(family->least_p * (double) n_able < family->alpha)))
+                figures->n_needed = rank_test_enough(n_able + family->n_short, family->alpha);
         return choose_groups(comparison);
 }
 

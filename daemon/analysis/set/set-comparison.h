@@ -88,8 +88,16 @@ typedef struct SetFigures {
         size_t n_significant; /* those with an adjusted p below alpha */
         /* The smallest p that a row of the family can have with its samples; 1: no test. */
         double least_p;
-        bool could_succeed;         /* set_family_could_succeed() */
-        size_t n_needed;            /* set_family_samples_needed() */
+        /*
+         * False when no row could have been significant, however its samples had fallen to the
+         * sides, because they are too few for so many rows.
+         */
+        bool could_succeed;
+        /*
+         * The samples per side that a single row would need to be significant among all rows that
+         * would then be in the family; 0 when there are enough, or nothing varies.
+         */
+        size_t n_needed;
         uint64_t n_matched;         /* groups that the filter lets through; without one all */
         size_t n_only[SIDES];       /* groups that the other side does not have */
         uint64_t n_hidden_rows;     /* hidden by changed_only (not significant) or the threshold */

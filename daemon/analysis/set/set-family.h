@@ -54,8 +54,9 @@ typedef struct SetFamily {
         double alpha;
         double window_ns;  /* mean length of the windows; 0: there is none */
         ImpactScale scale; /* for rates and for the number of threads */
-        SetTest *tests;    /* owned */
+        SetTest *tests;    /* owned by who owns the family */
         size_t n_tests, n_allocated;
+        size_t n_able;   /* those that could be significant if they were alone */
         size_t n_family; /* those in the family */
         size_t n_short;  /* rows that vary and would be in the family with more samples */
         size_t n_significant;
@@ -71,26 +72,12 @@ typedef struct SetRowView {
         bool significant;
 } SetRowView;
 
-void set_family_done(SetFamily *family);
 /*
  * Tests the rows of all groups. Groups that the filter of the view matches form the family; all
  * groups form the host that impacts refer to. 0 or -ENOMEM.
  */
 _must_check_ int set_family_test(SetFamily *family, SetGroup *const *groups, size_t n_groups);
-/*
- * After the tests: false when no row could have been significant, however its samples had fallen to
- * the sides, because they are too few for so many rows.
- */
-bool set_family_could_succeed(const SetFamily *family);
-/*
- * After the tests: the samples per side that a single row would need to be significant among all
- * rows that would then be in the family; 0 when there are enough, or nothing varies.
- */
-size_t set_family_samples_needed(const SetFamily *family);
-
 void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot, SetRowView *ret);
-/* The changed_only and threshold of the view keep the row. */
-bool set_family_shows(const SetFamily *family, const SetRowView *row);
 /* The row is significant and above the threshold. */
 bool set_family_is_above(const SetFamily *family, const SetRowView *row);
 
@@ -100,12 +87,9 @@ typedef struct SetRates {
         Account second; /* what the group did in a second */
 } SetRates;
 
-void set_rates_find(const SetFamily *family, const SetGroup *group, unsigned side, SetRates *ret);
 /*
- * The share that moved more, after minus before. A host of unknown size counts as one CPU. False:
- * unknown.
+ * Finds the weight: the share that moved more, after minus before. A host of unknown size counts as
+ * one CPU. False: unknown.
  */
-bool set_weight_between(const HostUse hosts[static SIDES], const SetRates rates[static SIDES],
-                        double *ret);
-/* The members "weight" and "rates" of a SetGroup. The weight on a host of unknown size is null. */
-void set_weight_write_json(JsonWriter *writer, const SetFamily *family, const SetGroup *group);
+bool set_weight_find(const SetFamily *family, const SetGroup *group,
+                     SetRates ret_rates[static SIDES], double *ret);

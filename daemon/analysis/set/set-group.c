@@ -9,21 +9,13 @@
 
 /* samples */
 
-void set_samples_done(SetSamples *samples) {
-        free(samples->values);
-        samples->values = NULL;
-}
-
-static bool differ(double a, double b) {
-        return a < b || a > b;
-}
-
-int set_samples_put(SetSamples *samples, size_t n_captures, size_t capture, double value) {
+/* Adds the sample of one capture; each has at most one. 0 or -ENOMEM. */
+static int set_samples_put(SetSamples *samples, size_t n_captures, size_t capture, double value) {
         assert(capture < n_captures && n_captures <= SET_MAX_CAPTURES);
         assert(!(samples->present >> capture & 1));
         if (!samples->present)
                 samples->first = value;
-        if (!samples->values && differ(value, samples->first)) {
+        if (!samples->values && (value < samples->first || value > samples->first)) {
                 samples->values = calloc(n_captures, sizeof(*samples->values));
                 if (!samples->values)
                         return -ENOMEM;
@@ -34,10 +26,6 @@ int set_samples_put(SetSamples *samples, size_t n_captures, size_t capture, doub
                 samples->values[capture] = value;
         samples->present |= UINT64_C(1) << capture;
         return 0;
-}
-
-bool set_samples_vary(const SetSamples *samples) {
-        return samples->values;
 }
 
 size_t set_samples_get(const SetSamples *samples, uint64_t captures,
@@ -88,7 +76,12 @@ Quartiles quartiles_of(double *values, size_t n) {
         };
 }
 
-static SetRowKind metric_kind(MetricId id) {
+SetRowKind set_row_kind(unsigned index) {
+        MetricId id = (MetricId) index;
+
+        if (index >= _METRIC_MAX)
+                return derived_is_sum((DerivedId) (index - _METRIC_MAX)) ? SET_ROW_RATE
+                                                                         : SET_ROW_LEVEL;
         if (id == METRIC_thread_count)
                 return SET_ROW_LEVEL;
         if (id == METRIC_acct_elapsed_ns)
@@ -111,11 +104,13 @@ static SetRowKind metric_kind(MetricId id) {
         return SET_ROW_LEVEL;
 }
 
-SetRowKind set_row_kind(unsigned index) {
-        if (index < _METRIC_MAX)
-                return metric_kind((MetricId) index);
-        return derived_is_sum((DerivedId) (index - _METRIC_MAX)) ? SET_ROW_RATE : SET_ROW_LEVEL;
-}
+/* One capture of one group while its samples are taken. */
+typedef struct SetSight {
+        const GroupColumn *of; /* its account; it has threads, or some ended */
+        uint64_t elapsed_ns;   /* of the interval that ends with the capture; 0: there is none */
+        unsigned side;
+        size_t n_captures, capture;
+} SetSight;
 
 static int put(SetRow *row, const SetSight *sight, const Value *value, SetRowKind kind) {
         double number;
@@ -129,18 +124,10 @@ static int put(SetRow *row, const SetSight *sight, const Value *value, SetRowKin
         return set_samples_put(&row->samples, sight->n_captures, sight->capture, number);
 }
 
-static Value value_of_metric(const GroupColumn *of, MetricId id, SetRowKind kind) {
-        Sum sum;
-
-        if (metric_table[id].shape != METRIC_SHAPE_SUM)
-                return aggregate_value(of->ends[SIDE_AFTER], id);
-        sum = kind == SET_ROW_RATE ? column_sum(of, id) : column_level(of, id);
-        return sum_value(&sum);
-}
-
 static int take_metric(SetRow *row, MetricId id, const SetSight *sight) {
-        SetRowKind kind = metric_kind(id);
+        SetRowKind kind = set_row_kind(id);
         Value value;
+        Sum sum;
 
         if (kind == SET_ROW_WORD)
                 return 0;
@@ -152,7 +139,13 @@ static int take_metric(SetRow *row, MetricId id, const SetSight *sight) {
                 if (sight->elapsed_ns == 0 || column_fell(sight->of, id))
                         return 0;
         }
-        value = value_of_metric(sight->of, id, kind);
+        if (metric_table[id].shape == METRIC_SHAPE_SUM) {
+                sum = kind == SET_ROW_RATE ? column_sum(sight->of, id)
+                                           : column_level(sight->of, id);
+                value = sum_value(&sum);
+        } else {
+                value = aggregate_value(sight->of->ends[SIDE_AFTER], id);
+        }
         return put(row, sight, &value, kind);
 }
 
@@ -187,35 +180,10 @@ static int take_derived(SetRow *row, DerivedId id, const SetSight *sight) {
         return 0;
 }
 
-int set_row_take_nothing(SetRow *row, unsigned index, size_t n_captures, size_t capture) {
-        if (!row->samples.present ||
-            (set_row_kind(index) != SET_ROW_RATE && index != row_index(false, METRIC_thread_count)))
-                return 0;
-        return set_samples_put(&row->samples, n_captures, capture, 0);
-}
-
-int set_row_take(SetRow *row, unsigned index, const SetSight *sight) {
-        if (index < _METRIC_MAX)
-                return take_metric(row, (MetricId) index, sight);
-        return take_derived(row, (DerivedId) (index - _METRIC_MAX), sight);
-}
-
 /* rows */
 
-static bool is_sorted_by(const View *view, unsigned index) {
-        for (unsigned i = 0; i < view->sort.n_keys; i++) {
-                const ViewSortKey *key = &view->sort.keys[i];
-
-                if (key->kind == VIEW_KEY_COLUMN
-                            ? index < _METRIC_MAX && view_column_has((ViewColumn) key->id, index)
-                            : index == row_index(key->kind == VIEW_KEY_DERIVED, key->id))
-                        return view->sort.order == VIEW_ORDER_METRICS;
-        }
-        return false;
-}
-
-/* The weight of a group is made of these (set-family.h), whatever the view shows. */
-static bool is_weighed(unsigned index) {
+void set_row_list_init(SetRowList *list, const View *view) {
+        /* The weight of a group is made of these (set-family.h), whatever the view shows. */
         static const MetricId weighed[] = {
                 METRIC_run_time_ns, METRIC_wait_time_ns,         METRIC_storage_wait_ns,
                 METRIC_iowait_sum,  METRIC_blkio_delay_total_ns, METRIC_uninterruptible_ns,
@@ -223,18 +191,23 @@ static bool is_weighed(unsigned index) {
                 METRIC_write_bytes,
         };
 
-        for (size_t i = 0; i < ELEMENTSOF(weighed); i++)
-                if (index == row_index(false, weighed[i]))
-                        return true;
-        return false;
-}
-
-void set_row_list_init(SetRowList *list, const View *view) {
         *list = (SetRowList){ .n_slots = 0 };
         for (unsigned index = 0; index < ROW_MAX; index++) {
-                bool wanted = row_is_wanted(view, index);
+                bool wanted = row_is_wanted(view, index), has_samples = wanted;
 
-                if (!wanted && !is_sorted_by(view, index) && !is_weighed(index))
+                for (size_t i = 0; i < ELEMENTSOF(weighed); i++)
+                        has_samples = has_samples || index == row_index(false, weighed[i]);
+                for (unsigned i = 0;
+                     view->sort.order == VIEW_ORDER_METRICS && i < view->sort.n_keys; i++) {
+                        const ViewSortKey *key = &view->sort.keys[i];
+
+                        if (key->kind == VIEW_KEY_COLUMN
+                                    ? index < _METRIC_MAX &&
+                                              view_column_has((ViewColumn) key->id, index)
+                                    : index == row_index(key->kind == VIEW_KEY_DERIVED, key->id))
+                                has_samples = true;
+                }
+                if (!has_samples)
                         continue;
                 list->wanted[list->n_slots] = wanted;
                 list->indexes[list->n_slots++] = (uint8_t) index;
@@ -270,10 +243,10 @@ SetGroup *set_group_free(SetGroup *group, const SetRowList *list) {
         if (!group)
                 return NULL;
         for (size_t slot = 0; slot < list->n_slots; slot++)
-                set_samples_done(&group->rows[slot].samples);
-        set_samples_done(&group->threads);
-        set_samples_done(&group->alive);
-        set_samples_done(&group->grown);
+                free(group->rows[slot].samples.values);
+        free(group->threads.values);
+        free(group->alive.values);
+        free(group->grown.values);
         free(group->rows);
         free(group);
         return NULL;
@@ -281,54 +254,54 @@ SetGroup *set_group_free(SetGroup *group, const SetRowList *list) {
 
 /* one capture */
 
-/* What the time of the group came to in a second of the window. */
-static int put_rate(SetSamples *samples, const Column *column, double amount, size_t n_captures,
-                    size_t index) {
-        return set_samples_put(samples, n_captures, index,
-                               amount * (double) NSEC_PER_SEC / (double) column->setup.elapsed_ns);
-}
-
-/*
- * As an interval has it (account.h). Without a ledger, memory that is gone with threads that ended
- * is not taken off.
- */
-static Amount grown_of(const Column *column, const GroupColumn *of) {
-        Amount rss = life_tally_rss_growth(&of->tally), heap = { .known = false };
-
-        if (!column->setup.has_ledger || column->lost_names)
-                return heap;
-        if (!of->dead || group_dead_n_fleeting(of->dead) == 0)
-                heap = life_tally_heap_growth(&of->tally);
-        return (Amount){ .known = rss.known || heap.known, .n = MAX_OF(rss.n, heap.n) };
-}
-
 int set_group_take(SetGroup *group, const SetRowList *list, const Column *column, unsigned side,
                    size_t n_captures, size_t index) {
         GroupColumn *of = &group->group->of[0];
-        bool has_window = column->period.known && column->setup.elapsed_ns > 0;
+        uint64_t elapsed_ns = column->setup.elapsed_ns;
+        bool has_rates = column->period.known && elapsed_ns > 0;
         const SetSight sight = {
                 .of = of,
-                .elapsed_ns = column->setup.elapsed_ns,
+                .elapsed_ns = elapsed_ns,
                 .side = side,
                 .n_captures = n_captures,
                 .capture = index,
         };
+        Amount rss, heap = { .known = false };
+        double amount;
         int r = 0;
 
-        if (of->ends[SIDE_AFTER]) {
-                Amount grown = grown_of(column, of);
+        if (!of->ends[SIDE_AFTER]) {
+                if (of->dead && group_dead_moved(of->dead))
+                        group->renamed |= UINT64_C(1) << index;
+                group_column_done(of);
+                return 0;
+        }
+        r = set_samples_put(&group->threads, n_captures, index,
+                            (double) of->ends[SIDE_AFTER]->n_threads);
+        if (r == 0 && has_rates && !of->tally.lacks_alive) {
+                amount = (double) of->tally.alive_ns;
+                r = set_samples_put(&group->alive, n_captures, index,
+                                    amount * (double) NSEC_PER_SEC / (double) elapsed_ns);
+        }
+        /*
+         * As an interval has it (account.h). Without a ledger it is not known: memory that vanished
+         * with threads that ended would not be taken off.
+         */
+        rss = life_tally_rss_growth(&of->tally);
+        if (!of->dead || group_dead_n_fleeting(of->dead) == 0)
+                heap = life_tally_heap_growth(&of->tally);
+        if (r == 0 && has_rates && column->setup.has_ledger && !column->lost_names &&
+            (rss.known || heap.known)) {
+                amount = (double) MAX_OF(rss.n, heap.n);
+                r = set_samples_put(&group->grown, n_captures, index,
+                                    amount * (double) NSEC_PER_SEC / (double) elapsed_ns);
+        }
+        for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++) {
+                unsigned row = list->indexes[slot];
 
-                r = set_samples_put(&group->threads, n_captures, index,
-                                    (double) of->ends[SIDE_AFTER]->n_threads);
-                if (r == 0 && has_window && !of->tally.lacks_alive)
-                        r = put_rate(&group->alive, column, (double) of->tally.alive_ns, n_captures,
-                                     index);
-                if (r == 0 && has_window && grown.known)
-                        r = put_rate(&group->grown, column, (double) grown.n, n_captures, index);
-                for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
-                        r = set_row_take(&group->rows[slot], list->indexes[slot], &sight);
-        } else if (of->dead && group_dead_moved(of->dead)) {
-                group->renamed |= UINT64_C(1) << index;
+                r = row < _METRIC_MAX ? take_metric(&group->rows[slot], (MetricId) row, &sight)
+                                      : take_derived(&group->rows[slot],
+                                                     (DerivedId) (row - _METRIC_MAX), &sight);
         }
         group_column_done(of);
         return r;
@@ -349,9 +322,13 @@ int set_group_take_nothing(SetGroup *group, const SetRowList *list, uint64_t sid
                         r = set_samples_put(&group->alive, n_captures, capture, 0);
                 if (r == 0)
                         r = set_samples_put(&group->grown, n_captures, capture, 0);
+                /* It is 0 for the number of threads, and for a rate that it has elsewhere. */
                 for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
-                        r = set_row_take_nothing(&group->rows[slot], list->indexes[slot],
-                                                 n_captures, capture);
+                        if (group->rows[slot].samples.present &&
+                            (set_row_kind(list->indexes[slot]) == SET_ROW_RATE ||
+                             list->indexes[slot] == row_index(false, METRIC_thread_count)))
+                                r = set_samples_put(&group->rows[slot].samples, n_captures, capture,
+                                                    0);
         }
         return r;
 }

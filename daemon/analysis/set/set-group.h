@@ -45,12 +45,6 @@ typedef struct SetSamples {
         double *values;   /* owned; one per capture; NULL: all equal the first */
 } SetSamples;
 
-void set_samples_done(SetSamples *samples);
-/* Adds the sample of one capture; each has at most one. 0 or -ENOMEM. */
-_must_check_ int set_samples_put(SetSamples *samples, size_t n_captures, size_t capture,
-                                 double value);
-/* True if not all samples of both sets are equal. */
-bool set_samples_vary(const SetSamples *samples);
 /* Collects the samples of @captures in order; returns how many. */
 size_t set_samples_get(const SetSamples *samples, uint64_t captures,
                        double ret_values[static SET_MAX_CAPTURES]);
@@ -92,24 +86,6 @@ typedef struct SetRow {
         uint8_t outcomes[SIDES];
         uint8_t inputs[SIDES];
 } SetRow;
-
-/* One capture of one group while its samples are taken. */
-typedef struct SetSight {
-        const GroupColumn *of; /* its account; it has threads, or some ended */
-        uint64_t elapsed_ns;   /* of the window; 0: no window */
-        unsigned side;
-        size_t n_captures, capture;
-} SetSight;
-
-/* Takes the sample of row @index if there is one. 0 or -ENOMEM. */
-_must_check_ int set_row_take(SetRow *row, unsigned index, const SetSight *sight);
-/*
- * Takes the sample of a capture in whose window the group is known to have done nothing: 0 for a
- * rate that it has in some other window and for the number of threads, none for any other row. 0 or
- * -ENOMEM.
- */
-_must_check_ int set_row_take_nothing(SetRow *row, unsigned index, size_t n_captures,
-                                      size_t capture);
 
 #define SET_NO_SLOT SIZE_MAX
 

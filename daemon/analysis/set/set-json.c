@@ -17,28 +17,6 @@ static void write_double(JsonWriter *writer, const char *key, double value) {
         json_write_double(writer, value);
 }
 
-/* why there is no sample, or no test */
-
-static void format_absence(const SetFamily *family, Sources sources, const SetGroup *group,
-                           size_t slot, const SetRowView *row, unsigned side,
-                           char ret_text[static ABSENCE_BYTES]) {
-        const SetRow *samples = &group->rows[slot];
-        unsigned index = family->list->indexes[slot];
-        unsigned bit = 1u << side;
-
-        if (!(group->threads.present & family->sides[side]))
-                (void) snprintf(ret_text, ABSENCE_BYTES, "no capture has a thread of this group");
-        else if (samples->reset & bit)
-                (void) snprintf(ret_text, ABSENCE_BYTES, "the counter was reset");
-        else if ((samples->seen & bit) && samples->outcomes[side] != DERIVED_DENOMINATOR_ZERO)
-                (void) snprintf(ret_text, ABSENCE_BYTES,
-                                "no two consecutive captures of one boot have these threads");
-        else if (!(samples->seen & bit) && set_row_kind(index) == SET_ROW_WORD)
-                (void) snprintf(ret_text, ABSENCE_BYTES, "a word has no median");
-        else
-                (void) absence_of_value(&row->row, side, sources[side], ret_text);
-}
-
 /* Both sides have samples. */
 static const char *reason_of_no_test(const SetGroup *group, unsigned index, const SetRowView *row) {
         SetRowKind kind = set_row_kind(index);
@@ -56,9 +34,12 @@ static const char *reason_of_no_test(const SetGroup *group, unsigned index, cons
         return "not tested: all samples are equal";
 }
 
+/* Says why there is no sample, or no test. */
 static void write_reason(JsonWriter *writer, const SetFamily *family, Sources sources,
                          const SetGroup *group, size_t slot, const SetRowView *row) {
-        char texts[SIDES][ABSENCE_BYTES], text[SIDES * ABSENCE_BYTES + 32] = "";
+        char absence[ABSENCE_BYTES], text[SIDES * ABSENCE_BYTES + 32] = "";
+        const SetRow *samples = &group->rows[slot];
+        const char *why;
         size_t n = 0;
 
         if (row->sides[0].n > 0 && row->sides[1].n > 0) {
@@ -69,46 +50,28 @@ static void write_reason(JsonWriter *writer, const SetFamily *family, Sources so
                 return;
         }
         for (unsigned side = 0; side < SIDES; side++) {
+                bool seen = samples->seen & 1u << side;
+
                 if (row->sides[side].n > 0)
                         continue;
-                format_absence(family, sources, group, slot, row, side, texts[side]);
+                if (!(group->threads.present & family->sides[side]))
+                        why = "no capture has a thread of this group";
+                else if (samples->reset & 1u << side)
+                        why = "the counter was reset";
+                else if (seen && samples->outcomes[side] != DERIVED_DENOMINATOR_ZERO)
+                        why = "no two consecutive captures of one boot have these threads";
+                else if (!seen && set_row_kind(family->list->indexes[slot]) == SET_ROW_WORD)
+                        why = "a word has no median";
+                else
+                        why = absence_of_value(&row->row, side, sources[side], absence);
                 n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s: %s", n > 0 ? "; " : "",
-                                       side_names[side], texts[side]);
+                                       side_names[side], why);
         }
         /* A reason from a file may end within a character. */
         json_write_member_name(writer, "reason", span_of(text));
 }
 
-/* Says why the medians are only approximate. */
-static void write_approximation(JsonWriter *writer, const SetFamily *family,
-                                const SetRowView *row) {
-        char text[ABSENCE_BYTES];
-
-        for (unsigned side = 0; side < SIDES; side++)
-                if (row->sides[side].n > 0 &&
-                    approximation_of_value(&row->row, side, family->defects[side], text)) {
-                        json_write_member_text(writer, "approximate", text);
-                        return;
-                }
-}
-
 /* rows */
-
-static void write_side(JsonWriter *writer, const char *key, const Quartiles *quartiles) {
-        json_write_key(writer, key);
-        if (quartiles->n == 0) {
-                json_write_null(writer);
-                return;
-        }
-        json_write_object(writer);
-        json_write_member_u64(writer, "n", quartiles->n);
-        write_double(writer, "median", quartiles->median);
-        write_double(writer, "min", quartiles->min);
-        write_double(writer, "max", quartiles->max);
-        write_double(writer, "q1", quartiles->q1);
-        write_double(writer, "q3", quartiles->q3);
-        json_write_end(writer);
-}
 
 static void write_number(JsonWriter *writer, const char *key, bool has, double value) {
         if (has)
@@ -120,6 +83,8 @@ static void write_number(JsonWriter *writer, const char *key, bool has, double v
 static void write_row(JsonWriter *writer, const SetFamily *family, Sources sources,
                       const SetGroup *group, size_t slot) {
         static const SetTest none = { .u = 0 };
+        char text[ABSENCE_BYTES];
+        const char *approximation = NULL;
         const SetTest *test;
         double percent = 0;
         SetRowView row;
@@ -129,8 +94,26 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
         test = row.test ? row.test : &none;
         json_write_key(writer, row_name(family->list->indexes[slot]));
         json_write_object(writer);
-        for (unsigned side = 0; side < SIDES; side++)
-                write_side(writer, side_names[side], &row.sides[side]);
+        for (unsigned side = 0; side < SIDES; side++) {
+                const Quartiles *quartiles = &row.sides[side];
+
+                if (quartiles->n == 0) {
+                        json_write_member_null(writer, side_names[side]);
+                        continue;
+                }
+                json_write_key(writer, side_names[side]);
+                json_write_object(writer);
+                json_write_member_u64(writer, "n", quartiles->n);
+                write_double(writer, "median", quartiles->median);
+                write_double(writer, "min", quartiles->min);
+                write_double(writer, "max", quartiles->max);
+                write_double(writer, "q1", quartiles->q1);
+                write_double(writer, "q3", quartiles->q3);
+                json_write_end(writer);
+                if (!approximation)
+                        approximation =
+                                approximation_of_value(&row.row, side, family->defects[side], text);
+        }
         write_number(writer, "delta", row.row.has_number, row.row.delta.real);
         has = row_percent(&row.row, &percent);
         write_number(writer, "percent", has, percent);
@@ -143,42 +126,63 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
         if (group->rows[slot].reset)
                 json_write_member_bool(writer, "reset", true);
         write_reason(writer, family, sources, group, slot, &row);
-        write_approximation(writer, family, &row);
+        if (approximation)
+                json_write_member_text(writer, "approximate", approximation);
         json_write_end(writer);
-}
-
-static void write_rows(JsonWriter *writer, const SetFamily *family, Sources sources,
-                       const SetGroup *group) {
-        size_t slots[ROW_MAX], n = set_order_rows(family, group, slots), i = 0;
-
-        json_write_key(writer, "metrics");
-        json_write_object(writer);
-        for (; i < n && family->list->indexes[slots[i]] < _METRIC_MAX; i++)
-                write_row(writer, family, sources, group, slots[i]);
-        json_write_end(writer);
-        json_write_key(writer, "derived");
-        json_write_object(writer);
-        for (; i < n; i++)
-                write_row(writer, family, sources, group, slots[i]);
-        json_write_end(writer);
-}
-
-/* Writes the median over the captures that have threads of the group. */
-static void write_threads(JsonWriter *writer, const SetFamily *family, const SetGroup *group,
-                          unsigned side, const char *key) {
-        double values[SET_MAX_CAPTURES];
-        size_t n = set_samples_get(&group->threads, family->sides[side], values);
-
-        write_double(writer, key, n > 0 ? quartiles_of(values, n).median : 0);
 }
 
 void set_group_write_json(JsonWriter *writer, const SetFamily *family,
                           const SourceTable *const sources[static SIDES], const SetGroup *group) {
+        static const char *const threads[SIDES] = { "threadsBefore", "threadsAfter" };
+        size_t slots[ROW_MAX], n_rows = set_order_rows(family, group, slots), i = 0;
+        double values[SET_MAX_CAPTURES], weight;
+        SetRates rates[SIDES];
+        bool known;
+
         json_write_object(writer);
         group_write_key(writer, group->group, family->view->axis);
-        write_threads(writer, family, group, 0, "threadsBefore");
-        write_threads(writer, family, group, 1, "threadsAfter");
-        set_weight_write_json(writer, family, group);
-        write_rows(writer, family, sources, group);
+        for (unsigned side = 0; side < SIDES; side++) {
+                size_t n = set_samples_get(&group->threads, family->sides[side], values);
+
+                write_double(writer, threads[side], n > 0 ? quartiles_of(values, n).median : 0);
+        }
+        /* The weight on a host of unknown size is null. */
+        known = set_weight_find(family, group, rates, &weight);
+        for (unsigned side = 0; side < SIDES; side++)
+                known = known && (!rates[side].has_group || family->hosts[side].n_cpus.n > 0);
+        write_number(writer, "weight", known, weight);
+        json_write_key(writer, "rates");
+        json_write_object(writer);
+        for (unsigned side = 0; side < SIDES; side++) {
+                const Account *second = &rates[side].second;
+
+                if (!rates[side].has_group) {
+                        json_write_member_null(writer, side_names[side]);
+                        continue;
+                }
+                json_write_key(writer, side_names[side]);
+                json_write_object(writer);
+                amount_write_json(writer, "runningNs", second->running_ns);
+                amount_write_json(writer, "waitingNs", second->waiting_ns);
+                amount_write_json(writer, "storageNs", second->storage_ns);
+                json_write_member_bool(writer, "exact", second->storage_exact);
+                amount_write_json(writer, "blockedNs", second->blocked_ns);
+                amount_write_json(writer, "lockNs", second->reasons_ns[WAIT_REASON_lock]);
+                amount_write_json(writer, "readBytes", second->read_bytes);
+                amount_write_json(writer, "writeBytes", second->write_bytes);
+                amount_write_json(writer, "memoryGrowthBytes", second->rss_growth_bytes);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+        json_write_key(writer, "metrics");
+        json_write_object(writer);
+        for (; i < n_rows && family->list->indexes[slots[i]] < _METRIC_MAX; i++)
+                write_row(writer, family, sources, group, slots[i]);
+        json_write_end(writer);
+        json_write_key(writer, "derived");
+        json_write_object(writer);
+        for (; i < n_rows; i++)
+                write_row(writer, family, sources, group, slots[i]);
+        json_write_end(writer);
         json_write_end(writer);
 }

@@ -25,10 +25,6 @@ typedef struct Ranked {
 
 _Static_assert(VIEW_SORT_MAX_KEYS >= ORDER_UNIT_FAMILIES, "a key for each family of units");
 
-static bool is_by_weight(const SetFamily *family) {
-        return family->view->sort.order == VIEW_ORDER_WEIGHT;
-}
-
 static void raise_key(Ranked *ranked, unsigned key, double value, size_t slot) {
         if (isnan(ranked->keys[key]) || value > ranked->keys[key]) {
                 ranked->keys[key] = value;
@@ -36,39 +32,37 @@ static void raise_key(Ranked *ranked, unsigned key, double value, size_t slot) {
         }
 }
 
-static void add_row(Ranked *ranked, const SetFamily *family, const SetRowView *row, size_t slot) {
-        double percent;
-
-        switch (family->view->sort.order) {
-        case VIEW_ORDER_WEIGHT: /* the first key is the weight */
-        case VIEW_ORDER_IMPACT:
-                if (row->row.impact > IMPACT_NONE)
-                        raise_key(ranked, is_by_weight(family), row->row.impact, slot);
-                break;
-        case VIEW_ORDER_PERCENT:
-                if (row_growth(&row->row, &percent))
-                        raise_key(ranked, 0, percent, slot);
-                break;
-        case VIEW_ORDER_DELTA:
-                raise_key(ranked, order_unit_family(row_unit(family->list->indexes[slot])),
-                          fabs(row->row.delta.real), slot);
-                ranked->slot = 0; /* ties are not broken by the row: it could be of any family */
-                break;
-        case VIEW_ORDER_NAME:
-        case VIEW_ORDER_METRICS:
-                break;
-        }
-}
-
 static void add_rows(Ranked *ranked, const SetFamily *family, bool significant) {
+        ViewOrder order = family->view->sort.order;
+
         for (size_t slot = 0; slot < family->list->n_slots; slot++) {
+                double percent;
                 SetRowView row;
 
                 if (!family->list->wanted[slot] || !row_ranks(family->list->indexes[slot]))
                         continue;
                 set_family_view(family, ranked->group, slot, &row);
-                if (row.row.has_number && (row.significant || !significant))
-                        add_row(ranked, family, &row, slot);
+                if (!row.row.has_number || (significant && !row.significant))
+                        continue;
+                switch (order) {
+                case VIEW_ORDER_WEIGHT: /* the first key is the weight */
+                case VIEW_ORDER_IMPACT:
+                        if (row.row.impact > IMPACT_NONE)
+                                raise_key(ranked, order == VIEW_ORDER_WEIGHT, row.row.impact, slot);
+                        break;
+                case VIEW_ORDER_PERCENT:
+                        if (row_growth(&row.row, &percent))
+                                raise_key(ranked, 0, percent, slot);
+                        break;
+                case VIEW_ORDER_DELTA:
+                        raise_key(ranked, order_unit_family(row_unit(family->list->indexes[slot])),
+                                  fabs(row.row.delta.real), slot);
+                        ranked->slot = 0; /* no tie is broken by it: it could be of any family */
+                        break;
+                case VIEW_ORDER_NAME:
+                case VIEW_ORDER_METRICS:
+                        break;
+                }
         }
 }
 
@@ -91,11 +85,14 @@ static double delta_of(const Ranked *ranked, const SetFamily *family, unsigned i
         return NAN;
 }
 
-/* Of a column: of the first of its metrics that has a number, or of all together. */
-static double delta_of_column(const Ranked *ranked, const SetFamily *family,
-                              const ViewColumnRow *column) {
+static double delta_of_key(const Ranked *ranked, const SetFamily *family, const ViewSortKey *key) {
+        const ViewColumnRow *column;
         double sum = NAN;
 
+        if (key->kind != VIEW_KEY_COLUMN)
+                return delta_of(ranked, family, row_index(key->kind == VIEW_KEY_DERIVED, key->id));
+        /* The first of its metrics that has a number, or all together. */
+        column = &view_columns[key->id];
         for (unsigned i = 0; i < column->n_metrics; i++) {
                 double delta = delta_of(ranked, family, row_index(false, column->metrics[i]));
 
@@ -105,31 +102,6 @@ static double delta_of_column(const Ranked *ranked, const SetFamily *family,
                         sum = isnan(sum) ? delta : sum + delta;
         }
         return sum;
-}
-
-static void add_metrics(Ranked *ranked, const SetFamily *family) {
-        const ViewSort *sort = &family->view->sort;
-
-        for (unsigned i = 0; i < sort->n_keys; i++) {
-                const ViewSortKey *key = &sort->keys[i];
-                double delta =
-                        key->kind == VIEW_KEY_COLUMN
-                                ? delta_of_column(ranked, family, &view_columns[key->id])
-                                : delta_of(ranked, family,
-                                           row_index(key->kind == VIEW_KEY_DERIVED, key->id));
-
-                ranked->keys[i] = key->ascending ? -delta : delta;
-        }
-}
-
-static void add_weight(Ranked *ranked, const SetFamily *family) {
-        SetRates rates[SIDES];
-        double weight;
-
-        for (unsigned side = 0; side < SIDES; side++)
-                set_rates_find(family, ranked->group, side, &rates[side]);
-        if (set_weight_between(family->hosts, rates, &weight))
-                ranked->keys[0] = fabs(weight);
 }
 
 static Tier tier_of(const SetFamily *family, const SetGroup *group) {
@@ -150,18 +122,6 @@ static Tier tier_of(const SetFamily *family, const SetGroup *group) {
                         return TIER_TOLD;
         }
         return TIER_BOTH;
-}
-
-static void rank(Ranked *ranked, const SetFamily *family, SetGroup *group) {
-        *ranked = (Ranked){ .group = group, .tier = tier_of(family, group) };
-        for (size_t i = 0; i < ELEMENTSOF(ranked->keys); i++)
-                ranked->keys[i] = NAN;
-        if (is_by_weight(family))
-                add_weight(ranked, family);
-        if (family->view->sort.order == VIEW_ORDER_METRICS)
-                add_metrics(ranked, family);
-        else if (family->view->sort.order != VIEW_ORDER_NAME)
-                add_rows(ranked, family, ranked->tier == TIER_TOLD);
 }
 
 static int by_rank(const void *a, const void *b) {
@@ -185,12 +145,32 @@ static int by_rank(const void *a, const void *b) {
 }
 
 int set_order_groups(const SetFamily *family, SetGroup **groups, size_t n_groups) {
+        const ViewSort *sort = &family->view->sort;
         Ranked *ranked = calloc(n_groups + 1, sizeof(*ranked));
 
         if (!ranked)
                 return -ENOMEM;
-        for (size_t i = 0; i < n_groups; i++)
-                rank(&ranked[i], family, groups[i]);
+        for (size_t i = 0; i < n_groups; i++) {
+                Ranked *rank = &ranked[i];
+                SetRates rates[SIDES];
+                double weight;
+
+                *rank = (Ranked){ .group = groups[i], .tier = tier_of(family, groups[i]) };
+                for (size_t key = 0; key < ELEMENTSOF(rank->keys); key++)
+                        rank->keys[key] = NAN;
+                if (sort->order == VIEW_ORDER_WEIGHT &&
+                    set_weight_find(family, groups[i], rates, &weight))
+                        rank->keys[0] = fabs(weight);
+                if (sort->order == VIEW_ORDER_METRICS) {
+                        for (unsigned key = 0; key < sort->n_keys; key++) {
+                                double delta = delta_of_key(rank, family, &sort->keys[key]);
+
+                                rank->keys[key] = sort->keys[key].ascending ? -delta : delta;
+                        }
+                } else if (sort->order != VIEW_ORDER_NAME) {
+                        add_rows(rank, family, rank->tier == TIER_TOLD);
+                }
+        }
         qsort(ranked, n_groups, sizeof(*ranked), by_rank);
         for (size_t i = 0; i < n_groups; i++)
                 groups[i] = ranked[i].group;
@@ -200,38 +180,36 @@ int set_order_groups(const SetFamily *family, SetGroup **groups, size_t n_groups
 
 /* rows */
 
-/* Collects the shown metrics or derived values, significant ones or others. */
-static size_t collect(const SetFamily *family, const SetGroup *group, bool is_derived,
-                      bool significant, Row *ret_rows) {
-        size_t n = 0;
-
-        for (size_t slot = 0; slot < family->list->n_slots; slot++) {
-                SetRowView row;
-
-                if (!family->list->wanted[slot] ||
-                    is_derived != (family->list->indexes[slot] >= _METRIC_MAX))
-                        continue;
-                set_family_view(family, group, slot, &row);
-                if (row.significant == significant && set_family_shows(family, &row))
-                        ret_rows[n++] = row.row;
-        }
-        return n;
-}
-
 size_t set_order_rows(const SetFamily *family, const SetGroup *group, size_t ret_slots[ROW_MAX]) {
         const GroupOrder order = { .sort = &family->view->sort,
                                    .scale = &family->scale,
                                    .n_sides = SIDES };
+        const SetRowList *list = family->list;
         Row rows[ROW_MAX];
         size_t n_slots = 0;
 
+        /* Metrics before derived values, and of both the significant ones first. */
         for (unsigned block = 0; block < 4; block++) {
-                size_t n = collect(family, group, block / 2, block % 2 == 0, rows);
+                bool is_derived = block / 2, significant = block % 2 == 0;
+                size_t n = 0;
 
+                for (size_t slot = 0; slot < list->n_slots; slot++) {
+                        SetRowView row;
+
+                        if (!list->wanted[slot] ||
+                            is_derived != (list->indexes[slot] >= _METRIC_MAX))
+                                continue;
+                        set_family_view(family, group, slot, &row);
+                        if (row.significant != significant ||
+                            (family->view->has_threshold && !set_family_is_above(family, &row)) ||
+                            (family->view->changed_only && !row.significant))
+                                continue;
+                        rows[n++] = row.row;
+                }
                 order_rows(&order, rows, n);
                 for (size_t i = 0; i < n; i++)
-                        ret_slots[n_slots++] = set_row_list_find(
-                                family->list, row_index(rows[i].is_derived, rows[i].id));
+                        ret_slots[n_slots++] =
+                                set_row_list_find(list, row_index(rows[i].is_derived, rows[i].id));
         }
         return n_slots;
 }

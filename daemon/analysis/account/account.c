@@ -225,7 +225,39 @@ Amount account_weighty_ns(const Account *account) {
         return account->is_of_kernel ? ns : amount_add_known(ns, account->blocked_ns);
 }
 
-static void write_times(JsonWriter *writer, const Account *account) {
+bool group_account(const Group *group, unsigned column, Figures figures, Account *ret) {
+        const GroupColumn *of = &group->of[column];
+
+        if (!of->ends[SIDE_AFTER] && !columns_are_ends(group->columns))
+                return false;
+        *ret = account_of(&group->columns->of[column], of, !group->has_program, figures);
+        return true;
+}
+
+bool group_figure(const Group *group, unsigned column, Figures figures, ViewColumn figure,
+                  double *ret) {
+        uint64_t elapsed_ns = group->columns->of[column].setup.elapsed_ns;
+        Account account;
+        Amount amount;
+
+        *ret = 0;
+        if (!group_account(group, column, figures, &account))
+                return true;
+        amount = account_figure(&account, figure);
+        *ret = (double) amount.n;
+        if (figure == VIEW_COLUMN_RSS && columns_are_ends(group->columns)) {
+                *ret -= (double) account.rss_before_bytes.n;
+                return amount.known || account.rss_before_bytes.known;
+        }
+        if (columns_are_intervals(group->columns) && figure != VIEW_COLUMN_PEAK &&
+            figure != VIEW_COLUMN_RSS && elapsed_ns > 0)
+                *ret *= (double) NSEC_PER_SEC / (double) elapsed_ns;
+        return amount.known;
+}
+
+/* JSON */
+
+void account_write_times(JsonWriter *writer, const Account *account) {
         amount_write_json(writer, "aliveNs", account->alive_ns);
         amount_write_json(writer, "runningNs", account->running_ns);
         amount_write_json(writer, "waitingNs", account->waiting_ns);
@@ -263,7 +295,7 @@ void account_write_json(JsonWriter *writer, const Account *account) {
         amount_write_json(writer, "bornAndEnded", account->fleeting);
         amount_write_json(writer, "leftOut", account->left_out);
         member_list_write_json(writer, "startedBy", account->started_by);
-        write_times(writer, account);
+        account_write_times(writer, account);
         amount_write_json(writer, "switches", account->switches);
         amount_write_json(writer, "readBytes", account->read_bytes);
         amount_write_json(writer, "writeBytes", account->write_bytes);
@@ -291,11 +323,5 @@ void account_write_json(JsonWriter *writer, const Account *account) {
         }
         if (is_cut)
                 json_write_end(writer);
-        json_write_end(writer);
-}
-
-void account_write_time_json(JsonWriter *writer, const Account *account) {
-        json_write_object(writer);
-        write_times(writer, account);
         json_write_end(writer);
 }

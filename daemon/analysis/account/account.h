@@ -29,7 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "json/amount.h"
-#include "analysis/group/column.h"
+#include "analysis/group/group.h"
 #include "json/json-writer.h"
 #include "metric/reason-list.h"
 #include "view/view-sort.h"
@@ -97,7 +97,20 @@ Amount account_weighty_ns(const Account *account);
 /* What the group wrote, as well as that is known. */
 Amount account_written_bytes(const Account *account);
 
+/*
+ * The account of @group in @column; false if there is none, because it has no thread there. A group
+ * whose threads all ended in an interval has one that says nothing but how many.
+ */
+bool group_account(const Group *group, unsigned column, Figures figures, Account *ret);
+/*
+ * The figure that a column of the overview has of @column, per second where it is a rate of one of
+ * two intervals; of memory in an interval by how much it grew. 0 if the group has no part in it.
+ * False if it is not known.
+ */
+bool group_figure(const Group *group, unsigned column, Figures figures, ViewColumn figure,
+                  double *ret);
+
 /* Writes the object Account of the interface. */
 void account_write_json(JsonWriter *writer, const Account *account);
-/* Writes the object Time of the interface: the parts of time alone. */
-void account_write_time_json(JsonWriter *writer, const Account *account);
+/* Writes the members of the object Time of the interface, the parts of time alone. */
+void account_write_times(JsonWriter *writer, const Account *account);

@@ -61,3 +61,24 @@ bool weight_between(const Shares *a, const Shares *b, double *ret) {
         return (a->has_time && b->has_time) || (a->has_storage && b->has_storage) ||
                (a->has_memory && b->has_memory);
 }
+
+void group_weigh(Group *group) {
+        const Columns *columns = group->columns;
+
+        for (unsigned figures = 0; figures < _FIGURES_MAX; figures++) {
+                Shares shares[COLUMNS_MAX] = {};
+                double *weight = &group->weights[figures];
+
+                for (unsigned i = 0; i < columns->n; i++) {
+                        WeightScale scale = weight_scale_of(
+                                &columns->of[i].host, period_elapsed_ns(&columns->of[i].period));
+                        Account account;
+                        bool has = group_account(group, i, (Figures) figures, &account);
+
+                        shares[i] = shares_of(&scale, has ? &account : NULL);
+                }
+                group->has_weight = columns->n == 1
+                                            ? weight_of(&shares[0], weight)
+                                            : weight_between(&shares[0], &shares[1], weight);
+        }
+}

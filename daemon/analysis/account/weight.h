@@ -50,3 +50,5 @@ Shares shares_of(const WeightScale *scale, const Account *account);
 bool weight_of(const Shares *shares, double *ret);
 /* The share that moved more, @b - @a; false if no share is known on both sides. */
 bool weight_between(const Shares *a, const Shares *b, double *ret);
+/* Sets the weights by which the group is ordered. */
+void group_weigh(Group *group);

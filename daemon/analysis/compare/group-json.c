@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analysis/account/account.h"
+#include "analysis/account/weight.h"
 #include "analysis/compare/row.h"
 #include "analysis/key/thread-group.h"
 #include "analysis/compare/order.h"
@@ -496,10 +498,13 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
 
                 if (are_both)
                         json_write_key(writer, columns_side_name(group->columns, column));
-                if (group_account(group, column, FIGURES_WHOLE, &account))
-                        account_write_time_json(writer, &account);
-                else
+                if (!group_account(group, column, FIGURES_WHOLE, &account)) {
                         json_write_null(writer);
+                        continue;
+                }
+                json_write_object(writer);
+                account_write_times(writer, &account);
+                json_write_end(writer);
         }
         if (are_both)
                 json_write_end(writer);

@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "analysis/compare/group-account.h"
 #include "analysis/group/group.h"
 #include "analysis/compare/order.h"
 #include "analysis/compare/row.h"

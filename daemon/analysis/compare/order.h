@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "analysis/compare/group-account.h"
+#include "analysis/account/account.h"
 #include "analysis/compare/row.h"
 #include "analysis/group/group.h"
 #include "base/macro.h"

@@ -132,7 +132,7 @@ static void init_threads(Row *row, const Group *group, unsigned side) {
                         row->dead[i] = group->of[0].dead;
                 row->has_no_thread[i] = threads->n_threads == 0;
                 if (columns_are_intervals(group->columns))
-                        row->works[i] = group_column(group, of);
+                        row->works[i] = &group->of[of];
         }
         row->interval = side == BOTH_SIDES ? group_interval(group) : NULL;
 }

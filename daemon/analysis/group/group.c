@@ -155,7 +155,7 @@ bool group_refutes_growth(const Group *group, MetricId id) {
 /* sums */
 
 Sum group_sum(const Group *group, unsigned side, MetricId id) {
-        const GroupColumn *of = group_column(group, side);
+        const GroupColumn *of = &group->of[columns_index(group->columns, side)];
 
         if (columns_are_ends(group->columns))
                 return column_total(of, (Side) side, id);

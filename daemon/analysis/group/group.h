@@ -98,10 +98,6 @@ Span group_key(const Group *group);
 /* Sets the key to show. */
 _must_check_ int group_set_label(Group *group, Span label);
 
-/* The account that @side is about. */
-static inline const GroupColumn *group_column(const Group *group, unsigned side) {
-        return &group->of[columns_index(group->columns, side)];
-}
 /* The threads of a side: their levels, and their sums without a begin. NULL: it has none. */
 const Aggregate *group_side(const Group *group, unsigned side);
 /* The account of the interval whose ends are both sides, if the view has that; else NULL. */

@@ -72,7 +72,13 @@ static const char *text_of(const Account *account, bool time_only) {
         JsonWriter writer;
 
         json_text_begin(&writer);
-        (time_only ? account_write_time_json : account_write_json)(&writer, account);
+        if (time_only) {
+                json_write_object(&writer);
+                account_write_times(&writer, account);
+                json_write_end(&writer);
+        } else {
+                account_write_json(&writer, account);
+        }
         return json_text_end(&writer);
 }
 

@@ -151,8 +151,8 @@ Account account_of(const Column *column, const GroupColumn *of, bool is_of_kerne
                                       number_multiply_saturating(room.n, 11);
         if (!account.write_exact) {
                 /*
-                 * Who writes by system calls wrote no more than these were handed. Who maps files
-                 * hands nothing to them.
+                 * A thread that writes by system calls wrote no more than these were handed. One
+                 * that maps files hands nothing to them.
                  */
                 bool is_cut = account.is_cut[ACCOUNT_WRITE];
                 Amount handed = sum_of(&account, &basis, METRIC_wchar, ACCOUNT_WRITE);

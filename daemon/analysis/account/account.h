@@ -47,7 +47,7 @@ typedef enum AccountFigure { ACCOUNT_FIGURES(ACCOUNT_FIGURE_ID) _ACCOUNT_FIGURE_
 typedef struct Account {
         uint64_t threads;   /* at the end */
         Amount born, ended; /* of the threads of either end */
-        Amount fleeting;    /* born and ended; only a ledger of the dead tells */
+        Amount fleeting;    /* born and ended; only the exit accounting tells */
         /*
          * Threads that ended and whose work is not in the figures, because they had other names at
          * the beginning, or what they had done by then is not known. Known if the last is.
@@ -85,16 +85,16 @@ typedef struct Account {
  * both.
  */
 Account account_of(const Column *column, const GroupColumn *of, bool is_of_kernel, Figures figures);
-/* What a column of the overview shows. */
+/* The figure that a column of the overview shows. */
 Amount account_figure(const Account *account, ViewColumn column);
 /* Running, waiting and storage, which exclude each other, added up; known if any is known. */
 Amount account_busy_ns(const Account *account);
 /*
- * What weighs of the time: the same, and waits that nobody chooses to be in: for locks, and in the
+ * The time that weighs: the same, and waits that nobody chooses to be in: for locks, and in the
  * kernel those of programs. Threads of the kernel are known to idle uninterruptibly.
  */
 Amount account_weighty_ns(const Account *account);
-/* What the group wrote, as well as that is known. */
+/* The bytes that the group wrote, as well as that is known. */
 Amount account_written_bytes(const Account *account);
 
 /*

@@ -190,8 +190,8 @@ void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const Cov
         if (kernel.known)
                 kernel = amount_add_known(kernel, parts.kernel);
         /*
-         * Views leave it out. What a process had done before it called, and what nobody saw end,
-         * may leave the ended less than nothing: then they add nothing.
+         * Views leave it out. The work of a process before it called, and of one that nobody saw
+         * end, may leave the ended less than nothing: then they add nothing.
          */
         if (own.known)
                 own = amount_add_known(own, dead_amount(&coverage->dead_own_ns, ledger));

@@ -5,9 +5,9 @@
  * Coverage
  *
  * How much of what the host did in an interval its threads account for. Every thread of the two
- * snapshots counts, also those that a view leaves out, and so does every row of the ledger of the
- * dead. Without one ledger for both snapshots nobody saw what threads did that ended: it is part of
- * what cannot be attributed.
+ * snapshots counts, also those that a view leaves out, and so does every row of the exit
+ * accounting. Without one ledger for both snapshots nobody saw what threads did that ended: it is
+ * part of what cannot be attributed.
  *
  * Names do not matter here, so that the sums of the ended are exact (group-dead.h).
  */
@@ -36,7 +36,7 @@ typedef struct CoverageDead {
         uint64_t sum;
 } CoverageDead;
 
-/* Whether two snapshots tell what threads did that ended in between. */
+/* Two snapshots tell what threads did that ended in between, or they do not. */
 typedef struct CoverageLedger {
         bool known;
         /* No capture was made in between: who is young in the later ledger was born inside. */
@@ -52,7 +52,7 @@ typedef struct Coverage {
         CoverageSum waiting_ns; /* waiting for a CPU, of all threads */
         CoverageSum read_bytes, write_bytes;
 
-        /* Of threads that ended; used only if the ledger is known. */
+        /* These are of threads that ended; used only if the ledger is known. */
         CoverageDead dead_ns, dead_kernel_ns; /* run time of user and of kernel threads */
         CoverageDead young_ns;                /* of user threads that were born inside, too */
         CoverageDead dead_own_ns;             /* of ctprof's own */
@@ -64,17 +64,19 @@ void coverage_add(Coverage *coverage, const ThreadSample *before, const ThreadSa
 
 /* A row of the ledger of the snapshot at the @end of the interval. */
 void coverage_add_dead(Coverage *coverage, Side end, const DeadRow *row);
-/* What threads waited for a CPU, those that ended included where a ledger tells of them. */
+/*
+ * The time that threads waited for a CPU, those that ended included where a ledger tells of them.
+ */
 Amount coverage_waiting_ns(const Coverage *coverage, const CoverageLedger *ledger);
 
 /* Known when there was no thread of the kind, or the work of any is known. */
 Amount coverage_amount(const CoverageSum *sum);
 
-/* How long an interval is, and how exactly its ends are known. Zeroed: nothing is known of it. */
+/* The length of an interval, and how exactly its ends are known. Zeroed: nothing is known of it. */
 typedef struct CoverageSpan {
         Amount elapsed_ns;
         /*
-         * By how much the host's CPU time and that of its threads may differ although both are
+         * The host's CPU time and that of its threads may differ by so much although both are
          * right: on each CPU two ticks, for the host is counted in ticks, and as long as the
          * captures took.
          */

@@ -27,7 +27,7 @@
 #define WEIGHT_MEMORY_PER_MINUTE 0.01
 #define WEIGHT_STORAGE_BYTES_PER_SECOND (UINT64_C(10) * 1024 * 1024)
 
-/* What the accounts of one side are measured against. */
+/* The accounts of one side are measured against a WeightScale. */
 typedef struct WeightScale {
         /* Elapsed time and CPUs are known; else one second of one CPU gives an order, no number. */
         bool known;

@@ -54,7 +54,7 @@ _must_check_ int column_table_add_ended(ColumnTable *table, unsigned column, Sid
 /* Call after all threads and rows of a column, and when groups are paired. 0 or -ENOMEM. */
 _must_check_ int column_table_settle(ColumnTable *table, unsigned column);
 /*
- * What threads had that are gone is taken away where the rows are that tell what they did later.
+ * Takes away the values of threads that are gone where the rows are that tell what they did later.
  * Call before column_table_settle() and pairing. False: rows have cgroups, as groups do.
  */
 bool column_table_place_gone(ColumnTable *table, unsigned column);

@@ -21,7 +21,10 @@ typedef struct GroupList {
 struct Comparison {
         View view;
         ColumnTable table;
-        /* Of one boot, the second side the later one, so that counters only grew; 0: they are not. */
+        /*
+         * The sides are of one boot and the second is the later one: counters only grew. 0: they
+         * are not.
+         */
         uint64_t elapsed_ns;
         unsigned n_sides;
         Uptimes uptimes;
@@ -434,16 +437,16 @@ int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
 /*
  * Waits
  *
- * What the threads of a group wait for instead of what they did in another interval: of two
- * intervals the time that moved from one part of the account (analysis/account) to another. Threads
- * that came to be or ended bring or take time of their own, which moved nowhere, so a part has
- * gained no more than the others together have lost.
+ * A shift is the time that moved from one part of the account of a group (analysis/account) to
+ * another between two intervals: its threads wait for something instead of what they did before.
+ * Threads that came to be or ended bring or take time of their own, which moved nowhere, so a part
+ * has gained no more than the others together have lost.
  *
- * Of each group one shift is told, to a wait or away from one that nobody chooses to be in: for a
+ * One shift is told of each group, to a wait or away from one that nobody chooses to be in: for a
  * lock, in the kernel or for storage. Those come before the others, which may be idleness.
  */
 
-/* What is told: so many seconds in each second, and such a share of what the part was at most. */
+/* A shift is told from so many seconds in each second, and such a share of the larger part. */
 #define WAIT_SHIFTS_MAX 16 /* that are written, the largest */
 #define LEAST_SHIFT 0.05
 #define LEAST_SHARE 0.1

@@ -47,7 +47,7 @@
 
 typedef struct Comparison Comparison;
 
-/* What the comparison needs to know of its inputs besides their threads. */
+/* The comparison needs to know this of its inputs besides their threads. */
 typedef struct ComparisonSetup {
         unsigned n_columns;
         ColumnSetup columns[COLUMNS_MAX];
@@ -82,7 +82,7 @@ DEFINE_CLEANUP(Comparison *, comparison_free);
 
 bool comparison_wants_census(const Comparison *comparison);
 _must_check_ int comparison_census(Comparison *comparison, const ThreadSample *sample);
-/* Whether the census is for cgroups, too: for every cgroup of every side, before the first fold. */
+/* True if the census is for cgroups, too: for every cgroup of every side, before the first fold. */
 bool comparison_wants_cgroups(Comparison *comparison);
 _must_check_ int comparison_census_cgroup(Comparison *comparison, Span path);
 /* One thread of a column, as column_table_add() takes it. */
@@ -94,13 +94,13 @@ _must_check_ int comparison_add_ended(Comparison *comparison, unsigned column, S
 
 /*
  * Says, after all threads and rows, that the ledger of an interval lost names: what threads did
- * that ended is in no group then. Who they were is known all the same, and so is the coverage.
+ * that ended is in no group then. It is known all the same who they were, and so is the coverage.
  */
 void comparison_lose_names(Comparison *comparison, unsigned column);
 
 /*
- * What the host did in an interval, or up to the snapshot of a column. Not called: nothing is known
- * of it.
+ * Says what the host did in an interval, or up to the snapshot of a column. Not called: nothing is
+ * known of it.
  */
 void comparison_set_host(Comparison *comparison, unsigned column, const HostUse *host);
 /*
@@ -117,7 +117,7 @@ _must_check_ int comparison_finish(Comparison *comparison,
 
 /* output, after comparison_finish() */
 
-/* How many objects @list has. The limit of the view applies to each list. */
+/* The number of objects of @list. The limit of the view applies to each list. */
 size_t comparison_n(const Comparison *comparison, ComparisonList list);
 /*
  * Writes the @index-th object of @list: tens of kilobytes at most for names of usual length. May be
@@ -140,8 +140,8 @@ uint64_t comparison_n_matched(const Comparison *comparison);
  */
 uint64_t comparison_hidden_rows(const Comparison *comparison);
 /*
- * What is above the threshold of the view: rows, counters that were reset included, and groups that
- * only one side has; also beyond the limit. 0 without a threshold or with one side.
+ * Counts what is above the threshold of the view: rows, counters that were reset included, and
+ * groups that only one side has; also beyond the limit. 0 without a threshold or with one side.
  */
 uint64_t comparison_rows_above_threshold(const Comparison *comparison);
 /* Groups whose changes are written. */
@@ -163,12 +163,12 @@ size_t comparison_n_pairings(const Comparison *comparison);
 /* Writes the array "pairings" of the interface: the first PAIRING_MAX_WRITTEN. */
 void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer);
 /*
- * Of an interval: all its threads, also of groups that are not shown, and how much of the host they
- * account for. Call after comparison_finish().
+ * All threads of an interval, also those of groups that are not shown, and how much of the host
+ * they account for. Call after comparison_finish().
  */
 const LifeCounts *comparison_lives(const Comparison *comparison, unsigned column);
 const Coverage *comparison_coverage(const Comparison *comparison, unsigned column);
 /* The former name of a cgroup: see pairing_append_old_name(). */
 _must_check_ int comparison_append_old_cgroup(const Comparison *comparison, Span key, Buffer *name);
-/* How many objects of @list are beyond the limit of the view. */
+/* The number of objects of @list beyond the limit of the view. */
 uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list);

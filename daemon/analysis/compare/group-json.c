@@ -72,7 +72,7 @@ static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsign
                 return row->changed;
         /*
          * All threads of the group were born inside, and beside a group that was not there every
-         * value has changed. Of what the view did not name, only what the group did is told:
+         * value has changed. Where the view named no metrics, only what the group did is told:
          * counters, derived values and peaks that are not 0.
          */
         if (row->is_derived || metric_is_cumulative((MetricId) row->id) || row_has_inside(row))

@@ -23,7 +23,7 @@
 #include "json/json-writer.h"
 #include "snapshot/source.h"
 
-/* What is needed to write a group; all borrowed. */
+/* A GroupLens is needed to write a group; all is borrowed. */
 typedef struct GroupLens {
         const View *view;
         const ImpactScale *scale;
@@ -37,7 +37,7 @@ typedef struct GroupLens {
         uint64_t elapsed_ns;
 } GroupLens;
 
-/* How many rows of each group the view wants. */
+/* The number of rows of each group that the view wants. */
 size_t group_lens_n_rows(const GroupLens *lens);
 /*
  * The rows of @group that are not hidden, in the order of the registry; at most ROW_MAX. With

@@ -68,7 +68,7 @@ static bool movement_of_sum(const Group *group, unsigned n_sides, MetricId id, u
         if (!group_has_sum(group, SIDE_BEFORE, id) || !group_has_sum(group, SIDE_AFTER, id) ||
             group_refutes_growth(group, id))
                 return false;
-        /* By how much a sum moved that is at its limit is not known. */
+        /* A sum that is at its limit moved by nobody knows how much. */
         if (group_sum(group, SIDE_BEFORE, id).saturated ||
             group_sum(group, SIDE_AFTER, id).saturated)
                 return false;
@@ -201,8 +201,8 @@ static unsigned n_keys_of(const GroupOrder *order) {
 /* The keys of one group */
 
 /*
- * Of a group that only one of two sides has, the other is 0 and not unknown. What threads had done
- * that nobody saw end is not what they did in between.
+ * The side that a group lacks is 0 and not unknown. The work of threads that nobody saw end is not
+ * what they did in between.
  */
 static void init_row(const GroupOrder *order, const Group *group, unsigned index, Row *ret) {
         unsigned side = BOTH_SIDES;
@@ -230,7 +230,7 @@ static void init_row(const GroupOrder *order, const Group *group, unsigned index
         }
 }
 
-/* By how much the figure of a column differs between two accounts, or what the only one has. */
+/* The difference of the figure of a column between two accounts, or that of the only one. */
 static Delta figure_movement(const GroupOrder *order, const Group *group, ViewColumn column) {
         unsigned first = 0, n = group->columns->n;
         double figures[COLUMNS_MAX] = {};

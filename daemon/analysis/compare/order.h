@@ -18,9 +18,9 @@
  *     name       by key; rows in registry order
  *     metrics    by their deltas with their signs; rows in registry order
  *
- * A column of the overview stands for the figure that its cell has. What a group lacks that only
- * one of two sides has is 0, so that a newcomer counts with its whole value and what is gone with
- * less than nothing. With one side there are no deltas and values are used instead. Groups and rows
+ * A column of the overview stands for the figure that its cell has. The side that a group lacks
+ * counts as 0, so that a newcomer counts with its whole value and a group that is gone with less
+ * than nothing. With one side there are no deltas and values are used instead. Groups and rows
  * without a number come last, ascending or not; ties are broken by the registry, then by key.
  */
 

@@ -45,7 +45,7 @@ static inline unsigned row_index(bool is_derived, unsigned id) {
 }
 const char *row_name(unsigned index);
 MetricUnit row_unit(unsigned index);
-/* Of an interval its value is a rate: what grows with what threads do. */
+/* True if its value is a rate in an interval, as it grows with what threads do. */
 bool row_has_rate(unsigned index);
 bool row_is_wanted(const View *view, unsigned index);
 /* Taskstats accounting repeats other rows and ranks no groups unless it is named. */
@@ -61,13 +61,13 @@ typedef struct Row {
         MetricId inputs[SIDES];
         /* Both ends of this interval are shown; NULL: they are not. */
         const GroupColumn *interval;
-        /* Of two intervals: those of the sides shown, whose sums are the work done. */
+        /* The two intervals that are shown, whose sums are the work done; NULL: there are none. */
         const GroupColumn *works[SIDES];
-        /* Of an interval: the threads that ended, by the same index; NULL: none is known. */
+        /* The threads that ended in an interval, by the same index; NULL: none is known. */
         const GroupDead *dead[SIDES];
         bool has_no_thread[SIDES]; /* none is there: all ended, or none was born yet */
         bool is_rate;              /* the values are per second */
-        /* Of the threads of each side; NULL: none of their values is in doubt. */
+        /* The doubts of the threads of each side; NULL: none of their values is in doubt. */
         const Doubts *doubts[SIDES];
 
         Delta delta;
@@ -75,7 +75,7 @@ typedef struct Row {
         /*
          * The values differ; of a mode, the winners. A peak or minimum in an interval has changed
          * if it moved inside: the values also differ because threads ended. Then the values are
-         * those of the threads whose peak or minimum moved, and of no other. What is at its limit
+         * those of the threads whose peak or minimum moved, and of no other. A value at its limit
          * is not known to be unchanged.
          */
         bool changed;
@@ -88,7 +88,7 @@ typedef struct Row {
 } Row;
 
 /*
- * Of two intervals, sums are rates of the work and derived values are those of the work, except
+ * In two intervals, sums are rates of the work and derived values are those of the work, except
  * that differences are those of lifetime totals at the end: levels, such as the heap in use. A sum
  * that fell for some thread is absent.
  *
@@ -136,5 +136,5 @@ const char *absence_of_value(const Row *row, unsigned index, const SourceTable *
  */
 const char *approximation_of_value(const Row *row, unsigned index, KernelDefects defects,
                                    char ret_text[static ABSENCE_BYTES]);
-/* What that says of a sum at its limit, which also is why there is no delta. */
+/* It says this of a sum at its limit, which also is why there is no delta. */
 #define ROW_AT_ITS_LIMIT "at its limit: 2^64-1 or more"

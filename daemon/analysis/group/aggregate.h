@@ -19,7 +19,7 @@
 #include "metric/metric.h"
 #include "snapshot/thread-sample.h"
 
-/* How many numbers and tallies the rules of each shape need. */
+/* The numbers and tallies that the rules of each shape need. */
 enum {
         AGGREGATE_NUMBERS_SUM = 1,
         AGGREGATE_NUMBERS_MAX = 1,
@@ -62,7 +62,10 @@ typedef struct TallyEntry {
         uint64_t count;
 } TallyEntry;
 
-/* How often each word was seen. The first needs no allocation: most groups have only one. */
+/*
+ * A Tally counts how often each word was seen. The first needs no allocation: most groups have only
+ * one.
+ */
 typedef struct Tally {
         TallyEntry first;
         TallyEntry *more; /* owned */

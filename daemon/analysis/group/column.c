@@ -276,7 +276,7 @@ static void merge_work(ColumnWork *work, ColumnWork *from) {
                 work->records = TAKE_PTR(from->records);
         if (!work->gone)
                 work->gone = TAKE_PTR(from->gone);
-        /* What is left in @from has its like in @work. */
+        /* Both have the parts that are still in @from. */
         for (unsigned end = 0; end < SIDES; end++)
                 for (unsigned id = 0; id < _METRIC_MAX; id++) {
                         if (from->gaps)
@@ -313,7 +313,7 @@ int group_column_merge(GroupColumn *of, GroupColumn *from) {
         life_tally_merge(&of->tally, &from->tally);
         from->tally = (LifeTally){ .alive_ns = 0 };
         group_dead_adopt(&of->dead, &from->dead);
-        /* A group that only the ledger of the dead knows has no work yet. */
+        /* A group of which only the exit accounting knows has no work yet. */
         if (!of->work)
                 of->work = TAKE_PTR(from->work);
         else if (from->work)
@@ -424,7 +424,7 @@ Sum column_total(const GroupColumn *of, Side end, MetricId id) {
 Sum column_sum(const GroupColumn *of, MetricId id) {
         Sum sum = aggregate_read_sum(of->ends[SIDE_AFTER], id);
 
-        /* What is left of a sum that stopped at 2^64-1 is not known. */
+        /* The work is not known where a total stopped at 2^64-1. */
         if (of->work && of->ends[SIDE_BEFORE] && metric_is_work(id) &&
             (column_total(of, SIDE_BEFORE, id).saturated ||
              column_total(of, SIDE_AFTER, id).saturated))

@@ -18,11 +18,11 @@
  *
  * Without a begin it has whatever the threads have at the end, sums of whole lives among it. In an
  * interval sums are the work done inside. A survivor adds what its counter grew by, if both of its
- * values are known or one follows from the other (life_before()) and it did not fall. A thread
- * that was born adds its whole value, unless it may have inherited it (life_may_inherit()). A
- * thread that is gone adds to no sum: what it did since, and what threads did that were born and
- * ended inside, only the ledger of the dead tells, which column_settle() adds. All other metrics
- * and thread_count are those of all threads at the end.
+ * values are known or one follows from the other (life_before()) and it did not fall. A thread that
+ * was born adds its whole value, unless it may have inherited it (life_may_inherit()). A thread
+ * that is gone adds to no sum: only the exit accounting tells what it did since, and what threads
+ * did that were born and ended inside. column_settle() adds that. All other metrics and
+ * thread_count are those of all threads at the end.
  *
  * Where levels at the begin are kept, so are the sums that the survivors began with, and what a
  * group had whose threads are all gone, so that it can be listed as it stood.
@@ -45,7 +45,7 @@
 #include "metric/kernel-defect.h"
 #include "snapshot/dead-row.h"
 
-/* What is known of a column before its threads are read. */
+/* ColumnSetup is known of a column before its threads are read. */
 typedef struct ColumnSetup {
         bool has_begin;
         bool keeps_begin;     /* its levels at the begin are shown */
@@ -68,7 +68,7 @@ typedef struct Column {
         uint64_t life_seed;        /* of the hashes of lives */
         bool by_process;           /* a group has all threads of its processes */
 
-        /* Of an interval, over all groups: */
+        /* These are of an interval, over all groups. */
         LifeCounts lives;
         uint64_t n_exits; /* by the ledger; modulo 2^64 */
         LedgerPlaces places;
@@ -114,7 +114,7 @@ typedef enum LifeTotal {
         _LIFE_TOTAL_MAX,
 } LifeTotal;
 
-/* What only an interval has. */
+/* ColumnWork is there in an interval only. */
 typedef struct ColumnWork {
         LifeCounts lives;
         Sum totals[_LIFE_TOTAL_MAX];
@@ -133,7 +133,10 @@ typedef struct GroupColumn {
         LifeTally tally;
         ColumnWork *work; /* owned; NULL: of no interval */
         GroupDead *dead;  /* owned; threads that ended; NULL: none did, or no ledger tells */
-        /* Whose children these were; @tells_starters: the ledger says it of some of them. */
+        /*
+         * The threads whose children these were; @tells_starters: the ledger says it of some of
+         * them.
+         */
         MemberList starters;
         bool tells_starters;
 } GroupColumn;
@@ -185,7 +188,7 @@ bool column_moved(const GroupColumn *of, MetricId id);
  */
 Value column_record(const GroupColumn *of, Side end, MetricId id);
 /*
- * Whose children the threads were that ended inside, of some of them if parents were forgotten to
- * make room. NULL: it is not known.
+ * The names whose children the threads were that ended inside, of some of them if parents were
+ * forgotten to make room. NULL: it is not known.
  */
 const MemberList *column_starters(const GroupColumn *of);

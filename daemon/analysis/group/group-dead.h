@@ -21,7 +21,7 @@
  * and so is a total of times that is more than as many threads can have lived in the interval.
  *
  * Since the sums over all groups are exact, no group can have more than these, and none can have
- * run for longer than there were CPUs. What a sum has beyond that is its excess: it was brought
+ * run for longer than there were CPUs. The rest of a sum beyond that is its excess: it was brought
  * along from before the interval, under other names. Sums keep it, and whoever shows them can leave
  * it out.
  */
@@ -38,7 +38,9 @@
 #include "snapshot/dead-row.h"
 #include "snapshot/thread-sample.h"
 
-/* What is shown of a group: all that was counted under its names, or without excess. */
+/*
+ * The figures that are shown of a group: all that was counted under its names, or without excess.
+ */
 typedef enum Figures { FIGURES_WHOLE, FIGURES_CUT, _FIGURES_MAX } Figures;
 
 #define GROUP_DEAD_WORDS BITS_WORDS(_METRIC_MAX)
@@ -73,9 +75,9 @@ typedef struct GonePeaks {
 } GonePeaks;
 
 /*
- * Whether the rows of an interval say in which cgroups threads ended. Messages of taskstats do not:
- * then their rows are all without a cgroup, and what the gone had before has to be taken away where
- * these are. Zeroed: no row was seen.
+ * The rows of an interval say in which cgroups threads ended, or they do not, as those of messages
+ * of taskstats: then their rows are all without a cgroup, and what the gone had before has to be
+ * taken away where these are. Zeroed: no row was seen.
  */
 typedef struct LedgerPlaces {
         bool has_row, has_cgroup;
@@ -99,12 +101,12 @@ void gone_peaks_add(GonePeaks *peaks, const ThreadSample *gone);
 
 /* Threads that ended under the names of the group. */
 uint64_t group_dead_exits(const GroupDead *dead);
-/* Of these, those that were born in the interval, too; at least, if some had other names before. */
+/* Those of them that were born in the interval, too; at least, if some had other names before. */
 uint64_t group_dead_n_fleeting(const GroupDead *dead);
 /* Threads are known to have changed their names: what the group says of the ended is not exact. */
 bool group_dead_moved(const GroupDead *dead);
 
-/* What the ended did of one sum. */
+/* The part that the ended have in one sum. */
 typedef struct DeadSum {
         bool known;
         uint64_t value;
@@ -114,7 +116,7 @@ typedef struct DeadSum {
 DeadSum group_dead_sum(const GroupDead *dead, MetricId id);
 /* Threads that have the sum and ended under these names, if it is left out because of them. */
 uint64_t group_dead_left_out(const GroupDead *dead, MetricId id);
-/* For how long the ended were alive in the interval, added up; @tick_ns: the grain of starts. */
+/* The time that the ended were alive in the interval, added up; @tick_ns: the grain of starts. */
 Amount group_dead_alive_ns(const GroupDead *dead, uint64_t tick_ns);
 /*
  * The maximum or minimum of the ended, if it is known to have been reached in the interval: no

@@ -125,19 +125,19 @@ bool group_refutes_growth(const Group *group, MetricId id);
  */
 Sum group_sum(const Group *group, unsigned side, MetricId id);
 /*
- * The same on a side that the group has; 0 also when it is absent. Of two intervals it is what the
- * work would have been at the same rate in the longer one, so that the sides can be compared.
+ * The same on a side that the group has; 0 also when it is absent. The work of two intervals is
+ * scaled to the longer one at the same rate, so that the sides can be compared.
  */
 uint64_t group_scaled_sum(const Group *group, unsigned side, MetricId id);
-/* How long that is; 0 where sums are not of two intervals. */
+/* The length of that interval; 0 where sums are not of two intervals. */
 uint64_t columns_scale_ns(const Columns *columns);
 /* False for a sum that is not known because it fell for some thread of one of two intervals. */
 bool group_has_sum(const Group *group, unsigned side, MetricId id);
 
 /*
- * How old the threads of a group are compared with other groups. The start of the youngest thread
- * on the later side counts as "now"; a group's age is the mean age of its threads at that time. The
- * oldest group that is on both sides has 100 percent.
+ * Uptimes tell how old the threads of a group are compared with other groups. The start of the
+ * youngest thread on the later side counts as "now"; a group's age is the mean age of its threads
+ * at that time. The oldest group that is on both sides has 100 percent.
  */
 typedef struct Uptimes {
         uint64_t last_start; /* in ticks since boot, of all threads after; 0: none is known */

@@ -5,7 +5,7 @@
  * HostUse
  *
  * What the whole host did in the period of one side, as far as the accounts of its groups are
- * measured against it. What is not known is no amount.
+ * measured against it. An amount may not be known.
  */
 
 #include "json/amount.h"

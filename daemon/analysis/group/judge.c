@@ -63,13 +63,13 @@ static const MetricId accounts[][3] = {
 #define N_TOTALS ELEMENTSOF(totals)
 _Static_assert(N_TOTALS == JUDGE_N_TOTALS, "judge.h counts them");
 
-/* What was found to be no part of each total. */
+/* Impossible is the part of each total that was found to be none. */
 typedef struct Impossible {
         uint64_t ns[N_TOTALS];  /* in total; 0: nothing */
         uint64_t max[N_TOTALS]; /* the longest event when it was refuted; 0: it was not */
 } Impossible;
 
-/* What a thread may have at most. */
+/* The most that a thread may have. */
 typedef struct Bound {
         uint64_t ns;
         uint64_t tick_ns;

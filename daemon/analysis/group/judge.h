@@ -49,9 +49,9 @@ void judge_thread(const JudgeTime *time, ThreadSample *sample);
 void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, ThreadSample *after);
 
 /*
- * Totals of times of threads that ended, by number. What such threads did in an interval is held
- * against it, too: it is computed from what they had under the names that they ended with, so it is
- * too much if they were counted under others before (group-dead.h).
+ * Totals of times of threads that ended, by number. The work of such threads in an interval is held
+ * against it, too: it is computed from the sums under the names that they ended with, so it is too
+ * much if they were counted under others before (group-dead.h).
  */
 #define JUDGE_N_TOTALS 41u
 MetricId judge_total(unsigned i);
@@ -62,13 +62,13 @@ MetricId judge_total(unsigned i);
  */
 void judge_add_early(uint64_t early_ns[static JUDGE_N_TOTALS], const ThreadSample *gone,
                      uint64_t age_ns);
-/* What @n_threads can have at most that were alive in an interval; saturates. */
+/* The most that @n_threads can have that were alive in an interval; saturates. */
 uint64_t judge_most_ns(uint64_t n_threads, uint64_t interval_ns, uint64_t tick_ns);
 /* A value of a metric of time in ns. */
 uint64_t judge_ns(MetricId id, uint64_t value, uint64_t tick_ns);
 
 /*
- * Whether a sum over threads that are all in both snapshots grew by more than their interval
+ * True if a sum over threads that are all in both snapshots grew by more than their interval
  * allows. @before: the threads at its start; @n_threads have a value; @growth as in the unit of the
  * metric. False for what is not a total of times, or when one of the threads was already waiting.
  */

@@ -140,7 +140,7 @@ void life_tally_merge(LifeTally *tally, const LifeTally *from) {
         tally->heap_growth += from->heap_growth;
 }
 
-/* What was not there had none. */
+/* A process that was not there had no memory. */
 Amount life_tally_rss_growth(const LifeTally *tally) {
         const Amount *rss = tally->rss_bytes;
 

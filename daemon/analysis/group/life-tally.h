@@ -19,7 +19,7 @@
 #include "analysis/group/side.h"
 #include "snapshot/thread-sample.h"
 
-/* In ns since boot. */
+/* A Period is in ns since boot. */
 typedef struct Period {
         bool known;
         bool is_interval;  /* else of whole lives, and it begins with the boot */
@@ -37,7 +37,7 @@ Period period_between(const JudgeTime times[static SIDES]);
  * could not be seen: it lived on, and what it had by then is not known.
  */
 bool period_overlooked(const Period *period, const ThreadSample *after);
-/* How long it is. */
+/* The length of the period. */
 Amount period_elapsed_ns(const Period *period);
 
 /* Zeroed: of no thread. */
@@ -52,7 +52,7 @@ typedef struct LifeTally {
          */
         Amount rss_bytes[SIDES];
         /*
-         * By how much they allocated more through jemalloc than they freed, which may be less than
+         * They allocated so much more through jemalloc than they freed, which may be less than
          * nothing. Not known where one ended: what it had allocated others free, or nobody does.
          */
         bool has_heap, lacks_heap;
@@ -61,12 +61,12 @@ typedef struct LifeTally {
 
 /*
  * Adds one thread. In an interval a thread has both samples, or @after alone if it was born inside,
- * or @before alone if it ended: then nobody knows how long it lived, and it adds nothing. Of whole
- * lives it has @after alone.
+ * or @before alone if it ended: then nobody knows how long it lived, and it adds nothing. A whole
+ * life has @after alone.
  */
 void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *before,
                     const ThreadSample *after);
-/* By how much the memory grew; 0 where it fell. */
+/* The growth of the memory; 0 where it fell. */
 Amount life_tally_rss_growth(const LifeTally *tally);
 Amount life_tally_heap_growth(const LifeTally *tally);
 /* Adds the threads of @from. */

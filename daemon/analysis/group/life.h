@@ -19,8 +19,8 @@
 typedef struct LifeCounts {
         uint64_t survived, born, gone;
         /*
-         * Born and ended inside, which only the ledger of the dead tells; of a group at least as
-         * many, if some had other names before (group-dead.h).
+         * Threads that were born and ended inside, which only the exit accounting tells; a group
+         * has at least as many, if some had other names before (group-dead.h).
          */
         Amount fleeting;
         Amount exits; /* threads that ended under the names of the group, those that are gone too */
@@ -32,7 +32,7 @@ uint64_t metric_further(MetricId id, uint64_t a, uint64_t b);
 /* Counts one thread; one of the samples may be NULL. */
 void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after);
 /*
- * What a survivor had of @id at the earlier snapshot; false when that is not known.
+ * Finds the value that a survivor had at the earlier snapshot; false when that is not known.
  *
  * A capture leaves delays of 0 out where the thread may have no accounting. A value in @after shows
  * that the thread has it, so the zeros that the kernel answered for @before were measured: its
@@ -41,20 +41,20 @@ void life_counts_add(LifeCounts *counts, const ThreadSample *before, const Threa
  */
 bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret);
 /*
- * What a thread that ended had of @id in the snapshot that has it, where delays of 0 were left out
- * likewise: its accounting, if it had any, began with them. False when that is not known.
+ * Finds the value of a thread that ended in the snapshot that has it, where delays of 0 were left
+ * out likewise: its accounting, if it had any, began with them. False when that is not known.
  */
 bool life_value_of_gone(const ThreadSample *gone, MetricId id, uint64_t *ret);
 /*
- * Whether what @born, which the earlier snapshot lacks, has of @id may be the work of another
- * thread. The counters of jemalloc lie in memory that a forked child gets a copy of: the first
- * thread of a process begins with those of the thread that forked, unless it has executed a program
- * since, which a snapshot does not tell. All other counters begin at 0.
+ * True if the value of @born, which the earlier snapshot lacks, may be the work of another thread.
+ * The counters of jemalloc lie in memory that a forked child gets a copy of: the first thread of a
+ * process begins with those of the thread that forked, unless it has executed a program since,
+ * which a snapshot does not tell. All other counters begin at 0.
  */
 static inline bool life_may_inherit(const ThreadSample *born, MetricId id) {
         return metric_table[id].explained_by == SOURCE_JEMALLOC && born->tid == born->tgid;
 }
-/* What a survivor did of one sum; false when that is not known, or when the sum fell. */
+/* Finds by how much a sum of a survivor grew; false when that is not known, or when it fell. */
 bool life_grown(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret);
 
 /* A sum has a rate over time. An age only adds up, and is a level of the end. */

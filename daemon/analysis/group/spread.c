@@ -85,7 +85,7 @@ typedef struct SpreadTop {
         uint32_t name;
 } SpreadTop;
 
-/* How many threads are in each bucket of one slot. */
+/* SpreadCount counts the threads in each bucket of one slot. */
 typedef struct SpreadCount {
         uint64_t n_zero;
         uint32_t *buckets; /* owned, SPREAD_BUCKETS of them; NULL: all are zero */

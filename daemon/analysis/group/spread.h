@@ -87,7 +87,7 @@ typedef struct Spread {
         struct SpreadMany *many; /* owned; NULL as long as there are few */
 } Spread;
 
-/* Of one sum. */
+/* The figures of one sum. */
 typedef struct SpreadFigures {
         uint64_t n_threads; /* that have it */
         pid_t top_tid;      /* of several with the same value, the smallest */
@@ -103,5 +103,5 @@ _must_check_ int spread_fold_sample(Spread *spread, SpreadNames *names, const Th
 
 /* False when no thread has a value, and for what is no sum. */
 bool spread_read(const Spread *spread, const SpreadNames *names, MetricId id, SpreadFigures *ret);
-/* What it takes, in bytes, without the names. */
+/* The memory that it takes, in bytes, without the names; tests hold it against a limit. */
 size_t spread_bytes(const Spread *spread);

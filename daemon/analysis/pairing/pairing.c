@@ -278,7 +278,7 @@ static int take(Pairing *pairing, const Candidate *candidate) {
         return pair(pairing, candidate, &match);
 }
 
-/* Whether @key is at or below the later root of @match; if so, the earlier root and the rest. */
+/* True if @key is at or below the later root of @match; finds the earlier root and the rest. */
 static bool is_moved(const Pairing *pairing, const Match *match, Span key, Span *ret_root,
                      Span *ret_rest) {
         *ret_root = match->match.before_root;

@@ -50,7 +50,7 @@ void kind_set_done(KindSet *set);
 /* 0 or -ENOMEM. */
 _must_check_ int kind_set_add(KindSet *set, uint64_t kind);
 void kind_set_settle(KindSet *set);
-/* How many numbers both sets have; both must be settled. */
+/* Counts the numbers that both sets have; both must be settled. */
 uint64_t kind_set_shared(const KindSet *a, const KindSet *b);
 
 /*

@@ -23,7 +23,7 @@ struct SetComparison {
         SetGroup **groups; /* owned; in the order of the table's */
         size_t n_groups, n_allocated;
         size_t n_captures, n_begun;
-        uint64_t ledgers;   /* captures whose windows have one */
+        uint64_t ledgers;   /* captures whose intervals have one */
         uint64_t unplaced;  /* of these, those whose rows have no cgroups */
         SetCapture capture; /* being read */
         double windows_ns;  /* total length */
@@ -238,7 +238,7 @@ static bool has_side(const SetFamily *family, const SetGroup *group, unsigned si
         return group->threads.present & family->sides[side];
 }
 
-/* Of a row; NAN where it has no number. What one side lacks altogether is 0 there. */
+/* The delta of a row; NAN where it has no number. A side that lacks the group counts as 0. */
 static double delta_of(const Ranked *ranked, const SetFamily *family, unsigned index) {
         SetRowView row;
 

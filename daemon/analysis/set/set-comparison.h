@@ -7,7 +7,7 @@
  * The engine that compares two sets of captures: threads go in capture by capture, groups come out
  * with the medians of both sets and how certain their difference is. Like a Comparison it reads no
  * file and keeps no thread, and it makes the same keys; memory grows with the number of groups and
- * of captures. What a capture contributes to a row is in set-group.h, and the test in rank-test.h.
+ * of captures. See set-group.h for the samples of a capture, and rank-test.h for the test.
  *
  * Call in this order:
  *
@@ -15,8 +15,8 @@
  *     set_comparison_census()  for every thread of every capture, only when
  *                              set_comparison_wants_census()
  *     set_comparison_begin()   for every capture, each side's in the order of time,
- *     set_comparison_add()         then for every thread in it or in its window,
- *     set_comparison_add_ended()   then for every row of the ledgers of its window,
+ *     set_comparison_add()         then for every thread in it or in its interval,
+ *     set_comparison_add_ended()   then for every row of the ledgers of its interval,
  *     set_comparison_end()         then once
  *     set_comparison_finish()  once: tests and orders everything
  *     set_comparison_n() ...
@@ -54,21 +54,21 @@ DEFINE_CLEANUP(SetComparison *, set_comparison_free);
 
 bool set_comparison_wants_census(const SetComparison *comparison);
 _must_check_ int set_comparison_census(SetComparison *comparison, const ThreadSample *sample);
-/* Whether the census is for cgroups, too: for every cgroup of every capture. */
+/* True if the census is for cgroups, too: for every cgroup of every capture. */
 bool set_comparison_wants_cgroups(SetComparison *comparison);
 _must_check_ int set_comparison_census_cgroup(SetComparison *comparison, Span path);
 
 void set_comparison_begin(SetComparison *comparison, const SetCapture *capture);
 /*
  * One thread. @after is in the capture; NULL: it has ended, and only a ledger tells what it did
- * since. @before is its sample in the capture at which the window begins; NULL: there is none, or
- * no window.
+ * since. @before is its sample in the capture at which the interval begins; NULL: there is none, or
+ * no interval.
  */
 _must_check_ int set_comparison_add(SetComparison *comparison, const ThreadSample *before,
                                     const ThreadSample *after);
-/* A row of the ledger at the @end of the window of a capture that has one. */
+/* A row of the ledger at the @end of the interval of a capture that has one. */
 _must_check_ int set_comparison_add_ended(SetComparison *comparison, Side end, const DeadRow *row);
-/* The ledger lost names in the window: it does not tell what groups did whose threads ended. */
+/* The ledger lost names in the interval: it does not tell what groups did whose threads ended. */
 void set_comparison_lose_names(SetComparison *comparison);
 _must_check_ int set_comparison_end(SetComparison *comparison);
 

@@ -71,7 +71,9 @@ static void init_scale(SetFamily *family, SetGroup *const *groups, size_t n_grou
 
                                 totals[side] += n > 0 ? quartiles_of(values, n).median : 0;
                         }
-                /* Floors are amounts that matter in a window: a rate's is divided by its length. */
+                /*
+                 * Floors are amounts that matter in an interval: a rate's is divided by its length.
+                 */
                 floor = (double) impact_floor(metric_table[id].unit);
                 if (set_row_kind(id) == SET_ROW_RATE && family->window_ns > 0)
                         floor = floor * (double) NSEC_PER_SEC / family->window_ns;
@@ -155,9 +157,9 @@ int set_family_test(SetFamily *family, SetGroup *const *groups, size_t n_groups)
 
         /*
          * A row that could not be significant even alone, because its samples are few or equal,
-         * would only weaken the others. Whether it could depends only on the number of samples and
-         * on their pooled values, so leaving it out is unbiased. If all rows are such, they form
-         * the family and show how far from significance they are.
+         * would only weaken the others. That depends only on the number of samples and on their
+         * pooled values, so leaving it out is unbiased. If all rows are such, they form the family
+         * and show how far from significance they are.
          */
         for (size_t i = 0; i < family->n_tests; i++)
                 family->n_able += family->tests[i].least_p < family->alpha;

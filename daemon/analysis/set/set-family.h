@@ -9,8 +9,8 @@
  *
  * The weight of a group tells how much it matters in two sets of captures: it is the share of the
  * host that moved more (weight.h), by the account (account.h) of one second on each side, which has
- * the medians over the windows. A side that has no thread of the group did nothing there; of one
- * that has some, of which no window tells the work, nothing is known.
+ * the medians over the intervals. A side that has no thread of the group did nothing there; nothing
+ * is known of one that has some whose work no interval tells.
  */
 
 #include <stdbool.h>
@@ -52,7 +52,7 @@ typedef struct SetFamily {
         KernelDefects defects[SIDES]; /* of any of their kernels */
         HostUse hosts[SIDES];         /* in one second */
         double alpha;
-        double window_ns;  /* mean length of the windows; 0: there is none */
+        double window_ns;  /* mean length of the intervals; 0: there is none */
         ImpactScale scale; /* for rates and for the number of threads */
         SetTest *tests;    /* owned by who owns the family */
         size_t n_tests, n_allocated;
@@ -81,7 +81,7 @@ void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot
 /* The row is significant and above the threshold. */
 bool set_family_is_above(const SetFamily *family, const SetRowView *row);
 
-/* One side of a group. Of the account only the members below "rates" of SetGroup are known. */
+/* One side of a group. Its account has only the members below "rates" of SetGroup. */
 typedef struct SetRates {
         bool has_group; /* some capture of the side has threads of the group */
         Account second; /* what the group did in a second */

@@ -8,13 +8,13 @@
  * rows, which are metrics and derived values. Only rows that are shown, sorted by or weighed have
  * samples.
  *
- * What a capture contributes to a row is a sample, or none:
+ * A capture contributes a sample to a row, or none:
  *
- *     sums             work done in the window since the previous capture, per second: lifetime
+ *     sums             work done in the interval before the capture, per second: lifetime
  *                      totals only grow, so two sets of them would always differ
  *     thread_count     the number of threads: a sum, but a level
  *     other metrics    the value; midpoints of ranges; words have no number
- *     quotients        of the work done in the window, for the same reason
+ *     quotients        of the work done in the interval, for the same reason
  *     sums of delays   derived in the same way, per second
  *     differences      of lifetime totals: a level, such as the heap in use
  *
@@ -81,7 +81,7 @@ typedef struct SetRow {
         uint32_t test; /* after the tests: the number of its test plus 1; 0: not tested */
         /* Bits by side. */
         uint8_t seen;  /* there was a value, but perhaps not enough for a rate */
-        uint8_t reset; /* a counter fell in a window, which then gave no sample */
+        uint8_t reset; /* a counter fell in an interval, which then gave no sample */
         /* Why a derived value was absent the last time. */
         uint8_t outcomes[SIDES];
         uint8_t inputs[SIDES];
@@ -104,9 +104,9 @@ void set_row_list_init(SetRowList *list, const View *view);
 size_t set_row_list_find(const SetRowList *list, unsigned index);
 
 /*
- * One capture and the time before it: a column, which has a begin if there is a window that ends
- * with this capture. There is none if the previous capture is of the other side, or of an interval.
- * The window begins with that capture, or where the interval does that this one ends.
+ * One capture and the time before it: a column, which has a begin if there is an interval that ends
+ * with this capture. It is the capture's own, or it begins with the previous capture; there is none
+ * if that is of the other side, or has an interval of its own.
  */
 typedef struct SetCapture {
         unsigned side; /* 0 before, 1 after */
@@ -126,7 +126,9 @@ typedef struct SetGroup {
         SetSamples threads; /* the number of threads */
         SetSamples alive;   /* how long its threads were alive in a second, in ns */
         SetSamples grown;   /* bytes a second that its memory, or its live heap, grew */
-        /* Captures in whose windows the group had threads that ended, though none by its names. */
+        /*
+         * Captures in whose intervals the group had threads that ended, though none by its names.
+         */
         uint64_t renamed;
         /* Some thread is in two captures, of the same set or of both. */
         bool lives_on;
@@ -142,10 +144,10 @@ SetGroup *set_group_free(SetGroup *group, const SetRowList *list);
 _must_check_ int set_group_take(SetGroup *group, const SetRowList *list, const Column *column,
                                 unsigned side, size_t n_captures, size_t index);
 /*
- * Takes what is known of the windows in which the group had no thread and none ended, after all
+ * Takes what is known of the intervals in which the group had no thread and none ended, after all
  * captures were read: it did nothing there. @side: the captures of one side; @captures: those whose
- * windows have a ledger. Of a side that has no thread of the group there is nothing to take: it
- * stays one without the group. 0 or -ENOMEM.
+ * intervals have a ledger. Nothing is taken of a side that has no thread of the group: it stays one
+ * without the group. 0 or -ENOMEM.
  */
 _must_check_ int set_group_take_nothing(SetGroup *group, const SetRowList *list, uint64_t side,
                                         uint64_t captures, size_t n_captures);

@@ -50,7 +50,7 @@ def main(page, style, *scripts_and_output):
     if not data or DATA in tail:
         sys.exit(f"embed.py: the page has {DATA} not exactly once")
     output.write_text(
-        "/* Made from the files of the page. */\n#include \"html/page-parts.h\"\n\n"
+        "/* Made from the files of the page. */\n#include \"html/html-page.h\"\n\n"
         f"const char html_page_head[] =\n{literal(head)};\n\nconst char html_page_tail[] =\n{literal(tail)};\n",
         encoding="ascii")
 

@@ -16,15 +16,6 @@
 
 #define INTEGER_CHARS 24
 
-HtmlReason html_reasons_put(NameSet *reasons, Span text, size_t *ret_number) {
-        *ret_number = name_set_find(reasons, text);
-        if (*ret_number != INDEX_NONE)
-                return HTML_REASON_KNOWN;
-        return reasons->n < HTML_REASONS_MAX && name_set_add(reasons, text, ret_number) == 0
-                       ? HTML_REASON_NEW
-                       : HTML_REASON_HOMELESS;
-}
-
 /* the registry */
 
 static void write_text(JsonOut *out, const char *key, const char *text) {
@@ -37,38 +28,36 @@ static void write_flag(JsonOut *out, const char *key, bool value) {
                 json_out_member_u64(out, key, 1);
 }
 
-static void write_metric(JsonOut *out, const Metric *metric) {
-        json_out_object(out);
-        write_text(out, "name", metric->name);
-        write_text(out, "unit", metric_unit_name(metric->unit));
-        write_text(out, "section", metric_section_name(metric->section));
-        write_flag(out, "sum", metric->shape == METRIC_SHAPE_SUM);
-        write_flag(out, "counter", metric_is_work((MetricId) (metric - metric_table)));
-        write_flag(out, "momentary", metric_is_momentary((MetricId) (metric - metric_table)));
-        if (metric->class != METRIC_CLASS_ANY)
-                write_text(out, "class", metric_class_name(metric->class));
-        if (metric->gates[0] != '\0')
-                write_text(out, "gates", metric->gates);
-        write_text(out, "text", metric->description);
-        json_out_end(out);
-}
-
-static void write_derived(JsonOut *out, const Derived *derived) {
-        json_out_object(out);
-        write_text(out, "name", derived->name);
-        write_text(out, "unit", metric_unit_name(derived->unit));
-        write_text(out, "section", metric_section_name(derived->section));
-        write_flag(out, "derived", true);
-        write_text(out, "text", derived->description);
-        json_out_end(out);
-}
-
 void html_data_write_metrics(JsonOut *out) {
         json_out_array(out);
-        for (unsigned id = 0; id < _METRIC_MAX; id++)
-                write_metric(out, &metric_table[id]);
-        for (unsigned id = 0; id < _DERIVED_MAX; id++)
-                write_derived(out, &derived_table[id]);
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                const Metric *metric = &metric_table[id];
+
+                json_out_object(out);
+                write_text(out, "name", metric->name);
+                write_text(out, "unit", metric_unit_name(metric->unit));
+                write_text(out, "section", metric_section_name(metric->section));
+                write_flag(out, "sum", metric->shape == METRIC_SHAPE_SUM);
+                write_flag(out, "counter", metric_is_work((MetricId) id));
+                write_flag(out, "momentary", metric_is_momentary((MetricId) id));
+                if (metric->class != METRIC_CLASS_ANY)
+                        write_text(out, "class", metric_class_name(metric->class));
+                if (metric->gates[0] != '\0')
+                        write_text(out, "gates", metric->gates);
+                write_text(out, "text", metric->description);
+                json_out_end(out);
+        }
+        for (unsigned id = 0; id < _DERIVED_MAX; id++) {
+                const Derived *derived = &derived_table[id];
+
+                json_out_object(out);
+                write_text(out, "name", derived->name);
+                write_text(out, "unit", metric_unit_name(derived->unit));
+                write_text(out, "section", metric_section_name(derived->section));
+                write_flag(out, "derived", true);
+                write_text(out, "text", derived->description);
+                json_out_end(out);
+        }
         json_out_end(out);
 }
 
@@ -111,28 +100,9 @@ void html_data_write_key(JsonOut *out, const char *key) {
         json_out_key(out, shown_text(out, &shown, span_of(key)));
 }
 
-static void write_object(JsonOut *out, json_object *object) {
-        json_object_iter member;
-
-        json_out_object(out);
-        json_object_object_foreachC(object, member) {
-                html_data_write_key(out, member.key);
-                html_data_write_value(out, member.val);
-        }
-        json_out_end(out);
-}
-
-static void write_array(JsonOut *out, json_object *array) {
-        size_t n = json_object_array_length(array);
-
-        json_out_array(out);
-        for (size_t i = 0; i < n; i++)
-                html_data_write_value(out, json_object_array_get_idx(array, i));
-        json_out_end(out);
-}
-
 void html_data_write_value(JsonOut *out, json_object *value) {
         char digits[INTEGER_CHARS];
+        json_object_iter member;
         uint64_t magnitude;
         bool negative;
 
@@ -140,9 +110,17 @@ void html_data_write_value(JsonOut *out, json_object *value) {
         if (out->error != 0)
                 return;
         if (json_object_is_type(value, json_type_object)) {
-                write_object(out, value);
+                json_out_object(out);
+                json_object_object_foreachC(value, member) {
+                        html_data_write_key(out, member.key);
+                        html_data_write_value(out, member.val);
+                }
+                json_out_end(out);
         } else if (json_object_is_type(value, json_type_array)) {
-                write_array(out, value);
+                json_out_array(out);
+                for (size_t i = 0; i < json_object_array_length(value); i++)
+                        html_data_write_value(out, json_object_array_get_idx(value, i));
+                json_out_end(out);
         } else if (json_object_is_type(value, json_type_string)) {
                 write_shown(out, cell_string(value));
         } else if (message_get_integer(value, &negative, &magnitude) && magnitude > MAX_EXACT) {
@@ -156,18 +134,6 @@ void html_data_write_value(JsonOut *out, json_object *value) {
 
 /* rows */
 
-static void write_name(JsonOut *out, const char *name) {
-        MetricId metric = metric_find(span_of(name));
-        DerivedId derived = metric < _METRIC_MAX ? _DERIVED_MAX : derived_find(span_of(name));
-
-        if (metric < _METRIC_MAX)
-                json_out_u64(out, metric);
-        else if (derived < _DERIVED_MAX)
-                json_out_u64(out, (uint64_t) _METRIC_MAX + derived);
-        else
-                write_shown(out, span_of(name));
-}
-
 static void write_reason(JsonOut *out, NameSet *reasons, json_object *reason) {
         size_t number;
 
@@ -175,18 +141,16 @@ static void write_reason(JsonOut *out, NameSet *reasons, json_object *reason) {
                 json_out_value(out, NULL);
                 return;
         }
-        switch (html_reasons_put(reasons, cell_string(reason), &number)) {
-        case HTML_REASON_KNOWN:
+        number = name_set_find(reasons, cell_string(reason));
+        if (number != INDEX_NONE) {
                 json_out_u64(out, number);
-                break;
-        case HTML_REASON_NEW:
+        } else if (reasons->n < HTML_REASONS_MAX &&
+                   name_set_add(reasons, cell_string(reason), &number) == 0) {
                 html_data_write_value(out, reason);
-                break;
-        case HTML_REASON_HOMELESS:
+        } else {
                 json_out_array(out);
                 html_data_write_value(out, reason);
                 json_out_end(out);
-                break;
         }
 }
 
@@ -211,7 +175,7 @@ static unsigned flags_of(json_object *entry) {
         return flags;
 }
 
-/* The members of a row that are its VALUEs, by what it is of; NULL ends them. */
+/* Returns the members that are the VALUEs of a row, up to NULL, which each kind of view has. */
 static const char *const *value_members(json_object *entry) {
         static const char *const one[] = { "value", "present", "spread", NULL };
         static const char *const two[] = { "before",       "after",     "delta",
@@ -228,29 +192,33 @@ static const char *const *value_members(json_object *entry) {
         return json_object_object_get_ex(entry, "significant", NULL) ? sets : two;
 }
 
-static void write_row(JsonOut *out, NameSet *reasons, const char *name, json_object *entry) {
-        const char *const *members = value_members(entry);
-        size_t n = 0;
-
-        for (size_t i = 0; members[i]; i++)
-                if (cell_member(entry, members[i]))
-                        n = i + 1;
-        json_out_array(out);
-        write_name(out, name);
-        json_out_u64(out, flags_of(entry));
-        write_reason(out, reasons, cell_member(entry, "reason"));
-        for (size_t i = 0; i < n; i++)
-                html_data_write_value(out, cell_member(entry, members[i]));
-        json_out_end(out);
-}
-
 static void write_rows(JsonOut *out, NameSet *reasons, json_object *entries) {
-        json_object_iter member;
+        json_object_iter row;
 
         if (!json_object_is_type(entries, json_type_object))
                 return;
-        json_object_object_foreachC(entries, member) {
-                write_row(out, reasons, member.key, member.val);
+        json_object_object_foreachC(entries, row) {
+                Span name = span_of(row.key);
+                MetricId metric = metric_find(name);
+                DerivedId derived = metric < _METRIC_MAX ? _DERIVED_MAX : derived_find(name);
+                const char *const *members = value_members(row.val);
+                size_t n = 0;
+
+                for (size_t i = 0; members[i]; i++)
+                        if (cell_member(row.val, members[i]))
+                                n = i + 1;
+                json_out_array(out);
+                if (metric < _METRIC_MAX)
+                        json_out_u64(out, metric);
+                else if (derived < _DERIVED_MAX)
+                        json_out_u64(out, (uint64_t) _METRIC_MAX + derived);
+                else
+                        write_shown(out, name);
+                json_out_u64(out, flags_of(row.val));
+                write_reason(out, reasons, cell_member(row.val, "reason"));
+                for (size_t i = 0; i < n; i++)
+                        html_data_write_value(out, cell_member(row.val, members[i]));
+                json_out_end(out);
         }
 }
 

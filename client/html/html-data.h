@@ -32,7 +32,7 @@ enum {
         HTML_ROW_APPROXIMATE = 1 << 2, /* the only side, or the first */
         HTML_ROW_APPROXIMATE_AFTER = 1 << 3,
         HTML_ROW_SIGNIFICANT = 1 << 4,
-        HTML_ROW_RATE = 1 << 5, /* of two intervals or sets: the values are per second */
+        HTML_ROW_RATE = 1 << 5, /* the values of two intervals or sets are per second */
 };
 
 /*
@@ -42,21 +42,13 @@ enum {
  */
 #define HTML_REASONS_MAX 384u
 
-typedef enum HtmlReason {
-        HTML_REASON_KNOWN,    /* *ret_number is set */
-        HTML_REASON_NEW,      /* the text has the next number from now on */
-        HTML_REASON_HOMELESS, /* no more are kept */
-} HtmlReason;
-
-HtmlReason html_reasons_put(NameSet *reasons, Span text, size_t *ret_number);
-
 /*
- * Every metric and derived value: [{name, unit, section, sum, counter, derived, class, gates,
- * text}...].
+ * Writes every metric and derived value: [{name, unit, section, sum, counter, derived, class,
+ * gates, text}...].
  */
 void html_data_write_metrics(JsonOut *out);
-/* Like json_out_value() and json_out_key(), without characters that nobody sees. */
+/* These write as json_out_value() and json_out_key() do, without characters that nobody sees. */
 void html_data_write_value(JsonOut *out, json_object *value);
 void html_data_write_key(JsonOut *out, const char *key);
-/* A Group of a reply. */
+/* Writes a Group of a reply. @reasons are those that the page has so far. */
 void html_data_write_group(JsonOut *out, NameSet *reasons, json_object *group);

@@ -7,7 +7,6 @@
 
 #include "config.h"
 #include "html/html-data.h"
-#include "html/page-parts.h"
 #include "render/cell.h"
 #include "view/view-json.h"
 
@@ -62,12 +61,14 @@ static void close_item(HtmlPage *page) {
         put_text(page, PIECE_END);
 }
 
-static int write_settings(HtmlPage *page, const HtmlSettings *settings) {
+int html_page_begin(HtmlPage *page, const HtmlSettings *settings) {
         _cleanup_(buffer_done) Buffer view = {};
         JsonOut *json = &page->json;
         JsonWriter writer;
         int r;
 
+        page->all_rows = settings->all_rows;
+        put_text(page, html_page_head);
         json_writer_init(&writer, &view);
         view_write_json(&writer, settings->view);
         r = json_writer_finish(&writer);
@@ -85,19 +86,8 @@ static int write_settings(HtmlPage *page, const HtmlSettings *settings) {
         json_out_raw(json, buffer_span(&view));
         json_out_end(json);
         close_item(page);
-        return 0;
-}
-
-int html_page_begin(HtmlPage *page, const HtmlSettings *settings) {
-        int r;
-
-        page->all_rows = settings->all_rows;
-        put_text(page, html_page_head);
-        r = write_settings(page, settings);
-        if (r < 0)
-                return r;
         open_item(page, "metrics");
-        html_data_write_metrics(&page->json);
+        html_data_write_metrics(json);
         close_item(page);
         return 0;
 }
@@ -113,35 +103,27 @@ void html_page_close_info(HtmlPage *page) {
         close_item(page);
 }
 
-/* Members that come in parts, and have functions of their own. */
-static bool is_list(const char *member) {
+void html_page_add_members(HtmlPage *page, const char *kind, json_object *reply) {
+        /* They come in parts, and have functions of their own. */
         static const char *const lists[] = { "groups", "onlyBefore", "onlyAfter", "onlyA",
                                              "onlyB",  "overview",   "sections" };
-
-        for (size_t i = 0; i < ELEMENTSOF(lists); i++)
-                if (strcmp(member, lists[i]) == 0)
-                        return true;
-        return false;
-}
-
-static void add_members(HtmlPage *page, const char *kind, json_object *reply) {
         json_object_iter member;
 
         open_item(page, kind);
         json_out_object(&page->json);
         if (json_object_is_type(reply, json_type_object))
                 json_object_object_foreachC(reply, member) {
-                        if (is_list(member.key))
+                        bool is_list = false;
+
+                        for (size_t i = 0; i < ELEMENTSOF(lists); i++)
+                                is_list = is_list || strcmp(member.key, lists[i]) == 0;
+                        if (is_list)
                                 continue;
                         html_data_write_key(&page->json, member.key);
                         html_data_write_value(&page->json, member.val);
                 }
         json_out_end(&page->json);
         close_item(page);
-}
-
-void html_page_add_info(HtmlPage *page, json_object *reply) {
-        add_members(page, "info", reply);
 }
 
 void html_page_add_groups(HtmlPage *page, const char *list, json_object *groups) {
@@ -155,7 +137,7 @@ void html_page_add_groups(HtmlPage *page, const char *list, json_object *groups)
         close_item(page);
 }
 
-/* A number under a key, as in memory.stat and smaps_rollup, that is 0 or did not change. */
+/* Returns whether a number under a key, as in memory.stat, is 0 or did not change. */
 static bool is_idle(json_object *row) {
         json_object *value = cell_member(row, "value");
         json_object *before, *after;
@@ -199,7 +181,7 @@ void html_page_add_sections(HtmlPage *page, json_object *part) {
 int html_page_end(HtmlPage *page, json_object *reply) {
         json_out_member_u64(html_page_open_info(page), "idleRows", page->n_idle);
         html_page_close_info(page);
-        add_members(page, "end", reply);
+        html_page_add_members(page, "end", reply);
         put_text(page, html_page_tail);
         if (page->json.error == 0 && fflush(page->out) == EOF)
                 page->json.error = errno > 0 ? -errno : -EIO;

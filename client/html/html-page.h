@@ -38,7 +38,14 @@ typedef struct HtmlSettings {
         bool all_rows;    /* rows that did not change are shown, until the reader switches */
 } HtmlSettings;
 
-/* 0 or -ENOMEM. @out is borrowed. */
+/*
+ * embed.py makes these from the other files of this folder: the page up to where the data stand,
+ * and the page behind them.
+ */
+extern const char html_page_head[];
+extern const char html_page_tail[];
+
+/* Returns 0 or -ENOMEM. @out is borrowed. */
 _must_check_ int html_page_new(FILE *out, HtmlPage **ret);
 HtmlPage *html_page_free(HtmlPage *page);
 DEFINE_CLEANUP(HtmlPage *, html_page_free);
@@ -48,9 +55,9 @@ _must_check_ int html_page_begin(HtmlPage *page, const HtmlSettings *settings);
 /* Begins an object for members of the caller; html_page_close_info() ends it. */
 JsonOut *html_page_open_info(HtmlPage *page);
 void html_page_close_info(HtmlPage *page);
-/* Adds all members of @reply except groups and sections. */
-void html_page_add_info(HtmlPage *page, json_object *reply);
-/* @list: the name of the member of the reply. */
+/* Adds all members of @reply except groups and sections, as an item: "info" or, last, "end". */
+void html_page_add_members(HtmlPage *page, const char *kind, json_object *reply);
+/* @list is the name of the member of the reply. */
 void html_page_add_groups(HtmlPage *page, const char *list, json_object *groups);
 /*
  * Rows that are numbers under keys are omitted if they did not change, unless all rows are wanted:

@@ -11,20 +11,8 @@ typedef struct SinkHtml {
         HtmlPage *page;
 } SinkHtml;
 
-/* The lines above the numbers, which are those of a terminal. */
-static int write_lines(const GroupForm *form, json_object *reply, JsonOut *out) {
-        static const Terminal none = {};
-        const Lines lines = { .terminal = &none, .json = out };
-        int r;
-
-        json_out_key(out, "lines");
-        json_out_array(out);
-        r = overview_print(&lines, form->kind, reply, false);
-        json_out_end(out);
-        return r;
-}
-
 static int begin(GroupSink *sink, json_object *reply) {
+        static const Terminal none = {};
         const Options *options = sink->form->session->options;
         const HtmlSettings settings = {
                 .view = &options->view,
@@ -32,6 +20,7 @@ static int begin(GroupSink *sink, json_object *reply) {
                 .all_rows = options_have(options, OPTION_ALL_ROWS),
         };
         HtmlPage *page = ((SinkHtml *) sink)->page;
+        Lines lines = { .terminal = &none };
         JsonOut *info;
         int r;
 
@@ -40,12 +29,18 @@ static int begin(GroupSink *sink, json_object *reply) {
                 return r;
         info = html_page_open_info(page);
         r = group_form_lead(sink->form, NULL, info);
-        if (r == 0)
-                r = write_lines(sink->form, reply, info);
+        if (r != 0)
+                return r;
+        /* The lines above the numbers are those of a terminal. */
+        json_out_key(info, "lines");
+        json_out_array(info);
+        lines.json = info;
+        r = overview_print(&lines, sink->form->kind, reply, false);
+        json_out_end(info);
         if (r != 0)
                 return r;
         html_page_close_info(page);
-        html_page_add_info(page, reply);
+        html_page_add_members(page, "info", reply);
         return 0;
 }
 

@@ -160,29 +160,48 @@ START_TEST(a_reason_is_told_once) {
 }
 END_TEST
 
-START_TEST(a_reason_without_a_number_is_marked) {
-        json_object *group =
-                decode("{\"metrics\":{\"run_time_ns\":{\"value\":null,\"reason\":\"one more\"}}}");
+/* Writes a group with one reason; @is_known: as a number, else as text; @is_kept: not in a list. */
+static void check_told(NameSet *reasons, unsigned i, bool is_known, bool is_kept) {
+        char json[96], expected[64];
+        json_object *group;
         Written written;
-        size_t number;
 
+        (void) snprintf(json, sizeof(json),
+                        "{\"metrics\":{\"run_time_ns\":{\"value\":null,\"reason\":\"%u more\"}}}",
+                        i);
+        (void) snprintf(expected, sizeof(expected),
+                        is_known  ? "{\"rows\":[[" RUN_TIME ",0,%u]]}"
+                        : is_kept ? "{\"rows\":[[" RUN_TIME ",0,\"%u more\"]]}"
+                                  : "{\"rows\":[[" RUN_TIME ",0,[\"%u more\"]]]}",
+                        i);
+        group = decode(json);
         written_begin(&written);
-        for (int i = 0;; i++) {
-                json_object *reason = json_object_new_int(i), *text;
-                HtmlReason r;
-
-                text = json_object_new_string(json_object_get_string(reason));
-                r = html_reasons_put(&written.reasons, span_of(json_object_get_string(text)),
-                                     &number);
-                (void) json_object_put(reason);
-                (void) json_object_put(text);
-                if (r == HTML_REASON_HOMELESS)
-                        break;
-        }
-        html_data_write_group(&written.out, &written.reasons, cell_member(group, "x"));
-        check_text(&written, "{\"rows\":[[" RUN_TIME ",0,[\"one more\"]]]}");
+        html_data_write_group(&written.out, reasons, cell_member(group, "x"));
+        check_text(&written, expected);
         written_end(&written);
         (void) json_object_put(group);
+}
+
+START_TEST(reasons_are_numbered_as_they_come) {
+        NameSet reasons = {};
+
+        for (unsigned i = 0; i < HTML_REASONS_MAX; i++)
+                check_told(&reasons, i, false, true);
+        for (unsigned i = 0; i < HTML_REASONS_MAX; i++)
+                check_told(&reasons, i, true, true);
+        name_set_done(&reasons);
+}
+END_TEST
+
+START_TEST(a_reason_without_a_number_is_marked) {
+        NameSet reasons = {};
+
+        for (unsigned i = 0; i < HTML_REASONS_MAX; i++)
+                check_told(&reasons, i, false, true);
+        check_told(&reasons, HTML_REASONS_MAX, false, false);
+        check_told(&reasons, HTML_REASONS_MAX, false, false);
+        check_told(&reasons, 7, true, true);
+        name_set_done(&reasons);
 }
 END_TEST
 
@@ -227,6 +246,7 @@ int main(void) {
         tcase_add_loop_test(data, integers_stay_exact_in_a_browser, 0, ELEMENTSOF(values));
         tcase_add_loop_test(data, rows_are_short, 0, ELEMENTSOF(groups));
         tcase_add_test(data, a_reason_is_told_once);
+        tcase_add_test(data, reasons_are_numbered_as_they_come);
         tcase_add_test(data, a_reason_without_a_number_is_marked);
         tcase_add_test(data, metrics_stand_at_their_numbers);
         suite_add_tcase(suite, data);

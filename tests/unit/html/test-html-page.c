@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "check-main.h"
-#include "html/page-parts.h"
 
 typedef struct Made {
         char *text;
@@ -49,6 +48,10 @@ static void add(Made *made, void (*how)(HtmlPage *page, json_object *object), co
         (void) json_object_put(object);
 }
 
+static void add_info(HtmlPage *page, json_object *reply) {
+        html_page_add_members(page, "info", reply);
+}
+
 static void add_groups(HtmlPage *page, json_object *groups) {
         html_page_add_groups(page, "onlyAfter", groups);
 }
@@ -74,7 +77,7 @@ START_TEST(data_stand_between_head_and_tail) {
         Made made;
 
         made_begin(&made, false);
-        add(&made, html_page_add_info, "{\"sameBoot\":true,\"groups\":[],\"sections\":{}}");
+        add(&made, add_info, "{\"sameBoot\":true,\"groups\":[],\"sections\":{}}");
         add(&made, add_groups, "[{\"key\":\"k\",\"metrics\":{}},{\"key\":\"l\"}]");
         add(&made, html_page_add_sections, "{\"sched-ext\":[{\"attr\":\"a\",\"value\":1}]}");
         made_end(&made, "{\"hiddenRows\":3,\"onlyAfter\":[]}");
@@ -96,7 +99,7 @@ START_TEST(nothing_turns_the_text_around) {
         Made made;
 
         made_begin(&made, false);
-        add(&made, html_page_add_info,
+        add(&made, add_info,
             "{\"k\\u202e\":\"a\\u202eb\",\"x\":[\"\\u061c\\u009b\",{\"y\":\"\\u2066\"}]}");
         add(&made, add_groups,
             "[{\"key\":\"a\\u001f\\u200f\",\"metrics\":{\"m\\u2069\":{\"value\":{\"mode\":"
@@ -115,7 +118,7 @@ START_TEST(no_name_ends_a_piece) {
         Made made;
 
         made_begin(&made, false);
-        add(&made, html_page_add_info,
+        add(&made, add_info,
             "{\"</script><b>\":\"<!--<script>\",\"x\":[\"-->\\u2028\\u2029]]>\"]}");
         add(&made, add_groups, "[{\"key\":\"</script>\",\"metrics\":{\"<i>\":{\"value\":1}}}]");
         made_end(&made, "{}");
@@ -190,7 +193,7 @@ START_TEST(odd_replies_are_empty_ones) {
         Made made;
 
         made_begin(&made, false);
-        add(&made, html_page_add_info, "[]");
+        add(&made, add_info, "[]");
         add(&made, add_groups, "{}");
         add(&made, html_page_add_sections, "3");
         add(&made, html_page_add_sections, "{\"s\":{}}");

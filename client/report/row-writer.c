@@ -10,10 +10,6 @@
 #include "render/cell.h"
 #include "wire/message-object.h"
 
-void row_writer_init(RowWriter *writer, RowStyle style, bool formulas, FILE *out) {
-        *writer = (RowWriter){ .style = style, .formulas = formulas, .out = out };
-}
-
 void row_writer_done(RowWriter *writer) {
         for (size_t i = 0; i < _ROW_PART_MAX; i++)
                 buffer_done(&writer->parts[i]);
@@ -23,10 +19,6 @@ void row_writer_done(RowWriter *writer) {
 static void fail(RowWriter *writer, int error) {
         if (writer->error == 0)
                 writer->error = error;
-}
-
-int row_writer_failure(const RowWriter *writer) {
-        return writer->error;
 }
 
 void row_begin(RowWriter *writer, RowPart part) {
@@ -54,20 +46,17 @@ void row_end(RowWriter *writer) {
 }
 
 /*
- * A spreadsheet evaluates a text that begins so, quoted or not: whoever names a thread would write
- * formulas into the tables of whoever looks at it. Numbers begin with a minus, too, but are no
- * texts. (A tab or the end of a line in front is a hidden character and escaped anyway.)
- */
-static bool is_formula(Span text) {
-        return text.n > 0 && memchr("=+-@", text.bytes[0], 4);
-}
-
-/*
  * Formulas and hidden characters are escaped as bytes that are not UTF-8 are, in both styles, so
  * that tables of both can be joined by names. A character of @doubled is written twice.
  */
 static void append_harmless(const RowWriter *writer, Buffer *to, Span text, const char *doubled) {
-        if (!writer->formulas && is_formula(text)) {
+        /*
+         * A spreadsheet evaluates a text that begins so, quoted or not: whoever names a thread
+         * would write formulas into the tables of whoever looks at it. Numbers begin with a minus,
+         * too, but are no texts. (A tab or the end of a line in front is a hidden character and
+         * escaped anyway.)
+         */
+        if (!writer->formulas && text.n > 0 && memchr("=+-@", text.bytes[0], 4)) {
                 name_escape_byte(to, (unsigned char) text.bytes[0]);
                 text = (Span){ text.bytes + 1, text.n - 1 };
         }
@@ -99,11 +88,14 @@ static void append_csv_text(RowWriter *writer, Span text) {
                 buffer_append_byte(to, '"');
 }
 
-/* The same text as in CSV. */
-static void append_json_text(RowWriter *writer, Span text) {
+static void append_text(RowWriter *writer, Span text) {
         _cleanup_(buffer_done) Buffer harmless = {};
         JsonWriter json;
 
+        if (writer->style != ROW_STYLE_NDJSON) {
+                append_csv_text(writer, text);
+                return;
+        }
         append_harmless(writer, &harmless, text, "");
         fail(writer, buffer_failure(&harmless));
         json_writer_init(&json, writer->to);
@@ -111,19 +103,12 @@ static void append_json_text(RowWriter *writer, Span text) {
         fail(writer, json_writer_finish(&json));
 }
 
-static void append_text(RowWriter *writer, Span text) {
-        if (writer->style != ROW_STYLE_NDJSON)
-                append_csv_text(writer, text);
-        else
-                append_json_text(writer, text);
-}
-
 void row_set_prefix(RowWriter *writer, const char *outer, const char *inner) {
         writer->prefixes[0] = outer;
         writer->prefixes[1] = inner;
 }
 
-/* Returns whether a value follows. */
+/* Returns whether a value follows, and a comma behind it. */
 static bool begin_field(RowWriter *writer, const char *name) {
         bool is_quoted = !writer->naming && writer->style == ROW_STYLE_NDJSON;
 
@@ -137,22 +122,16 @@ static bool begin_field(RowWriter *writer, const char *name) {
         }
         if (is_quoted)
                 buffer_append_text(writer->to, "\":");
+        if (writer->naming)
+                buffer_append_byte(writer->to, ',');
         return !writer->naming;
 }
 
-static void end_field(RowWriter *writer) {
-        buffer_append_byte(writer->to, ',');
-}
-
-/* The scratch buffer's text was used; a failure to put it together must not be forgotten. */
-static void clear_scratch(RowWriter *writer) {
-        fail(writer, buffer_failure(&writer->scratch));
-        buffer_clear(&writer->scratch);
-}
-
-static void append_value(RowWriter *writer, json_object *value) {
+void row_write_value(RowWriter *writer, const char *name, json_object *value) {
         bool is_csv = writer->style != ROW_STYLE_NDJSON;
 
+        if (!begin_field(writer, name))
+                return;
         if (json_object_is_type(value, json_type_string)) {
                 append_text(writer, cell_string(value));
         } else if (is_csv && (json_object_is_type(value, json_type_object) ||
@@ -160,16 +139,12 @@ static void append_value(RowWriter *writer, json_object *value) {
                 /* Something newer than this client stays one field. */
                 fail(writer, message_append_object(&writer->scratch, value));
                 append_csv_text(writer, buffer_span(&writer->scratch));
-                clear_scratch(writer);
+                fail(writer, buffer_failure(&writer->scratch));
+                buffer_clear(&writer->scratch);
         } else if (value || !is_csv) {
                 fail(writer, message_append_object(writer->to, value));
         }
-}
-
-void row_write_value(RowWriter *writer, const char *name, json_object *value) {
-        if (begin_field(writer, name))
-                append_value(writer, value);
-        end_field(writer);
+        buffer_append_byte(writer->to, ',');
 }
 
 void row_write_text(RowWriter *writer, const char *name, Span text) {
@@ -177,35 +152,35 @@ void row_write_text(RowWriter *writer, const char *name, Span text) {
                 row_write_absent(writer, name);
                 return;
         }
-        if (begin_field(writer, name))
-                append_text(writer, text);
-        end_field(writer);
+        if (!begin_field(writer, name))
+                return;
+        append_text(writer, text);
+        buffer_append_byte(writer->to, ',');
 }
 
 void row_write_scratch(RowWriter *writer, const char *name) {
         row_write_text(writer, name, buffer_span(&writer->scratch));
-        clear_scratch(writer);
+        fail(writer, buffer_failure(&writer->scratch));
+        buffer_clear(&writer->scratch);
 }
 
 void row_write_number(RowWriter *writer, const char *name, const char *digits) {
-        if (begin_field(writer, name) && (digits || writer->style == ROW_STYLE_NDJSON))
+        if (!begin_field(writer, name))
+                return;
+        if (digits || writer->style == ROW_STYLE_NDJSON)
                 buffer_append_text(writer->to, digits ? digits : "null");
-        end_field(writer);
+        buffer_append_byte(writer->to, ',');
 }
 
 void row_write_double(RowWriter *writer, const char *name, double value) {
         JsonWriter json;
 
-        if (begin_field(writer, name)) {
-                json_writer_init(&json, writer->to);
-                json_write_double(&json, value);
-                fail(writer, json_writer_finish(&json));
-        }
-        end_field(writer);
-}
-
-void row_write_bool(RowWriter *writer, const char *name, bool value) {
-        row_write_number(writer, name, value ? "true" : "false");
+        if (!begin_field(writer, name))
+                return;
+        json_writer_init(&json, writer->to);
+        json_write_double(&json, value);
+        fail(writer, json_writer_finish(&json));
+        buffer_append_byte(writer->to, ',');
 }
 
 void row_write_absent(RowWriter *writer, const char *name) {

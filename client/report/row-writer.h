@@ -7,8 +7,7 @@
  * Rows for programs: lines of CSV after RFC 4180, or flat JSON objects, one a line. A row is put
  * together from three parts: what all rows have in common, what the rows of one group have in
  * common, and its own fields; a part is kept for the following rows until it is begun again. An
- * absent value is an empty field, or null. The first failure sticks, and row_writer_failure()
- * returns it.
+ * absent value is an empty field, or null. The first failure sticks.
  */
 
 #include <json-c/json.h>
@@ -32,21 +31,17 @@ typedef enum RowPart {
 
 typedef struct RowWriter {
         RowStyle style;
-        bool formulas;
-        FILE *out;   /* borrowed */
-        bool naming; /* writes the names of fields instead of values: the first line of CSV */
+        bool formulas; /* else the first character of a text that looks like one is escaped */
+        FILE *out;     /* borrowed */
+        bool naming;   /* writes the names of fields instead of values: the first line of CSV */
         Buffer parts[_ROW_PART_MAX];
         Buffer *to;              /* the part that fields are added to */
         const char *prefixes[2]; /* of the names of fields; NULL: none */
         Buffer scratch;          /* a text for row_write_scratch() */
-        int error;               /* the first failed write, -errno */
+        int error;               /* the first failure of all calls so far, -errno */
 } RowWriter;
 
-/* Without @formulas the first character of a text that a spreadsheet takes for one is escaped. */
-void row_writer_init(RowWriter *writer, RowStyle style, bool formulas, FILE *out);
 void row_writer_done(RowWriter *writer);
-/* 0, or the first failure of all calls so far. */
-_must_check_ int row_writer_failure(const RowWriter *writer);
 
 /* Empties the part; fields are added to it from here on. */
 void row_begin(RowWriter *writer, RowPart part);
@@ -56,16 +51,15 @@ void row_end(RowWriter *writer);
 /* Both stand in front of the names of all fields from here on; literals, or NULL. */
 void row_set_prefix(RowWriter *writer, const char *outer, const char *inner);
 
-/* Fields; @name is a literal. A scalar of a reply; NULL is absent. */
+/* These add a field; @name is a literal, @value a scalar of a reply. NULL is absent. */
 void row_write_value(RowWriter *writer, const char *name, json_object *value);
-/* Valid UTF-8; absent if text.bytes is NULL. */
+/* @text is valid UTF-8; the field is absent if text.bytes is NULL. */
 void row_write_text(RowWriter *writer, const char *name, Span text);
-/* The text in writer->scratch, which is empty again. */
+/* Writes the text in writer->scratch, which is empty again. */
 void row_write_scratch(RowWriter *writer, const char *name);
-/* A number in decimal digits; NULL is absent. */
+/* @digits is a number as it is, or true or false; NULL is absent. */
 void row_write_number(RowWriter *writer, const char *name, const char *digits);
 void row_write_double(RowWriter *writer, const char *name, double value);
-void row_write_bool(RowWriter *writer, const char *name, bool value);
 void row_write_absent(RowWriter *writer, const char *name);
 
 /* A field that is a member of an object. */

@@ -13,6 +13,7 @@
 typedef struct SinkJson {
         GroupSink sink;
         JsonOut out;
+        const ReportSetting *setting;
         GroupList list; /* the one that is open */
         bool closed;    /* the last list has ended, and so the member "sections" has begun */
         char section[SECTION_NAME_CHARS]; /* the section whose array is open; "" for none */
@@ -36,16 +37,12 @@ static const char *const last_members[] = {
         "hiddenSections", "rowsAboveThreshold", "pairings",         "hiddenPairings",
 };
 
-static const ReportSetting *setting_of(const SinkJson *json) {
-        return &report_settings[json->sink.form->kind];
-}
-
 /* Writes those that the reply has, null ones too. A host without an interval is for rows only. */
 static void write_members(SinkJson *json, const char *const names[], size_t n, json_object *reply) {
         json_object *value;
 
         for (size_t i = 0; i < n; i++)
-                if ((setting_of(json)->has_begin || strcmp(names[i], "host") != 0) &&
+                if ((json->setting->has_begin || strcmp(names[i], "host") != 0) &&
                     json_object_object_get_ex(reply, names[i], &value))
                         json_out_member(&json->out, names[i], value);
 }
@@ -54,13 +51,14 @@ static int begin(GroupSink *sink, json_object *reply) {
         SinkJson *json = (SinkJson *) sink;
         int r;
 
+        json->setting = &report_settings[sink->form->kind];
         json_out_object(&json->out);
         r = group_form_lead(sink->form, NULL, &json->out);
         if (r != 0)
                 return r;
         write_members(json, first_members, ELEMENTSOF(first_members), reply);
         json->first = json_object_get(reply);
-        json_out_key(&json->out, setting_of(json)->lists[GROUP_LIST_GROUPS]);
+        json_out_key(&json->out, json->setting->lists[GROUP_LIST_GROUPS]);
         json_out_array(&json->out);
         return 0;
 }
@@ -68,7 +66,7 @@ static int begin(GroupSink *sink, json_object *reply) {
 static void open_list(SinkJson *json, GroupList list) {
         while (json->list < list) {
                 json_out_end(&json->out);
-                json_out_key(&json->out, setting_of(json)->lists[++json->list]);
+                json_out_key(&json->out, json->setting->lists[++json->list]);
                 json_out_array(&json->out);
         }
 }
@@ -86,26 +84,13 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
 static void close_lists(SinkJson *json) {
         if (json->closed)
                 return;
-        open_list(json, (GroupList) (setting_of(json)->n_lists - 1));
+        open_list(json, (GroupList) (json->setting->n_lists - 1));
         json_out_end(&json->out);
-        if (setting_of(json)->has_sections) {
+        if (json->setting->has_sections) {
                 json_out_key(&json->out, "sections");
                 json_out_object(&json->out);
         }
         json->closed = true;
-}
-
-static void close_section(SinkJson *json) {
-        if (json->section[0] != '\0')
-                json_out_end(&json->out);
-        json->section[0] = '\0';
-}
-
-/* Sections of a newer daemon are passed on, too, but only names that need no escape. */
-static bool is_section_name(const char *text) {
-        size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-_");
-
-        return n > 0 && n < SECTION_NAME_CHARS && text[n] == '\0';
 }
 
 /* Arrays of one name in successive parts become one array. */
@@ -114,10 +99,14 @@ static int add_sections(GroupSink *sink, json_object *part) {
 
         close_lists(json);
         json_object_object_foreach(part, name, rows) {
-                if (!is_section_name(name))
+                size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_");
+
+                /* Sections of a newer daemon are passed on, unless the name needs an escape. */
+                if (n == 0 || n >= SECTION_NAME_CHARS || name[n] != '\0')
                         continue;
                 if (strcmp(json->section, name) != 0) {
-                        close_section(json);
+                        if (json->section[0] != '\0')
+                                json_out_end(&json->out);
                         (void) snprintf(json->section, sizeof(json->section), "%s", name);
                         json_out_key(&json->out, json->section);
                         json_out_array(&json->out);
@@ -132,8 +121,9 @@ static int end(GroupSink *sink, json_object *reply) {
         SinkJson *json = (SinkJson *) sink;
 
         close_lists(json);
-        close_section(json);
-        if (setting_of(json)->has_sections)
+        if (json->section[0] != '\0')
+                json_out_end(&json->out);
+        if (json->setting->has_sections)
                 json_out_end(&json->out);
         write_members(json, source_members, ELEMENTSOF(source_members), json->first);
         write_members(json, last_members, ELEMENTSOF(last_members), reply);

@@ -26,16 +26,13 @@ typedef struct SinkRows {
         RowStream own; /* stdout, where there is no other */
         RowStream *stream;
         ReportKind kind;
-        bool present;          /* only rows that have a value */
-        bool lives;            /* of an interval: how its threads lived, and how much is known */
+        const ReportSetting *setting; /* of the kind */
+        bool present;                 /* only rows that have a value */
+        bool lives; /* rows say how the threads of an interval lived, and how much is known */
         json_object *coverage; /* owned */
 } SinkRows;
 
-static const ReportSetting *setting_of(const SinkRows *rows) {
-        return &report_settings[rows->kind];
-}
-
-/* what all rows have in common: where the snapshots come from */
+/* columns that all rows have in common: where the snapshots come from */
 
 static void write_head(RowWriter *writer, const char *column, const char *end, json_object *head) {
         static const RowField fields[] = {
@@ -56,23 +53,8 @@ static void write_head(RowWriter *writer, const char *column, const char *end, j
         row_set_prefix(writer, column, NULL);
 }
 
-/* @end: of the column, an object with before, after and elapsedNs. */
-static void write_ends(RowWriter *writer, const char *column, json_object *ends) {
-        write_head(writer, column, "before_", cell_member(ends, "before"));
-        write_head(writer, column, "after_", cell_member(ends, "after"));
-}
-
-/* A field of several snapshots: the value that all of them share, or nothing. */
-static void write_shared(RowWriter *writer, const char *name, json_object *heads, const char *key) {
-        json_object *value = cell_member(cell_element(heads, 0), key);
-
-        for (size_t i = 1; i < cell_length(heads); i++)
-                if (!json_object_equal(cell_member(cell_element(heads, i), key), value))
-                        value = NULL;
-        row_write_value(writer, name, value);
-}
-
 static void write_set(RowWriter *writer, const char *side, json_object *heads) {
+        /* A field has the value that all snapshots share, or nothing. */
         static const RowField shared[] = {
                 { "host", "hostName" },
                 { "machine_id", "machineId" },
@@ -88,19 +70,26 @@ static void write_set(RowWriter *writer, const char *side, json_object *heads) {
         row_write_double(writer, "captures", (double) n);
         row_write_value(writer, "first", cell_member(first, "name"));
         row_write_value(writer, "last", cell_member(last, "name"));
-        for (size_t i = 0; i < ELEMENTSOF(shared); i++)
-                write_shared(writer, shared[i].name, heads, shared[i].member);
+        for (size_t i = 0; i < ELEMENTSOF(shared); i++) {
+                json_object *value = cell_member(first, shared[i].member);
+
+                for (size_t k = 1; k < n; k++)
+                        if (!json_object_equal(
+                                    cell_member(cell_element(heads, k), shared[i].member), value))
+                                value = NULL;
+                row_write_value(writer, shared[i].name, value);
+        }
         row_write_value(writer, "start_realtime_ns", cell_member(first, "startRealtimeNs"));
         row_write_value(writer, "end_realtime_ns", cell_member(last, "endRealtimeNs"));
 }
 
-static void begin_head(SinkRows *rows, const char *kind, Span axis) {
+static void begin_head(SinkRows *rows, const char *kind, const char *axis) {
         row_begin(&rows->writer, ROW_PART_HEAD);
         row_write_text(&rows->writer, "kind", span_of(kind));
-        row_write_text(&rows->writer, "group_by", axis);
+        row_write_text(&rows->writer, "group_by", span_of(axis));
 }
 
-/* @ends: of one interval, or of two snapshots that may be its ends. */
+/* @ends are those of one interval, or two snapshots that may be its ends. */
 static void write_pair(SinkRows *rows, json_object *ends) {
         static const RowField time[] = { { "same_boot", "sameBoot" },
                                          { "elapsed_ns", "elapsedNs" } };
@@ -111,14 +100,15 @@ static void write_pair(SinkRows *rows, json_object *ends) {
                                           { "kernel_release", "kernelRelease" } };
         RowWriter *writer = &rows->writer;
 
-        write_ends(writer, NULL, ends);
+        write_head(writer, NULL, "before_", cell_member(ends, "before"));
+        write_head(writer, NULL, "after_", cell_member(ends, "after"));
         row_write_fields(writer, ends, time, ELEMENTSOF(time));
         row_write_value(writer, "cpus", cell_member(cell_member(ends, "host"), "cpus"));
         if (rows->kind == REPORT_INTERVAL)
                 row_write_fields(writer, cell_member(ends, "after"), place, ELEMENTSOF(place));
 }
 
-/* @reply: the first one; NULL while names are written. */
+/* @reply is the first one, or NULL while names are written. */
 static void write_heads(SinkRows *rows, json_object *reply) {
         static const RowField test[] = { { "alpha", "alpha" }, { "tested", "tested" } };
         static const char *const columns[] = { "a", "b" }, *const prefixes[] = { "a_", "b_" };
@@ -138,7 +128,8 @@ static void write_heads(SinkRows *rows, json_object *reply) {
                 for (size_t i = 0; i < ELEMENTSOF(columns); i++) {
                         json_object *interval = cell_member(reply, columns[i]);
 
-                        write_ends(writer, prefixes[i], interval);
+                        write_head(writer, prefixes[i], "before_", cell_member(interval, "before"));
+                        write_head(writer, prefixes[i], "after_", cell_member(interval, "after"));
                         row_write_value(writer, "elapsed_ns", cell_member(interval, "elapsedNs"));
                         row_write_value(writer, "cpus",
                                         cell_member(cell_member(host, columns[i]), "cpus"));
@@ -148,8 +139,8 @@ static void write_heads(SinkRows *rows, json_object *reply) {
                 break;
         case REPORT_SETS:
                 for (size_t i = 0; i < 2; i++)
-                        write_set(writer, setting_of(rows)->sides[i],
-                                  cell_member(reply, setting_of(rows)->sides[i]));
+                        write_set(writer, rows->setting->sides[i],
+                                  cell_member(reply, rows->setting->sides[i]));
                 row_set_prefix(writer, NULL, NULL);
                 row_write_fields(writer, reply, test, ELEMENTSOF(test));
                 break;
@@ -158,9 +149,12 @@ static void write_heads(SinkRows *rows, json_object *reply) {
         }
 }
 
-/* what the rows of a group have in common */
+/* columns that the rows of a group have in common */
 
-/* @side: which one has it, "both" or nothing; @group may be any object with members of a Group. */
+/*
+ * @side is the one that has the group, "both" or nothing. @group may be any object with members of
+ * a Group.
+ */
 static void begin_group(SinkRows *rows, Span side, GroupList list, json_object *group) {
         static const RowField names[] = { { "cgroup", "cgroup" },
                                           { "process", "process" },
@@ -173,7 +167,7 @@ static void begin_group(SinkRows *rows, Span side, GroupList list, json_object *
                                         { "start_ticks", "startTicks" } };
         static const char *const numbers[] = { "threadsBefore", "threadsAfter" };
         json_object *threads = cell_member(group, "threads");
-        const ReportSetting *setting = setting_of(rows);
+        const ReportSetting *setting = rows->setting;
         RowWriter *writer = &rows->writer;
 
         row_begin(writer, ROW_PART_GROUP);
@@ -240,16 +234,6 @@ static void write_value(RowWriter *writer, const char *side, json_object *value)
         write_columns(writer, side, &columns);
 }
 
-static void write_samples(RowWriter *writer, const char *side, json_object *samples) {
-        static const RowField fields[] = { { "n", "n" },     { "median", "median" },
-                                           { "min", "min" }, { "max", "max" },
-                                           { "q1", "q1" },   { "q3", "q3" } };
-
-        row_set_prefix(writer, side, "_");
-        row_write_fields(writer, samples, fields, ELEMENTSOF(fields));
-        row_set_prefix(writer, NULL, NULL);
-}
-
 /* The fields of a row beside the values of its sides. */
 static const RowField changes[] = {
         { "work", "work" },       { "delta", "delta" },
@@ -278,7 +262,7 @@ static const struct {
 
 /* Says why there is no value, and of a group that is missing on one side also that it is. */
 static void write_reason(SinkRows *rows, json_object *entry, GroupList list) {
-        const char *const *words = setting_of(rows)->words;
+        const char *const *words = rows->setting->words;
         Span own = cell_string(cell_member(entry, "reason"));
         Buffer *reason = &rows->writer.scratch;
 
@@ -323,7 +307,7 @@ static void write_spreads(SinkRows *rows, json_object *entry, GroupList list) {
         if (rows->kind == REPORT_SETS || rows->kind == REPORT_INTERVALS)
                 return;
         /* A group of one side has one spread, as a group of show has. */
-        if (report_kind_has_sides(rows->kind))
+        if (rows->setting->n_lists > 1)
                 write_spread(&rows->writer, "before_",
                              is_before ? spread : cell_member(entry, "spreadBefore"));
         write_spread(&rows->writer, NULL, is_before ? NULL : spread);
@@ -340,12 +324,23 @@ static void write_metric(RowWriter *writer, const char *section, Span metric, co
 
 /* @metric and @entry are NULL while names are written. */
 static void add_entry(SinkRows *rows, const char *metric, json_object *entry, GroupList list) {
-        MetricId id = metric ? metric_find(span_of(metric)) : _METRIC_MAX;
-        DerivedId derived = metric ? derived_find(span_of(metric)) : _DERIVED_MAX;
+        static const char *const members[] = { "value", "before", "after", "a", "b", "work" };
+        static const RowField samples[] = { { "n", "n" },     { "median", "median" },
+                                            { "min", "min" }, { "max", "max" },
+                                            { "q1", "q1" },   { "q3", "q3" } };
         json_object *one = cell_member(entry, "value"); /* of a group of one side, or of a state */
-        const ReportSetting *setting = setting_of(rows);
+        const ReportSetting *setting = rows->setting;
+        bool is_wanted = !rows->present || !metric;
         RowWriter *writer = &rows->writer;
+        MetricId id;
+        DerivedId derived;
 
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                is_wanted = is_wanted || cell_member(entry, members[i]);
+        if (!is_wanted)
+                return;
+        id = metric ? metric_find(span_of(metric)) : _METRIC_MAX;
+        derived = metric ? derived_find(span_of(metric)) : _DERIVED_MAX;
         if (id < _METRIC_MAX)
                 write_metric(writer, metric_section_name(metric_table[id].section), span_of(metric),
                              metric_table[id].rule_name, metric_unit_name(metric_table[id].unit));
@@ -358,11 +353,14 @@ static void add_entry(SinkRows *rows, const char *metric, json_object *entry, Gr
         for (size_t i = 0; i < setting->n_sides; i++) {
                 json_object *side = cell_member(entry, setting->sides[i]);
 
-                if (rows->kind == REPORT_SETS)
-                        write_samples(writer, setting->sides[i], side);
-                else
+                if (rows->kind == REPORT_SETS) {
+                        row_set_prefix(writer, setting->sides[i], "_");
+                        row_write_fields(writer, side, samples, ELEMENTSOF(samples));
+                        row_set_prefix(writer, NULL, NULL);
+                } else {
                         write_value(writer, setting->sides[i],
                                     one && list == GROUP_LIST_ONLY_BEFORE + i ? one : side);
+                }
         }
         row_write_fields(writer, entry, beside[rows->kind].fields, beside[rows->kind].n);
         write_reason(rows, entry, list);
@@ -371,7 +369,7 @@ static void add_entry(SinkRows *rows, const char *metric, json_object *entry, Gr
         row_end(writer);
 }
 
-/* what an interval has as a whole: a number without a before and an after */
+/* numbers of a whole interval, without a before and an after */
 
 typedef struct RowCount {
         const char *member, *metric, *rule, *unit;
@@ -390,7 +388,7 @@ static void add_counts(SinkRows *rows, const char *section, const RowCount count
                 write_metric(writer, section, span_of(counts[i].metric), counts[i].rule,
                              counts[i].unit);
                 for (size_t k = 0; k < 2; k++)
-                        write_columns(writer, setting_of(rows)->sides[k], &(RowValue){});
+                        write_columns(writer, rows->setting->sides[k], &(RowValue){});
                 row_write_value(writer, changes[0].name, work);
                 row_write_fields(writer, NULL, &changes[1], ELEMENTSOF(changes) - 1);
                 row_write_text(writer, "reason", !work && counts[i].has_reason ? reason : (Span){});
@@ -400,60 +398,18 @@ static void add_counts(SinkRows *rows, const char *section, const RowCount count
         }
 }
 
-/* Threads that began and ended in between are only known where exits were counted. */
-static Span reason_of_ended(const SinkRows *rows) {
-        return cell_string(cell_member(rows->coverage, "endedReason"));
-}
-
-static void add_lives(SinkRows *rows, json_object *lives) {
+static void add_group(SinkRows *rows, json_object *group, GroupList list) {
+        static const char *const members[] = { "metrics", "derived" };
         static const RowCount counts[] = {
                 { "survived", "survived", "SumCount", "count", false },
                 { "born", "born", "SumCount", "count", false },
                 { "ended", "ended", "SumCount", "count", false },
                 { "bornAndEnded", "born_and_ended", "SumCount", "count", true },
         };
-
-        if (lives && rows->lives)
-                add_counts(rows, "lives", counts, ELEMENTSOF(counts), lives, reason_of_ended(rows));
-}
-
-/* Rows that are of no group say how much of an interval is known. */
-static void add_coverage(SinkRows *rows) {
-        static const RowCount counts[] = {
-                { "cpuUsedNs", "cpu_used_ns", NULL, "ns", false },
-                { "attributedNs", "attributed_ns", NULL, "ns", false },
-                { "survivedNs", "survived_ns", NULL, "ns", false },
-                { "bornNs", "born_ns", NULL, "ns", false },
-                { "endedNs", "ended_ns", NULL, "ns", true },
-                { "bornAndEndedNs", "born_and_ended_ns", NULL, "ns", true },
-                { "kernelThreadsNs", "kernel_threads_ns", NULL, "ns", false },
-                { "ownNs", "own_ns", NULL, "ns", false },
-                { "notAttributedNs", "not_attributed_ns", NULL, "ns", false },
-                { "boundNs", "bound_ns", NULL, "ns", false },
-                { "storageUsedBytes", "storage_used_bytes", NULL, "bytes", false },
-                { "storageAttributedBytes", "storage_attributed_bytes", NULL, "bytes", false },
-        };
-
-        begin_group(rows, (Span){}, GROUP_LIST_GROUPS, NULL);
-        add_counts(rows, "coverage", counts, ELEMENTSOF(counts), rows->coverage,
-                   reason_of_ended(rows));
-}
-
-/* Returns whether a row of a metric has a value on any side. */
-static bool has_value(json_object *entry) {
-        static const char *const members[] = { "value", "before", "after", "a", "b", "work" };
-
-        for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                if (cell_member(entry, members[i]))
-                        return true;
-        return false;
-}
-
-static void add_group(SinkRows *rows, json_object *group, GroupList list) {
-        static const char *const members[] = { "metrics", "derived" };
+        json_object *lives = cell_member(group, "lives");
         const char *side = list == GROUP_LIST_GROUPS
                                    ? "both"
-                                   : setting_of(rows)->sides[list - GROUP_LIST_ONLY_BEFORE];
+                                   : rows->setting->sides[list - GROUP_LIST_ONLY_BEFORE];
         json_object_iter member;
 
         begin_group(rows, span_of(side), list, group);
@@ -462,16 +418,17 @@ static void add_group(SinkRows *rows, json_object *group, GroupList list) {
 
                 if (json_object_is_type(entries, json_type_object))
                         json_object_object_foreachC(entries, member) {
-                                if (!rows->present || has_value(member.val))
-                                        add_entry(rows, member.key, member.val, list);
+                                add_entry(rows, member.key, member.val, list);
                         }
         }
-        add_lives(rows, cell_member(group, "lives"));
+        if (lives && rows->lives)
+                add_counts(rows, "lives", counts, ELEMENTSOF(counts), lives,
+                           cell_string(cell_member(rows->coverage, "endedReason")));
 }
 
 /* sections */
 
-/* Replies have some values in hundredths, rows as decimals. NULL for any other value. */
+/* Returns the decimals of a value that replies have in hundredths; NULL for any other value. */
 static const char *hundredths_digits(json_object *value, SectionUnit unit,
                                      char text[static QUANTITY_CHARS]) {
         Quantity quantity;
@@ -483,43 +440,6 @@ static const char *hundredths_digits(json_object *value, SectionUnit unit,
                         (unsigned long long) (quantity.whole / 100),
                         (unsigned) (quantity.whole % 100));
         return text;
-}
-
-/*
- * Values of pressure are told apart by their resource and row, too: "cpu.some.avg10"; those of the
- * host by the CPU, disk or interface: "sda.read_bytes". The rest is behind the last point.
- */
-static void begin_section_row(SinkRows *rows, SectionId id, const SectionRow *row,
-                              const SectionValue *value) {
-        Span resource = cell_string(row->resource), half = cell_string(row->half);
-        Span item = cell_string(row->item);
-        RowWriter *writer = &rows->writer;
-        Buffer *name = &writer->scratch;
-
-        if (row->resource)
-                buffer_append_format(name, "%.*s.%.*s.", (int) resource.n, resource.bytes,
-                                     (int) half.n, half.bytes);
-        if (section_is_host_part(id) && row->item)
-                buffer_append_format(name, "%.*s.", (int) item.n, item.bytes);
-        buffer_append(name, value->name.bytes, value->name.n);
-        row_begin(writer, ROW_PART_OWN);
-        row_write_text(writer, "section", span_of(view_table_name(id)));
-        row_write_scratch(writer, "metric");
-        row_write_absent(writer, "rule");
-        row_write_text(writer, "unit", span_of(section_units[value->unit].name));
-}
-
-static void write_section_side(RowWriter *writer, const char *side, json_object *value,
-                               SectionUnit unit) {
-        bool is_text = json_object_is_type(value, json_type_string);
-        char digits[QUANTITY_CHARS];
-        const RowValue columns = {
-                .number = is_text ? NULL : value,
-                .digits = hundredths_digits(value, unit, digits),
-                .text = is_text ? value : NULL,
-        };
-
-        write_columns(writer, side, &columns);
 }
 
 /* @before and @after: the sides of the value, or NULL. */
@@ -545,7 +465,8 @@ static void write_section_change(SinkRows *rows, const SectionValue *value, json
                 return;
         row_write_value(writer, "per_second", value->rate);
         if (before && after)
-                row_write_bool(writer, "changed", !json_object_equal(before, after));
+                row_write_number(writer, "changed",
+                                 json_object_equal(before, after) ? "false" : "true");
         else
                 row_write_absent(writer, "changed");
         row_write_absent(writer, "reset");
@@ -556,8 +477,11 @@ static void add_section_value(SinkRows *rows, SectionId id, const SectionRow *ro
                               const SectionValue *value) {
         json_object *ends[] = { cell_member(value->value, "before"),
                                 cell_member(value->value, "after") };
-        const ReportSetting *setting = setting_of(rows);
+        Span resource = cell_string(row->resource), half = cell_string(row->half);
+        Span item = cell_string(row->item);
+        const ReportSetting *setting = rows->setting;
         RowWriter *writer = &rows->writer;
+        Buffer *name = &writer->scratch;
         bool is_pair = setting->n_sides == 2, is_whole = ends[0] && ends[1];
         const char *side = is_whole  ? "both"
                            : ends[0] ? setting->sides[0]
@@ -565,10 +489,34 @@ static void add_section_value(SinkRows *rows, SectionId id, const SectionRow *ro
                                      : NULL;
 
         begin_group(rows, span_of(side), GROUP_LIST_GROUPS, row->json);
-        begin_section_row(rows, id, row, value);
-        for (size_t i = 0; i < setting->n_sides; i++)
-                write_section_side(writer, setting->sides[i], is_pair ? ends[i] : value->value,
-                                   value->unit);
+        /*
+         * Values of pressure are told apart by their resource and row, too: "cpu.some.avg10"; those
+         * of the host by the CPU, disk or interface: "sda.read_bytes". The rest is behind the last
+         * point.
+         */
+        if (row->resource)
+                buffer_append_format(name, "%.*s.%.*s.", (int) resource.n, resource.bytes,
+                                     (int) half.n, half.bytes);
+        if (view_table_about(id) == SECTION_ABOUT_HOST_PART && row->item)
+                buffer_append_format(name, "%.*s.", (int) item.n, item.bytes);
+        buffer_append(name, value->name.bytes, value->name.n);
+        row_begin(writer, ROW_PART_OWN);
+        row_write_text(writer, "section", span_of(view_table_name(id)));
+        row_write_scratch(writer, "metric");
+        row_write_absent(writer, "rule");
+        row_write_text(writer, "unit", span_of(section_units[value->unit].name));
+        for (size_t i = 0; i < setting->n_sides; i++) {
+                json_object *one = is_pair ? ends[i] : value->value;
+                bool is_text = json_object_is_type(one, json_type_string);
+                char digits[QUANTITY_CHARS];
+                const RowValue columns = {
+                        .number = is_text ? NULL : one,
+                        .digits = hundredths_digits(one, value->unit, digits),
+                        .text = is_text ? one : NULL,
+                };
+
+                write_columns(writer, setting->sides[i], &columns);
+        }
         if (is_pair)
                 write_section_change(rows, value, ends[0], ends[1]);
         else
@@ -587,7 +535,7 @@ static void add_section_row(SinkRows *rows, SectionId id, json_object *json) {
         for (size_t i = 0; i < row.n_values; i++) {
                 const SectionValue *value = &row.values[i];
 
-                if (report_kind_has_sides(rows->kind) && view->has_threshold &&
+                if (rows->setting->n_lists > 1 && view->has_threshold &&
                     !section_value_moved(value, view))
                         continue;
                 /* A stream has intervals, whose sections have sides. */
@@ -604,9 +552,12 @@ static void add_section_row(SinkRows *rows, SectionId id, json_object *json) {
 static void begin_stream(SinkRows *rows, const Session *session) {
         RowStream *stream = rows->stream;
 
+        rows->writer = (RowWriter){ .style = stream->is_csv ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
+                                    .formulas = options_have(session->options, OPTION_FORMULAS),
+                                    .out = stream->out };
         if (stream->is_csv && !stream->is_begun && session_legend(session) == TABLE_LEGEND_SHOWN) {
                 rows->writer.naming = true;
-                begin_head(rows, NULL, (Span){});
+                begin_head(rows, NULL, NULL);
                 write_heads(rows, NULL);
                 begin_group(rows, (Span){}, GROUP_LIST_GROUPS, NULL);
                 add_entry(rows, NULL, NULL, GROUP_LIST_GROUPS);
@@ -615,30 +566,22 @@ static void begin_stream(SinkRows *rows, const Session *session) {
         stream->is_begun = true;
 }
 
-static Span axis_of(const Session *session) {
-        return span_of(view_axis_name(session->options->view.axis));
-}
-
-static void init_writer(SinkRows *rows, const Session *session) {
-        row_writer_init(&rows->writer, rows->stream->is_csv ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
-                        options_have(session->options, OPTION_FORMULAS), rows->stream->out);
-}
-
 static int begin(GroupSink *sink, json_object *reply) {
         SinkRows *rows = (SinkRows *) sink;
         const Session *session = sink->form->session;
         int r;
 
         rows->kind = sink->form->kind;
+        rows->setting = &report_settings[rows->kind];
         r = group_form_lead(sink->form, NULL, NULL);
         if (r != 0)
                 return r;
         begin_stream(rows, session);
-        begin_head(rows, setting_of(rows)->name, axis_of(session));
+        begin_head(rows, rows->setting->name, view_axis_name(session->options->view.axis));
         write_heads(rows, reply);
         if (rows->kind == REPORT_INTERVAL)
                 rows->coverage = json_object_get(cell_member(reply, "coverage"));
-        return row_writer_failure(&rows->writer);
+        return rows->writer.error;
 }
 
 static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
@@ -646,7 +589,7 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
 
         for (size_t i = 0; i < cell_length(groups); i++)
                 add_group(rows, cell_element(groups, i), list);
-        return row_writer_failure(&rows->writer);
+        return rows->writer.error;
 }
 
 static int add_sections(GroupSink *sink, json_object *part) {
@@ -659,15 +602,33 @@ static int add_sections(GroupSink *sink, json_object *part) {
                 for (size_t i = 0; id < _SECTION_MAX && i < cell_length(member.val); i++)
                         add_section_row(rows, id, cell_element(member.val, i));
         }
-        return row_writer_failure(&rows->writer);
+        return rows->writer.error;
 }
 
 static int end(GroupSink *sink, json_object *reply) {
+        static const RowCount counts[] = {
+                { "cpuUsedNs", "cpu_used_ns", NULL, "ns", false },
+                { "attributedNs", "attributed_ns", NULL, "ns", false },
+                { "survivedNs", "survived_ns", NULL, "ns", false },
+                { "bornNs", "born_ns", NULL, "ns", false },
+                { "endedNs", "ended_ns", NULL, "ns", true },
+                { "bornAndEndedNs", "born_and_ended_ns", NULL, "ns", true },
+                { "kernelThreadsNs", "kernel_threads_ns", NULL, "ns", false },
+                { "ownNs", "own_ns", NULL, "ns", false },
+                { "notAttributedNs", "not_attributed_ns", NULL, "ns", false },
+                { "boundNs", "bound_ns", NULL, "ns", false },
+                { "storageUsedBytes", "storage_used_bytes", NULL, "bytes", false },
+                { "storageAttributedBytes", "storage_attributed_bytes", NULL, "bytes", false },
+        };
         SinkRows *rows = (SinkRows *) sink;
 
-        if (rows->coverage && rows->lives)
-                add_coverage(rows);
-        return row_writer_failure(&rows->writer);
+        /* Rows that are of no group say how much of an interval is known. */
+        if (rows->coverage && rows->lives) {
+                begin_group(rows, (Span){}, GROUP_LIST_GROUPS, NULL);
+                add_counts(rows, "coverage", counts, ELEMENTSOF(counts), rows->coverage,
+                           cell_string(cell_member(rows->coverage, "endedReason")));
+        }
+        return rows->writer.error;
 }
 
 static void free_sink(GroupSink *sink) {
@@ -697,23 +658,21 @@ int sink_rows_new(const GroupForm *form, GroupSink **ret) {
         };
         rows->stream = form->stream ? form->stream : &rows->own;
         rows->present = rows->stream->present;
-        init_writer(rows, form->session);
         *ret = &rows->sink;
         return 0;
 }
 
 int sink_rows_add_gap(Session *session, RowStream *stream, json_object *ends, Span reason) {
         static const RowCount nothing = { .has_reason = true };
-        SinkRows rows = { .stream = stream, .kind = REPORT_INTERVAL };
-        int r;
+        SinkRows rows = { .stream = stream,
+                          .kind = REPORT_INTERVAL,
+                          .setting = &report_settings[REPORT_INTERVAL] };
 
-        init_writer(&rows, session);
         begin_stream(&rows, session);
-        begin_head(&rows, "gap", axis_of(session));
+        begin_head(&rows, "gap", view_axis_name(session->options->view.axis));
         write_pair(&rows, ends);
         begin_group(&rows, (Span){}, GROUP_LIST_GROUPS, NULL);
         add_counts(&rows, NULL, &nothing, 1, NULL, reason);
-        r = row_writer_failure(&rows.writer);
         row_writer_done(&rows.writer);
-        return r;
+        return rows.writer.error;
 }

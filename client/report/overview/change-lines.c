@@ -14,9 +14,9 @@
 #define LABEL "changed"
 #define ELLIPSIS "\u2026"
 #define MEMORY "memory." /* limits in bytes */
-#define NAME_COLUMNS 32  /* of a cgroup or a group, so that what changed has room beside it */
+#define NAME_COLUMNS 32  /* of a cgroup or a group; the change needs room beside it */
 
-/* "cpufreq_governor." and 17; has_number is false if the key does not end in a number. */
+/* A key as "cpufreq_governor." and 17; has_number is false if it does not end in a number. */
 typedef struct ChangeKey {
         Span stem;
         bool has_number;
@@ -35,52 +35,34 @@ static ChangeKey key_of(json_object *change) {
         return key;
 }
 
-static bool is_same_change(json_object *a, json_object *b) {
-        ChangeKey key_a = key_of(a), key_b = key_of(b);
-
-        return key_a.has_number && key_b.has_number && key_a.stem.n == key_b.stem.n &&
-               memcmp(key_a.stem.bytes, key_b.stem.bytes, key_a.stem.n) == 0 &&
-               json_object_equal(cell_member(a, "before"), cell_member(b, "before")) &&
-               json_object_equal(cell_member(a, "after"), cell_member(b, "after"));
-}
-
 static int compare_numbers(const void *a, const void *b) {
         uint32_t left = *(const uint32_t *) a, right = *(const uint32_t *) b;
 
         return left < right ? -1 : left > right;
 }
 
-/* "0-3,7" of @n numbers in any order. */
-static int append_numbers(Buffer *line, json_object *changes, size_t first, size_t n) {
-        _cleanup_(freep) uint32_t *numbers = calloc(n, sizeof(*numbers));
-
-        if (!numbers)
-                return -ENOMEM;
-        for (size_t i = 0; i < n; i++)
-                numbers[i] = key_of(cell_element(changes, first + i)).number;
-        qsort(numbers, n, sizeof(*numbers), compare_numbers);
-        for (size_t i = 0, end; i < n; i = end) {
-                for (end = i + 1; end < n && numbers[end] == numbers[end - 1] + 1; end++)
-                        ;
-                buffer_append_format(line, "%s%u", i > 0 ? "," : "", numbers[i]);
-                if (end - i > 1)
-                        buffer_append_format(line, "-%u", numbers[end - 1]);
-        }
-        return 0;
-}
-
-/* "KEY: FROM → TO" of the @n changes from @first. */
+/* Appends "KEY: FROM → TO" of the @n changes from @first, whose numbers are "0-3,7". */
 static int append_change(Buffer *line, json_object *changes, size_t first, size_t n) {
         json_object *change = cell_element(changes, first);
-        int r;
 
         if (n == 1) {
                 cell_append_text(line, cell_member(change, "key"));
         } else {
+                _cleanup_(freep) uint32_t *numbers = calloc(n, sizeof(*numbers));
+
+                if (!numbers)
+                        return -ENOMEM;
                 printable_append_name(line, key_of(change).stem);
-                r = append_numbers(line, changes, first, n);
-                if (r < 0)
-                        return r;
+                for (size_t i = 0; i < n; i++)
+                        numbers[i] = key_of(cell_element(changes, first + i)).number;
+                qsort(numbers, n, sizeof(*numbers), compare_numbers);
+                for (size_t i = 0, end; i < n; i = end) {
+                        for (end = i + 1; end < n && numbers[end] == numbers[end - 1] + 1; end++)
+                                ;
+                        buffer_append_format(line, "%s%u", i > 0 ? "," : "", numbers[i]);
+                        if (end - i > 1)
+                                buffer_append_format(line, "-%u", numbers[end - 1]);
+                }
         }
         buffer_append_text(line, ": ");
         cell_append_text(line, cell_member(change, "before"));
@@ -92,49 +74,20 @@ static int append_change(Buffer *line, json_object *changes, size_t first, size_
 static size_t count_alike(json_object *changes, size_t first) {
         size_t n = 1;
 
-        while (first + n < cell_length(changes) &&
-               is_same_change(cell_element(changes, first), cell_element(changes, first + n)))
-                n++;
+        for (; first + n < cell_length(changes); n++) {
+                json_object *a = cell_element(changes, first),
+                            *b = cell_element(changes, first + n);
+                ChangeKey key_a = key_of(a), key_b = key_of(b);
+
+                if (!key_a.has_number || !key_b.has_number || !span_equal(key_a.stem, key_b.stem) ||
+                    !json_object_equal(cell_member(a, "before"), cell_member(b, "before")) ||
+                    !json_object_equal(cell_member(a, "after"), cell_member(b, "after")))
+                        break;
+        }
         return n;
 }
 
-static int print_all(const Lines *lines, json_object *changes) {
-        _cleanup_(buffer_done) Buffer line = {};
-        int r = 0;
-
-        for (size_t i = 0, n; r == 0 && i < cell_length(changes); i += n) {
-                n = count_alike(changes, i);
-                buffer_clear(&line);
-                r = append_change(&line, changes, i, n);
-                if (r == 0)
-                        r = lines_print_buffer(lines, LABEL, &line);
-        }
-        return r;
-}
-
 /* changes of cgroups and groups, as texts */
-
-/* "/db ", "nginx ". */
-static int append_name(Buffer *text, json_object *change, size_t n_columns) {
-        _cleanup_(buffer_done) Buffer name = {};
-
-        if (cell_member(change, "key"))
-                group_label_append(&name, change);
-        else
-                cell_append_text(&name, cell_member(change, "cgroup"));
-        printable_append_end(text, buffer_span(&name), n_columns);
-        buffer_append_byte(text, ' ');
-        return buffer_failure(&name);
-}
-
-/* Both are of one cgroup, or of one group. */
-static bool is_same_subject(json_object *a, json_object *b) {
-        json_object *key = cell_member(a, "key"), *other = cell_member(b, "key");
-
-        if (key || other)
-                return json_object_equal(key, other);
-        return json_object_equal(cell_member(a, "cgroup"), cell_member(b, "cgroup"));
-}
 
 static int append_setting(Buffer *text, json_object *value, Span what) {
         Quantity quantity;
@@ -160,21 +113,30 @@ static int put_text(json_object *object, const char *key, Buffer *text) {
         return string && json_object_object_add(object, key, string) == 0 ? 0 : -ENOMEM;
 }
 
-/* As a change of a host, which is a key and two texts. @n_columns: of the name; 0: without it. */
+/*
+ * Writes a change as one of a host, which is a key and two texts. The name in the key, "/db " or
+ * "nginx ", has @n_columns; 0: it has none.
+ */
 static int put_change(json_object *object, json_object *change, size_t n_columns) {
         static const char *const sides[] = { "before", "after" };
         json_object *what_text = cell_member(change, "what");
         Span what = cell_string(what_text);
+        _cleanup_(buffer_done) Buffer name = {};
         Buffer key = {};
-        int r = 0;
+        int r;
 
-        if (n_columns > 0)
-                r = append_name(&key, change, n_columns);
+        if (n_columns > 0) {
+                if (cell_member(change, "key"))
+                        group_label_append(&name, change);
+                else
+                        cell_append_text(&name, cell_member(change, "cgroup"));
+                printable_append_end(&key, buffer_span(&name), n_columns);
+                buffer_append_byte(&key, ' ');
+        }
         cell_append_text(&key, what_text);
-        if (r < 0)
-                buffer_done(&key);
-        else
-                r = put_text(object, "key", &key);
+        r = put_text(object, "key", &key);
+        if (r == 0)
+                r = buffer_failure(&name);
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(sides); i++) {
                 Buffer value = {};
 
@@ -184,14 +146,9 @@ static int put_change(json_object *object, json_object *change, size_t n_columns
         return r;
 }
 
-/* Nobody sets how many huge pages are free: that changes as programs take them. */
-static bool is_level(json_object *change) {
-        return span_is(cell_string(cell_member(change, "key")), "hugepages_free");
-}
-
 /*
- * A list of all changes, owned by the caller. A name has at most @n_columns; @once: it stands only
- * before the first change of a cgroup or a group.
+ * Makes a list of all changes, owned by the caller. A name has at most @n_columns; with @once, it
+ * stands only before the first change of a cgroup or a group.
  */
 static int collect(json_object *reply, size_t n_columns, bool once, json_object **ret) {
         json_object *changes = cell_member(reply, "changes"),
@@ -201,8 +158,13 @@ static int collect(json_object *reply, size_t n_columns, bool once, json_object 
 
         for (size_t i = 0; r == 0 && i < cell_length(changes); i++) {
                 json_object *object = json_object_new_object(), *change = cell_element(changes, i);
-                bool is_named =
-                        once && i > 0 && is_same_subject(change, cell_element(changes, i - 1));
+                json_object *previous = i > 0 ? cell_element(changes, i - 1) : NULL;
+                json_object *key = cell_member(change, "key"),
+                            *previous_key = cell_member(previous, "key");
+                const char *subject = key || previous_key ? "key" : "cgroup";
+                bool is_named = once && i > 0 &&
+                                json_object_equal(cell_member(change, subject),
+                                                  cell_member(previous, subject));
 
                 if (!object || json_object_array_add(list, object) != 0) {
                         (void) json_object_put(object);
@@ -214,7 +176,8 @@ static int collect(json_object *reply, size_t n_columns, bool once, json_object 
         for (size_t i = 0; r == 0 && i < cell_length(of_hosts); i++) {
                 json_object *change = json_object_get(cell_element(of_hosts, i));
 
-                if (is_level(change)) {
+                /* Nobody sets how many huge pages are free: programs take them. */
+                if (span_is(cell_string(cell_member(change, "key")), "hugepages_free")) {
                         (void) json_object_put(change);
                         continue;
                 }
@@ -233,16 +196,6 @@ static int collect(json_object *reply, size_t n_columns, bool once, json_object 
 
 /* lines */
 
-/* Cuts the only change of a line that has no room for it whole. */
-static void clip(Buffer *line, size_t n_columns) {
-        const char *text;
-
-        if (buffer_terminate(line, &text) < 0)
-                return;
-        buffer_truncate(line, printable_fit(text, n_columns));
-        buffer_append_text(line, ELLIPSIS);
-}
-
 /*
  * Adds changes to the line while there is room for them and for the number of the others; returns
  * how many there are in all.
@@ -254,6 +207,7 @@ static int fill(Buffer *line, json_object *changes, size_t n_columns, size_t *re
         int r = 0;
 
         for (size_t i = 0, n_alike; r == 0 && i < cell_length(changes); i += n_alike, n++) {
+                const char *text;
                 bool is_last;
 
                 n_alike = count_alike(changes, i);
@@ -270,8 +224,13 @@ static int fill(Buffer *line, json_object *changes, size_t n_columns, size_t *re
                         r = buffer_append(line, change.bytes, change.n);
                         n_shown++;
                 } else if (r == 0 && n == 0) {
+                        /* The only change of a line that has no room for it whole is cut. */
                         r = buffer_append(line, change.bytes, change.n);
-                        clip(line, n_columns - sizeof(more));
+                        if (buffer_terminate(line, &text) == 0) {
+                                buffer_truncate(line,
+                                                printable_fit(text, n_columns - sizeof(more)));
+                                buffer_append_text(line, ELLIPSIS);
+                        }
                         n_shown++;
                 }
         }
@@ -279,31 +238,30 @@ static int fill(Buffer *line, json_object *changes, size_t n_columns, size_t *re
         return r;
 }
 
-static int print_some(const Lines *lines, json_object *changes) {
-        _cleanup_(buffer_done) Buffer line = {};
-        size_t n_more;
-        int r;
-
-        r = fill(&line, changes, lines_text_columns(lines), &n_more);
-        if (r < 0)
-                return r;
-        if (n_more > 0)
-                buffer_append_format(&line, ", " ELLIPSIS " +%zu", n_more);
-        return lines_print_buffer(lines, LABEL, &line);
-}
-
 int change_lines_print(const Lines *lines, json_object *reply, bool all) {
         bool is_whole = all || lines_text_columns(lines) == SIZE_MAX;
+        _cleanup_(buffer_done) Buffer line = {};
         json_object *changes;
+        size_t n_more = 0;
         int r;
 
         r = collect(reply, is_whole ? SIZE_MAX : NAME_COLUMNS, !all, &changes);
         if (r < 0)
                 return r;
-        if (all)
-                r = print_all(lines, changes);
-        else if (cell_length(changes) > 0)
-                r = print_some(lines, changes);
+        for (size_t i = 0, n; all && r == 0 && i < cell_length(changes); i += n) {
+                n = count_alike(changes, i);
+                buffer_clear(&line);
+                r = append_change(&line, changes, i, n);
+                if (r == 0)
+                        r = lines_print_buffer(lines, LABEL, &line);
+        }
+        if (!all && cell_length(changes) > 0) {
+                r = fill(&line, changes, lines_text_columns(lines), &n_more);
+                if (r == 0 && n_more > 0)
+                        buffer_append_format(&line, ", " ELLIPSIS " +%zu", n_more);
+                if (r == 0)
+                        r = lines_print_buffer(lines, LABEL, &line);
+        }
         (void) json_object_put(changes);
         return r;
 }

@@ -16,7 +16,8 @@
 #include "render/lines.h"
 
 /*
- * One line with as many as a terminal has room for, and the number of the others, or with @all a
- * line for each; a pipe has them all in one. @reply has changes and hostChanges. 0 or -ENOMEM.
+ * Prints one line with as many as a terminal has room for, and the number of the others, or with
+ * @all a line for each; a pipe has them all in one. @reply has changes and hostChanges. 0 or
+ * -ENOMEM.
  */
 _must_check_ int change_lines_print(const Lines *lines, json_object *reply, bool all);

@@ -6,31 +6,28 @@
 #include "render/cell.h"
 #include "render/printable.h"
 
-/*
- * "process/thread[tid]", without the process if the thread has the same name; "[ended]" where all
- * who ended with these names are a group.
- */
-static void append_thread(Buffer *label, json_object *group) {
-        Span process = cell_string(cell_member(group, "process"));
-        Span thread = cell_string(cell_member(group, "thread"));
-
-        if (process.n > 0 && !span_equal(process, thread)) {
-                printable_append_name(label, process);
-                buffer_append_byte(label, '/');
-        }
-        printable_append_name(label, thread);
-        if (cell_member(group, "ended"))
-                buffer_append_text(label, "[ended]");
-        else
-                buffer_append_format(label, "[%lld]",
-                                     (long long) json_object_get_int64(cell_member(group, "tid")));
-}
-
 void group_label_append(Buffer *label, json_object *group) {
         Span key = cell_string(cell_member(group, "key"));
+        Span process = cell_string(cell_member(group, "process"));
+        Span thread = cell_string(cell_member(group, "thread"));
+        bool is_ended = cell_member(group, "ended");
 
-        if (cell_member(group, "tid") || cell_member(group, "ended")) {
-                append_thread(label, group);
+        /*
+         * "process/thread[tid]", without the process if the thread has the same name; "[ended]"
+         * where all that ended with these names are a group.
+         */
+        if (is_ended || cell_member(group, "tid")) {
+                if (process.n > 0 && !span_equal(process, thread)) {
+                        printable_append_name(label, process);
+                        buffer_append_byte(label, '/');
+                }
+                printable_append_name(label, thread);
+                if (is_ended)
+                        buffer_append_text(label, "[ended]");
+                else
+                        buffer_append_format(
+                                label, "[%lld]",
+                                (long long) json_object_get_int64(cell_member(group, "tid")));
                 return;
         }
         /* The name of a thread or process may be empty; an empty cgroup is an unknown one. */
@@ -85,7 +82,7 @@ static Span news_of(Span command, Span process) {
         return command;
 }
 
-/* " worker.py", or " (firefox)", " (web.py, worker.py)". */
+/* Appends " worker.py", or " (firefox)", " (web.py, worker.py)". */
 static void append_names(Buffer *label, json_object *commands, Span process) {
         size_t n = cell_length(commands);
         Span only = n == 1 ? news_of(command_at(commands, 0), process) : (Span){};

@@ -13,8 +13,8 @@
 /* Appends the label of a group, printable: its key, or the names and tid of a thread. */
 void group_label_append(Buffer *label, json_object *group);
 /*
- * The same, and of a process by its name what it was started as: what an interpreter runs, or both
- * of two commands, where the label then has no more than @n_columns; how many they are, where it
- * has, or they are more.
+ * Appends the same, and behind the name of a process the command that it was started as: what an
+ * interpreter runs, or both of two commands, where the label then has no more than @n_columns, else
+ * how many there are.
  */
 void group_label_append_commands(Buffer *label, json_object *group, size_t n_columns);

@@ -45,7 +45,7 @@ _must_check_ int missing_print(const Lines *lines, const Missing *missing);
 _must_check_ int missing_print_reply(const Lines *lines, json_object *reply, bool verbose);
 
 /*
- * A table of all sources with their states and counts, and their reasons below it, because those
- * are sentences. @sources: the array of SOURCE objects.
+ * Prints a table of all sources, an array of SOURCE objects, with their states and counts, and
+ * their reasons below it, because those are sentences.
  */
 _must_check_ int source_report_print(const Session *session, json_object *sources);

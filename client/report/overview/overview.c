@@ -5,10 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/number.h"
 #include "render/cell.h"
 #include "render/compact.h"
 #include "render/printable.h"
@@ -19,18 +17,12 @@
 #include "report/overview/missing.h"
 
 #define LIMITED_LINES 2 /* of all intervals together */
-#define BUT_SENTENCES 2 /* likewise; one where there is little room */
+#define BUT_SENTENCES 2 /* likewise, or one if there is little room */
 #define BUT_LINES 2     /* of each sentence on a terminal */
 #define WAITS_LINES 2
 #define PIPED_LINES 3 /* of limits, in a pipe */
 #define MAX_LISTED 4  /* hosts, kernels */
 #define LABEL_CHARS 16
-
-static const char *string_of(json_object *object, const char *key) {
-        json_object *value = cell_member(object, key);
-
-        return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
-}
 
 /* The parts of a line are separated by commas; an unknown one is left out. */
 static void append_part(Buffer *line, json_object *value) {
@@ -66,43 +58,34 @@ static int print_head(const Lines *lines, const char *label, json_object *head) 
         return lines_print_buffer(lines, label, &line);
 }
 
-static const char *why_no_time(json_object *before, json_object *after) {
-        static const char *const host_keys[] = { "machineId", "hostName" };
-
-        for (size_t i = 0; i < ELEMENTSOF(host_keys); i++) {
-                const char *a = string_of(before, host_keys[i]),
-                           *b = string_of(after, host_keys[i]);
-
-                if (a[0] != '\0' && b[0] != '\0' && strcmp(a, b) != 0)
-                        return "the snapshots are of different hosts: levels, peaks and limits "
-                               "compare, and work by two intervals (A..B C..D)";
-        }
-        if (!cell_member(before, "bootId") || !cell_member(after, "bootId"))
-                return "one of the snapshots has no boot id";
-        return "the snapshots are of different boots";
-}
-
-/* Nobody should take the difference of two totals for what was done in between. */
+/* Warns the reader, who might take a difference of totals for the work in between. */
 static void print_totals_line(const Lines *lines, json_object *reply) {
+        static const char *const host_keys[] = { "machineId", "hostName" };
+        json_object *before = cell_member(reply, "before"), *after = cell_member(reply, "after");
         json_object *elapsed = cell_member(reply, "elapsedNs");
+        const char *why = "the snapshots are of different boots";
         char span[WHEN_CHARS];
 
-        if (!elapsed) {
-                lines_format(
-                        lines, "totals", "of whole lives, which differ in length; %s",
-                        why_no_time(cell_member(reply, "before"), cell_member(reply, "after")));
+        if (elapsed) {
+                when_format_span(json_object_get_uint64(elapsed), span);
+                lines_format(lines, "totals",
+                             "of whole lives, which differ in length; captured %s apart", span);
                 return;
         }
-        when_format_span(json_object_get_uint64(elapsed), span);
-        lines_format(lines, "totals", "of whole lives, which differ in length; captured %s apart",
-                     span);
+        if (!cell_member(before, "bootId") || !cell_member(after, "bootId"))
+                why = "one of the snapshots has no boot id";
+        for (size_t i = 0; i < ELEMENTSOF(host_keys); i++) {
+                Span a = cell_string(cell_member(before, host_keys[i])),
+                     b = cell_string(cell_member(after, host_keys[i]));
+
+                if (a.n > 0 && b.n > 0 && !span_equal(a, b))
+                        why = "the snapshots are of different hosts: levels, peaks and limits "
+                              "compare, and work by two intervals (A..B C..D)";
+        }
+        lines_format(lines, "totals", "of whole lives, which differ in length; %s", why);
 }
 
 /* sets */
-
-static unsigned long long count_of(json_object *reply, const char *key) {
-        return (unsigned long long) json_object_get_uint64(cell_member(reply, key));
-}
 
 static bool is_first_of_its_kind(json_object *heads, size_t index, const char *key) {
         json_object *value = cell_member(cell_element(heads, index), key);
@@ -121,7 +104,7 @@ static size_t count_distinct(json_object *heads, const char *key) {
         return n;
 }
 
-/* ", VALUE", or ", 2 kernels (VALUE, VALUE)" if the snapshots differ in it. */
+/* Appends ", VALUE", or ", 2 kernels (VALUE, VALUE)" if the snapshots differ in it. */
 static void append_distinct(Buffer *line, json_object *heads, const char *key, const char *kinds) {
         size_t n = count_distinct(heads, key), n_listed = 0;
 
@@ -141,28 +124,16 @@ static void append_distinct(Buffer *line, json_object *heads, const char *key, c
                 buffer_append_byte(line, ')');
 }
 
-static void append_times(Buffer *line, json_object *first, json_object *last) {
-        json_object *from = cell_member(first, "startRealtimeNs");
-        json_object *to = cell_member(last, "startRealtimeNs");
-        char text[WHEN_CHARS], span[WHEN_CHARS];
-        uint64_t from_ns = json_object_get_uint64(from), to_ns = json_object_get_uint64(to);
-
-        if (!from || !to)
-                return;
-        when_format(from_ns, text);
-        buffer_append_format(line, ", %s", text);
-        if (first != last) {
-                when_format_span(to_ns > from_ns ? to_ns - from_ns : 0, span);
-                buffer_append_format(line, " over %s", span);
-        }
-}
-
-/* "9 captures, base-1 to base-9, 2026-11-21 07:00:01 over 2min 9s, HOST, KERNEL" */
+/* Prints "9 captures, base-1 to base-9, 2026-11-21 07:00:01 over 2min 9s, HOST, KERNEL". */
 static int print_set(const Lines *lines, const char *label, json_object *heads) {
         _cleanup_(buffer_done) Buffer line = {};
         size_t n = cell_length(heads), n_boots = count_distinct(heads, "bootId");
         json_object *first = cell_element(heads, 0);
         json_object *last = n > 0 ? cell_element(heads, n - 1) : NULL;
+        json_object *from = cell_member(first, "startRealtimeNs"),
+                    *to = cell_member(last, "startRealtimeNs");
+        uint64_t from_ns = json_object_get_uint64(from), to_ns = json_object_get_uint64(to);
+        char when[WHEN_CHARS], span[WHEN_CHARS];
 
         buffer_append_format(&line, "%zu capture%s, ", n, n == 1 ? "" : "s");
         cell_append_text(&line, cell_member(first, "name"));
@@ -170,7 +141,14 @@ static int print_set(const Lines *lines, const char *label, json_object *heads) 
                 buffer_append_text(&line, " to ");
                 cell_append_text(&line, cell_member(last, "name"));
         }
-        append_times(&line, first, last);
+        if (from && to) {
+                when_format(from_ns, when);
+                buffer_append_format(&line, ", %s", when);
+        }
+        if (from && to && first != last) {
+                when_format_span(to_ns > from_ns ? to_ns - from_ns : 0, span);
+                buffer_append_format(&line, " over %s", span);
+        }
         append_distinct(&line, heads, "hostName", "hosts");
         append_distinct(&line, heads, "kernelRelease", "kernels");
         if (n_boots > 1)
@@ -183,28 +161,14 @@ bool set_reply_is_untested(json_object *reply) {
         double least_p = json_object_get_double(cell_member(reply, "leastP"));
         double alpha = json_object_get_double(cell_member(reply, "alpha"));
 
-        return json_object_get_uint64(cell_member(reply, "significant")) == 0 &&
-               (!(tested > 0) || tested * least_p >= alpha);
-}
-
-/* Says how many captures it would take, if nothing was found. */
-static void print_needed(const Lines *lines, json_object *reply) {
-        unsigned long long n_needed = count_of(reply, "samplesNeeded");
-
-        if (n_needed > 0 && count_of(reply, "significant") == 0)
-                lines_format(lines, "",
-                             "%s: for one row alone to be significant it takes %llu a side, for "
-                             "rates %llu captures; or fewer rows (--filter, --metrics)",
-                             set_reply_is_untested(reply)
-                                     ? "with so few samples no test could succeed"
-                                     : "some rows have too few samples",
-                             n_needed, n_needed + 1);
+        return cell_u64(reply, "significant") == 0 && (!(tested > 0) || tested * least_p >= alpha);
 }
 
 /* Says what came of the tests, and how many captures it would take if nothing could. */
 static void print_tests(const Lines *lines, json_object *reply) {
-        unsigned long long n_tested = count_of(reply, "tested");
-        unsigned long long n_significant = count_of(reply, "significant");
+        unsigned long long n_tested = cell_u64(reply, "tested");
+        unsigned long long n_significant = cell_u64(reply, "significant");
+        unsigned long long n_needed = cell_u64(reply, "samplesNeeded");
 
         if (n_tested == 0)
                 lines_format(lines, "tested",
@@ -216,30 +180,20 @@ static void print_tests(const Lines *lines, json_object *reply) {
                              n_tested, n_tested == 1 ? "" : "s", n_significant,
                              n_significant == 1 ? "has" : "have",
                              json_object_get_double(cell_member(reply, "alpha")));
-        print_needed(lines, reply);
+        if (n_needed > 0 && n_significant == 0)
+                lines_format(lines, "",
+                             "%s: for one row alone to be significant it takes %llu a side, for "
+                             "rates %llu captures; or fewer rows (--filter, --metrics)",
+                             set_reply_is_untested(reply)
+                                     ? "with so few samples no test could succeed"
+                                     : "some rows have too few samples",
+                             n_needed, n_needed + 1);
 }
 
-/* what held cgroups back: entries of one after the other, in the order of the first of each */
+/* limits: entries of one cgroup after the other, in the order of the first of each */
 
-static double amount_of(json_object *object, const char *key) {
-        return json_object_get_double(cell_member(object, key));
-}
-
-/* "CPU throttled 3.20s in 80 periods" */
-static void append_throttled(Buffer *line, json_object *entry) {
-        double n = amount_of(entry, "count");
-
-        buffer_append_text(line, "CPU throttled ");
-        compact_append_span(line, amount_of(entry, "ns"));
-        if (n > 0) {
-                buffer_append_text(line, " in ");
-                compact_append_count(line, n);
-                buffer_append_text(line, n > 1 ? " periods" : " period");
-        }
-}
-
-/* "memory.max reached 1.2K times", "1 process killed" */
-static void append_event(Buffer *line, json_object *entry) {
+/* Appends "CPU throttled 3.20s in 80 periods", "memory.max reached 1.2K times". */
+static void append_entry(Buffer *line, json_object *entry) {
         static const struct {
                 const char *what, *before, *one, *many;
         } events[] = {
@@ -250,8 +204,18 @@ static void append_event(Buffer *line, json_object *entry) {
                 { "pids.max", "pids.max reached ", " time", " times" },
         };
         Span what = cell_string(cell_member(entry, "what"));
-        double n = amount_of(entry, "count");
+        double n = json_object_get_double(cell_member(entry, "count"));
 
+        if (span_is(what, "cpu.max")) {
+                buffer_append_text(line, "CPU throttled ");
+                compact_append_span(line, json_object_get_double(cell_member(entry, "ns")));
+                if (n > 0) {
+                        buffer_append_text(line, " in ");
+                        compact_append_count(line, n);
+                        buffer_append_text(line, n > 1 ? " periods" : " period");
+                }
+                return;
+        }
         for (size_t i = 0; i < ELEMENTSOF(events); i++) {
                 if (!span_is(what, events[i].what))
                         continue;
@@ -265,17 +229,6 @@ static void append_event(Buffer *line, json_object *entry) {
         compact_append_count(line, n);
 }
 
-static json_object *cgroup_of(json_object *limited, size_t index) {
-        return cell_member(cell_element(limited, index), "cgroup");
-}
-
-static void append_entry(Buffer *line, json_object *entry) {
-        if (span_is(cell_string(cell_member(entry, "what")), "cpu.max"))
-                append_throttled(line, entry);
-        else
-                append_event(line, entry);
-}
-
 static void append_cgroup(Buffer *line, json_object *cgroup, size_t n_columns) {
         _cleanup_(buffer_done) Buffer name = {};
 
@@ -286,58 +239,28 @@ static void append_cgroup(Buffer *line, json_object *cgroup, size_t n_columns) {
         printable_append_end(line, buffer_span(&name), n_columns);
 }
 
+/* Entries of limits, those of one cgroup after the other. */
 typedef struct Order {
-        json_object *limited;
-        size_t *indices;
+        json_object **entries; /* owned, but not each */
         size_t n;
 } Order;
 
-static json_object *cgroup_at(const Order *order, size_t index) {
-        return cgroup_of(order->limited, order->indices[index]);
+static bool begins_cgroup(const Order *order, size_t i) {
+        return i == 0 || !json_object_equal(cell_member(order->entries[i], "cgroup"),
+                                            cell_member(order->entries[i - 1], "cgroup"));
 }
 
-static bool begins_cgroup(const Order *order, size_t index) {
-        return index == 0 ||
-               !json_object_equal(cgroup_at(order, index), cgroup_at(order, index - 1));
-}
-
-static bool is_among(const Order *order, json_object *cgroup) {
-        for (size_t i = 0; i < order->n; i++)
-                if (json_object_equal(cgroup_at(order, i), cgroup))
-                        return true;
-        return false;
-}
-
-static int order_by_cgroup(json_object *limited, Order *ret) {
-        size_t n = cell_length(limited);
-        Order order = { limited, calloc(n, sizeof(*order.indices)), 0 };
-
-        if (!order.indices)
-                return -ENOMEM;
-        for (size_t i = 0; i < n; i++) {
-                json_object *cgroup = cgroup_of(limited, i);
-
-                if (is_among(&order, cgroup))
-                        continue;
-                for (size_t k = i; k < n; k++)
-                        if (json_object_equal(cgroup_of(limited, k), cgroup))
-                                order.indices[order.n++] = k;
-        }
-        *ret = order;
-        return 0;
-}
-
-/* "CGROUP: this, that; CGROUP: this; 3 more (--verbose)" of the entries from @first to @end. */
+/* Appends "CGROUP: this, that; CGROUP: this; 3 more (--verbose)" of entries from @first to @end. */
 static void append_entries(Buffer *line, const Order *order, size_t first, size_t end,
                            size_t n_more, size_t name_columns) {
         for (size_t i = first; i < end; i++) {
                 if (i > first)
                         buffer_append_text(line, begins_cgroup(order, i) ? "; " : ", ");
                 if (i == first || begins_cgroup(order, i)) {
-                        append_cgroup(line, cgroup_at(order, i), name_columns);
+                        append_cgroup(line, cell_member(order->entries[i], "cgroup"), name_columns);
                         buffer_append_text(line, ": ");
                 }
-                append_entry(line, cell_element(order->limited, order->indices[i]));
+                append_entry(line, order->entries[i]);
         }
         if (n_more > 0)
                 buffer_append_format(line, "; %zu more (--verbose)", n_more);
@@ -384,44 +307,55 @@ static int print_first_cgroups(const Lines *lines, const char *label, const Orde
         return r;
 }
 
-static int print_all_limits(const Lines *lines, const char *label, json_object *limited) {
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < cell_length(limited); i++) {
-                _cleanup_(buffer_done) Buffer line = {};
-
-                append_cgroup(&line, cgroup_of(limited, i), SIZE_MAX);
-                buffer_append_text(&line, ": ");
-                append_entry(&line, cell_element(limited, i));
-                r = lines_print_buffer(lines, label, &line);
-        }
-        return r;
-}
-
 /* Prints as many entries as @max_lines have room for; 0: all, each in a line of its own. */
 static int print_limited(const Lines *lines, const char *label, json_object *limited,
                          size_t max_lines) {
+        size_t n = cell_length(limited);
         Lines few = *lines;
-        Order order;
-        int r;
+        Order order = {};
+        int r = 0;
 
-        if (max_lines == 0 || cell_length(limited) == 0)
-                return print_all_limits(lines, label, limited);
-        few.max_lines = max_lines;
-        r = order_by_cgroup(limited, &order);
-        if (r < 0)
+        for (size_t i = 0; r == 0 && max_lines == 0 && i < n; i++) {
+                json_object *entry = cell_element(limited, i);
+                _cleanup_(buffer_done) Buffer line = {};
+
+                append_cgroup(&line, cell_member(entry, "cgroup"), SIZE_MAX);
+                buffer_append_text(&line, ": ");
+                append_entry(&line, entry);
+                r = lines_print_buffer(lines, label, &line);
+        }
+        if (max_lines == 0 || n == 0)
                 return r;
+        order.entries = calloc(n, sizeof(json_object *));
+        if (!order.entries)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                json_object *cgroup = cell_member(cell_element(limited, i), "cgroup");
+                bool is_there = false;
+
+                for (size_t k = 0; k < order.n; k++)
+                        is_there =
+                                is_there ||
+                                json_object_equal(cell_member(order.entries[k], "cgroup"), cgroup);
+                for (size_t k = i; !is_there && k < n; k++) {
+                        json_object *entry = cell_element(limited, k);
+
+                        if (json_object_equal(cell_member(entry, "cgroup"), cgroup))
+                                order.entries[order.n++] = entry;
+                }
+        }
+        few.max_lines = max_lines;
         r = lines_text_columns(lines) < SIZE_MAX ? print_fitting_limits(&few, label, &order)
                                                  : print_first_cgroups(lines, label, &order);
-        free(order.indices);
+        free(order.entries);
         return r;
 }
 
 /* intervals */
 
 /*
- * ": 31 lived on, 3 born, 2 ended". What those that ended did is only told by the coverage, where
- * there is one.
+ * Appends ": 31 lived on, 3 born, 2 ended". What those that ended did is only told by the coverage,
+ * where there is one.
  */
 static void append_lives(Buffer *line, json_object *lives, json_object *coverage) {
         static const struct {
@@ -435,7 +369,7 @@ static void append_lives(Buffer *line, json_object *lives, json_object *coverage
         const char *joint = ": ";
 
         for (size_t i = 0; i < ELEMENTSOF(counts); i++) {
-                uint64_t n = json_object_get_uint64(cell_member(lives, counts[i].key));
+                uint64_t n = cell_u64(lives, counts[i].key);
 
                 if (n == 0)
                         continue;
@@ -448,24 +382,14 @@ static void append_lives(Buffer *line, json_object *lives, json_object *coverage
         }
 }
 
-/* Appends the host and the kernel unless @other has the same. */
-static void append_place(Buffer *line, json_object *head, json_object *other) {
-        static const char *const keys[] = { "hostName", "kernelRelease" };
-
-        for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
-                json_object *value = cell_member(head, keys[i]);
-
-                if (!other || !json_object_equal(value, cell_member(other, keys[i])))
-                        append_part(line, value);
-        }
-}
-
 /*
- * "BEFORE..AFTER: 10.250s from 2026-11-21 10:00:00, HOST, KERNEL, 35 threads: 31 lived on, …".
- * @interval has before, after, elapsedNs and lives; @other: a head whose place is known already.
+ * Prints "BEFORE..AFTER: 10.250s from 2026-11-21 10:00:00, HOST, KERNEL, 35 threads: 31 lived on,
+ * …". @interval has before, after, elapsedNs and lives; @other is a head whose host and kernel
+ * are known already, or NULL.
  */
 static int print_interval_line(const Lines *lines, const char *label, json_object *interval,
                                json_object *coverage, json_object *other) {
+        static const char *const places[] = { "hostName", "kernelRelease" };
         json_object *before = cell_member(interval, "before"),
                     *after = cell_member(interval, "after");
         json_object *start = cell_member(before, "startRealtimeNs");
@@ -481,7 +405,12 @@ static int print_interval_line(const Lines *lines, const char *label, json_objec
                 when_format(json_object_get_uint64(start), when);
                 buffer_append_format(&line, ": %s from %s", span, when);
         }
-        append_place(&line, before, other);
+        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                json_object *value = cell_member(before, places[i]);
+
+                if (!other || !json_object_equal(value, cell_member(other, places[i])))
+                        append_part(&line, value);
+        }
         append_count(&line, cell_member(after, "threads"), "thread", "threads");
         append_lives(&line, cell_member(interval, "lives"), coverage);
         return lines_print_buffer(lines, label, &line);
@@ -493,7 +422,7 @@ static int print_interval_line(const Lines *lines, const char *label, json_objec
  */
 static int print_unseen(const Lines *lines, const char *label, json_object *lives,
                         json_object *coverage, bool verbose) {
-        uint64_t n = json_object_get_uint64(cell_member(lives, "ended"));
+        uint64_t n = cell_u64(lives, "ended");
         bool measured = cell_member(coverage, "cpuUsedNs") && cell_member(coverage, "attributedNs");
         json_object *by_name = cell_member(lives, "endedReason");
         json_object *reason = by_name ? by_name : cell_member(coverage, "endedReason");
@@ -510,33 +439,9 @@ static int print_unseen(const Lines *lines, const char *label, json_object *live
         return lines_print_buffer(lines, label, &line);
 }
 
-/* Says that threads lost their names, whose work stands in groups of folded names. */
-static int print_folded(const Lines *lines, const char *label, json_object *lives) {
-        json_object *reason = cell_member(lives, "foldedReason");
-        _cleanup_(buffer_done) Buffer line = {};
-
-        if (!reason)
-                return 0;
-        cell_append_text(&line, reason);
-        return lines_print_buffer(lines, label, &line);
-}
-
-/* Returns whether @but has a sentence about the same as @sentence. */
-static bool says_same(json_object *but, json_object *sentence) {
-        for (size_t i = 0; i < cell_length(but); i++) {
-                json_object *other = cell_element(but, i);
-
-                if (json_object_equal(cell_member(other, "what"), cell_member(sentence, "what")) &&
-                    json_object_equal(cell_member(other, "resource"),
-                                      cell_member(sentence, "resource")))
-                        return true;
-        }
-        return false;
-}
-
 /*
- * What contradicts itself: at most *left sentences, of those that @later has none like, the ones
- * about the same in the later of two intervals.
+ * Prints what contradicts itself, at most *left sentences. One about which @later, those of the
+ * later of two intervals, has a sentence, too, is left to that.
  */
 static int print_but(const Lines *lines, const char *label, json_object *but, json_object *later,
                      size_t *left) {
@@ -548,8 +453,17 @@ static int print_but(const Lines *lines, const char *label, json_object *but, js
         for (size_t i = 0; r == 0 && i < cell_length(but) && *left > 0; i++) {
                 json_object *sentence = cell_element(but, i);
                 _cleanup_(buffer_done) Buffer line = {};
+                bool is_said = false;
 
-                if (says_same(later, sentence))
+                for (size_t k = 0; k < cell_length(later); k++) {
+                        json_object *other = cell_element(later, k);
+
+                        is_said = is_said || (json_object_equal(cell_member(other, "what"),
+                                                                cell_member(sentence, "what")) &&
+                                              json_object_equal(cell_member(other, "resource"),
+                                                                cell_member(sentence, "resource")));
+                }
+                if (is_said)
                         continue;
                 cell_append_text(&line, cell_member(sentence, "text"));
                 r = lines_print_buffer(*left == SIZE_MAX ? lines : &few, label, &line);
@@ -558,16 +472,10 @@ static int print_but(const Lines *lines, const char *label, json_object *but, js
         return r;
 }
 
-static size_t but_sentences(const Lines *lines, bool verbose) {
-        if (verbose)
-                return SIZE_MAX;
-        return lines->max_lines == 0 || lines->max_lines > BUT_LINES ? BUT_SENTENCES : 1;
-}
-
-/* "lock 0.1 \u2192 6.8 of 8 threads", in seconds of each second */
+/* Appends "lock 0.1 \u2192 6.8 of 8 threads", in seconds of each second. */
 static void append_shift(Buffer *line, json_object *shift, const HostSide sides[static 2]) {
         static const char *const keys[] = { "aNs", "bNs" };
-        uint64_t threads = json_object_get_uint64(cell_member(shift, "threads"));
+        uint64_t threads = cell_u64(shift, "threads");
         double most = 0;
 
         group_label_append(line, shift);
@@ -639,8 +547,7 @@ static Column column_of(json_object *reply, const ReportSetting *setting, size_t
                 .but = values[3],
                 .side = { .host = values[0],
                           .coverage = values[1],
-                          .elapsed_ns =
-                                  json_object_get_uint64(cell_member(interval, "elapsedNs")) },
+                          .elapsed_ns = cell_u64(interval, "elapsedNs") },
         };
 }
 
@@ -653,7 +560,9 @@ static const char *label_of(const char *name, const Column *column, char ret[sta
 
 static int print_columns(const Lines *lines, const ReportSetting *setting, json_object *reply,
                          bool verbose) {
-        size_t n = setting->n_columns, n_sentences = but_sentences(lines, verbose), n_limited = 0;
+        size_t n = setting->n_columns, n_limited = 0;
+        bool has_room = lines->max_lines == 0 || lines->max_lines > BUT_LINES;
+        size_t n_sentences = verbose ? SIZE_MAX : has_room ? BUT_SENTENCES : 1;
         Column columns[2] = {};
         HostSide sides[2] = {};
         char label[LABEL_CHARS];
@@ -674,8 +583,16 @@ static int print_columns(const Lines *lines, const ReportSetting *setting, json_
         for (size_t i = 0; r == 0 && i < n; i++)
                 r = print_unseen(lines, label_of("ended", &columns[i], label), columns[i].lives,
                                  columns[i].side.coverage, verbose);
-        for (size_t i = 0; r == 0 && i < n; i++)
-                r = print_folded(lines, label_of("ended", &columns[i], label), columns[i].lives);
+        /* Threads may have lost their names; groups of shortened names have their work. */
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                json_object *reason = cell_member(columns[i].lives, "foldedReason");
+                _cleanup_(buffer_done) Buffer line = {};
+
+                if (!reason)
+                        continue;
+                cell_append_text(&line, reason);
+                r = lines_print_buffer(lines, label_of("ended", &columns[i], label), &line);
+        }
         for (size_t i = 0; r == 0 && i < n; i++)
                 r = print_limited(lines, label_of("limited", &columns[i], label),
                                   columns[i].limited,

@@ -18,8 +18,8 @@
 #define OVERVIEW_LABEL_COLUMNS 8
 
 /*
- * Everything above the numbers. @reply is the first one of Show, Compare or CompareSets; @verbose:
- * with everything that a line had no room for. 0 or -ENOMEM.
+ * Prints everything above the numbers. @reply is the first one of Show, Compare or CompareSets;
+ * with @verbose, lines have everything that they had no room for. 0 or -ENOMEM.
  */
 _must_check_ int overview_print(const Lines *lines, ReportKind kind, json_object *reply,
                                 bool verbose);

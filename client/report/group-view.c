@@ -30,6 +30,7 @@ typedef enum Stage {
 
 struct GroupView {
         GroupForm form;
+        Format format;
         ReportKind asked; /* what the verb is about; the reply says what became of it */
         GroupSink *sink;
         unsigned stage;
@@ -65,10 +66,6 @@ static void warn(const GroupForm *form) {
                                 axis);
 }
 
-static Format format_of(const Options *options) {
-        return options_have(options, OPTION_FORMAT) ? options->format : FORMAT_TABLE;
-}
-
 /* Options of a view that have no meaning for sets, or are implied by them. */
 static int check_set_options(const Session *session) {
         static const struct {
@@ -102,9 +99,8 @@ static int check_set_options(const Session *session) {
         return 0;
 }
 
-static int check_options(const GroupForm *form) {
+static int check_options(const GroupForm *form, Format format) {
         const Options *options = form->session->options;
-        Format format = format_of(options);
 
         if (options_have(options, OPTION_WINDOW) && options_have(options, OPTION_TOTALS))
                 return complain(STATUS_USAGE, "--window and --totals are two views: give either.");
@@ -120,24 +116,6 @@ static int check_options(const GroupForm *form) {
                                 "A page is not for a terminal to show: redirect stdout to a file "
                                 "(> report.html).");
         return 0;
-}
-
-static int open_sink(GroupView *view) {
-        const GroupForm *form = &view->form;
-        Session *session = form->session;
-        Format format = format_of(session->options);
-        GroupSinkNew *new = form->stream                ? sink_rows_new
-                            : form->metrics             ? sink_metrics_new
-                            : session_has_json(session) ? sink_json_new
-                                                        : forms[format].new;
-        int r;
-
-        if (form->stream || form->metrics)
-                session->rows = true;
-        else if (!session_has_json(session))
-                session->rows = forms[format].is_machine;
-        r = new (form, &view->sink);
-        return r < 0 ? complain_errno(r, "prepare the output") : 0;
 }
 
 /* columns */
@@ -187,69 +165,56 @@ static int check_columns(const char *list, ReportKind asked, bool *ret_spread) {
         return possible ? 0 : complain(STATUS_USAGE, "%s", complaint);
 }
 
-/* Once the kind is known. */
-static int choose_columns(GroupView *view) {
-        const char *list = view->form.accounts.n > 0 ? NULL : view->form.session->options->columns;
-        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
-
-        if (view->form.kind == REPORT_INTERVAL)
-                return take_interval_columns(list, &view->form.columns);
-        if (group_columns_parse(list, view->form.kind, &view->form.columns, complaint) == 0)
-                return 0;
-        return complain(STATUS_USAGE, "%s", complaint);
-}
-
-/* People who ask for nothing in particular get one line a group. */
-static bool wants_rows(const GroupForm *form) {
-        static const OptionId asking[] = { OPTION_ROWS, OPTION_ALL_ROWS };
-        const Options *options = form->session->options;
-        const View *view = &options->view;
-
-        for (size_t i = 0; i < ELEMENTSOF(asking); i++)
-                if (options_have(options, asking[i]))
-                        return true;
-        if (options_have(options, OPTION_COLUMNS) && form->accounts.n == 0)
-                return true;
-        return view->n_filter > 0 || view->has_metrics || view->has_sections || view->has_threshold;
-}
-
-/* Takes a list of columns of the overview; any other one is for tables of rows. */
-static int take_account_columns(GroupForm *form) {
-        char complaint[ACCOUNT_COLUMNS_COMPLAINT_BYTES];
-        const char *list = form->session->options->columns;
-        int r;
-
-        if (!list)
-                return 0;
-        r = account_columns_parse(list, &form->accounts, complaint);
-        return r == ACCOUNT_COLUMNS_E_INVALID ? complain(STATUS_USAGE, "%s", complaint) : 0;
-}
-
 int group_view_new(const GroupForm *form, GroupView **ret) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
-        const Options *options = form->session->options;
+        char complaint[ACCOUNT_COLUMNS_COMPLAINT_BYTES];
+        Session *session = form->session;
+        const Options *options = session->options;
+        const View *wanted = &options->view;
+        GroupSinkNew *new;
         int r = 0;
 
         view = malloc(sizeof(*view));
         if (!view)
                 return complain_errno(-ENOMEM, "prepare the output");
         *view = (GroupView){ .form = *form, .asked = form->kind };
+        view->format = options_have(options, OPTION_FORMAT) ? options->format : FORMAT_TABLE;
         if (form->kind == REPORT_SETS)
-                r = check_set_options(form->session);
+                r = check_set_options(session);
         if (r == 0)
-                r = check_options(form);
-        if (r == 0)
-                r = take_account_columns(&view->form);
-        if (r == 0 && view->form.accounts.n == 0)
-                r = check_columns(options->columns, form->kind, &view->wants_spread);
-        if (r == 0)
-                r = open_sink(view);
+                r = check_options(form, view->format);
         if (r != 0)
                 return r;
-        view->form.overview = !session_is_machine(form->session);
-        /* Rows say which differences of sets are more than chance. */
-        view->form.rows =
-                !view->form.overview || form->kind == REPORT_SETS || wants_rows(&view->form);
+        /* A list of columns of the overview is taken; any other one is for tables of rows. */
+        if (options->columns && account_columns_parse(options->columns, &view->form.accounts,
+                                                      complaint) == ACCOUNT_COLUMNS_E_INVALID)
+                return complain(STATUS_USAGE, "%s", complaint);
+        if (view->form.accounts.n == 0)
+                r = check_columns(options->columns, form->kind, &view->wants_spread);
+        if (r != 0)
+                return r;
+        new = form->stream                ? sink_rows_new
+              : form->metrics             ? sink_metrics_new
+              : session_has_json(session) ? sink_json_new
+                                          : forms[view->format].new;
+        if (form->stream || form->metrics)
+                session->rows = true;
+        else if (!session_has_json(session))
+                session->rows = forms[view->format].is_machine;
+        r = new (&view->form, &view->sink);
+        if (r < 0)
+                return complain_errno(r, "prepare the output");
+        /*
+         * People who ask for nothing in particular get one line a group. Rows say which differences
+         * of sets are more than chance.
+         */
+        view->form.overview = !session_is_machine(session);
+        view->form.rows = !view->form.overview || form->kind == REPORT_SETS ||
+                          options_have(options, OPTION_ROWS) ||
+                          options_have(options, OPTION_ALL_ROWS) ||
+                          (options_have(options, OPTION_COLUMNS) && view->form.accounts.n == 0) ||
+                          wanted->n_filter > 0 || wanted->has_metrics || wanted->has_sections ||
+                          wanted->has_threshold;
         warn(form);
         *ret = TAKE_PTR(view);
         return 0;
@@ -263,49 +228,43 @@ GroupView *group_view_free(GroupView *view) {
         return NULL;
 }
 
-/*
- * A user who names metrics wants no tables of sections below them, nor does one who wants no rows;
- * only JSON keeps these. The metrics stay the same, because all sections of metrics are wanted.
- */
-static void leave_out_tables(View *view) {
-        view->has_sections = true;
-        for (unsigned section = 0; section < _METRIC_SECTION_MAX; section++)
-                view->sections[section] = true;
-        for (unsigned id = 0; id < _SECTION_MAX; id++)
-                view->tables[id] = false;
-}
-
-/* A user who asks for some groups wants no tables of the whole host below them. */
-static void leave_out_host(View *view) {
-        view->has_sections = true;
-        for (unsigned i = 0; i < _SECTION_MAX; i++) {
-                SectionAbout about = view_table_about((SectionId) i);
-
-                if (about == SECTION_ABOUT_HOST || about == SECTION_ABOUT_HOST_PART)
-                        view->tables[i] = false;
-        }
-}
-
 void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
         const Options *options = view->form.session->options;
         bool is_machine = session_is_machine(view->form.session);
         View parameter = options->view;
+        bool no_tables, no_host;
 
         /* A program gets everything, unless its user said otherwise. */
         parameter.changed_only = !is_machine && !options_have(options, OPTION_ALL_ROWS);
-        if (is_machine && !forms[format_of(options)].is_page &&
-            !options_have(options, OPTION_LIMIT) && !options_have(options, OPTION_TOP))
+        if (is_machine && !forms[view->format].is_page && !options_have(options, OPTION_LIMIT) &&
+            !options_have(options, OPTION_TOP))
                 parameter.limit = 0;
         if (view->form.kind != REPORT_SETS) {
                 parameter.spread = is_machine || view->wants_spread;
                 parameter.overview = view->form.overview;
                 parameter.rows = view->form.rows;
-                if (!view->form.rows || (!session_has_json(view->form.session) &&
-                                         parameter.has_metrics && !parameter.has_sections))
-                        leave_out_tables(&parameter);
-                else if (!is_machine && parameter.n_filter > 0 && !parameter.has_sections)
-                        leave_out_host(&parameter);
         }
+        /*
+         * A user who names metrics wants no tables of sections below them, nor does one who wants
+         * no rows; only JSON keeps these. One who asks for some groups wants no tables of the whole
+         * host.
+         */
+        no_tables = view->form.kind != REPORT_SETS &&
+                    (!view->form.rows || (!session_has_json(view->form.session) &&
+                                          parameter.has_metrics && !parameter.has_sections));
+        no_host = view->form.kind != REPORT_SETS && !no_tables && !is_machine &&
+                  parameter.n_filter > 0 && !parameter.has_sections;
+        /* The metrics stay the same, because all sections of metrics are wanted. */
+        for (unsigned section = 0; no_tables && section < _METRIC_SECTION_MAX; section++)
+                parameter.sections[section] = true;
+        for (unsigned id = 0; id < _SECTION_MAX; id++) {
+                SectionAbout about = view_table_about((SectionId) id);
+
+                if (no_tables ||
+                    (no_host && (about == SECTION_ABOUT_HOST || about == SECTION_ABOUT_HOST_PART)))
+                        parameter.tables[id] = false;
+        }
+        parameter.has_sections = parameter.has_sections || no_tables || no_host;
         json_write_key(writer, "view");
         view_write_json(writer, &parameter);
         if (view->form.kind == REPORT_SETS && options_have(options, OPTION_ALPHA)) {
@@ -318,28 +277,28 @@ bool group_view_is_above(const GroupView *view) {
         return view->above;
 }
 
-/* The snapshots were named in the wrong order, and the daemon compared them in the right one. */
-static void tell_swap(json_object *reply) {
-        char quoted_before[QUOTE_BYTES], quoted_after[QUOTE_BYTES];
-
-        if (!json_object_get_boolean(cell_member(reply, "swapped")))
-                return;
-        (void) complain(
-                STATUS_DONE, "%s is older than %s: the sides were swapped, so that it is BEFORE.",
-                quote_json(cell_member(cell_member(reply, "before"), "name"), quoted_before),
-                quote_json(cell_member(cell_member(reply, "after"), "name"), quoted_after));
-}
-
 static int begin(GroupView *view, json_object *reply) {
-        int r;
+        const char *list = view->form.accounts.n > 0 ? NULL : view->form.session->options->columns;
+        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
+        char quoted_before[QUOTE_BYTES], quoted_after[QUOTE_BYTES];
+        int r = 0;
 
         view->begun = true;
         view->form.kind = report_kind_of(reply, view->asked);
-        r = choose_columns(view);
+        if (view->form.kind == REPORT_INTERVAL)
+                r = take_interval_columns(list, &view->form.columns);
+        else if (group_columns_parse(list, view->form.kind, &view->form.columns, complaint) != 0)
+                r = complain(STATUS_USAGE, "%s", complaint);
         if (r != 0)
                 return r;
-        if (report_kind_has_sides(view->form.kind))
-                tell_swap(reply);
+        if (report_settings[view->form.kind].n_lists > 1 &&
+            json_object_get_boolean(cell_member(reply, "swapped")))
+                (void) complain(
+                        STATUS_DONE,
+                        "%s is older than %s: the sides were swapped, so that it is BEFORE.",
+                        quote_json(cell_member(cell_member(reply, "before"), "name"),
+                                   quoted_before),
+                        quote_json(cell_member(cell_member(reply, "after"), "name"), quoted_after));
         return view->sink->type->begin(view->sink, reply);
 }
 
@@ -384,8 +343,7 @@ int group_view_on_reply(void *userdata, Connection *connection, json_object *par
         int r;
 
         if (last) {
-                view->above =
-                        json_object_get_uint64(cell_member(parameters, "rowsAboveThreshold")) > 0;
+                view->above = cell_u64(parameters, "rowsAboveThreshold") > 0;
                 pairing_warn_unmatched(&view->form.session->options->view, parameters);
         }
         r = view->begun ? 0 : begin(view, parameters);

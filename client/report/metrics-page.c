@@ -14,6 +14,8 @@
 /* A workload chooses the names of its groups: no label is longer. */
 #define LABEL_BYTES 128
 
+#define OTHER "other" /* the label of the group of all the rest */
+
 /* families */
 
 /* The value of a series stands in one of these places in a group. */
@@ -158,11 +160,6 @@ void metrics_page_begin_last(MetricsPage *page) {
         page->is_last = true;
 }
 
-void metrics_page_add_interval(MetricsPage *page, json_object *reply) {
-        if (page->is_last)
-                page->reply = json_object_get(reply);
-}
-
 static double number(json_object *value) {
         return json_object_is_type(value, json_type_int) ||
                                json_object_is_type(value, json_type_double)
@@ -194,34 +191,7 @@ static double find_value(json_object *group, unsigned id, double elapsed_ns) {
         return NAN;
 }
 
-static void read_values(const MetricsPage *page, json_object *group, Values *ret) {
-        double elapsed_ns = number(cell_member(page->reply, "elapsedNs"));
-
-        for (unsigned i = 0; i < _SERIES_MAX; i++)
-                ret->of[i] = find_value(group, i, elapsed_ns) * series_table[i].factor;
-}
-
-/* A peak of many processes says nothing. */
-static void add_to_other(MetricsPage *page, const Values *values) {
-        page->n_other++;
-        for (unsigned i = 0; i < _SERIES_MAX; i++) {
-                double *sum = &page->other.of[i];
-
-                if (!isnan(values->of[i]) && series_table[i].place != PLACE_PEAK)
-                        *sum = isnan(*sum) ? values->of[i] : *sum + values->of[i];
-        }
-}
-
 /* labels */
-
-/* The length of the character that begins at @text, which is UTF-8 as all of JSON is. */
-static size_t character_bytes(const char *text) {
-        size_t n = 1;
-
-        while ((text[n] & 0xc0) == 0x80)
-                n++;
-        return n;
-}
 
 /*
  * A name as a label: every byte of a JSON text may stand there but three that are escaped. The
@@ -231,8 +201,10 @@ static void put_label(const char *name, char ret[static LABEL_BYTES + 8]) {
         char *at = ret;
 
         while (*name != '\0') {
-                size_t n = character_bytes(name);
+                size_t n = 1; /* of the next character: all of JSON is UTF-8 */
 
+                while ((name[n] & 0xc0) == 0x80)
+                        n++;
                 if ((size_t) (at - ret) + n + 1 > LABEL_BYTES) {
                         memcpy(at, "…", sizeof("…"));
                         return;
@@ -251,54 +223,50 @@ static void put_label(const char *name, char ret[static LABEL_BYTES + 8]) {
         *at = '\0';
 }
 
-#define OTHER "other"
-
-/*
- * Returns whether the next group of the last interval is shown by itself. Two series of one name
- * would make the whole file unreadable, so a group that has the label of another is not.
- */
-static bool is_shown(MetricsPage *page, Span name, Span label) {
-        bool is_top = page->n_seen++ < page->n_top;
-
-        if (!is_top && (page->n_kept_of_earlier == page->n_top ||
-                        name_set_find(&page->earlier, name) == INDEX_NONE))
-                return false;
-        if (span_is(label, OTHER) || name_set_find(&page->labels, label) != INDEX_NONE)
-                return false;
-        page->n_kept_of_earlier += !is_top;
-        return true;
-}
-
-static int show(MetricsPage *page, Span label, const Values *values) {
-        Values *all = reallocarray(page->values, page->labels.n + 1, sizeof(*all));
+static int add_group(MetricsPage *page, json_object *group) {
+        json_object *key = cell_member(group, "key");
+        double elapsed_ns = number(cell_member(page->reply, "elapsedNs"));
+        char label[LABEL_BYTES + 8];
+        Values values, *all;
+        bool is_top;
         size_t at;
         int r;
-
-        if (!all)
-                return -ENOMEM;
-        page->values = all;
-        r = name_set_add(&page->labels, label, &at);
-        if (r == 0)
-                all[at] = *values;
-        return r;
-}
-
-int metrics_page_add_group(MetricsPage *page, json_object *group) {
-        json_object *key = cell_member(group, "key");
-        char label[LABEL_BYTES + 8];
-        Values values;
-        size_t at;
 
         if (!key)
                 return 0;
         if (!page->is_last)
                 return name_set_add(&page->earlier, cell_string(key), &at);
-        read_values(page, group, &values);
+        for (unsigned i = 0; i < _SERIES_MAX; i++)
+                values.of[i] = find_value(group, i, elapsed_ns) * series_table[i].factor;
         put_label(json_object_get_string(key), label);
-        if (is_shown(page, cell_string(key), span_of(label)))
-                return show(page, span_of(label), &values);
-        add_to_other(page, &values);
-        return 0;
+        is_top = page->n_seen++ < page->n_top;
+        /*
+         * Two series of one name would make the whole file unreadable, so a group that has the
+         * label of another is not shown by itself.
+         */
+        if ((!is_top && (page->n_kept_of_earlier == page->n_top ||
+                         name_set_find(&page->earlier, cell_string(key)) == INDEX_NONE)) ||
+            strcmp(label, OTHER) == 0 ||
+            name_set_find(&page->labels, span_of(label)) != INDEX_NONE) {
+                page->n_other++;
+                for (unsigned i = 0; i < _SERIES_MAX; i++) {
+                        double *sum = &page->other.of[i];
+
+                        /* A peak of many processes says nothing. */
+                        if (!isnan(values.of[i]) && series_table[i].place != PLACE_PEAK)
+                                *sum = isnan(*sum) ? values.of[i] : *sum + values.of[i];
+                }
+                return 0;
+        }
+        page->n_kept_of_earlier += !is_top;
+        all = reallocarray(page->values, page->labels.n + 1, sizeof(*all));
+        if (!all)
+                return -ENOMEM;
+        page->values = all;
+        r = name_set_add(&page->labels, span_of(label), &at);
+        if (r == 0)
+                all[at] = values;
+        return r;
 }
 
 /* the text */
@@ -316,21 +284,6 @@ static void write_sample(FILE *out, unsigned id, Span label, double value) {
         if (series_table[id].label)
                 (void) fprintf(out, ",%s=\"%s\"", series_table[id].label, series_table[id].value);
         (void) fprintf(out, "} %.12g\n", value);
-}
-
-static void write_groups(const MetricsPage *page, FILE *out) {
-        for (unsigned family = 0; family < _FAMILY_MAX; family++) {
-                begin_family(out, families[family].name, families[family].help);
-                for (unsigned id = 0; id < _SERIES_MAX; id++) {
-                        if (series_table[id].family != (Family) family)
-                                continue;
-                        for (size_t i = 0; i < page->labels.n; i++)
-                                write_sample(out, id, name_set_get(&page->labels, i),
-                                             page->values[i].of[id]);
-                        if (page->n_other > 0)
-                                write_sample(out, id, SPAN_LITERAL(OTHER), page->other.of[id]);
-                }
-        }
 }
 
 static void write_gauge(FILE *out, const char *name, const char *help, double value) {
@@ -352,28 +305,23 @@ static void write_interval(const MetricsPage *page, FILE *out) {
                     number(cell_member(coverage, "attributedNs")) / elapsed_ns);
         write_gauge(out, "ctprof_groups_omitted", "Groups that \"other\" stands for.",
                     (double) page->n_other);
-        write_groups(page, out);
-}
-
-static void write_sources(json_object *sources, FILE *out) {
-        static const char name[] = "ctprof_source_available";
-
-        if (cell_length(sources) > 0)
-                begin_family(out, name,
-                             "1: it was read, of some threads at least; 0: it has no value.");
-        for (size_t i = 0; i < cell_length(sources); i++) {
-                json_object *source = cell_element(sources, i);
-                char label[LABEL_BYTES + 8];
-                Span state = cell_string(cell_member(source, "state"));
-
-                put_label(json_object_get_string(cell_member(source, "name")), label);
-                (void) fprintf(out, "%s{source=\"%s\"} %d\n", name, label,
-                               span_is(state, "ok") || span_is(state, "partial"));
+        for (unsigned family = 0; family < _FAMILY_MAX; family++) {
+                begin_family(out, families[family].name, families[family].help);
+                for (unsigned id = 0; id < _SERIES_MAX; id++) {
+                        if (series_table[id].family != (Family) family)
+                                continue;
+                        for (size_t i = 0; i < page->labels.n; i++)
+                                write_sample(out, id, name_set_get(&page->labels, i),
+                                             page->values[i].of[id]);
+                        if (page->n_other > 0)
+                                write_sample(out, id, SPAN_LITERAL(OTHER), page->other.of[id]);
+                }
         }
 }
 
 void metrics_page_write(const MetricsPage *page, json_object *head, const char *axis, FILE *out) {
-        static const char info[] = "ctprof_info";
+        static const char info[] = "ctprof_info", available[] = "ctprof_source_available";
+        json_object *sources = cell_member(page->reply, "sourcesAfter");
 
         begin_family(out, info, "Its version, and what the groups are by.");
         (void) fprintf(out, "%s{version=\"" CTPROF_VERSION "\",group_by=\"%s\"} 1\n", info, axis);
@@ -392,14 +340,28 @@ void metrics_page_write(const MetricsPage *page, json_object *head, const char *
                              out);
                 return;
         }
-        write_sources(cell_member(page->reply, "sourcesAfter"), out);
+        if (cell_length(sources) > 0)
+                begin_family(out, available,
+                             "1: it was read, of some threads at least; 0: it has no value.");
+        for (size_t i = 0; i < cell_length(sources); i++) {
+                json_object *source = cell_element(sources, i);
+                char label[LABEL_BYTES + 8];
+                Span state = cell_string(cell_member(source, "state"));
+
+                put_label(json_object_get_string(cell_member(source, "name")), label);
+                (void) fprintf(out, "%s{source=\"%s\"} %d\n", available, label,
+                               span_is(state, "ok") || span_is(state, "partial"));
+        }
         write_interval(page, out);
 }
 
-/* the sink of a view, whose groups go into a page */
+/* the sink of a view, whose groups go into a page in the order of their weight */
 
 static int begin(GroupSink *sink, json_object *reply) {
-        metrics_page_add_interval(sink->form->metrics, reply);
+        MetricsPage *page = sink->form->metrics;
+
+        if (page->is_last)
+                page->reply = json_object_get(reply);
         return 0;
 }
 
@@ -407,7 +369,7 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < cell_length(groups); i++)
-                r = metrics_page_add_group(sink->form->metrics, cell_element(groups, i));
+                r = add_group(sink->form->metrics, cell_element(groups, i));
         return r;
 }
 

@@ -24,20 +24,18 @@
 
 typedef struct MetricsPage MetricsPage;
 
-/* At most @n_top groups of now, and as many of earlier. -ENOMEM. */
+/* The page has at most @n_top groups of now, and as many of earlier. 0 or -ENOMEM. */
 _must_check_ int metrics_page_new(size_t n_top, MetricsPage **ret);
 MetricsPage *metrics_page_free(MetricsPage *page);
 DEFINE_CLEANUP(MetricsPage *, metrics_page_free);
 
-/* The metrics that the values are made of, in @view. */
+/* Chooses the metrics that the values are made of, in @view. */
 void metrics_page_choose(View *view);
 
-/* Everything added from now on is of the interval that is written; before, of earlier ones. */
+/*
+ * Views add to the page through sink_metrics_new(). They are of the interval that is written from
+ * now on; before, of earlier ones.
+ */
 void metrics_page_begin_last(MetricsPage *page);
-/* @reply: of Show of an interval, with its heads. */
-void metrics_page_add_interval(MetricsPage *page, json_object *reply);
-/* The groups of an interval come in the order of their weight. -ENOMEM. */
-_must_check_ int metrics_page_add_group(MetricsPage *page, json_object *group);
-
-/* @head: of the last snapshot; @axis: what groups are by. Without an interval there are none. */
+/* @head is of the last snapshot; groups are by @axis. Without an interval there are none. */
 void metrics_page_write(const MetricsPage *page, json_object *head, const char *axis, FILE *out);

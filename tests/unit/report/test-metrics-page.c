@@ -7,16 +7,22 @@
 #include <string.h>
 
 #include "report/metrics-page.h"
+#include "report/sink.h"
 
 static MetricsPage *page;
+static GroupForm form;
+static GroupSink *sink;
 static char *text;
 
 static void setup(void) {
         ck_assert_int_eq(metrics_page_new(2, &page), 0);
+        form = (GroupForm){ .metrics = page };
+        ck_assert_int_eq(sink_metrics_new(&form, &sink), 0);
         text = NULL;
 }
 
 static void teardown(void) {
+        sink = group_sink_free(sink);
         page = metrics_page_free(page);
         free(text);
 }
@@ -32,8 +38,17 @@ static void add_interval(void) {
         json_object *reply = parse("{\"elapsedNs\":2000000000,\"coverage\":{\"cpuUsedNs\":"
                                    "3000000000,\"attributedNs\":1000000000}}");
 
-        metrics_page_add_interval(page, reply);
+        ck_assert_int_eq(sink->type->begin(sink, reply), 0);
         (void) json_object_put(reply);
+}
+
+/* Takes @group. */
+static void add_group(json_object *group) {
+        json_object *groups = json_object_new_array();
+
+        ck_assert_int_eq(json_object_array_add(groups, group), 0);
+        ck_assert_int_eq(sink->type->groups(sink, GROUP_LIST_GROUPS, groups), 0);
+        (void) json_object_put(groups);
 }
 
 /* One that has run for @n seconds, and did nothing else. */
@@ -43,8 +58,7 @@ static void add_running(const char *name, unsigned n) {
         (void) json_object_object_add(time, "runningNs", json_object_new_uint64(n * NSEC_PER_SEC));
         (void) json_object_object_add(group, "time", time);
         (void) json_object_object_add(group, "key", json_object_new_string(name));
-        ck_assert_int_eq(metrics_page_add_group(page, group), 0);
-        (void) json_object_put(group);
+        add_group(group);
 }
 
 static void write_page(void) {
@@ -92,8 +106,7 @@ START_TEST(what_was_not_measured_has_no_line) {
                 "\"majflt\":{\"perSecond\":0},\"read_bytes\":{\"perSecond\":null}}}");
 
         begin_last();
-        ck_assert_int_eq(metrics_page_add_group(page, group), 0);
-        (void) json_object_put(group);
+        add_group(group);
         write_page();
         ck_assert(says("ctprof_group_threads{group=\"a\"} 5"));
         ck_assert(says("ctprof_group_threads_born{group=\"a\"} 3"));

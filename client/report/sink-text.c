@@ -21,7 +21,7 @@
 
 /* Lines of a first screen that are no groups: blank ones, headers, hints, and the next prompt. */
 #define OTHER_LINES 5
-#define SCREEN_LINES 24 /* what a first screen has at least, whatever the terminal says */
+#define SCREEN_LINES 24 /* at least, whatever the terminal says */
 #define MIN_GROUPS 8    /* for which lines above them are cut */
 
 typedef struct SinkText {
@@ -67,11 +67,10 @@ static size_t count_lines(const char *text, size_t n) {
         return n_lines;
 }
 
-static size_t screen_lines(const Session *session) {
-        return MAX_OF(session->terminal.rows, (size_t) SCREEN_LINES);
-}
-
-/* The lines above the tables are @ret_text, owned by the caller. @max_lines: of each line. */
+/*
+ * The lines above the tables are *ret_text, owned by the caller. Each takes at most @max_lines of
+ * the terminal.
+ */
 static int format_head(const GroupForm *form, json_object *reply, size_t max_lines, char **ret_text,
                        size_t *ret_n) {
         _cleanup_(freep) char *text = NULL;
@@ -111,16 +110,6 @@ static int print_head(SinkText *text) {
         return fwrite(head, 1, n, stdout) == n ? 0 : -errno;
 }
 
-/* A first screen has room for so many groups below @n_lines; a pipe and a limit have all. */
-static uint64_t count_room(const Session *session, size_t n_lines) {
-        size_t screen = screen_lines(session);
-
-        if (!session->terminal.out || options_have(session->options, OPTION_LIMIT))
-                return UINT64_MAX;
-        n_lines += OTHER_LINES;
-        return screen > n_lines + MIN_GROUPS ? screen - n_lines : MIN_GROUPS;
-}
-
 static int new_accounts(const SinkText *text, uint64_t max_rows, FILE *out, AccountTable **ret) {
         const GroupForm *form = text->sink.form;
         int r;
@@ -132,27 +121,15 @@ static int new_accounts(const SinkText *text, uint64_t max_rows, FILE *out, Acco
         return r;
 }
 
-static int begin_overview(SinkText *text) {
-        const GroupForm *form = text->sink.form;
-        uint64_t room;
-
-        text->command = form->command ? form->command(form->lead_userdata) : NULL;
-        if (text->fits) {
-                text->kept = json_object_new_array();
-                return text->kept ? 0 : -ENOMEM;
-        }
-        room = count_room(form->session, text->n_head_lines + (text->command != NULL));
-        return new_accounts(text, room, stdout, &text->accounts);
-}
-
 static int begin(GroupSink *sink, json_object *reply) {
         const GroupForm *form = sink->form;
         SinkText *text = (SinkText *) sink;
         json_object *matched = cell_member(reply, "matchedGroups");
+        const Terminal *terminal = &form->session->terminal;
+        bool has_limit = options_have(form->session->options, OPTION_LIMIT);
         int r;
 
-        text->fits = form->overview && !form->rows && form->session->terminal.out &&
-                     !options_have(form->session->options, OPTION_LIMIT);
+        text->fits = form->overview && !form->rows && terminal->out && !has_limit;
         text->user_hz = group_user_hz(reply);
         text->knows_matched = matched;
         text->n_matched = json_object_get_uint64(matched);
@@ -160,9 +137,23 @@ static int begin(GroupSink *sink, json_object *reply) {
         if (r != 0)
                 return r;
         text->first = json_object_get(reply);
-        r = text->fits ? 0 : print_head(text);
-        if (r == 0 && form->overview)
-                r = begin_overview(text);
+        if (form->overview && form->command)
+                text->command = form->command(form->lead_userdata);
+        if (text->fits) {
+                text->kept = json_object_new_array();
+                r = text->kept ? 0 : -ENOMEM;
+        } else {
+                r = print_head(text);
+        }
+        if (r == 0 && form->overview && !text->fits) {
+                size_t screen = MAX_OF(terminal->rows, (size_t) SCREEN_LINES);
+                size_t n_lines = text->n_head_lines + (text->command != NULL) + OTHER_LINES;
+                /* A first screen has room for so many groups; a pipe and a limit have all. */
+                uint64_t room = screen > n_lines + MIN_GROUPS ? screen - n_lines : MIN_GROUPS;
+
+                r = new_accounts(text, !terminal->out || has_limit ? UINT64_MAX : room, stdout,
+                                 &text->accounts);
+        }
         if (r == 0 && report_settings[form->kind].of_medians) {
                 text->later = open_memstream(&text->later_text, &text->n_later);
                 r = text->later ? 0 : -ENOMEM;
@@ -212,7 +203,7 @@ static int end_overview(SinkText *text) {
 
 /* the overview of sets */
 
-/* Takes @value, which NULL says could not be made. */
+/* Takes @value; NULL is one that could not be made. */
 static int put(json_object *object, const char *key, json_object *value) {
         if (value && json_object_object_add(object, key, value) == 0)
                 return 0;
@@ -310,56 +301,34 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
         return r;
 }
 
-static bool none_matches(const SinkText *text) {
-        return text->knows_matched && text->n_matched == 0;
-}
-
-static const char *nothing_in_snapshot(const SinkText *text) {
-        if (text->sink.form->session->options->view.n_filter == 0)
-                return "no values";
-        return text->knows_matched ? "no values in groups that match the filter"
-                                   : "no group matches the filter";
-}
-
 /* Headers alone would leave open whether something went wrong. */
 static void print_nothing(const SinkText *text) {
         const Session *session = text->sink.form->session;
         const View *view = &session->options->view;
+        bool filters = view->n_filter > 0;
 
         if (!session_is_chatty(session))
                 return;
-        if (none_matches(text))
+        if (text->knows_matched && text->n_matched == 0)
                 (void) puts("no group matches the filter");
         else if (text->sink.form->kind == REPORT_SETS)
                 (void) puts("no difference is significant");
         else if (text->sink.form->kind == REPORT_SNAPSHOT)
-                (void) puts(nothing_in_snapshot(text));
+                (void) puts(!filters              ? "no values"
+                            : text->knows_matched ? "no values in groups that match the filter"
+                                                  : "no group matches the filter");
         else if (view->has_threshold)
                 (void) puts("no row of a group moved by more than the threshold");
         else if (text->only[0].n_groups > 0 || text->only[1].n_groups > 0)
                 (void) puts("nothing changed in the groups that both have");
         else
-                (void) puts(view->n_filter > 0 ? "nothing changed in groups that match the filter"
-                                               : "nothing changed");
-}
-
-/* Prints the rows that waited, if there are any, or what there is to say in their place. */
-static int end_later(SinkText *text, bool says) {
-        FILE *later = text->later;
-
-        if (!later)
-                return 0;
-        text->later = NULL;
-        if (fclose(later) != 0)
-                return -ENOMEM;
-        if (says || text->n_later > 0)
-                (void) putchar('\n');
-        return fwrite(text->later_text, 1, text->n_later, stdout) == text->n_later ? 0 : -errno;
+                (void) puts(filters ? "nothing changed in groups that match the filter"
+                                    : "nothing changed");
 }
 
 static int end_groups(SinkText *text) {
         const GroupForm *form = text->sink.form;
-        bool is_empty, says;
+        bool is_empty, says, later = text->later;
         int r;
 
         if (text->groups_done)
@@ -376,12 +345,21 @@ static int end_groups(SinkText *text) {
         r = group_table_end(text->table, &is_empty);
         if (r < 0)
                 return r;
-        says = is_empty &&
-               (none_matches(text) || !text->later || !set_reply_is_untested(text->first));
-        r = end_later(text, says);
-        if (r == 0 && says)
+        says = is_empty && ((text->knows_matched && text->n_matched == 0) || !later ||
+                            !set_reply_is_untested(text->first));
+        if (later) {
+                FILE *file = TAKE_PTR(text->later);
+
+                if (fclose(file) != 0)
+                        return -ENOMEM;
+                if (says || text->n_later > 0)
+                        (void) putchar('\n');
+                if (fwrite(text->later_text, 1, text->n_later, stdout) != text->n_later)
+                        return -errno;
+        }
+        if (says)
                 print_nothing(text);
-        return r;
+        return 0;
 }
 
 static int add_sections(GroupSink *sink, json_object *part) {
@@ -392,35 +370,13 @@ static int add_sections(GroupSink *sink, json_object *part) {
         return r < 0 ? r : section_tables_add(text->sections, part);
 }
 
-/* Prints the tables that belong to rows by metric. */
-static int end_rows(SinkText *text, json_object *reply) {
-        const GroupForm *form = text->sink.form;
-        const ReportSetting *setting = &report_settings[form->kind];
-        int r = 0;
-
-        /* Where there are no sections, none has to be explained. */
-        if (setting->has_sections)
-                r = section_tables_end(text->sections);
-        if (r == 0)
-                r = pairing_table_print(form->session, reply);
-        for (size_t i = 0; r == 0 && i + 1 < setting->n_lists; i++)
-                r = one_sided_print(&text->only[i], form->session, setting->labels[i],
-                                    text->user_hz,
-                                    json_object_get_uint64(cell_member(reply, setting->hidden[i])));
-        return r;
-}
-
 /* hints */
-
-static uint64_t count_of(json_object *reply, const char *key) {
-        return json_object_get_uint64(cell_member(reply, key));
-}
 
 static const char *plural(uint64_t n) {
         return n == 1 ? "" : "s";
 }
 
-/* "3 more cgroups in memory-stat, 12 in pressure, 1 more process in smaps-rollup (--limit 0)" */
+/* Prints "3 more cgroups in memory-stat, 12 in pressure, 1 more process in smaps-rollup". */
 static int print_cuts(const Lines *lines, json_object *cuts) {
         _cleanup_(buffer_done) Buffer line = {};
         const char *noun = NULL;
@@ -455,8 +411,9 @@ static void print_omitted(const Lines *lines, const Buffer *names, const char *w
 }
 
 static void print_hidden_rows(FILE *out, const SinkText *text, json_object *reply) {
-        uint64_t n = number_add_saturating(count_of(reply, "hiddenRows"),
-                                           section_tables_hidden(text->sections));
+        bool any_section;
+        uint64_t n = number_add_saturating(cell_u64(reply, "hiddenRows"),
+                                           section_tables_hidden(text->sections, &any_section));
         bool has_threshold = text->sink.form->session->options->view.has_threshold;
         const char *rows = n == 1 ? "row" : "rows";
 
@@ -472,25 +429,10 @@ static void print_hidden_rows(FILE *out, const SinkText *text, json_object *repl
                                (unsigned long long) n, rows);
         else
                 (void) fprintf(out, "%llu %s %s hidden (--all-rows)\n", (unsigned long long) n,
-                               report_kind_has_sides(text->sink.form->kind) ? "unchanged"
-                               : section_tables_any(text->sections)         ? "empty or zero"
-                                                                            : "empty",
+                               report_settings[text->sink.form->kind].n_lists > 1 ? "unchanged"
+                               : any_section                                      ? "empty or zero"
+                                                                                  : "empty",
                                rows);
-}
-
-/* Sets have groups of one side; the limit or the threshold may hide some. */
-static void print_untested_groups(FILE *out, const SinkText *text, json_object *reply) {
-        uint64_t n_before = count_of(reply, "groupsOnlyBefore");
-        uint64_t n_after = count_of(reply, "groupsOnlyAfter");
-
-        if (n_before > 0)
-                (void) fprintf(out, "%llu group%s only in BEFORE%s", (unsigned long long) n_before,
-                               plural(n_before), n_after > 0 ? ", " : "");
-        if (n_after > 0)
-                (void) fprintf(out, "%llu group%s only in AFTER", (unsigned long long) n_after,
-                               plural(n_after));
-        if (n_before > 0 || n_after > 0)
-                (void) fputs(": not tested\n", out);
 }
 
 static int print_omitted_columns(const SinkText *text, json_object *reply, const Lines *lines) {
@@ -513,12 +455,14 @@ static int print_omitted_columns(const SinkText *text, json_object *reply, const
 }
 
 static void append_more_groups(Buffer *line, const SinkText *text, json_object *reply) {
-        bool cuts =
-                text->accounts && !text->sink.form->rows; /* rows by metric follow of the others */
-        uint64_t n_cut = cuts ? account_table_hidden(text->accounts) : 0;
-        uint64_t n_idle = text->accounts ? account_table_idle(text->accounts) : 0;
-        uint64_t n = number_add_saturating(count_of(reply, "hiddenGroups"), n_cut);
+        uint64_t n = cell_u64(reply, "hiddenGroups"), n_idle = 0;
 
+        if (text->accounts) {
+                uint64_t n_cut = account_table_hidden(text->accounts, &n_idle);
+
+                /* The groups that were cut have their rows by metric below. */
+                n = number_add_saturating(n, text->sink.form->rows ? 0 : n_cut);
+        }
         if (n > 0)
                 buffer_append_format(line, "%llu more group%s (--limit 0)", (unsigned long long) n,
                                      plural(n));
@@ -527,20 +471,36 @@ static void append_more_groups(Buffer *line, const SinkText *text, json_object *
                                      (unsigned long long) n_idle, plural(n_idle));
 }
 
-/* Says how many rows and groups are left, of a view that has rows. */
-static int print_left(const Lines *lines, const SinkText *text, json_object *reply) {
-        _cleanup_(buffer_done) Buffer line = {};
-
-        print_hidden_rows(lines->out, text, reply);
-        append_more_groups(&line, text, reply);
-        return line.n > 0 ? lines_print_buffer(lines, "", &line) : 0;
-}
-
-/* Says how many groups are left, and how to see each metric of those that are shown. */
-static int print_ways(const Lines *lines, const SinkText *text, json_object *reply) {
+static int write_hints(const Lines *lines, const SinkText *text, json_object *reply) {
+        /* Sets have groups of one side; the limit or the threshold may hide some. */
+        uint64_t n_before = cell_u64(reply, "groupsOnlyBefore");
+        uint64_t n_after = cell_u64(reply, "groupsOnlyAfter");
         size_t n_pairings = cell_length(cell_member(reply, "pairings"));
         _cleanup_(buffer_done) Buffer line = {};
+        int r = 0;
 
+        if (text->accounts)
+                r = account_table_print_signs(text->accounts, lines);
+        if (r == 0 && text->sink.form->rows) {
+                print_hidden_rows(lines->out, text, reply);
+                append_more_groups(&line, text, reply);
+                r = line.n > 0 ? lines_print_buffer(lines, "", &line) : 0;
+        }
+        if (n_before > 0)
+                (void) fprintf(lines->out, "%llu group%s only in BEFORE%s",
+                               (unsigned long long) n_before, plural(n_before),
+                               n_after > 0 ? ", " : "");
+        if (n_after > 0)
+                (void) fprintf(lines->out, "%llu group%s only in AFTER",
+                               (unsigned long long) n_after, plural(n_after));
+        if (n_before > 0 || n_after > 0)
+                (void) fputs(": not tested\n", lines->out);
+        if (r == 0)
+                r = print_cuts(lines, cell_member(reply, "hiddenSections"));
+        if (r == 0)
+                r = print_omitted_columns(text, reply, lines);
+        if (r != 0 || text->sink.form->rows)
+                return r;
         if (n_pairings > 0)
                 lines_format(lines, "", "%zu cgroup%s paired by content (--rows lists them)",
                              n_pairings, plural(n_pairings));
@@ -550,24 +510,7 @@ static int print_ways(const Lines *lines, const SinkText *text, json_object *rep
         return lines_print_buffer(lines, "", &line);
 }
 
-static int write_hints(const Lines *lines, const SinkText *text, json_object *reply) {
-        int r = 0;
-
-        if (text->accounts)
-                r = account_table_print_signs(text->accounts, lines);
-        if (r == 0 && text->sink.form->rows)
-                r = print_left(lines, text, reply);
-        print_untested_groups(lines->out, text, reply);
-        if (r == 0)
-                r = print_cuts(lines, cell_member(reply, "hiddenSections"));
-        if (r == 0)
-                r = print_omitted_columns(text, reply, lines);
-        if (r == 0 && !text->sink.form->rows)
-                r = print_ways(lines, text, reply);
-        return r;
-}
-
-/* The last lines: what signs mean, what is not shown, and how to see it. */
+/* Prints the last lines: the meaning of signs, the number of hidden rows, and how to see them. */
 static int print_hints(const SinkText *text, json_object *reply, FILE *out) {
         const Session *session = text->sink.form->session;
         _cleanup_(freep) char *written = NULL;
@@ -590,7 +533,7 @@ static int print_hints(const SinkText *text, json_object *reply, FILE *out) {
 
 /* a first screen */
 
-/* The overview with at most @max_rows groups, and the hints below it, as a text. */
+/* Writes the overview with at most @max_rows groups, and the hints below it, as a text. */
 static int format_below(SinkText *text, json_object *reply, size_t max_rows, char **ret_text,
                         size_t *ret_n) {
         _cleanup_(freep) char *below = NULL;
@@ -623,7 +566,7 @@ static int format_below(SinkText *text, json_object *reply, size_t max_rows, cha
  */
 static int format_fitting(SinkText *text, json_object *reply, size_t n_lines, char **ret_text,
                           size_t *ret_n) {
-        size_t screen = screen_lines(text->sink.form->session);
+        size_t screen = MAX_OF(text->sink.form->session->terminal.rows, (size_t) SCREEN_LINES);
         size_t max_rows = cell_length(text->kept);
 
         for (;;) {
@@ -670,13 +613,21 @@ static int print_screen(SinkText *text, json_object *reply) {
 
 static int end(GroupSink *sink, json_object *reply) {
         SinkText *text = (SinkText *) sink;
+        const GroupForm *form = sink->form;
+        const ReportSetting *setting = &report_settings[form->kind];
         int r;
 
         r = end_groups(text);
         if (r == 0 && text->fits && text->has_overview)
                 return print_screen(text, reply);
-        if (r == 0 && sink->form->rows)
-                r = end_rows(text, reply);
+        /* A view without sections has none to explain. */
+        if (r == 0 && form->rows && setting->has_sections)
+                r = section_tables_end(text->sections);
+        if (r == 0 && form->rows)
+                r = pairing_table_print(form->session, reply);
+        for (size_t i = 0; r == 0 && form->rows && i + 1 < setting->n_lists; i++)
+                r = one_sided_print(&text->only[i], form->session, setting->labels[i],
+                                    text->user_hz, cell_u64(reply, setting->hidden[i]));
         return r < 0 ? r : print_hints(text, reply, stdout);
 }
 

@@ -20,7 +20,7 @@
 /* A column of locks is there for so many seconds in each second, or for so many in whole lives. */
 #define LEAST_TOLD 0.01
 #define LEAST_TOLD_NS 10e6
-/* A wait has moved by so many seconds in each second, and such a share of what it was at most. */
+/* A wait has moved by so many seconds in each second, and by such a share of the larger side. */
 #define LEAST_MOVED 0.05
 #define LEAST_MOVED_SHARE 0.1
 #define LEAST_WEIGHT 0.01
@@ -61,54 +61,39 @@ static const struct {
         [ACCOUNT_COLUMN_BAR] = { NULL, "TIME", "TIME", NULL, NULL, FIGURE_NONE, EXTRA },
 };
 
-/* what a user may choose */
-
-static AccountColumn find_column(Span word) {
-        char folded[VIEW_WORD_CHARS];
-        ViewColumn known = view_column_find(view_fold_case(word, folded));
-        Span name = known < _VIEW_COLUMN_MAX ? span_of(view_columns[known].name)
-                                             : view_fold_case(word, folded);
-        unsigned id = 0;
-
-        while (id < _ACCOUNT_COLUMN_MAX && !(columns[id].name && span_is(name, columns[id].name)))
-                id++;
-        return (AccountColumn) id;
-}
-
-static bool has_column(const AccountColumns *chosen, AccountColumn id) {
-        for (size_t i = 0; i < chosen->n; i++)
-                if (chosen->ids[i] == id)
-                        return true;
-        return false;
-}
-
-/* Tables of rows have these, too. */
-static bool is_shared(AccountColumn id) {
-        return id == ACCOUNT_COLUMN_GROUP || id == ACCOUNT_COLUMN_THREADS;
-}
+/* columns that a user may choose */
 
 int account_columns_parse(const char *list, AccountColumns *ret,
                           char ret_complaint[static ACCOUNT_COLUMNS_COMPLAINT_BYTES]) {
         AccountColumns chosen = { .is_added = list[strspn(list, " ")] == '+' };
         Span rest = span_of(list + strspn(list, " ") + chosen.is_added), entry, other = {};
-        char quoted[QUOTE_BYTES];
-        bool is_ours = false;
+        char quoted[QUOTE_BYTES], folded[VIEW_WORD_CHARS];
+        bool is_ours = false, has[_ACCOUNT_COLUMN_MAX] = {};
 
         while (view_next_entry(&rest, &entry)) {
-                AccountColumn id = find_column(entry);
+                Span name = view_fold_case(entry, folded);
+                ViewColumn known = view_column_find(name);
+                unsigned id = 0;
 
+                if (known < _VIEW_COLUMN_MAX)
+                        name = span_of(view_columns[known].name);
+                while (id < _ACCOUNT_COLUMN_MAX &&
+                       !(columns[id].name && span_is(name, columns[id].name)))
+                        id++;
                 if (id == _ACCOUNT_COLUMN_MAX) {
                         other = other.bytes ? other : entry;
                         continue;
                 }
-                is_ours = is_ours || !is_shared(id);
-                if (has_column(&chosen, id)) {
+                /* Tables of rows have these two, too. */
+                is_ours = is_ours || (id != ACCOUNT_COLUMN_GROUP && id != ACCOUNT_COLUMN_THREADS);
+                if (has[id]) {
                         (void) snprintf(ret_complaint, ACCOUNT_COLUMNS_COMPLAINT_BYTES,
                                         "The column %s is named twice: name it once.",
                                         quote_span(entry, quoted));
                         return ACCOUNT_COLUMNS_E_INVALID;
                 }
-                chosen.ids[chosen.n++] = id;
+                has[id] = true;
+                chosen.ids[chosen.n++] = (AccountColumn) id;
         }
         if (!is_ours)
                 return ACCOUNT_COLUMNS_E_OTHERS;
@@ -120,7 +105,7 @@ int account_columns_parse(const char *list, AccountColumns *ret,
                                 quote_span(other, quoted));
                 return ACCOUNT_COLUMNS_E_INVALID;
         }
-        if (!has_column(&chosen, ACCOUNT_COLUMN_GROUP)) {
+        if (!has[ACCOUNT_COLUMN_GROUP]) {
                 memmove(&chosen.ids[1], &chosen.ids[0], chosen.n++ * sizeof(chosen.ids[0]));
                 chosen.ids[0] = ACCOUNT_COLUMN_GROUP;
         }
@@ -130,10 +115,6 @@ int account_columns_parse(const char *list, AccountColumns *ret,
 
 static json_object *account_of(json_object *row, size_t side) {
         return cell_element(cell_member(row, "accounts"), side);
-}
-
-static unsigned long long count_of(json_object *account, const char *key) {
-        return json_object_get_uint64(cell_member(account, key));
 }
 
 /* Sets tell of one reason only. */
@@ -149,34 +130,24 @@ static json_object *figure_of(json_object *account, AccountColumn column) {
         return columns[column].key ? cell_member(account, columns[column].key) : NULL;
 }
 
-/* Its CPU time is known, and no thread came or went. */
-static bool is_still(json_object *account) {
-        Quantity running;
-
-        return cell_quantity(cell_member(account, columns[ACCOUNT_COLUMN_CPU].key), &running) &&
-               count_of(account, "born") == 0 && count_of(account, "ended") == 0 &&
-               count_of(account, "bornAndEnded") == 0;
-}
-
-/* A limit is that of a group of all threads of its cgroup, or of several with like names. */
-static bool has_cgroup(json_object *row, json_object *cgroup) {
+static bool is_changed(json_object *row, json_object *changes) {
         json_object *members = cell_member(row, "members");
 
-        if (!cgroup || cell_member(row, "process") || cell_member(row, "thread"))
-                return false;
-        for (size_t i = 0; i < cell_length(members); i++)
-                if (json_object_equal(cell_member(cell_element(members, i), "name"), cgroup))
-                        return true;
-        return json_object_equal(cell_member(row, "cgroup"), cgroup);
-}
-
-static bool is_changed(json_object *row, json_object *changes) {
         for (size_t i = 0; i < cell_length(changes); i++) {
-                json_object *change = cell_element(changes, i), *key = cell_member(change, "key");
+                json_object *change = cell_element(changes, i), *key = cell_member(change, "key"),
+                            *cgroup = cell_member(change, "cgroup");
 
-                if (key ? json_object_equal(cell_member(row, "key"), key)
-                        : has_cgroup(row, cell_member(change, "cgroup")))
+                if (key && json_object_equal(cell_member(row, "key"), key))
                         return true;
+                /* A limit is that of a group of all threads of its cgroup, or of several. */
+                if (key || !cgroup || cell_member(row, "process") || cell_member(row, "thread"))
+                        continue;
+                if (json_object_equal(cell_member(row, "cgroup"), cgroup))
+                        return true;
+                for (size_t k = 0; k < cell_length(members); k++)
+                        if (json_object_equal(cell_member(cell_element(members, k), "name"),
+                                              cgroup))
+                                return true;
         }
         return false;
 }
@@ -204,69 +175,18 @@ TableColumn account_column(AccountColumn column, const ReportSetting *setting) {
         };
 }
 
-/* Returns whether only this end, or this column of two, has the group. */
-static bool is_only(json_object *row, size_t side) {
-        static const char *const names[2][2] = { { "before", "a" }, { "after", "b" } };
-        Span only = cell_string(cell_member(row, "only"));
-
-        return span_is(only, names[side][0]) || span_is(only, names[side][1]);
-}
-
 /* threads: "12", "12 +3 −1", "431 ended", "12→14", "9→5 ended", "4 new", "2 gone" */
 
-/* All threads of a short-lived group were born and ended inside. */
-static bool is_short_lived(json_object *account) {
-        return count_of(account, "bornAndEnded") > 0 && count_of(account, "threads") == 0 &&
-               count_of(account, "born") == 0 && count_of(account, "ended") == 0;
-}
-
 static unsigned long long ended_of(json_object *account) {
-        return count_of(account, "ended") + count_of(account, "bornAndEnded");
-}
-
-static void append_ended(Buffer *cell, json_object *account) {
-        buffer_append_format(cell, "%llu ended", ended_of(account));
-}
-
-/* Only the second column has the group, which has threads or had them. */
-static void append_new(Buffer *cell, json_object *account) {
-        if (count_of(account, "threads") == 0)
-                append_ended(cell, account);
-        else
-                buffer_append_format(cell, "%llu new", count_of(account, "threads"));
-}
-
-/* A group that is gone may have had no threads at the end, but some that ended. */
-static void append_gone(Buffer *cell, json_object *account) {
-        unsigned long long n = count_of(account, "threads");
-
-        buffer_append_format(cell, "%llu gone", n > 0 ? n : count_of(account, "ended"));
-}
-
-/* Threads that were born and ended count with both, so that the cell adds up. */
-static void append_lives(Buffer *cell, json_object *account) {
-        unsigned long long short_lived = count_of(account, "bornAndEnded");
-        unsigned long long born = count_of(account, "born") + short_lived;
-        unsigned long long ended = count_of(account, "ended") + short_lived;
-
-        if (is_short_lived(account)) {
-                append_ended(cell, account);
-                return;
-        }
-
-        cell_append_number(cell, cell_member(account, "threads"), QUANTITY_LADDER_NONE);
-        if (born > 0)
-                buffer_append_format(cell, " +%llu", born);
-        if (ended > 0)
-                buffer_append_format(cell, " " MINUS "%llu", ended);
+        return cell_u64(account, "ended") + cell_u64(account, "bornAndEnded");
 }
 
 /*
- * At the end of each. Where no thread is left at either end, the group is known by those that
- * ended.
+ * Appends how many there are at the end of each. Where no thread is left at either end, the group
+ * is known by those that ended.
  */
 static void append_two_counts(Buffer *cell, json_object *first, json_object *second) {
-        unsigned long long a = count_of(first, "threads"), b = count_of(second, "threads");
+        unsigned long long a = cell_u64(first, "threads"), b = cell_u64(second, "threads");
         bool ended = a == 0 && b == 0 && (ended_of(first) > 0 || ended_of(second) > 0);
 
         if (ended) {
@@ -285,20 +205,33 @@ static void append_two_counts(Buffer *cell, json_object *first, json_object *sec
 static void append_threads(Buffer *cell, json_object *row, const ReportSetting *setting) {
         json_object *first = account_of(row, 0), *second = account_of(row, 1);
         json_object *last = second ? second : first;
+        Span only = cell_string(cell_member(row, "only"));
+        bool is_gone = span_is(only, "before") || span_is(only, "a");
+        bool is_new = span_is(only, "after") || span_is(only, "b");
+        unsigned long long n = cell_u64(is_new ? last : first, "threads");
+        unsigned long long born = cell_u64(first, "born"), ended = cell_u64(first, "ended"),
+                           short_lived = cell_u64(first, "bornAndEnded");
+        /* All threads of such a group were born and ended inside. */
+        bool is_short_lived = short_lived > 0 && n == 0 && born == 0 && ended == 0;
 
-        if (is_only(row, 0)) {
-                if (is_short_lived(first))
-                        append_ended(cell, first);
-                else
-                        append_gone(cell, first);
-        } else if (is_only(row, 1)) {
-                append_new(cell, last);
-        } else if (setting->n_columns == 2) {
+        if (is_new && n == 0) {
+                buffer_append_format(cell, "%llu ended", ended_of(last));
+        } else if (is_new) {
+                buffer_append_format(cell, "%llu new", n);
+        } else if (!is_gone && setting->n_columns == 2) {
                 append_two_counts(cell, first, second);
-        } else if (setting->has_begin) {
-                append_lives(cell, first);
+        } else if (is_short_lived && (is_gone || setting->has_begin)) {
+                buffer_append_format(cell, "%llu ended", short_lived);
+        } else if (is_gone) {
+                /* It may have had no threads at the end, but some that ended. */
+                buffer_append_format(cell, "%llu gone", n > 0 ? n : ended);
         } else {
                 cell_append_number(cell, cell_member(first, "threads"), QUANTITY_LADDER_NONE);
+                /* Threads that were born and ended count with both, so that the cell adds up. */
+                if (setting->has_begin && born + short_lived > 0)
+                        buffer_append_format(cell, " +%llu", born + short_lived);
+                if (setting->has_begin && ended + short_lived > 0)
+                        buffer_append_format(cell, " " MINUS "%llu", ended + short_lived);
         }
 }
 
@@ -317,7 +250,7 @@ static double elapsed_of(json_object *account, size_t side, const AccountStyle *
         return own ? json_object_get_double(own) : (double) style->elapsed_ns[side];
 }
 
-/* One figure of one side: a rate if the kind has rates and the figure is no level. */
+/* Appends one figure of one side, a rate if the kind has rates and the figure is no level. */
 static void append_figure(Buffer *cell, AccountColumn column, json_object *account, size_t side,
                           const AccountStyle *style) {
         double elapsed_ns = elapsed_of(account, side, style);
@@ -347,15 +280,6 @@ static void append_figure(Buffer *cell, AccountColumn column, json_object *accou
                 compact_append_span(cell, figure);
 }
 
-static bool is_cut(json_object *account, AccountColumn column) {
-        json_object *cut = cell_member(account, "cut");
-
-        for (size_t i = 0; i < cell_length(cut) && columns[column].key; i++)
-                if (span_is(cell_string(cell_element(cut, i)), columns[column].key))
-                        return true;
-        return false;
-}
-
 /* memory */
 
 #define GROWTH "memoryGrowthBytes"
@@ -371,17 +295,14 @@ static bool is_much(double bytes, double of_bytes) {
         return bytes >= LEAST_RSS_BYTES && bytes >= LEAST_RSS_SHARE * of_bytes;
 }
 
-static bool has_rss(json_object *account) {
-        return cell_member(account, "rssBytes") || cell_member(account, "rssBeforeBytes");
-}
-
-/* It did inside an interval. */
+/* Returns whether the resident size changed by much inside an interval. */
 static bool rss_changed(json_object *account) {
         double before = bytes_of(account, "rssBeforeBytes"), end = bytes_of(account, "rssBytes");
 
-        return has_rss(account) && is_much(end > before ? end - before : before - end, before);
+        return is_much(end > before ? end - before : before - end, before);
 }
 
+/* Returns whether the heap grew by much, be it in memory that the process had before. */
 static bool heap_grew(json_object *account) {
         return is_much(bytes_of(account, "heapGrowthBytes"), bytes_of(account, "rssBytes"));
 }
@@ -407,15 +328,17 @@ static void append_both(Buffer *cell, const Buffer *before, const Buffer *after)
 }
 
 /*
- * The levels at the begin and the end of a column, or at the ends of two, where they changed by
- * much: of columns that have a begin, inside one. A heap that grows in memory that the process had
- * before shows in no level. Of medians there is how fast memory grew in a second.
+ * Appends the levels at the begin and the end of a column, or at the ends of two, where they
+ * changed by much; in columns that have a begin, they did inside one. A heap that grows in memory
+ * that the process had before shows in no level. Medians have how fast memory grew in a second.
  */
 static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style) {
         json_object *first = account_of(row, 0), *second = account_of(row, 1);
         double from = bytes_of(first, "rssBytes"), to = bytes_of(second, "rssBytes");
-        bool known = has_rss(first) || has_rss(second), is_one = style->setting->n_columns == 1;
-        bool has_begin = style->setting->has_begin, is_wanted;
+        bool known = cell_member(first, "rssBytes") || cell_member(first, "rssBeforeBytes") ||
+                     cell_member(second, "rssBytes") || cell_member(second, "rssBeforeBytes");
+        bool has_begin = style->setting->has_begin, is_one = style->setting->n_columns == 1;
+        bool is_wanted;
         _cleanup_(buffer_done) Buffer before = {}, after = {};
 
         if (is_one) {
@@ -446,18 +369,21 @@ static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style
         }
 }
 
-/* A figure with "~" in front if it is one, and is approximate. */
+/* Appends a figure, with "~" in front if it is one and is approximate. */
 static void append_side(Buffer *cell, AccountColumn column, json_object *account, size_t side,
                         const AccountStyle *style, AccountSigns *signs) {
         const char *exact = columns[column].exact;
         json_object *is_exact = exact ? cell_member(account, exact) : NULL;
-        bool moved = column == ACCOUNT_COLUMN_CPU && count_of(account, "leftOut") > 0 &&
+        json_object *cuts = cell_member(account, "cut");
+        bool moved = column == ACCOUNT_COLUMN_CPU && cell_u64(account, "leftOut") > 0 &&
                      figure_of(account, column);
         bool inexact = json_object_is_type(is_exact, json_type_boolean) &&
                        !json_object_get_boolean(is_exact) &&
                        json_object_get_double(figure_of(account, column)) > 0;
-        bool cut = is_cut(account, column);
+        bool cut = false;
 
+        for (size_t i = 0; i < cell_length(cuts) && columns[column].key; i++)
+                cut = cut || span_is(cell_string(cell_element(cuts, i)), columns[column].key);
         if (moved || inexact || cut) {
                 signs->moved = signs->moved || moved;
                 signs->cut = signs->cut || cut;
@@ -500,13 +426,13 @@ static void append_two(Buffer *cell, AccountColumn column, json_object *row,
         append_both(cell, &before, &after);
 }
 
-/* who started what ended: "sh", "cron→sh" */
+/* parents of threads that ended: "sh", "cron→sh" */
 
-/* The process that was the parent of more than half of the threads that ended; NULL: none was. */
+/* Returns the process that was the parent of more than half of the threads that ended, or NULL. */
 static json_object *starter_of(json_object *account) {
         json_object *first = cell_element(cell_member(account, "startedBy"), 0);
 
-        return first && count_of(first, "threads") > ended_of(account) / 2
+        return first && cell_u64(first, "threads") > ended_of(account) / 2
                        ? cell_member(first, "name")
                        : NULL;
 }
@@ -527,7 +453,7 @@ static void append_starter(Buffer *cell, json_object *row, const AccountStyle *s
         append_both(cell, &before, &after);
 }
 
-/* what it waits for: "poll 3.0, futex 1.9", "sleep 0→6.6" */
+/* reasons of waits: "poll 3.0, futex 1.9", "sleep 0→6.6" */
 
 typedef struct Wait {
         const char *reason;
@@ -535,7 +461,7 @@ typedef struct Wait {
         double rank;
 } Wait;
 
-/* Where columns differ, a wait that moved ranks first, and above all one that has begun. */
+/* If columns differ, a wait that moved ranks first, and above all one that has begun. */
 static double rank_of(const Wait *wait, bool of_changes) {
         double a = wait->amounts[0], b = wait->amounts[1], moved = fabs(b - a);
 
@@ -553,10 +479,6 @@ static double amount_of(json_object *value, json_object *account, size_t side,
         return !style->setting->has_begin ? ns : elapsed_ns > 0 ? ns / elapsed_ns : 0;
 }
 
-static double least_told(const AccountStyle *style) {
-        return style->setting->has_begin ? LEAST_TOLD : LEAST_TOLD_NS;
-}
-
 /*
  * Finds the two waits of @row that say most, those for locks left out, which have a column. Returns
  * how many say anything.
@@ -566,7 +488,7 @@ static size_t find_waits(json_object *row, const AccountStyle *style, bool of_ch
         json_object *first = account_of(row, 0), *second = account_of(row, 1);
         json_object *last = second ? second : first, *reasons = cell_member(last, "reasons");
         size_t side = last == second, n = 0;
-        double rest = 0;
+        double rest = 0, least_told = style->setting->has_begin ? LEAST_TOLD : LEAST_TOLD_NS;
         json_object_iter member;
         Wait wait;
 
@@ -596,13 +518,13 @@ static size_t find_waits(json_object *row, const AccountStyle *style, bool of_ch
         if (n == 2 && (ret[1].rank <= 0 || ret[0].rank > MOST_SHARE * rest ||
                        ret[1].rank < (of_changes ? 0.5 * ret[0].rank : 0.1 * rest)))
                 n = 1;
-        /* No column has what is waited for in fsync and its kin, be it storage or the kernel. */
+        /* Waits in fsync and its kin, be they for storage or the kernel, have no column. */
         wait = (Wait){ .reason = "sync" };
         wait.amounts[1] = amount_of(cell_member(last, "syncNs"), last, side, style);
         if (of_changes)
                 wait.amounts[0] = amount_of(cell_member(first, "syncNs"), first, 0, style);
         wait.rank = rank_of(&wait, of_changes);
-        if (wait.rank > 0 && MAX_OF(wait.amounts[0], wait.amounts[1]) >= least_told(style)) {
+        if (wait.rank > 0 && MAX_OF(wait.amounts[0], wait.amounts[1]) >= least_told) {
                 ret[1] = ret[0];
                 ret[0] = wait;
                 n = n > 0 && ret[1].rank > 0 ? 2 : 1;
@@ -640,7 +562,7 @@ static void append_waits(Buffer *cell, json_object *row, const AccountStyle *sty
         }
 }
 
-/* what makes a column stand, and stay */
+/* columns that stand, and stay */
 
 static double seconds_of(json_object *row, size_t side, AccountColumn column,
                          const AccountStyle *style) {
@@ -650,15 +572,14 @@ static double seconds_of(json_object *row, size_t side, AccountColumn column,
 }
 
 bool account_row_tells(json_object *row, AccountColumn column, const AccountStyle *style) {
-        size_t n = style->setting->n_columns;
+        double least_told = style->setting->has_begin ? LEAST_TOLD : LEAST_TOLD_NS;
 
-        for (size_t side = 0; side < n; side++) {
+        for (size_t side = 0; side < style->setting->n_columns; side++) {
                 if (column == ACCOUNT_COLUMN_WAITS && cell_member(account_of(row, side), "reasons"))
                         return true;
                 if (column == ACCOUNT_COLUMN_STARTER && starter_of(account_of(row, side)))
                         return true;
-                if (columns[column].key &&
-                    seconds_of(row, side, column, style) >= least_told(style))
+                if (columns[column].key && seconds_of(row, side, column, style) >= least_told)
                         return true;
         }
         return false;
@@ -671,36 +592,12 @@ static double moved_of(json_object *row, AccountColumn column, const AccountStyl
         return style->setting->n_columns == 1 ? first : seconds_of(row, 1, column, style) - first;
 }
 
-/* Returns by how much the resident size grew in the column where it did most. */
-static double grown_of(json_object *row, const AccountStyle *style) {
-        double most = 0;
-
-        for (size_t side = 0; side < style->setting->n_columns; side++) {
-                json_object *account = account_of(row, side);
-
-                most = MAX_OF(most,
-                              amount_of(cell_member(account, "rssBytes"), account, side, style) -
-                                      amount_of(cell_member(account, "rssBeforeBytes"), account,
-                                                side, style));
-        }
-        return most;
-}
-
-/* Returns the column that weighs if it is no time: the largest share is the weight. */
-static AccountColumn heaviest_of_bytes(json_object *row, const AccountStyle *style) {
-        double read = fabs(moved_of(row, ACCOUNT_COLUMN_READ, style));
-        double written = fabs(moved_of(row, ACCOUNT_COLUMN_WRITE, style));
-
-        if (grown_of(row, style) > read + written)
-                return ACCOUNT_COLUMN_RSS;
-        return written > read ? ACCOUNT_COLUMN_WRITE : ACCOUNT_COLUMN_READ;
-}
-
 bool account_row_weighs(json_object *row, AccountColumn column, const AccountStyle *style) {
         static const AccountColumn times[] = { ACCOUNT_COLUMN_CPU, ACCOUNT_COLUMN_WAIT,
                                                ACCOUNT_COLUMN_STORAGE, ACCOUNT_COLUMN_LOCK,
                                                ACCOUNT_COLUMN_BLOCKED };
         double weight = fabs(json_object_get_double(cell_member(row, "weight"))), all = 0;
+        double read, written, grown = 0;
 
         if (!style->setting->has_begin || weight < LEAST_WEIGHT || style->cpus <= 0)
                 return false;
@@ -709,7 +606,23 @@ bool account_row_weighs(json_object *row, AccountColumn column, const AccountSty
                         return fabs(moved_of(row, column, style)) / style->cpus >= weight / 2;
                 all += moved_of(row, times[i], style) / style->cpus;
         }
-        return fabs(all) < weight * 0.99 && column == heaviest_of_bytes(row, style);
+        /* A weight that is no time is the largest share of bytes. */
+        if (!(fabs(all) < weight * 0.99))
+                return false;
+        read = fabs(moved_of(row, ACCOUNT_COLUMN_READ, style));
+        written = fabs(moved_of(row, ACCOUNT_COLUMN_WRITE, style));
+        for (size_t side = 0; side < style->setting->n_columns; side++) {
+                json_object *account = account_of(row, side);
+
+                /* The resident size counts as it grew in the column where it did most. */
+                grown = MAX_OF(grown,
+                               amount_of(cell_member(account, "rssBytes"), account, side, style) -
+                                       amount_of(cell_member(account, "rssBeforeBytes"), account,
+                                                 side, style));
+        }
+        if (grown > read + written)
+                return column == ACCOUNT_COLUMN_RSS;
+        return column == (written > read ? ACCOUNT_COLUMN_WRITE : ACCOUNT_COLUMN_READ);
 }
 
 /* the bar */
@@ -756,26 +669,23 @@ static void divide_cells(const double shares[_PART_MAX], unsigned ret_cells[_PAR
         }
 }
 
-/* Sleep for a lock is a part of its own. */
-static double part_of(json_object *account, Part part) {
-        double lock_ns = json_object_get_double(lock_of(account));
-
-        if (part == PART_LOCK)
-                return lock_ns;
-        return MAX_OF(0, json_object_get_double(cell_member(account, parts[part].key)) -
-                                 (part == PART_ASLEEP ? lock_ns : 0));
-}
-
 static void append_bar(Buffer *cell, json_object *account, const AccountStyle *style,
                        AccountSigns *signs) {
         double shares[_PART_MAX] = {}, sum = 0;
+        double lock_ns = json_object_get_double(lock_of(account));
         unsigned cells[_PART_MAX];
         Quantity asleep;
 
         if (!cell_quantity(cell_member(account, parts[PART_ASLEEP].key), &asleep))
                 return;
-        for (unsigned i = 0; i < _PART_MAX; i++)
-                sum += shares[i] = part_of(account, (Part) i);
+        for (unsigned i = 0; i < _PART_MAX; i++) {
+                double ns = json_object_get_double(cell_member(account, parts[i].key));
+
+                /* Sleep for a lock is a part of its own. */
+                shares[i] =
+                        i == PART_LOCK ? lock_ns : MAX_OF(0, ns - (i == PART_ASLEEP ? lock_ns : 0));
+                sum += shares[i];
+        }
         if (sum <= 0)
                 return;
         for (unsigned i = 0; i < _PART_MAX; i++)
@@ -806,14 +716,6 @@ void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
                 append_side(cell, column, account_of(row, 0), 0, style, signs);
 }
 
-/* "0", "0.00", "~0B", "-", "0.00\u21920": no digit but 0. A word is no number. */
-static bool rounds_to_nothing(Span text) {
-        for (size_t i = 0; i < text.n; i++)
-                if (text.bytes[i] >= '1' && text.bytes[i] <= '9')
-                        return false;
-        return true;
-}
-
 bool account_row_is_idle(json_object *row, json_object *changes, const AccountStyle *style) {
         size_t n = cell_length(cell_member(row, "accounts"));
         json_object *first = account_of(row, 0);
@@ -824,17 +726,24 @@ bool account_row_is_idle(json_object *row, json_object *changes, const AccountSt
         usual.all_rss = false;
         if (cell_member(row, "only") || n == 0 || is_changed(row, changes))
                 return false;
-        for (size_t i = 0; i < n; i++)
-                if (!is_still(account_of(row, i)) ||
-                    count_of(account_of(row, i), "threads") != count_of(first, "threads"))
+        for (size_t i = 0; i < n; i++) {
+                json_object *account = account_of(row, i);
+                Quantity running;
+
+                if (!cell_quantity(figure_of(account, ACCOUNT_COLUMN_CPU), &running) ||
+                    cell_u64(account, "born") > 0 || ended_of(account) > 0 ||
+                    cell_u64(account, "threads") != cell_u64(first, "threads"))
                         return false;
+        }
         for (unsigned i = 0; i < _ACCOUNT_COLUMN_MAX; i++) {
                 if (!columns[i].key)
                         continue;
                 buffer_clear(&cell);
                 account_cell_append(&cell, (AccountColumn) i, row, &usual, &signs);
-                if (!rounds_to_nothing(buffer_span(&cell)))
-                        return false;
+                /* "0", "0.00", "~0B", "-", "0.00\u21920": no digit but 0. A word is no number. */
+                for (size_t k = 0; k < cell.n; k++)
+                        if (cell.bytes[k] >= '1' && cell.bytes[k] <= '9')
+                                return false;
         }
         return buffer_failure(&cell) == 0;
 }

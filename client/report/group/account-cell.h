@@ -97,5 +97,5 @@ TableColumn account_column(AccountColumn column, const ReportSetting *setting);
  */
 void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
                          const AccountStyle *style, AccountSigns *signs);
-/* "TIME: █ running, …": what the characters of a bar stand for. */
+/* Appends the meaning of the characters of a bar: "TIME: █ running, …". */
 void account_bar_legend(Buffer *line, const AccountStyle *style, const AccountSigns *signs);

@@ -35,28 +35,6 @@ struct AccountTable {
         AccountSigns signs;              /* those that were printed */
 };
 
-static uint64_t elapsed_of(json_object *object) {
-        return json_object_get_uint64(cell_member(object, "elapsedNs"));
-}
-
-static AccountStyle style_of(const Session *session, ReportKind kind, json_object *reply) {
-        AccountStyle style = {
-                .setting = &report_settings[kind],
-                .raw = options_have(session->options, OPTION_RAW),
-                .utf8 = session->terminal.utf8,
-        };
-        json_object *host = cell_member(reply, "host");
-        size_t n = style.setting->has_begin ? style.setting->n_columns : 0;
-
-        if (n == 2)
-                host = cell_member(host, style.setting->sides[1]);
-        style.cpus = json_object_get_double(cell_member(host, "cpus"));
-        for (size_t i = 0; i < n; i++)
-                style.elapsed_ns[i] =
-                        elapsed_of(n == 1 ? reply : cell_member(reply, style.setting->sides[i]));
-        return style;
-}
-
 /* Returns the place of a column in the table; n_columns: it is not there. */
 static size_t find_column(const AccountTable *table, AccountColumn id) {
         size_t i = 0;
@@ -99,19 +77,30 @@ static void lay_columns(AccountTable *table, const AccountColumns *chosen) {
 int account_table_new(const Session *session, ReportKind kind, const AccountColumns *chosen,
                       json_object *reply, uint64_t max_rows, FILE *out, AccountTable **ret) {
         _cleanup_(account_table_freep) AccountTable *table = malloc(sizeof(*table));
+        const ReportSetting *setting = &report_settings[kind];
+        size_t n_timed = setting->has_begin ? setting->n_columns : 0;
+        json_object *host = cell_member(reply, "host");
         int r;
 
         if (!table)
                 return -ENOMEM;
+        if (n_timed == 2)
+                host = cell_member(host, setting->sides[1]);
         *table = (AccountTable){
                 .session = session,
-                .style = style_of(session, kind, reply),
+                .style = { .setting = setting,
+                           .raw = options_have(session->options, OPTION_RAW),
+                           .utf8 = session->terminal.utf8,
+                           .cpus = json_object_get_double(cell_member(host, "cpus")) },
                 .changes = cell_member(reply, "changes"),
                 .out = out,
                 .max_rows = max_rows,
                 .has_idle = session->options->view.n_filter > 0 ||
                             options_have(session->options, OPTION_ALL_ROWS),
         };
+        for (size_t i = 0; i < n_timed; i++)
+                table->style.elapsed_ns[i] = cell_u64(
+                        n_timed == 1 ? reply : cell_member(reply, setting->sides[i]), "elapsedNs");
         lay_columns(table, chosen);
         r = table_new(table->columns, table->n_columns, &session->terminal, session_legend(session),
                       out, &table->table);
@@ -174,15 +163,40 @@ static void rank_columns(AccountTable *table) {
         }
 }
 
-/* Returns whether a cell says that something is, or that two columns differ in it. */
-static bool cell_moves(const AccountTable *table, Span cell) {
-        if (table->style.setting->n_columns == 1)
-                return cell.n > 1 || (cell.n == 1 && cell.bytes[0] != '0' && cell.bytes[0] != '-');
-        return memmem(cell.bytes, cell.n, "\u2192", strlen("\u2192"));
-}
+/* The label of a command is its key as it is. */
+static void add_row(AccountTable *table, json_object *row, bool is_command) {
+        const Terminal *terminal = &table->session->terminal;
+        size_t threads = find_column(table, ACCOUNT_COLUMN_THREADS);
+        bool bold = cell_member(row, "only") && threads < table->n_columns;
+        /* Figures leave so much for names on a terminal that is wider than the usual. */
+        size_t label_columns = table->columns[find_column(table, ACCOUNT_COLUMN_GROUP)].shrink_to;
 
-static void note_row(AccountTable *table, json_object *row) {
+        if (!terminal->out)
+                label_columns = SIZE_MAX;
+        else if (terminal->columns > FIGURE_COLUMNS + label_columns)
+                label_columns = terminal->columns - FIGURE_COLUMNS;
+        /* An empty line stands above the first row. */
+        if (!table->begun)
+                (void) fputc('\n', table->out);
+        table->begun = true;
         for (size_t i = 0; i < table->n_columns; i++) {
+                Buffer *cell = table_cell(table->table);
+                size_t n_before = cell->n, n;
+                bool moves;
+
+                if (table->ids[i] != ACCOUNT_COLUMN_GROUP)
+                        account_cell_append(cell, table->ids[i], row, &table->style, &table->signs);
+                else if (is_command)
+                        cell_append_text(cell, cell_member(row, "key"));
+                else
+                        group_label_append_commands(cell, row, label_columns);
+                /* A cell says that something is, or that two columns differ in it. */
+                n = cell->n - n_before;
+                if (table->style.setting->n_columns == 1)
+                        moves = n > 1 || (n == 1 && !memchr("0-", cell->bytes[n_before], 2));
+                else
+                        moves = memmem(cell->bytes + n_before, n, "\u2192", strlen("\u2192"));
+                table->moved[i] = table->moved[i] || moves;
                 if (account_row_tells(row, table->ids[i], &table->style))
                         table->columns[i].absent = false;
                 if (account_row_weighs(row, table->ids[i], &table->style))
@@ -191,45 +205,6 @@ static void note_row(AccountTable *table, json_object *row) {
         note_most(&table->most_read, row, "readBytes");
         note_most(&table->most_written, row, "writeBytes");
         rank_columns(table);
-}
-
-/* An empty line stands above the first row. */
-static void begin_row(AccountTable *table) {
-        if (!table->begun)
-                (void) fputc('\n', table->out);
-        table->begun = true;
-}
-
-/* Returns the room that figures leave for names on a terminal that is wider than the usual. */
-static size_t label_columns(const AccountTable *table) {
-        const Terminal *terminal = &table->session->terminal;
-        size_t least = table->columns[find_column(table, ACCOUNT_COLUMN_GROUP)].shrink_to;
-
-        if (!terminal->out)
-                return SIZE_MAX;
-        return terminal->columns > FIGURE_COLUMNS + least ? terminal->columns - FIGURE_COLUMNS
-                                                          : least;
-}
-
-/* The label of a command is its key as it is. */
-static void add_row(AccountTable *table, json_object *row, bool is_command) {
-        size_t threads = find_column(table, ACCOUNT_COLUMN_THREADS);
-        bool bold = cell_member(row, "only") && threads < table->n_columns;
-
-        for (size_t i = 0; i < table->n_columns; i++) {
-                Buffer *cell = table_cell(table->table);
-                size_t n = cell->n;
-
-                if (table->ids[i] != ACCOUNT_COLUMN_GROUP)
-                        account_cell_append(cell, table->ids[i], row, &table->style, &table->signs);
-                else if (is_command)
-                        cell_append_text(cell, cell_member(row, "key"));
-                else
-                        group_label_append_commands(cell, row, label_columns(table));
-                table->moved[i] = table->moved[i] ||
-                                  cell_moves(table, (Span){ cell->bytes + n, cell->n - n });
-        }
-        note_row(table, row);
         table_end_row(table->table, bold ? UINT32_C(1) << threads : 0);
 }
 
@@ -240,12 +215,10 @@ void account_table_add(AccountTable *table, json_object *row) {
         }
         if (table->n_rows++ >= table->max_rows)
                 return;
-        begin_row(table);
         add_row(table, row, false);
 }
 
 void account_table_add_command(AccountTable *table, json_object *row) {
-        begin_row(table);
         add_row(table, row, true);
 }
 
@@ -253,11 +226,8 @@ int account_table_end(AccountTable *table) {
         return table->begun ? table_end(table->table) : 0;
 }
 
-uint64_t account_table_idle(const AccountTable *table) {
-        return table->n_idle;
-}
-
-uint64_t account_table_hidden(const AccountTable *table) {
+uint64_t account_table_hidden(const AccountTable *table, uint64_t *ret_idle) {
+        *ret_idle = table->n_idle;
         return table->n_rows > table->max_rows ? table->n_rows - table->max_rows : 0;
 }
 

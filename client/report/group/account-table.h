@@ -30,11 +30,10 @@
 typedef struct AccountTable AccountTable;
 
 /*
- * @chosen: by the user, or none. @reply: the first one, which says how long the intervals were and
- * what changed. @max_rows: how
- * many rows are printed; the others are counted, and so are groups without activity, unless the
- * user asked for these groups. An empty line stands above the table, if it has a row. @session,
- * @reply and @out are borrowed.
+ * @chosen are the columns that the user chose, or none. @reply is the first one, which says how
+ * long the intervals were and what changed. @max_rows are printed; the others are counted, and so
+ * are groups without activity, unless the user asked for these groups. An empty line stands above
+ * the table, if it has a row. @session, @reply and @out are borrowed.
  */
 _must_check_ int account_table_new(const Session *session, ReportKind kind,
                                    const AccountColumns *chosen, json_object *reply,
@@ -42,7 +41,7 @@ _must_check_ int account_table_new(const Session *session, ReportKind kind,
 AccountTable *account_table_free(AccountTable *table);
 DEFINE_CLEANUP(AccountTable *, account_table_free);
 
-/* An OverviewRow of the interface. */
+/* @row is an OverviewRow of the interface. */
 void account_table_add(AccountTable *table, json_object *row);
 /*
  * The row of a command, above all others and not counted. @row is an OverviewRow whose key is the
@@ -53,11 +52,12 @@ void account_table_add_command(AccountTable *table, json_object *row);
 /* Prints the rest. 0, -ENOMEM, or the first failed write. */
 _must_check_ int account_table_end(AccountTable *table);
 
-/* After the end. Returns how many groups with activity were added but not printed. */
-uint64_t account_table_hidden(const AccountTable *table);
-/* Returns how many without any were left out. */
-uint64_t account_table_idle(const AccountTable *table);
-/* As table_omitted(). */
+/*
+ * After the end. Returns how many groups with activity were added but not printed; *ret_idle is how
+ * many without any were left out.
+ */
+uint64_t account_table_hidden(const AccountTable *table, uint64_t *ret_idle);
+/* Appends names as table_omitted() does. */
 void account_table_omitted(const AccountTable *table, Buffer *names);
-/* Sentences about signs that the table has: the parts of the bar, and what "~" means. */
+/* Prints sentences about signs that the table has: the parts of the bar, and reasons of "~". */
 _must_check_ int account_table_print_signs(const AccountTable *table, const Lines *lines);

@@ -13,7 +13,6 @@
 #include "view/view-sort.h"
 
 #define OFFERED(id, name, ...) " " name
-#define BOLD_PERCENT 50
 
 enum {
         KINDS_ONE = 1 << REPORT_SNAPSHOT,
@@ -108,18 +107,6 @@ static bool is_word(Span word, const char *name) {
         return word.n == strlen(name) && strncasecmp(word.bytes, name, word.n) == 0;
 }
 
-static GroupColumn find_column(Span word, ReportKind kind) {
-        unsigned id = 0;
-
-        for (size_t i = 0; i < ELEMENTSOF(aliases); i++)
-                if (is_word(word, aliases[i].name))
-                        word = span_of(rows[aliases[i].id].name);
-        while (id < _GROUP_COLUMN_MAX &&
-               ((rows[id].kinds >> kind & 1) == 0 || !is_word(word, rows[id].name)))
-                id++;
-        return (GroupColumn) id;
-}
-
 static int refuse_unknown(Span word, ReportKind kind, char *ret_complaint) {
         const char *names[_GROUP_COLUMN_MAX], *nearest;
         char quoted[QUOTE_BYTES], list[256] = "";
@@ -143,50 +130,10 @@ static int refuse_unknown(Span word, ReportKind kind, char *ret_complaint) {
                       quote_span(word, quoted), list);
 }
 
-/* The arrow shows both values, so that a column of one of them would repeat it. */
-static bool repeats(GroupColumn a, GroupColumn b) {
-        return a == GROUP_COLUMN_ARROW && (b == GROUP_COLUMN_BEFORE || b == GROUP_COLUMN_AFTER);
-}
-
-static int add_column(GroupColumns *columns, Span word, ReportKind kind, char *ret_complaint) {
-        GroupColumn id = find_column(word, kind);
-        char quoted[QUOTE_BYTES];
-
-        if (word.n == 0)
-                return refuse(ret_complaint,
-                              "The list of columns has an empty entry: separate names "
-                              "by one comma each.");
-        if (id == _GROUP_COLUMN_MAX)
-                return refuse_unknown(word, kind, ret_complaint);
-        for (size_t i = 0; i < columns->n; i++)
-                if (columns->ids[i] == id)
-                        return refuse(ret_complaint,
-                                      i < columns->n_default
-                                              ? "The column %s is a default one: \"+\" adds "
-                                                "others to these."
-                                              : "The column %s is named twice: name it once.",
-                                      quote_span(word, quoted));
-        for (size_t i = 0; i < columns->n; i++)
-                if (repeats(id, columns->ids[i]) || repeats(columns->ids[i], id))
-                        return refuse(ret_complaint,
-                                      "The column \"arrow\" shows before and after: name it "
-                                      "without these.");
-        columns->ids[columns->n++] = id;
-        return 0;
-}
-
-static Span trim(Span word) {
-        while (word.n > 0 && word.bytes[0] == ' ')
-                word = (Span){ word.bytes + 1, word.n - 1 };
-        while (word.n > 0 && word.bytes[word.n - 1] == ' ')
-                word.n--;
-        return word;
-}
-
 int group_columns_parse(const char *list, ReportKind kind, GroupColumns *ret,
                         char ret_complaint[static GROUP_COLUMNS_COMPLAINT_BYTES]) {
         GroupColumns columns = {};
-        int r;
+        char quoted[QUOTE_BYTES];
 
         if (!list) {
                 *ret = defaults[kind];
@@ -199,10 +146,47 @@ int group_columns_parse(const char *list, ReportKind kind, GroupColumns *ret,
         }
         for (;;) {
                 size_t n = strcspn(list, ",");
+                Span word = { list, n }, name;
+                unsigned id = 0;
 
-                r = add_column(&columns, trim((Span){ list, n }), kind, ret_complaint);
-                if (r != 0)
-                        return r;
+                while (word.n > 0 && word.bytes[0] == ' ')
+                        word = (Span){ word.bytes + 1, word.n - 1 };
+                while (word.n > 0 && word.bytes[word.n - 1] == ' ')
+                        word.n--;
+                if (word.n == 0)
+                        return refuse(ret_complaint,
+                                      "The list of columns has an empty entry: separate names "
+                                      "by one comma each.");
+                name = word;
+                for (size_t i = 0; i < ELEMENTSOF(aliases); i++)
+                        if (is_word(name, aliases[i].name))
+                                name = span_of(rows[aliases[i].id].name);
+                while (id < _GROUP_COLUMN_MAX &&
+                       ((rows[id].kinds >> kind & 1) == 0 || !is_word(name, rows[id].name)))
+                        id++;
+                if (id == _GROUP_COLUMN_MAX)
+                        return refuse_unknown(word, kind, ret_complaint);
+                for (size_t i = 0; i < columns.n; i++)
+                        if (columns.ids[i] == id)
+                                return refuse(
+                                        ret_complaint,
+                                        i < columns.n_default
+                                                ? "The column %s is a default one: \"+\" adds "
+                                                  "others to these."
+                                                : "The column %s is named twice: name it once.",
+                                        quote_span(word, quoted));
+                for (size_t i = 0; i < columns.n; i++) {
+                        GroupColumn other = columns.ids[i];
+
+                        /* A column of one of both values would repeat it. */
+                        if ((id == GROUP_COLUMN_ARROW || other == GROUP_COLUMN_ARROW) &&
+                            (id == GROUP_COLUMN_BEFORE || id == GROUP_COLUMN_AFTER ||
+                             other == GROUP_COLUMN_BEFORE || other == GROUP_COLUMN_AFTER))
+                                return refuse(ret_complaint,
+                                              "The column \"arrow\" shows before and after: name "
+                                              "it without these.");
+                }
+                columns.ids[columns.n++] = (GroupColumn) id;
                 if (list[n] == '\0')
                         break;
                 list += n + 1;
@@ -257,62 +241,39 @@ uint32_t group_user_hz(json_object *reply) {
         return 0;
 }
 
-GroupRow group_row_of(ReportKind kind, const char *metric, json_object *entry, bool raw,
-                      uint32_t user_hz) {
-        MetricId id = metric_find(span_of(metric));
-        DerivedId derived = id < _METRIC_MAX ? _DERIVED_MAX : derived_find(span_of(metric));
-        GroupRow row = { .kind = kind,
-                         .metric = metric,
-                         .entry = entry,
-                         .style = { .raw = raw, .user_hz = user_hz } };
-
-        if (id < _METRIC_MAX) {
-                row.registered = &metric_table[id];
-                row.style.unit = metric_table[id].unit;
-        } else if (derived < _DERIVED_MAX) {
-                row.style.unit = derived_table[derived].unit;
-                row.style.derived = true;
-        }
-        return row;
-}
-
 static json_object *member_of(const GroupRow *row, const char *object, const char *key) {
         return cell_member(cell_member(row->entry, object), key);
 }
 
-static bool has_value(json_object *entry) {
-        return cell_member(entry, "value") || cell_member(entry, "after") ||
-               cell_member(entry, "before") || cell_member(entry, "a") || cell_member(entry, "b");
-}
-
-/* The kernel shows some counters in two places. */
-static bool is_second_name(const GroupRow *row, json_object *metrics) {
+bool group_row_is_idle(const GroupRow *row, json_object *metrics) {
+        /* The kernel shows some counters in two places. */
         static const struct {
                 const char *name, *first;
         } seconds[] = {
                 { "cpu_delay_total_ns", "wait_time_ns" },
                 { "cpu_delay_count", "timeslices" },
         };
+        static const char *const members[] = { "value", "after", "before", "a", "b" };
+        json_object *inside = cell_member(row->entry, "inside");
 
-        for (size_t i = 0; i < ELEMENTSOF(seconds); i++)
-                if (strcmp(row->metric, seconds[i].name) == 0)
-                        return has_value(cell_member(metrics, seconds[i].first));
+        /* The peak, or least value, of lives that began before the interval did not move in it. */
+        if (row->kind == REPORT_INTERVAL && json_object_is_type(inside, json_type_boolean) &&
+            !json_object_get_boolean(inside))
+                return true;
+        for (size_t i = 0; i < ELEMENTSOF(seconds); i++) {
+                if (strcmp(row->metric, seconds[i].name) != 0)
+                        continue;
+                for (size_t k = 0; k < ELEMENTSOF(members); k++)
+                        if (cell_member(cell_member(metrics, seconds[i].first), members[k]))
+                                return true;
+        }
         return false;
 }
 
-/* The peak, or the least value, of lives that began before the interval, and did not move in it. */
-static bool is_old_extreme(const GroupRow *row) {
-        json_object *inside = cell_member(row->entry, "inside");
-
-        return row->kind == REPORT_INTERVAL && json_object_is_type(inside, json_type_boolean) &&
-               !json_object_get_boolean(inside);
-}
-
-bool group_row_is_idle(const GroupRow *row, json_object *metrics) {
-        return is_second_name(row, metrics) || is_old_extreme(row);
-}
-
-/* "VALUE NAME[TID]" of the thread that has the most. The name comes last, as what may be cut. */
+/*
+ * Appends "VALUE NAME[TID]" of the thread that has the most. The name comes last, because it may be
+ * cut.
+ */
 static void append_top(Buffer *cell, const GroupRow *row) {
         json_object *top = member_of(row, "spread", "top");
 
@@ -327,7 +288,7 @@ static void append_top(Buffer *cell, const GroupRow *row) {
                              (long long) json_object_get_int64(cell_member(top, "tid")));
 }
 
-/* "[cfs-only] [SCHEDSTATS]": the class, then kernel options without their common prefix. */
+/* Appends "[cfs-only] [SCHEDSTATS]": the class, then kernel options without their common prefix. */
 static void append_tags(Buffer *cell, const Metric *metric) {
         static const char prefix[] = "CONFIG_";
         size_t n_before = cell->n;
@@ -345,10 +306,6 @@ static void append_tags(Buffer *cell, const Metric *metric) {
                                      (int) (n - skip), gates + skip);
                 gates += n;
         }
-}
-
-static bool is_counter(const GroupRow *row) {
-        return row->registered && metric_is_work((MetricId) (row->registered - metric_table));
 }
 
 /* The values of two intervals are rates where "perSecond" is true. */
@@ -384,19 +341,7 @@ static void append_delta(Buffer *cell, const GroupRow *row) {
 
 /* sets */
 
-/* Medians are no integers, so that the percentage cannot be more exact than the reply has it. */
-static void append_median_percent(Buffer *cell, const GroupRow *row) {
-        json_object *value = cell_member(row->entry, "percent");
-        char text[QUANTITY_CHARS];
-        Quantity percent;
-
-        if (row->style.raw || !cell_quantity(value, &percent))
-                cell_append_value(cell, value, &row->style);
-        else
-                buffer_append(cell, text, quantity_format_percent(percent, text));
-}
-
-/* Two significant digits, and nothing below a ten thousandth. */
+/* Appends a probability with two significant digits, and none below a ten thousandth. */
 static void append_p(Buffer *cell, const GroupRow *row) {
         json_object *value = cell_member(row->entry, "pAdjusted");
         double p = json_object_get_double(value), scaled = p;
@@ -428,20 +373,16 @@ static void append_range(Buffer *cell, const char *side, const GroupRow *row) {
         append_per_second(cell, cell_member(row->entry, side), row);
 }
 
-static unsigned long long samples_of(const GroupRow *row, const char *side) {
-        return json_object_get_uint64(member_of(row, side, "n"));
-}
-
 /* all columns */
 
-/* "~" stands in front of what is only approximate. */
+/* Appends a value, with "~" in front if it is only approximate. */
 static void append_value(Buffer *cell, const char *side, const GroupRow *row) {
         if (!row->style.raw && cell_is_approximate(row->entry, side))
                 buffer_append_byte(cell, '~');
         cell_append_value(cell, cell_member(row->entry, side), &row->style);
 }
 
-/* Counters of two intervals have rates on their sides, sets have medians. */
+/* Appends a side. Counters of two intervals have rates there, sets have medians. */
 static void append_side(Buffer *cell, size_t side, const GroupRow *row) {
         const char *name = report_settings[row->kind].sides[side];
         json_object *value = cell_member(row->entry, name);
@@ -462,15 +403,11 @@ static void append_side(Buffer *cell, size_t side, const GroupRow *row) {
         }
 }
 
-/* A peak of two intervals that rose in B alone was one in A all the same. */
-static bool is_peak_of_last(const GroupRow *row) {
-        return row->kind == REPORT_INTERVALS && row->registered &&
-               row->registered->kind == METRIC_KIND_PEAK && !cell_member(row->entry, "a") &&
-               cell_member(row->entry, "b");
-}
-
 static void append_arrow(Buffer *cell, const GroupRow *row) {
-        if (is_peak_of_last(row)) {
+        /* A peak of two intervals that rose in B alone was one in A all the same. */
+        if (row->kind == REPORT_INTERVALS && row->registered &&
+            row->registered->kind == METRIC_KIND_PEAK && !cell_member(row->entry, "a") &&
+            cell_member(row->entry, "b")) {
                 buffer_append_text(cell, "peak ");
                 append_side(cell, 1, row);
                 return;
@@ -480,11 +417,13 @@ static void append_arrow(Buffer *cell, const GroupRow *row) {
         append_side(cell, 1, row);
 }
 
-/* Appends work, or a level at the end with what it was before where that differs. */
+/* Appends work, or the level at the end, behind an earlier one that differs. */
 static void append_work(Buffer *cell, const GroupRow *row) {
         json_object *work, *before = cell_member(row->entry, "before");
+        const Metric *metric = row->registered;
+        bool is_counter = metric && metric_is_work((MetricId) (metric - metric_table));
 
-        if (json_object_object_get_ex(row->entry, "work", &work) || is_counter(row)) {
+        if (json_object_object_get_ex(row->entry, "work", &work) || is_counter) {
                 append_value(cell, work ? "work" : "delta", row);
                 return;
         }
@@ -496,6 +435,10 @@ static void append_work(Buffer *cell, const GroupRow *row) {
 }
 
 void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
+        json_object *percent;
+        char text[QUANTITY_CHARS];
+        Quantity quantity;
+
         switch (column) {
         case GROUP_COLUMN_METRIC:
                 printable_append(cell, row->style.raw || row->kind == REPORT_SETS
@@ -518,10 +461,14 @@ void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
                 append_delta(cell, row);
                 break;
         case GROUP_COLUMN_PERCENT:
-                if (row->kind == REPORT_SETS)
-                        append_median_percent(cell, row);
-                else
+                percent = cell_member(row->entry, "percent");
+                /* Medians are no integers, so their percentage is as exact as in the reply. */
+                if (row->kind != REPORT_SETS)
                         cell_append_percent(cell, row->entry, &row->style);
+                else if (row->style.raw || !cell_quantity(percent, &quantity))
+                        cell_append_value(cell, percent, &row->style);
+                else
+                        buffer_append(cell, text, quantity_format_percent(quantity, text));
                 break;
         case GROUP_COLUMN_RATE:
                 if (row->kind == REPORT_INTERVAL)
@@ -558,8 +505,9 @@ void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
                 append_range(cell, "after", row);
                 break;
         case GROUP_COLUMN_SAMPLES:
-                buffer_append_format(cell, "%llu+%llu", samples_of(row, "before"),
-                                     samples_of(row, "after"));
+                buffer_append_u64(cell, json_object_get_uint64(member_of(row, "before", "n")));
+                buffer_append_byte(cell, '+');
+                buffer_append_u64(cell, json_object_get_uint64(member_of(row, "after", "n")));
                 break;
         case GROUP_COLUMN_GROUP:
         case GROUP_COLUMN_THREADS:
@@ -567,14 +515,4 @@ void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
         case _GROUP_COLUMN_MAX:
                 break;
         }
-}
-
-bool group_cell_is_bold(GroupColumn column, const GroupRow *row) {
-        Quantity percent;
-
-        if (column == GROUP_COLUMN_P)
-                return json_object_get_boolean(cell_member(row->entry, "significant"));
-        return column == GROUP_COLUMN_PERCENT &&
-               cell_quantity(cell_member(row->entry, "percent"), &percent) &&
-               percent.whole >= BOLD_PERCENT;
 }

@@ -76,18 +76,18 @@ _must_check_ int group_columns_parse(const char *list, ReportKind kind, GroupCol
                                      char ret_complaint[static GROUP_COLUMNS_COMPLAINT_BYTES]);
 
 /*
- * The name of the first column that the user chose and that needs two sides: before, after, arrow
- * or "%". NULL when there is none.
+ * Returns the name of the first column that the user chose and that needs two sides: before, after,
+ * arrow or "%". NULL when there is none.
  */
 const char *group_columns_find_sided(const GroupColumns *columns);
 
 /* Returns whether a column shows how a sum is spread over threads: the daemon has to be asked. */
 bool group_columns_want_spread(const GroupColumns *columns);
 
-/* The layout of a column; @group_header is the header of the group's column. */
+/* Returns the layout of a column; @group_header is the header of the group's column. */
 TableColumn group_column_table(GroupColumn id, ReportKind kind, const char *group_header);
 
-/* One metric of one group. */
+/* One metric of one group; what is there is borrowed. */
 typedef struct GroupRow {
         ReportKind kind;
         const char *metric;
@@ -96,22 +96,16 @@ typedef struct GroupRow {
         const Metric *registered; /* NULL for a derived or an unknown one */
 } GroupRow;
 
-/* @entry is borrowed. */
-GroupRow group_row_of(ReportKind kind, const char *metric, json_object *entry, bool raw,
-                      uint32_t user_hz);
-
-/* Ticks a second, as the heads of the first reply have it; 0 where none does. */
+/* Returns the ticks of a second, as the heads of the first reply have it; 0 where none does. */
 uint32_t group_user_hz(json_object *reply);
 /*
  * Returns whether a row says nothing that another one of the group does not say: a second name of a
  * counter whose first name has a value, or the peak of lives in an interval in which it did not
- * rise. @metrics: of the group.
+ * rise. @metrics are those of the group.
  */
 bool group_row_is_idle(const GroupRow *row, json_object *metrics);
-/* The name of a metric for people, whose values have units: without the unit. */
+/* Returns the name of a metric for people, without the unit, which is behind its values. */
 Span group_metric_text(const char *metric);
 
 /* Appends the cell, whose column must be one of the metric and not of the group. */
 void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row);
-/* Returns whether the cell stands out: a large percentage, a significant p. */
-bool group_cell_is_bold(GroupColumn column, const GroupRow *row);

@@ -3,13 +3,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
+#include "metric/metric.h"
 #include "render/cell.h"
 #include "render/printable.h"
 #include "report/group/group-columns.h"
 #include "report/overview/group-label.h"
+
+#define BOLD_PERCENT 50
 
 _Static_assert(_GROUP_COLUMN_MAX <= TABLE_MAX_COLUMNS, "a table can have all columns at once");
 
@@ -93,50 +95,24 @@ static void set_label(Buffer *label, const char *before, json_object *part) {
                 printable_append_name(label, name);
 }
 
-/* "N", or "A→B". */
-static void append_threads(Buffer *cell, json_object *group) {
-        json_object *threads = cell_member(group, "threads");
-        bool has_sides = json_object_is_type(threads, json_type_object);
-        json_object *before =
-                has_sides ? cell_member(threads, "a") : cell_member(group, "threadsBefore");
-        json_object *after =
-                has_sides ? cell_member(threads, "b") : cell_member(group, "threadsAfter");
-        uint64_t n_before = json_object_get_uint64(before), n_after = json_object_get_uint64(after);
-
-        if (!before || !after)
-                buffer_append_u64(cell, json_object_get_uint64(has_sides ? before : threads));
-        else if (n_before == n_after)
-                buffer_append_u64(cell, n_before);
-        else
-                buffer_append_format(cell, "%llu\u2192%llu", (unsigned long long) n_before,
-                                     (unsigned long long) n_after);
-}
-
 /* rows */
-
-/* In whole percents, because it is a mean of ages. */
-static void append_uptime(Buffer *cell, json_object *uptime, bool raw) {
-        Quantity percent;
-
-        if (!cell_quantity(uptime, &percent))
-                buffer_append_byte(cell, '-');
-        else if (raw)
-                buffer_append_text(cell, json_object_to_json_string(uptime));
-        else
-                buffer_append_format(cell, "%.0f%%", json_object_get_double(uptime));
-}
 
 static void append_cell(GroupTable *table, GroupColumn column, const GroupRow *row) {
         Buffer *cell = table_cell(table->table);
+        Quantity percent;
 
         if (column == GROUP_COLUMN_GROUP)
                 buffer_append(cell, table->label.bytes, table->label.n);
         else if (column == GROUP_COLUMN_THREADS)
                 buffer_append(cell, table->threads.bytes, table->threads.n);
-        else if (column == GROUP_COLUMN_UPTIME)
-                append_uptime(cell, table->uptime, table->raw);
-        else
+        else if (column != GROUP_COLUMN_UPTIME)
                 group_cell_append(cell, column, row);
+        else if (!cell_quantity(table->uptime, &percent))
+                buffer_append_byte(cell, '-');
+        else if (table->raw)
+                buffer_append_text(cell, json_object_to_json_string(table->uptime));
+        else /* whole percents, because it is a mean of ages */
+                buffer_append_format(cell, "%.0f%%", json_object_get_double(table->uptime));
 }
 
 static void add_rows(GroupTable *table, json_object *metrics) {
@@ -145,15 +121,36 @@ static void add_rows(GroupTable *table, json_object *metrics) {
         if (!json_object_is_type(metrics, json_type_object))
                 return;
         json_object_object_foreachC(metrics, member) {
-                GroupRow row = group_row_of(table->kind, member.key, member.val, table->raw,
-                                            table->user_hz);
+                MetricId id = metric_find(span_of(member.key));
+                DerivedId derived =
+                        id < _METRIC_MAX ? _DERIVED_MAX : derived_find(span_of(member.key));
+                GroupRow row = { .kind = table->kind,
+                                 .metric = member.key,
+                                 .entry = member.val,
+                                 .style = { .raw = table->raw, .user_hz = table->user_hz } };
                 uint32_t bold = 0;
+                Quantity percent;
 
+                if (id < _METRIC_MAX) {
+                        row.registered = &metric_table[id];
+                        row.style.unit = metric_table[id].unit;
+                } else if (derived < _DERIVED_MAX) {
+                        row.style.unit = derived_table[derived].unit;
+                        row.style.derived = true;
+                }
                 if (group_row_is_idle(&row, metrics))
                         continue;
                 for (size_t i = 0; i < table->columns.n; i++) {
-                        append_cell(table, table->columns.ids[i], &row);
-                        if (group_cell_is_bold(table->columns.ids[i], &row))
+                        GroupColumn column = table->columns.ids[i];
+
+                        append_cell(table, column, &row);
+                        /* A significant p and a large percentage stand out. */
+                        if (column == GROUP_COLUMN_P
+                                    ? json_object_get_boolean(cell_member(row.entry, "significant"))
+                                    : column == GROUP_COLUMN_PERCENT &&
+                                              cell_quantity(cell_member(row.entry, "percent"),
+                                                            &percent) &&
+                                              percent.whole >= BOLD_PERCENT)
                                 bold |= UINT32_C(1) << i;
                 }
                 table_end_row(table->table, bold);
@@ -166,9 +163,23 @@ static void add_rows(GroupTable *table, json_object *metrics) {
 
 /* The labels are set. */
 static void add_group(GroupTable *table, json_object *group) {
+        json_object *threads = cell_member(group, "threads");
+        bool has_sides = json_object_is_type(threads, json_type_object);
+        json_object *before =
+                has_sides ? cell_member(threads, "a") : cell_member(group, "threadsBefore");
+        json_object *after =
+                has_sides ? cell_member(threads, "b") : cell_member(group, "threadsAfter");
+        uint64_t n_before = json_object_get_uint64(before), n_after = json_object_get_uint64(after);
+
         table->uptime = cell_member(group, "uptimePercent");
         buffer_clear(&table->threads);
-        append_threads(&table->threads, group);
+        if (!before || !after)
+                buffer_append_u64(&table->threads,
+                                  json_object_get_uint64(has_sides ? before : threads));
+        else
+                buffer_append_u64(&table->threads, n_before);
+        if (before && after && n_before != n_after)
+                buffer_append_format(&table->threads, "\u2192%llu", (unsigned long long) n_after);
         table_fail(table->table, buffer_failure(&table->threads));
         table_fail(table->table, buffer_failure(&table->next_label));
         table_fail(table->table, buffer_failure(&table->label));
@@ -195,37 +206,35 @@ int group_table_add(GroupTable *table, json_object *group) {
 
 /* a tree */
 
-/* As a row with nothing but its group, because the column of the group is not the first. */
-static void add_inner_heading(GroupTable *table) {
-        bool shown = false;
-
-        for (size_t i = 0; i < table->columns.n; i++)
-                shown = shown || table->columns.ids[i] == GROUP_COLUMN_GROUP;
-        if (!shown)
-                return;
-        for (size_t i = 0; i < table->columns.n; i++) {
-                Buffer *cell = table_cell(table->table);
-
-                if (table->columns.ids[i] == GROUP_COLUMN_GROUP)
-                        buffer_append(cell, table->label.bytes, table->label.n);
-                else
-                        buffer_append_byte(cell, ' '); /* an empty cell would be shown as "-" */
-        }
-        table_end_row(table->table, 0);
-}
-
-/* A line with one part of the key of the groups below it; @part NULL is unknown. */
+/* Adds a line with one part of the key of the groups below it; @part NULL is unknown. */
 static void add_heading(GroupTable *table, const char *before, json_object *part) {
+        const GroupColumns *columns = &table->columns;
+        bool shown = false;
         const char *text;
         int r;
 
         set_label(&table->label, before, part);
         r = buffer_terminate(&table->label, &text);
         table_fail(table->table, r);
-        if (table->columns.ids[0] != GROUP_COLUMN_GROUP)
-                add_inner_heading(table);
-        else if (r == 0)
-                table_add_heading(table->table, text);
+        if (columns->ids[0] == GROUP_COLUMN_GROUP) {
+                if (r == 0)
+                        table_add_heading(table->table, text);
+                return;
+        }
+        /* The column of the group is not the first: a row has nothing but the group. */
+        for (size_t i = 0; i < columns->n; i++)
+                shown = shown || columns->ids[i] == GROUP_COLUMN_GROUP;
+        if (!shown)
+                return;
+        for (size_t i = 0; i < columns->n; i++) {
+                Buffer *cell = table_cell(table->table);
+
+                if (columns->ids[i] == GROUP_COLUMN_GROUP)
+                        buffer_append(cell, table->label.bytes, table->label.n);
+                else
+                        buffer_append_byte(cell, ' '); /* an empty cell would be shown as "-" */
+        }
+        table_end_row(table->table, 0);
 }
 
 /* A group with the places of its branches. */
@@ -299,8 +308,8 @@ static void add_process(GroupTable *table, const Leaf *leaves, size_t begin, siz
         }
 }
 
-static int add_tree(GroupTable *table) {
-        size_t n = table->n_groups;
+int group_table_end(GroupTable *table, bool *ret_empty) {
+        size_t n = table->n_groups; /* 0 if it is no tree */
         _cleanup_(freep) Leaf *leaves = calloc(n > 0 ? n : 1, sizeof(*leaves));
 
         if (!leaves)
@@ -323,16 +332,6 @@ static int add_tree(GroupTable *table) {
                 last = end == n || leaves[end].cgroup_at != leaves[begin].cgroup_at;
                 add_process(table, leaves, begin, end, last);
         }
-        return 0;
-}
-
-/* the end */
-
-int group_table_end(GroupTable *table, bool *ret_empty) {
-        int r = add_tree(table);
-
-        if (r < 0)
-                return r;
         *ret_empty = table_is_empty(table->table);
         return *ret_empty ? 0 : table_end(table->table);
 }

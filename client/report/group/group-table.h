@@ -31,12 +31,12 @@ _must_check_ int group_table_new(const Session *session, const GroupColumns *col
 GroupTable *group_table_free(GroupTable *table);
 DEFINE_CLEANUP(GroupTable *, group_table_free);
 
-/* A Group or SetGroup of the interface. 0 or -ENOMEM. */
+/* @group is a Group or SetGroup of the interface. 0 or -ENOMEM. */
 _must_check_ int group_table_add(GroupTable *table, json_object *group);
 /*
  * Prints the rest, or nothing if there is no row, and then *ret_empty is true. 0, -ENOMEM, or the
  * first failed write.
  */
 _must_check_ int group_table_end(GroupTable *table, bool *ret_empty);
-/* As table_omitted(). */
+/* Appends names as table_omitted() does. */
 void group_table_omitted(const GroupTable *table, Buffer *names);

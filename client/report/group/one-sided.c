@@ -14,7 +14,7 @@
 #include "report/overview/group-label.h"
 #include "session/complain.h"
 
-/* They tell at a glance how much a group matters. */
+/* These tell at a glance how much a group matters. */
 static const MetricId main_figures[] = {
         METRIC_run_time_ns,
         METRIC_wait_time_ns,
@@ -45,25 +45,14 @@ static Figures choose_figures(const View *view) {
         return figures;
 }
 
-static json_object *entry_of(json_object *group, MetricId id) {
-        return cell_member(cell_member(group, "metrics"), metric_table[id].name);
-}
-
-static json_object *figure_of(json_object *group, MetricId id) {
-        return cell_member(entry_of(group, id), "value");
-}
-
-/* The value of a sum is a rate if it is of an interval. */
-static bool is_rate(json_object *group, MetricId id) {
-        return json_object_get_boolean(cell_member(entry_of(group, id), "perSecond"));
-}
-
 void one_sided_add(OneSided *list, json_object *group) {
+        json_object *entry =
+                cell_member(cell_member(group, "metrics"), metric_table[METRIC_run_time_ns].name);
         Quantity run_time = {};
         size_t at;
 
         list->n_groups++;
-        (void) cell_quantity(figure_of(group, METRIC_run_time_ns), &run_time);
+        (void) cell_quantity(cell_member(entry, "value"), &run_time);
         at = list->n_kept;
         while (at > 0 && quantity_compare_magnitude(run_time, list->run_times[at - 1]) > 0)
                 at--;
@@ -88,34 +77,6 @@ void one_sided_done(OneSided *list) {
         *list = (OneSided){};
 }
 
-static void add_group(Table *table, json_object *group, const Figures *figures, bool raw,
-                      uint32_t user_hz) {
-        group_label_append(table_cell(table), group);
-        cell_append_number(table_cell(table), cell_member(group, "threads"), QUANTITY_LADDER_NONE);
-        for (size_t i = 0; i < figures->n; i++) {
-                MetricId id = figures->ids[i];
-                const CellStyle style = { .unit = metric_table[id].unit,
-                                          .raw = raw,
-                                          .user_hz = user_hz };
-
-                if (is_rate(group, id) && figure_of(group, id))
-                        cell_append_per_second(table_cell(table), figure_of(group, id), &style);
-                else
-                        cell_append_value(table_cell(table), figure_of(group, id), &style);
-        }
-        table_end_row(table, 0);
-}
-
-/* The header of a figure; @buffer holds a short one. */
-static const char *figure_name(MetricId id, bool raw, char buffer[static NAME_BYTES]) {
-        Span text = group_metric_text(metric_table[id].name);
-
-        if (raw)
-                return metric_table[id].name;
-        (void) snprintf(buffer, NAME_BYTES, "%.*s", (int) text.n, text.bytes);
-        return buffer;
-}
-
 int one_sided_print(const OneSided *list, const Session *session, const char *side,
                     uint32_t user_hz, uint64_t n_hidden) {
         _cleanup_(table_freep) Table *table = NULL;
@@ -135,18 +96,41 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
                 return 0;
         (void) printf("\nonly in %s (%llu group%s)\n", side, (unsigned long long) n_groups,
                       n_groups == 1 ? "" : "s");
-        for (size_t i = 0; i < figures.n; i++)
-                columns[2 + i] =
-                        (TableColumn){ .header = figure_name(figures.ids[i], raw, names[i]),
-                                       .right = true };
+        for (size_t i = 0; i < figures.n; i++) {
+                const char *name = metric_table[figures.ids[i]].name;
+                Span text = group_metric_text(name);
+
+                (void) snprintf(names[i], NAME_BYTES, "%.*s", (int) text.n, text.bytes);
+                columns[2 + i] = (TableColumn){ .header = raw ? name : names[i], .right = true };
+        }
         r = table_new(columns, 2 + figures.n, &session->terminal, session_legend(session), stdout,
                       &table);
         if (r < 0)
                 return r;
         if (options_have(session->options, OPTION_WRAP))
                 table_set_wrap(table);
-        for (size_t i = 0; i < list->n_kept; i++)
-                add_group(table, list->groups[i], &figures, raw, user_hz);
+        for (size_t i = 0; i < list->n_kept; i++) {
+                json_object *group = list->groups[i], *metrics = cell_member(group, "metrics");
+
+                group_label_append(table_cell(table), group);
+                cell_append_number(table_cell(table), cell_member(group, "threads"),
+                                   QUANTITY_LADDER_NONE);
+                for (size_t k = 0; k < figures.n; k++) {
+                        const Metric *metric = &metric_table[figures.ids[k]];
+                        json_object *entry = cell_member(metrics, metric->name),
+                                    *value = cell_member(entry, "value");
+                        const CellStyle style = { .unit = metric->unit,
+                                                  .raw = raw,
+                                                  .user_hz = user_hz };
+
+                        /* The value of a sum is a rate if it is of an interval. */
+                        if (value && json_object_get_boolean(cell_member(entry, "perSecond")))
+                                cell_append_per_second(table_cell(table), value, &style);
+                        else
+                                cell_append_value(table_cell(table), value, &style);
+                }
+                table_end_row(table, 0);
+        }
         r = table_end(table);
         if (r == 0 && n_groups > list->n_kept)
                 (void) printf("and %llu more that ran less\n",
@@ -155,29 +139,6 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
 }
 
 /* pairings */
-
-/* In the words of the command line. */
-static const char *origin_of(json_object *pairing) {
-        Span by = cell_string(cell_member(pairing, "by"));
-
-        if (span_is(by, "stated"))
-                return "--pair";
-        return span_is(by, "parent") ? "parent" : "content";
-}
-
-static void add_pairing(Table *table, json_object *pairing) {
-        json_object *jaccard = cell_member(pairing, "jaccard");
-        Buffer *cell;
-
-        cell_append_text(table_cell(table), cell_member(pairing, "before"));
-        cell_append_text(table_cell(table), cell_member(pairing, "after"));
-        cell_append_number(table_cell(table), cell_member(pairing, "shared"), QUANTITY_LADDER_NONE);
-        cell = table_cell(table);
-        if (jaccard) /* cgroups without threads have none */
-                buffer_append_format(cell, "%.1f%%", 100 * json_object_get_double(jaccard));
-        buffer_append_text(table_cell(table), origin_of(pairing));
-        table_end_row(table, 0);
-}
 
 int pairing_table_print(const Session *session, json_object *reply) {
         static const TableColumn columns[] = {
@@ -188,7 +149,7 @@ int pairing_table_print(const Session *session, json_object *reply) {
                 { .header = "by" },
         };
         json_object *pairings = cell_member(reply, "pairings");
-        uint64_t n_hidden = json_object_get_uint64(cell_member(reply, "hiddenPairings"));
+        uint64_t n_hidden = cell_u64(reply, "hiddenPairings");
         uint64_t n = number_add_saturating(cell_length(pairings), n_hidden);
         _cleanup_(table_freep) Table *table = NULL;
         int r;
@@ -203,8 +164,25 @@ int pairing_table_print(const Session *session, json_object *reply) {
                 return r;
         if (options_have(session->options, OPTION_WRAP))
                 table_set_wrap(table);
-        for (size_t i = 0; i < cell_length(pairings); i++)
-                add_pairing(table, cell_element(pairings, i));
+        for (size_t i = 0; i < cell_length(pairings); i++) {
+                json_object *pairing = cell_element(pairings, i);
+                json_object *jaccard = cell_member(pairing, "jaccard");
+                Span by = cell_string(cell_member(pairing, "by"));
+                Buffer *cell;
+
+                cell_append_text(table_cell(table), cell_member(pairing, "before"));
+                cell_append_text(table_cell(table), cell_member(pairing, "after"));
+                cell_append_number(table_cell(table), cell_member(pairing, "shared"),
+                                   QUANTITY_LADDER_NONE);
+                cell = table_cell(table);
+                if (jaccard) /* cgroups without threads have none */
+                        buffer_append_format(cell, "%.1f%%", 100 * json_object_get_double(jaccard));
+                /* The words are those of the command line. */
+                buffer_append_text(table_cell(table), span_is(by, "stated")   ? "--pair"
+                                                      : span_is(by, "parent") ? "parent"
+                                                                              : "content");
+                table_end_row(table, 0);
+        }
         r = table_end(table);
         if (r == 0 && n_hidden > 0)
                 (void) printf("and %llu more\n", (unsigned long long) n_hidden);
@@ -219,17 +197,6 @@ static bool is_name_of(json_object *name, Span key) {
                span_equal(buffer_span(&bytes), key);
 }
 
-static bool was_matched(json_object *pairings, Span old, Span new) {
-        for (size_t i = 0; i < cell_length(pairings); i++) {
-                json_object *pairing = cell_element(pairings, i);
-
-                if (is_name_of(cell_member(pairing, "before"), old) &&
-                    is_name_of(cell_member(pairing, "after"), new))
-                        return true;
-        }
-        return false;
-}
-
 void pairing_warn_unmatched(const View *view, json_object *reply) {
         json_object *pairings = cell_member(reply, "pairings");
         char old_quoted[QUOTE_BYTES], new_quoted[QUOTE_BYTES];
@@ -237,8 +204,15 @@ void pairing_warn_unmatched(const View *view, json_object *reply) {
         for (unsigned i = 0; pairings && i + 1 < view->pairs.n; i += 2) {
                 Span old = view_texts_get(&view->pairs, i),
                      new = view_texts_get(&view->pairs, i + 1);
+                bool was_matched = false;
 
-                if (!was_matched(pairings, old, new))
+                for (size_t k = 0; k < cell_length(pairings) && !was_matched; k++) {
+                        json_object *pairing = cell_element(pairings, k);
+
+                        was_matched = is_name_of(cell_member(pairing, "before"), old) &&
+                                      is_name_of(cell_member(pairing, "after"), new);
+                }
+                if (!was_matched)
                         (void) complain(STATUS_DONE,
                                         "--pair %s=%s paired nothing: one has to have threads, or "
                                         "cgroups with threads below it, only in BEFORE, the other "

@@ -27,7 +27,7 @@ typedef struct OneSided {
         uint64_t n_groups;
 } OneSided;
 
-/* A group of one side, of the interface. */
+/* @group is one of the interface that one side has. */
 void one_sided_add(OneSided *list, json_object *group);
 void one_sided_done(OneSided *list);
 /*

@@ -18,7 +18,7 @@ typedef enum ReportKind {
         REPORT_SNAPSHOT,  /* "state": one snapshot */
         REPORT_PAIR,      /* "totals": two snapshots side by side */
         REPORT_SETS,      /* "sets": two sets of snapshots side by side */
-        REPORT_INTERVAL,  /* "interval": what was done between two snapshots */
+        REPORT_INTERVAL,  /* "interval": the work between two snapshots */
         REPORT_INTERVALS, /* "intervals": two intervals side by side */
         _REPORT_KIND_MAX,
 } ReportKind;
@@ -26,7 +26,7 @@ typedef enum ReportKind {
 typedef struct ReportSetting {
         const char *name; /* on the wire and in rows */
         size_t n_columns; /* a group has an account of each */
-        bool has_begin;   /* what a column counts is work, and has a rate per second */
+        bool has_begin;   /* a column counts work, which has a rate per second */
         /*
          * A value of a metric has two sides, which are the ends of an interval or one of each
          * column; else it is one.
@@ -46,8 +46,3 @@ extern const ReportSetting report_settings[_REPORT_KIND_MAX];
 
 /* The kind that the first reply names; @asked where it names none. */
 ReportKind report_kind_of(json_object *reply, ReportKind asked);
-
-/* Returns whether groups can be on one side only. */
-static inline bool report_kind_has_sides(ReportKind kind) {
-        return report_settings[kind].n_lists > 1;
-}

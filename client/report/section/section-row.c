@@ -25,10 +25,6 @@ SectionId section_find(const char *name) {
         return (SectionId) id;
 }
 
-bool section_is_host_part(SectionId id) {
-        return id < _SECTION_MAX && view_table_about(id) == SECTION_ABOUT_HOST_PART;
-}
-
 static const SectionPlace stats_places[_SECTION_STATS_MAX] = {
         [SECTION_STATS_USAGE] = { "cpu", "usage_usec", "cpu_usage_usec", SECTION_UNIT_US },
         [SECTION_STATS_NR_THROTTLED] = { "cpu", "nr_throttled", "nr_throttled",
@@ -80,13 +76,6 @@ const SectionKind section_kinds[_SECTION_MAX] = {
         [SECTION_SCHED_EXT] = { NULL, "row", "rows", "attr", "sched-ext", ONE_VALUE("value") },
 };
 
-static SectionUnit unit_of(Span name) {
-        for (unsigned unit = 0; unit < _SECTION_UNIT_MAX; unit++)
-                if (section_units[unit].wire && span_is(name, section_units[unit].wire))
-                        return (SectionUnit) unit;
-        return SECTION_UNIT_NONE;
-}
-
 SectionRow section_row_read(SectionId id, json_object *row) {
         const SectionKind *kind = &section_kinds[id];
         SectionRow read = {
@@ -106,13 +95,19 @@ SectionRow section_row_read(SectionId id, json_object *row) {
                                         .unit = place->unit,
                                         .value = cell_member(object, place->member) };
         }
-        if (kind->value)
-                read.values[read.n_values++] = (SectionValue){
+        if (kind->value) {
+                Span unit = cell_string(cell_member(row, "unit"));
+                SectionValue *value = &read.values[read.n_values++];
+
+                *value = (SectionValue){
                         .name = cell_string(cell_member(row, kind->key)),
-                        .unit = unit_of(cell_string(cell_member(row, "unit"))),
                         .value = cell_member(row, kind->value),
                         .rate = cell_member(row, "perSecond"),
                 };
+                for (unsigned i = 0; i < _SECTION_UNIT_MAX; i++)
+                        if (section_units[i].wire && span_is(unit, section_units[i].wire))
+                                value->unit = (SectionUnit) i;
+        }
         return read;
 }
 

@@ -104,10 +104,9 @@ typedef struct SectionKind {
 
 extern const SectionKind section_kinds[_SECTION_MAX];
 
-/* Returns whether rows are about a part of the host, or with a null item the whole of that part. */
-bool section_is_host_part(SectionId id);
+/* Rows about a part of the host (SECTION_ABOUT_HOST_PART) are about all of it if item is NULL. */
 SectionRow section_row_read(SectionId id, json_object *row);
-/* The section with this name in replies; _SECTION_MAX for one that only a newer daemon knows. */
+/* Returns the section with this name in replies; _SECTION_MAX if only a newer daemon knows it. */
 SectionId section_find(const char *name);
 
 /*
@@ -117,8 +116,8 @@ SectionId section_find(const char *name);
  */
 bool section_value_moved(const SectionValue *value, const View *view);
 /*
- * The percent of a change, the same in every format and for the threshold, whatever the unit: of a
- * pressure, the percent of a percentage. False unless both sides are numbers and the one before is
- * not 0.
+ * Sets *ret to the percent of a change, the same in every format and for the threshold, whatever
+ * the unit: of a pressure, the percent of a percentage. False unless both sides are numbers and the
+ * one before is not 0.
  */
 bool section_value_percent(json_object *value, double *ret);

@@ -18,7 +18,7 @@
 
 struct SectionTables {
         const Session *session;
-        ReportKind kind;
+        bool is_pair;       /* values have two sides */
         json_object *reply; /* the first one, which has the sources; borrowed */
         bool raw;
 
@@ -48,7 +48,7 @@ int section_tables_new(const Session *session, ReportKind kind, json_object *rep
                 return -ENOMEM;
         *tables = (SectionTables){
                 .session = session,
-                .kind = kind,
+                .is_pair = report_settings[kind].n_lists > 1,
                 .reply = reply,
                 .raw = options_have(session->options, OPTION_RAW),
         };
@@ -71,10 +71,6 @@ SectionTables *section_tables_free(SectionTables *tables) {
         buffer_done(&tables->omitted);
         free(tables);
         return NULL;
-}
-
-static bool is_pair(const SectionTables *tables) {
-        return report_kind_has_sides(tables->kind);
 }
 
 static void fail(SectionTables *tables, int error) {
@@ -108,7 +104,7 @@ static void append_number(Buffer *cell, json_object *value, SectionUnit unit, Qu
                               quantity_format(quantity, section_units[unit].ladder, form, text));
 }
 
-/* A word stands for itself, as "max" for a limit that is not set. */
+/* Appends a number, or a word as it is, as "max" for a limit that is not set. */
 static void append_value(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
         if (json_object_is_type(value, json_type_string))
                 cell_append_text(cell, value);
@@ -116,21 +112,7 @@ static void append_value(Buffer *cell, json_object *value, SectionUnit unit, boo
                 append_number(cell, value, unit, QUANTITY_FORM_VALUE, raw);
 }
 
-/* Per second; of times of CPUs so many CPUs. */
-static void append_rate(Buffer *cell, json_object *rate, SectionUnit unit, SectionId id, bool raw) {
-        Quantity quantity;
-
-        if (!raw && id == SECTION_HOST_CPU && unit == SECTION_UNIT_NS &&
-            cell_quantity(rate, &quantity)) {
-                cell_append_per_second(cell, rate, &(const CellStyle){ .unit = METRIC_UNIT_NS });
-                return;
-        }
-        append_number(cell, rate, unit, QUANTITY_FORM_VALUE, raw);
-        if (!raw && cell_quantity(rate, &quantity))
-                buffer_append_text(cell, "/s");
-}
-
-/* "-" for a unit without amounts. Returns whether the value changed by half or more. */
+/* Appends "-" for a unit without amounts. Returns whether the value changed by half or more. */
 static bool append_percent(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
         Quantity before, delta;
         char text[QUANTITY_CHARS];
@@ -155,7 +137,7 @@ static bool append_percent(Buffer *cell, json_object *value, SectionUnit unit, b
         return percent >= LARGE_PERCENT || percent <= -LARGE_PERCENT;
 }
 
-/* Without ".000", which most of these times have: "100ms". Two of them then fit a line. */
+/* Appends a time as "100ms", without ".000", which most have, so that two of them fit a line. */
 static void append_short(Buffer *cell, json_object *value, bool raw) {
         static const char zeros[] = ".000";
         size_t n_before = cell->n;
@@ -173,7 +155,7 @@ static void append_short(Buffer *cell, json_object *value, bool raw) {
         }
 }
 
-/* cpu.max of one side: "50ms/100ms", "max/100ms". */
+/* Appends cpu.max of one side: "50ms/100ms", "max/100ms". */
 static void append_cpu_max(Buffer *cell, json_object *quota, json_object *period, bool raw) {
         append_short(cell, quota, raw);
         if (quota || period) {
@@ -201,6 +183,18 @@ static void close_table(SectionTables *tables) {
         tables->table = table_free(tables->table);
 }
 
+static void begin_columns(SectionTables *tables, SectionId id) {
+        tables->n_columns = 0;
+        if (section_kinds[id].item)
+                tables->columns[tables->n_columns++] = (TableColumn){
+                        .header = section_kinds[id].item, .shrink_to = NAME_SHRUNK, .keep_end = true
+                };
+}
+
+static void add_number_column(SectionTables *tables, const char *header) {
+        tables->columns[tables->n_columns++] = (TableColumn){ .header = header, .right = true };
+}
+
 /* Begins the table of the columns that were added. */
 static void open_table(SectionTables *tables, SectionId id, const char *heading) {
         const Session *session = tables->session;
@@ -216,32 +210,13 @@ static void open_table(SectionTables *tables, SectionId id, const char *heading)
                 table_set_wrap(tables->table);
 }
 
-static void add_column(SectionTables *tables, TableColumn column) {
-        tables->columns[tables->n_columns++] = column;
-}
-
-static void add_number_column(SectionTables *tables, const char *header) {
-        add_column(tables, (TableColumn){ .header = header, .right = true });
-}
-
-static void add_name_column(SectionTables *tables, const char *header) {
-        add_column(tables,
-                   (TableColumn){ .header = header, .shrink_to = NAME_SHRUNK, .keep_end = true });
-}
-
-static void begin_columns(SectionTables *tables, SectionId id) {
-        tables->n_columns = 0;
-        if (section_kinds[id].item)
-                add_name_column(tables, section_kinds[id].item);
-}
-
-/* The first cell of a row, in sections that have one. */
+/* Adds the first cell of a row, in sections that have one. */
 static void add_item(SectionTables *tables, SectionId id, const SectionRow *row) {
         Span name = cell_string(row->item);
 
         if (!section_kinds[id].item)
                 return;
-        if (section_is_host_part(id) && !row->item)
+        if (view_table_about(id) == SECTION_ABOUT_HOST_PART && !row->item)
                 buffer_append_text(table_cell(tables->table), "all");
         else if (name.n == 0)
                 buffer_append_text(table_cell(tables->table), "\"\"");
@@ -253,49 +228,58 @@ static void add_cell(SectionTables *tables, json_object *value, SectionUnit unit
         append_value(table_cell(tables->table), value, unit, tables->raw);
 }
 
-/* The last two cells of a pair, and with them the end of the row. */
+/* Adds the last two cells of a pair, and ends the row. */
 static void end_pair(SectionTables *tables, const SectionValue *value) {
+        json_object *rate = value->rate;
+        Quantity quantity;
+        Buffer *cell;
         bool large;
 
         append_number(table_cell(tables->table), cell_member(value->value, "delta"), value->unit,
                       QUANTITY_FORM_DELTA, tables->raw);
-        if (section_is_host_part(tables->id)) {
-                append_rate(table_cell(tables->table), value->rate, value->unit, tables->id,
-                            tables->raw);
-                table_end_row(tables->table, 0);
+        cell = table_cell(tables->table);
+        if (view_table_about(tables->id) != SECTION_ABOUT_HOST_PART) {
+                large = append_percent(cell, value->value, value->unit, tables->raw);
+                table_end_row(tables->table, large ? UINT32_C(1) << (tables->n_columns - 1) : 0);
                 return;
         }
-        large = append_percent(table_cell(tables->table), value->value, value->unit, tables->raw);
-        table_end_row(tables->table, large ? UINT32_C(1) << (tables->n_columns - 1) : 0);
+        /* Times of CPUs are so many CPUs. */
+        if (!tables->raw && tables->id == SECTION_HOST_CPU && value->unit == SECTION_UNIT_NS &&
+            cell_quantity(rate, &quantity)) {
+                cell_append_per_second(cell, rate, &(const CellStyle){ .unit = METRIC_UNIT_NS });
+        } else {
+                append_number(cell, rate, value->unit, QUANTITY_FORM_VALUE, tables->raw);
+                if (!tables->raw && cell_quantity(rate, &quantity))
+                        buffer_append_text(cell, "/s");
+        }
+        table_end_row(tables->table, 0);
 }
 
 /* one row per value */
 
-static void open_values(SectionTables *tables, SectionId id) {
-        begin_columns(tables, id);
-        add_name_column(tables, section_kinds[id].key);
-        if (is_pair(tables)) {
-                static const char *const sides[] = { "before", "after" };
-
-                for (size_t i = 0; i < ELEMENTSOF(sides); i++)
-                        add_column(tables, (TableColumn){ .header = sides[i],
-                                                          .right = true,
-                                                          .shrink_to = NAME_SHRUNK });
-                add_number_column(tables, "delta");
-                add_number_column(tables, section_is_host_part(id) ? "rate" : "%");
-        } else {
-                add_column(tables, (TableColumn){ .header = "value",
-                                                  .right = true,
-                                                  .shrink_to = 2 * NAME_SHRUNK });
-        }
-        open_table(tables, id, view_table_name(id));
-}
-
-/* False if there is no table to add the value to. */
+/* Begins the row of a value, if need be in a new table; false if there is none. */
 static bool begin_value(SectionTables *tables, SectionId id, const SectionRow *row, Span name) {
+        static const char *const pair[] = { "before", "after" }, *const one[] = { "value" };
+        const char *const *headers = tables->is_pair ? pair : one;
+        bool is_part = view_table_about(id) == SECTION_ABOUT_HOST_PART;
+
         if (!tables->table || tables->id != id) {
                 close_table(tables);
-                open_values(tables, id);
+                begin_columns(tables, id);
+                tables->columns[tables->n_columns++] = (TableColumn){
+                        .header = section_kinds[id].key, .shrink_to = NAME_SHRUNK, .keep_end = true
+                };
+                for (size_t i = 0; i < (tables->is_pair ? 2 : 1); i++)
+                        tables->columns[tables->n_columns++] = (TableColumn){
+                                .header = headers[i],
+                                .right = true,
+                                .shrink_to = tables->is_pair ? NAME_SHRUNK : 2 * NAME_SHRUNK,
+                        };
+                if (tables->is_pair) {
+                        add_number_column(tables, "delta");
+                        add_number_column(tables, is_part ? "rate" : "%");
+                }
+                open_table(tables, id, view_table_name(id));
         }
         if (!tables->table)
                 return false;
@@ -304,62 +288,53 @@ static bool begin_value(SectionTables *tables, SectionId id, const SectionRow *r
         return true;
 }
 
-static void add_value(SectionTables *tables, SectionId id, const SectionRow *row,
-                      const SectionValue *value) {
-        if (!begin_value(tables, id, row, value->name))
-                return;
-        if (is_pair(tables)) {
-                add_cell(tables, cell_member(value->value, "before"), value->unit);
-                add_cell(tables, cell_member(value->value, "after"), value->unit);
-                end_pair(tables, value);
-        } else {
-                add_cell(tables, value->value, value->unit);
-                table_end_row(tables->table, 0);
-        }
-}
-
-/* The kernel writes quota and period as one text, which has no delta. */
-static void add_cpu_max(SectionTables *tables, const SectionRow *row) {
-        static const char *const sides[] = { "before", "after" };
-        json_object *quota = row->values[SECTION_LIMITS_QUOTA].value;
-        json_object *period = row->values[SECTION_LIMITS_PERIOD].value;
-
-        if (!begin_value(tables, SECTION_CGROUP_LIMITS, row, SPAN_LITERAL("cpu.max")))
-                return;
-        for (size_t i = 0; i < ELEMENTSOF(sides); i++)
-                append_cpu_max(table_cell(tables->table), cell_member(quota, sides[i]),
-                               cell_member(period, sides[i]), tables->raw);
-        for (size_t i = 0; i < 2; i++)
-                (void) table_cell(tables->table);
-        table_end_row(tables->table, 0);
-}
-
 /* Rows without a change are counted instead, unless all rows are wanted. */
 static bool is_shown(SectionTables *tables, const SectionValue *value) {
         const Options *options = tables->session->options;
 
-        if (!is_pair(tables) ||
+        if (!tables->is_pair ||
             (options_have(options, OPTION_ALL_ROWS) && !options->view.has_threshold))
                 return true;
         return section_value_moved(value, &options->view);
 }
 
 static void add_values(SectionTables *tables, SectionId id, const SectionRow *row) {
+        static const char *const sides[] = { "before", "after" };
+        const SectionValue *quota = &row->values[SECTION_LIMITS_QUOTA],
+                           *period = &row->values[SECTION_LIMITS_PERIOD];
         size_t first = 0;
 
+        /* The kernel writes quota and period as one text, which has no delta. */
         if (id == SECTION_CGROUP_LIMITS) {
-                if (is_shown(tables, &row->values[SECTION_LIMITS_QUOTA]) ||
-                    is_shown(tables, &row->values[SECTION_LIMITS_PERIOD]))
-                        add_cpu_max(tables, row);
-                else
-                        tables->n_hidden++;
                 first = SECTION_LIMITS_CPUS;
-        }
-        for (size_t i = first; i < row->n_values; i++)
-                if (is_shown(tables, &row->values[i]))
-                        add_value(tables, id, row, &row->values[i]);
-                else
+                if (!is_shown(tables, quota) && !is_shown(tables, period)) {
                         tables->n_hidden++;
+                } else if (begin_value(tables, id, row, SPAN_LITERAL("cpu.max"))) {
+                        for (size_t i = 0; i < ELEMENTSOF(sides); i++)
+                                append_cpu_max(table_cell(tables->table),
+                                               cell_member(quota->value, sides[i]),
+                                               cell_member(period->value, sides[i]), tables->raw);
+                        for (size_t i = 0; i < 2; i++)
+                                (void) table_cell(tables->table);
+                        table_end_row(tables->table, 0);
+                }
+        }
+        for (size_t i = first; i < row->n_values; i++) {
+                const SectionValue *value = &row->values[i];
+
+                if (!is_shown(tables, value)) {
+                        tables->n_hidden++;
+                } else if (!begin_value(tables, id, row, value->name)) {
+                        continue;
+                } else if (tables->is_pair) {
+                        for (size_t k = 0; k < ELEMENTSOF(sides); k++)
+                                add_cell(tables, cell_member(value->value, sides[k]), value->unit);
+                        end_pair(tables, value);
+                } else {
+                        add_cell(tables, value->value, value->unit);
+                        table_end_row(tables->table, 0);
+                }
+        }
 }
 
 /* one row per cgroup */
@@ -454,24 +429,9 @@ static void print_limits(SectionTables *tables) {
 
 /* pressure: one table per resource, with a row for "some" and one for "full" */
 
-static void open_pressure(SectionTables *tables, SectionId id, const char *heading) {
-        static const char *const averages[] = { "avg10", "avg60", "avg300" };
-
-        begin_columns(tables, id);
-        add_column(tables, (TableColumn){ .header = "row" });
-        for (size_t i = 0; i < ELEMENTSOF(averages); i++)
-                add_number_column(tables, averages[i]);
-        add_column(tables,
-                   (TableColumn){ .header = "total", .right = true, .omit = is_pair(tables) });
-        if (is_pair(tables)) {
-                add_number_column(tables, "delta");
-                add_number_column(tables, "%");
-        }
-        open_table(tables, id, heading);
-}
-
-/* False if there is no table to add the row to. */
+/* Begins a table if the row needs another one; false if there is none. */
 static bool begin_pressure(SectionTables *tables, SectionId id, const SectionRow *row) {
+        static const char *const averages[] = { "avg10", "avg60", "avg300" };
         _cleanup_(buffer_done) Buffer heading = {};
         const char *text;
         int r;
@@ -483,24 +443,21 @@ static bool begin_pressure(SectionTables *tables, SectionId id, const SectionRow
                 fail(tables, r);
                 return false;
         }
-        if (!tables->table || tables->id != id || strcmp(text, tables->heading) != 0) {
-                close_table(tables);
-                open_pressure(tables, id, text);
+        if (tables->table && tables->id == id && strcmp(text, tables->heading) == 0)
+                return true;
+        close_table(tables);
+        begin_columns(tables, id);
+        tables->columns[tables->n_columns++] = (TableColumn){ .header = "row" };
+        for (size_t i = 0; i < ELEMENTSOF(averages); i++)
+                add_number_column(tables, averages[i]);
+        tables->columns[tables->n_columns++] =
+                (TableColumn){ .header = "total", .right = true, .omit = tables->is_pair };
+        if (tables->is_pair) {
+                add_number_column(tables, "delta");
+                add_number_column(tables, "%");
         }
+        open_table(tables, id, text);
         return tables->table;
-}
-
-/* "BEFORE→AFTER", or one value if they are equal. */
-static void add_change(SectionTables *tables, const SectionValue *value) {
-        json_object *before = cell_member(value->value, "before"),
-                    *after = cell_member(value->value, "after");
-        Buffer *cell = table_cell(tables->table);
-
-        append_value(cell, before, value->unit, tables->raw);
-        if (!json_object_equal(before, after)) {
-                buffer_append_text(cell, "\u2192");
-                append_value(cell, after, value->unit, tables->raw);
-        }
 }
 
 static void add_pressure(SectionTables *tables, SectionId id, const SectionRow *row) {
@@ -516,28 +473,24 @@ static void add_pressure(SectionTables *tables, SectionId id, const SectionRow *
                 return;
         add_item(tables, id, row);
         cell_append_text(table_cell(tables->table), row->half);
-        for (size_t i = 0; i < row->n_values; i++)
-                if (is_pair(tables))
-                        add_change(tables, &row->values[i]);
-                else
-                        add_cell(tables, row->values[i].value, row->values[i].unit);
-        if (is_pair(tables))
+        for (size_t i = 0; i < row->n_values; i++) {
+                const SectionValue *value = &row->values[i];
+                json_object *before = cell_member(value->value, "before"),
+                            *after = cell_member(value->value, "after");
+                Buffer *cell = table_cell(tables->table);
+
+                /* "BEFORE→AFTER", or one value if they are equal. */
+                append_value(cell, tables->is_pair ? before : value->value, value->unit,
+                             tables->raw);
+                if (tables->is_pair && !json_object_equal(before, after)) {
+                        buffer_append_text(cell, "\u2192");
+                        append_value(cell, after, value->unit, tables->raw);
+                }
+        }
+        if (tables->is_pair)
                 end_pair(tables, &row->values[SECTION_PRESSURE_TOTAL]);
         else
                 table_end_row(tables->table, 0);
-}
-
-static void add_row(SectionTables *tables, SectionId id, json_object *json) {
-        SectionRow row = section_row_read(id, json);
-
-        if (id == SECTION_PRESSURE || id == SECTION_HOST_PRESSURE)
-                add_pressure(tables, id, &row);
-        else if (id == SECTION_CGROUP_STATS && !is_pair(tables))
-                add_stats(tables, &row);
-        else if (id == SECTION_CGROUP_LIMITS && !is_pair(tables))
-                keep_row(tables, json);
-        else
-                add_values(tables, id, &row);
 }
 
 int section_tables_add(SectionTables *tables, json_object *part) {
@@ -551,45 +504,51 @@ int section_tables_add(SectionTables *tables, json_object *part) {
                 tables->came[id] = true;
                 if (id != SECTION_CGROUP_LIMITS)
                         print_limits(tables);
-                for (size_t i = 0; tables->error == 0 && i < cell_length(member.val); i++)
-                        add_row(tables, id, cell_element(member.val, i));
+                for (size_t i = 0; tables->error == 0 && i < cell_length(member.val); i++) {
+                        json_object *json = cell_element(member.val, i);
+                        SectionRow row = section_row_read(id, json);
+
+                        if (id == SECTION_PRESSURE || id == SECTION_HOST_PRESSURE)
+                                add_pressure(tables, id, &row);
+                        else if (id == SECTION_CGROUP_STATS && !tables->is_pair)
+                                add_stats(tables, &row);
+                        else if (id == SECTION_CGROUP_LIMITS && !tables->is_pair)
+                                keep_row(tables, json);
+                        else
+                                add_values(tables, id, &row);
+                }
         }
         return tables->error;
 }
 
-/* Says why a section that the user named has no table. */
-static const char *why_not(const SectionTables *tables, SectionId id) {
-        if (tables->came[id] && tables->session->options->view.has_threshold)
-                return "nothing moved by more";
-        if (tables->came[id])
-                return is_pair(tables) ? "nothing changed" : "nothing but zeros";
-        /* This section does not come either if both sides are equal. */
-        return id == SECTION_SCHED_EXT && is_pair(tables) ? "no data, or nothing changed"
-                                                          : "no data";
-}
-
-/* The reason that a side has no data of the source. */
-static Span find_reason(json_object *sources, const char *name) {
-        for (size_t i = 0; i < cell_length(sources); i++) {
-                json_object *source = cell_element(sources, i);
-
-                if (span_is(cell_string(cell_member(source, "name")), name))
-                        return cell_string(cell_member(source, "reason"));
-        }
-        return (Span){};
-}
-
-/* "host-network: no data: REASON"; two sides mostly have one. */
+/* Says why a section that the user named has no table: "host-network: no data: REASON". */
 static int print_nothing(const SectionTables *tables, SectionId id) {
         static const char *const sides[] = { "sources", "sourcesBefore", "sourcesAfter" };
         _cleanup_(buffer_done) Buffer line = {};
+        const char *why = "no data";
         Span told = {};
 
-        buffer_append_format(&line, "\n%s: %s", view_table_name(id), why_not(tables, id));
+        if (tables->came[id] && tables->session->options->view.has_threshold)
+                why = "nothing moved by more";
+        else if (tables->came[id])
+                why = tables->is_pair ? "nothing changed" : "nothing but zeros";
+        else if (id == SECTION_SCHED_EXT && tables->is_pair) /* equal ones do not come */
+                why = "no data, or nothing changed";
+        buffer_append_format(&line, "\n%s: %s", view_table_name(id), why);
+        /* Each side may have no data for a reason of its own; two mostly have one. */
         for (size_t i = 0; !tables->came[id] && i < ELEMENTSOF(sides); i++) {
-                Span reason =
-                        find_reason(cell_member(tables->reply, sides[i]), section_kinds[id].source);
+                json_object *sources = cell_member(tables->reply, sides[i]);
+                Span reason = {};
 
+                for (size_t k = 0; k < cell_length(sources); k++) {
+                        json_object *source = cell_element(sources, k);
+
+                        if (!span_is(cell_string(cell_member(source, "name")),
+                                     section_kinds[id].source))
+                                continue;
+                        reason = cell_string(cell_member(source, "reason"));
+                        break;
+                }
                 if (reason.n == 0 || span_equal(reason, told))
                         continue;
                 buffer_append_text(&line, told.n > 0 ? "; " : ": ");
@@ -613,14 +572,10 @@ int section_tables_end(SectionTables *tables) {
         return tables->error;
 }
 
-bool section_tables_any(const SectionTables *tables) {
+uint64_t section_tables_hidden(const SectionTables *tables, bool *ret_any) {
+        *ret_any = false;
         for (unsigned id = 0; id < _SECTION_MAX; id++)
-                if (tables->came[id])
-                        return true;
-        return false;
-}
-
-uint64_t section_tables_hidden(const SectionTables *tables) {
+                *ret_any = *ret_any || tables->came[id];
         return tables->n_hidden;
 }
 

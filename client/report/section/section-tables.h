@@ -28,9 +28,10 @@ DEFINE_CLEANUP(SectionTables *, section_tables_free);
 _must_check_ int section_tables_add(SectionTables *tables, json_object *part);
 /* Finishes the last table, and says why a section that the user named has none. */
 _must_check_ int section_tables_end(SectionTables *tables);
-/* Returns whether any section came, be it of zeros. */
-bool section_tables_any(const SectionTables *tables);
-/* Returns how many rows were not shown because nothing changed in them. */
-uint64_t section_tables_hidden(const SectionTables *tables);
-/* "total of pressure": the columns that were omitted on a narrow terminal; borrowed. */
+/*
+ * Returns how many rows were not shown because nothing changed in them. *ret_any: some section
+ * came, be it of zeros.
+ */
+uint64_t section_tables_hidden(const SectionTables *tables, bool *ret_any);
+/* Names the columns that were omitted on a narrow terminal, as "total of pressure"; borrowed. */
 Span section_tables_omitted(const SectionTables *tables);

@@ -71,7 +71,8 @@ Connection *connection_free(Connection *connection) {
         return NULL;
 }
 
-static int open_child(const Endpoint *endpoint, Connection **ret, char *ret_complaint) {
+int connection_open(const Endpoint *endpoint, uint64_t timeout_ns, Connection **ret,
+                    char ret_complaint[static CONNECTION_COMPLAINT_BYTES]) {
         const char *const private_words[] = { "ctprofd", "--spool", endpoint->spool_path, NULL };
         static const char *const analysis_words[] = { "ctprofd", "--job=analysis", NULL };
         bool is_private = endpoint->kind == ENDPOINT_PRIVATE;
@@ -81,6 +82,21 @@ static int open_child(const Endpoint *endpoint, Connection **ret, char *ret_comp
         Child child;
         ssize_t n;
         int r;
+
+        if (endpoint->kind == ENDPOINT_DAEMON) {
+                r = dial(endpoint->socket_path, timeout_ns, !endpoint->is_of_bridge, &fd,
+                         ret_complaint);
+                if (r == DIAL_E_REFUSED)
+                        return CONNECTION_E_FAILED;
+                if (r == DIAL_E_CANCELLED)
+                        return CONNECTION_E_CANCELLED;
+                if (r != 0)
+                        return err_fold(r);
+                r = connection_adopt(fd, "ctprofd", ret);
+                if (r == 0)
+                        (void) TAKE_FD(fd);
+                return r;
+        }
 
         /* Without /proc there are still $CTPROFD and the configured place. */
         n = readlink("/proc/self/exe", own, sizeof(own) - 1);
@@ -107,28 +123,6 @@ static int open_child(const Endpoint *endpoint, Connection **ret, char *ret_comp
         }
         (void) TAKE_FD(fd);
         (*ret)->child = child;
-        return 0;
-}
-
-int connection_open(const Endpoint *endpoint, uint64_t timeout_ns, Connection **ret,
-                    char ret_complaint[static CONNECTION_COMPLAINT_BYTES]) {
-        _cleanup_(fd_closep) int fd = -EBADF;
-        int r;
-
-        if (endpoint->kind != ENDPOINT_DAEMON)
-                return open_child(endpoint, ret, ret_complaint);
-
-        r = dial(endpoint->socket_path, timeout_ns, !endpoint->is_of_bridge, &fd, ret_complaint);
-        if (r == DIAL_E_REFUSED)
-                return CONNECTION_E_FAILED;
-        if (r == DIAL_E_CANCELLED)
-                return CONNECTION_E_CANCELLED;
-        if (r != 0)
-                return err_fold(r);
-        r = connection_adopt(fd, "ctprofd", ret);
-        if (r != 0)
-                return r;
-        (void) TAKE_FD(fd);
         return 0;
 }
 

@@ -7,7 +7,8 @@
  * Joins a socket, on which descriptors go along with messages, and two pipes, on which files stand
  * in front of them (bridge-frame.h). Both ends of a bridge are one: here the socket is that of our
  * client and the pipes are ssh's, there it is that of the daemon and they are stdin and stdout. It
- * holds one message and 64 KiB of a file in each direction; who does not read, holds up who writes.
+ * holds one message and 64 KiB of a file in each direction; a side that does not read holds up the
+ * other.
  *
  * A file that comes is kept in an unnamed one, whose descriptor then goes along.
  */

@@ -103,7 +103,8 @@ static int name_end(SubjectReference *subject, size_t i, char *text) {
         return 0;
 }
 
-int subject_name(const char *text, SubjectReference *ret) {
+/* Names the snapshot, or both ends of the interval, and opens nothing. 0 or an exit status. */
+static int subject_name(const char *text, SubjectReference *ret) {
         const char *dots = subject_find_dots(text), *rest = dots ? dots + strlen(DOTS) : NULL;
         int r;
 

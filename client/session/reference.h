@@ -58,11 +58,9 @@ typedef struct SubjectReference {
 /* Finds the dots of an interval in @text; NULL when it is one snapshot. */
 const char *subject_find_dots(const char *text);
 /*
- * Names the snapshot, or both, and opens nothing. After a failure @ret is still to be freed. 0, or
- * an exit status after a sentence.
+ * Names and opens the snapshot, or both, as reference_open() does. After a failure @ret is still to
+ * be freed. 0, or an exit status after a sentence.
  */
-int subject_name(const char *text, SubjectReference *ret);
-/* The same and reference_open() of the snapshot, or of both. */
 int subject_open(const char *text, SubjectReference *ret);
 /*
  * The same also of another host, "HOST:NAME" or "HOST:A..B": HOST is named as for --host, but has

@@ -232,41 +232,22 @@ static int wait_until(uint64_t at_realtime_ns, char *ret_complaint) {
         return r < 0 ? r : CONNECTION_E_CANCELLED;
 }
 
-/* Connects to the other side of @call, and waits there or here for its time. */
-static int connect_side(Session *session, const SessionCall *call, const Endpoint *endpoint,
-                        uint64_t timeout_ns, Connection **ret, char *ret_complaint) {
-        const Remote remote = { .host = session->host,
-                                .socket_path = session->options->socket_path,
-                                .batch = session->is_of_many };
-        RemoteGreeting greeting = {};
-        int r = 0;
-
-        if (session->host && endpoint->kind == ENDPOINT_DAEMON) {
-                r = remote_open(&remote, timeout_ns, ret, &greeting, ret_complaint);
-                session->connected_fd = fd_close(session->connected_fd);
-                if (r != 0)
-                        return r;
-                memcpy(session->daemon_version, greeting.daemon_version,
-                       sizeof(greeting.daemon_version));
-                return call->at_realtime_ns > 0 && greeting.realtime_ns > call->at_realtime_ns
-                               ? complain_over(greeting.realtime_ns, "its", ret_complaint)
-                               : 0;
-        }
-        if (call->at_realtime_ns > 0)
-                r = wait_until(call->at_realtime_ns, ret_complaint);
-        return r == 0 ? connection_open(endpoint, timeout_ns, ret, ret_complaint) : r;
-}
-
 /*
- * Sets the time limits of @request: a user who gives one bounds the whole, the connecting included,
- * and bears any silence. Otherwise no daemon may be silent for long. An analysis job that we
- * started ourselves may compute for as long as it takes.
+ * Connects to the other side of @call, and waits there or here for its time. Sets the time limits
+ * of @request: a user who gives one bounds the whole, the connecting included, and bears any
+ * silence. Otherwise no daemon may be silent for long. An analysis job that we started ourselves
+ * may compute for as long as it takes.
  */
 static int open_connection(Session *session, const SessionCall *call, const Endpoint *endpoint,
                            Request *request, Connection **ret, char *ret_complaint) {
+        const Remote remote = { .host = session->host,
+                                .socket_path = session->options->socket_path,
+                                .batch = session->is_of_many };
         uint64_t begin_mono_ns = clock_now_ns(CLOCK_MONOTONIC),
-                 timeout_ns = session->options->timeout_ns;
-        int r;
+                 timeout_ns = session->options->timeout_ns, at_ns = call->at_realtime_ns,
+                 connect_ns = timeout_ns > 0 ? timeout_ns : LIMIT_SILENCE_NS;
+        RemoteGreeting greeting = {};
+        int r = 0;
 
         /* The private ctprofd that was kept is called if it still waits for that. */
         if (session->kept && endpoint->kind == ENDPOINT_PRIVATE) {
@@ -274,9 +255,21 @@ static int open_connection(Session *session, const SessionCall *call, const Endp
                         session->kept = connection_free(session->kept);
                 *ret = TAKE_PTR(session->kept);
         }
-        r = *ret ? 0
-                 : connect_side(session, call, endpoint,
-                                timeout_ns > 0 ? timeout_ns : LIMIT_SILENCE_NS, ret, ret_complaint);
+        if (!*ret && session->host && endpoint->kind == ENDPOINT_DAEMON) {
+                r = remote_open(&remote, connect_ns, ret, &greeting, ret_complaint);
+                session->connected_fd = fd_close(session->connected_fd);
+                if (r != 0)
+                        return r;
+                memcpy(session->daemon_version, greeting.daemon_version,
+                       sizeof(greeting.daemon_version));
+                if (at_ns > 0 && greeting.realtime_ns > at_ns)
+                        return complain_over(greeting.realtime_ns, "its", ret_complaint);
+        } else if (!*ret) {
+                if (at_ns > 0)
+                        r = wait_until(at_ns, ret_complaint);
+                if (r == 0)
+                        r = connection_open(endpoint, connect_ns, ret, ret_complaint);
+        }
         if (r != 0)
                 return r;
         if (timeout_ns > 0) {

@@ -11,8 +11,8 @@
 #include "config.h"
 #include "render/lines.h"
 #include "session/complain.h"
-#include "fan-out/fan-out.h"
 #include "session/option-list.h"
+#include "verb/fan-out.h"
 
 #define LABEL_COLUMNS 25
 #define LABEL_BYTES 64

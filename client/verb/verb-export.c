@@ -187,20 +187,6 @@ static int add_gap(Changes *changes, json_object *before, json_object *after, co
         return r < 0 ? complain_errno(r, "write a row") : 0;
 }
 
-static int add_interval(Changes *changes, const OwnCapture *before, const OwnCapture *after) {
-        _cleanup_(group_view_freep) GroupView *view = NULL;
-        int r;
-
-        r = group_view_new(&(GroupForm){ .session = changes->session,
-                                         .kind = REPORT_INTERVAL,
-                                         .stream = &changes->stream },
-                           &view);
-        if (r == 0)
-                r = show_between(changes->session, view, before->name, after->name);
-        changes->n_intervals++;
-        return r;
-}
-
 /*
  * The export begins behind the cursor, or with a gap where that snapshot was removed. An interval
  * that is too old is done with, and one that is too new is left to the next export.
@@ -226,6 +212,7 @@ static int add_all(Changes *changes) {
                 changes->last = &captures[begin];
         for (size_t i = begin + 1; r == 0 && i < n; i++) {
                 const OwnCapture *before = &captures[i - 1], *after = &captures[i];
+                _cleanup_(group_view_freep) GroupView *view = NULL;
 
                 if (options_have(options, OPTION_UNTIL) &&
                     after->end_realtime_ns > options->until_realtime_ns)
@@ -235,7 +222,13 @@ static int add_all(Changes *changes) {
                     after->end_realtime_ns < options->since_realtime_ns)
                         continue;
                 if (own_captures_share_boot(before, after)) {
-                        r = add_interval(changes, before, after);
+                        r = group_view_new(&(GroupForm){ .session = changes->session,
+                                                         .kind = REPORT_INTERVAL,
+                                                         .stream = &changes->stream },
+                                           &view);
+                        if (r == 0)
+                                r = show_between(changes->session, view, before->name, after->name);
+                        changes->n_intervals++;
                         continue;
                 }
                 (void) snprintf(reason, sizeof(reason), "the host was booted again after %s",

@@ -34,30 +34,25 @@ static uint64_t peak_bytes(const struct rusage *usage) {
         return number_multiply_saturating((uint64_t) usage->ru_maxrss, 1024);
 }
 
-/* Appends @word quoted for a shell. */
-static void append_word(Buffer *line, const char *word) {
+/* Appends the words of the command, quoted for a shell. */
+static void append_words(const Run *run, Buffer *line) {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                     "_-./:=,@%+";
-        bool quotes = word[0] == '\0' || word[strspn(word, plain)] != '\0';
 
-        if (quotes)
-                buffer_append_byte(line, '\'');
-        for (; *word != '\0'; word += strcspn(word, "'")) {
-                if (*word == '\'') {
-                        buffer_append_text(line, "'\\''");
-                        word++;
-                }
-                printable_append(line, (Span){ word, strcspn(word, "'") });
-        }
-        if (quotes)
-                buffer_append_byte(line, '\'');
-}
-
-static void append_words(const Run *run, Buffer *line) {
         for (size_t i = 0; run->words[i]; i++) {
-                if (i > 0)
-                        buffer_append_byte(line, ' ');
-                append_word(line, run->words[i]);
+                const char *word = run->words[i];
+                bool quotes = word[0] == '\0' || word[strspn(word, plain)] != '\0';
+
+                buffer_append_format(line, "%s%s", i > 0 ? " " : "", quotes ? "'" : "");
+                for (; *word != '\0'; word += strcspn(word, "'")) {
+                        if (*word == '\'') {
+                                buffer_append_text(line, "'\\''");
+                                word++;
+                        }
+                        printable_append(line, (Span){ word, strcspn(word, "'") });
+                }
+                if (quotes)
+                        buffer_append_byte(line, '\'');
         }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "fan-out/fan-out.h"
+#include "verb/fan-out.h"
 
 #include <errno.h>
 #include <fcntl.h>

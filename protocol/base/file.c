@@ -76,7 +76,7 @@ int directory_make(const char *path) {
                 *slash = '\0';
                 r = make_one(copy);
                 *slash = '/';
-                /* Of a directory that is there some systems say this before they say so. */
+                /* Some systems say this before they say that the directory is there. */
                 if (r == -EROFS || r == -EACCES)
                         refused = refused < 0 ? refused : r;
                 else if (r < 0)

@@ -4,8 +4,8 @@
 /*
  * Macro
  *
- * What the language lacks: attributes with a readable spelling, and constant expressions that
- * refuse to compile.
+ * Things that the language lacks: attributes with a readable spelling, and constant expressions
+ * that refuse to compile.
  */
 
 #include <stddef.h>

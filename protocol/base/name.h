@@ -40,12 +40,12 @@ bool snapshot_name_is_relative(Span text, uint64_t *ret_back);
 bool snapshot_name_is_file(const char *text);
 
 /*
- * What a snapshot file is called that has no name inside: the last component of its path without
+ * The name of a snapshot file that has none inside: the last component of its path without
  * ".ctprof.zst" or ".zst". Borrowed from @path; not necessarily a valid name.
  */
 Span snapshot_name_of_path(const char *path);
 
-/* Where @name is in a list of names; @n_names when it is not there. */
+/* Finds @name in a list of names; @n_names when it is not there. */
 unsigned name_find(Span name, const char *const *names, unsigned n_names);
 
 /* Appends @bytes as valid UTF-8 under the escape; nothing else is changed (no JSON quoting). */

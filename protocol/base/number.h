@@ -23,7 +23,7 @@ bool number_parse_u64(Span text, uint64_t *ret);
 bool number_parse_i64(Span text, int64_t *ret);
 bool number_parse_u32(Span text, uint32_t *ret);
 
-/* How many digits it has, at most NUMBER_U64_CHARS. */
+/* Counts its digits, at most NUMBER_U64_CHARS. */
 size_t number_u64_chars(uint64_t value);
 /* Writes the digits without a terminator; returns how many, at most NUMBER_U64_CHARS. */
 size_t number_format_u64(uint64_t value, char *ret_digits);

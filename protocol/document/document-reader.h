@@ -30,7 +30,7 @@ typedef struct DocumentKind {
         size_t n_sections;
         const DocumentMember *members;
         size_t n_members;
-        /* What only the whole document can tell; returns like read(). */
+        /* Checks what only the whole document can tell; returns like read(). */
         int (*end)(void *userdata, DocumentReader *document);
 } DocumentKind;
 
@@ -69,7 +69,7 @@ void document_reader_done(DocumentReader *document);
  */
 _must_check_ int document_reader_next(DocumentReader *document, const DocumentSection **ret);
 
-/* What sections are read with. */
+/* Sections are read with these. */
 
 static inline int document_fail(DocumentReader *document, const char *complaint) {
         return json_scanner_fail(document->scanner, complaint);

@@ -17,7 +17,7 @@
 #define SNAPSHOT_MAX_TOKEN_BYTES (64 * 1024)
 #define SNAPSHOT_MAX_VALUE_BYTES (1024 * 1024) /* an object that is handed on as one JSON text */
 
-/* How a section is written. */
+/* The way a section is written. */
 typedef enum DocumentShape {
         DOCUMENT_OBJECT, /* {...}, made elsewhere; null when there is none */
         DOCUMENT_MAP,    /* {NAME: {...}, ...} */
@@ -33,7 +33,7 @@ typedef struct DocumentSection {
                 JsonWriter *writer); /* of a table: the names, in the order of cells */
 
         /*
-         * How it is read. Its key was read; read() takes the whole value, or where there is a
+         * These read it. Its key was read; read() takes the whole value, or where there is a
          * next() the value's beginning. next() takes one element, or the end and then says that
          * there was none. @userdata is the one of document_reader_init(). Both return 0,
          * JSON_E_MALFORMED with the scanner's complaint, or a negative errno.

@@ -14,7 +14,10 @@
 
 #define TABLE_MAX_COLUMNS 1024
 
-/* What a row is made into. Functions return 0, JSON_E_MALFORMED with a complaint, or an errno. */
+/*
+ * A row is made into something by these. They return 0, JSON_E_MALFORMED with a complaint, or an
+ * errno.
+ */
 typedef struct TableRows {
         unsigned n_columns; /* known ones: 0 to n_columns - 1 */
         const char *(*column_name)(unsigned column);

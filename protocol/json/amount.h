@@ -31,7 +31,7 @@ static inline Amount amount_add(Amount a, Amount b) {
         return a.known && b.known ? amount_add_known(a, b) : (Amount){ .known = false };
 }
 
-/* What of @a remains without @b, at least 0; known if both are. */
+/* The rest of @a without @b, at least 0; known if both are. */
 static inline Amount amount_subtract(Amount a, Amount b) {
         if (!a.known || !b.known)
                 return (Amount){ .known = false };

@@ -257,7 +257,7 @@ static bool same_bytes(const char *a, const char *b, size_t n) {
 }
 
 /*
- * Whether the bytes of the input are the expected key in its quotes. One that was written with an
+ * True when the bytes of the input are the expected key in its quotes. One that was written with an
  * escape is not found so, because its bytes could be those of a shorter key and more.
  */
 static bool take_same_bytes(JsonScanner *scanner, const Level *level) {
@@ -506,7 +506,7 @@ static bool is_closer(JsonToken token) {
         return token == JSON_TOKEN_OBJECT_END || token == JSON_TOKEN_ARRAY_END;
 }
 
-/* Where the string that begins at @at ends; NULL if it does not. */
+/* Finds the end of the string that begins at @at; NULL if it has none. */
 static const char *find_quote(const char *at, const char *end) {
         const char *begin = ++at;
 
@@ -545,7 +545,7 @@ static const char *skip_plain(const char *at, const char *end) {
         return at;
 }
 
-/* Where the container ends in which @at is; NULL if it does not. */
+/* Finds the end of the container in which @at is; NULL if it has none. */
 static const char *find_closer(const char *at, const char *end) {
         unsigned depth = 1;
 

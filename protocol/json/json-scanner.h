@@ -75,7 +75,7 @@ Span json_scanner_string(const JsonScanner *scanner);
 bool json_scanner_repeats(const JsonScanner *scanner);
 uint64_t json_scanner_magnitude(const JsonScanner *scanner);
 bool json_scanner_negative(const JsonScanner *scanner); /* false for -0 */
-/* Whether the last token is an integer from 0 to 2^64-1, which is *ret; false after a failure. */
+/* True when the last token is an integer from 0 to 2^64-1, which is *ret; false after a failure. */
 bool json_scanner_has_u64(const JsonScanner *scanner, uint64_t *ret);
 
 /* After a KEY, consumes its whole value. After OBJECT or ARRAY, consumes the rest of it. */
@@ -94,7 +94,7 @@ _must_check_ int json_scanner_leave(JsonScanner *scanner);
 _must_check_ int json_scanner_raw(JsonScanner *scanner, Buffer *buffer);
 
 /*
- * Where the last token begins, or the first byte that is wrong, and what is wrong there: a fragment
+ * The place where the last token begins, or the first wrong byte, and the complaint: a fragment
  * of a sentence (duplicate member "x"), or "" without a failure.
  */
 uint64_t json_scanner_offset(const JsonScanner *scanner);

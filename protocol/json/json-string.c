@@ -15,7 +15,7 @@ static const bool special[256] = {
         [0x00 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x80 ... 0xff] = true,
 };
 
-/* What the letter behind a backslash stands for; 'u' has digits behind it. */
+/* The byte that the letter behind a backslash stands for; 'u' has digits behind it. */
 static const char unescaped[256] = {
         ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f',
         ['n'] = '\n', ['r'] = '\r', ['t'] = '\t', ['u'] = 'u',
@@ -25,7 +25,7 @@ static const char unescaped[256] = {
 #define EVERY_BYTE(x) (UINT64_C(0x0101010101010101) * (x))
 
 /*
- * Whether eight bytes are all plain. Subtracting sets the high bit of a byte that is below the
+ * True when eight bytes are all plain. Subtracting sets the high bit of a byte that is below the
  * limit. The borrow may change the bytes above it, but then a byte that is not plain has already
  * been found.
  */

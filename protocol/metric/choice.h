@@ -4,8 +4,8 @@
 /*
  * BackendChoice
  *
- * How a capture is to read threads. The names also stand in the head of a snapshot, as the backend
- * that did.
+ * The way a capture is to read threads. The names also stand in the head of a snapshot, as the
+ * backend that did.
  */
 
 #include "base/span.h"
@@ -27,7 +27,7 @@ BackendChoice backend_choice_find(Span name);
 /*
  * ExitChoice
  *
- * Who counts what threads have done that end.
+ * The counter of what threads have done that end.
  */
 
 // clang-format off
@@ -44,11 +44,11 @@ typedef enum ExitChoice { EXIT_CHOICES(EXIT_CHOICE_ID) _EXIT_CHOICE_MAX } ExitCh
 /*
  * SmapsMode
  *
- * Of which processes a capture reads smaps_rollup. The kernel walks the page tables of the process
- * for it, under its mmap lock: in the meantime the process can neither map nor unmap memory. That
- * takes about 11 ms for each GiB of small pages, so it is not done to large ones by default. Of a
- * tiny one it takes longer than all else that a capture reads, so by default it is not done to the
- * tiniest of many either.
+ * The processes of which a capture reads smaps_rollup. The kernel walks the page tables of the
+ * process for it, under its mmap lock: in the meantime the process can neither map nor unmap
+ * memory. That takes about 11 ms for each GiB of small pages, so it is not done to large ones by
+ * default. For a tiny one it takes longer than all else that a capture reads, so by default it is
+ * not done to the tiniest of many either.
  */
 
 // clang-format off

@@ -30,8 +30,8 @@ bool command_next(Span *rest, Span *ret) {
 /* interpreters */
 
 /*
- * Which options are followed by something else than the program to run. Letters may be put together
- * behind one hyphen, as getopt(3) has it; words are whole arguments, separated by blanks.
+ * The options that are followed by something else than the program to run. Letters may be put
+ * together behind one hyphen, as getopt(3) has it; words are whole arguments, separated by blanks.
  */
 typedef struct Interpreter {
         const char *name;

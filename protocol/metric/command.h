@@ -4,11 +4,11 @@
 /*
  * Command
  *
- * What a process was started as, of which its name tells the first 15 bytes at best, and of an
- * interpreter only that. The arguments lie in the memory of the process, which may have written
- * anything there. They hold secrets, so that a snapshot by default has what tells programs apart
- * and no more: the first argument, and of an interpreter the program that it was given, which is
- * its first argument that is no option.
+ * The command that a process was started as, of which its name tells the first 15 bytes at best,
+ * and of an interpreter only that. The arguments lie in the memory of the process, which may have
+ * written anything there. They hold secrets, so that a snapshot by default has what tells programs
+ * apart and no more: the first argument, and of an interpreter the program that it was given, which
+ * is its first argument that is no option.
  *
  * A command is its arguments one after the other, each with the NUL that ends it.
  */
@@ -18,7 +18,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 
-/* What a capture records of it. */
+/* The part of it that a capture records. */
 // clang-format off
 #define COMMAND_LINES(M)                                                                           \
         M(NO,    "no")                                                                             \

@@ -12,7 +12,7 @@
  * release that has one raises PROFILER_LAYOUT (profiler.c), as with any change of what programs and
  * captures share.
  *
- * Where struct taskstats has a counter depends on its version: see taskstats-message.c.
+ * The place of a counter in struct taskstats depends on its version: see taskstats-message.c.
  */
 
 // clang-format off

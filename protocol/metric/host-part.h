@@ -4,7 +4,7 @@
 /*
  * HostPart
  *
- * What a snapshot tells of the host as a whole: its CPUs, its memory, its disks and its network. A
+ * A snapshot tells of the host as a whole: its CPUs, its memory, its disks and its network. A
  * part is one source and one member of the document, of this shape:
  *
  *     {"at_boottime_ns": N,                                 CLOCK_BOOTTIME, just before it was read
@@ -29,7 +29,7 @@
         P(DISK,    "host_disk",    "disk",      disk_columns,    ELEMENTSOF(disk_columns))         \
         P(NETWORK, "host_network", "interface", network_columns, ELEMENTSOF(network_columns))
 
-/* How a value moves: what is counted since boot, in 64 bits or in 32; or the state of a moment. */
+/* The way a value moves: counted since boot, in 64 bits or in 32; or the state of a moment. */
 typedef enum HostRule { HOST_RULE_SUM, HOST_RULE_SUM_32, HOST_RULE_LEVEL } HostRule;
 
 /* The unit that the kernel counts in. */
@@ -107,7 +107,7 @@ typedef enum HostUnit {
         C(TX_COMPRESSED, "tx_compressed", "tx_compressed", COUNT, SUM)
 
 /*
- * What an item is. Only whole items add up to a total of the host: every byte passes through
+ * The kinds of items. Only whole items add up to a total of the host: every byte passes through
  * exactly one of them.
  *        id          name          whole
  */

@@ -30,6 +30,6 @@ _Static_assert(_KERNEL_DEFECT_MAX <= 32, "a bit for each defect");
 
 /* The defects of a release such as "6.12.5-amd64"; none for text that is not a release. */
 KernelDefects kernel_defects_of(const char *release);
-/* What is wrong with the metric or with an input of the derived value; NULL: nothing. */
+/* Tell what is wrong with the metric or with an input of the derived value; NULL: nothing. */
 const char *kernel_defects_of_metric(KernelDefects defects, MetricId id);
 const char *kernel_defects_of_derived(KernelDefects defects, DerivedId id);

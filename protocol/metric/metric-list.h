@@ -21,7 +21,7 @@
         M(reason##_wait_count, MonotonicCount, SumCount, WAITS, ANY, REASONS, "",      \
           "Number of waits " text)
 
-/* Of the metrics in the first row of kernel-defect.h. */
+/* The text for the metrics in the first row of kernel-defect.h. */
 #define METRIC_TEXT_OF_BLKIO_DEFECT                                                             \
         "approximate on kernels from 6.12, which often begin such a wait at the wrong time or " \
         "miss it"

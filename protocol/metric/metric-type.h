@@ -30,7 +30,9 @@ typedef enum MetricUnit {
         METRIC_UNIT_RATIO, /* derived values only */
 } MetricUnit;
 
-/* How a fold treats a member; several rules share a shape and differ in what they accept. */
+/*
+ * The way an aggregate treats a member; several rules share a shape and differ in what they accept.
+ */
 typedef enum MetricShape {
         METRIC_SHAPE_SUM,
         METRIC_SHAPE_MAX,

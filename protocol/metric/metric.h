@@ -119,9 +119,9 @@ DerivedId derived_find(Span name);
 SourceId source_find(Span name);
 
 /*
- * Whether the metric says where or how a thread was found when it was read: on which CPU, in which
- * state. It differs from one reading to the next without anything having been done, so it has no
- * delta and no percentage, it is no change, and it takes no part in orders and thresholds.
+ * True when the metric says where or how a thread was found when it was read: on which CPU, in
+ * which state. It differs from one reading to the next without anything having been done, so it has
+ * no delta and no percentage, it is no change, and it takes no part in orders and thresholds.
  */
 bool metric_is_momentary(MetricId id);
 

@@ -124,7 +124,7 @@ int dead_row_encode(Buffer *buffer, const DeadRow *row) {
         return r;
 }
 
-/* What files of earlier versions do not have is left out. */
+/* A member that files of earlier versions do not have is left out. */
 static void write_member(JsonWriter *writer, const DeadRow *row, DeadColumn column) {
         if (!has_column(row, column))
                 return;

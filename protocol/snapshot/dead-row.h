@@ -4,7 +4,7 @@
 /*
  * DeadRow
  *
- * What threads did that have ended: the ledger of the dead. Since some moment the kernel adds what
+ * The work of threads that have exited. Since some moment the kernel adds what
  * each thread that ends has done to the row of its process name, thread name, cgroup and whose
  * child its process was. A snapshot carries all rows beside the living threads, and each thread
  * that lived since that moment is in exactly one of the two. The sums only grow, so between two
@@ -64,7 +64,7 @@ enum {
         DEAD_OVERFLOW,   /* those of one owner, with threads that found no row of their own */
 };
 
-/* What one owner has lost of its names; without has_owner, all others. */
+/* The names that one owner has lost; without has_owner, all others. */
 typedef struct OwnerLoss {
         bool has_owner;
         uint64_t owner, folded_rows, overflow_exits, folded_grew_boottime_ns;
@@ -72,7 +72,7 @@ typedef struct OwnerLoss {
 
 #define OWNER_LOSSES_MAX 64u
 
-/* What is known of the ledger as a whole. */
+/* The ledger as a whole. */
 typedef struct LedgerSummary {
         uint64_t generation;     /* captures that used it, this one included */
         uint64_t exits;          /* threads that it has counted since it began */
@@ -94,7 +94,7 @@ typedef struct LedgerSummary {
 } LedgerSummary;
 
 /*
- * Whether a row of the dead can have the metric: a sum that only grows, a maximum or a minimum.
+ * True when a row of the exited can have the metric: a sum that only grows, a maximum or a minimum.
  * thread_count is of the living, and allocators can only be asked while their process lives.
  */
 bool dead_row_carries(MetricId id);
@@ -121,7 +121,7 @@ typedef unsigned DeadColumn;
 const char *dead_column_name(DeadColumn column);
 /* _DEAD_COLUMN_MAX when no column has that name. */
 DeadColumn dead_column_find(Span name);
-/* Of a column from _COLUMN_MAX on that is a number: the member of the row. */
+/* Returns the member of the row for a column from _COLUMN_MAX on that is a number. */
 uint64_t *dead_column_count(DeadRow *row, DeadColumn column);
 
 /*

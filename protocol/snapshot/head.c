@@ -20,7 +20,7 @@ typedef enum MemberKind {
         MEMBER_U64,
 } MemberKind;
 
-/* Where a member stands besides the HEAD object: nowhere, or at an end of the document. */
+/* The place of a member besides the HEAD object: none, or an end of the document. */
 typedef enum MemberPlace {
         PLACE_HEAD,
         PLACE_START,

@@ -34,7 +34,7 @@ enum {
  */
 typedef struct SnapshotVisitor {
         int (*on_thread)(void *userdata, const ThreadSample *sample, Span smaps_json);
-        /* Comes before the rows of the dead, and only where there is a ledger. */
+        /* Comes before the rows of the exited, and only where there is a ledger. */
         int (*on_ledger)(void *userdata, const LedgerSummary *ledger);
         /* The sample has no numbers (tid, tgid, ...) and no start. */
         int (*on_dead)(void *userdata, const DeadRow *row);
@@ -45,7 +45,7 @@ typedef struct SnapshotVisitor {
         int (*on_host_part)(void *userdata, HostPartId part, Span json);
         int (*on_psi)(void *userdata, Span json);
         int (*on_sched_ext)(void *userdata, Span json);
-        /* What was counted while reading the counters of allocators. */
+        /* The counts of reading the counters of allocators. */
         int (*on_probe_summary)(void *userdata, Span json);
         int (*on_sources)(void *userdata, const SourceTable *sources);
         /*

@@ -4,9 +4,9 @@
 /*
  * Source
  *
- * Whether each source of readings could be read for one snapshot: a state, counts of outcomes, one
- * sentence that says why some readings failed and what to do about it, and through what it was read
- * where there are several ways.
+ * The sources of readings, and how well each could be read for one snapshot: a state, counts of
+ * outcomes, one sentence that says why some readings failed and what to do about it, and through
+ * what it was read where there are several ways.
  */
 
 #include <stdbool.h>
@@ -40,7 +40,7 @@
 // clang-format on
 
 /*
- * What would make readable what was not: where a reason says so in these words, that is the remedy,
+ * The remedies, which make readable what was not: where a reason says so in these words, it is one,
  * told in the second ones where there is no room for a sentence.
  */
 #define SOURCE_REMEDY_PRIVILEGED "run ctprofd as root or as ctprofd.service"

@@ -62,7 +62,7 @@ static inline ThreadColumn thread_column_of(MetricId id) {
         return (ThreadColumn) (_COLUMN_IDENTITY_MAX + id);
 }
 
-/* Of @column >= _COLUMN_IDENTITY_MAX. */
+/* @column is at least _COLUMN_IDENTITY_MAX. */
 static inline MetricId thread_column_metric(ThreadColumn column) {
         return (MetricId) (column - _COLUMN_IDENTITY_MAX);
 }

@@ -4,9 +4,9 @@
 /*
  * View
  *
- * How show and compare group, filter and order. A command line fills the struct, the View object of
- * the interface carries it, and the analysis job obeys it. Names are checked against the registry
- * when they enter, so an id in here is always valid.
+ * The way show and compare group, filter and order. A command line fills the struct, the View
+ * object of the interface carries it, and the analysis job obeys it. Names are checked against the
+ * registry when they enter, so an id in here is always valid.
  */
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@
 
 // clang-format off
 /*
- * What threads are grouped by. The name stands in calls and rows; a user may type either.
+ * The keys that threads are grouped by. The name stands in calls and rows; a user may type either.
  *
  *        id          name          as typed       header */
 #define VIEW_AXES(A)                                                                               \
@@ -35,7 +35,7 @@
         A(COMMAND,    "command",    "command",     "command")
 
 /*
- * What a view is about; the first reply says it.
+ * The subjects of views; the first reply says which one it is.
  *
  *        id         name */
 #define VIEW_KINDS(K)                                                                              \

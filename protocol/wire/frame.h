@@ -23,7 +23,7 @@
 /* The kernel allows so many descriptors in one message (SCM_MAX_FD), we in the whole queue. */
 #define FRAME_QUEUE_MAX_FDS 253
 
-/* What reading and writing a FrameStream returns besides a negative errno. */
+/* Reading and writing a FrameStream returns these besides a negative errno. */
 enum {
         FRAME_OK,
         FRAME_E_AGAIN,  /* nothing can be read or sent now: wait for the socket */

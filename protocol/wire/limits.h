@@ -50,9 +50,9 @@
 #define LIMIT_SMAPS_PROCESSES 64u                          /* of which it is read */
 #define LIMIT_LOADING_THREADS 3000u /* from which on it pays to load programs for one capture */
 /*
- * Of a job that loads programs into the kernel. Its verifier takes less than a second for them,
- * but two minutes on an emulated processor that gets a tenth of a real one, and only captures that
- * want programs wait for it.
+ * A job that loads programs into the kernel has so long. Its verifier takes less than a second for
+ * them, but two minutes on an emulated processor that gets a tenth of a real one, and only captures
+ * that want programs wait for it.
  */
 #define LIMIT_LOAD_NS (240 * NSEC_PER_SEC)
 #define LIMIT_LOAD_MARGIN_NS (30 * NSEC_PER_SEC) /* from its end until the daemon is ready */

@@ -120,9 +120,9 @@ typedef struct LedgerValues {
 } LedgerValues;
 
 /*
- * What a thread has in the ledger that exits, in the task itself. It may go on for as long as the
- * file takes that it closes, and is alive until its exit state is set: a capture that shows it
- * takes this out of its row again. Programs change it only after that.
+ * The share of an exiting thread in the ledger, kept in its task. The thread may go on for as long
+ * as the file takes that it closes, and is alive until its exit state is set: a capture that shows
+ * it takes this out of its row again. Programs change it only after that.
  */
 typedef struct LedgerMark {
         __u64 is_added, generation, is_young, is_finished;
@@ -167,7 +167,7 @@ typedef struct LedgerCgroup {
  * (moved.bpf.h).
  */
 
-/* Which thread it was. */
+/* The thread that it was. */
 typedef struct MovedLife {
         __u32 tid, tgid;
         __u64 start_boottime_ns;
@@ -366,7 +366,7 @@ enum {
         C(restart_syscall,   219, 128, CALL_RESTARTS)
 // clang-format on
 
-/* How the account of waits by reason stands. */
+/* The state of the account of waits by reason. */
 typedef struct ReasonControl {
         __u64 epoch;      /* that is on; 0: the account is off */
         __u64 last_epoch; /* that was on */

@@ -408,8 +408,8 @@ static uint64_t sum_rooms(const Share *shares, size_t n, uint64_t level) {
 }
 
 /*
- * Where rows must stay, others have to make more room. At last each owner has one row, or such as
- * must stay.
+ * If rows must stay, others have to make more room. At last each owner has one row, or such as must
+ * stay.
  */
 static void fit(Coarsener *coarsener, LedgerRow *rows, size_t n, Share *shares, size_t n_shares) {
         const uint64_t max = coarsener->how->max_rows;

@@ -13,7 +13,7 @@
  * are 0, so that they stay in the group of their pattern; then of one for each cgroup; then of one
  * without cgroup. A row is folded as a whole, with what the kernel's table has of it.
  *
- * Who forgets a parent loses no name: groups are the same without.
+ * A row that forgets its parent loses no name: groups are the same without.
  */
 
 #include <stdbool.h>

@@ -481,9 +481,9 @@ static bool take_out(Ledger *ledger, const LedgerMark *mark) {
 }
 
 /*
- * What was added in the generation that this capture began, or is being added right now, is in no
- * row that it has read. Where a row lacks what was added, the thread stays among the dead: each is
- * counted once.
+ * An exit that was added in the generation that this capture began, or is being added right now, is
+ * in no row that it has read. If a row lacks what was added, the thread stays among the exited:
+ * each is counted once.
  */
 static void revive_hanging(Ledger *ledger, TaskTable *table) {
         uint64_t generation = load(&ledger->control->generation);

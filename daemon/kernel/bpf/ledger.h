@@ -99,7 +99,7 @@ uint64_t ledger_n_folded(const Ledger *ledger);
 /* Finds the losses of owners, largest first, and when a row that has lost names last grew. */
 _must_check_ int ledger_find_losses(const Ledger *ledger, LedgerLoss ret[static LEDGER_MAX_LOSSES],
                                     size_t *ret_n, uint64_t *ret_grew_ns);
-/* How often exits were lost without a number, since the ledger began. */
+/* Exits were lost so often without a number, since the ledger began. */
 uint64_t ledger_n_losses(const Ledger *ledger);
 /* Threads that found no row of their own, since the ledger began. */
 uint64_t ledger_n_overflow_exits(const Ledger *ledger);

@@ -8,7 +8,7 @@
  * they are wanted, the ledger of the dead and the account of waits. That takes CAP_BPF and
  * CAP_PERFMON, types of the running kernel (/sys/kernel/btf/vmlinux), and some 15 MiB for a moment.
  * Programs see all of the host, as the initial namespaces have it.
- * What is loaded lives as long as somebody has the descriptors; to use it takes neither capability.
+ * The programs live as long as somebody has the descriptors; to use them takes neither capability.
  *
  * Built without -Dbpf, the file is task-program-fallback.c.
  */

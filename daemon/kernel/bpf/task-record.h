@@ -4,7 +4,7 @@
 /*
  * TaskRecord
  *
- * What the task iterator writes of one thread: the record, and behind it the parts that its member
+ * The task iterator writes this of one thread: the record, and behind it the parts that its member
  * @parts names, in the order of their bits. The program in the kernel (task.bpf.c) and its reader
  * (task-table.c) share this layout. Everything is a multiple of 8 bytes long, so that all members
  * are aligned wherever a record lies.

@@ -43,8 +43,8 @@ int task_iterator_open(int link_fd);
 /* @link_fd is the TASK_OBJECT_TASKS of task_program_load(). -errno; -EBADMSG as below. */
 _must_check_ int task_table_read(int link_fd, TaskTable **ret);
 /*
- * Of what was read from an iterator; takes the content of @records, leaving it empty. -EBADMSG when
- * that is not a sequence of whole records, -ENOMEM.
+ * Makes a table of an iterator's records; takes the content of @records, leaving it empty. -EBADMSG
+ * when that is not a sequence of whole records, -ENOMEM.
  */
 _must_check_ int task_table_parse(Buffer *records, TaskTable **ret);
 TaskTable *task_table_free(TaskTable *table);

@@ -4,8 +4,8 @@
 /*
  * TaskValue
  *
- * What procfs and taskstats make of the numbers in a task before they show them. Both backends must
- * give the same values, so this is done as the kernel does it.
+ * Procfs and taskstats make these of the numbers in a task before they show them. Both backends
+ * must give the same values, so this is done as the kernel does it.
  */
 
 #include <stdint.h>

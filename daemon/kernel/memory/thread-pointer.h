@@ -73,7 +73,7 @@ bool thread_geometry_search(uint16_t machine, const uint64_t *words, size_t n, u
 /* @address + @distance; false when that wraps, or is not a multiple of @align, a power of two. */
 bool thread_address(uint64_t address, int64_t distance, uint64_t align, uint64_t *ret);
 
-/* Whose threads are known. */
+/* The C libraries whose threads are known. */
 typedef enum ThreadLibrary {
         THREAD_LIBRARY_GLIBC,
         THREAD_LIBRARY_MUSL,

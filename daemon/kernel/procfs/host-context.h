@@ -4,7 +4,7 @@
 /*
  * HostContext
  *
- * What the machine and its kernel are, and how they are tuned: a JSON object for the snapshot, and
+ * The machine and its kernel, and how they are tuned: a JSON object for the snapshot, and
  * the few facts that the capture itself needs. A member that could not be read
  * is left out. Everything comes from below two descriptors, /proc and /sys.
  *

@@ -105,7 +105,7 @@ static void put_row(SchedParser *parser, size_t row, Span text) {
                 parser->malformed = true;
         } else if (rows[row].value == VALUE_MS && memchr(text.bytes, '.', text.n)
                            ? text_parse_decimal(text, MS_DECIMALS, &sched->values[row])
-                           /* Of time without a point it is ns, though no kernel prints that. */
+                           /* Time without a point is in ns, though no kernel prints that. */
                            : number_parse_u64(text, &sched->values[row])) {
                 sched->present |= bit;
         } else {

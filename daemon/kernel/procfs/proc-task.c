@@ -142,7 +142,7 @@ static bool parse_size(Span value, void *ret) {
         return true;
 }
 
-/* How many numbers there are. */
+/* The result is how many numbers there are. */
 static bool parse_count(Span value, void *ret) {
         Cursor words = cursor_over(value);
         unsigned *count = ret;

@@ -117,7 +117,7 @@ typedef struct ProcStatus {
         uint64_t rss_peak, rss_anon, rss_file, rss_shmem, swap;
         uint64_t library_code; /* mapped to be executed, in bytes, without the program itself */
         /*
-         * How many numbers the task has (NSpid): one in the reader's pid namespace, and one in each
+         * The task has so many numbers (NSpid): one in the reader's pid namespace, and one in each
          * nested one it lives in.
          */
         unsigned n_namespaces;

@@ -136,7 +136,7 @@ size_t taskstats_replies_decode(const void *datagram, size_t n_datagram, uint16_
 /* exits */
 
 /*
- * What the kernel sends to a listener when a thread ends, in a datagram of its own. With the last
+ * The kernel sends this to a listener when a thread ends, in a datagram of its own. With the last
  * thread of a process it adds sums of the whole process to the same message; these are not read,
  * because the threads have told all of that before.
  */

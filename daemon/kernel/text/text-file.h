@@ -20,7 +20,7 @@
 enum {
         TEXT_OK,
         TEXT_E_ABSENT,   /* ENOENT, ENOTDIR: there is no such file, or its thread or cgroup went */
-        TEXT_E_VANISHED, /* ESRCH, ENODEV: the thread, process or cgroup behind it is gone */
+        TEXT_E_VANISHED, /* ESRCH, ENODEV: the thread, process or cgroup behind it vanished */
         TEXT_E_DENIED,   /* EACCES, EPERM */
         TEXT_E_UNSUPPORTED, /* EOPNOTSUPP, ENOSYS, ENODATA: the file is there, the feature is not */
         TEXT_E_TOO_LARGE,   /* it does not fit into the caller's memory */
@@ -58,8 +58,8 @@ _must_check_ int text_file_open_directory(int dir_fd, const char *name, int *ret
 _must_check_ int text_file_code(int error);
 
 /*
- * How a result counts in a source's state. TEXT_E_ABSENT counts as unsupported; callers for which
- * it means "vanished" or "not applicable" check for it first. Negative codes and TEXT_E_TOO_LARGE
- * count as other.
+ * Tells how a result counts in a source's state. TEXT_E_ABSENT counts as unsupported; callers for
+ * which it means "vanished" or "not applicable" check for it first. Negative codes and
+ * TEXT_E_TOO_LARGE count as other.
  */
 SourceOutcome text_file_outcome(int r);

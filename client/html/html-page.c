@@ -8,7 +8,7 @@
 #include "config.h"
 #include "html/html-data.h"
 #include "render/cell.h"
-#include "view/view-json.h"
+#include "view/view-part.h"
 
 #define PIECE_BEGIN "<script type=\"application/json\" class=\"data\">"
 #define PIECE_END "</script>\n"

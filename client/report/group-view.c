@@ -7,7 +7,7 @@
 #include "render/cell.h"
 #include "session/complain.h"
 #include "report/group/one-sided.h"
-#include "view/view-json.h"
+#include "view/view-part.h"
 
 /* The formats of --format. */
 static const struct {

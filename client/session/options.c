@@ -226,7 +226,7 @@ static int take_format(Taking *taking) {
 #define VALUE(name_) .take = take_##name_
 #define TEXT(member_, noun_) .text_at = offsetof(Options, member_), .is_text = true, .noun = (noun_)
 #define TIME(member_) .time_at = offsetof(Options, member_), .is_time = true
-#define VIEW_PART(member_) .part = &view_parts[VIEW_PART_##member_]
+#define VIEW_PART(member_) .part = VIEW_PART_##member_, .is_part = true
 #define VIEW_NUMBER(member_) .number = &view_numbers[VIEW_NUMBER_##member_]
 #define VIEW_FLAG(member_, value_) \
         .flag_at = offsetof(View, member_), .is_flag = true, .flag = (value_)
@@ -234,11 +234,11 @@ static int take_format(Taking *taking) {
         [OPTION_##id] = { taken_ },
 static const struct {
         int (*take)(Taking *taking);
-        const ViewPart *part;
+        ViewPartId part;
         const ViewNumber *number;
         const char *noun; /* the value must not be empty; NULL: it may be */
         size_t text_at, time_at, flag_at;
-        bool is_text, is_time, is_flag, flag;
+        bool is_part, is_text, is_time, is_flag, flag;
 } taken_table[_OPTION_MAX] = { OPTIONS(OPTION_TAKEN) };
 
 _Static_assert(OPTIONS_COMPLAINT_BYTES >= VIEW_COMPLAINT_BYTES, "complaints of views fit");
@@ -253,8 +253,8 @@ static int take_option(Taking *taking, OptionId id) {
                 (void) quote(value, taking->quoted);
         if (taken_table[id].take)
                 return taken_table[id].take(taking);
-        if (taken_table[id].part) {
-                r = taken_table[id].part->set(view, span_of(value), taking->complaint);
+        if (taken_table[id].is_part) {
+                r = view_set(view, taken_table[id].part, span_of(value), taking->complaint);
                 return r == VIEW_E_INVALID ? OPTIONS_E_INVALID : r;
         }
         if (taken_table[id].is_flag)

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "config.h"
-#include "view/view-json.h"
+#include "view/view-part.h"
 
 /* In front of the struct of the method. */
 typedef struct OrderHead {

@@ -3,9 +3,11 @@
 
 #include <float.h>
 #include <fnmatch.h>
+#include <stddef.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/macro.h"
 #include "base/name.h"
 #include "view/glob.h"
 #include "wire/limits.h"
@@ -97,13 +99,6 @@ static int decode_list(View *view, json_object *array, Add add, const char *noun
         return VIEW_OK;
 }
 
-static int decode_string(json_object *value, ViewPartId part, char *ret_complaint) {
-        if (!json_object_is_type(value, json_type_string))
-                return view_complain(ret_complaint, "The member %s of a view is a text.",
-                                     view_parts[part].key);
-        return VIEW_OK;
-}
-
 /* axis */
 
 static int put_axis(View *view, Span word, char *ret_complaint) {
@@ -116,22 +111,6 @@ static int put_axis(View *view, Span word, char *ret_complaint) {
                         OFFER(VIEW_AXES(LISTED_TYPED) ", and pcomm and comm for the first two"));
         view->axis = (ViewAxis) (axis % _VIEW_AXIS_MAX);
         return VIEW_OK;
-}
-
-static int set_axis(View *view, Span text, char *ret_complaint) {
-        char folded[VIEW_WORD_CHARS];
-
-        return put_axis(view, view_fold_case(view_trim(text), folded), ret_complaint);
-}
-
-static int decode_axis(View *view, json_object *value, char *ret_complaint) {
-        int r = decode_string(value, VIEW_PART_axis, ret_complaint);
-
-        return r == VIEW_OK ? put_axis(view, json_text(value), ret_complaint) : r;
-}
-
-static void write_axis(JsonWriter *writer, const View *view) {
-        json_write_member_text(writer, "groupBy", view_axis_name(view->axis));
 }
 
 /* cgroup_flatten */
@@ -165,20 +144,6 @@ static int put_flatten_name(View *view, Span name, char *ret_complaint) {
         return r == 0 ? set_cgroup_flatten(view, buffer_span(&bytes), ret_complaint) : r;
 }
 
-static int decode_cgroup_flatten(View *view, json_object *value, char *ret_complaint) {
-        return decode_list(view, value, put_flatten_name, "glob", ret_complaint);
-}
-
-static void write_cgroup_flatten(JsonWriter *writer, const View *view) {
-        if (view->cgroup_flatten.n == 0)
-                return;
-        json_write_key(writer, "cgroupFlatten");
-        json_write_array(writer);
-        for (unsigned i = 0; i < view->cgroup_flatten.n; i++)
-                json_write_name(writer, view_texts_get(&view->cgroup_flatten, i));
-        json_write_end(writer);
-}
-
 /* sections */
 
 static int put_section(View *view, Span word, char *ret_complaint) {
@@ -201,36 +166,6 @@ static void drop_sections(View *view) {
         view->has_sections = true;
         memset(view->sections, 0, sizeof(view->sections));
         memset(view->tables, 0, sizeof(view->tables));
-}
-
-static int set_sections(View *view, Span list, char *ret_complaint) {
-        View changed = *view;
-        int r;
-
-        drop_sections(&changed);
-        r = add_list(&changed, list, put_section, "section", ret_complaint);
-        if (r == VIEW_OK)
-                *view = changed;
-        return r;
-}
-
-static int decode_sections(View *view, json_object *value, char *ret_complaint) {
-        drop_sections(view);
-        return decode_list(view, value, put_section, "section", ret_complaint);
-}
-
-static void write_sections(JsonWriter *writer, const View *view) {
-        if (!view->has_sections)
-                return;
-        json_write_key(writer, "sections");
-        json_write_array(writer);
-        for (unsigned section = 0; section < _METRIC_SECTION_MAX; section++)
-                if (view->sections[section])
-                        json_write_text(writer, metric_section_name((MetricSection) section));
-        for (unsigned id = 0; id < _SECTION_MAX; id++)
-                if (view->tables[id])
-                        json_write_text(writer, view_table_name((SectionId) id));
-        json_write_end(writer);
 }
 
 /* metrics */
@@ -290,36 +225,6 @@ static void drop_metrics(View *view) {
         view->has_metrics = true;
         memset(view->metrics, 0, sizeof(view->metrics));
         memset(view->derived, 0, sizeof(view->derived));
-}
-
-static int set_metrics(View *view, Span list, char *ret_complaint) {
-        View changed = *view;
-        int r;
-
-        drop_metrics(&changed);
-        r = add_list(&changed, list, put_metric_glob, "metric", ret_complaint);
-        if (r == VIEW_OK)
-                *view = changed;
-        return r;
-}
-
-static int decode_metrics(View *view, json_object *value, char *ret_complaint) {
-        drop_metrics(view);
-        return decode_list(view, value, put_metric, "metric", ret_complaint);
-}
-
-static void write_metrics(JsonWriter *writer, const View *view) {
-        if (!view->has_metrics)
-                return;
-        json_write_key(writer, "metrics");
-        json_write_array(writer);
-        for (unsigned id = 0; id < _METRIC_MAX; id++)
-                if (view->metrics[id])
-                        json_write_text(writer, metric_table[id].name);
-        for (unsigned id = 0; id < _DERIVED_MAX; id++)
-                if (view->derived[id])
-                        json_write_text(writer, derived_table[id].name);
-        json_write_end(writer);
 }
 
 /* pairs */
@@ -384,38 +289,7 @@ static int decode_pairs(View *view, json_object *value, char *ret_complaint) {
                                  "The pairs of a view are an array of {old, new}, two texts.");
 }
 
-static void write_pairs(JsonWriter *writer, const View *view) {
-        if (view->pairs.n == 0)
-                return;
-        json_write_key(writer, "pairs");
-        json_write_array(writer);
-        for (unsigned i = 0; i + 1 < view->pairs.n; i += 2) {
-                json_write_object(writer);
-                json_write_member_name(writer, "old", view_texts_get(&view->pairs, i));
-                json_write_member_name(writer, "new", view_texts_get(&view->pairs, i + 1));
-                json_write_end(writer);
-        }
-        json_write_end(writer);
-}
-
-/* sort */
-
-static int set_sort(View *view, Span text, char *ret_complaint) {
-        return view_sort_parse(text, &view->sort, ret_complaint);
-}
-
-static int decode_sort(View *view, json_object *value, char *ret_complaint) {
-        int r = decode_string(value, VIEW_PART_sort, ret_complaint);
-
-        return r == VIEW_OK ? set_sort(view, json_text(value), ret_complaint) : r;
-}
-
-static void write_sort(JsonWriter *writer, const View *view) {
-        json_write_key(writer, "sortBy");
-        view_sort_write_json(writer, &view->sort);
-}
-
-/* filter */
+/* filter and threshold */
 
 static int set_filter(View *view, Span glob, char *ret_complaint) {
         char quoted[VIEW_QUOTED_BYTES];
@@ -428,24 +302,6 @@ static int set_filter(View *view, Span glob, char *ret_complaint) {
         view->n_filter = glob.n;
         return VIEW_OK;
 }
-
-static int decode_filter(View *view, json_object *value, char *ret_complaint) {
-        _cleanup_(buffer_done) Buffer bytes = { .bytes = NULL };
-        int r;
-
-        r = decode_string(value, VIEW_PART_filter, ret_complaint);
-        if (r != VIEW_OK)
-                return r;
-        r = name_unescape(&bytes, json_text(value));
-        return r == 0 ? set_filter(view, buffer_span(&bytes), ret_complaint) : r;
-}
-
-static void write_filter(JsonWriter *writer, const View *view) {
-        if (view->n_filter > 0)
-                json_write_member_name(writer, "filter", (Span){ view->filter, view->n_filter });
-}
-
-/* threshold */
 
 static int set_threshold(View *view, Span text, char *ret_complaint) {
         Span digits = view_trim(text);
@@ -478,33 +334,211 @@ static int set_threshold(View *view, Span text, char *ret_complaint) {
         return VIEW_OK;
 }
 
-static int decode_threshold(View *view, json_object *value, char *ret_complaint) {
-        double threshold = json_object_get_double(value);
-
-        if ((!json_object_is_type(value, json_type_int) &&
-             !json_object_is_type(value, json_type_double)) ||
-            !(threshold >= 0 && threshold <= DBL_MAX))
-                return view_complain(ret_complaint, "The member threshold of a view is a number of "
-                                                    "percent, not less than 0.");
-        view->has_threshold = true;
-        view->threshold = threshold;
-        return VIEW_OK;
-}
-
-static void write_threshold(JsonWriter *writer, const View *view) {
-        if (!view->has_threshold)
-                return;
-        json_write_key(writer, "threshold");
-        json_write_double(writer, view->threshold);
-}
-
-#define PART_ROW(id, key_, ...)                                                          \
-        [VIEW_PART_##id] = {                                                             \
-                .key = key_, .set = set_##id, .decode = decode_##id, .write = write_##id \
-        },
-const ViewPart view_parts[_VIEW_PART_MAX] = { VIEW_PARTS(PART_ROW) };
+#define PART_KEY(id, key, ...) [VIEW_PART_##id] = key,
+static const char *const part_keys[_VIEW_PART_MAX] = { VIEW_PARTS(PART_KEY) };
 
 int view_set(View *view, ViewPartId part, Span text,
              char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
-        return view_parts[part].set(view, text, ret_complaint);
+        char folded[VIEW_WORD_CHARS];
+        View changed = *view;
+        int r = VIEW_E_INVALID;
+
+        switch (part) {
+        case VIEW_PART_axis:
+                return put_axis(view, view_fold_case(view_trim(text), folded), ret_complaint);
+        case VIEW_PART_cgroup_flatten:
+                return set_cgroup_flatten(view, text, ret_complaint);
+        case VIEW_PART_sections:
+                drop_sections(&changed);
+                r = add_list(&changed, text, put_section, "section", ret_complaint);
+                break;
+        case VIEW_PART_metrics:
+                drop_metrics(&changed);
+                r = add_list(&changed, text, put_metric_glob, "metric", ret_complaint);
+                break;
+        case VIEW_PART_pairs:
+                return set_pairs(view, text, ret_complaint);
+        case VIEW_PART_sort:
+                return view_sort_parse(text, &view->sort, ret_complaint);
+        case VIEW_PART_filter:
+                return set_filter(view, text, ret_complaint);
+        case VIEW_PART_threshold:
+                return set_threshold(view, text, ret_complaint);
+        case _VIEW_PART_MAX:
+                return VIEW_E_INVALID;
+        }
+        if (r == VIEW_OK)
+                *view = changed;
+        return r;
+}
+
+static int decode_part(View *view, ViewPartId part, json_object *value, char *ret_complaint) {
+        _cleanup_(buffer_done) Buffer bytes = {};
+        bool is_text = json_object_is_type(value, json_type_string);
+        double threshold = json_object_get_double(value);
+        int r;
+
+        if (!is_text &&
+            (part == VIEW_PART_axis || part == VIEW_PART_sort || part == VIEW_PART_filter))
+                return view_complain(ret_complaint, "The member %s of a view is a text.",
+                                     part_keys[part]);
+        switch (part) {
+        case VIEW_PART_axis:
+                return put_axis(view, json_text(value), ret_complaint);
+        case VIEW_PART_cgroup_flatten:
+                return decode_list(view, value, put_flatten_name, "glob", ret_complaint);
+        case VIEW_PART_sections:
+                drop_sections(view);
+                return decode_list(view, value, put_section, "section", ret_complaint);
+        case VIEW_PART_metrics:
+                drop_metrics(view);
+                return decode_list(view, value, put_metric, "metric", ret_complaint);
+        case VIEW_PART_pairs:
+                return decode_pairs(view, value, ret_complaint);
+        case VIEW_PART_sort:
+                return view_sort_parse(json_text(value), &view->sort, ret_complaint);
+        case VIEW_PART_filter:
+                r = name_unescape(&bytes, json_text(value));
+                return r == 0 ? set_filter(view, buffer_span(&bytes), ret_complaint) : r;
+        case VIEW_PART_threshold:
+                if ((!json_object_is_type(value, json_type_int) &&
+                     !json_object_is_type(value, json_type_double)) ||
+                    !(threshold >= 0 && threshold <= DBL_MAX))
+                        return view_complain(ret_complaint,
+                                             "The member threshold of a view is a number of "
+                                             "percent, not less than 0.");
+                view->has_threshold = true;
+                view->threshold = threshold;
+                return VIEW_OK;
+        case _VIEW_PART_MAX:
+                break;
+        }
+        return VIEW_E_INVALID;
+}
+
+#define FLAG_ROW(member, key, default_, text) { key, offsetof(View, member) },
+#define MEMBER_KEY(member, key, ...) ", " key
+static const struct {
+        const char *key;
+        size_t offset;
+} flags[] = { VIEW_FLAGS(FLAG_ROW) };
+
+static const void *member_of(const View *view, size_t offset) {
+        return (const char *) view + offset;
+}
+
+/* A list that is not set is left out. */
+void view_write_json(JsonWriter *writer, const View *view) {
+        json_write_object(writer);
+        json_write_member_text(writer, "groupBy", view_axis_name(view->axis));
+        if (view->cgroup_flatten.n > 0) {
+                json_write_key(writer, "cgroupFlatten");
+                json_write_array(writer);
+                for (unsigned i = 0; i < view->cgroup_flatten.n; i++)
+                        json_write_name(writer, view_texts_get(&view->cgroup_flatten, i));
+                json_write_end(writer);
+        }
+        if (view->has_sections) {
+                json_write_key(writer, "sections");
+                json_write_array(writer);
+                for (unsigned id = 0; id < ELEMENTSOF(section_names); id++)
+                        if (id < _METRIC_SECTION_MAX ? view->sections[id]
+                                                     : view->tables[id - _METRIC_SECTION_MAX])
+                                json_write_text(writer, section_names[id]);
+                json_write_end(writer);
+        }
+        if (view->has_metrics) {
+                json_write_key(writer, "metrics");
+                json_write_array(writer);
+                for (unsigned id = 0; id < _METRIC_MAX; id++)
+                        if (view->metrics[id])
+                                json_write_text(writer, metric_table[id].name);
+                for (unsigned id = 0; id < _DERIVED_MAX; id++)
+                        if (view->derived[id])
+                                json_write_text(writer, derived_table[id].name);
+                json_write_end(writer);
+        }
+        if (view->pairs.n > 0) {
+                json_write_key(writer, "pairs");
+                json_write_array(writer);
+                for (unsigned i = 0; i + 1 < view->pairs.n; i += 2) {
+                        json_write_object(writer);
+                        json_write_member_name(writer, "old", view_texts_get(&view->pairs, i));
+                        json_write_member_name(writer, "new", view_texts_get(&view->pairs, i + 1));
+                        json_write_end(writer);
+                }
+                json_write_end(writer);
+        }
+        json_write_key(writer, "sortBy");
+        view_sort_write_json(writer, &view->sort);
+        if (view->n_filter > 0)
+                json_write_member_name(writer, "filter", (Span){ view->filter, view->n_filter });
+        if (view->has_threshold) {
+                json_write_key(writer, "threshold");
+                json_write_double(writer, view->threshold);
+        }
+        for (size_t i = 0; i < _VIEW_NUMBER_MAX; i++)
+                json_write_member_u64(writer, view_numbers[i].key,
+                                      *(const uint32_t *) member_of(view, view_numbers[i].offset));
+        for (size_t i = 0; i < ELEMENTSOF(flags); i++)
+                json_write_member_bool(writer, flags[i].key,
+                                       *(const bool *) member_of(view, flags[i].offset));
+        json_write_end(writer);
+}
+
+static int decode_member(View *view, const char *key, json_object *value, char *ret_complaint) {
+        char quoted[VIEW_QUOTED_BYTES];
+        Span name = span_of(key);
+
+        for (unsigned part = 0; part < _VIEW_PART_MAX; part++)
+                if (span_is(name, part_keys[part]))
+                        return decode_part(view, (ViewPartId) part, value, ret_complaint);
+        for (size_t i = 0; i < _VIEW_NUMBER_MAX; i++)
+                if (span_is(name, view_numbers[i].key)) {
+                        const ViewNumber *number = &view_numbers[i];
+
+                        if (!json_object_is_type(value, json_type_int) ||
+                            json_object_get_int64(value) < 0 ||
+                            json_object_get_int64(value) > UINT32_MAX)
+                                return view_complain(
+                                        ret_complaint,
+                                        "The member %s of a view is a number of %s, %s.",
+                                        number->key, number->noun, number->zero);
+                        *(uint32_t *) (void *) ((char *) view + number->offset) =
+                                (uint32_t) json_object_get_int64(value);
+                        return VIEW_OK;
+                }
+        for (size_t i = 0; i < ELEMENTSOF(flags); i++)
+                if (span_is(name, flags[i].key)) {
+                        if (!json_object_is_type(value, json_type_boolean))
+                                return view_complain(ret_complaint,
+                                                     "The member %s of a view is true or false.",
+                                                     flags[i].key);
+                        *(bool *) (void *) ((char *) view + flags[i].offset) =
+                                json_object_get_boolean(value);
+                        return VIEW_OK;
+                }
+        return view_complain(
+                ret_complaint, "A view has no member \"%s\": it has %s.", view_quote(name, quoted),
+                &(VIEW_PARTS(MEMBER_KEY) VIEW_NUMBERS(MEMBER_KEY) VIEW_FLAGS(MEMBER_KEY))[2]);
+}
+
+int view_decode(json_object *object, View *ret, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
+        View view;
+        int r;
+
+        view_init(&view);
+        if (object) {
+                if (!json_object_is_type(object, json_type_object))
+                        return view_complain(ret_complaint, "A view is an object.");
+
+                /* Clients may send an optional member as null: treat it as absent. */
+                json_object_object_foreach(object, key, value) {
+                        r = value ? decode_member(&view, key, value, ret_complaint) : VIEW_OK;
+                        if (r != VIEW_OK)
+                                return r;
+                }
+        }
+        *ret = view;
+        return VIEW_OK;
 }

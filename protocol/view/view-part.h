@@ -4,9 +4,10 @@
 /*
  * ViewPart
  *
- * A member of a view that is neither a flag nor a number: how the text of an option sets it, and
- * how it is read from and written as JSON. To add one, add a row to VIEW_PARTS in view.h and its
- * three functions in view-part.c.
+ * A member of a view that is neither a flag nor a number: the text of an option sets it, and it is
+ * read from and written as JSON. To add one, add a row to VIEW_PARTS in view.h and its case to
+ * view_set(), decode_part() and view_write_json(). Those that return int return VIEW_OK,
+ * VIEW_E_INVALID with the complaint, or -ENOMEM.
  */
 
 #include <json-c/json.h>
@@ -18,17 +19,6 @@
 
 #define VIEW_PART_ID(id, ...) VIEW_PART_##id,
 typedef enum ViewPartId { VIEW_PARTS(VIEW_PART_ID) _VIEW_PART_MAX } ViewPartId;
-
-/* The functions that return int return VIEW_OK, VIEW_E_INVALID with the complaint, or -ENOMEM. */
-typedef struct ViewPart {
-        const char *key;
-        int (*set)(View *view, Span text, char *ret_complaint);
-        int (*decode)(View *view, json_object *value, char *ret_complaint);
-        /* Writes key and value; nothing when the view leaves the member at its default. */
-        void (*write)(JsonWriter *writer, const View *view);
-} ViewPart;
-
-extern const ViewPart view_parts[_VIEW_PART_MAX];
 
 /*
  * Sets a member from the text of an option. Lists are separated by commas, with blanks allowed
@@ -46,3 +36,8 @@ extern const ViewPart view_parts[_VIEW_PART_MAX];
  */
 _must_check_ int view_set(View *view, ViewPartId part, Span text,
                           char ret_complaint[static VIEW_COMPLAINT_BYTES]);
+/* The View object of the interface: a view crosses the socket in it. */
+void view_write_json(JsonWriter *writer, const View *view);
+/* @object: the View parameter, or NULL for the defaults. *ret is written on VIEW_OK only. */
+_must_check_ int view_decode(json_object *object, View *ret,
+                             char ret_complaint[static VIEW_COMPLAINT_BYTES]);

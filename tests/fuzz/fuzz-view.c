@@ -18,7 +18,7 @@
 #include "base/name.h"
 #include "fuzz.h"
 #include "view/view.h"
-#include "view/view-json.h"
+#include "view/view-part.h"
 #include "json/json-scanner.h"
 #include "plain.h"
 #include "render/when.h"

@@ -5,7 +5,6 @@
 
 #include "view/view.h"
 #include "view/view-part.h"
-#include "view/view-json.h"
 
 START_TEST(defaults_are_the_documented_ones) {
         View view;

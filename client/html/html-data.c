@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hidden.h"
 #include "base/name.h"
 #include "metric/metric.h"
 #include "render/cell.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "base/hidden.h"
 #include "base/name.h"
 
 int printable_append(Buffer *buffer, Span bytes) {

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/hidden.h"
 #include "base/name.h"
 #include "json/json-writer.h"
 #include "render/cell.h"

@@ -11,6 +11,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "base/buffer.h"
 #include "base/macro.h"
@@ -70,3 +71,18 @@ size_t utf8_character(Span text);
 /* The code point of @character, which is a single valid one. */
 uint32_t utf8_code(Span character);
 bool utf8_is_valid(Span text);
+
+/*
+ * Hidden characters
+ *
+ * Characters that nobody sees but that change what is seen: controls, which terminals obey, and the
+ * invisible ones of Unicode, which reorder, join or hide the text beside them. Names of threads and
+ * cgroups may have them; whatever we print for people or for other programs shows them by an
+ * escape: \xNN on a terminal, \uNNNN in JSON, U+EF00 plus each byte in CSV and HTML.
+ */
+
+/*
+ * The length of the hidden character at the start of @text; 0 if there is another one, none, or a
+ * byte that is not UTF-8. *ret_code is its code point; NULL: not wanted.
+ */
+size_t hidden_character(Span text, uint32_t *ret_code);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hidden.h"
 #include "base/name.h"
 #include "base/number.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "base/hidden.h"
+#include "base/name.h"
 
 #include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/name.h"
 #include "check-main.h"
 
 /* Code points, and the ones beside them that everybody sees. */

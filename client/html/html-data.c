@@ -34,13 +34,13 @@ void html_data_write_metrics(JsonOut *out) {
 
                 json_out_object(out);
                 write_text(out, "name", metric->name);
-                write_text(out, "unit", metric_unit_name(metric->unit));
-                write_text(out, "section", metric_section_name(metric->section));
+                write_text(out, "unit", metric_unit_names[metric->unit]);
+                write_text(out, "section", metric_section_names[metric->section]);
                 write_flag(out, "sum", metric->shape == METRIC_SHAPE_SUM);
                 write_flag(out, "counter", metric_is_work((MetricId) id));
                 write_flag(out, "momentary", metric_is_momentary((MetricId) id));
                 if (metric->class != METRIC_CLASS_ANY)
-                        write_text(out, "class", metric_class_name(metric->class));
+                        write_text(out, "class", metric_class_names[metric->class]);
                 if (metric->gates[0] != '\0')
                         write_text(out, "gates", metric->gates);
                 write_text(out, "text", metric->description);
@@ -51,8 +51,8 @@ void html_data_write_metrics(JsonOut *out) {
 
                 json_out_object(out);
                 write_text(out, "name", derived->name);
-                write_text(out, "unit", metric_unit_name(derived->unit));
-                write_text(out, "section", metric_section_name(derived->section));
+                write_text(out, "unit", metric_unit_names[derived->unit]);
+                write_text(out, "section", metric_section_names[derived->section]);
                 write_flag(out, "derived", true);
                 write_text(out, "text", derived->description);
                 json_out_end(out);

@@ -79,7 +79,7 @@ int html_page_begin(HtmlPage *page, const HtmlSettings *settings) {
         json_out_key(json, "version");
         json_out_text(json, CTPROF_VERSION);
         json_out_key(json, "header");
-        json_out_text(json, view_axis_header(settings->view->axis));
+        json_out_text(json, view_axis_headers[settings->view->axis]);
         json_out_member_u64(json, "raw", settings->raw);
         json_out_member_u64(json, "allRows", settings->all_rows);
         json_out_key(json, "view");

@@ -42,10 +42,10 @@ struct GroupView {
 /* A user who names something that the answer cannot have should know why it is not there. */
 static void warn(const GroupForm *form) {
         const View *view = &form->session->options->view;
-        const char *axis = view_axis_name(view->axis);
+        const char *axis = view_axis_names[view->axis];
 
         for (unsigned id = 0; view->has_sections && id < _SECTION_MAX; id++) {
-                const char *name = view_table_name((SectionId) id);
+                const char *name = view_table_names[(SectionId) id];
 
                 if (view->tables[id] && !view_wants_table(view, (SectionId) id))
                         (void) complain(STATUS_DONE,
@@ -95,7 +95,7 @@ static int check_set_options(const Session *session) {
                         return complain(STATUS_USAGE,
                                         "The section \"%s\" is of two snapshots: sets have rows of "
                                         "metrics only.",
-                                        view_table_name((SectionId) id));
+                                        view_table_names[(SectionId) id]);
         return 0;
 }
 
@@ -258,7 +258,7 @@ void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
         for (unsigned section = 0; no_tables && section < _METRIC_SECTION_MAX; section++)
                 parameter.sections[section] = true;
         for (unsigned id = 0; id < _SECTION_MAX; id++) {
-                SectionAbout about = view_table_about((SectionId) id);
+                SectionAbout about = view_table_abouts[(SectionId) id];
 
                 if (no_tables ||
                     (no_host && (about == SECTION_ABOUT_HOST || about == SECTION_ABOUT_HOST_PART)))

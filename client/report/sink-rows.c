@@ -342,12 +342,13 @@ static void add_entry(SinkRows *rows, const char *metric, json_object *entry, Gr
         id = metric ? metric_find(span_of(metric)) : _METRIC_MAX;
         derived = metric ? derived_find(span_of(metric)) : _DERIVED_MAX;
         if (id < _METRIC_MAX)
-                write_metric(writer, metric_section_name(metric_table[id].section), span_of(metric),
-                             metric_table[id].rule_name, metric_unit_name(metric_table[id].unit));
+                write_metric(writer, metric_section_names[metric_table[id].section],
+                             span_of(metric), metric_table[id].rule_name,
+                             metric_unit_names[metric_table[id].unit]);
         else if (derived < _DERIVED_MAX)
-                write_metric(writer, metric_section_name(derived_table[derived].section),
+                write_metric(writer, metric_section_names[derived_table[derived].section],
                              span_of(metric), RULE_DERIVED,
-                             metric_unit_name(derived_table[derived].unit));
+                             metric_unit_names[derived_table[derived].unit]);
         else
                 write_metric(writer, NULL, span_of(metric), NULL, NULL);
         for (size_t i = 0; i < setting->n_sides; i++) {
@@ -497,11 +498,11 @@ static void add_section_value(SinkRows *rows, SectionId id, const SectionRow *ro
         if (row->resource)
                 buffer_append_format(name, "%.*s.%.*s.", (int) resource.n, resource.bytes,
                                      (int) half.n, half.bytes);
-        if (view_table_about(id) == SECTION_ABOUT_HOST_PART && row->item)
+        if (view_table_abouts[id] == SECTION_ABOUT_HOST_PART && row->item)
                 buffer_append_format(name, "%.*s.", (int) item.n, item.bytes);
         buffer_append(name, value->name.bytes, value->name.n);
         row_begin(writer, ROW_PART_OWN);
-        row_write_text(writer, "section", span_of(view_table_name(id)));
+        row_write_text(writer, "section", span_of(view_table_names[id]));
         row_write_scratch(writer, "metric");
         row_write_absent(writer, "rule");
         row_write_text(writer, "unit", span_of(section_units[value->unit].name));
@@ -577,7 +578,7 @@ static int begin(GroupSink *sink, json_object *reply) {
         if (r != 0)
                 return r;
         begin_stream(rows, session);
-        begin_head(rows, rows->setting->name, view_axis_name(session->options->view.axis));
+        begin_head(rows, rows->setting->name, view_axis_names[session->options->view.axis]);
         write_heads(rows, reply);
         if (rows->kind == REPORT_INTERVAL)
                 rows->coverage = json_object_get(cell_member(reply, "coverage"));
@@ -669,7 +670,7 @@ int sink_rows_add_gap(Session *session, RowStream *stream, json_object *ends, Sp
                           .setting = &report_settings[REPORT_INTERVAL] };
 
         begin_stream(&rows, session);
-        begin_head(&rows, "gap", view_axis_name(session->options->view.axis));
+        begin_head(&rows, "gap", view_axis_names[session->options->view.axis]);
         write_pair(&rows, ends);
         begin_group(&rows, (Span){}, GROUP_LIST_GROUPS, NULL);
         add_counts(&rows, NULL, &nothing, 1, NULL, reason);

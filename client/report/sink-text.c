@@ -396,7 +396,7 @@ static int print_cuts(const Lines *lines, json_object *cuts) {
                                      (unsigned long long) n);
                 if (!last_noun || strcmp(noun, last_noun) != 0)
                         buffer_append_format(&line, " more %s", noun);
-                buffer_append_format(&line, " in %s", view_table_name(id));
+                buffer_append_format(&line, " in %s", view_table_names[id]);
         }
         if (line.n == 0)
                 return buffer_failure(&line);

@@ -89,7 +89,7 @@ typedef struct Facts {
 static void collect(const Reply *reply, WireError error, const WireTopic *topic, Facts *facts) {
         Span value =
                 error < _WIRE_ERROR_MAX
-                        ? cell_string(cell_member(reply->parameters, wire_error_parameter(error)))
+                        ? cell_string(cell_member(reply->parameters, wire_error_parameters[error]))
                         : span_of(reply->error);
         json_object *nearest = cell_member(reply->parameters, "nearest");
         json_object *reason = cell_member(reply->parameters, "reason");

@@ -30,7 +30,7 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
         if (options_have(options, OPTION_NO_SMAPS))
                 json_write_member_bool(writer, "smaps", false);
         else if (options_have(options, OPTION_SMAPS) && options->smaps == SMAPS_MODE_SMALL)
-                json_write_member_text(writer, "smapsMode", smaps_mode_name(options->smaps));
+                json_write_member_text(writer, "smapsMode", smaps_mode_names[options->smaps]);
         else if (options_have(options, OPTION_SMAPS))
                 json_write_member_bool(writer, "smaps", options->smaps == SMAPS_MODE_ALL);
         if (options_have(options, OPTION_NO_HEAP))
@@ -39,7 +39,7 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
         if (options_have(options, OPTION_REASONS))
                 json_write_member_bool(writer, "reasons", options->reasons);
         if (options_have(options, OPTION_BACKEND))
-                json_write_member_text(writer, "backend", backend_choice_name(options->backend));
+                json_write_member_text(writer, "backend", backend_choice_names[options->backend]);
         /* For a private daemon alone: it is of this version, and the only one that asks for it. */
         if (session->captures_ends && options_have(options, OPTION_LOCAL))
                 json_write_member_bool(writer, "interval", true);

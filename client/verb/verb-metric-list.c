@@ -90,9 +90,9 @@ static void print_metric_lines(const Session *session, bool has_legend) {
                 if (!is_wanted(session, metric->name))
                         continue;
                 lines_format(&lines, metric->name, "%s (%s, %s, %s%s%s%s%s)", metric->description,
-                             metric_unit_name(metric->unit), metric->rule_name,
-                             metric_section_name(metric->section), any ? "" : "; ",
-                             any ? "" : metric_class_name(metric->class),
+                             metric_unit_names[metric->unit], metric->rule_name,
+                             metric_section_names[metric->section], any ? "" : "; ",
+                             any ? "" : metric_class_names[metric->class],
                              metric->gates[0] != '\0' ? "; " : "", metric->gates);
         }
         if (wants_derived(session))
@@ -103,8 +103,8 @@ static void print_metric_lines(const Session *session, bool has_legend) {
                 if (!is_wanted(session, derived->name))
                         continue;
                 lines_format(&lines, derived->name, "%s (%s, %s)", derived->description,
-                             metric_unit_name(derived->unit),
-                             metric_section_name(derived->section));
+                             metric_unit_names[derived->unit],
+                             metric_section_names[derived->section]);
         }
         for (size_t i = 0; has_legend && i < _LEGEND_MAX; i++) {
                 const LegendList *list = &legend_lists[i];
@@ -128,9 +128,9 @@ static int print_metrics(const Session *session) {
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
                 const Metric *metric = &metric_table[id];
                 const char *const cells[ELEMENTSOF(metric_columns)] = {
-                        metric->name,      metric_unit_name(metric->unit),
-                        metric->rule_name, metric_section_name(metric->section),
-                        metric->type_name, metric_class_name(metric->class),
+                        metric->name,      metric_unit_names[metric->unit],
+                        metric->rule_name, metric_section_names[metric->section],
+                        metric->type_name, metric_class_names[metric->class],
                         metric->gates,     metric->description,
                 };
 
@@ -163,8 +163,8 @@ static int print_derived(const Session *session) {
                 if (!is_wanted(session, derived->name))
                         continue;
                 buffer_append_text(table_cell(table), derived->name);
-                buffer_append_text(table_cell(table), metric_unit_name(derived->unit));
-                buffer_append_text(table_cell(table), metric_section_name(derived->section));
+                buffer_append_text(table_cell(table), metric_unit_names[derived->unit]);
+                buffer_append_text(table_cell(table), metric_section_names[derived->section]);
                 inputs = table_cell(table);
                 for (unsigned i = 0; i < derived->n_inputs; i++)
                         buffer_append_format(inputs, "%s%s", i > 0 ? "," : "",

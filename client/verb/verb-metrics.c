@@ -77,7 +77,7 @@ int verb_metrics(Session *session) {
         }
         if (r == 0) {
                 metrics_page_write(page, last ? last->head : NULL,
-                                   view_axis_name(options.view.axis), out);
+                                   view_axis_names[options.view.axis], out);
                 r = output ? output_publish(output) : 0;
         }
         session->options = given;

@@ -176,7 +176,7 @@ static int look_around(Capture *capture, Head *head) {
         head->smaps_requested = options->smaps != SMAPS_MODE_NONE;
         head->has_smaps_requested = true;
         (void) snprintf(head->smaps_mode, sizeof(head->smaps_mode), "%s",
-                        smaps_mode_name(options->smaps));
+                        smaps_mode_names[options->smaps]);
         head->has_smaps_max_rss = options->smaps == SMAPS_MODE_SMALL;
         head->smaps_max_rss_bytes = options->smaps_max_rss_bytes;
         head->has_smaps_max_processes = options->smaps == SMAPS_MODE_SMALL;
@@ -324,7 +324,7 @@ static void describe_reasons(Capture *capture, Head *head) {
                 reasons_look(options->tasks, &state) != 0 || !state.is_on || state.epoch != epoch;
         if (capture->lost_reasons)
                 return;
-        control = ledger_control(capture->host.ledger);
+        control = capture->host.ledger->control;
         head->has_reasons_since = true;
         head->reasons_since_boottime_ns = state.since_boottime_ns;
         /* The epoch is one of these programs, and of no others. */
@@ -349,7 +349,7 @@ static int write_dead(Capture *capture, Head *head) {
 
         dead_rows_describe(ledger, head);
         describe_reasons(capture, head);
-        if (!ledger_is_read(ledger))
+        if (!ledger->is_read)
                 return 0;
         r = dead_rows_write(ledger, &capture->host.gates, living, &capture->cgroups,
                             capture->writer);

@@ -145,7 +145,7 @@ static void read_cgroup(Scene *scene, const BatchProcess *process, ThreadSlot *s
 
         r = scene_open_thread(scene, process, slot);
         if (r == 0)
-                r = procfs_read(slot->fd, "cgroup", scene->file, sizeof(scene->file), &n);
+                r = text_file_read(slot->fd, "cgroup", scene->file, sizeof(scene->file), &n);
         if (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED) {
                 thread_slot_vanish(slot);
                 return;

@@ -271,7 +271,7 @@ static void add_losses(const SourceReport *report, Source *source) {
         source_add(source,
                    "; %" PRIu64 " rows were put together, and %" PRIu64
                    " threads found none of their own, ",
-                   ledger_n_folded(report->ledger), ledger_n_overflow_exits(report->ledger));
+                   report->ledger->n_folded, report->ledger->n_overflow);
         if (losses[0].owner == LEDGER_OTHERS)
                 source_add(source, "of several users");
         else
@@ -286,9 +286,9 @@ static void judge_messages(const SourceReport *report, Source *source) {
 
         source->backend = SOURCE_BACKEND_TASKSTATS;
         if (!report->is_trial) {
-                source->counts[SOURCE_OUTCOME_ok] = ledger_n_exits(report->ledger);
+                source->counts[SOURCE_OUTCOME_ok] = report->ledger->n_exits;
                 n_losses = ledger_n_losses(report->ledger);
-                n_overflow = ledger_n_overflow_exits(report->ledger);
+                n_overflow = report->ledger->n_overflow;
                 source->counts[SOURCE_OUTCOME_other] = n_losses;
         }
         source_set(
@@ -299,7 +299,7 @@ static void judge_messages(const SourceReport *report, Source *source) {
                 source_add(source,
                            "; %" PRIu64 " times some exits were lost, their number is unknown",
                            n_losses);
-        if (n_overflow > 0 || (!report->is_trial && ledger_n_folded(report->ledger) > 0))
+        if (n_overflow > 0 || (!report->is_trial && report->ledger->n_folded > 0))
                 add_losses(report, source);
 }
 
@@ -330,17 +330,17 @@ static void judge_exits(const SourceReport *report, Source *source) {
                 source_set(source, SOURCE_STATE_OK, "%s", "");
                 return;
         }
-        if (!ledger_is_read(report->ledger)) {
+        if (!report->ledger->is_read) {
                 source_set(source, SOURCE_STATE_UNAVAILABLE,
                            "the ledger of threads that ended could not be read");
                 return;
         }
-        control = ledger_control(report->ledger);
-        n_lost = ledger_n_lost(report->ledger);
-        n_overflow = ledger_n_overflow_exits(report->ledger);
-        source->counts[SOURCE_OUTCOME_ok] = ledger_n_exits(report->ledger);
+        control = report->ledger->control;
+        n_lost = report->ledger->n_lost;
+        n_overflow = report->ledger->n_overflow;
+        source->counts[SOURCE_OUTCOME_ok] = report->ledger->n_exits;
         source->counts[SOURCE_OUTCOME_other] = n_lost + control->n_lost_marks;
-        if (n_overflow > 0 || ledger_n_folded(report->ledger) > 0) {
+        if (n_overflow > 0 || report->ledger->n_folded > 0) {
                 source_set(source, SOURCE_STATE_PARTIAL,
                            "threads have ended under many names or in many cgroups");
                 add_losses(report, source);
@@ -354,14 +354,14 @@ static void judge_exits(const SourceReport *report, Source *source) {
 }
 
 static void judge_waits(const SourceReport *report, Source *source) {
-        if (!report->ledger || ledger_control(report->ledger)->waits_since_ns == 0)
+        if (!report->ledger || report->ledger->control->waits_since_ns == 0)
                 judge_absent_program(report, "WaitAccounting", source);
 }
 
 static void judge_reasons(const SourceReport *report, Source *source) {
         uint64_t n_lost;
 
-        if (!report->ledger || ledger_control(report->ledger)->waits_since_ns == 0) {
+        if (!report->ledger || report->ledger->control->waits_since_ns == 0) {
                 judge_absent_program(report, "WaitAccounting", source);
                 return;
         }
@@ -382,7 +382,7 @@ static void judge_reasons(const SourceReport *report, Source *source) {
                                    "the account of waits by reason could not be switched on");
                 return;
         }
-        n_lost = ledger_control(report->ledger)->reasons.n_lost;
+        n_lost = report->ledger->control->reasons.n_lost;
         if (n_lost > 0)
                 source_set(source, SOURCE_STATE_PARTIAL,
                            "the kernel had no memory to note the beginning of %" PRIu64 " waits",

@@ -48,7 +48,7 @@ bool process_names_find(ProcessNames *names, pid_t tgid, uint64_t now_ns,
         if (tgid <= 0 || names->proc_fd < 0)
                 return false;
         (void) snprintf(path, sizeof(path), "%d/comm", (int) tgid);
-        if (procfs_read(names->proc_fd, path, text, sizeof(text), &n) != 0 || n < 1)
+        if (text_file_read(names->proc_fd, path, text, sizeof(text), &n) != 0 || n < 1)
                 return false;
         /* The name may hold an end of line; the last one is the kernel's. */
         memcpy(name, text, MIN_OF(n - 1, sizeof(name)));

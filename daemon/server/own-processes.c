@@ -31,7 +31,7 @@ bool peer_start_of(pid_t pid, uint64_t *ret_ticks) {
         size_t n;
 
         (void) snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
-        if (pid <= 0 || procfs_read(AT_FDCWD, path, text, sizeof(text), &n) != 0)
+        if (pid <= 0 || text_file_read(AT_FDCWD, path, text, sizeof(text), &n) != 0)
                 return false;
         if (proc_stat_parse((Span){ text, n }, &stat) < 0 || !stat.has_identity)
                 return false;

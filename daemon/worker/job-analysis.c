@@ -493,7 +493,7 @@ static int analysis_answer_heads(Analysis *analysis) {
         const LimitTally *limits = analysis->limits;
         int r = 0;
 
-        json_write_member_text(writer, "kind", view_kind_name(analysis->call->kind));
+        json_write_member_text(writer, "kind", view_kind_names[analysis->call->kind]);
         if (analysis->call->view.n_filter > 0)
                 json_write_member_u64(writer, "matchedGroups",
                                       comparison_n_matched(analysis->comparison));

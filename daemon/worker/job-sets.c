@@ -221,7 +221,7 @@ static int answer_heads(SetAnalysis *sets) {
         const SetFigures *figures = set_comparison_figures(sets->comparison);
         JsonWriter *writer = answer_begin(&sets->work->answer);
 
-        json_write_member_text(writer, "kind", view_kind_name(VIEW_KIND_SETS));
+        json_write_member_text(writer, "kind", view_kind_names[VIEW_KIND_SETS]);
         if (sets->order->view.n_filter > 0)
                 json_write_member_u64(writer, "matchedGroups", figures->n_matched);
         for (unsigned side = 0; side < SIDES; side++) {

@@ -9,24 +9,16 @@
 
 #define ERROR_NAME(id, name, parameter) name,
 #define ERROR_PARAMETER(id, name, parameter) parameter,
-static const char *const error_names[] = { WIRE_ERRORS(ERROR_NAME) };
-static const char *const error_parameters[] = { WIRE_ERRORS(ERROR_PARAMETER) };
-
-const char *wire_error_name(WireError error) {
-        return error_names[error];
-}
-
-const char *wire_error_parameter(WireError error) {
-        return error_parameters[error];
-}
+const char *const wire_error_names[_WIRE_ERROR_MAX] = { WIRE_ERRORS(ERROR_NAME) };
+const char *const wire_error_parameters[_WIRE_ERROR_MAX] = { WIRE_ERRORS(ERROR_PARAMETER) };
 
 WireError wire_error_find(Span name) {
-        return (WireError) name_find(name, error_names, _WIRE_ERROR_MAX);
+        return (WireError) name_find(name, wire_error_names, _WIRE_ERROR_MAX);
 }
 
 int wire_error_encode(Buffer *buffer, WireError error, const WireErrorDetail *detail) {
         static const WireErrorDetail none = { .reason = NULL };
-        Span first = span_of(error_parameters[error]);
+        Span first = span_of(wire_error_parameters[error]);
         JsonWriter writer;
 
         if (!detail)
@@ -34,7 +26,7 @@ int wire_error_encode(Buffer *buffer, WireError error, const WireErrorDetail *de
         json_writer_init(&writer, buffer);
         json_write_object(&writer);
         if (first.n > 0 && !span_is(first, "reason"))
-                json_write_member_name(&writer, error_parameters[error], detail->subject);
+                json_write_member_name(&writer, wire_error_parameters[error], detail->subject);
         if (detail->reason || span_is(first, "reason"))
                 json_write_member_name(&writer, "reason", span_of(detail->reason));
         if (detail->nearest)
@@ -52,7 +44,7 @@ int wire_error_encode_reply(Buffer *frame, WireError error, const WireErrorDetai
         r = wire_error_encode(&parameters, error, detail);
         if (r < 0)
                 return r;
-        return error_encode(frame, wire_error_name(error), buffer_span(&parameters));
+        return error_encode(frame, wire_error_names[error], buffer_span(&parameters));
 }
 
 #define METRIC_SECTION_TERM(id, name, shown, text) { name, text },
@@ -118,9 +110,9 @@ void metric_list_write_json(JsonWriter *writer) {
                 json_write_member_text(writer, "name", metric->name);
                 json_write_member_text(writer, "type", metric->type_name);
                 json_write_member_text(writer, "rule", metric->rule_name);
-                json_write_member_text(writer, "unit", metric_unit_name(metric->unit));
-                json_write_member_text(writer, "section", metric_section_name(metric->section));
-                json_write_member_text(writer, "class", metric_class_name(metric->class));
+                json_write_member_text(writer, "unit", metric_unit_names[metric->unit]);
+                json_write_member_text(writer, "section", metric_section_names[metric->section]);
+                json_write_member_text(writer, "class", metric_class_names[metric->class]);
                 json_write_key(writer, "gates");
                 json_write_array(writer);
                 for (const char *gate = metric->gates; *gate; gate += *gate == ',') {
@@ -141,13 +133,13 @@ void metric_list_write_json(JsonWriter *writer) {
 
                 json_write_object(writer);
                 json_write_member_text(writer, "name", derived->name);
-                json_write_member_text(writer, "unit", metric_unit_name(derived->unit));
+                json_write_member_text(writer, "unit", metric_unit_names[derived->unit]);
                 json_write_key(writer, "inputs");
                 json_write_array(writer);
                 for (unsigned i = 0; i < derived->n_inputs; i++)
                         json_write_text(writer, metric_table[derived->inputs[i]].name);
                 json_write_end(writer);
-                json_write_member_text(writer, "section", metric_section_name(derived->section));
+                json_write_member_text(writer, "section", metric_section_names[derived->section]);
                 json_write_member_text(writer, "description", derived->description);
                 json_write_end(writer);
         }

@@ -31,9 +31,9 @@ extern const char varlink_service_text[];
 extern const char profiler_interface_text[];
 
 /* "io.ctprof.Profiler.NoSuchSnapshot" */
-const char *wire_error_name(WireError error);
+extern const char *const wire_error_names[_WIRE_ERROR_MAX];
 /* The key of the error's first parameter, "" when it has none. */
-const char *wire_error_parameter(WireError error);
+extern const char *const wire_error_parameters[_WIRE_ERROR_MAX];
 /* _WIRE_ERROR_MAX if there is no such error. */
 WireError wire_error_find(Span name);
 

@@ -395,6 +395,14 @@ void json_write_member_name(JsonWriter *writer, const char *key, Span bytes) {
         json_write_name(writer, bytes);
 }
 
+void json_write_member_known(JsonWriter *writer, const char *key, bool is_known, uint64_t value) {
+        json_write_key(writer, key);
+        if (is_known)
+                json_write_u64(writer, value);
+        else
+                json_write_null(writer);
+}
+
 int json_writer_finish(const JsonWriter *writer) {
         if (writer->error != 0)
                 return writer->error;

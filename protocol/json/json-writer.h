@@ -71,6 +71,8 @@ void json_write_member_u64(JsonWriter *writer, const char *key, uint64_t value);
 void json_write_member_i64(JsonWriter *writer, const char *key, int64_t value);
 void json_write_member_bool(JsonWriter *writer, const char *key, bool value);
 void json_write_member_null(JsonWriter *writer, const char *key);
+/* @value, or null when it is not known. */
+void json_write_member_known(JsonWriter *writer, const char *key, bool is_known, uint64_t value);
 void json_write_member_text(JsonWriter *writer, const char *key, const char *text);
 void json_write_member_name(JsonWriter *writer, const char *key, Span bytes);
 

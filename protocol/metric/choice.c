@@ -4,23 +4,15 @@
 #include "base/name.h"
 
 #define CHOICE_NAME(id, name) name,
-static const char *const backend_names[] = { BACKEND_CHOICES(CHOICE_NAME) };
-
-const char *backend_choice_name(BackendChoice choice) {
-        return backend_names[choice];
-}
+const char *const backend_choice_names[_BACKEND_CHOICE_MAX] = { BACKEND_CHOICES(CHOICE_NAME) };
 
 BackendChoice backend_choice_find(Span name) {
-        return (BackendChoice) name_find(name, backend_names, _BACKEND_CHOICE_MAX);
+        return (BackendChoice) name_find(name, backend_choice_names, _BACKEND_CHOICE_MAX);
 }
 
 #define MODE_NAME(id, name) name,
-static const char *const mode_names[] = { SMAPS_MODES(MODE_NAME) };
-
-const char *smaps_mode_name(SmapsMode mode) {
-        return mode_names[mode];
-}
+const char *const smaps_mode_names[_SMAPS_MODE_MAX] = { SMAPS_MODES(MODE_NAME) };
 
 SmapsMode smaps_mode_find(Span name) {
-        return (SmapsMode) name_find(name, mode_names, _SMAPS_MODE_MAX);
+        return (SmapsMode) name_find(name, smaps_mode_names, _SMAPS_MODE_MAX);
 }

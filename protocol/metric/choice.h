@@ -20,7 +20,7 @@
 #define BACKEND_CHOICE_ID(id, name) BACKEND_CHOICE_##id,
 typedef enum BackendChoice { BACKEND_CHOICES(BACKEND_CHOICE_ID) _BACKEND_CHOICE_MAX } BackendChoice;
 
-const char *backend_choice_name(BackendChoice choice);
+extern const char *const backend_choice_names[_BACKEND_CHOICE_MAX];
 /* _BACKEND_CHOICE_MAX when there is none of that name. */
 BackendChoice backend_choice_find(Span name);
 
@@ -61,6 +61,6 @@ typedef enum ExitChoice { EXIT_CHOICES(EXIT_CHOICE_ID) _EXIT_CHOICE_MAX } ExitCh
 #define SMAPS_MODE_ID(id, name) SMAPS_MODE_##id,
 typedef enum SmapsMode { SMAPS_MODES(SMAPS_MODE_ID) _SMAPS_MODE_MAX } SmapsMode;
 
-const char *smaps_mode_name(SmapsMode mode);
+extern const char *const smaps_mode_names[_SMAPS_MODE_MAX];
 /* _SMAPS_MODE_MAX when there is none of that name. */
 SmapsMode smaps_mode_find(Span name);

@@ -25,22 +25,11 @@ const HostPartInfo host_parts[_HOST_PART_MAX] = { HOST_PARTS(PART_ROW) };
 const HostGroupInfo host_groups[_HOST_GROUP_MAX] = { HOST_GROUPS(GROUP_ROW) };
 
 #define KIND_ROW(id, name, is_whole) { name, is_whole },
-static const struct {
-        const char *name;
-        bool is_whole;
-} kinds[_HOST_KIND_MAX] = { HOST_KINDS(KIND_ROW) };
-
-const char *host_kind_name(HostKind kind) {
-        return kinds[kind].name;
-}
+const HostKindInfo host_kinds[_HOST_KIND_MAX] = { HOST_KINDS(KIND_ROW) };
 
 HostKind host_kind_find(Span name) {
         for (unsigned kind = HOST_KIND_UNKNOWN + 1; kind < _HOST_KIND_MAX; kind++)
-                if (span_is(name, kinds[kind].name))
+                if (span_is(name, host_kinds[kind].name))
                         return (HostKind) kind;
         return HOST_KIND_UNKNOWN;
-}
-
-bool host_kind_is_whole(HostKind kind) {
-        return kinds[kind].is_whole;
 }

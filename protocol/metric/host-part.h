@@ -161,11 +161,14 @@ typedef struct HostGroupInfo {
         HostRule rule;
 } HostGroupInfo;
 
+typedef struct HostKindInfo {
+        const char *name; /* NULL for HOST_KIND_UNKNOWN */
+        bool is_whole;
+} HostKindInfo;
+
+extern const HostKindInfo host_kinds[_HOST_KIND_MAX];
 extern const HostPartInfo host_parts[_HOST_PART_MAX];
 extern const HostGroupInfo host_groups[_HOST_GROUP_MAX];
 
-/* NULL for HOST_KIND_UNKNOWN. */
-const char *host_kind_name(HostKind kind);
 /* HOST_KIND_UNKNOWN for a name of a later version. */
 HostKind host_kind_find(Span name);
-bool host_kind_is_whole(HostKind kind);

@@ -48,10 +48,10 @@ const Metric metric_table[_METRIC_MAX] = { METRICS(METRIC_ROW) };
 const Derived derived_table[_DERIVED_MAX] = { DERIVED(DERIVED_ROW) };
 
 #define NAME_ENTRY(id, name, ...) name,
-static const char *const section_names[] = { METRIC_SECTIONS(NAME_ENTRY) };
-static const char *const class_names[] = { METRIC_CLASSES(NAME_ENTRY) };
+const char *const metric_section_names[_METRIC_SECTION_MAX] = { METRIC_SECTIONS(NAME_ENTRY) };
+const char *const metric_class_names[_METRIC_CLASS_MAX] = { METRIC_CLASSES(NAME_ENTRY) };
 static const char *const source_names[] = { SOURCES(NAME_ENTRY) };
-static const char *const unit_names[] = {
+const char *const metric_unit_names[] = {
         [METRIC_UNIT_NONE] = "none",   [METRIC_UNIT_COUNT] = "count", [METRIC_UNIT_NS] = "ns",
         [METRIC_UNIT_BYTES] = "bytes", [METRIC_UNIT_TICKS] = "ticks", [METRIC_UNIT_RATIO] = "ratio",
 };
@@ -74,18 +74,6 @@ DerivedId derived_find(Span name) {
 
 SourceId source_find(Span name) {
         return (SourceId) name_find(name, source_names, _SOURCE_MAX);
-}
-
-const char *metric_unit_name(MetricUnit unit) {
-        return unit_names[unit];
-}
-
-const char *metric_section_name(MetricSection section) {
-        return section_names[section];
-}
-
-const char *metric_class_name(MetricClass class) {
-        return class_names[class];
 }
 
 const char *source_name(SourceId source) {

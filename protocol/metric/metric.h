@@ -125,9 +125,9 @@ SourceId source_find(Span name);
  */
 bool metric_is_momentary(MetricId id);
 
-const char *metric_unit_name(MetricUnit unit); /* "none" "count" "ns" "bytes" "ticks" "ratio" */
-const char *metric_section_name(MetricSection section);
-const char *metric_class_name(MetricClass class);
+extern const char *const metric_unit_names[]; /* "none" "count" "ns" "bytes" "ticks" "ratio" */
+extern const char *const metric_section_names[_METRIC_SECTION_MAX];
+extern const char *const metric_class_names[_METRIC_CLASS_MAX];
 const char *source_name(SourceId source);
 
 /*

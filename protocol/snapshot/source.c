@@ -9,17 +9,13 @@
 #include "metric/metric.h"
 
 #define STATE_NAME(id, name) name,
-static const char *const state_names[] = { SOURCE_STATES(STATE_NAME) };
+const char *const source_state_names[_SOURCE_STATE_MAX] = { SOURCE_STATES(STATE_NAME) };
 
 #define OUTCOME_NAME(name) #name,
 static const char *const outcome_names[] = { SOURCE_OUTCOMES(OUTCOME_NAME) };
 
 #define BACKEND_NAME(id, name) name,
 static const char *const backend_names[] = { SOURCE_BACKENDS(BACKEND_NAME) };
-
-const char *source_state_name(SourceState state) {
-        return state_names[state];
-}
 
 /*
  * A snapshot is complete without a source that was not requested, and without allocators' counters,
@@ -52,7 +48,7 @@ void source_write_json(JsonWriter *writer, SourceId id, const Source *source) {
 
         json_write_object(writer);
         json_write_member_text(writer, "name", source_name(id));
-        json_write_member_text(writer, "state", source_state_name(source->state));
+        json_write_member_text(writer, "state", source_state_names[source->state]);
         /*
          * A reason may contain a path with any bytes, which must be escaped. A reason that was read
          * from a file is valid UTF-8 and must not be escaped again.
@@ -117,7 +113,8 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         if (is_name)
                 scan->id = source_find(text);
         else if (is_state)
-                source->state = (SourceState) name_find(text, state_names, _SOURCE_STATE_MAX);
+                source->state =
+                        (SourceState) name_find(text, source_state_names, _SOURCE_STATE_MAX);
         else if (is_backend) {
                 unsigned backend = name_find(text, backend_names, _SOURCE_BACKEND_MAX);
 

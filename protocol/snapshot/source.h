@@ -89,7 +89,7 @@ typedef struct SourceTable {
         Source sources[_SOURCE_MAX];
 } SourceTable;
 
-const char *source_state_name(SourceState state);
+extern const char *const source_state_names[_SOURCE_STATE_MAX];
 
 /*
  * Every requested source but jemalloc, exits, waits, reasons and cmdline is ok or not applicable.

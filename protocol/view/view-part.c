@@ -430,7 +430,7 @@ static const void *member_of(const View *view, size_t offset) {
 /* A list that is not set is left out. */
 void view_write_json(JsonWriter *writer, const View *view) {
         json_write_object(writer);
-        json_write_member_text(writer, "groupBy", view_axis_name(view->axis));
+        json_write_member_text(writer, "groupBy", view_axis_names[view->axis]);
         if (view->cgroup_flatten.n > 0) {
                 json_write_key(writer, "cgroupFlatten");
                 json_write_array(writer);

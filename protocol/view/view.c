@@ -8,17 +8,17 @@
 #include "view/glob.h"
 
 #define KIND_NAME(id, name) name,
-static const char *const kind_names[] = { VIEW_KINDS(KIND_NAME) };
+const char *const view_kind_names[_VIEW_KIND_MAX] = { VIEW_KINDS(KIND_NAME) };
 
 #define AXIS_NAME(id, name, typed, header) name,
 #define AXIS_HEADER(id, name, typed, header) header,
-static const char *const axis_names[] = { VIEW_AXES(AXIS_NAME) };
-static const char *const axis_headers[] = { VIEW_AXES(AXIS_HEADER) };
+const char *const view_axis_names[_VIEW_AXIS_MAX] = { VIEW_AXES(AXIS_NAME) };
+const char *const view_axis_headers[_VIEW_AXIS_MAX] = { VIEW_AXES(AXIS_HEADER) };
 
 #define TABLE_NAME(id, name, ...) name,
 #define TABLE_ABOUT(id, name, about, text) SECTION_ABOUT_##about,
-static const char *const table_names[] = { SECTIONS(TABLE_NAME) };
-static const SectionAbout table_abouts[] = { SECTIONS(TABLE_ABOUT) };
+const char *const view_table_names[_SECTION_MAX] = { SECTIONS(TABLE_NAME) };
+const SectionAbout view_table_abouts[_SECTION_MAX] = { SECTIONS(TABLE_ABOUT) };
 
 #define NUMBER_ROW(member, key_, default_, noun_, zero_, text) \
         [VIEW_NUMBER_##member] = { (key_), offsetof(View, member), (noun_), (zero_) },
@@ -36,18 +36,6 @@ void view_init(View *view) {
         memset(view->tables, true, sizeof(view->tables));
 }
 
-const char *view_kind_name(ViewKind kind) {
-        return kind_names[kind];
-}
-
-const char *view_axis_name(ViewAxis axis) {
-        return axis_names[axis];
-}
-
-const char *view_axis_header(ViewAxis axis) {
-        return axis_headers[axis];
-}
-
 static bool wants_section(const View *view, MetricSection section) {
         return view->sections[section] || (view->has_metrics && !view->has_sections);
 }
@@ -62,14 +50,6 @@ bool view_wants_derived(const View *view, DerivedId id) {
                (!view->has_metrics || view->derived[id]);
 }
 
-const char *view_table_name(SectionId id) {
-        return table_names[id];
-}
-
-SectionAbout view_table_about(SectionId id) {
-        return table_abouts[id];
-}
-
 bool view_table_is_of_states(SectionId id) {
         return id == SECTION_SMAPS_ROLLUP || id == SECTION_CGROUP_LIMITS;
 }
@@ -77,7 +57,7 @@ bool view_table_is_of_states(SectionId id) {
 bool view_wants_table(const View *view, SectionId id) {
         bool has_cgroups = view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL;
 
-        return view->tables[id] && (has_cgroups || table_abouts[id] != SECTION_ABOUT_CGROUPS);
+        return view->tables[id] && (has_cgroups || view_table_abouts[id] != SECTION_ABOUT_CGROUPS);
 }
 
 bool view_filter_matches(const View *view, Span text) {

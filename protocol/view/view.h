@@ -172,9 +172,10 @@ extern const ViewNumber view_numbers[_VIEW_NUMBER_MAX];
 /* pcomm, normalised, all sections but taskstats-accounting, all metrics, the default limit. */
 void view_init(View *view);
 
-const char *view_kind_name(ViewKind kind);
-const char *view_axis_name(ViewAxis axis);
-const char *view_axis_header(ViewAxis axis);
+extern const char *const view_kind_names[_VIEW_KIND_MAX];
+extern const char *const view_axis_names[_VIEW_AXIS_MAX];
+extern const char *const view_axis_headers[_VIEW_AXIS_MAX];
+
 /*
  * True if the section of @id is wanted and @id is among the metrics named. Metrics that are named
  * without sections are wanted from every section.
@@ -182,8 +183,8 @@ const char *view_axis_header(ViewAxis axis);
 bool view_wants_metric(const View *view, MetricId id);
 bool view_wants_derived(const View *view, DerivedId id);
 
-const char *view_table_name(SectionId id);
-SectionAbout view_table_about(SectionId id);
+extern const char *const view_table_names[_SECTION_MAX];
+extern const SectionAbout view_table_abouts[_SECTION_MAX];
 /* True if its rows are states, of which two intervals have one at each end. */
 bool view_table_is_of_states(SectionId id);
 /* True if the section is wanted and can have rows on this axis. */

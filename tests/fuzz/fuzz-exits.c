@@ -49,20 +49,20 @@ static void decode(Span datagram, ExitBatch *batch, Expected *expected) {
 }
 
 static void check_told(const LedgerFile *file, const Expected *expected, size_t max_rows) {
-        const LedgerFileHead *head = ledger_file_head(file);
+        const LedgerFileHead *head = file->head;
         uint64_t exits = 0, run_ns = 0;
 
         fuzz_expect(head->n_rows >= 1 && head->n_rows <= max_rows, "the table has its bound");
         fuzz_expect(head->n_losses == expected->unreadable, "what is unreadable is a loss");
         for (size_t i = 0; i < head->n_rows; i++) {
-                const LedgerRow *row = ledger_file_row(file, i);
+                const LedgerRow *row = &file->rows[i].row;
 
                 exits += row->values.exits;
                 run_ns += row->values.sums[LEDGER_run_time_ns];
                 fuzz_expect(row->values.young <= row->values.exits, "the young are some of all");
                 for (size_t k = 0; k < i; k++)
-                        fuzz_expect(memcmp(&ledger_file_row(file, k)->key, &row->key,
-                                           sizeof(row->key)) != 0,
+                        fuzz_expect(memcmp(&file->rows[k].row.key, &row->key, sizeof(row->key)) !=
+                                            0,
                                     "a key has one row");
         }
         fuzz_expect(exits == expected->exits, "each exit is in one row");

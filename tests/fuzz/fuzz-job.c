@@ -298,7 +298,7 @@ static Reply take_failure(Span body) {
         fuzz_expect(wire_error_encode(&text, error, &detail) == 0 &&
                             buffer_terminate(&text, &whole) == 0,
                     "memory");
-        reply.error = strdup(wire_error_name(error));
+        reply.error = strdup(wire_error_names[error]);
         reply.parameters = json_tokener_parse(whole);
         return reply;
 }

@@ -31,13 +31,13 @@ static int raw_file(Span bytes) {
 }
 
 static void check_file(const LedgerFile *file) {
-        for (size_t i = 0; i < ledger_file_head(file)->n_rows; i++) {
+        for (size_t i = 0; i < file->head->n_rows; i++) {
                 Span path = ledger_file_path(file, i);
-                LedgerValues values = ledger_file_row(file, i)->values;
+                LedgerValues values = file->rows[i].row.values;
 
                 for (size_t at = 0; at < path.n; at++)
                         values.exits += (unsigned char) path.bytes[at];
-                ledger_values_add(&values, &ledger_file_row(file, i)->values);
+                ledger_values_add(&values, &file->rows[i].row.values);
         }
 }
 
@@ -85,9 +85,9 @@ static void check_made(FuzzInput *input) {
         fuzz_expect(count_exits(rows, n) == exits, "no thread is lost or there twice");
         fuzz_expect(ledger_file_write(&head, rows, n, path_of, NULL, &fd) == 0, "it is written");
         fuzz_expect(ledger_file_open(fd, &file) == 0, "it is read");
-        fuzz_expect(ledger_file_head(file)->n_rows == n, "all of it");
+        fuzz_expect(file->head->n_rows == n, "all of it");
         for (size_t i = 0; i < n; i++)
-                fuzz_expect(memcmp(ledger_file_row(file, i), &rows[i], sizeof(rows[i])) == 0,
+                fuzz_expect(memcmp(&file->rows[i].row, &rows[i], sizeof(rows[i])) == 0,
                             "as it was");
         check_file(file);
 }

@@ -297,7 +297,7 @@ static void append_tags(Buffer *cell, const Metric *metric) {
         if (!metric)
                 return;
         if (metric->class != METRIC_CLASS_ANY)
-                buffer_append_format(cell, "[%s]", metric_class_name(metric->class));
+                buffer_append_format(cell, "[%s]", metric_class_names[metric->class]);
         for (gates = metric->gates; *gates != '\0'; gates += strspn(gates, ", ")) {
                 size_t n = strcspn(gates, ", ");
                 size_t skip = strncmp(gates, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
@@ -493,7 +493,7 @@ void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
                 append_tags(cell, row->registered);
                 break;
         case GROUP_COLUMN_UNIT:
-                buffer_append_text(cell, metric_unit_name(row->style.unit));
+                buffer_append_text(cell, metric_unit_names[row->style.unit]);
                 break;
         case GROUP_COLUMN_P:
                 append_p(cell, row);

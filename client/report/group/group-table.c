@@ -52,7 +52,7 @@ int group_table_new(const Session *session, const GroupColumns *columns, ReportK
                 TableColumn *column = &table->table_columns[i];
 
                 *column = group_column_table(columns->ids[i], kind,
-                                             view_axis_header(options->view.axis));
+                                             view_axis_headers[options->view.axis]);
                 column->keep_end = columns->ids[i] == GROUP_COLUMN_GROUP &&
                                    options->view.axis == VIEW_AXIS_CGROUP;
                 /* Columns that the user named are never omitted. */

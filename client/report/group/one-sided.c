@@ -85,7 +85,7 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
         const Figures figures = choose_figures(&session->options->view);
         char names[MAX_FIGURES][NAME_BYTES];
         TableColumn columns[2 + MAX_FIGURES] = {
-                { .header = view_axis_header(session->options->view.axis),
+                { .header = view_axis_headers[session->options->view.axis],
                   .shrink_to = 12,
                   .keep_end = session->options->view.axis == VIEW_AXIS_CGROUP },
                 { .header = "threads", .right = true },

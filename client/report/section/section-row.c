@@ -20,7 +20,7 @@ const SectionUnitRow section_units[_SECTION_UNIT_MAX] = {
 SectionId section_find(const char *name) {
         unsigned id = 0;
 
-        while (id < _SECTION_MAX && strcmp(view_table_name((SectionId) id), name) != 0)
+        while (id < _SECTION_MAX && strcmp(view_table_names[(SectionId) id], name) != 0)
                 id++;
         return (SectionId) id;
 }

@@ -177,7 +177,7 @@ static void close_table(SectionTables *tables) {
                 tables->narrow[tables->id] = true;
                 buffer_append_format(&tables->omitted, "%s%.*s of %s",
                                      tables->omitted.n > 0 ? ", " : "", (int) omitted.n,
-                                     omitted.bytes, view_table_name(tables->id));
+                                     omitted.bytes, view_table_names[tables->id]);
         }
         fail(tables, buffer_failure(&omitted));
         tables->table = table_free(tables->table);
@@ -216,7 +216,7 @@ static void add_item(SectionTables *tables, SectionId id, const SectionRow *row)
 
         if (!section_kinds[id].item)
                 return;
-        if (view_table_about(id) == SECTION_ABOUT_HOST_PART && !row->item)
+        if (view_table_abouts[id] == SECTION_ABOUT_HOST_PART && !row->item)
                 buffer_append_text(table_cell(tables->table), "all");
         else if (name.n == 0)
                 buffer_append_text(table_cell(tables->table), "\"\"");
@@ -238,7 +238,7 @@ static void end_pair(SectionTables *tables, const SectionValue *value) {
         append_number(table_cell(tables->table), cell_member(value->value, "delta"), value->unit,
                       QUANTITY_FORM_DELTA, tables->raw);
         cell = table_cell(tables->table);
-        if (view_table_about(tables->id) != SECTION_ABOUT_HOST_PART) {
+        if (view_table_abouts[tables->id] != SECTION_ABOUT_HOST_PART) {
                 large = append_percent(cell, value->value, value->unit, tables->raw);
                 table_end_row(tables->table, large ? UINT32_C(1) << (tables->n_columns - 1) : 0);
                 return;
@@ -261,7 +261,7 @@ static void end_pair(SectionTables *tables, const SectionValue *value) {
 static bool begin_value(SectionTables *tables, SectionId id, const SectionRow *row, Span name) {
         static const char *const pair[] = { "before", "after" }, *const one[] = { "value" };
         const char *const *headers = tables->is_pair ? pair : one;
-        bool is_part = view_table_about(id) == SECTION_ABOUT_HOST_PART;
+        bool is_part = view_table_abouts[id] == SECTION_ABOUT_HOST_PART;
 
         if (!tables->table || tables->id != id) {
                 close_table(tables);
@@ -279,7 +279,7 @@ static bool begin_value(SectionTables *tables, SectionId id, const SectionRow *r
                         add_number_column(tables, "delta");
                         add_number_column(tables, is_part ? "rate" : "%");
                 }
-                open_table(tables, id, view_table_name(id));
+                open_table(tables, id, view_table_names[id]);
         }
         if (!tables->table)
                 return false;
@@ -345,7 +345,7 @@ static void add_stats(SectionTables *tables, const SectionRow *row) {
                 begin_columns(tables, SECTION_CGROUP_STATS);
                 for (size_t i = 0; i < row->n_values; i++)
                         add_number_column(tables, row->values[i].name.bytes);
-                open_table(tables, SECTION_CGROUP_STATS, view_table_name(SECTION_CGROUP_STATS));
+                open_table(tables, SECTION_CGROUP_STATS, view_table_names[SECTION_CGROUP_STATS]);
         }
         if (!tables->table)
                 return;
@@ -436,7 +436,7 @@ static bool begin_pressure(SectionTables *tables, SectionId id, const SectionRow
         const char *text;
         int r;
 
-        buffer_append_format(&heading, "%s: ", view_table_name(id));
+        buffer_append_format(&heading, "%s: ", view_table_names[id]);
         cell_append_text(&heading, row->resource);
         r = buffer_terminate(&heading, &text);
         if (r < 0) {
@@ -534,7 +534,7 @@ static int print_nothing(const SectionTables *tables, SectionId id) {
                 why = tables->is_pair ? "nothing changed" : "nothing but zeros";
         else if (id == SECTION_SCHED_EXT && tables->is_pair) /* equal ones do not come */
                 why = "no data, or nothing changed";
-        buffer_append_format(&line, "\n%s: %s", view_table_name(id), why);
+        buffer_append_format(&line, "\n%s: %s", view_table_names[id], why);
         /* Each side may have no data for a reason of its own; two mostly have one. */
         for (size_t i = 0; !tables->came[id] && i < ELEMENTSOF(sides); i++) {
                 json_object *sources = cell_member(tables->reply, sides[i]);

@@ -304,7 +304,7 @@ const char *absence_of_metric(const SourceTable *sources, MetricId id,
                                 source->reason);
                 return ret_text;
         }
-        return source->reason[0] != '\0' ? source->reason : source_state_name(source->state);
+        return source->reason[0] != '\0' ? source->reason : source_state_names[source->state];
 }
 
 /*

@@ -81,7 +81,7 @@ Amount host_totals_sum(const HostTotals *totals, HostPartId part, unsigned colum
 
                 if (item->kind == HOST_KIND_UNKNOWN)
                         sum.known = count->known && count->n == 0;
-                else if (host_kind_is_whole(item->kind))
+                else if (host_kinds[item->kind].is_whole)
                         sum.known = count->known;
                 else
                         continue;

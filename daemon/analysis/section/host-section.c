@@ -278,7 +278,7 @@ int host_lines_make(HostLines *lines, HostPartId part,
 /* output */
 
 void host_line_write(JsonWriter *writer, HostPartId part, unsigned n_sides, const HostLine *line) {
-        const char *kind = host_kind_name(line->kind);
+        const char *kind = host_kinds[line->kind].name;
 
         if (host_parts[part].item) {
                 if (line->item)

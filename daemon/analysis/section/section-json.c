@@ -53,7 +53,7 @@ static void explain(const Sections *sections, unsigned side, SectionId id, bool 
                 words = there ? "not recorded by this file" : words;
         } else if (source->state != SOURCE_STATE_OK && source->state != SOURCE_STATE_PARTIAL) {
                 words = source->reason[0] != '\0' ? source->reason
-                                                  : source_state_name(source->state);
+                                                  : source_state_names[source->state];
         } else if (source->state == SOURCE_STATE_PARTIAL && source->reason[0] != '\0') {
                 (void) snprintf(ret_text, SECTION_REASON_BYTES / 2, "%s, or was not readable: %s",
                                 words, source->reason);
@@ -448,7 +448,7 @@ bool section_part_write(const Sections *sections, SectionCursor *cursor, JsonWri
         json_write_object(writer);
         while (cursor->section < _SECTION_MAX) {
                 if (sections->shown[cursor->section]) {
-                        json_write_key(writer, view_table_name(cursor->section));
+                        json_write_key(writer, view_table_names[cursor->section]);
                         json_write_array(writer);
                         more = true;
                         while (more && (n_rows == 0 || writer->buffer->n < n_bytes)) {
@@ -480,6 +480,6 @@ void section_cuts_write(const Sections *sections, JsonWriter *writer) {
         json_write_object(writer);
         for (SectionId id = 0; id < _SECTION_MAX; id++)
                 if (sections->n_cut[id] > 0)
-                        json_write_member_u64(writer, view_table_name(id), sections->n_cut[id]);
+                        json_write_member_u64(writer, view_table_names[id], sections->n_cut[id]);
         json_write_end(writer);
 }

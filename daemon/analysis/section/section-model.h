@@ -50,7 +50,7 @@ typedef struct Sections {
 
 /* The part of the host that a section is about; _HOST_PART_MAX: it is about none. */
 static inline HostPartId section_host_part(SectionId id) {
-        return view_table_about(id) == SECTION_ABOUT_HOST_PART
+        return view_table_abouts[id] == SECTION_ABOUT_HOST_PART
                        ? (HostPartId) (id - SECTION_HOST_CPU)
                        : _HOST_PART_MAX;
 }

@@ -247,7 +247,7 @@ static void write_disks(const HostView *view, JsonWriter *writer) {
                 const HostItem *disk = &part->items[i];
                 const Amount *counts;
 
-                if (disk->kind != HOST_KIND_UNKNOWN && !host_kind_is_whole(disk->kind))
+                if (disk->kind != HOST_KIND_UNKNOWN && !host_kinds[disk->kind].is_whole)
                         continue;
                 n++;
                 counts = disk->counts;

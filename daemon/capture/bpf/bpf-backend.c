@@ -63,7 +63,7 @@ static bool wants_ledger(const BpfWalk *walk) {
  */
 static bool is_dead(const BpfWalk *walk, const TaskRecord *record) {
         return ((record->has & TASK_IS_DEAD) != 0 || record->exit_state != 0) &&
-               wants_ledger(walk) && ledger_is_read(walk->host->ledger);
+               wants_ledger(walk) && walk->host->ledger->is_read;
 }
 
 static pid_t process_at(const BpfWalk *walk, size_t at) {
@@ -484,7 +484,7 @@ static void bpf_confirm(void *userdata, const BatchProcess *process) {
                 return;
         procfs_backend.confirm(reader->files, process);
         /* A process that was born after the pass, and has ended, is in the ledger or will be. */
-        if (host->ledger && ledger_is_read(host->ledger))
+        if (host->ledger && host->ledger->is_read)
                 scene_leave_zombies_out(reader->scene, process);
 }
 

@@ -211,7 +211,7 @@ DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, co
         if (gates->has_sysctl_schedstats && gates->schedstats_on)
                 take_stats(&row.sample, values);
         take_delays(&row.sample, values, gates);
-        if (ledger_control(ledger)->waits_since_ns != 0)
+        if (ledger->control->waits_since_ns != 0)
                 take_sums(&row.sample, values, waits, ELEMENTSOF(waits));
         if (values->has & TASK_IS_READ && ledger_counts_reasons(ledger)) {
                 take_sums(&row.sample, values, reasons, ELEMENTSOF(reasons));
@@ -226,11 +226,11 @@ DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, co
 /* the sections */
 
 void dead_rows_describe(const Ledger *ledger, Head *head) {
-        const LedgerControl *control = ledger_control(ledger);
+        const LedgerControl *control = ledger->control;
 
         head->has_waits_since = control->waits_since_ns != 0;
         head->waits_since_boottime_ns = control->waits_since_ns;
-        head->has_ledger_since = ledger_is_kept(ledger) && ledger_is_read(ledger);
+        head->has_ledger_since = ledger_is_kept(ledger) && ledger->is_read;
         head->ledger_since_boottime_ns = control->ledger_since_ns;
         for (size_t i = 0; head->has_ledger_since && i < sizeof(control->id); i++)
                 (void) snprintf(head->ledger_id + 2 * i, 3, "%02x", control->id[i]);
@@ -273,13 +273,13 @@ static int compare_rows(const void *a, const void *b) {
 
 /* In the order of their names, so that two snapshots are alike. */
 static int sort_rows(const Ledger *ledger, const LedgerRow ***ret) {
-        size_t n = ledger_n_rows(ledger);
+        size_t n = ledger->n_rows;
         const LedgerRow **rows = calloc(n + 1, sizeof(const LedgerRow *));
 
         if (!rows)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                rows[i] = ledger_row(ledger, i);
+                rows[i] = &ledger->rows[i];
         qsort(rows, n, sizeof(const LedgerRow *), compare_rows);
         *ret = rows;
         return 0;
@@ -307,18 +307,18 @@ int dead_rows_find_losses(const Ledger *ledger, LedgerSummary *summary) {
 }
 
 static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
-        const LedgerControl *control = ledger_control(ledger);
+        const LedgerControl *control = ledger->control;
         uint64_t n_finished = control->n_finished; /* first: it is never more than the other */
         uint64_t n_unfinished = control->n_marked - n_finished;
         /* The programs count on: some of those may have ended after the rows were read. */
         LedgerSummary summary = {
                 .generation = LEDGER_CAPTURES(control->generation),
-                .exits = ledger_n_exits(ledger),
-                .unfinished = MIN_OF(n_unfinished, ledger_n_exits(ledger)),
-                .folded_rows = ledger_n_folded(ledger),
-                .overflow_exits = ledger_n_overflow_exits(ledger),
+                .exits = ledger->n_exits,
+                .unfinished = MIN_OF(n_unfinished, ledger->n_exits),
+                .folded_rows = ledger->n_folded,
+                .overflow_exits = ledger->n_overflow,
                 .lost_marks = control->n_lost_marks,
-                .lost_records = ledger_n_lost(ledger),
+                .lost_records = ledger->n_lost,
                 .moved_lost = control->moved.n_lost,
         };
         _cleanup_(buffer_done) Buffer json = {};
@@ -326,7 +326,7 @@ static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
         int r;
 
         /* Those that hang in their exit are in no row any more. */
-        summary.unfinished -= MIN_OF(summary.unfinished, ledger_n_hanging(ledger));
+        summary.unfinished -= MIN_OF(summary.unfinished, ledger->n_hanging);
         r = dead_rows_find_losses(ledger, &summary);
         if (r < 0)
                 return r;
@@ -362,7 +362,7 @@ int dead_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *livi
         const DeadWriter dead = { ledger, gates, living, userdata };
         _cleanup_(buffer_done) Buffer path = {}, rows = {};
         _cleanup_(freep) const LedgerRow **sorted = NULL;
-        size_t n = ledger_n_rows(ledger);
+        size_t n = ledger->n_rows;
         int r;
 
         r = write_summary(ledger, writer);

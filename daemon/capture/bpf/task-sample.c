@@ -232,7 +232,7 @@ static void take_waits(const Scene *scene, ThreadSlot *slot, const Task *task) {
         ThreadSample *sample = &slot->sample;
         TaskWaits waits = task->waits ? *task->waits : (TaskWaits){};
 
-        if (!ledger || ledger_control(ledger)->waits_since_ns == 0)
+        if (!ledger || ledger->control->waits_since_ns == 0)
                 return;
         if (waits.since_ns != 0 && slot->state == 'D') {
                 uint64_t ns = task->record->seen_ns - MIN_OF(waits.since_ns, task->record->seen_ns);

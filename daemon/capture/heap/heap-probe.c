@@ -516,8 +516,8 @@ static pid_t find_number(HeapProbe *probe, const HeapCase *heap, pid_t tid) {
         size_t n;
 
         (void) snprintf(path, sizeof(path), "%u/task/%d/status", heap->process->life.tgid, tid);
-        if (procfs_read(memory_job_options(probe->job)->proc_fd, path, probe->file,
-                        sizeof(probe->file), &n) != 0)
+        if (text_file_read(memory_job_options(probe->job)->proc_fd, path, probe->file,
+                           sizeof(probe->file), &n) != 0)
                 return 0;
         lines = cursor_over((Span){ probe->file, n });
         while (cursor_colon_pair(&lines, &key, &value)) {

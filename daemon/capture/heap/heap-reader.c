@@ -81,7 +81,8 @@ static const ThreadSlot *find_status(HeapReader *reader, const HeapTarget *targe
         if (target->speaker->has_library_code)
                 return target->speaker;
         if (scene_open_thread(scene, target->process, target->speaker) != 0 ||
-            procfs_read(target->speaker->fd, "status", scene->file, sizeof(scene->file), &n) != 0)
+            text_file_read(target->speaker->fd, "status", scene->file, sizeof(scene->file), &n) !=
+                    0)
                 return NULL;
         (void) !proc_status_parse((Span){ scene->file, n }, &status);
         room->has_library_code = status.has_library_code;

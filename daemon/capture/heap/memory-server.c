@@ -44,7 +44,7 @@ static int find_arguments(MemoryWork *work) {
         work->n_arguments = (size_t) n_read;
         /* The number may be another process's by now, which began at another time. */
         (void) snprintf(path, sizeof(path), "task/%u/stat", work->life.tgid);
-        r = procfs_read(dir_fd, path, text, sizeof(text), &n);
+        r = text_file_read(dir_fd, path, text, sizeof(text), &n);
         if (r == 0)
                 r = proc_stat_parse((Span){ text, n }, &stat);
         if (r == 0 && work->life.start_ticks != 0 && stat.starttime != work->life.start_ticks)

@@ -119,7 +119,7 @@ int procfs_offer_process(const CaptureHost *host, pid_t pid, Largest *largest) {
         size_t n;
 
         (void) format_path(pid, "/statm", path);
-        if (procfs_read(host->proc_fd, path, text, sizeof(text), &n) != 0 ||
+        if (text_file_read(host->proc_fd, path, text, sizeof(text), &n) != 0 ||
             proc_statm_parse((Span){ text, n }, &n_pages) != 0)
                 return 0;
         process.resident_bytes =
@@ -149,7 +149,7 @@ static void read_leader(ProcfsWalk *walk) {
         size_t n;
 
         (void) format_path(process->tgid, "/stat", path);
-        if (procfs_read(walk->host->proc_fd, path, walk->file, sizeof(walk->file), &n) != 0)
+        if (text_file_read(walk->host->proc_fd, path, walk->file, sizeof(walk->file), &n) != 0)
                 return;
         if (proc_stat_parse((Span){ walk->file, n }, &stat) != 0 && !stat.has_identity)
                 return;
@@ -281,7 +281,7 @@ static int check_same_process(Scene *scene, const BatchProcess *process, int tas
         int r;
 
         (void) format_path(process->tgid, "/stat", path);
-        r = procfs_read(task_fd, path, scene->file, sizeof(scene->file), &n);
+        r = text_file_read(task_fd, path, scene->file, sizeof(scene->file), &n);
         if (r != 0)
                 return r;
         r = proc_stat_parse((Span){ scene->file, n }, &stat);
@@ -412,7 +412,7 @@ static void procfs_confirm(void *userdata, const BatchProcess *process) {
 
         if (!leader || !leader->kept || leader->num_threads <= 1)
                 return;
-        r = procfs_read(leader->fd, "stat", scene->file, sizeof(scene->file), &n);
+        r = text_file_read(leader->fd, "stat", scene->file, sizeof(scene->file), &n);
         if (r == 0)
                 r = proc_stat_parse((Span){ scene->file, n }, &now);
         if (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED ||

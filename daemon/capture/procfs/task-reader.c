@@ -33,7 +33,7 @@ static bool read_file(TaskReader *reader, ThreadSlot *slot, SourceId source, con
                 thread_slot_note(slot, source, SOURCE_OUTCOME_unsupported);
                 return false;
         }
-        r = procfs_read(slot->fd, name, scene->file, sizeof(scene->file), &n);
+        r = text_file_read(slot->fd, name, scene->file, sizeof(scene->file), &n);
         if (r == 0) {
                 *ret = (Span){ scene->file, n };
                 return true;
@@ -89,7 +89,7 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
         size_t n;
         int r;
 
-        r = procfs_read(slot->fd, "stat", scene->file, sizeof(scene->file), &n);
+        r = text_file_read(slot->fd, "stat", scene->file, sizeof(scene->file), &n);
         slot->seen_ns = system->now_ns(system->userdata);
         if (r != 0) {
                 thread_slot_note(slot, SOURCE_STAT, text_file_outcome(r));

@@ -47,7 +47,7 @@ static DelayTrust read_delay_trust(int proc_fd, const HostContext *host, uint32_
                 return DELAY_TRUST_ALWAYS;
         if (host->has_delayacct || kernel == 0 || kernel >= KERNEL(5, 14))
                 return DELAY_TRUST_YOUNG;
-        return procfs_read(proc_fd, "cmdline", text, sizeof(text), &n) == 0 &&
+        return text_file_read(proc_fd, "cmdline", text, sizeof(text), &n) == 0 &&
                                kernel_cmdline_has((Span){ text, n }, "nodelayacct")
                        ? DELAY_TRUST_COUNTED
                        : DELAY_TRUST_ALWAYS;
@@ -142,7 +142,7 @@ static uint64_t read_capabilities(int proc_fd) {
         Cursor cursor;
         size_t n;
 
-        if (procfs_read(proc_fd, "thread-self/status", text, sizeof(text), &n) != 0)
+        if (text_file_read(proc_fd, "thread-self/status", text, sizeof(text), &n) != 0)
                 return 0;
         cursor = cursor_over((Span){ text, n });
         while (cursor_colon_pair(&cursor, &key, &value))
@@ -159,7 +159,7 @@ static bool is_in_user_namespace(int proc_fd) {
         Span word;
         size_t n;
 
-        if (procfs_read(proc_fd, "thread-self/uid_map", text, sizeof(text), &n) != 0)
+        if (text_file_read(proc_fd, "thread-self/uid_map", text, sizeof(text), &n) != 0)
                 return false;
         words = cursor_over((Span){ text, n });
         for (size_t i = 0; i < ELEMENTSOF(initial); i++)
@@ -182,7 +182,7 @@ static void look_at_pressure(int proc_fd, Gates *gates) {
         gates->has_pressure = fstatat(proc_fd, "pressure", &status, 0) == 0;
         /* Read it: without IRQ time accounting it may exist and still refuse to open. */
         gates->irq_time_accounted =
-                procfs_read(proc_fd, "pressure/irq", text, sizeof(text), &n) == 0;
+                text_file_read(proc_fd, "pressure/irq", text, sizeof(text), &n) == 0;
 }
 
 void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *host,

@@ -19,7 +19,7 @@ typedef struct Reading {
         int fd;
         char path[64];
         const char *name;
-        int result; /* of procfs_read() */
+        int result; /* of text_file_read() */
         size_t n;
         char text[PROCFS_BUFFER_BYTES];
 } Reading;
@@ -37,8 +37,8 @@ static void read_file(void *memory) {
                 reading->fd = dir_fd;
                 reading->has_fd = true;
         }
-        reading->result = procfs_read(dir_fd, reading->name, reading->text, sizeof(reading->text),
-                                      &reading->n);
+        reading->result = text_file_read(dir_fd, reading->name, reading->text,
+                                         sizeof(reading->text), &reading->n);
 }
 
 static void close_file(void *memory) {

@@ -41,8 +41,8 @@ typedef struct PatientQuestion {
 } PatientQuestion;
 
 /*
- * Reads the file as procfs_read() does and with its codes, and opens what @question has the path of
- * (O_PATH; *ret_fd is the caller's, and is only set then). *ret is borrowed until the next call.
+ * Reads the file as text_file_read() does and with its codes, and opens what @question has the path
+ * of (O_PATH; *ret_fd is the caller's, and is only set then). *ret is borrowed until the next call.
  * -ETIMEDOUT when that took longer than @limit_ns, or this owner was late before.
  */
 _must_check_ int patient_file_read(PatientFile *file, const PatientQuestion *question,

@@ -153,7 +153,7 @@ static bool is_ready(const PatientThread *thread) {
         if (tid == 0)
                 return true;
         (void) snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-        if (procfs_read(AT_FDCWD, path, text, sizeof(text), &n) != 0)
+        if (text_file_read(AT_FDCWD, path, text, sizeof(text), &n) != 0)
                 return false;
         (void) !proc_stat_parse((Span){ text, n }, &stat);
         return stat.has_identity && stat.state == 'R';

@@ -86,7 +86,7 @@ static void read_status(Scene *scene, const BatchProcess *process, ThreadSlot *h
         }
         r = scene_open_thread(scene, process, holder);
         if (r == 0)
-                r = procfs_read(holder->fd, "status", scene->file, sizeof(scene->file), &n);
+                r = text_file_read(holder->fd, "status", scene->file, sizeof(scene->file), &n);
         if (r != 0) {
                 thread_slot_note(leader, SOURCE_STATUS, text_file_outcome(r));
                 if (holder == leader && (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED))
@@ -109,7 +109,8 @@ static void read_peak(Scene *scene, const BatchProcess *process) {
                 if (has_some(&slots[i].sample))
                         return; /* what told of these told of the peak */
                 if (!has_peak(&slots[i]) || scene_open_thread(scene, process, &slots[i]) != 0 ||
-                    procfs_read(slots[i].fd, "status", scene->file, sizeof(scene->file), &n) != 0 ||
+                    text_file_read(slots[i].fd, "status", scene->file, sizeof(scene->file), &n) !=
+                            0 ||
                     proc_status_parse((Span){ scene->file, n }, &status) != 0)
                         continue; /* it has ended: its siblings may have not */
                 put_peak(scene, process, &status);

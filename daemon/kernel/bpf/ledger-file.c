@@ -12,24 +12,10 @@
 #include "base/file.h"
 
 /* A file of another layout of rows has another number. */
-#define LAYOUT ((uint32_t) (0xc7000000u + sizeof(FileRow)))
+#define LAYOUT ((uint32_t) (0xc7000000u + sizeof(LedgerFileRow)))
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 #define PIECE_BYTES (64u * 1024u)
 #define MAX_PATH_BYTES ((uint64_t) LEDGER_FILE_MAX_ROWS * 2048)
-
-typedef struct FileRow {
-        LedgerRow row;
-        uint64_t path_at, n_path; /* among the bytes behind all rows */
-} FileRow;
-
-/* In the file: the head, the rows, the bytes of paths. */
-struct LedgerFile {
-        void *memory; /* owned mapping */
-        size_t n_bytes;
-        const LedgerFileHead *head;
-        const FileRow *rows;
-        const char *paths;
-};
 
 /* reading */
 
@@ -68,7 +54,8 @@ int ledger_file_open(int fd, LedgerFile **ret) {
         head = file->head;
         if (head->layout != LAYOUT || head->n_rows > LEDGER_FILE_MAX_ROWS ||
             head->n_path_bytes > MAX_PATH_BYTES ||
-            file->n_bytes != sizeof(*head) + head->n_rows * sizeof(FileRow) + head->n_path_bytes)
+            file->n_bytes !=
+                    sizeof(*head) + head->n_rows * sizeof(LedgerFileRow) + head->n_path_bytes)
                 return -EBADMSG;
         for (size_t i = 0; i < head->n_rows; i++)
                 if (file->rows[i].path_at > head->n_path_bytes ||
@@ -77,14 +64,6 @@ int ledger_file_open(int fd, LedgerFile **ret) {
         file->paths = (const char *) (file->rows + head->n_rows);
         *ret = TAKE_PTR(file);
         return 0;
-}
-
-const LedgerFileHead *ledger_file_head(const LedgerFile *file) {
-        return file->head;
-}
-
-const LedgerRow *ledger_file_row(const LedgerFile *file, size_t index) {
-        return &file->rows[index].row;
 }
 
 Span ledger_file_path(const LedgerFile *file, size_t index) {
@@ -116,8 +95,8 @@ static int write_rows(int fd, const LedgerRow *rows, size_t n, LedgerPathOf path
                 }
                 if (r == 0)
                         r = buffer_append(&piece,
-                                          &(FileRow){ rows[i], path_at, paths->n - path_at },
-                                          sizeof(FileRow));
+                                          &(LedgerFileRow){ rows[i], path_at, paths->n - path_at },
+                                          sizeof(LedgerFileRow));
                 if (r == 0 && piece.n >= PIECE_BYTES)
                         r = flush(fd, &piece);
         }

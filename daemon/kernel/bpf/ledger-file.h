@@ -41,7 +41,19 @@ typedef struct LedgerFileHead {
         uint64_t n_rows, n_path_bytes; /* set by ledger_file_write() */
 } LedgerFileHead;
 
-typedef struct LedgerFile LedgerFile;
+typedef struct LedgerFileRow {
+        LedgerRow row;
+        uint64_t path_at, n_path; /* among the bytes behind all rows */
+} LedgerFileRow;
+
+/* In the file: the head, the rows, the bytes of paths. */
+typedef struct LedgerFile {
+        void *memory; /* owned mapping */
+        size_t n_bytes;
+        const LedgerFileHead *head;
+        const LedgerFileRow *rows;
+        const char *paths;
+} LedgerFile;
 
 /*
  * @fd is borrowed. *ret has a mapping of its own. -EBADMSG when that is not such a file, or not
@@ -51,10 +63,9 @@ _must_check_ int ledger_file_open(int fd, LedgerFile **ret);
 LedgerFile *ledger_file_free(LedgerFile *file);
 DEFINE_CLEANUP(LedgerFile *, ledger_file_free);
 
-/* All of these borrow from the file. */
-const LedgerFileHead *ledger_file_head(const LedgerFile *file);
-const LedgerRow *ledger_file_row(const LedgerFile *file, size_t index);
-/* The path of its cgroup when it was noted; empty: it has none, or it is not known. */
+/*
+ * Borrowed. The path of the row's cgroup when it was noted; empty: it has none, or it is not known.
+ */
 Span ledger_file_path(const LedgerFile *file, size_t index);
 
 /*

@@ -18,25 +18,6 @@
 #define MAX_WAIT_NS NSEC_PER_SEC
 #define BATCH_ROWS 512u /* more than any bucket of a table that can be full holds */
 
-struct Ledger {
-        const TaskObjects *objects; /* borrowed */
-        LedgerControl *control;     /* shared with programs, or &without_programs */
-        LedgerControl without_programs;
-        const LedgerRecord *records;
-        LedgerFile *file; /* owned; NULL: there is none */
-        LedgerRow *rows;  /* owned */
-        size_t n_rows, n_rows_allocated;
-        Index index; /* of the rows by their keys */
-        Index paths; /* of the file's rows that have a path, by their cgroups */
-        /* A fold notes the keys of rows that go on growing: rows of the same keys must stay. */
-        LedgerKey *growing; /* owned */
-        size_t n_growing, n_growing_allocated;
-        Index growing_index;
-        Buffer path; /* room for one */
-        uint64_t n_lost, n_exits, n_folded, n_overflow, n_hanging;
-        bool is_read;
-};
-
 /* shared memory */
 
 #define RECORDS_BYTES ((size_t) LEDGER_MAX_RECORDS * sizeof(LedgerRecord))
@@ -67,10 +48,6 @@ Ledger *ledger_free(Ledger *ledger) {
         buffer_done(&ledger->path);
         free(ledger);
         return NULL;
-}
-
-const LedgerControl *ledger_control(const Ledger *ledger) {
-        return ledger->control;
 }
 
 bool ledger_is_kept(const Ledger *ledger) {
@@ -125,11 +102,11 @@ static int add_row(Ledger *ledger, const LedgerKey *key, const LedgerValues *val
 }
 
 static int add_file(Ledger *ledger) {
-        size_t n = ledger->file ? (size_t) ledger_file_head(ledger->file)->n_rows : 0;
+        size_t n = ledger->file ? (size_t) ledger->file->head->n_rows : 0;
         int r = 0;
 
         for (size_t i = 0; i < n && r == 0; i++) {
-                const LedgerRow *row = ledger_file_row(ledger->file, i);
+                const LedgerRow *row = &ledger->file->rows[i].row;
 
                 r = add_row(ledger, &row->key, &row->values);
         }
@@ -313,7 +290,7 @@ static int remove_filed(Ledger *ledger) {
         unsigned odd = (generation + 1) & 1;
         int r;
 
-        if (!ledger->file || ledger_file_head(ledger->file)->generation != generation)
+        if (!ledger->file || ledger->file->head->generation != generation)
                 return 0;
         forget_rows(ledger);
         r = read_rows(ledger, odd, FOLDED_ROWS);
@@ -330,9 +307,9 @@ static int remove_filed(Ledger *ledger) {
                 if (r == 0 && key.cgroup != 0)
                         r = remove_cgroup(ledger, key.cgroup);
         }
-        for (size_t i = 0; i < ledger_file_head(ledger->file)->n_rows && r == 0; i++)
+        for (size_t i = 0; i < ledger->file->head->n_rows && r == 0; i++)
                 if (ledger_file_path(ledger->file, i).n > 0)
-                        r = remove_cgroup(ledger, ledger_file_row(ledger->file, i)->key.cgroup);
+                        r = remove_cgroup(ledger, ledger->file->rows[i].row.key.cgroup);
         forget_rows(ledger);
         return r;
 }
@@ -548,37 +525,12 @@ int ledger_survey(Ledger *ledger) {
         return r == 0 && ledger_is_kept(ledger) ? read_rows(ledger, 0, OVERFLOW_ROWS) : r;
 }
 
-bool ledger_is_read(const Ledger *ledger) {
-        return ledger->is_read;
-}
-
-size_t ledger_n_rows(const Ledger *ledger) {
-        return ledger->n_rows;
-}
-
-const LedgerRow *ledger_row(const Ledger *ledger, size_t index) {
-        return &ledger->rows[index];
-}
-
-uint64_t ledger_n_lost(const Ledger *ledger) {
-        return ledger->n_lost;
-}
-
-uint64_t ledger_n_exits(const Ledger *ledger) {
-        return ledger->n_exits;
-}
-
-uint64_t ledger_n_hanging(const Ledger *ledger) {
-        return ledger->n_hanging;
-}
-
 /* cgroups */
 
 static Span cgroup_of(const void *owner, size_t element) {
         const LedgerFile *file = owner;
 
-        return (Span){ (const char *) &ledger_file_row(file, element)->key.cgroup,
-                       sizeof(uint64_t) };
+        return (Span){ (const char *) &file->rows[element].row.key.cgroup, sizeof(uint64_t) };
 }
 
 int ledger_cgroup_path(const Ledger *ledger, uint64_t id, Buffer *path) {
@@ -720,12 +672,6 @@ int ledger_take_moved(Ledger *ledger, MovedThread **ret, size_t *ret_n) {
         return 0;
 }
 
-/* counts */
-
-uint64_t ledger_n_folded(const Ledger *ledger) {
-        return ledger->n_folded;
-}
-
 int ledger_find_losses(const Ledger *ledger, LedgerLoss ret[static LEDGER_MAX_LOSSES],
                        size_t *ret_n, uint64_t *ret_grew_ns) {
         int r = ledger_rows_losses(ledger->rows, ledger->n_rows, ret, ret_n);
@@ -737,11 +683,7 @@ int ledger_find_losses(const Ledger *ledger, LedgerLoss ret[static LEDGER_MAX_LO
 }
 
 uint64_t ledger_n_losses(const Ledger *ledger) {
-        return ledger->file ? ledger_file_head(ledger->file)->n_losses : 0;
-}
-
-uint64_t ledger_n_overflow_exits(const Ledger *ledger) {
-        return ledger->n_overflow;
+        return ledger->file ? ledger->file->head->n_losses : 0;
 }
 
 /* to make room */
@@ -870,7 +812,7 @@ static int open_file(Ledger *ledger) {
         r = ledger_file_open(ledger->objects->fds[TASK_OBJECT_FOLDED], &ledger->file);
         if (r < 0)
                 return r;
-        head = ledger_file_head(ledger->file);
+        head = ledger->file->head;
         if (!shared || (head->origin == LEDGER_FROM_TASKSTATS && !ledger_is_kept(ledger))) {
                 /* Without programs the file tells what their control words would. */
                 if (shared) {

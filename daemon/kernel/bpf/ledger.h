@@ -23,13 +23,39 @@
 #include <stdint.h>
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/index.h"
 #include "base/macro.h"
 #include "kernel/bpf/ledger-file.h"
 #include "kernel/bpf/ledger-record.h"
 #include "kernel/bpf/task-object.h"
 #include "kernel/bpf/task-table.h"
 
-typedef struct Ledger Ledger;
+typedef struct Ledger {
+        const TaskObjects *objects; /* borrowed */
+        /* The counts of the programs, which change at any time while these run. */
+        LedgerControl *control; /* shared with programs, or &without_programs */
+        LedgerControl without_programs;
+        const LedgerRecord *records;
+        LedgerFile *file; /* owned; NULL: there is none */
+        bool is_read;     /* ledger_end() has returned 0 since the last ledger_begin() */
+
+        /* after ledger_end() */
+        LedgerRow *rows; /* owned */
+        size_t n_rows, n_rows_allocated;
+        uint64_t n_lost;     /* threads that ended during the capture and are nowhere */
+        uint64_t n_exits;    /* threads that the rows count */
+        uint64_t n_hanging;  /* threads that were taken out of rows because they live */
+        uint64_t n_folded;   /* rows that were put together to make room, since the ledger began */
+        uint64_t n_overflow; /* threads that found no row of their own, since the ledger began */
+
+        Index index; /* of the rows by their keys */
+        Index paths; /* of the file's rows that have a path, by their cgroups */
+        /* A fold notes the keys of rows that go on growing: rows of the same keys must stay. */
+        LedgerKey *growing; /* owned */
+        size_t n_growing, n_growing_allocated;
+        Index growing_index;
+        Buffer path; /* room for one */
+} Ledger;
 
 /*
  * @objects: those of task_program_load() and a file of rows, where there is one; borrowed as long
@@ -41,8 +67,6 @@ _must_check_ int ledger_open(const TaskObjects *objects, Ledger **ret);
 Ledger *ledger_free(Ledger *ledger);
 DEFINE_CLEANUP(Ledger *, ledger_free);
 
-/* The counts of the programs, which change at any time while these run. */
-const LedgerControl *ledger_control(const Ledger *ledger);
 /* Exits are added: by programs, or what was said of them is in a file. */
 bool ledger_is_kept(const Ledger *ledger);
 /* The account of waits by reason is on, which adds to the rows of those that end meanwhile. */
@@ -60,20 +84,8 @@ void ledger_cancel(Ledger *ledger);
 /* Instead of both, and without a new generation: rows that tell what owners have lost. -errno. */
 _must_check_ int ledger_survey(Ledger *ledger);
 
-/* ledger_end() has returned 0 since the last ledger_begin(). */
-bool ledger_is_read(const Ledger *ledger);
-
 /* after ledger_end() */
 
-size_t ledger_n_rows(const Ledger *ledger);
-/* Borrowed; the others follow. */
-const LedgerRow *ledger_row(const Ledger *ledger, size_t index);
-/* Threads that ended during the capture, and are neither in the table nor in a row. */
-uint64_t ledger_n_lost(const Ledger *ledger);
-/* Threads that the rows count. */
-uint64_t ledger_n_exits(const Ledger *ledger);
-/* Threads that were taken out of rows because they live. */
-uint64_t ledger_n_hanging(const Ledger *ledger);
 /*
  * Appends the path of a cgroup as it was when the first thread ended in it. -ENOENT when that is
  * not known or was too long, -errno.
@@ -94,15 +106,11 @@ typedef struct MovedThread {
  */
 _must_check_ int ledger_take_moved(Ledger *ledger, MovedThread **ret, size_t *ret_n);
 
-/* Rows that were put together to make room, since the ledger began. */
-uint64_t ledger_n_folded(const Ledger *ledger);
 /* Finds the losses of owners, largest first, and when a row that has lost names last grew. */
 _must_check_ int ledger_find_losses(const Ledger *ledger, LedgerLoss ret[static LEDGER_MAX_LOSSES],
                                     size_t *ret_n, uint64_t *ret_grew_ns);
 /* Exits were lost so often without a number, since the ledger began. */
 uint64_t ledger_n_losses(const Ledger *ledger);
-/* Threads that found no row of their own, since the ledger began. */
-uint64_t ledger_n_overflow_exits(const Ledger *ledger);
 
 /* to make room */
 

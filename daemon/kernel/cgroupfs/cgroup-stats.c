@@ -152,14 +152,6 @@ static void count(GroupReader *reader, int r) {
                 reader->counts.stats[text_file_outcome(r)]++;
 }
 
-static void write_number_or_null(GroupReader *reader, const char *member, bool has,
-                                 uint64_t value) {
-        if (has)
-                json_write_member_u64(&reader->json, member, value);
-        else
-                json_write_member_null(&reader->json, member);
-}
-
 /* Writes a number, or "max" for a limit that is not set. False for anything else. */
 static bool write_limit(GroupReader *reader, const char *member, Span text) {
         uint64_t value;
@@ -195,7 +187,7 @@ static void write_number_file(GroupReader *reader, const char *name, const char 
         if (r == 0 && !number_parse_u64(text_trim(text), &value))
                 r = CGROUPFS_E_MALFORMED;
         count(reader, r);
-        write_number_or_null(reader, member, r == 0, r == 0 ? value : 0);
+        json_write_member_known(&reader->json, member, r == 0, r == 0 ? value : 0);
 }
 
 /* Writes all lines of a file of "key value" lines. */
@@ -250,7 +242,8 @@ static void write_cpu_stat(GroupReader *reader) {
         }
         count(reader, r);
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
-                write_number_or_null(reader, keys[i].bytes, fields.present >> i & 1, values[i]);
+                json_write_member_known(&reader->json, keys[i].bytes, fields.present >> i & 1,
+                                        values[i]);
 }
 
 /* "20000 100000" or "max 100000": the quota of each period. */
@@ -270,7 +263,7 @@ static void write_cpu_max(GroupReader *reader) {
         }
         good = write_limit(reader, "max_quota_us", quota);
         has_period = number_parse_u64(period, &period_us);
-        write_number_or_null(reader, "max_period_us", has_period, period_us);
+        json_write_member_known(&reader->json, "max_period_us", has_period, period_us);
         count(reader, r == 0 && !(good && has_period) ? CGROUPFS_E_MALFORMED : r);
 }
 

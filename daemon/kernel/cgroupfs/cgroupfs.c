@@ -280,27 +280,14 @@ int cgroup_is_threaded(int group_fd, bool *ret) {
         return 0;
 }
 
-static DIR *closedir_safe(DIR *dir) {
-        if (dir)
-                (void) closedir(dir);
-        return NULL;
-}
-DEFINE_CLEANUP(DIR *, closedir_safe);
-
 int cgroup_has_threaded_child(int group_fd, bool *ret) {
-        _cleanup_(closedir_safep) DIR *dir = NULL;
-        _cleanup_(fd_closep) int fd = -EBADF;
+        _cleanup_(listing_closep) DIR *dir = NULL;
         bool is_threaded = false;
         int r;
 
-        r = text_file_open_directory(group_fd, ".", &fd);
+        r = text_file_open_listing(group_fd, ".", &dir);
         if (r != 0)
                 return r;
-        dir = fdopendir(fd);
-        if (!dir)
-                return -errno;
-        (void) TAKE_FD(fd);
-
         while (!is_threaded) {
                 char path[COMPONENT_BYTES + sizeof("/cgroup.type")], buffer[TYPE_BYTES];
                 const struct dirent *entry;

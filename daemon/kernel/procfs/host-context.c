@@ -44,7 +44,7 @@ static int read_file(HostReader *reader, int dir_fd, const char *name, Span *ret
 
         if (dir_fd < 0)
                 return PROCFS_E_ABSENT;
-        r = procfs_read(dir_fd, name, reader->buffer, sizeof(reader->buffer), &n);
+        r = text_file_read(dir_fd, name, reader->buffer, sizeof(reader->buffer), &n);
         if (r != 0)
                 return r;
         *ret = text_trim((Span){ reader->buffer, n });
@@ -139,7 +139,7 @@ static void write_memory(HostReader *reader) {
         size_t n;
         int r;
 
-        r = procfs_read(reader->proc_fd, "meminfo", reader->buffer, sizeof(reader->buffer), &n);
+        r = text_file_read(reader->proc_fd, "meminfo", reader->buffer, sizeof(reader->buffer), &n);
         if (r == 0) {
                 lines = cursor_over((Span){ reader->buffer, n });
                 while (cursor_colon_pair(&lines, &key, &value)) {

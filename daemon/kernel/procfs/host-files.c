@@ -417,19 +417,11 @@ static bool has_paths(Span name, Span text) {
 
 /* /sys */
 
-static DIR *closedir_safe(DIR *dir) {
-        if (dir)
-                (void) closedir(dir);
-        return NULL;
-}
-DEFINE_CLEANUP(DIR *, closedir_safe);
-
 /* /sys writes the slashes in the name of a disk ("cciss/c0d0") as exclamation marks. */
 static bool has_slaves(Span name, int block_fd) {
         char path[NAME_BYTES + sizeof("/slaves")];
-        _cleanup_(closedir_safep) DIR *dir = NULL;
+        _cleanup_(listing_closep) DIR *dir = NULL;
         const struct dirent *entry;
-        int fd;
 
         if (block_fd < 0 || name.n >= NAME_BYTES || name.bytes[0] == '.')
                 return false;
@@ -437,13 +429,8 @@ static bool has_slaves(Span name, int block_fd) {
         for (size_t i = 0; i < name.n; i++)
                 if (path[i] == '/')
                         path[i] = '!';
-        if (text_file_open_directory(block_fd, path, &fd) != 0)
+        if (text_file_open_listing(block_fd, path, &dir) != 0)
                 return false;
-        dir = fdopendir(fd);
-        if (!dir) {
-                (void) fd_close(fd);
-                return false;
-        }
         do
                 entry = readdir(dir);
         while (entry && entry->d_name[0] == '.');
@@ -510,7 +497,7 @@ void host_disk_read(int proc_fd, int sys_fd, Buffer *text, JsonWriter *json,
                 }
                 json_write_array(json);
                 json_write_name(json, disk.name);
-                json_write_text(json, host_kind_name(kind));
+                json_write_text(json, host_kinds[kind].name);
                 json_write_u64(json, disk.major);
                 json_write_u64(json, disk.minor);
                 host_row_write(json, HOST_PART_DISK, &disk.row);
@@ -720,7 +707,7 @@ HostNetworkLack host_network_read(int proc_fd, int sys_fd, Buffer *text, JsonWri
                 json_write_array(json);
                 json_write_name(json, name);
                 if (kind != HOST_KIND_UNKNOWN)
-                        json_write_text(json, host_kind_name(kind));
+                        json_write_text(json, host_kinds[kind].name);
                 else
                         json_write_null(json);
                 host_row_write(json, HOST_PART_NETWORK, &row);

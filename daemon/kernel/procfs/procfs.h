@@ -33,9 +33,3 @@ enum {
 
 /* Holds every file of a thread or process that we parse; status and sched are the largest. */
 #define PROCFS_BUFFER_BYTES (16 * 1024)
-
-/* Opens, reads and closes @name below @dir_fd; text_file_read() with its codes. */
-_must_check_ static inline int procfs_read(int dir_fd, const char *name, char *buffer, size_t size,
-                                           size_t *ret_n) {
-        return text_file_read(dir_fd, name, buffer, size, ret_n);
-}

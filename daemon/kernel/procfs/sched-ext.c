@@ -19,7 +19,7 @@ static int read_text(SchedExtReader *reader, const char *name, Span *ret) {
         size_t n;
         int r;
 
-        r = procfs_read(reader->dir_fd, name, reader->buffer, sizeof(reader->buffer), &n);
+        r = text_file_read(reader->dir_fd, name, reader->buffer, sizeof(reader->buffer), &n);
         if (r != 0)
                 return r;
         *ret = (Span){ reader->buffer, n };

@@ -104,13 +104,6 @@ void pressure_read(PressureOwner owner, int dir_fd, Pressure *ret,
         }
 }
 
-static void write_number(JsonWriter *writer, const char *key, bool has, uint64_t value) {
-        if (has)
-                json_write_member_u64(writer, key, value);
-        else
-                json_write_member_null(writer, key);
-}
-
 static void write_half(JsonWriter *writer, const char *key, bool has, const PressureHalf *half) {
         if (!has) {
                 json_write_member_null(writer, key);
@@ -118,10 +111,10 @@ static void write_half(JsonWriter *writer, const char *key, bool has, const Pres
         }
         json_write_key(writer, key);
         json_write_object(writer);
-        write_number(writer, "avg10", half->has_avg10, half->avg10);
-        write_number(writer, "avg60", half->has_avg60, half->avg60);
-        write_number(writer, "avg300", half->has_avg300, half->avg300);
-        write_number(writer, "total_usec", half->has_total, half->total_usec);
+        json_write_member_known(writer, "avg10", half->has_avg10, half->avg10);
+        json_write_member_known(writer, "avg60", half->has_avg60, half->avg60);
+        json_write_member_known(writer, "avg300", half->has_avg300, half->avg300);
+        json_write_member_known(writer, "total_usec", half->has_total, half->total_usec);
         json_write_end(writer);
 }
 

@@ -150,6 +150,19 @@ int text_file_open_directory(int dir_fd, const char *name, int *ret_fd) {
         return 0;
 }
 
+int text_file_open_listing(int dir_fd, const char *name, DIR **ret) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        int r = text_file_open_directory(dir_fd, name, &fd);
+
+        if (r != 0)
+                return r;
+        *ret = fdopendir(fd);
+        if (!*ret)
+                return -errno;
+        (void) TAKE_FD(fd);
+        return 0;
+}
+
 SourceOutcome text_file_outcome(int r) {
         switch (r) {
         case TEXT_OK:

@@ -10,8 +10,10 @@
  * can use a tree of fixtures in place of the kernel's.
  */
 
+#include <dirent.h>
 #include <stddef.h>
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
 #include "snapshot/source.h"
@@ -50,6 +52,15 @@ _must_check_ int text_file_read_start(int dir_fd, const char *name, char *buffer
  * ceiling. @buffer is as before unless 0 is returned.
  */
 _must_check_ int text_file_read_all(int dir_fd, const char *name, Buffer *buffer);
+
+/* The names of the directory @name below @dir_fd; *ret is the caller's. Codes as above. */
+_must_check_ int text_file_open_listing(int dir_fd, const char *name, DIR **ret);
+static inline DIR *listing_close(DIR *dir) {
+        if (dir)
+                (void) closedir(dir);
+        return NULL;
+}
+DEFINE_CLEANUP(DIR *, listing_close);
 
 /* Opens the directory @name below @dir_fd; codes as above. */
 _must_check_ int text_file_open_directory(int dir_fd, const char *name, int *ret_fd);

@@ -126,8 +126,8 @@ static void record_failure(Recorder *recorder, const RecordedCall *call, const R
         unsigned n_suppressed;
 
         if (call->record == RECORD_NOTHING &&
-            strcmp(reply->error, wire_error_name(WIRE_ERROR_PERMISSION_DENIED)) != 0 &&
-            strcmp(reply->error, wire_error_name(WIRE_ERROR_BUSY)) != 0)
+            strcmp(reply->error, wire_error_names[WIRE_ERROR_PERMISSION_DENIED]) != 0 &&
+            strcmp(reply->error, wire_error_names[WIRE_ERROR_BUSY]) != 0)
                 return;
         if (!log_limit_pass(&recorder->failures, is_own ? 0 : call->uid, now_mono_ns,
                             &n_suppressed))

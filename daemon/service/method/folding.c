@@ -124,7 +124,7 @@ static int on_folded(Request *request, const JobReply *reply) {
 /* The rows are still in the kernel's table, or in the file that is kept. */
 static int on_failed(Request *request, WireError error, const WireErrorDetail *detail) {
         log_warning(0, "The job that makes room in the ledger of the dead failed: %s",
-                    detail->reason ? detail->reason : wire_error_name(error));
+                    detail->reason ? detail->reason : wire_error_names[error]);
         return request_fail(request, error, detail);
 }
 

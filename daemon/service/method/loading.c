@@ -172,7 +172,7 @@ static void explain_none(Desk *desk) {
                 (void) snprintf(desk->bpf_refusal, sizeof(desk->bpf_refusal),
                                 "this ctprofd loads no BPF programs, because it was started with "
                                 "Backend=procfs: Backend=%s takes effect when it is restarted",
-                                backend_choice_name(desk->settings.backend));
+                                backend_choice_names[desk->settings.backend]);
 }
 
 void loading_start(Desk *desk) {

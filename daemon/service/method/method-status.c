@@ -55,7 +55,7 @@ static void write_daemon(const Desk *desk, JsonWriter *writer) {
         if (state.backend == BACKEND_CHOICE_AUTO)
                 json_write_member_null(writer, "name");
         else
-                json_write_member_text(writer, "name", backend_choice_name(state.backend));
+                json_write_member_text(writer, "name", backend_choice_names[state.backend]);
         if (state.reason[0] != '\0')
                 json_write_member_text(writer, "reason", state.reason);
         if (state.has_since) {

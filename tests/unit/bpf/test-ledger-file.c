@@ -46,12 +46,12 @@ START_TEST(what_is_written_is_read) {
 
         ck_assert_int_eq(ledger_file_write(&head, rows, 3, path_of, NULL, &fd), 0);
         ck_assert_int_eq(ledger_file_open(fd, &file), 0);
-        ck_assert_uint_eq(ledger_file_head(file)->n_rows, 3);
-        ck_assert_uint_eq(ledger_file_head(file)->generation, head.generation);
-        ck_assert_uint_eq(ledger_file_head(file)->n_losses, 2);
-        ck_assert_mem_eq(ledger_file_head(file)->id, head.id, sizeof(head.id));
+        ck_assert_uint_eq(file->head->n_rows, 3);
+        ck_assert_uint_eq(file->head->generation, head.generation);
+        ck_assert_uint_eq(file->head->n_losses, 2);
+        ck_assert_mem_eq(file->head->id, head.id, sizeof(head.id));
         for (size_t i = 0; i < 3; i++)
-                ck_assert_mem_eq(ledger_file_row(file, i), &rows[i], sizeof(LedgerRow));
+                ck_assert_mem_eq(&file->rows[i].row, &rows[i], sizeof(LedgerRow));
         path = ledger_file_path(file, 0);
         ck_assert(span_is(path, "/slice-1"));
         ck_assert_uint_eq(ledger_file_path(file, 1).n, 0);

@@ -43,7 +43,7 @@ static TaskTable *end(void) {
 
         ck_assert_int_eq(task_table_read(objects.fds[TASK_OBJECT_TASKS], &table), 0);
         ck_assert_int_eq(ledger_end(ledger, table), 0);
-        ck_assert(ledger_is_read(ledger));
+        ck_assert(ledger->is_read);
         return table;
 }
 
@@ -60,9 +60,9 @@ static bool is_called(const char comm[static TASK_COMM_BYTES], const char *name)
 static LedgerValues find_dead(const char *thread) {
         LedgerValues sum = {};
 
-        for (size_t i = 0; i < ledger_n_rows(ledger); i++)
-                if (is_called(ledger_row(ledger, i)->key.thread, thread))
-                        ledger_values_add(&sum, &ledger_row(ledger, i)->values);
+        for (size_t i = 0; i < ledger->n_rows; i++)
+                if (is_called(ledger->rows[i].key.thread, thread))
+                        ledger_values_add(&sum, &ledger->rows[i].values);
         return sum;
 }
 
@@ -79,7 +79,7 @@ static size_t count_living(const TaskTable *table, const char *thread) {
 
 /* Of what was attached a moment ago nothing is missing, but a thread may still be on its way. */
 static void wait_until_finished(void) {
-        const LedgerControl *control = ledger_control(ledger);
+        const LedgerControl *control = ledger->control;
 
         for (int i = 0; i < 500 && control->n_finished < control->n_marked; i++)
                 (void) usleep(10000);
@@ -256,8 +256,8 @@ START_TEST(a_row_tells_its_cgroup) {
 
         (void) run_processes("ledger-cgroup", 1);
         task_table_free(capture());
-        for (size_t i = 0; i < ledger_n_rows(ledger); i++) {
-                const LedgerKey *key = &ledger_row(ledger, i)->key;
+        for (size_t i = 0; i < ledger->n_rows; i++) {
+                const LedgerKey *key = &ledger->rows[i].key;
 
                 if (is_called(key->thread, "ledger-cgroup"))
                         ck_assert_int_eq(ledger_cgroup_path(ledger, key->cgroup, &path), 0);
@@ -305,8 +305,8 @@ static void run_family(const char *parent, const char *child, const int *line) {
 static uint64_t count_dead_of(const char *thread, const char *parent) {
         uint64_t n = 0;
 
-        for (size_t i = 0; i < ledger_n_rows(ledger); i++) {
-                const LedgerRow *row = ledger_row(ledger, i);
+        for (size_t i = 0; i < ledger->n_rows; i++) {
+                const LedgerRow *row = &ledger->rows[i];
 
                 if (is_called(row->key.thread, thread) && is_called(row->key.parent, parent))
                         n += row->values.exits;
@@ -335,17 +335,17 @@ START_TEST(a_row_tells_whose_children_ended) {
         ck_assert_uint_eq(count_dead_of("ledger-mother", own), 1);
         ck_assert_uint_eq(count_dead_of("ledger-runner", own), 2); /* as their process */
         ck_assert_uint_eq(count_dead_of("ledger-orphan", own), 2); /* by then */
-        for (size_t i = 0; i < ledger_n_rows(ledger); i++)
-                if (ledger_row(ledger, i)->key.flags & LEDGER_OF_KERNEL)
-                        ck_assert_str_eq(ledger_row(ledger, i)->key.parent, "");
+        for (size_t i = 0; i < ledger->n_rows; i++)
+                if (ledger->rows[i].key.flags & LEDGER_OF_KERNEL)
+                        ck_assert_str_eq(ledger->rows[i].key.parent, "");
 }
 END_TEST
 
 START_TEST(own_children_are_marked) {
         (void) run_processes("ledger-own", 1); /* the captures before said who it is */
         task_table_free(capture());
-        for (size_t i = 0; i < ledger_n_rows(ledger); i++) {
-                const LedgerKey *key = &ledger_row(ledger, i)->key;
+        for (size_t i = 0; i < ledger->n_rows; i++) {
+                const LedgerKey *key = &ledger->rows[i].key;
 
                 if (is_called(key->thread, "ledger-own"))
                         ck_assert_uint_eq(key->flags, LEDGER_OF_SELF);
@@ -463,9 +463,9 @@ START_TEST(callers_are_marked_by_their_lives) {
                 for (int j = 0; j < 500 && kill(pids[i], 0) == 0; j++)
                         (void) usleep(10000);
         task_table_free(capture());
-        for (size_t i = 0; i < ledger_n_rows(ledger); i++)
+        for (size_t i = 0; i < ledger->n_rows; i++)
                 for (size_t j = 0; j < ELEMENTSOF(callers); j++) {
-                        const LedgerKey *key = &ledger_row(ledger, i)->key;
+                        const LedgerKey *key = &ledger->rows[i].key;
 
                         if (!is_called(key->thread, callers[j].name))
                                 continue;
@@ -510,7 +510,7 @@ static void start_early(void) {
 
 /* As if it had been added, which a capture does not read of its own generation. */
 START_TEST(a_thread_without_a_mark_is_found_where_programs_noted_it) {
-        LedgerControl *control = (void *) (uintptr_t) ledger_control(ledger);
+        LedgerControl *control = (void *) (uintptr_t) ledger->control;
         uint64_t n_lost_marks = control->n_lost_marks;
         TaskTable *table = capture();
         LedgerUnmarked *place;
@@ -608,7 +608,7 @@ static void check_partition(bool of_threads, size_t n_parents) {
                          find_dead("ledger-storm").exits - n_dead_before;
                 n_begun = storm->n_begun;
                 task_table_free(table);
-                ck_assert_uint_eq(ledger_n_lost(ledger), 0);
+                ck_assert_uint_eq(ledger->n_lost, 0);
                 /* One at a time is being made, and a thread has its name only a moment later. */
                 ck_assert_msg(n_made <= n_seen + of_threads && n_seen <= n_begun,
                               "%llu made before, %llu seen, %llu begun after",
@@ -697,7 +697,7 @@ static void expect_named(char letter, unsigned n) {
 
 /* The rows that each run of the loop removes are in the file that the run before has made. */
 START_TEST(a_fold_keeps_every_row_and_empties_the_table) {
-        const LedgerControl *control = ledger_control(ledger);
+        const LedgerControl *control = ledger->control;
         uint64_t n_rows, captures;
         int folded;
 
@@ -717,14 +717,14 @@ START_TEST(a_fold_keeps_every_row_and_empties_the_table) {
         expect_named('f', 40);
         expect_named('g', 40);
         folded = fold_on(folded, 20, LEDGER_FILE_MAX_ROWS);
-        control = ledger_control(ledger);
+        control = ledger->control;
         ck_assert_uint_lt(control->n_rows, 20);
         ck_assert_uint_eq(LEDGER_CAPTURES(control->generation), captures + 1);
         run_named('f', 1);
         task_table_free(capture());
         ck_assert_uint_eq(find_dead("ledger-f0").exits, 2);
         expect_named('g', 40);
-        ck_assert_uint_eq(ledger_n_folded(ledger), 0);
+        ck_assert_uint_eq(ledger->n_folded, 0);
         reopen(-EBADF);
         (void) close(folded);
 }
@@ -740,9 +740,9 @@ START_TEST(rows_that_a_file_has_no_room_for_lose_their_numbers) {
         task_table_free(capture());
         expect_named('h', 60);
         folded = fold_on(-EBADF, 20, 400); /* of which root has 50 */
-        ck_assert_uint_lt(ledger_control(ledger)->n_rows, 20);
+        ck_assert_uint_lt(ledger->control->n_rows, 20);
         task_table_free(capture());
-        ck_assert_uint_gt(ledger_n_folded(ledger), 0);
+        ck_assert_uint_gt(ledger->n_folded, 0);
         sum = find_dead("ledger-h0");
         ck_assert_uint_ge(sum.n_folded, 10);
         for (unsigned i = 0; i < 60; i++) {
@@ -794,9 +794,9 @@ static LedgerValues find_owner(uint32_t uid, size_t *ret_n) {
         LedgerValues sum = {};
 
         *ret_n = 0;
-        for (size_t i = 0; i < ledger_n_rows(ledger); i++)
-                if (ledger_row(ledger, i)->key.owner == uid) {
-                        ledger_values_add(&sum, &ledger_row(ledger, i)->values);
+        for (size_t i = 0; i < ledger->n_rows; i++)
+                if (ledger->rows[i].key.owner == uid) {
+                        ledger_values_add(&sum, &ledger->rows[i].values);
                         (*ret_n)++;
                 }
         return sum;
@@ -824,7 +824,7 @@ START_TEST(rows_that_a_file_has_no_room_for_lose_their_parents_first) {
         task_table_free(capture());
         ck_assert_uint_eq(find_dead("ledger-child").exits, 2 * n_families);
         ck_assert_uint_ge(count_dead_of("ledger-child", ""), n_families / 2);
-        ck_assert_uint_eq(ledger_n_folded(ledger), 0);
+        ck_assert_uint_eq(ledger->n_folded, 0);
         for (unsigned i = 0; i < n_families; i++) {
                 char name[TASK_COMM_BYTES];
 
@@ -876,7 +876,7 @@ END_TEST
 /* Each has a row by its name; all those who found no place among the owners count as one. */
 START_TEST(owners_beyond_the_bound_are_one_together) {
         const uint32_t first = 300000, n_uids = LEDGER_MAX_OWNERS + 100;
-        const LedgerControl *control = ledger_control(ledger);
+        const LedgerControl *control = ledger->control;
         uint64_t n_exits = 0;
         size_t n;
         int folded;
@@ -890,7 +890,7 @@ START_TEST(owners_beyond_the_bound_are_one_together) {
         ck_assert_uint_eq(n_exits, n_uids);
         ck_assert_uint_ge(control->owners[LEDGER_MAX_OWNERS].n_rows, 100);
         folded = fold_on(-EBADF, 1, LEDGER_FILE_MAX_ROWS);
-        control = ledger_control(ledger);
+        control = ledger->control;
         ck_assert_uint_lt(control->owners[LEDGER_MAX_OWNERS].n_rows, 50);
         task_table_free(capture());
         for (uint32_t uid = first; uid < first + n_uids; uid++)

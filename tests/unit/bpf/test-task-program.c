@@ -78,11 +78,11 @@ static bool is_asleep(pid_t tid) {
         size_t n;
 
         (void) snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-        if (procfs_read(AT_FDCWD, path, text, sizeof(text), &n) != 0 ||
+        if (text_file_read(AT_FDCWD, path, text, sizeof(text), &n) != 0 ||
             proc_stat_parse((Span){ text, n }, &stat) != 0 || stat.state != 'S')
                 return false;
         (void) snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
-        return procfs_read(AT_FDCWD, path, text, sizeof(text) - 1, &n) == 0 &&
+        return text_file_read(AT_FDCWD, path, text, sizeof(text) - 1, &n) == 0 &&
                (text[n] = '\0', !strstr(text, "\nvoluntary_ctxt_switches:\t0\n"));
 }
 
@@ -140,7 +140,7 @@ static bool read_file(pid_t tid, const char *name, Span *ret) {
         int r;
 
         (void) snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
-        r = procfs_read(AT_FDCWD, path, text, sizeof(text), &n);
+        r = text_file_read(AT_FDCWD, path, text, sizeof(text), &n);
         ck_assert(r == 0 || r == PROCFS_E_ABSENT);
         *ret = (Span){ text, n };
         return r == 0;
@@ -437,11 +437,11 @@ START_TEST(resident_pages_are_those_of_status) {
         ck_assert_int_gt(pid, 0);
         (void) snprintf(path, sizeof(path), "/proc/%d/status", pid);
         do
-                ck_assert(procfs_read(AT_FDCWD, path, text, sizeof(text), &n) == 0 &&
+                ck_assert(text_file_read(AT_FDCWD, path, text, sizeof(text), &n) == 0 &&
                           proc_status_parse((Span){ text, n }, &status) == 0);
         while (status.state != 'S');
         ck_assert_int_eq(task_table_read(objects.fds[TASK_OBJECT_TASKS], &own), 0);
-        ck_assert(procfs_read(AT_FDCWD, path, text, sizeof(text), &n) == 0 &&
+        ck_assert(text_file_read(AT_FDCWD, path, text, sizeof(text), &n) == 0 &&
                   proc_status_parse((Span){ text, n }, &status) == 0);
         (void) kill(pid, SIGKILL);
         (void) waitpid(pid, NULL, 0);

@@ -329,7 +329,7 @@ void captured_check_source(const Captured *captured, SourceId id, SourceState st
         const char *name = source_name(id);
 
         ck_assert_msg(source->state == state, "%s is %s: %s", name,
-                      source_state_name(source->state), source->reason);
+                      source_state_names[source->state], source->reason);
         ck_assert_msg(source->counts[SOURCE_OUTCOME_ok] == ok, "%s ok", name);
         ck_assert_msg(source->counts[SOURCE_OUTCOME_denied] == denied, "%s denied", name);
         ck_assert_msg(source->counts[SOURCE_OUTCOME_vanished] == vanished, "%s vanished", name);

@@ -194,7 +194,7 @@ START_TEST(the_rollup_of_a_large_process_is_read_only_when_all_are) {
         capture();
         ck_assert((captured_find(&captured, 10)->smaps.n > 0) == mode_rows[_i].is_read);
         check_memory(10, mode_rows[_i].anon_kib);
-        ck_assert_str_eq(captured.head.smaps_mode, smaps_mode_name(mode));
+        ck_assert_str_eq(captured.head.smaps_mode, smaps_mode_names[mode]);
         ck_assert(captured.head.smaps_requested == (mode != SMAPS_MODE_NONE));
         ck_assert(captured.head.has_smaps_max_rss == (mode == SMAPS_MODE_SMALL));
         if (is_left_out)

@@ -232,8 +232,8 @@ START_TEST(a_thread_that_waits_is_told_all_the_same) {
         take(ledger, &thread, false);
         ck_assert_int_eq(exit_ledger_tell(ledger, BEGAN, &fd), 0);
         ck_assert_int_eq(ledger_file_open(fd, &file), 0);
-        ck_assert_uint_eq(ledger_file_head(file)->n_rows, 2);
-        ck_assert_str_eq(ledger_file_row(file, 1)->key.process, "[unknown]");
+        ck_assert_uint_eq(file->head->n_rows, 2);
+        ck_assert_str_eq(file->rows[1].row.key.process, "[unknown]");
 }
 END_TEST
 
@@ -492,16 +492,16 @@ START_TEST(what_is_told_is_the_ledger_with_its_losses) {
                 (void) fd_close(fd);
         }
         for (size_t i = 0; i < 2; i++) {
-                const LedgerFileHead *head = ledger_file_head(files[i]);
+                const LedgerFileHead *head = files[i]->head;
 
                 ck_assert_uint_eq(head->origin, LEDGER_FROM_TASKSTATS);
                 ck_assert_uint_eq(head->since_ns, BEGAN);
                 ck_assert_uint_eq(head->n_losses, 3);
                 ck_assert_uint_eq(LEDGER_CAPTURES(head->generation), i + 1);
-                ck_assert_uint_eq(ledger_file_row(files[i], 1)->values.exits, i + 1);
+                ck_assert_uint_eq(files[i]->rows[1].row.values.exits, i + 1);
         }
-        ck_assert_mem_eq(ledger_file_head(files[0])->id, ledger_file_head(files[1])->id, 16);
-        ck_assert_mem_ne(ledger_file_head(files[0])->id, ledger_file_head(files[2])->id, 16);
+        ck_assert_mem_eq(files[0]->head->id, files[1]->head->id, 16);
+        ck_assert_mem_ne(files[0]->head->id, files[2]->head->id, 16);
         for (size_t i = 0; i < ELEMENTSOF(files); i++)
                 (void) ledger_file_free(files[i]);
         (void) exit_ledger_free(ledger);

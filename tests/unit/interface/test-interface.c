@@ -20,15 +20,15 @@ static const struct {
 };
 
 START_TEST(errors_have_wire_names) {
-        ck_assert_str_eq(wire_error_name(name_rows[_i].error), name_rows[_i].name);
-        ck_assert_str_eq(wire_error_parameter(name_rows[_i].error), name_rows[_i].parameter);
+        ck_assert_str_eq(wire_error_names[name_rows[_i].error], name_rows[_i].name);
+        ck_assert_str_eq(wire_error_parameters[name_rows[_i].error], name_rows[_i].parameter);
         ck_assert_int_eq(wire_error_find(span_of(name_rows[_i].name)), name_rows[_i].error);
 }
 END_TEST
 
 START_TEST(every_error_is_found_by_its_name) {
         for (unsigned error = 0; error < _WIRE_ERROR_MAX; error++)
-                ck_assert_uint_eq(wire_error_find(span_of(wire_error_name((WireError) error))),
+                ck_assert_uint_eq(wire_error_find(span_of(wire_error_names[(WireError) error])),
                                   error);
         ck_assert_int_eq(wire_error_find(span_of("io.ctprof.Profiler.NoSuch")), _WIRE_ERROR_MAX);
         ck_assert_int_eq(wire_error_find(span_of("")), _WIRE_ERROR_MAX);
@@ -165,9 +165,10 @@ START_TEST(every_word_of_the_registry_has_a_term) {
                 const Metric *metric = &metric_table[id];
                 const char *gates = metric->gates;
 
-                ck_assert(has_term(LEGEND_SECTIONS, span_of(metric_section_name(metric->section))));
+                ck_assert(
+                        has_term(LEGEND_SECTIONS, span_of(metric_section_names[metric->section])));
                 ck_assert(has_term(LEGEND_RULES, span_of(metric->rule_name)));
-                ck_assert(has_term(LEGEND_CLASSES, span_of(metric_class_name(metric->class))));
+                ck_assert(has_term(LEGEND_CLASSES, span_of(metric_class_names[metric->class])));
                 while (*gates) {
                         size_t n = strcspn(gates, ",");
 
@@ -176,7 +177,7 @@ START_TEST(every_word_of_the_registry_has_a_term) {
                 }
         }
         for (unsigned id = 0; id < _SECTION_MAX; id++)
-                ck_assert(has_term(LEGEND_SECTIONS, span_of(view_table_name((SectionId) id))));
+                ck_assert(has_term(LEGEND_SECTIONS, span_of(view_table_names[(SectionId) id])));
 }
 END_TEST
 

@@ -61,8 +61,8 @@ static void check_metric(MetricId id, const Line *line) {
         ck_assert_str_eq(metric->name, line->fields[0]);
         ck_assert_str_eq(metric->type_name, line->fields[2]);
         ck_assert_str_eq(metric->rule_name, line->fields[3]);
-        ck_assert_str_eq(metric_section_name(metric->section), line->fields[4]);
-        ck_assert_str_eq(metric_class_name(metric->class), line->fields[5]);
+        ck_assert_str_eq(metric_section_names[metric->section], line->fields[4]);
+        ck_assert_str_eq(metric_class_names[metric->class], line->fields[5]);
         ck_assert_str_eq(metric->gates, or_empty(line->fields[6]));
         ck_assert_str_eq(line->fields[7], "no"); /* the registry has no row for dead metrics */
 }
@@ -119,10 +119,10 @@ static void check_derived(unsigned i, const Line *line) {
         ck_assert_uint_ge(line->n_fields, 5);
         derived = &derived_table[i];
         ck_assert_str_eq(derived->name, line->fields[0]);
-        ck_assert_str_eq(metric_section_name(derived->section), line->fields[4]);
+        ck_assert_str_eq(metric_section_names[derived->section], line->fields[4]);
         /* "ratio 0..1", "bytes (signed, ...": the family is the first word. */
-        ck_assert_mem_eq(line->fields[2], metric_unit_name(derived->unit),
-                         strlen(metric_unit_name(derived->unit)));
+        ck_assert_mem_eq(line->fields[2], metric_unit_names[derived->unit],
+                         strlen(metric_unit_names[derived->unit]));
         ck_assert_int_eq(derived->unit == METRIC_UNIT_RATIO, strcmp(line->fields[3], "yes") == 0);
 
         ck_assert_uint_le(derived->n_inputs, DERIVED_MAX_INPUTS);

@@ -313,7 +313,7 @@ static void check_shown(const Sections *sections, const char *wanted) {
 
         for (SectionId id = 0; id < _SECTION_MAX; id++)
                 if (sections->shown[id]) {
-                        strcat(shown, view_table_name(id));
+                        strcat(shown, view_table_names[id]);
                         strcat(shown, " ");
                 }
         ck_assert_str_eq(shown, wanted);

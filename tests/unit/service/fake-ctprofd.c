@@ -95,7 +95,7 @@ static void write_capture(JsonWriter *writer, const CaptureOrder *capture) {
         json_write_member_bool(writer, "tagged", capture->tagged);
         json_write_member_bool(writer, "replace", capture->replace);
         json_write_member_u64(writer, "uid", capture->uid);
-        json_write_member_text(writer, "smapsMode", smaps_mode_name(capture->smaps));
+        json_write_member_text(writer, "smapsMode", smaps_mode_names[capture->smaps]);
         json_write_member_bool(writer, "anonymous", capture->spool.directory == 0);
         json_write_key(writer, "selfPids");
         json_write_array(writer);

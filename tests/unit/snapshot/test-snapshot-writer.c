@@ -99,8 +99,8 @@ START_TEST(the_manual_lists_every_column_and_source) {
                         ck_assert_msg(is_in_manual(manual, host_parts[part].columns[i].name), "%s",
                                       host_parts[part].columns[i].name);
         for (unsigned kind = HOST_KIND_UNKNOWN + 1; kind < _HOST_KIND_MAX; kind++)
-                ck_assert_msg(is_in_manual(manual, host_kind_name((HostKind) kind)), "%s",
-                              host_kind_name((HostKind) kind));
+                ck_assert_msg(is_in_manual(manual, host_kinds[(HostKind) kind].name), "%s",
+                              host_kinds[(HostKind) kind].name);
         for (unsigned id = 0; id < _SOURCE_MAX; id++) {
                 char name[64], *c = name;
 

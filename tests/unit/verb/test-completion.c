@@ -145,9 +145,9 @@ START_TEST(names_of_values_are_the_programs) {
 
         read_shell(_i);
         for (unsigned id = 0; id < _METRIC_SECTION_MAX; id++)
-                append(list, "", metric_section_name((MetricSection) id));
+                append(list, "", metric_section_names[(MetricSection) id]);
         for (unsigned id = 0; id < _SECTION_MAX; id++)
-                append(list, "", view_table_name((SectionId) id));
+                append(list, "", view_table_names[(SectionId) id]);
         assert_has_list(list);
         list[0] = '\0';
         GROUP_COLUMNS(ONE_COLUMN)

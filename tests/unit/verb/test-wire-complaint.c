@@ -107,7 +107,7 @@ START_TEST(no_error_of_the_interface_is_without_words) {
         static const WireTopic topic = { .subject = "x" };
 
         for (unsigned id = 0; id < _WIRE_ERROR_MAX; id++) {
-                Reply reply = { .error = strdup(wire_error_name((WireError) id)),
+                Reply reply = { .error = strdup(wire_error_names[(WireError) id]),
                                 .parameters = json_object_new_object() };
                 _cleanup_(buffer_done) Buffer sentence = {};
                 int status = 77;

@@ -57,11 +57,11 @@ START_TEST(axes_are_found_by_name) {
 END_TEST
 
 START_TEST(axes_have_names_and_headers) {
-        ck_assert_str_eq(view_axis_name(VIEW_AXIS_PCOMM), "pcomm");
-        ck_assert_str_eq(view_axis_header(VIEW_AXIS_PCOMM), "process");
-        ck_assert_str_eq(view_axis_header(VIEW_AXIS_ALL), "cgroup / process / thread");
-        ck_assert_str_eq(view_axis_name(VIEW_AXIS_COMM_EXACT), "comm-exact");
-        ck_assert_str_eq(view_axis_header(VIEW_AXIS_COMM_EXACT), "thread");
+        ck_assert_str_eq(view_axis_names[VIEW_AXIS_PCOMM], "pcomm");
+        ck_assert_str_eq(view_axis_headers[VIEW_AXIS_PCOMM], "process");
+        ck_assert_str_eq(view_axis_headers[VIEW_AXIS_ALL], "cgroup / process / thread");
+        ck_assert_str_eq(view_axis_names[VIEW_AXIS_COMM_EXACT], "comm-exact");
+        ck_assert_str_eq(view_axis_headers[VIEW_AXIS_COMM_EXACT], "thread");
 }
 END_TEST
 
@@ -398,7 +398,7 @@ START_TEST(tables_are_named_like_sections) {
                 ck_assert(view_wants_table(&view, id) == (id == SECTION_MEMORY_STAT));
         ck_assert(view.sections[METRIC_SECTION_PRIMARY]);
         ck_assert(!view.sections[METRIC_SECTION_DERIVED]);
-        ck_assert_str_eq(view_table_name(SECTION_SCHED_EXT), "sched-ext");
+        ck_assert_str_eq(view_table_names[SECTION_SCHED_EXT], "sched-ext");
         ck_assert_int_eq(view_set(&view, VIEW_PART_sections, span_of("memory-stats"), complaint),
                          VIEW_E_INVALID);
         ck_assert_ptr_nonnull(strstr(complaint, "mean \"memory-stat\""));

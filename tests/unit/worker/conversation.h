@@ -110,7 +110,7 @@ static inline json_object *conversation_error(Span body, Conversation *ret) {
         ck_assert(failure_unpack(body, &error, &detail));
         ck_assert_int_eq(wire_error_encode(&buffer, error, &detail), 0);
         ck_assert_int_eq(buffer_terminate(&buffer, &text), 0);
-        ret->error = strdup(wire_error_name(error));
+        ret->error = strdup(wire_error_names[error]);
         object = json_tokener_parse(text);
         buffer_done(&buffer);
         return object;

@@ -138,17 +138,12 @@ static void write_cost(JsonWriter *writer, const Head *head) {
         json_write_end(writer);
 }
 
-/* Not known of files of the prior tool, which had no such option. */
-static void write_smaps(JsonWriter *writer, const Head *head) {
-        if (head->has_smaps_requested)
-                json_write_member_bool(writer, "smapsRequested", head->smaps_requested);
-}
-
 void head_write_json(JsonWriter *writer, const Head *head) {
         json_write_object(writer);
         for (size_t i = 0; i < ELEMENTSOF(members); i++)
                 write_member(writer, head, &members[i], members[i].key);
-        write_smaps(writer, head);
+        if (head->has_smaps_requested) /* the prior tool had no such option */
+                json_write_member_bool(writer, "smapsRequested", head->smaps_requested);
         write_cost(writer, head);
         if (head->imported_from) {
                 json_write_key(writer, "importedFrom");
@@ -159,7 +154,8 @@ void head_write_json(JsonWriter *writer, const Head *head) {
 
 void head_write_start(JsonWriter *writer, const Head *head) {
         write_place(writer, head, PLACE_START);
-        write_smaps(writer, head);
+        if (head->has_smaps_requested) /* the prior tool had no such option */
+                json_write_member_bool(writer, "smapsRequested", head->smaps_requested);
         /* The prior tool's readers refuse a document without it. */
         json_write_member_u64(writer, "captured_at_unix_ns",
                               head->has_start_realtime ? head->start_realtime_ns : 0);

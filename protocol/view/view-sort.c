@@ -33,10 +33,6 @@ ViewColumn view_column_find(Span name) {
         return (ViewColumn) id;
 }
 
-static ViewOrder find_order(Span word) {
-        return (ViewOrder) name_find(word, order_names, _VIEW_ORDER_WORDS);
-}
-
 static int find_key(Span word, ViewSortKey *ret, char *ret_complaint) {
         char folded[VIEW_WORD_CHARS], quoted[VIEW_QUOTED_BYTES];
         Span name = view_fold_case(word, folded);
@@ -54,7 +50,7 @@ static int find_key(Span word, ViewSortKey *ret, char *ret_complaint) {
                                      "Groups cannot be ordered by %s: it says where a thread was "
                                      "found, and is not a quantity.",
                                      metric_table[metric].name);
-        if (find_order(name) < _VIEW_ORDER_WORDS)
+        if (name_find(name, order_names, _VIEW_ORDER_WORDS) < _VIEW_ORDER_WORDS)
                 return view_complain(ret_complaint,
                                      "The order \"%s\" stands alone, without a direction and other "
                                      "keys.",
@@ -120,7 +116,8 @@ int view_sort_parse(Span text, ViewSort *ret, char ret_complaint[static VIEW_COM
         char folded[VIEW_WORD_CHARS];
         int r;
 
-        sort.order = find_order(view_fold_case(view_trim(rest), folded));
+        sort.order = (ViewOrder) name_find(view_fold_case(view_trim(rest), folded), order_names,
+                                           _VIEW_ORDER_WORDS);
         while (sort.order == VIEW_ORDER_METRICS && view_next_entry(&rest, &entry)) {
                 r = add_key(&sort, entry, ret_complaint);
                 if (r != VIEW_OK)

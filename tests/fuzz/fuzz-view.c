@@ -6,8 +6,8 @@
  * order also through its words. What is refused leaves everything as it was, for one line that may
  * go to a terminal.
  *
- * Aims at: protocol/view/view.c, protocol/view/view-json.c, protocol/view/view-sort.c,
- *          protocol/view/view-part.c, protocol/view/view-words.c, protocol/view/glob.c,
+ * Aims at: protocol/view/view.c, protocol/view/view-sort.c, protocol/view/view-part.c,
+ *          protocol/view/view-words.c, protocol/view/glob.c,
  *          client/session/options.c, client/report/group/group-columns.c,
  *          client/session/complain.c, client/render/when.c
  */

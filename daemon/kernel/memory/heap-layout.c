@@ -245,35 +245,28 @@ static const struct {
         { "5.2.", 16, 24 },
 };
 
-/*
- * "5.2." is followed by "1-0-gea6b3e973b477b8061e0076bb257dbd7f3faa756", and the end. The number in
- * the middle counts the changes since the release.
- */
-static bool is_rest_of_release(const char *text) {
-        static const char none[] = "-0-g";
-        size_t n_digits;
-
-        if (text[0] < '0' || text[0] > '9' || strncmp(text + 1, none, strlen(none)) != 0)
-                return false;
-        text += 1 + strlen(none);
-        n_digits = strspn(text, "0123456789abcdef");
-        return n_digits >= 7 && text[n_digits] == '\0';
-}
-
 static int find_version(ElfFile *elf, const Elf64_Phdr *load, Span start, bool *is_named) {
+        static const char none[] = "-0-g";
         uint64_t end = load->p_vaddr + load->p_filesz, at = 0, vaddr;
         int r;
 
         while ((r = elf_file_search(elf, load, start, &at, &vaddr)) == 0) {
                 uint64_t rest = vaddr + start.n;
                 char text[64] = {};
-                size_t n = (size_t) MIN_OF(end - rest, (uint64_t) sizeof(text) - 1);
+                size_t n = (size_t) MIN_OF(end - rest, (uint64_t) sizeof(text) - 1), n_digits;
 
                 /* The text may be the last of its segment. */
                 r = n > 0 ? elf_file_read_vaddr(elf, rest, text, n) : 0;
                 if (r != 0 && r != ELF_FILE_E_UNMAPPED)
                         return r;
-                *is_named |= is_rest_of_release(text);
+                /*
+                 * "5.2." is followed by "1-0-gea6b3e973b477b8061e0076bb257dbd7f3faa756", and the
+                 * end. The number in the middle counts the changes since the release.
+                 */
+                if (text[0] < '0' || text[0] > '9' || strncmp(text + 1, none, strlen(none)) != 0)
+                        continue;
+                n_digits = strspn(text + 1 + strlen(none), "0123456789abcdef");
+                *is_named |= n_digits >= 7 && text[1 + strlen(none) + n_digits] == '\0';
         }
         return r == ELF_FILE_E_END ? 0 : r;
 }

@@ -91,18 +91,6 @@ static void add_candidate(Candidates *candidates, const Markers *markers, uint64
                 }
 }
 
-static int find_relocated(ElfFile *elf, ElfRelocations relocations, const Markers *markers,
-                          Candidates *candidates) {
-        ElfRelocation relocation;
-        int r;
-
-        while ((r = elf_relocations_next(elf, &relocations, &relocation)) == 0)
-                if (relocation.kind == ELF_RELOCATION_RELATIVE)
-                        add_candidate(candidates, markers, relocation.vaddr,
-                                      (uint64_t) relocation.addend);
-        return r == ELF_FILE_E_END ? 0 : r;
-}
-
 /* A program that stays where it is has its tables in segments that are not written. */
 static int find_in_place(ElfFile *elf, const Markers *markers, Candidates *candidates) {
         for (unsigned i = 0; i < elf->n_loads; i++) {
@@ -196,8 +184,17 @@ int heap_tables_find(ElfFile *elf, const ElfDynamic *dynamic, HeapTables *ret,
 
         if (r == 0 && markers.n > 0)
                 r = elf_relocations_find(elf, dynamic, ret_relocations);
-        if (r == 0 && markers.n > 0)
-                r = find_relocated(elf, *ret_relocations, &markers, &candidates);
+        if (r == 0 && markers.n > 0) {
+                ElfRelocations relocations = *ret_relocations;
+                ElfRelocation relocation;
+
+                while ((r = elf_relocations_next(elf, &relocations, &relocation)) == 0)
+                        if (relocation.kind == ELF_RELOCATION_RELATIVE)
+                                add_candidate(&candidates, &markers, relocation.vaddr,
+                                              (uint64_t) relocation.addend);
+                if (r == ELF_FILE_E_END)
+                        r = 0;
+        }
         if (r == 0 && markers.n > 0 && candidates.n == 0)
                 r = find_in_place(elf, &markers, &candidates);
         if (r == 0 && candidates.n > 0)

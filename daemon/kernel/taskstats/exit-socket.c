@@ -31,28 +31,11 @@ struct ExitSocket {
         _Alignas(NLMSG_ALIGNTO) char messages[EXIT_BATCH_MAX][MESSAGE_BYTES];
 };
 
-/* Receives the kernel's answer to a request for an acknowledgement. */
-static int receive_verdict(int fd) {
+/* Registers, and waits for the kernel's acknowledgement. */
+static int ask(ExitSocket *self, const char *cpus) {
         _Alignas(NLMSG_ALIGNTO) char bytes[MESSAGE_BYTES];
         const struct nlmsghdr *header = (const void *) bytes;
         const struct nlmsgerr *verdict = (const void *) (bytes + NLMSG_HDRLEN);
-
-        for (;;) {
-                ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return errno == EAGAIN ? -ETIMEDOUT : -errno;
-                if ((size_t) n < NLMSG_HDRLEN + sizeof(verdict->error))
-                        return -EBADMSG;
-                /* An exit may come first, once the kernel has taken the registration. */
-                if (header->nlmsg_type == NLMSG_ERROR)
-                        return verdict->error;
-        }
-}
-
-static int ask(ExitSocket *self, const char *cpus) {
         struct nl_msg *message = nlmsg_alloc();
         int r = -ENOMEM;
 
@@ -65,7 +48,20 @@ static int ask(ExitSocket *self, const char *cpus) {
                             ? -EIO
                             : 0;
         nlmsg_free(message);
-        return r == 0 ? receive_verdict(self->fd) : r;
+        while (r == 0) {
+                ssize_t n = recv(self->fd, bytes, sizeof(bytes), 0);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return errno == EAGAIN ? -ETIMEDOUT : -errno;
+                if ((size_t) n < NLMSG_HDRLEN + sizeof(verdict->error))
+                        return -EBADMSG;
+                /* An exit may come first, once the kernel has taken the registration. */
+                if (header->nlmsg_type == NLMSG_ERROR)
+                        return verdict->error;
+        }
+        return r;
 }
 
 int exit_socket_open(const char *cpus, ExitSocket **ret) {

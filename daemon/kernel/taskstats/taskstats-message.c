@@ -266,23 +266,6 @@ static int decode_stats(struct nlmsghdr *header, pid_t *ret_tid, Taskstats *ret)
         return r == 0 ? 0 : -EBADMSG;
 }
 
-static int decode_answer(struct nlmsghdr *header, pid_t tid, Taskstats *ret) {
-        pid_t told = 0;
-        int r = decode_stats(header, &told, ret);
-
-        return (r == 0 || r == -EPROTO) && told != tid ? -EBADMSG : r;
-}
-
-/* The errno of an error message, which is never 0: no acknowledgement was requested. */
-static int decode_error(struct nlmsghdr *header) {
-        const struct nlmsgerr *error = nlmsg_data(header);
-
-        if (nlmsg_datalen(header) < (int) sizeof(error->error) || error->error >= 0 ||
-            error->error == -EINPROGRESS)
-                return -EBADMSG;
-        return error->error;
-}
-
 size_t taskstats_replies_decode(const void *datagram, size_t n_datagram, uint16_t family,
                                 uint32_t sequence, const pid_t *tids, size_t n_tids,
                                 TaskstatsAnswer *answers) {
@@ -293,15 +276,25 @@ size_t taskstats_replies_decode(const void *datagram, size_t n_datagram, uint16_
 
         for (; nlmsg_ok(header, n_left); header = nlmsg_next(header, &n_left)) {
                 uint32_t i = header->nlmsg_seq - sequence; /* wraps as the numbers do */
+                const struct nlmsgerr *error = nlmsg_data(header);
+                pid_t tid = 0;
+                int r;
 
                 if (i >= n_tids || answers[i].error != -EINPROGRESS)
                         continue;
-                if (header->nlmsg_type == NLMSG_ERROR)
-                        answers[i].error = decode_error(header);
-                else if (header->nlmsg_type == family)
-                        answers[i].error = decode_answer(header, tids[i], &answers[i].stats);
-                else
+                if (header->nlmsg_type == NLMSG_ERROR) {
+                        /* It is never 0: no acknowledgement was requested. */
+                        r = -EBADMSG;
+                        if (nlmsg_datalen(header) >= (int) sizeof(error->error) &&
+                            error->error < 0 && error->error != -EINPROGRESS)
+                                r = error->error;
+                } else if (header->nlmsg_type == family) {
+                        r = decode_stats(header, &tid, &answers[i].stats);
+                        if ((r == 0 || r == -EPROTO) && tid != tids[i])
+                                r = -EBADMSG;
+                } else
                         continue;
+                answers[i].error = r;
                 n_known++;
         }
         return n_known;

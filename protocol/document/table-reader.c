@@ -64,29 +64,6 @@ static int read_columns(TableReader *table, DocumentReader *document) {
         return r;
 }
 
-/* *ret_ended: what was read is the end of the table. */
-static int read_member(TableReader *table, DocumentReader *document, bool *ret_ended) {
-        Span key;
-        int r;
-
-        r = json_scanner_member(document->scanner, &key);
-        if (r != 0)
-                return r;
-        *ret_ended = !key.bytes;
-        if (!key.bytes)
-                return table->has_rows
-                               ? 0
-                               : document_fail(document, "a table must have columns and rows");
-        if (span_is(key, "columns"))
-                return read_columns(table, document);
-        if (!span_is(key, "rows"))
-                return json_scanner_skip(document->scanner);
-        if (!table->has_columns)
-                return document_fail(document, "the columns must come before the rows");
-        table->has_rows = table->is_in_rows = true;
-        return json_scanner_expect(document->scanner, JSON_TOKEN_ARRAY);
-}
-
 /* The cells of a row, to its end. *ret_column is the one being read, for the complaint. */
 static int read_row(TableReader *table, DocumentReader *document, unsigned *ret_column) {
         const TableRows *rows = table->rows;
@@ -125,24 +102,37 @@ static int read_row(TableReader *table, DocumentReader *document, unsigned *ret_
 
 int table_reader_next(TableReader *table, DocumentReader *document, bool *ret_more) {
         unsigned column = table->rows->n_columns;
-        bool ended = false;
         JsonToken token;
+        Span key;
         int r;
 
         *ret_more = false;
         for (;;) {
-                if (!table->is_in_rows) {
-                        r = read_member(table, document, &ended);
-                        if (r != 0 || ended)
-                                return r;
-                        continue;
+                if (table->is_in_rows) {
+                        json_scanner_next(document->scanner, &token);
+                        if (token == JSON_TOKEN_ARRAY)
+                                break;
+                        if (token != JSON_TOKEN_ARRAY_END)
+                                return document_fail(document, "a row must be an array");
+                        table->is_in_rows = false;
                 }
-                json_scanner_next(document->scanner, &token);
-                if (token == JSON_TOKEN_ARRAY)
-                        break;
-                if (token != JSON_TOKEN_ARRAY_END)
-                        return document_fail(document, "a row must be an array");
-                table->is_in_rows = false;
+                r = json_scanner_member(document->scanner, &key);
+                if (r != 0 || (!key.bytes && table->has_rows))
+                        return r;
+                if (!key.bytes)
+                        return document_fail(document, "a table must have columns and rows");
+                if (span_is(key, "columns"))
+                        r = read_columns(table, document);
+                else if (!span_is(key, "rows"))
+                        r = json_scanner_skip(document->scanner);
+                else if (!table->has_columns)
+                        return document_fail(document, "the columns must come before the rows");
+                else {
+                        table->has_rows = table->is_in_rows = true;
+                        r = json_scanner_expect(document->scanner, JSON_TOKEN_ARRAY);
+                }
+                if (r != 0)
+                        return r;
         }
         table->n_rows++;
         r = read_row(table, document, &column);

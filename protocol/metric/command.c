@@ -5,17 +5,6 @@
 
 #include "base/name.h"
 
-#define LINES_NAME(id, name) name,
-static const char *const lines_names[] = { COMMAND_LINES(LINES_NAME) };
-
-const char *command_lines_name(CommandLines lines) {
-        return lines_names[lines];
-}
-
-CommandLines command_lines_find(Span name) {
-        return (CommandLines) name_find(name, lines_names, _COMMAND_LINES_MAX);
-}
-
 bool command_next(Span *rest, Span *ret) {
         const char *end = rest->n > 0 ? memchr(rest->bytes, '\0', rest->n) : NULL;
         size_t n = end ? (size_t) (end - rest->bytes) : 0;

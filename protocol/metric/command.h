@@ -29,10 +29,6 @@
 #define COMMAND_LINES_ID(id, name) COMMAND_LINES_##id,
 typedef enum CommandLines { COMMAND_LINES(COMMAND_LINES_ID) _COMMAND_LINES_MAX } CommandLines;
 
-const char *command_lines_name(CommandLines lines);
-/* _COMMAND_LINES_MAX when there is none of that name. */
-CommandLines command_lines_find(Span name);
-
 #define COMMAND_MAX_BYTES 256
 
 /*

@@ -18,6 +18,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "kernel/cgroupfs/cgroup-stats.h"
+#include "cgroup-tree.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "leaf.h"
 #include "oracle.h"

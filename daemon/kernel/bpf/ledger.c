@@ -412,30 +412,6 @@ static bool find_life(const TaskTable *table, const MovedLife *life, size_t *ret
                record->start_boottime_ns == life->start_boottime_ns;
 }
 
-static int add_records(Ledger *ledger, const TaskTable *table) {
-        uint64_t n = load(&ledger->control->n_records);
-        int r = 0;
-
-        ledger->n_lost = n - count_records(ledger);
-        for (size_t i = 0; i < count_records(ledger) && r == 0; i++) {
-                const LedgerRecord *record = record_at(ledger, i);
-                size_t at;
-
-                if (!record)
-                        continue;
-                if (find_life(table,
-                              &(MovedLife){ record->tid, record->tgid, record->start_boottime_ns },
-                              &at)) {
-                        const Task task = task_table_get(table, at);
-
-                        if (!(task.record->has & TASK_IS_DEAD) || is_hanging(&task))
-                                continue; /* it is among the living */
-                }
-                r = add_row(ledger, &record->key, &record->values);
-        }
-        return r;
-}
-
 /* threads that hang in their exit */
 
 /* False: its row does not have what was added of it, which it must have. */
@@ -499,11 +475,29 @@ static void find_unmarked(const Ledger *ledger, TaskTable *table) {
 }
 
 int ledger_end(Ledger *ledger, TaskTable *table) {
+        uint64_t n_records;
         int r;
 
         r = wait_for_records(ledger, table);
-        if (r == 0)
-                r = add_records(ledger, table);
+        n_records = load(&ledger->control->n_records);
+        if (r == 0) /* more may come while these are read */
+                ledger->n_lost = n_records - MIN_OF(n_records, (uint64_t) LEDGER_MAX_RECORDS);
+        for (size_t i = 0; i < count_records(ledger) && r == 0; i++) {
+                const LedgerRecord *record = record_at(ledger, i);
+                MovedLife life;
+                size_t at;
+
+                if (!record)
+                        continue;
+                life = (MovedLife){ record->tid, record->tgid, record->start_boottime_ns };
+                if (find_life(table, &life, &at)) {
+                        const Task task = task_table_get(table, at);
+
+                        if (!(task.record->has & TASK_IS_DEAD) || is_hanging(&task))
+                                continue; /* it is among the living */
+                }
+                r = add_row(ledger, &record->key, &record->values);
+        }
         ledger_cancel(ledger);
         if (r == 0)
                 r = read_rows(ledger, (load(&ledger->control->generation) + 1) & 1, ALL_ROWS);
@@ -753,7 +747,7 @@ static size_t path_bytes(void *userdata, uint64_t cgroup) {
         return ledger_cgroup_path(ledger, cgroup, &ledger->path) == 0 ? ledger->path.n : 0;
 }
 
-static int write_file(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd) {
+int ledger_fold(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd) {
         const LedgerCoarsening how = {
                 .max_rows = options->max_rows,
                 .idle_since_ns = options->idle_since_ns,
@@ -761,23 +755,10 @@ static int write_file(Ledger *ledger, const LedgerFoldOptions *options, int *ret
                 .is_elsewhere = is_growing,
                 .userdata = ledger,
         };
-        LedgerFileHead head = {
-                .origin = LEDGER_FROM_PROGRAMS,
-                .since_ns = ledger->control->ledger_since_ns,
-                .generation = load(&ledger->control->generation),
-        };
-        int r;
-
-        memcpy(head.id, ledger->control->id, sizeof(head.id));
-        r = ledger_rows_coarsen(ledger->rows, &ledger->n_rows, &how);
-        return r == 0 ? ledger_file_write(&head, ledger->rows, ledger->n_rows, path_of, ledger,
-                                          ret_fd)
-                      : r;
-}
-
-int ledger_fold(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd) {
         LedgerControl *control = ledger->control;
         uint64_t generation = load(&control->generation);
+        LedgerFileHead head = { .origin = LEDGER_FROM_PROGRAMS,
+                                .since_ns = control->ledger_since_ns };
         int r;
 
         *ret_fd = -EBADF;
@@ -795,7 +776,11 @@ int ledger_fold(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd) {
         if (r == 0)
                 r = read_rows(ledger, generation & 1, FOLDED_ROWS);
         if (r == 0)
-                r = write_file(ledger, options, ret_fd);
+                r = ledger_rows_coarsen(ledger->rows, &ledger->n_rows, &how);
+        head.generation = load(&control->generation);
+        memcpy(head.id, control->id, sizeof(head.id));
+        if (r == 0)
+                r = ledger_file_write(&head, ledger->rows, ledger->n_rows, path_of, ledger, ret_fd);
         forget_rows(ledger);
         return r;
 }

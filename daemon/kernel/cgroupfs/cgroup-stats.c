@@ -25,38 +25,6 @@ typedef struct IoStat {
         bool malformed;
 } IoStat;
 
-static bool is_device(Span word) {
-        const char *colon = memchr(word.bytes, ':', word.n);
-        size_t n_major = colon ? (size_t) (colon - word.bytes) : 0;
-        uint32_t number;
-
-        return colon && number_parse_u32((Span){ word.bytes, n_major }, &number) &&
-               number_parse_u32((Span){ colon + 1, word.n - n_major - 1 }, &number);
-}
-
-/* Adds the devices of a line: one, except on the kernels described in cgroup-stats.h. */
-static void put_line(IoStat *stat, Span line) {
-        Cursor words = cursor_over(line);
-        IoDevice *device = NULL;
-        Span word;
-
-        while (cursor_word(&words, &word)) {
-                if (memchr(word.bytes, '=', word.n)) {
-                        if (!device)
-                                stat->malformed = true;
-                        else
-                                device->values.n =
-                                        (size_t) (word.bytes + word.n - device->values.bytes);
-                } else if (!is_device(word) || stat->n_devices == IO_STAT_MAX_DEVICES) {
-                        stat->malformed = true;
-                        device = NULL;
-                } else {
-                        device = &stat->devices[stat->n_devices++];
-                        *device = (IoDevice){ word, { word.bytes + word.n, 0 } };
-                }
-        }
-}
-
 static int compare_devices(const void *a, const void *b) {
         const IoDevice *x = a, *y = b;
 
@@ -91,8 +59,34 @@ int io_stat_write_json(JsonWriter *writer, Span text) {
 
         stat.n_devices = 0;
         stat.malformed = false;
-        while (cursor_line(&lines, &line))
-                put_line(&stat, line);
+        /* A line has one device, except on the kernels described in cgroup-stats.h. */
+        while (cursor_line(&lines, &line)) {
+                Cursor words = cursor_over(line);
+                IoDevice *device = NULL;
+                uint32_t number;
+                Span word;
+
+                while (cursor_word(&words, &word)) {
+                        const char *colon = memchr(word.bytes, ':', word.n);
+                        size_t n_major = colon ? (size_t) (colon - word.bytes) : 0;
+
+                        if (memchr(word.bytes, '=', word.n)) {
+                                stat.malformed |= !device;
+                                if (device)
+                                        device->values.n = (size_t) (word.bytes + word.n -
+                                                                     device->values.bytes);
+                                continue;
+                        }
+                        device = NULL;
+                        if (colon && stat.n_devices < IO_STAT_MAX_DEVICES &&
+                            number_parse_u32((Span){ word.bytes, n_major }, &number) &&
+                            number_parse_u32((Span){ colon + 1, word.n - n_major - 1 }, &number)) {
+                                device = &stat.devices[stat.n_devices++];
+                                *device = (IoDevice){ word, { word.bytes + word.n, 0 } };
+                        } else
+                                stat.malformed = true;
+                }
+        }
         tidy(&stat);
         good = !stat.malformed && cursor_is_at_end(&lines);
 

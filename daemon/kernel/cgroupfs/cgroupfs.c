@@ -97,16 +97,6 @@ Cgroupfs *cgroupfs_free(Cgroupfs *cgroupfs) {
         return NULL;
 }
 
-static int cgroupfs_new(Cgroupfs **ret) {
-        Cgroupfs *cgroupfs = malloc(sizeof(*cgroupfs));
-
-        if (!cgroupfs)
-                return -ENOMEM;
-        *cgroupfs = (Cgroupfs){ .root_fd = -EBADF, .root = "/" };
-        *ret = cgroupfs;
-        return 0;
-}
-
 /* Opens the first candidate that no other mount covers. */
 static int open_candidates(Cgroupfs *cgroupfs, Span mountinfo) {
         int failure = CGROUPFS_E_NO_MOUNT;
@@ -134,9 +124,10 @@ int cgroupfs_open(int proc_fd, Cgroupfs **ret) {
         Buffer mountinfo;
         int r;
 
-        r = cgroupfs_new(&cgroupfs);
-        if (r < 0)
-                return r;
+        cgroupfs = malloc(sizeof(*cgroupfs));
+        if (!cgroupfs)
+                return -ENOMEM;
+        *cgroupfs = (Cgroupfs){ .root_fd = -EBADF };
         buffer_init(&mountinfo, MOUNTINFO_MAX_BYTES);
         r = text_file_read_all(proc_fd, "self/mountinfo", &mountinfo);
         if (r == 0)
@@ -144,20 +135,6 @@ int cgroupfs_open(int proc_fd, Cgroupfs **ret) {
         buffer_done(&mountinfo);
         if (r != 0)
                 return r;
-        *ret = TAKE_PTR(cgroupfs);
-        return 0;
-}
-
-int cgroupfs_open_directory(int dir_fd, Cgroupfs **ret) {
-        _cleanup_(cgroupfs_freep) Cgroupfs *cgroupfs = NULL;
-        int r;
-
-        r = cgroupfs_new(&cgroupfs);
-        if (r < 0)
-                return r;
-        cgroupfs->root_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
-        if (cgroupfs->root_fd < 0)
-                return -errno;
         *ret = TAKE_PTR(cgroupfs);
         return 0;
 }

@@ -55,8 +55,6 @@ typedef struct Cgroupfs {
  * CGROUPFS_E_DENIED.
  */
 _must_check_ int cgroupfs_open(int proc_fd, Cgroupfs **ret);
-/* Uses a directory that is laid out like a hierarchy, for tests; @dir_fd stays the caller's. */
-_must_check_ int cgroupfs_open_directory(int dir_fd, Cgroupfs **ret);
 Cgroupfs *cgroupfs_free(Cgroupfs *cgroupfs);
 DEFINE_CLEANUP(Cgroupfs *, cgroupfs_free);
 

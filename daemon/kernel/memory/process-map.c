@@ -42,44 +42,38 @@ static bool parse_pair(Span text, char separator, uint64_t max, uint64_t *ret_a,
 }
 
 /* "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE", padded with blanks, and the path if any. */
-static bool parse_line(Span line, ProcessMapping *ret) {
+int process_map_next(Cursor *cursor, ProcessMapping *ret, uint64_t *ret_n_lines) {
         static const char *const letters[] = { "r-", "w-", "x-", "ps" };
-        Cursor words = cursor_over(line);
-        Span range, permissions, offset, device, inode;
+        Span line, range, permissions, offset, device, inode;
         uint64_t major, minor;
 
-        if (!cursor_word(&words, &range) || !cursor_word(&words, &permissions) ||
-            !cursor_word(&words, &offset) || !cursor_word(&words, &device) ||
-            !cursor_word(&words, &inode))
-                return false;
-        if (!parse_pair(range, '-', UINT64_MAX, &ret->start, &ret->end) || ret->start >= ret->end ||
-            permissions.n != ELEMENTSOF(letters) || !parse_hex(offset, UINT64_MAX, &ret->offset) ||
-            !parse_pair(device, ':', UINT32_MAX, &major, &minor) ||
-            !number_parse_u64(inode, &ret->inode))
-                return false;
-        for (size_t i = 0; i < permissions.n; i++)
-                if (permissions.bytes[i] != letters[i][0] && permissions.bytes[i] != letters[i][1])
-                        return false;
-        ret->is_executable = permissions.bytes[2] == 'x';
-        ret->dev = makedev((unsigned) major, (unsigned) minor);
-        ret->path = cursor_rest(&words);
-        while (ret->path.n > 0 && ret->path.bytes[0] == ' ') {
-                ret->path.bytes++;
-                ret->path.n--;
-        }
-        return true;
-}
-
-int process_map_next(Cursor *cursor, ProcessMapping *ret, uint64_t *ret_n_lines) {
-        ProcessMapping mapping;
-        Span line;
-
         while (cursor_line(cursor, &line)) {
+                Cursor words = cursor_over(line);
+                ProcessMapping mapping;
+
                 ++*ret_n_lines;
-                if (!parse_line(line, &mapping))
+                if (!cursor_word(&words, &range) || !cursor_word(&words, &permissions) ||
+                    !cursor_word(&words, &offset) || !cursor_word(&words, &device) ||
+                    !cursor_word(&words, &inode) ||
+                    !parse_pair(range, '-', UINT64_MAX, &mapping.start, &mapping.end) ||
+                    mapping.start >= mapping.end || permissions.n != ELEMENTSOF(letters) ||
+                    !parse_hex(offset, UINT64_MAX, &mapping.offset) ||
+                    !parse_pair(device, ':', UINT32_MAX, &major, &minor) ||
+                    !number_parse_u64(inode, &mapping.inode))
                         return TEXT_E_MALFORMED;
+                for (size_t i = 0; i < permissions.n; i++)
+                        if (permissions.bytes[i] != letters[i][0] &&
+                            permissions.bytes[i] != letters[i][1])
+                                return TEXT_E_MALFORMED;
                 if (mapping.inode == 0)
                         continue; /* memory of no file */
+                mapping.is_executable = permissions.bytes[2] == 'x';
+                mapping.dev = makedev((unsigned) major, (unsigned) minor);
+                mapping.path = cursor_rest(&words);
+                while (mapping.path.n > 0 && mapping.path.bytes[0] == ' ') {
+                        mapping.path.bytes++;
+                        mapping.path.n--;
+                }
                 *ret = mapping;
                 return 0;
         }

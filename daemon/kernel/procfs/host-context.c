@@ -195,35 +195,11 @@ static int write_tunables(HostReader *reader) {
         return 0;
 }
 
-static void write_governors(HostReader *reader, const unsigned long *mask) {
-        char path[PATH_BYTES], id[NUMBER_U64_CHARS];
-        bool any = false;
-        size_t n_id;
-        Span text;
-
-        for (size_t cpu = 0; cpu < CPU_LIST_MAX_CPUS; cpu++) {
-                if ((mask[cpu / CPU_LIST_WORD_BITS] >> cpu % CPU_LIST_WORD_BITS & 1) == 0)
-                        continue;
-                (void) snprintf(path, sizeof(path),
-                                "devices/system/cpu/cpu%zu/cpufreq/scaling_governor", cpu);
-                if (!read_text(reader, reader->sys_fd, path, NEED_OPTIONAL, &text))
-                        continue;
-                if (!any) {
-                        json_write_key(reader->json, "cpufreq_governor");
-                        json_write_object(reader->json);
-                        any = true;
-                }
-                n_id = number_format_u64(cpu, id);
-                json_write_key_name(reader->json, (Span){ id, n_id });
-                json_write_name(reader->json, text);
-        }
-        if (any)
-                json_write_end(reader->json);
-}
-
 static void write_cpus(HostReader *reader) {
         unsigned long mask[CPU_LIST_MAX_WORDS], nodes[CPU_LIST_MAX_WORDS];
         HostContext *host = reader->host;
+        char path[PATH_BYTES], id[NUMBER_U64_CHARS];
+        bool has_governor = false;
         size_t n_cpus, n_nodes;
         Span text;
         int r;
@@ -245,7 +221,23 @@ static void write_cpus(HostReader *reader) {
                 count(reader, NEED_ALWAYS, r);
         if (r == 0 || r == PROCFS_E_ABSENT)
                 json_write_member_u64(reader->json, "numa_nodes", r == 0 ? n_nodes : 1);
-        write_governors(reader, mask);
+        for (size_t cpu = 0; cpu < CPU_LIST_MAX_CPUS; cpu++) {
+                if ((mask[cpu / CPU_LIST_WORD_BITS] >> cpu % CPU_LIST_WORD_BITS & 1) == 0)
+                        continue;
+                (void) snprintf(path, sizeof(path),
+                                "devices/system/cpu/cpu%zu/cpufreq/scaling_governor", cpu);
+                if (!read_text(reader, reader->sys_fd, path, NEED_OPTIONAL, &text))
+                        continue;
+                if (!has_governor) {
+                        json_write_key(reader->json, "cpufreq_governor");
+                        json_write_object(reader->json);
+                        has_governor = true;
+                }
+                json_write_key_name(reader->json, (Span){ id, number_format_u64(cpu, id) });
+                json_write_name(reader->json, text);
+        }
+        if (has_governor)
+                json_write_end(reader->json);
 }
 
 static int write_cmdline(HostReader *reader) {

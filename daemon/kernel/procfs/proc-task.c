@@ -11,15 +11,7 @@
 #define FIELD_STARTTIME 22
 #define FIELD_LAST 41 /* later fields are not used */
 
-static bool parse_uint64_t(Span text, uint64_t *ret) {
-        return number_parse_u64(text, ret);
-}
-
-static bool parse_uint32_t(Span text, uint32_t *ret) {
-        return number_parse_u32(text, ret);
-}
-
-static bool parse_int32_t(Span text, int32_t *ret) {
+static bool parse_i32(Span text, int32_t *ret) {
         int64_t value;
 
         if (!number_parse_i64(text, &value) || value < INT32_MIN || value > INT32_MAX)
@@ -27,6 +19,13 @@ static bool parse_int32_t(Span text, int32_t *ret) {
         *ret = (int32_t) value;
         return true;
 }
+
+/* The parser that the type of a member has. */
+// clang-format off
+#define PARSE_OF(member)                                                                           \
+        _Generic((member), uint64_t: number_parse_u64, uint32_t: number_parse_u32,                 \
+                 int32_t: parse_i32)
+// clang-format on
 
 /* Parses "pid (comm)"; *ret_tail is the text after the parenthesis that ends the name. */
 static bool parse_head(Span text, ProcStat *stat, Span *ret_tail) {
@@ -37,7 +36,7 @@ static bool parse_head(Span text, ProcStat *stat, Span *ret_tail) {
         if (!open || !close || close < open || open == text.bytes)
                 return false;
         pid = (Span){ text.bytes, (size_t) (open - text.bytes) - 1 };
-        if (pid.bytes[pid.n] != ' ' || !parse_int32_t(pid, &stat->pid) || stat->pid <= 0)
+        if (pid.bytes[pid.n] != ' ' || !parse_i32(pid, &stat->pid) || stat->pid <= 0)
                 return false;
         stat->comm = (Span){ open + 1, (size_t) (close - open) - 1 };
         *ret_tail = (Span){ close + 1, text.n - (size_t) (close - text.bytes) - 1 };
@@ -69,7 +68,7 @@ int proc_stat_parse(Span text, ProcStat *ret) {
                         break;
 #define PROC_STAT_CASE(member, type, number, ...)                          \
         case number:                                                       \
-                if (parse_##type(word, &stat.member))                      \
+                if (PARSE_OF(stat.member)(word, &stat.member))             \
                         stat.present |= UINT32_C(1) << PROC_STAT_##member; \
                 else                                                       \
                         is_good = false;                                   \
@@ -88,81 +87,25 @@ int proc_stat_parse(Span text, ProcStat *ret) {
 
 /* status */
 
-/* Each parses the value of a line into a member of ProcStatus; false when it is malformed. */
-
-static bool parse_letter(Span value, void *ret) {
-        /* "S (sleeping)" */
-        if (value.n == 0 || (value.n > 1 && value.bytes[1] != ' '))
-                return false;
-        *(char *) ret = value.bytes[0];
-        return true;
-}
-
-static bool parse_pid(Span value, void *ret) {
-        uint32_t number;
-
-        if (!number_parse_u32(value, &number) || number > INT32_MAX)
-                return false;
-        *(pid_t *) ret = (pid_t) number;
-        return true;
-}
-
-/* "real effective saved filesystem": the first. */
-static bool parse_real_id(Span value, void *ret) {
-        Cursor words = cursor_over(value);
-        Span word;
-
-        return cursor_word(&words, &word) && number_parse_u32(word, ret);
-}
-
-static bool parse_flag(Span value, void *ret) {
-        *(bool *) ret = span_is(value, "1");
-        return span_is(value, "1") || span_is(value, "0");
-}
-
-static bool parse_number(Span value, void *ret) {
-        return number_parse_u64(value, ret);
-}
-
-static bool parse_list(Span value, void *ret) {
-        *(Span *) ret = value;
-        return value.n > 0;
-}
-
-/* "2624 kB", in bytes. */
-static bool parse_size(Span value, void *ret) {
-        Cursor words = cursor_over(value);
-        Span number, unit;
-        uint64_t size;
-
-        if (!cursor_word(&words, &number) || !number_parse_u64(number, &size) ||
-            !cursor_word(&words, &unit) || !span_is(unit, "kB"))
-                return false;
-        *(uint64_t *) ret = number_multiply_saturating(size, 1024);
-        return true;
-}
-
-/* The result is how many numbers there are. */
-static bool parse_count(Span value, void *ret) {
-        Cursor words = cursor_over(value);
-        unsigned *count = ret;
-        pid_t pid;
-        Span word;
-
-        for (*count = 0; cursor_word(&words, &word); (*count)++)
-                if (!parse_pid(word, &pid))
-                        return false;
-        return *count > 0;
-}
+typedef enum StatusKind {
+        STATUS_letter,  /* "S (sleeping)" */
+        STATUS_pid,     /* pid_t */
+        STATUS_real_id, /* "real effective saved filesystem": the first */
+        STATUS_flag,
+        STATUS_number,
+        STATUS_list,
+        STATUS_size,  /* "2624 kB", in bytes */
+        STATUS_count, /* how many numbers there are */
+} StatusKind;
 
 // clang-format off
 #define STATUS_ROW(member, key, kind)                                                              \
-        { SPAN_LITERAL(key), parse_##kind, offsetof(ProcStatus, has_##member),                     \
+        { SPAN_LITERAL(key), STATUS_##kind, offsetof(ProcStatus, has_##member),                    \
           offsetof(ProcStatus, member) },
 #define STATUS_COUNTER(metric, key, ...) STATUS_ROW(metric, key, number)
 static const struct {
         Span key;
-        bool (*parse)(Span value, void *ret);
+        StatusKind kind;
         size_t has_offset, offset;
 } status_rows[] = {
         STATUS_ROW(state, "State", letter)
@@ -186,6 +129,49 @@ static const struct {
 #define N_STATUS_ROWS ELEMENTSOF(status_rows)
 _Static_assert(N_STATUS_ROWS <= 32, "each has a bit in a word");
 
+/* Parses the value of a line into a member of ProcStatus; false when it is malformed. */
+static bool parse_value(StatusKind kind, Span value, void *ret) {
+        Cursor words = cursor_over(value);
+        uint32_t number;
+        uint64_t size;
+        Span word, unit;
+
+        switch (kind) {
+        case STATUS_letter:
+                if (value.n == 0 || (value.n > 1 && value.bytes[1] != ' '))
+                        return false;
+                *(char *) ret = value.bytes[0];
+                return true;
+        case STATUS_pid:
+                if (!number_parse_u32(value, &number) || number > INT32_MAX)
+                        return false;
+                *(pid_t *) ret = (pid_t) number;
+                return true;
+        case STATUS_real_id:
+                return cursor_word(&words, &word) && number_parse_u32(word, ret);
+        case STATUS_flag:
+                *(bool *) ret = span_is(value, "1");
+                return span_is(value, "1") || span_is(value, "0");
+        case STATUS_number:
+                return number_parse_u64(value, ret);
+        case STATUS_list:
+                *(Span *) ret = value;
+                return value.n > 0;
+        case STATUS_size:
+                if (!cursor_word(&words, &word) || !number_parse_u64(word, &size) ||
+                    !cursor_word(&words, &unit) || !span_is(unit, "kB"))
+                        return false;
+                *(uint64_t *) ret = number_multiply_saturating(size, 1024);
+                return true;
+        case STATUS_count:
+                for (*(unsigned *) ret = 0; cursor_word(&words, &word); ++*(unsigned *) ret)
+                        if (!number_parse_u32(word, &number) || number > INT32_MAX)
+                                return false;
+                return *(unsigned *) ret > 0;
+        }
+        return false;
+}
+
 int proc_status_parse(Span text, ProcStatus *ret) {
         Cursor cursor = cursor_over(text);
         ProcStatus status = {};
@@ -203,7 +189,8 @@ int proc_status_parse(Span text, ProcStatus *ret) {
                         continue;
                 has = (bool *) ((char *) &status + status_rows[row].has_offset);
                 *has = (seen >> row & 1) == 0 &&
-                       status_rows[row].parse(value, (char *) &status + status_rows[row].offset);
+                       parse_value(status_rows[row].kind, value,
+                                   (char *) &status + status_rows[row].offset);
                 malformed |= !*has;
                 seen |= 1u << row;
         }

@@ -15,33 +15,32 @@ static size_t mask_count(const unsigned long *mask, size_t n_words) {
         return n;
 }
 
-/* "3" or "0-3". */
-static bool parse_range(Span token, uint32_t *ret_first, uint32_t *ret_last) {
-        const char *dash = memchr(token.bytes, '-', token.n);
-        size_t n_first = dash ? (size_t) (dash - token.bytes) : token.n;
-        Span last = dash ? (Span){ dash + 1, token.n - n_first - 1 } : token;
-
-        return number_parse_u32(text_trim((Span){ token.bytes, n_first }), ret_first) &&
-               number_parse_u32(text_trim(last), ret_last) && *ret_last < CPU_LIST_MAX_CPUS &&
-               *ret_first <= *ret_last;
-}
-
 int cpu_list_parse(Span text, unsigned long ret_mask[static CPU_LIST_MAX_WORDS], size_t *ret_n) {
         Span rest = text;
         size_t n;
 
         memset(ret_mask, 0, CPU_LIST_MAX_WORDS * sizeof(ret_mask[0]));
         while (rest.n > 0) {
-                const char *comma = memchr(rest.bytes, ',', rest.n);
+                const char *comma = memchr(rest.bytes, ',', rest.n), *dash;
                 size_t n_token = comma ? (size_t) (comma - rest.bytes) : rest.n;
                 Span token = text_trim((Span){ rest.bytes, n_token });
                 uint32_t first, last;
+                size_t n_first;
 
                 rest.bytes += n_token + (comma ? 1 : 0);
                 rest.n -= n_token + (comma ? 1 : 0);
                 if (token.n == 0)
                         continue;
-                if (!parse_range(token, &first, &last))
+                /* "3" or "0-3" */
+                dash = memchr(token.bytes, '-', token.n);
+                n_first = dash ? (size_t) (dash - token.bytes) : token.n;
+                if (!number_parse_u32(text_trim((Span){ token.bytes, n_first }), &first))
+                        return TEXT_E_MALFORMED;
+                last = first;
+                if (dash &&
+                    !number_parse_u32(text_trim((Span){ dash + 1, token.n - n_first - 1 }), &last))
+                        return TEXT_E_MALFORMED;
+                if (last >= CPU_LIST_MAX_CPUS || first > last)
                         return TEXT_E_MALFORMED;
                 for (uint32_t cpu = first; cpu <= last; cpu++)
                         ret_mask[cpu / CPU_LIST_WORD_BITS] |= 1UL << cpu % CPU_LIST_WORD_BITS;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "captured.h"
 
+#include "cgroup-tree.h"
+
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>

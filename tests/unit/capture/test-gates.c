@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
+#include "cgroup-tree.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "cgroup-tree.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "text/fixture.h"
 

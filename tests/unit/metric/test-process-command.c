@@ -182,15 +182,6 @@ START_TEST(all_of_it_is_kept_up_to_the_bound) {
 }
 END_TEST
 
-START_TEST(what_is_recorded_has_a_name) {
-        for (unsigned lines = 0; lines < _COMMAND_LINES_MAX; lines++)
-                ck_assert_int_eq(
-                        command_lines_find(span_of(command_lines_name((CommandLines) lines))),
-                        (CommandLines) lines);
-        ck_assert_int_eq(command_lines_find(span_of("yes")), _COMMAND_LINES_MAX);
-}
-END_TEST
-
 int main(void) {
         Suite *suite = suite_create("process-command");
         TCase *commands = tcase_create("commands");
@@ -198,7 +189,6 @@ int main(void) {
         tcase_add_loop_test(commands, what_tells_programs_apart_is_kept, 0, ELEMENTSOF(rows));
         tcase_add_test(commands, what_is_longer_than_its_room_is_left_out);
         tcase_add_test(commands, all_of_it_is_kept_up_to_the_bound);
-        tcase_add_test(commands, what_is_recorded_has_a_name);
         suite_add_tcase(suite, commands);
         return check_main(suite);
 }

@@ -17,6 +17,9 @@
 #include "wire/limits.h"
 #include "worker/worker.h"
 
+#define LINES_NAME(id, name) name,
+static const char *const command_lines[] = { COMMAND_LINES(LINES_NAME) };
+
 static PacketReader reader;
 static Order *order;
 
@@ -107,7 +110,7 @@ static void write_capture(JsonWriter *writer, const CaptureOrder *capture) {
         write_spool(writer, &capture->spool);
         write_fd(writer, "output", capture->output);
         json_write_member_bool(writer, "heap", capture->heap);
-        json_write_member_text(writer, "commandLines", command_lines_name(capture->commands));
+        json_write_member_text(writer, "commandLines", command_lines[capture->commands]);
         json_write_member_u64(writer, "heapLimitNs", capture->heap_limit_ns);
         write_fd(writer, "heapCache", capture->heap_cache);
         write_text(writer, "noMemory", capture->no_memory);

@@ -42,9 +42,8 @@ struct Workshop {
         size_t n_jobs, n_allocated;
         uint64_t max_data_bytes;
         WorkshopKilled on_killed;
-        void *userdata;
         WorkshopChanged on_changed;
-        void *changed_userdata;
+        void *userdata;
 };
 
 struct Job {
@@ -221,7 +220,7 @@ static int deliver(Job *job) {
 
 static void tell_changed(const Workshop *workshop) {
         if (workshop->on_changed)
-                workshop->on_changed(workshop->changed_userdata);
+                workshop->on_changed(workshop->userdata);
 }
 
 /* Releases a job at once. Its child must have been reaped, or is given up, or never was. */
@@ -559,14 +558,11 @@ void workshop_set_memory(Workshop *workshop, uint64_t max_bytes) {
         workshop->max_data_bytes = max_bytes;
 }
 
-void workshop_watch_killed(Workshop *workshop, WorkshopKilled on_killed, void *userdata) {
+void workshop_watch(Workshop *workshop, WorkshopKilled on_killed, WorkshopChanged on_changed,
+                    void *userdata) {
         workshop->on_killed = on_killed;
-        workshop->userdata = userdata;
-}
-
-void workshop_watch_changed(Workshop *workshop, WorkshopChanged on_changed, void *userdata) {
         workshop->on_changed = on_changed;
-        workshop->changed_userdata = userdata;
+        workshop->userdata = userdata;
 }
 
 size_t workshop_count_kind(const Workshop *workshop, JobKind kind) {

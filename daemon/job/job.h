@@ -116,10 +116,14 @@ void workshop_set_memory(Workshop *workshop, uint64_t max_bytes);
 
 /*
  * Reports every child that a signal ended, ours or another, once it has ended: it may have left
- * files behind that it would have removed. NULL stops the reports.
+ * files behind that it would have removed.
  */
 typedef void (*WorkshopKilled)(const JobTerms *terms, void *userdata);
-void workshop_watch_killed(Workshop *workshop, WorkshopKilled on_killed, void *userdata);
+/* Tells, in events of the children, when one was freed or got stuck. */
+typedef void (*WorkshopChanged)(void *userdata);
+/* NULL stops the reports. */
+void workshop_watch(Workshop *workshop, WorkshopKilled on_killed, WorkshopChanged on_changed,
+                    void *userdata);
 
 /*
  * Starts a job. On success the descriptors of @order belong to the job, which closes them once they
@@ -143,9 +147,6 @@ typedef struct StuckJob {
 
 /* The next one, from *@at on, 0 at first; false when there is none. */
 _must_check_ bool workshop_next_stuck(const Workshop *workshop, size_t *at, StuckJob *ret);
-/* Tells, in events of the children, when one was freed or got stuck. NULL stops that. */
-typedef void (*WorkshopChanged)(void *userdata);
-void workshop_watch_changed(Workshop *workshop, WorkshopChanged on_changed, void *userdata);
 /* Writes up to @n process ids of children, whether they work or end, and returns their number. */
 size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n);
 

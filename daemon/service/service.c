@@ -53,7 +53,7 @@ static bool may_add(uid_t uid, void *userdata) {
 }
 
 static void on_jobs_changed(void *userdata) {
-        Desk *desk = userdata;
+        const Desk *desk = &((Service *) userdata)->desk;
 
         hung_follow(desk->hung, desk->workshop);
         desk_turn(desk);
@@ -308,8 +308,7 @@ int service_new(const ServiceSetup *setup, Service **ret) {
         r = listening_new(desk);
         if (r < 0)
                 return r;
-        workshop_watch_killed(setup->workshop, on_killed, service);
-        workshop_watch_changed(setup->workshop, on_jobs_changed, desk);
+        workshop_watch(setup->workshop, on_killed, on_jobs_changed, service);
         memory_aid_prepare(setup->vault);
 
         *ret = TAKE_PTR(service);
@@ -325,8 +324,7 @@ Service *service_free(Service *service) {
                 (void) request_free(service->desk.requests);
         listening_free(&service->desk);
         service->desk.calls = sd_event_source_disable_unref(service->desk.calls);
-        workshop_watch_killed(service->desk.workshop, NULL, NULL);
-        workshop_watch_changed(service->desk.workshop, NULL, NULL);
+        workshop_watch(service->desk.workshop, NULL, NULL, NULL);
         service->heartbeat = sd_event_source_disable_unref(service->heartbeat);
         service->look = sd_event_source_disable_unref(service->look);
         service->desk.turn = sd_event_source_disable_unref(service->desk.turn);

@@ -237,7 +237,8 @@ int job_take_fd(Job *job, size_t index) {
         return index == 0 ? TAKE_FD(job->fd) : -EBADF;
 }
 
-void workshop_watch_killed(Workshop *workshop, WorkshopKilled watcher, void *userdata) {
+void workshop_watch(Workshop *workshop, WorkshopKilled watcher, WorkshopChanged on_changed,
+                    void *userdata) {
         on_killed = watcher;
         killed_userdata = userdata;
         if (!watcher)
@@ -258,9 +259,6 @@ bool workshop_next_stuck(const Workshop *workshop, size_t *at, StuckJob *ret) {
 
 pid_t job_pid(const Job *job) {
         return 0;
-}
-
-void workshop_watch_changed(Workshop *workshop, WorkshopChanged on_changed, void *userdata) {
 }
 
 size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n) {

@@ -274,7 +274,7 @@ START_TEST(the_end_of_killed_jobs_is_told_and_no_other) {
         Story ended = {}, killed = {};
         unsigned n_killed = 0;
 
-        workshop_watch_killed(workshop, on_killed, &n_killed);
+        workshop_watch(workshop, on_killed, NULL, &n_killed);
         start(&ended, "x.Exit");
         finish(&ended);
         ended.job = job_free(ended.job);
@@ -285,7 +285,7 @@ START_TEST(the_end_of_killed_jobs_is_told_and_no_other) {
         ck_assert_uint_eq(n_killed, 0);
         await_children(0);
         ck_assert_uint_eq(n_killed, 1);
-        workshop_watch_killed(workshop, NULL, NULL);
+        workshop_watch(workshop, NULL, NULL, NULL);
         start(&killed, "x.Hang");
         killed.job = job_free(killed.job);
         await_children(0);

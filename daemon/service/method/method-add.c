@@ -14,7 +14,6 @@
 #include "service/method/loading.h"
 #include "service/method/memory-aid.h"
 #include "service/method/upkeep.h"
-#include "service/request/reservation.h"
 
 #define CAPTURE_ENVELOPE_BYTES 64 /* of a reply, at most */
 #define CAPTURE_MAX_PIDS 64
@@ -187,7 +186,7 @@ static int on_captured(Request *request, const JobReply *reply) {
 
         memory_aid_done(request);
         if (state->fields.anonymous) {
-                r = reservation_lend(request, addition->file);
+                r = request_lend(request, addition->file);
                 return r == 0 ? request_forward(request, reply) : r;
         }
         r = request_take_texts(reply, texts, ELEMENTSOF(texts));
@@ -213,7 +212,7 @@ static int open_file(Request *request, CaptureState *state) {
                 return 0;
         if (state->fields.anonymous) {
                 r = lent_file_new(&addition->file);
-                return r == 0 ? reservation_take_memory(request) : r;
+                return r == 0 ? request_reserve_memory(request) : r;
         }
         r = spool_temporary(request->desk->spool, &addition->file);
         if (r != 0)
@@ -419,7 +418,7 @@ static int prepare_import(Request *request) {
         r = spool_temporary(request->desk->spool, &import->addition.file);
         if (r != 0)
                 return request_fail_spool(request, "", r);
-        r = reservation_take_half(request, import->addition.file);
+        r = request_reserve_half(request, import->addition.file);
         if (r == 0)
                 r = request_add_copy(request, import->addition.file, &analysis->output);
         return r == 0 ? request_set_order(request, order) : r;

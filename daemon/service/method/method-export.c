@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "service/request/reservation.h"
 
 typedef struct ExportFields {
         json_object *snapshot;
@@ -83,7 +82,7 @@ static int on_converted(Request *request, const JobReply *reply) {
         fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        r = reservation_lend(request, conversion->file);
+        r = request_lend(request, conversion->file);
         if (r < 0) {
                 (void) fd_close(fd);
                 return r;
@@ -110,7 +109,7 @@ static int on_not_converted(Request *request, WireError error, const WireErrorDe
 
 int method_export(Request *request) {
         static const Stage stage = {
-                .prepare = reservation_take_memory,
+                .prepare = request_reserve_memory,
                 .on_result = on_converted,
                 .on_failure = on_not_converted,
         };

@@ -104,7 +104,7 @@ struct Request {
         int fds[LIMIT_FDS_PER_ORDER]; /* owned until the job has started */
         size_t n_fds;
         uint64_t max_file_bytes;
-        uint64_t reserved_bytes; /* see reservation.h */
+        uint64_t reserved_bytes; /* what its job may write into the spool */
         int reserved_fd;         /* borrowed: what it is written to; -EBADF when that is unknown */
         Charge lent;             /* for so large a file in memory, that its caller gets */
         const Stage *stage;
@@ -181,8 +181,6 @@ Order *request_new_order(Request *request, OrderMethod method);
 _must_check_ int request_add_fd(Request *request, int fd, OrderFd *ret);
 /* The same with a duplicate of @fd. */
 _must_check_ int request_add_copy(Request *request, int fd, OrderFd *ret);
-/* Sums what jobs of all requests but @except (NULL: none) may still write: reservation.h */
-uint64_t request_sum_reserved(const Desk *desk, const Request *except);
 /* The spool: its directory, path and limits. */
 _must_check_ int request_add_spool(Request *request, OrderSpool *ret);
 /* Adds what is in it, for a job that makes room there; nothing while that is not known. */
@@ -195,6 +193,30 @@ _must_check_ int request_submit(Request *request, const Order *order, QueueKind 
                                 const Stage *stage);
 /* Both again, at once and in the place of the job that has ended: of a stage that keeps it. */
 _must_check_ int request_continue(Request *request, const Order *order, const Stage *stage);
+
+/*
+ * reservations: jobs that run write into the file system of the spool. Each one that does gets a
+ * bound when it starts, and until it ends, what it has not written of that is taken for all others.
+ * So jobs that run at the same time cannot together use the space that is kept free. A capture,
+ * which bounds its file itself, reserves LIMIT_CAPTURE_BYTES.
+ */
+
+/* Sums what jobs of all requests but @except (NULL: none) may still write, in bytes. */
+uint64_t request_sum_reserved(const Desk *desk, const Request *except);
+/*
+ * For a job that writes @file, which is borrowed until the request ends: half of what is left, so
+ * that there is some left for the next job, and at most the budget of the spool. The job cannot
+ * write a longer file. REQUEST_ANSWERED when nothing is left, or no inode.
+ */
+_must_check_ int request_reserve_half(Request *request, int file);
+/*
+ * For a job that writes a file in memory which its caller will get: half of what the files leave
+ * that this user and others have open (see lent.h). REQUEST_ANSWERED with Busy when that is too
+ * little.
+ */
+_must_check_ int request_reserve_memory(Request *request);
+/* Counts @file for the caller, who gets it, from now on. */
+_must_check_ int request_lend(Request *request, int file);
 
 /*
  * references: a call names a snapshot by its name in the spool, which is opened here, or by a

@@ -4,7 +4,7 @@
 #include "check-main.h"
 
 #include "bench.h"
-#include "service/request/reservation.h"
+#include "service/request/request.h"
 
 #define RECORD "{\"method\":\"x.Record\",\"more\":true}"
 /* The job confirms that it was asked to end, but goes on. */
@@ -47,7 +47,7 @@ static int record(Request *request) {
                 return r;
         request->terms = &record_terms;
         if (reserves) {
-                r = reservation_take_half(request, -EBADF);
+                r = request_reserve_half(request, -EBADF);
                 if (r != 0)
                         return r;
         }

@@ -190,36 +190,30 @@ static void tell(const ConfigListener *listener, ConfigFault fault, const char *
                 listener->on_fault(fault, text, listener->userdata);
 }
 
-static int refuse_value(const ConfigListener *listener, const Setting *setting, Span value,
-                        const char *origin) {
+int config_set(Config *config, SettingId id, Span value, const char *origin,
+               const ConfigListener *listener) {
+        const Setting *setting = &settings[id];
         char lowest[QUANTITY_TEXT_BYTES], highest[QUANTITY_TEXT_BYTES];
-        char what[CONFIG_COMPLAINT_BYTES];
         int n = (int) MIN_OF(value.n, (size_t) 64);
-        uint64_t number;
+        uint64_t number = setting->standard;
+        char what[CONFIG_COMPLAINT_BYTES];
+        char *copy = NULL;
 
-        if (!parse_value(setting, value, &number)) {
+        if (value.n > 0 && !parse_value(setting, value, &number)) {
                 (void) snprintf(what, sizeof(what), "%s=: \"%.*s\" is not %s", setting->key, n,
                                 value.bytes, types[setting->type].description);
-        } else {
+                tell(listener, CONFIG_FAULT_WRONG, origin, what);
+                return CONFIG_E_WRONG;
+        }
+        if (value.n > 0 && (number < setting->lowest || number > setting->highest)) {
                 format_value(setting, setting->lowest, lowest);
                 format_value(setting, setting->highest, highest);
                 (void) snprintf(what, sizeof(what), "%s=: \"%.*s\" is not between %s and %s",
                                 setting->key, n, value.bytes, lowest, highest);
+                tell(listener, CONFIG_FAULT_WRONG, origin, what);
+                return CONFIG_E_WRONG;
         }
-        tell(listener, CONFIG_FAULT_WRONG, origin, what);
-        return CONFIG_E_WRONG;
-}
-
-int config_set(Config *config, SettingId id, Span value, const char *origin,
-               const ConfigListener *listener) {
-        const Setting *setting = &settings[id];
-        uint64_t number = setting->standard;
-        char *copy = NULL;
-
         if (value.n > 0) {
-                if (!parse_value(setting, value, &number) || number < setting->lowest ||
-                    number > setting->highest)
-                        return refuse_value(listener, setting, value, origin);
                 copy = strdup(origin);
                 if (!copy)
                         return -ENOMEM;
@@ -258,23 +252,12 @@ typedef struct ConfigFile {
         int error;
 } ConfigFile;
 
-static const char *origin_of(const ConfigFile *file, char ret[static CONFIG_COMPLAINT_BYTES]) {
-        (void) snprintf(ret, CONFIG_COMPLAINT_BYTES, "%s:%u", file->path, file->line);
-        return ret;
-}
-
 static void tell_line(ConfigFile *file, ConfigFault fault, const char *what) {
         char origin[CONFIG_COMPLAINT_BYTES];
 
         file->wrong |= fault == CONFIG_FAULT_WRONG;
-        tell(file->listener, fault, origin_of(file, origin), what);
-}
-
-static void end_line(ConfigFile *file) {
-        if (file->expects && !file->assigned)
-                tell_line(file, CONFIG_FAULT_WRONG,
-                          "the line is neither a section, an assignment nor a comment");
-        file->expects = file->assigned = false;
+        (void) snprintf(origin, sizeof(origin), "%s:%u", file->path, file->line);
+        tell(file->listener, fault, origin, what);
 }
 
 /* The blanks of inih: isspace(3) in the C locale. */
@@ -282,58 +265,63 @@ static bool is_blank(char c) {
         return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static Span take_line(Span *rest) {
-        const char *end = memchr(rest->bytes, '\n', rest->n);
-        size_t n = end ? (size_t) (end - rest->bytes) : rest->n;
-        Span line = { rest->bytes, n };
+/* As fgets(3). A line that inih must not get to see is an empty one. */
+static char *read_line(char *ret, int n_room, void *stream) {
+        ConfigFile *file = stream;
+        size_t max = (size_t) n_room - 2, n;
+        const char *end;
+        Span line;
 
-        n += end ? 1 : 0;
-        *rest = (Span){ rest->bytes + n, rest->n - n };
+        if (file->expects && !file->assigned)
+                tell_line(file, CONFIG_FAULT_WRONG,
+                          "the line is neither a section, an assignment nor a comment");
+        file->expects = file->assigned = false;
+        if (file->rest.n == 0 || file->error < 0 || n_room < 2)
+                return NULL;
+        file->line++;
+        end = memchr(file->rest.bytes, '\n', file->rest.n);
+        line = (Span){ file->rest.bytes, end ? (size_t) (end - file->rest.bytes) : file->rest.n };
+        n = line.n + (end ? 1 : 0);
+        file->rest = (Span){ file->rest.bytes + n, file->rest.n - n };
         while (line.n > 0 && is_blank(line.bytes[line.n - 1]))
                 line.n--;
         /* inih takes a line that begins with a blank for a continuation. */
         while (line.n > 0 && is_blank(line.bytes[0]))
                 line = (Span){ line.bytes + 1, line.n - 1 };
-        return line;
-}
 
-/* False for a line that inih must not get to see. */
-static bool begin_line(ConfigFile *file, Span line, size_t max) {
-        if (line.n == 0 || line.bytes[0] == '#' || line.bytes[0] == ';')
-                return false;
-        if (line.n > max || memchr(line.bytes, '\0', line.n)) {
+        if (line.n == 0 || line.bytes[0] == '#' || line.bytes[0] == ';') {
+                line.n = 0;
+        } else if (line.n > max || memchr(line.bytes, '\0', line.n)) {
                 tell_line(file, CONFIG_FAULT_WRONG,
                           line.n > max ? "the line is too long" : "the line contains a NUL byte");
-                return false;
-        }
-        if (line.bytes[0] == '[' && !memchr(line.bytes, ']', line.n)) {
-                tell_line(file, CONFIG_FAULT_WRONG, "the section name has no closing \"]\"");
-                return false;
-        }
-        file->expects = line.bytes[0] != '[';
-        return true;
-}
-
-/* As fgets(3). */
-static char *read_line(char *ret, int n_room, void *stream) {
-        ConfigFile *file = stream;
-        Span line;
-
-        end_line(file);
-        if (file->rest.n == 0 || file->error < 0 || n_room < 2)
-                return NULL;
-        file->line++;
-        line = take_line(&file->rest);
-        if (!begin_line(file, line, (size_t) n_room - 2))
                 line.n = 0;
+        } else if (line.bytes[0] == '[' && !memchr(line.bytes, ']', line.n)) {
+                tell_line(file, CONFIG_FAULT_WRONG, "the section name has no closing \"]\"");
+                line.n = 0;
+        } else
+                file->expects = line.bytes[0] != '[';
         memcpy(ret, line.bytes, line.n);
         memcpy(ret + line.n, "\n", sizeof("\n"));
         return ret;
 }
 
-static void tell_unknown(ConfigFile *file, const char *section, const char *key) {
-        char what[CONFIG_COMPLAINT_BYTES];
+static int on_assignment(void *userdata, const char *section, const char *key, const char *value) {
+        ConfigFile *file = userdata;
+        char origin[CONFIG_COMPLAINT_BYTES], what[CONFIG_COMPLAINT_BYTES];
+        int r;
 
+        file->assigned = true;
+        for (unsigned id = 0; id < _SETTING_MAX; id++) {
+                if (strcmp(settings[id].section, section) != 0 ||
+                    strcmp(settings[id].key, key) != 0)
+                        continue;
+                (void) snprintf(origin, sizeof(origin), "%s:%u", file->path, file->line);
+                r = config_set(file->config, (SettingId) id, span_of(value), origin,
+                               file->listener);
+                file->wrong |= r == CONFIG_E_WRONG;
+                file->error = r < 0 ? r : file->error;
+                return 1;
+        }
         if (section[0] == '\0')
                 (void) snprintf(what, sizeof(what),
                                 "%s= comes before the first section and is ignored", key);
@@ -342,25 +330,6 @@ static void tell_unknown(ConfigFile *file, const char *section, const char *key)
                                 "there is no %s= in section [%s]; the line is ignored", key,
                                 section);
         tell_line(file, CONFIG_FAULT_UNKNOWN, what);
-}
-
-static int on_assignment(void *userdata, const char *section, const char *key, const char *value) {
-        ConfigFile *file = userdata;
-        char origin[CONFIG_COMPLAINT_BYTES];
-        int r;
-
-        file->assigned = true;
-        for (unsigned id = 0; id < _SETTING_MAX; id++) {
-                if (strcmp(settings[id].section, section) != 0 ||
-                    strcmp(settings[id].key, key) != 0)
-                        continue;
-                r = config_set(file->config, (SettingId) id, span_of(value),
-                               origin_of(file, origin), file->listener);
-                file->wrong |= r == CONFIG_E_WRONG;
-                file->error = r < 0 ? r : file->error;
-                return 1;
-        }
-        tell_unknown(file, section, key);
         return 1;
 }
 
@@ -421,29 +390,6 @@ static void drop_ins_done(DropIns *list) {
         free(list->entries);
 }
 
-static bool is_drop_in(const char *name) {
-        size_t n = strlen(name), n_suffix = sizeof(CONFIG_SUFFIX) - 1;
-
-        return name[0] != '.' && n > n_suffix && strcmp(name + n - n_suffix, CONFIG_SUFFIX) == 0;
-}
-
-static bool has_name(const DropIns *list, const char *name) {
-        for (size_t i = 0; i < list->n; i++)
-                if (strcmp(list->entries[i].name, name) == 0)
-                        return true;
-        return false;
-}
-
-static int add_drop_in(DropIns *list, const char *directory, const char *name) {
-        DropIn *entry = &list->entries[list->n];
-
-        if (asprintf(&entry->path, "%s/%s", directory, name) < 0)
-                return -ENOMEM;
-        entry->name = entry->path + strlen(directory) + 1;
-        list->n++;
-        return 0;
-}
-
 /* True when the name exists although it could not be opened, such as a dangling link. */
 static bool is_there(const char *path) {
         struct stat status;
@@ -468,7 +414,16 @@ static int add_directory(DropIns *list, const char *directory, const ConfigListe
         if (!handle)
                 return refuse(listener, directory, error);
         while (r == 0 && (entry = readdir(handle))) {
-                if (!is_drop_in(entry->d_name) || has_name(list, entry->d_name))
+                const char *name = entry->d_name;
+                DropIn *added = &list->entries[list->n];
+                size_t n = strlen(name), n_suffix = sizeof(CONFIG_SUFFIX) - 1, i = 0;
+
+                if (name[0] == '.' || n <= n_suffix ||
+                    strcmp(name + n - n_suffix, CONFIG_SUFFIX) != 0)
+                        continue;
+                while (i < list->n && strcmp(list->entries[i].name, name) != 0)
+                        i++;
+                if (i < list->n)
                         continue;
                 if (list->n == CONFIG_DROP_INS) {
                         tell(listener, CONFIG_FAULT_WRONG, directory,
@@ -476,7 +431,12 @@ static int add_directory(DropIns *list, const char *directory, const ConfigListe
                         r = CONFIG_E_WRONG;
                         break;
                 }
-                r = add_drop_in(list, directory, entry->d_name);
+                if (asprintf(&added->path, "%s/%s", directory, name) < 0) {
+                        r = -ENOMEM;
+                        break;
+                }
+                added->name = added->path + strlen(directory) + 1;
+                list->n++;
         }
         (void) closedir(handle);
         return r;
@@ -495,19 +455,6 @@ static int load_if_there(Config *config, const char *path, const ConfigListener 
         if (!*ret_found)
                 return CONFIG_OK;
         return r >= 0 || r == -ENOMEM ? r : refuse(listener, path, -r);
-}
-
-static int load_main(Config *config, const char *const *directories, size_t n_directories,
-                     const char *name, const ConfigListener *listener) {
-        char path[CONFIG_COMPLAINT_BYTES / 2];
-        bool found = false;
-        int r = 0;
-
-        for (size_t i = 0; i < n_directories && !found; i++) {
-                (void) snprintf(path, sizeof(path), "%s/%s", directories[i], name);
-                r = load_if_there(config, path, listener, &found);
-        }
-        return r;
 }
 
 static int load_drop_ins(Config *config, const char *const *directories, size_t n_directories,
@@ -539,9 +486,14 @@ static int load_drop_ins(Config *config, const char *const *directories, size_t 
 
 int config_load(Config *config, const char *const *directories, size_t n_directories,
                 const char *name, const ConfigListener *listener) {
-        int main_result, r;
+        char path[CONFIG_COMPLAINT_BYTES / 2];
+        int main_result = CONFIG_OK, r;
+        bool found = false;
 
-        main_result = load_main(config, directories, n_directories, name, listener);
+        for (size_t i = 0; i < n_directories && !found; i++) {
+                (void) snprintf(path, sizeof(path), "%s/%s", directories[i], name);
+                main_result = load_if_there(config, path, listener, &found);
+        }
         if (main_result < 0)
                 return main_result;
         r = load_drop_ins(config, directories, n_directories, name, listener);
@@ -550,26 +502,26 @@ int config_load(Config *config, const char *const *directories, size_t n_directo
 
 /* the settings as a file */
 
-static void dump_setting(const Setting *setting, const SettingValue *value, Buffer *ret) {
-        char text[QUANTITY_TEXT_BYTES] = "";
-
-        if (value->origin || value->number != SETTING_AUTOMATIC || setting->type != SETTING_SIZE)
-                format_value(setting, value->number, text);
-        if (value->origin)
-                buffer_append_format(ret, "# %s\n%s=%s\n", value->origin, setting->key, text);
-        else
-                buffer_append_format(ret, "#%s=%s\n", setting->key, text);
-}
-
 int config_dump(const Config *config, Buffer *ret) {
         const char *section = NULL;
 
         for (unsigned id = 0; id < _SETTING_MAX; id++) {
-                if (!section || strcmp(section, settings[id].section) != 0)
+                const Setting *setting = &settings[id];
+                const SettingValue *value = &config->values[id];
+                char text[QUANTITY_TEXT_BYTES] = "";
+
+                if (!section || strcmp(section, setting->section) != 0)
                         buffer_append_format(ret, "%s[%s]\n", section ? "\n" : "",
-                                             settings[id].section);
-                section = settings[id].section;
-                dump_setting(&settings[id], &config->values[id], ret);
+                                             setting->section);
+                section = setting->section;
+                if (value->origin || value->number != SETTING_AUTOMATIC ||
+                    setting->type != SETTING_SIZE)
+                        format_value(setting, value->number, text);
+                if (value->origin)
+                        buffer_append_format(ret, "# %s\n%s=%s\n", value->origin, setting->key,
+                                             text);
+                else
+                        buffer_append_format(ret, "#%s=%s\n", setting->key, text);
         }
         return buffer_failure(ret);
 }

@@ -44,27 +44,20 @@ int log_level_parse(Span text) {
         return -1;
 }
 
-/*
- * JOURNAL_STREAM names the device and inode of the stream; stderr may have been redirected since.
- */
-static bool stderr_is_journal(void) {
-        const char *stream = getenv("JOURNAL_STREAM");
+void log_open(int default_level) {
+        const char *text = getenv("SYSTEMD_LOG_LEVEL"), *stream = getenv("JOURNAL_STREAM");
+        int level = text ? log_level_parse(span_of(text)) : -1;
         char expected[2 * NUMBER_U64_CHARS + 2];
         struct stat st;
 
+        max_level = level >= 0 ? level : default_level;
+        /* It names the device and inode of the stream; stderr may have been redirected since. */
+        to_journal = false;
         if (!stream || fstat(STDERR_FILENO, &st) < 0)
-                return false;
+                return;
         (void) snprintf(expected, sizeof(expected), "%" PRIu64 ":%" PRIu64, (uint64_t) st.st_dev,
                         (uint64_t) st.st_ino);
-        return strcmp(stream, expected) == 0;
-}
-
-void log_open(int default_level) {
-        const char *text = getenv("SYSTEMD_LOG_LEVEL");
-        int level = text ? log_level_parse(span_of(text)) : -1;
-
-        max_level = level >= 0 ? level : default_level;
-        to_journal = stderr_is_journal();
+        to_journal = strcmp(stream, expected) == 0;
 }
 
 bool log_is_enabled(int level) {
@@ -190,8 +183,8 @@ static bool is_over(const LogLimit *limit, const LogAllowance *allowance, uint64
 }
 
 /*
- * The entry of @uid, else one whose interval is over. What the latter suppressed is added to the
- * shared allowance.
+ * The entry of @uid, else one whose interval is over. The lines that the latter suppressed are
+ * added to the shared allowance.
  */
 static LogAllowance *find_allowance(LogLimit *limit, uid_t uid, uint64_t now_mono_ns) {
         LogAllowance *unused = NULL;

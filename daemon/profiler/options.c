@@ -75,17 +75,9 @@ static int take_size(Options *options, SettingId id, const char *name, char *com
         return 0;
 }
 
-static int take_time(Options *options, SettingId id, const char *name, char *complaint) {
+static int take_option(Options *options, int option, char *complaint) {
         uint64_t ns;
 
-        if (!quantity_parse_time(span_of(optarg), &ns))
-                return complain(complaint, "%s: \"%s\" is not a time like 12h or 30d.", name,
-                                optarg);
-        options->settings[id] = optarg;
-        return 0;
-}
-
-static int take_option(Options *options, int option, char *complaint) {
         switch (option) {
         case OPTION_SPOOL:
                 options->spool_path = optarg;
@@ -98,7 +90,11 @@ static int take_option(Options *options, int option, char *complaint) {
         case OPTION_KEEP_FREE:
                 return take_size(options, SETTING_KEEP_FREE, "--keep-free", complaint);
         case OPTION_MAX_AGE:
-                return take_time(options, SETTING_MAX_AGE, "--max-age", complaint);
+                if (!quantity_parse_time(span_of(optarg), &ns))
+                        return complain(complaint,
+                                        "--max-age: \"%s\" is not a time like 12h or 30d.", optarg);
+                options->settings[SETTING_MAX_AGE] = optarg;
+                return 0;
         case OPTION_CONFIG:
                 options->config_path = optarg;
                 return 0;

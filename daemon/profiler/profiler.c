@@ -127,52 +127,45 @@ static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) 
                                 n_waiting, profiler->config_note);
 }
 
-/* Applies the new configuration as a whole or not at all. */
-static int reload(Profiler *profiler) {
-        _cleanup_(config_freep) Config *config = NULL;
+/*
+ * Applies the new configuration as a whole or not at all, and tells systemd when that begins and
+ * ends, as Type=notify-reload requires: sd_notify(3).
+ */
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
+        Profiler *profiler = userdata;
+        Config *config = NULL;
         DeskSettings settings;
         ConnectionLimits connections;
         UserLimits users;
         int r;
 
-        r = settings_load(profiler->options, profiler->connected, &config);
-        if (r != SETTINGS_OK)
-                return r;
-        users = settings_of_users(config);
-        users_set_limits(profiler->users, &users);
-        connections = settings_of_connections(config);
-        server_set_limits(profiler->server, &connections);
-        settings = settings_of_service(config, spool_dir_fd(profiler->spool));
-        service_configure(profiler->service, &settings);
-        workshop_set_memory(profiler->workshop, config_get(config, SETTING_JOB_MEMORY));
-        raise_descriptor_limit(config);
-        (void) config_free(profiler->config);
-        profiler->config = TAKE_PTR(config);
-        return 0;
-}
-
-/* Tells systemd when the reload begins and ends, as Type=notify-reload requires: sd_notify(3). */
-static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
-        Profiler *profiler = userdata;
-        int r;
-
         (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
                           clock_now_ns(CLOCK_MONOTONIC) / NSEC_PER_USEC);
-        r = reload(profiler);
-        if (r == SETTINGS_OK)
+        r = settings_load(profiler->options, profiler->connected, &config);
+        if (r == SETTINGS_OK) {
+                users = settings_of_users(config);
+                users_set_limits(profiler->users, &users);
+                connections = settings_of_connections(config);
+                server_set_limits(profiler->server, &connections);
+                settings = settings_of_service(config, spool_dir_fd(profiler->spool));
+                service_configure(profiler->service, &settings);
+                workshop_set_memory(profiler->workshop, config_get(config, SETTING_JOB_MEMORY));
+                raise_descriptor_limit(config);
+                (void) config_free(profiler->config);
+                profiler->config = TAKE_PTR(config);
                 profiler->config_note = service_needs_restart(profiler->service)
                                                 ? "; the new Backend= takes a restart"
                                                 : "";
-        else
-                profiler->config_note = r < 0 ? "; the new configuration could not be read"
-                                              : "; the new configuration is wrong and not in use";
-        if (r < 0)
+                log_info("Read the configuration again");
+        } else if (r < 0) {
+                profiler->config_note = "; the new configuration could not be read";
                 log_error(r,
                           "Could not read the configuration again; the earlier one stays in use");
-        else if (r == SETTINGS_E_WRONG)
+        } else {
+                profiler->config_note = "; the new configuration is wrong and not in use";
                 log_error(0, "The new configuration is wrong; the earlier one stays in use");
-        else
-                log_info("Read the configuration again");
+        }
+        (void) config_free(config);
         (void) sd_notify(0, "READY=1");
         service_tell_activity(profiler->service);
         return 0;
@@ -181,35 +174,37 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 /* putting together */
 
 /*
- * Takes over the descriptors that the service manager passed: the socket, or -EBADF if there is
- * none, and the kernel objects of an earlier process.
+ * Takes over the descriptors that the service manager passed: the kernel objects of an earlier
+ * process, and the socket, if there is no @path for a new one: a listening socket, or, for
+ * varlink's "exec:", a connected one.
  */
-static int take_inherited(Profiler *profiler, int *ret_socket) {
+static int find_socket(Profiler *profiler, const char *path) {
         _cleanup_(freep) char **names = NULL;
-        int n;
+        int n, r, found = -EBADF;
 
-        *ret_socket = -EBADF;
         n = sd_listen_fds_with_names(1, &names);
         for (int i = 0; i < n; i++) {
                 int fd = SD_LISTEN_FDS_START + i;
 
-                if (strcmp(names[i], PROFILER_SOCKET_NAME) == 0 && *ret_socket < 0)
-                        *ret_socket = fd;
+                if (strcmp(names[i], PROFILER_SOCKET_NAME) == 0 && found < 0)
+                        found = fd;
                 else
                         (void) vault_adopt(profiler->vault, names[i], fd);
                 free(names[i]);
         }
-        return MIN_OF(n, 0);
-}
-
-/* Finds the socket that was passed: a listening one, or, for varlink's "exec:", a connected one. */
-static int find_socket(Profiler *profiler) {
-        int found, r;
-
-        r = take_inherited(profiler, &found);
-        if (r < 0) {
-                log_error(r, "Could not take over the socket");
-                return r;
+        if (path) {
+                r = socket_file_new(path, &profiler->socket_file, &profiler->socket_fd);
+                if (r == SOCKET_FILE_E_IN_USE)
+                        log_error(0, "Another process already listens at %s", path);
+                else if (r == SOCKET_FILE_E_TOO_LONG)
+                        log_error(0, "The path %s is too long for a socket", path);
+                else if (r < 0)
+                        log_error(r, "Could not listen at %s", path);
+                return r > 0 ? -EADDRINUSE : r;
+        }
+        if (n < 0) {
+                log_error(n, "Could not take over the socket");
+                return n;
         }
         if (found < 0) {
                 log_error(0,
@@ -227,29 +222,14 @@ static int find_socket(Profiler *profiler) {
         return 0;
 }
 
-static int make_socket(Profiler *profiler, const char *path) {
-        int ignored, r;
-
-        (void) take_inherited(profiler, &ignored);
-        r = socket_file_new(path, &profiler->socket_file, &profiler->socket_fd);
-        if (r == SOCKET_FILE_E_IN_USE)
-                log_error(0, "Another process already listens at %s", path);
-        else if (r == SOCKET_FILE_E_TOO_LONG)
-                log_error(0, "The path %s is too long for a socket", path);
-        else if (r < 0)
-                log_error(r, "Could not listen at %s", path);
-        return r > 0 ? -EADDRINUSE : r;
-}
-
 /* The first step: it decides whether this is a private daemon. */
 static int open_socket(Profiler *profiler) {
-        const char *path = profiler->options->listen_path;
         int r;
 
         r = vault_new(PROFILER_LAYOUT, &profiler->vault);
         if (r < 0)
                 return r;
-        r = path ? make_socket(profiler, path) : find_socket(profiler);
+        r = find_socket(profiler, profiler->options->listen_path);
         /* A private daemon logs only failures. */
         log_open(profiler->connected ? LOG_WARNING : LOG_INFO);
         return r < 0 ? STEP_TOLD : STEP_DONE;
@@ -331,28 +311,6 @@ static int open_heap_trim(Profiler *profiler) {
         return sd_event_add_post(profiler->event, &profiler->trim_post, on_trim_post, profiler);
 }
 
-/* A private daemon has no other users. */
-static void tighten_spool(Profiler *profiler) {
-        const char *path = spool_path(profiler->spool);
-
-        if (profiler->connected)
-                return;
-        switch (spool_tighten(profiler->spool)) {
-        case SPOOL_ACCESS_PRIVATE:
-                return;
-        case SPOOL_ACCESS_TIGHTENED:
-                log_warning(0, "Other users could open the spool %s: changed its mode to 0700",
-                            path);
-                return;
-        case SPOOL_ACCESS_SHARED:
-                log_warning(0,
-                            "Other users can open the spool %s, so they can read all snapshots and "
-                            "hold up captures: let its owner change the mode to 0700",
-                            path);
-                return;
-        }
-}
-
 static int open_spool(Profiler *profiler) {
         const Options *options = profiler->options;
         _cleanup_(freep) char *path = NULL;
@@ -361,8 +319,7 @@ static int open_spool(Profiler *profiler) {
         if (options->spool_path)
                 path = strdup(options->spool_path);
         else
-                r = profiler->connected ? settings_private_spool(&path)
-                                        : settings_system_spool(&path);
+                r = settings_find_spool(profiler->connected, &path);
         if (r == -ENOENT) {
                 log_error(0, "There is no home directory for the spool: use --spool DIR");
                 return STEP_TOLD;
@@ -377,9 +334,24 @@ static int open_spool(Profiler *profiler) {
         r = spool_open(path, &profiler->spool);
         if (r == SPOOL_E_UNAVAILABLE)
                 log_warning(0, "No snapshots can be kept: %s", spool_complaint(profiler->spool));
-        else if (r == 0)
-                tighten_spool(profiler);
-        return r == SPOOL_E_UNAVAILABLE ? 0 : err_fold(r);
+        if (r != 0 || profiler->connected)
+                return r == SPOOL_E_UNAVAILABLE ? 0 : err_fold(r);
+        /* A private daemon has no other users. */
+        switch (spool_tighten(profiler->spool)) {
+        case SPOOL_ACCESS_PRIVATE:
+                break;
+        case SPOOL_ACCESS_TIGHTENED:
+                log_warning(0, "Other users could open the spool %s: changed its mode to 0700",
+                            spool_path(profiler->spool));
+                break;
+        case SPOOL_ACCESS_SHARED:
+                log_warning(0,
+                            "Other users can open the spool %s, so they can read all snapshots and "
+                            "hold up captures: let its owner change the mode to 0700",
+                            spool_path(profiler->spool));
+                break;
+        }
+        return 0;
 }
 
 static int open_workshop(Profiler *profiler) {
@@ -471,37 +443,6 @@ static int open_helpers(Profiler *profiler) {
         return r < 0 ? r : disposal_new(profiler->event, profiler->users, &profiler->disposal);
 }
 
-static int open_all(Profiler *profiler) {
-        static int (*const steps[])(Profiler * profiler) = {
-                open_socket, open_config,   open_event_loop, open_heap_trim, open_helpers,
-                open_spool,  open_workshop, open_service,    open_server,
-        };
-        int r = 0;
-
-        for (size_t i = 0; i < ELEMENTSOF(steps) && r == 0; i++)
-                r = steps[i](profiler);
-        if (r < 0)
-                log_error(r, "Could not start");
-        return r == STEP_TOLD ? -ECANCELED : r;
-}
-
-/*
- * The daemon is ready when programs are loaded or refused and it has given up what loading takes.
- * Calls are served meanwhile, except that captures wait.
- */
-static int await_programs(Profiler *profiler) {
-        int r = 0;
-
-        if (service_is_loading(profiler->service))
-                /* A host may need longer for that than a service manager waits by itself. */
-                (void) sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=Loading BPF programs",
-                                  (LIMIT_LOAD_NS + LIMIT_LOAD_MARGIN_NS) / NSEC_PER_USEC);
-        while (r >= 0 && service_is_loading(profiler->service) &&
-               sd_event_get_state(profiler->event) != SD_EVENT_FINISHED)
-                r = sd_event_run(profiler->event, UINT64_MAX);
-        return r;
-}
-
 /* taking apart */
 
 static void profiler_done(Profiler *profiler) {
@@ -525,12 +466,32 @@ static void profiler_done(Profiler *profiler) {
 }
 
 int profiler_run(const Options *options) {
+        static int (*const steps[])(Profiler * profiler) = {
+                open_socket, open_config,   open_event_loop, open_heap_trim, open_helpers,
+                open_spool,  open_workshop, open_service,    open_server,
+        };
         Profiler profiler = { .options = options, .config_note = "", .socket_fd = -EBADF };
-        int r;
+        int r = 0;
 
-        r = open_all(&profiler);
+        for (size_t i = 0; i < ELEMENTSOF(steps) && r == 0; i++)
+                r = steps[i](&profiler);
+        if (r < 0)
+                log_error(r, "Could not start");
+        if (r == STEP_TOLD)
+                r = -ECANCELED;
         if (r == 0) {
-                r = await_programs(&profiler);
+                /*
+                 * The daemon is ready when programs are loaded or refused and it has given up what
+                 * loading takes. Calls are served meanwhile, except that captures wait. A host may
+                 * need longer for that than a service manager waits by itself.
+                 */
+                if (service_is_loading(profiler.service))
+                        (void) sd_notifyf(
+                                0, "EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=Loading BPF programs",
+                                (LIMIT_LOAD_NS + LIMIT_LOAD_MARGIN_NS) / NSEC_PER_USEC);
+                while (r >= 0 && service_is_loading(profiler.service) &&
+                       sd_event_get_state(profiler.event) != SD_EVENT_FINISHED)
+                        r = sd_event_run(profiler.event, UINT64_MAX);
                 if (!profiler.connected)
                         (void) sd_notifyf(0, "READY=1\nSTATUS=Ready%s", profiler.config_note);
                 if (r >= 0)

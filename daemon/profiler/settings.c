@@ -86,23 +86,17 @@ static uint64_t bound_of(const Config *config, SettingId id) {
         return value == QUANTITY_INFINITY ? 0 : value;
 }
 
-static SpoolLimits spool_limits(const Config *config, int spool_fd) {
-        SpoolLimits limits = spool_default_limits(spool_fd);
-
-        if (config_is_set(config, SETTING_MAX_BYTES))
-                limits.max_bytes = bound_of(config, SETTING_MAX_BYTES);
-        if (config_is_set(config, SETTING_KEEP_FREE))
-                limits.keep_free_bytes = config_get(config, SETTING_KEEP_FREE);
-        limits.max_age_ns = bound_of(config, SETTING_MAX_AGE);
-        limits.max_snapshots = config_get(config, SETTING_SNAPSHOTS);
-        limits.max_snapshots_per_uid = config_get(config, SETTING_SNAPSHOTS_PER_USER);
-        return limits;
-}
-
 DeskSettings settings_of_service(const Config *config, int spool_fd) {
         DeskSettings settings = desk_default_settings();
 
-        settings.spool = spool_limits(config, spool_fd);
+        settings.spool = spool_default_limits(spool_fd);
+        if (config_is_set(config, SETTING_MAX_BYTES))
+                settings.spool.max_bytes = bound_of(config, SETTING_MAX_BYTES);
+        if (config_is_set(config, SETTING_KEEP_FREE))
+                settings.spool.keep_free_bytes = config_get(config, SETTING_KEEP_FREE);
+        settings.spool.max_age_ns = bound_of(config, SETTING_MAX_AGE);
+        settings.spool.max_snapshots = config_get(config, SETTING_SNAPSHOTS);
+        settings.spool.max_snapshots_per_uid = config_get(config, SETTING_SNAPSHOTS_PER_USER);
         settings.backend = (BackendChoice) config_get(config, SETTING_BACKEND);
         settings.exits = (ExitChoice) config_get(config, SETTING_EXIT_ACCOUNTING);
         settings.counts_waits = config_get(config, SETTING_WAIT_ACCOUNTING) != 0;
@@ -173,19 +167,17 @@ int settings_dump(const Options *options) {
         return result;
 }
 
-int settings_system_spool(char **ret) {
+int settings_find_spool(bool is_private, char **ret) {
         const char *given = getenv("STATE_DIRECTORY");
-
-        /* systemd separates several directories by colons; the unit has one. */
-        *ret = given && given[0] == '/' ? strndup(given, strcspn(given, ":"))
-                                        : strdup(SETTINGS_SYSTEM_SPOOL);
-        return *ret ? 0 : -ENOMEM;
-}
-
-int settings_private_spool(char **ret) {
         const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
         const struct passwd *user;
 
+        if (!is_private) {
+                /* systemd separates several directories by colons; the unit has one. */
+                *ret = given && given[0] == '/' ? strndup(given, strcspn(given, ":"))
+                                                : strdup(SETTINGS_SYSTEM_SPOOL);
+                return *ret ? 0 : -ENOMEM;
+        }
         /* The XDG specification says to ignore relative paths. */
         if (state && state[0] == '/')
                 return asprintf(ret, "%s/ctprof", state) < 0 ? -ENOMEM : 0;

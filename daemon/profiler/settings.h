@@ -38,10 +38,9 @@ _must_check_ int settings_dump(const Options *options);
 
 #define SETTINGS_SYSTEM_SPOOL "/var/lib/ctprof"
 
-/* Where snapshots are kept without --spool: $STATE_DIRECTORY, set by systemd, or the system's. */
-_must_check_ int settings_system_spool(char **ret);
 /*
- * The same for a private daemon: below $XDG_STATE_HOME, or else in ~/.local/state. -ENOENT when
- * there is no home directory.
+ * The directory of snapshots without --spool: $STATE_DIRECTORY, set by systemd, or the system's.
+ * A private daemon has it below $XDG_STATE_HOME, or else in ~/.local/state. -ENOENT when there is
+ * no home directory.
  */
-_must_check_ int settings_private_spool(char **ret);
+_must_check_ int settings_find_spool(bool is_private, char **ret);

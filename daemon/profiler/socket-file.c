@@ -26,14 +26,6 @@ static int read_identity(const char *path, struct statx *ret) {
         return 0;
 }
 
-static bool is_same(const struct statx *a, const struct statx *b) {
-        return a->stx_ino == b->stx_ino && a->stx_dev_major == b->stx_dev_major &&
-               a->stx_dev_minor == b->stx_dev_minor &&
-               (!(a->stx_mask & b->stx_mask & STATX_BTIME) ||
-                (a->stx_btime.tv_sec == b->stx_btime.tv_sec &&
-                 a->stx_btime.tv_nsec == b->stx_btime.tv_nsec));
-}
-
 /* Only a refused connection proves that nobody listens there any more. */
 static int remove_abandoned(const struct sockaddr_un *address) {
         _cleanup_(fd_closep) int fd = -EBADF;
@@ -52,20 +44,12 @@ static int remove_abandoned(const struct sockaddr_un *address) {
         return unlink(address->sun_path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* umask(2) is for the whole process; we have one thread, so no other file is made meanwhile. */
-static int bind_with_mode(int fd, const struct sockaddr_un *address) {
-        mode_t mask = umask((mode_t) ~SOCKET_FILE_MODE & 0777);
-        int r = bind(fd, (const struct sockaddr *) address, sizeof(*address)) < 0 ? -errno : 0;
-
-        (void) umask(mask);
-        return r;
-}
-
 int socket_file_new(const char *path, SocketFile **ret, int *ret_fd) {
         _cleanup_(fd_closep) int fd = -EBADF;
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         struct statx identity;
         SocketFile *file;
+        mode_t mask;
         int r;
 
         if (strlen(path) >= sizeof(address.sun_path))
@@ -77,7 +61,10 @@ int socket_file_new(const char *path, SocketFile **ret, int *ret_fd) {
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         if (fd < 0)
                 return -errno;
-        r = bind_with_mode(fd, &address);
+        /* umask(2) is for the whole process, but there is one thread: no other file is made now. */
+        mask = umask((mode_t) ~SOCKET_FILE_MODE & 0777);
+        r = bind(fd, (const struct sockaddr *) &address, sizeof(address)) < 0 ? -errno : 0;
+        (void) umask(mask);
         if (r < 0)
                 return r;
         if (listen(fd, SOCKET_FILE_BACKLOG) < 0)
@@ -100,11 +87,17 @@ int socket_file_new(const char *path, SocketFile **ret, int *ret_fd) {
 }
 
 SocketFile *socket_file_free(SocketFile *file) {
+        const struct statx *made;
         struct statx now;
 
         if (!file)
                 return NULL;
-        if (read_identity(file->path, &now) == 0 && is_same(&file->identity, &now))
+        made = &file->identity;
+        if (read_identity(file->path, &now) == 0 && made->stx_ino == now.stx_ino &&
+            made->stx_dev_major == now.stx_dev_major && made->stx_dev_minor == now.stx_dev_minor &&
+            (!(made->stx_mask & now.stx_mask & STATX_BTIME) ||
+             (made->stx_btime.tv_sec == now.stx_btime.tv_sec &&
+              made->stx_btime.tv_nsec == now.stx_btime.tv_nsec)))
                 (void) unlink(file->path);
         free(file->path);
         free(file);

@@ -24,20 +24,6 @@ struct StatusLine {
         char text[STATUS_LINE_BYTES];
 };
 
-/* A path, or a name in the abstract namespace. We do not support other addresses. */
-static bool fill_address(const char *name, struct sockaddr_un *ret, socklen_t *ret_bytes) {
-        size_t n = name ? strlen(name) : 0;
-
-        *ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
-        if (n < 2 || n >= sizeof(ret->sun_path) || (name[0] != '/' && name[0] != '@'))
-                return false;
-        memcpy(ret->sun_path, name, n);
-        if (name[0] == '@')
-                ret->sun_path[0] = '\0';
-        *ret_bytes = (socklen_t) (offsetof(struct sockaddr_un, sun_path) + n + (name[0] == '/'));
-        return true;
-}
-
 static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
         StatusLine *line = userdata;
 
@@ -52,13 +38,22 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
 
 int status_line_new(sd_event *event, StatusLine **ret) {
         _cleanup_(status_line_freep) StatusLine *line = NULL;
+        const char *name = getenv("NOTIFY_SOCKET");
+        size_t n = name ? strlen(name) : 0;
         int r;
 
         line = calloc(1, sizeof(*line));
         if (!line)
                 return -ENOMEM;
         line->fd = -EBADF;
-        if (fill_address(getenv("NOTIFY_SOCKET"), &line->address, &line->n_address)) {
+        line->address.sun_family = AF_UNIX;
+        /* A path, or a name in the abstract namespace. We do not support other addresses. */
+        if (n >= 2 && n < sizeof(line->address.sun_path) && (name[0] == '/' || name[0] == '@')) {
+                memcpy(line->address.sun_path, name, n);
+                if (name[0] == '@')
+                        line->address.sun_path[0] = '\0';
+                line->n_address =
+                        (socklen_t) (offsetof(struct sockaddr_un, sun_path) + n + (name[0] == '/'));
                 line->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
                 if (line->fd < 0)
                         return -errno;

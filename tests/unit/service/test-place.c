@@ -115,9 +115,9 @@ START_TEST(a_spool_is_where_the_environment_says) {
         set("STATE_DIRECTORY", path_rows[_i].state_directory);
         set("XDG_STATE_HOME", path_rows[_i].state_home);
         set("HOME", path_rows[_i].home);
-        ck_assert_int_eq(settings_system_spool(&system_path), 0);
+        ck_assert_int_eq(settings_find_spool(false, &system_path), 0);
         ck_assert_str_eq(system_path, path_rows[_i].system);
-        ck_assert_int_eq(settings_private_spool(&private_path), 0);
+        ck_assert_int_eq(settings_find_spool(true, &private_path), 0);
         ck_assert_str_eq(private_path, path_rows[_i].private);
 }
 END_TEST

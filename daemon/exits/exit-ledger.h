@@ -4,8 +4,8 @@
 /*
  * ExitLedger
  *
- * The ledger of the dead as messages of taskstats tell it, for a host without BPF. Each message
- * that was taken is in exactly one row, at the latest when the ledger is told.
+ * Messages of taskstats make this ledger of threads that ended, for a host without BPF. Each
+ * message that was taken is in exactly one row, at the latest when the ledger is told.
  *
  * A message does not have the name of the thread's process. If /proc does not have it any more
  * either, the first thread of the process has ended and its message is on the way, because the
@@ -17,10 +17,45 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/cleanup.h"
+#include "base/index.h"
 #include "base/macro.h"
 #include "exits/exit-record.h"
-#include "exits/exit-table.h"
+#include "kernel/bpf/ledger-rows.h"
 #include "kernel/taskstats/exit-socket.h"
+
+/*
+ * ExitTable
+ *
+ * The rows of the listener's ledger: sums over threads that ended, by process name, thread name and
+ * owner. Owners share it as they share the table of programs (ledger-record.h), and past its share
+ * an owner's exits are added to a row of its own. Rows are made fewer by the same rules
+ * (ledger-rows.h), here in place.
+ */
+
+#define EXIT_TABLE_MAX_ROWS 16384u
+
+/* exit_table_init() makes one. */
+typedef struct ExitTable {
+        LedgerRow *rows; /* owned */
+        size_t n_rows, n_rows_allocated, max_rows;
+        size_t others;       /* the row of owners that are too many */
+        size_t n_counted;    /* rows, without those for what finds no other */
+        size_t n_made;       /* of these, since the table was last tidied */
+        uint64_t tidied_ns;  /* CLOCK_BOOTTIME */
+        Index index;         /* of the rows by their keys */
+        LedgerOwner *owners; /* owned; the last one is that of all others */
+        size_t n_owners;
+        Index owner_index;
+} ExitTable;
+
+/* @max_rows does not count the rows for what finds no other. -ENOMEM. */
+_must_check_ int exit_table_init(ExitTable *table, size_t max_rows);
+void exit_table_done(ExitTable *table);
+
+/* Nothing is lost for want of memory either: then it finds no row of its own. */
+void exit_table_add(ExitTable *table, const LedgerKey *key, const LedgerValues *values);
+/* Makes rows fewer where an owner has many, and those that have not grown for an hour. */
+void exit_table_tidy(ExitTable *table, uint64_t now_ns);
 
 #define EXIT_LEDGER_UNKNOWN "[unknown]" /* in place of the name of a process */
 
@@ -68,12 +103,12 @@ typedef struct ProcessName {
         uint64_t learned_ns;
 } ProcessName;
 
+/* Empty when zeroed, but for @proc_fd. */
 typedef struct ProcessNames {
         int proc_fd; /* borrowed; negative: there is none */
         ProcessName names[PROCESS_NAMES_MAX];
 } ProcessNames;
 
-void process_names_init(ProcessNames *names, int proc_fd);
 /* @name: padded with NULs. @now_ns: of a clock that does not go back. */
 void process_names_learn(ProcessNames *names, pid_t tgid, const char name[static TASK_COMM_BYTES],
                          uint64_t now_ns);

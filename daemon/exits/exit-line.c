@@ -43,18 +43,6 @@ int exit_line_send(int listener_fd, int file) {
         return sendmsg(listener_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static int wait_for_answer(int fd, uint64_t timeout_ns) {
-        struct pollfd wait = { .fd = fd, .events = POLLIN };
-        int n;
-
-        do
-                n = poll(&wait, 1, (int) (timeout_ns / NSEC_PER_MSEC));
-        while (n < 0 && errno == EINTR);
-        if (n < 0)
-                return -errno;
-        return n == 0 ? EXIT_LINE_E_SILENT : 0;
-}
-
 int exit_line_receive(int capture_fd, uint64_t timeout_ns, int *ret) {
         OneDescriptor control = {};
         char byte;
@@ -65,13 +53,18 @@ int exit_line_receive(int capture_fd, uint64_t timeout_ns, int *ret) {
                 .msg_control = &control,
                 .msg_controllen = sizeof(control.bytes),
         };
+        struct pollfd wait = { .fd = capture_fd, .events = POLLIN };
         const struct cmsghdr *part;
         ssize_t n;
-        int r;
+        int n_ready;
 
-        r = wait_for_answer(capture_fd, timeout_ns);
-        if (r != 0)
-                return r;
+        do
+                n_ready = poll(&wait, 1, (int) (timeout_ns / NSEC_PER_MSEC));
+        while (n_ready < 0 && errno == EINTR);
+        if (n_ready < 0)
+                return -errno;
+        if (n_ready == 0)
+                return EXIT_LINE_E_SILENT;
         n = recvmsg(capture_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (n <= 0)
                 return n == 0 || errno == ECONNRESET ? EXIT_LINE_E_ENDED : -errno;

@@ -4,7 +4,7 @@
 /*
  * ExitLine
  *
- * How the listener hands its rows to a capture: each capture gets one end of a pair of sockets and
+ * The listener hands its rows to a capture so: each capture gets one end of a pair of sockets and
  * the listener the other, sends one file and closes it. So the main process does not take part, and
  * a listener that does not answer costs the capture a moment and nothing else.
  */

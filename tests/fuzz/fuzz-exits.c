@@ -7,7 +7,7 @@
  * exactly one row, whatever names it has, and so is its run time; the table stays within its bound;
  * what is told can be opened and is the same. Of a cut datagram nothing is made up.
  *
- * Aims at: daemon/exits/exit-ledger.c, daemon/exits/exit-record.c, daemon/exits/exit-table.c,
+ * Aims at: daemon/exits/exit-ledger.c, daemon/exits/exit-record.c,
  *          daemon/kernel/taskstats/taskstats-message.c
  */
 #include "fuzz.h"

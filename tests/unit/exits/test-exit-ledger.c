@@ -210,7 +210,7 @@ START_TEST(a_name_is_remembered_for_a_moment) {
         ProcessNames *names = malloc(sizeof(*names));
 
         ck_assert_ptr_nonnull(names);
-        process_names_init(names, -EBADF);
+        *names = (ProcessNames){ .proc_fd = -EBADF };
         process_names_learn(names, 7, name, BEGAN);
         ck_assert(process_names_recall(names, 7, BEGAN + PROCESS_NAMES_AGE_NS, found));
         ck_assert_str_eq(found, "some");

@@ -189,23 +189,18 @@ int trailer_check_digest(int fd, const FileTrailer *trailer, Hash hash, Snapshot
         return SNAPSHOT_FILE_E_DAMAGED;
 }
 
-static int encode_head(const Head *head, Buffer *buffer) {
-        Head stored = *head;
-        JsonWriter json;
-
-        /* The file knows its own size. */
-        stored.has_size = stored.has_published = stored.has_allocated = false;
-        json_writer_init(&json, buffer);
-        head_write_json(&json, &stored);
-        return json_writer_finish(&json);
-}
-
 int trailer_append(int fd, Hash hash, Head *head, uint64_t *n_bytes) {
         char front[FRONT_BYTES], back[BACK_BYTES];
         _cleanup_(buffer_done) Buffer json = { .max_bytes = HEAD_MAX_BYTES };
+        Head stored = *head;
+        JsonWriter writer;
         int r;
 
-        r = encode_head(head, &json);
+        /* The file knows its own size. */
+        stored.has_size = stored.has_published = stored.has_allocated = false;
+        json_writer_init(&writer, &json);
+        head_write_json(&writer, &stored);
+        r = json_writer_finish(&writer);
         if (r < 0)
                 return r;
         put_le32(front, TRAILER_FRAME_MAGIC);

@@ -169,27 +169,6 @@ int snapshot_file_read_head(int fd, Head *ret, SnapshotFault *ret_fault) {
         return trailer_read_head(fd, &trailer, ret, ret_fault);
 }
 
-/* Sets the length of the document: that of the head, or the bound for files without a head. */
-static int set_expectation(SnapshotFileReader *reader, const Head *head, bool has_head,
-                           SnapshotFault *ret_fault) {
-        if (!has_head) {
-                reader->max_document = LIMIT_DOCUMENT_0_BYTES;
-                return 0;
-        }
-        if (!head->has_document_bytes) {
-                fault_set(ret_fault, "the head does not give the length of the document");
-                return SNAPSHOT_FILE_E_DAMAGED;
-        }
-        if (head->document_bytes > LIMIT_DOCUMENT_BYTES) {
-                fault_set(ret_fault, "the head declares a document of %" PRIu64 " bytes",
-                          head->document_bytes);
-                return SNAPSHOT_FILE_E_DAMAGED;
-        }
-        reader->max_document = head->document_bytes;
-        reader->is_exact = true;
-        return 0;
-}
-
 int snapshot_file_reader_new(int fd, SnapshotFileReader **ret, Head *ret_head,
                              SnapshotFault *ret_fault) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *reader = NULL;
@@ -223,9 +202,17 @@ int snapshot_file_reader_new(int fd, SnapshotFileReader **ret, Head *ret_head,
         if (ZSTD_isError(
                     ZSTD_DCtx_setParameter(reader->zstd, ZSTD_d_windowLogMax, LIMIT_WINDOW_LOG)))
                 return -EOPNOTSUPP;
-        r = set_expectation(reader, &head, has_head, ret_fault);
-        if (r != 0)
-                return r;
+        reader->max_document = has_head ? head.document_bytes : LIMIT_DOCUMENT_0_BYTES;
+        reader->is_exact = has_head;
+        if (has_head && !head.has_document_bytes) {
+                fault_set(ret_fault, "the head does not give the length of the document");
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        if (has_head && head.document_bytes > LIMIT_DOCUMENT_BYTES) {
+                fault_set(ret_fault, "the head declares a document of %" PRIu64 " bytes",
+                          head.document_bytes);
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
 
         *ret = TAKE_PTR(reader);
         *ret_head = head;
@@ -285,16 +272,6 @@ static int begin_frame(SnapshotFileReader *reader) {
         return 0;
 }
 
-/* All frames are read. */
-static int end_of_body(SnapshotFileReader *reader) {
-        if (!reader->is_exact || reader->n_document == reader->max_document)
-                return 0;
-        fault_set(&reader->fault, "the document has %" PRIu64 " bytes, but its head says %" PRIu64,
-                  reader->n_document, reader->max_document);
-        reader->failed = true;
-        return -EBADMSG;
-}
-
 /* One call of the decoder; *ret_n bytes came out, perhaps none. */
 static int decode(SnapshotFileReader *reader, char *space, size_t n_space, size_t *ret_n) {
         ZSTD_inBuffer in = { reader->space, reader->n_filled, reader->n_used };
@@ -338,11 +315,17 @@ int snapshot_file_refill(void *userdata, char *space, size_t n_space, size_t *re
                                 return r;
                 }
                 at_end = reader->n_filled == reader->n_used;
+                if (!reader->in_frame && at_end) {
+                        *ret_n = 0;
+                        if (!reader->is_exact || reader->n_document == reader->max_document)
+                                return 0;
+                        fault_set(&reader->fault,
+                                  "the document has %" PRIu64 " bytes, but its head says %" PRIu64,
+                                  reader->n_document, reader->max_document);
+                        reader->failed = true;
+                        return -EBADMSG;
+                }
                 if (!reader->in_frame) {
-                        if (at_end) {
-                                *ret_n = 0;
-                                return end_of_body(reader);
-                        }
                         r = begin_frame(reader);
                         if (r < 0)
                                 return r;
@@ -409,32 +392,9 @@ int snapshot_file_check_digest(int fd, SnapshotFault *ret_fault) {
         return trailer_check_digest(fd, &trailer, hash, ret_fault);
 }
 
-/*
- * Checks the digest of the origin with the bytes as they are copied: a body that was damaged on
- * disk or while it was read must not get a new digest that matches.
- */
-static int copy_body(int from, int to, const FileTrailer *trailer, Hash hash,
-                     SnapshotFault *ret_fault) {
-        _cleanup_(hash_freep) Hash origin = NULL;
-        int r;
-
-        r = hash_new(&origin);
-        if (r < 0)
-                return r;
-        r = hash_range(from, 0, trailer->body_bytes, hash, to, ret_fault);
-        if (r != 0)
-                return r;
-        XXH3_copyState(origin, hash);
-        r = hash_range(from, trailer->body_bytes, trailer->digest_offset, origin, -EBADF,
-                       ret_fault);
-        if (r != 0)
-                return r;
-        return trailer_check_digest(from, trailer, origin, ret_fault);
-}
-
 int snapshot_file_rehead(int from, int to, Head *head, uint64_t *ret_bytes,
                          SnapshotFault *ret_fault) {
-        _cleanup_(hash_freep) Hash hash = NULL;
+        _cleanup_(hash_freep) Hash hash = NULL, read = NULL;
         _cleanup_(head_done) Head origin = {};
         FileTrailer trailer;
         uint64_t n_bytes;
@@ -449,7 +409,20 @@ int snapshot_file_rehead(int from, int to, Head *head, uint64_t *ret_bytes,
         r = hash_new(&hash);
         if (r < 0)
                 return r;
-        r = copy_body(from, to, &trailer, hash, ret_fault);
+        /*
+         * The digest of the origin is checked with the bytes as they are copied: a body that was
+         * damaged on disk or while it was read must not get a new digest that matches.
+         */
+        r = hash_new(&read);
+        if (r < 0)
+                return r;
+        r = hash_range(from, 0, trailer.body_bytes, hash, to, ret_fault);
+        if (r != 0)
+                return r;
+        XXH3_copyState(read, hash);
+        r = hash_range(from, trailer.body_bytes, trailer.digest_offset, read, -EBADF, ret_fault);
+        if (r == 0)
+                r = trailer_check_digest(from, &trailer, read, ret_fault);
         if (r != 0)
                 return r;
 
@@ -489,7 +462,7 @@ static int on_host_member(void *userdata, JsonScanner *scanner, Span key) {
         return r;
 }
 
-/* The state of verify_document() while it reads. */
+/* The state of snapshot_file_verify() while it reads. */
 typedef struct Verification {
         Head *head;
         bool has_ledger, has_last;
@@ -610,26 +583,6 @@ static int run_document(SnapshotFileReader *file, SnapshotReader *document,
         return err_fold(r);
 }
 
-static int verify_document(SnapshotFileReader *file, bool has_head, Head *head,
-                           SnapshotFault *ret_fault) {
-        _cleanup_(snapshot_reader_freep) SnapshotReader *document = NULL;
-        Verification verification = { .head = head };
-        int r;
-
-        r = snapshot_reader_new(snapshot_file_refill, file, 0, &document);
-        if (r < 0)
-                return r;
-        r = run_document(file, document, &verifier, &verification, ret_fault);
-        if (verification.complaint[0] != '\0') {
-                fault_set_at(ret_fault, snapshot_reader_offset(document), "%s",
-                             verification.complaint);
-                if (ret_fault)
-                        ret_fault->in_document = true;
-                return SNAPSHOT_FILE_E_DAMAGED;
-        }
-        return r == 0 ? compare_head(document, &verification, has_head, ret_fault) : r;
-}
-
 int snapshot_file_visit(int fd, const SnapshotVisitor *visitor, void *userdata,
                         SnapshotFault *ret_fault) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
@@ -646,7 +599,9 @@ int snapshot_file_visit(int fd, const SnapshotVisitor *visitor, void *userdata,
 
 int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
+        _cleanup_(snapshot_reader_freep) SnapshotReader *document = NULL;
         _cleanup_(head_done) Head head = {};
+        Verification verification = { .head = &head };
         bool has_head;
         int r;
 
@@ -663,7 +618,19 @@ int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault) {
                 if (r != 0)
                         return r;
         }
-        r = verify_document(file, has_head, &head, ret_fault);
+        r = snapshot_reader_new(snapshot_file_refill, file, 0, &document);
+        if (r < 0)
+                return r;
+        r = run_document(file, document, &verifier, &verification, ret_fault);
+        if (verification.complaint[0] != '\0') {
+                fault_set_at(ret_fault, snapshot_reader_offset(document), "%s",
+                             verification.complaint);
+                if (ret_fault)
+                        ret_fault->in_document = true;
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        if (r == 0)
+                r = compare_head(document, &verification, has_head, ret_fault);
         if (r != 0)
                 return r;
         *ret = head;

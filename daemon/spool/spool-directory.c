@@ -128,52 +128,34 @@ int spool_sync_fd(int fd) {
 
 /* the lock */
 
-/* "1: FLOCK ADVISORY WRITE 4711 fe:01:262146 0 EOF"; a waiting process has "->" as second word. */
-static bool parse_holder(Span line, const char *inode, uint32_t *ret_pid) {
-        enum { KIND = 1, PID = 4, INODE = 5, N_WORDS };
-        Cursor cursor = cursor_over(line);
-        Span words[N_WORDS];
-
-        for (size_t i = 0; i < N_WORDS; i++)
-                if (!cursor_word(&cursor, &words[i]))
-                        return false;
-        return span_is(words[KIND], "FLOCK") && span_is(words[INODE], inode) &&
-               number_parse_u32(words[PID], ret_pid) && *ret_pid > 0;
-}
-
-/* The process that took the lock on the directory, as the kernel lists it. */
+/*
+ * Finds the process that took the lock on the directory, as the kernel lists it:
+ * "1: FLOCK ADVISORY WRITE 4711 fe:01:262146 0 EOF"; a waiting process has "->" as second word.
+ */
 static bool find_holder(int dir_fd, uint32_t *ret_pid) {
+        enum { KIND = 1, PID = 4, INODE = 5, N_WORDS };
         _cleanup_(buffer_done) Buffer table = { .max_bytes = TABLE_MAX_BYTES };
+        Cursor lines, cursor;
+        Span line, words[N_WORDS];
         char inode[64];
         struct stat st;
-        Cursor cursor;
-        Span line;
 
         if (fstat(dir_fd, &st) < 0 || text_file_read_all(AT_FDCWD, "/proc/locks", &table) != 0)
                 return false;
         (void) snprintf(inode, sizeof(inode), "%02x:%02x:%" PRIu64, major(st.st_dev),
                         minor(st.st_dev), (uint64_t) st.st_ino);
-        cursor = cursor_over(buffer_span(&table));
-        while (cursor_line(&cursor, &line))
-                if (parse_holder(line, inode, ret_pid))
+        lines = cursor_over(buffer_span(&table));
+        while (cursor_line(&lines, &line)) {
+                size_t n = 0;
+
+                cursor = cursor_over(line);
+                while (n < N_WORDS && cursor_word(&cursor, &words[n]))
+                        n++;
+                if (n == N_WORDS && span_is(words[KIND], "FLOCK") && span_is(words[INODE], inode) &&
+                    number_parse_u32(words[PID], ret_pid) && *ret_pid > 0)
                         return true;
+        }
         return false;
-}
-
-/* A process may have any name; the sentence keeps to printable ASCII. */
-static void read_comm(uint32_t pid, char ret[static COMM_BYTES]) {
-        char path[64];
-        size_t n = 0;
-
-        (void) snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
-        if (text_file_read(AT_FDCWD, path, ret, COMM_BYTES - 1, &n) != 0)
-                n = 0;
-        while (n > 0 && ret[n - 1] == '\n')
-                n--;
-        for (size_t i = 0; i < n; i++)
-                if (ret[i] < ' ' || ret[i] > '~' || ret[i] == '"')
-                        ret[i] = '?';
-        ret[n] = '\0';
 }
 
 static int complain_locked(Spool *spool, int dir_fd) {
@@ -181,13 +163,23 @@ static int complain_locked(Spool *spool, int dir_fd) {
         char path[64], comm[COMM_BYTES];
         struct stat st;
         uint32_t pid;
+        size_t n = 0;
 
         if (!find_holder(dir_fd, &pid))
                 return spool_complain(spool, SPOOL_E_UNAVAILABLE,
                                       "is locked by another process for more than %u s; lslocks(8) "
                                       "may tell which one",
                                       seconds);
-        read_comm(pid, comm);
+        (void) snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
+        if (text_file_read(AT_FDCWD, path, comm, sizeof(comm) - 1, &n) != 0)
+                n = 0;
+        while (n > 0 && comm[n - 1] == '\n')
+                n--;
+        /* A process may have any name; the sentence keeps to printable ASCII. */
+        for (size_t i = 0; i < n; i++)
+                if (comm[i] < ' ' || comm[i] > '~' || comm[i] == '"')
+                        comm[i] = '?';
+        comm[n] = '\0';
         (void) snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
         if (stat(path, &st) < 0)
                 return spool_complain(spool, SPOOL_E_UNAVAILABLE,
@@ -208,6 +200,9 @@ int spool_lock(Spool *spool, int *ret_fd) {
         const struct timespec pause = { .tv_nsec = RETRY_NS };
         uint64_t deadline_ns = clock_now_ns(CLOCK_MONOTONIC) + spool->patience_ns;
         _cleanup_(fd_closep) int fd = -EBADF;
+        SpoolChange *change = &spool->change;
+        SpoolStamp now;
+        int r;
 
         /*
          * A lock belongs to the open file, and the spool's is shared with every process it was sent
@@ -233,53 +228,27 @@ int spool_lock(Spool *spool, int *ret_fd) {
                         return -errno;
                 break;
         }
-        spool_change_begin(spool);
-        *ret_fd = TAKE_FD(fd);
-        return 0;
-}
-
-/* what was changed */
-
-/*
- * Between two locks of one job another process may have changed the directory. Then this job cannot
- * tell what happened, and says nothing.
- */
-void spool_change_begin(Spool *spool) {
-        SpoolChange *change = &spool->change;
-        SpoolStamp now;
-        int r;
-
+        /*
+         * Between two locks of one job another process may have changed the directory. Then this
+         * job cannot tell what happened, and says nothing.
+         */
         r = spool_stamp_read(spool->dir_fd, &now);
         if (!change->is_begun)
                 change->before = change->after = now;
         if (r < 0 || !spool_stamp_equal(&change->after, &now))
                 change->is_unclear = true;
         change->is_begun = true;
+        *ret_fd = TAKE_FD(fd);
+        return 0;
 }
 
-static void note(Spool *spool, Buffer *names, const char *name) {
-        SpoolChange *change = &spool->change;
+void spool_note(Spool *spool, Buffer *names, const char *name) {
+        int r = 0;
 
-        buffer_append_text(names, name);
-        if (buffer_append_byte(names, '\0') < 0 ||
-            spool_stamp_read(spool->dir_fd, &change->after) < 0)
-                change->is_unclear = true;
-}
-
-void spool_note_removed(Spool *spool, const char *name) {
-        note(spool, &spool->change.removed, name);
-}
-
-void spool_note_added(Spool *spool, const char *name) {
-        note(spool, &spool->change.added, name);
-}
-
-void spool_note_other(Spool *spool) {
-        if (spool_stamp_read(spool->dir_fd, &spool->change.after) < 0)
+        if (names) {
+                buffer_append_text(names, name);
+                r = buffer_append_byte(names, '\0');
+        }
+        if (r < 0 || spool_stamp_read(spool->dir_fd, &spool->change.after) < 0)
                 spool->change.is_unclear = true;
-}
-
-void spool_change_done(SpoolChange *change) {
-        buffer_done(&change->removed);
-        buffer_done(&change->added);
 }

@@ -96,22 +96,15 @@ _must_check_ int spool_lock(Spool *spool, int *ret_fd);
 _must_check_ int spool_roll_write(const SpoolRoll *roll, int *ret);
 /* -ENOMEM, -EBADMSG, -errno. */
 _must_check_ int spool_roll_read(int fd, SpoolRoll *ret);
-/* Reads every file in the spool, under the lock; SPOOL_E_UNAVAILABLE, -errno. */
-_must_check_ int spool_roll_collect(Spool *spool, SpoolRoll *ret);
-/* The file that @entry is about still is what it says, as far as that decides what may be done. */
-_must_check_ bool spool_roll_is_right(Spool *spool, const RollEntry *entry);
 void spool_roll_done(SpoolRoll *roll);
 /* The roll of the main process, if it still tells what is in the directory; under the lock. */
 const SpoolRoll *spool_current_roll(const Spool *spool);
 
-/* Under the lock, taken just now. */
-void spool_change_begin(Spool *spool);
-/* Under the lock, right after the change. */
-void spool_note_removed(Spool *spool, const char *name);
-void spool_note_added(Spool *spool, const char *name);
-/* The change of a file that is no snapshot. */
-void spool_note_other(Spool *spool);
-void spool_change_done(SpoolChange *change);
+/*
+ * Notes a change, under the lock and right after it. @names are those of the spool's change that
+ * get @name; NULL: the file is no snapshot.
+ */
+void spool_note(Spool *spool, Buffer *names, const char *name);
 
 /* SPOOL_E_NOT_FOUND also when the name is not that of a regular file. @ret may be NULL. */
 _must_check_ int spool_stat(const Spool *spool, const char *name, struct stat *ret);

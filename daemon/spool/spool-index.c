@@ -196,30 +196,6 @@ static int view_insert(SpoolView *view, IndexEntry *entry) {
         return 0;
 }
 
-static int view_copy(const SpoolView *view, SpoolView **ret) {
-        SpoolView *copy = view_new();
-        int r;
-
-        if (!copy)
-                return -ENOMEM;
-        r = ARRAY_RESERVE(copy->entries, copy->n_places, view->n + 1);
-        if (r < 0) {
-                (void) spool_view_unref(copy);
-                return r;
-        }
-        assert(copy->entries); /* there is room for one at least */
-        for (size_t i = 0; i < view->n; i++) {
-                copy->entries[i] = view->entries[i];
-                copy->entries[i]->n_refs++;
-        }
-        copy->n = view->n;
-        copy->size_bytes = view->size_bytes;
-        copy->allocated_bytes = view->allocated_bytes;
-        copy->memory = view->memory;
-        *ret = copy;
-        return 0;
-}
-
 static bool find(const SpoolView *view, Span name, size_t *ret) {
         for (size_t i = 0; i < view->n; i++)
                 if (span_is(name, view->entries[i]->name)) {
@@ -285,22 +261,6 @@ bool spool_index_is_current(const SpoolIndex *index, int dir_fd) {
                spool_stamp_equal(&now, &index->stamp);
 }
 
-static RollEntry roll_entry_of(const IndexEntry *from) {
-        RollEntry entry = {
-                .damaged = from->damaged,
-                .tagged = from->tagged,
-                .has_uid = from->has_uid,
-                .has_start = from->has_start,
-                .uid = from->uid,
-                .start_realtime_ns = from->start_realtime_ns,
-                .published_realtime_ns = from->published_realtime_ns,
-                .allocated_bytes = from->allocated_bytes,
-        };
-
-        memcpy(entry.name, from->name, sizeof(entry.name));
-        return entry;
-}
-
 int spool_index_lend(const SpoolIndex *index, int dir_fd, int *ret) {
         const SpoolView *view = index->view;
         SpoolRoll roll = { .stamp = index->stamp, .n = view->n };
@@ -312,8 +272,21 @@ int spool_index_lend(const SpoolIndex *index, int dir_fd, int *ret) {
         roll.entries = calloc(view->n + 1, sizeof(*roll.entries));
         if (!roll.entries)
                 return -ENOMEM;
-        for (size_t i = 0; i < view->n; i++)
-                roll.entries[i] = roll_entry_of(view->entries[i]);
+        for (size_t i = 0; i < view->n; i++) {
+                const IndexEntry *from = view->entries[i];
+
+                roll.entries[i] = (RollEntry){
+                        .damaged = from->damaged,
+                        .tagged = from->tagged,
+                        .has_uid = from->has_uid,
+                        .has_start = from->has_start,
+                        .uid = from->uid,
+                        .start_realtime_ns = from->start_realtime_ns,
+                        .published_realtime_ns = from->published_realtime_ns,
+                        .allocated_bytes = from->allocated_bytes,
+                };
+                memcpy(roll.entries[i].name, from->name, sizeof(from->name));
+        }
         r = spool_roll_write(&roll, ret);
         spool_roll_done(&roll);
         return r;
@@ -351,16 +324,31 @@ int spool_index_end(SpoolIndex *index, json_object *stamp) {
         return 0;
 }
 
-/* Whoever holds the view keeps it as it is. */
+/* Others who hold the view keep it as it is. */
 static int make_writable(SpoolIndex *index) {
+        const SpoolView *view = index->view;
         SpoolView *copy;
         int r;
 
-        if (index->view->n_refs == 1)
+        if (view->n_refs == 1)
                 return 0;
-        r = view_copy(index->view, &copy);
-        if (r < 0)
+        copy = view_new();
+        if (!copy)
+                return -ENOMEM;
+        r = ARRAY_RESERVE(copy->entries, copy->n_places, view->n + 1);
+        if (r < 0) {
+                (void) spool_view_unref(copy);
                 return r;
+        }
+        assert(copy->entries); /* there is room for one at least */
+        for (size_t i = 0; i < view->n; i++) {
+                copy->entries[i] = view->entries[i];
+                copy->entries[i]->n_refs++;
+        }
+        copy->n = view->n;
+        copy->size_bytes = view->size_bytes;
+        copy->allocated_bytes = view->allocated_bytes;
+        copy->memory = view->memory;
         (void) spool_view_unref(index->view);
         index->view = copy;
         return 0;
@@ -420,21 +408,6 @@ void spool_index_follow(SpoolIndex *index, json_object *change) {
 
 /* how a job tells what it changed */
 
-/* A file that cannot be read now is null, which the index refuses, and then it is read anew. */
-static void write_entry(const Spool *spool, const char *name, JsonWriter *writer) {
-        SpoolEntry entry;
-
-        if (spool_read_entry(spool, name, &entry) != 0) {
-                json_write_null(writer);
-                return;
-        }
-        if (entry.is_unread)
-                json_write_null(writer);
-        else
-                spool_entry_write(writer, &entry);
-        head_done(&entry.head);
-}
-
 bool spool_change_write(const Spool *spool, JsonWriter *writer) {
         const SpoolChange *change = &spool->change;
         const Buffer *removed = &change->removed, *added = &change->added;
@@ -453,8 +426,23 @@ bool spool_change_write(const Spool *spool, JsonWriter *writer) {
         json_write_end(writer);
         json_write_key(writer, KEY_ADDED);
         json_write_array(writer);
-        for (size_t at = 0; at < added->n; at += strlen(added->bytes + at) + 1)
-                write_entry(spool, added->bytes + at, writer);
+        for (size_t at = 0; at < added->n; at += strlen(added->bytes + at) + 1) {
+                SpoolEntry entry;
+
+                /*
+                 * A file that cannot be read now is null, which the index refuses, and then it is
+                 * read anew.
+                 */
+                if (spool_read_entry(spool, added->bytes + at, &entry) != 0) {
+                        json_write_null(writer);
+                        continue;
+                }
+                if (entry.is_unread)
+                        json_write_null(writer);
+                else
+                        spool_entry_write(writer, &entry);
+                head_done(&entry.head);
+        }
         json_write_end(writer);
         return true;
 }

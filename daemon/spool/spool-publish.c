@@ -158,7 +158,7 @@ int spool_clean(Spool *spool) {
                         continue; /* another daemon on the same spool is writing it */
                 if (unlinkat(spool->dir_fd, entry->d_name, 0) < 0 && errno != ENOENT)
                         return spool_explain(spool, -errno);
-                spool_note_other(spool);
+                spool_note(spool, NULL, NULL);
         }
 }
 
@@ -314,7 +314,7 @@ static int publish(Spool *spool, int fd, const char *name, bool replace, uid_t u
         else if (r == 0)
                 r = publish_over(spool, fd, dot, file);
         if (r == 0)
-                spool_note_added(spool, name);
+                spool_note(spool, &spool->change.added, name);
         return r;
 }
 
@@ -445,7 +445,7 @@ int spool_remove(Spool *spool, Head *heads, size_t n, uid_t uid, size_t *ret_cul
                 else if (unlinkat(spool->dir_fd, file, 0) < 0 && errno != ENOENT)
                         r = -errno;
                 else
-                        spool_note_removed(spool, name);
+                        spool_note(spool, &spool->change.removed, name);
         }
         if (r == 0)
                 r = spool_sync_fd(spool->dir_fd);
@@ -486,7 +486,7 @@ static int rename_snapshot(Spool *spool, const char *name, const char *new_name,
                         (void) unlinkat(spool->dir_fd, file, 0);
                 return r;
         }
-        spool_note_removed(spool, name);
+        spool_note(spool, &spool->change.removed, name);
         return spool_sync_fd(spool->dir_fd);
 }
 

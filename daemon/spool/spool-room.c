@@ -153,7 +153,8 @@ static RollEntry entry_of(const SpoolEntry *from) {
         return entry;
 }
 
-int spool_roll_collect(Spool *spool, SpoolRoll *ret) {
+/* Reads every file in the spool, under the lock. */
+static int collect_roll(Spool *spool, SpoolRoll *ret) {
         SpoolRoll roll = {};
         SpoolEntry *entries = NULL;
         int r;
@@ -169,19 +170,6 @@ int spool_roll_collect(Spool *spool, SpoolRoll *ret) {
                 return -ENOMEM;
         *ret = roll;
         return 0;
-}
-
-bool spool_roll_is_right(Spool *spool, const RollEntry *entry) {
-        SpoolEntry now = {};
-        RollEntry found;
-
-        if (spool_read_entry(spool, entry->name, &now) != 0)
-                return false;
-        found = entry_of(&now);
-        head_done(&now.head);
-        return found.damaged == entry->damaged && found.tagged == entry->tagged &&
-               found.has_uid == entry->has_uid && found.uid == entry->uid &&
-               found.published_realtime_ns == entry->published_realtime_ns;
 }
 
 void spool_roll_done(SpoolRoll *roll) {
@@ -223,15 +211,12 @@ typedef struct RoomPlan {
         uint64_t n_expected; /* bytes that will probably be written */
 } RoomPlan;
 
-static bool has_others(const RoomPlan *plan) {
-        for (size_t i = 1; i < plan->n_users; i++)
-                if (plan->users[i].n_snapshots > 0)
-                        return true;
-        return false;
-}
-
 static bool fits_share(const RoomPlan *plan) {
-        return plan->limits->max_bytes == 0 || !has_others(plan) ||
+        bool has_others = false;
+
+        for (size_t i = 1; i < plan->n_users && !has_others; i++)
+                has_others = plan->users[i].n_snapshots > 0;
+        return plan->limits->max_bytes == 0 || !has_others ||
                number_add_saturating(plan->users[0].n_bytes, plan->need->n_bytes) <=
                        plan->limits->max_bytes / 2;
 }
@@ -250,11 +235,6 @@ static bool fits_number_of_user(const RoomPlan *plan) {
                plan->users[0].n_snapshots < plan->limits->max_snapshots_per_uid;
 }
 
-static bool fits_file_system(const RoomPlan *plan) {
-        return number_add_saturating(plan->free.n_bytes, plan->n_freed) >=
-               number_add_saturating(plan->limits->keep_free_bytes, plan->n_expected);
-}
-
 static bool fits_files(const RoomPlan *plan) {
         return !plan->free.has_files ||
                number_add_saturating(plan->free.n_files, plan->n_removed) >=
@@ -262,7 +242,9 @@ static bool fits_files(const RoomPlan *plan) {
 }
 
 static bool fits(const RoomPlan *plan) {
-        return fits_budget(plan) && fits_file_system(plan) && fits_files(plan) && fits_number(plan);
+        return fits_budget(plan) && fits_files(plan) && fits_number(plan) &&
+               number_add_saturating(plan->free.n_bytes, plan->n_freed) >=
+                       number_add_saturating(plan->limits->keep_free_bytes, plan->n_expected);
 }
 
 /* The owner alone can exceed these, and nobody else has to make room for it. */
@@ -288,20 +270,7 @@ static bool may_rotate(const RoomEntry *entry) {
                !entry->entry->tagged;
 }
 
-static bool is_expired(const RollEntry *entry, uint64_t max_age_ns, uint64_t now_ns) {
-        return max_age_ns > 0 && entry->has_start && now_ns > entry->start_realtime_ns &&
-               now_ns - entry->start_realtime_ns > max_age_ns;
-}
-
-/* The oldest of the new snapshot's owner that may be removed; NULL when there is none. */
-static RoomEntry *find_own(const RoomPlan *plan) {
-        for (size_t i = plan->n_entries; i-- > 0;)
-                if (may_rotate(&plan->entries[i]) && plan->entries[i].user == plan->users)
-                        return &plan->entries[i];
-        return NULL;
-}
-
-/* How much a user holds of what is scarce. */
+/* A user holds so much of what is scarce. */
 static uint64_t weight_of(const RoomPlan *plan, const RoomUser *user) {
         return fits_number(plan) ? user->n_bytes : user->n_snapshots;
 }
@@ -326,14 +295,21 @@ static RoomEntry *find_of_largest(const RoomPlan *plan) {
 }
 
 static void plan_rotation(RoomPlan *plan, uint64_t now_ns) {
+        uint64_t max_age_ns = plan->limits->max_age_ns;
         RoomEntry *entry;
 
-        for (size_t i = plan->n_entries; i-- > 0;)
-                if (may_rotate(&plan->entries[i]) &&
-                    is_expired(plan->entries[i].entry, plan->limits->max_age_ns, now_ns))
+        for (size_t i = plan->n_entries; i-- > 0 && max_age_ns > 0;) {
+                const RollEntry *found = plan->entries[i].entry;
+
+                if (may_rotate(&plan->entries[i]) && found->has_start &&
+                    now_ns > found->start_realtime_ns &&
+                    now_ns - found->start_realtime_ns > max_age_ns)
                         doom(plan, &plan->entries[i]);
-        while (!(fits(plan) && fits_user(plan)) && (entry = find_own(plan)))
-                doom(plan, entry);
+        }
+        /* The oldest of the new snapshot's owner first. */
+        for (size_t i = plan->n_entries; i-- > 0 && !(fits(plan) && fits_user(plan));)
+                if (may_rotate(&plan->entries[i]) && plan->entries[i].user == plan->users)
+                        doom(plan, &plan->entries[i]);
         while (!fits(plan) && fits_user(plan) && (entry = find_of_largest(plan)))
                 doom(plan, entry);
 }
@@ -426,38 +402,13 @@ static int carry_out(Spool *spool, const RoomPlan *plan, Buffer *rotated) {
                         return spool_explain(spool, r);
                 }
                 is_changed = true;
-                spool_note_removed(spool, name);
+                spool_note(spool, &spool->change.removed, name);
         }
         return is_changed ? spool_sync_fd(spool->dir_fd) : 0;
 }
 
-/* Two changes within one tick may have one stamp: what is to be removed is looked at. */
-static bool is_right(Spool *spool, const RoomPlan *plan) {
-        for (size_t i = 0; i < plan->n_entries; i++)
-                if (plan->entries[i].is_doomed &&
-                    !spool_roll_is_right(spool, plan->entries[i].entry))
-                        return false;
-        return true;
-}
-
 /* Returned besides SPOOL_E_*: the roll may be wrong, and nothing was done. */
 enum { ROOM_MISTAKEN = 1000 };
-
-/* @is_lent: the plan was made by the roll of the main process, and the files have not been read. */
-static int plan_and_carry_out(Spool *spool, RoomPlan *plan, bool is_lent, Buffer *rotated) {
-        bool is_full;
-        int r;
-
-        r = spool_free_space(spool->dir_fd, &plan->free);
-        if (r < 0)
-                return r;
-        plan_rotation(plan, clock_now_ns(CLOCK_REALTIME));
-        plan->n_expected = 0; /* an estimate is no reason to refuse */
-        is_full = !fits(plan) || !fits_user(plan);
-        if (is_lent && (is_full || !is_right(spool, plan)))
-                return ROOM_MISTAKEN;
-        return is_full ? complain_full(spool, plan) : carry_out(spool, plan, rotated);
-}
 
 static RoomUser *find_user(RoomPlan *plan, uid_t uid) {
         for (size_t i = 0; i < plan->n_users; i++)
@@ -467,50 +418,82 @@ static RoomUser *find_user(RoomPlan *plan, uid_t uid) {
         return &plan->users[plan->n_users++];
 }
 
-static void plan_add(RoomPlan *plan, const RollEntry *found) {
-        RoomEntry *entry = &plan->entries[plan->n_entries++];
+static int plan_init(RoomPlan *plan, const SpoolRoll *roll) {
         const char *replaces = plan->need->replaces;
 
-        *entry = (RoomEntry){
-                .entry = found,
-                .n_bytes = found->allocated_bytes,
-                .is_replaced = replaces && strcmp(found->name, replaces) == 0,
-        };
-        if (entry->is_replaced) {
-                plan->n_freed += entry->n_bytes;
-                return;
-        }
-        plan->n_used += entry->n_bytes;
-        plan->n_kept++;
-        if (found->damaged || !found->has_uid)
-                return;
-        entry->user = find_user(plan, found->uid);
-        entry->user->n_bytes += entry->n_bytes;
-        entry->user->n_snapshots++;
-}
-
-static int plan_init(RoomPlan *plan, const SpoolRoll *roll) {
         plan->entries = calloc(roll->n + 1, sizeof(*plan->entries));
         plan->users = calloc(roll->n + 1, sizeof(*plan->users));
         if (!plan->entries || !plan->users)
                 return -ENOMEM;
         (void) find_user(plan, plan->need->uid);
-        for (size_t i = 0; i < roll->n; i++)
-                plan_add(plan, &roll->entries[i]);
+        for (size_t i = 0; i < roll->n; i++) {
+                const RollEntry *found = &roll->entries[i];
+                RoomEntry *entry = &plan->entries[plan->n_entries++];
+
+                *entry = (RoomEntry){
+                        .entry = found,
+                        .n_bytes = found->allocated_bytes,
+                        .is_replaced = replaces && strcmp(found->name, replaces) == 0,
+                };
+                if (entry->is_replaced) {
+                        plan->n_freed += entry->n_bytes;
+                        continue;
+                }
+                plan->n_used += entry->n_bytes;
+                plan->n_kept++;
+                if (found->damaged || !found->has_uid)
+                        continue;
+                entry->user = find_user(plan, found->uid);
+                entry->user->n_bytes += entry->n_bytes;
+                entry->user->n_snapshots++;
+        }
         /* Nothing is written yet; estimate the size by that of the newest snapshot. */
         if (plan->need->n_bytes == 0 && roll->n > 0)
                 plan->n_expected = plan->entries[0].n_bytes;
         return 0;
 }
 
+/* The file that @entry is about still is what it says, as far as that decides what may be done. */
+static bool is_right(Spool *spool, const RollEntry *entry) {
+        SpoolEntry now = {};
+        RollEntry found;
+
+        if (spool_read_entry(spool, entry->name, &now) != 0)
+                return false;
+        found = entry_of(&now);
+        head_done(&now.head);
+        return found.damaged == entry->damaged && found.tagged == entry->tagged &&
+               found.has_uid == entry->has_uid && found.uid == entry->uid &&
+               found.published_realtime_ns == entry->published_realtime_ns;
+}
+
+/*
+ * By the roll of the main process the files have not been read. Two changes within one tick may
+ * have one stamp, so what is to be removed is looked at then.
+ */
 static int make_room(Spool *spool, const SpoolRoll *roll, const SpoolLimits *limits,
                      const SpoolNeed *need, Buffer *rotated) {
         RoomPlan plan = { .limits = limits, .need = need };
+        bool is_lent = roll == &spool->roll, is_full, is_mistaken;
         int r;
 
         r = plan_init(&plan, roll);
         if (r == 0)
-                r = plan_and_carry_out(spool, &plan, roll == &spool->roll, rotated);
+                r = spool_free_space(spool->dir_fd, &plan.free);
+        if (r == 0) {
+                plan_rotation(&plan, clock_now_ns(CLOCK_REALTIME));
+                plan.n_expected = 0; /* an estimate is no reason to refuse */
+                is_full = !fits(&plan) || !fits_user(&plan);
+                is_mistaken = is_lent && is_full;
+                for (size_t i = 0; i < plan.n_entries && is_lent && !is_mistaken; i++)
+                        is_mistaken = plan.entries[i].is_doomed &&
+                                      !is_right(spool, plan.entries[i].entry);
+                if (is_mistaken)
+                        r = ROOM_MISTAKEN;
+                else
+                        r = is_full ? complain_full(spool, &plan)
+                                    : carry_out(spool, &plan, rotated);
+        }
         free(plan.entries);
         free(plan.users);
         return r;
@@ -532,7 +515,7 @@ int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *ne
         r = lent ? make_room(spool, lent, limits, need, rotated) : ROOM_MISTAKEN;
         if (r != ROOM_MISTAKEN)
                 return r;
-        r = spool_roll_collect(spool, &roll);
+        r = collect_roll(spool, &roll);
         if (r == 0)
                 r = make_room(spool, &roll, limits, need, rotated);
         spool_roll_done(&roll);

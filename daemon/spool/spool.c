@@ -67,7 +67,8 @@ Spool *spool_free(Spool *spool) {
         if (!spool)
                 return NULL;
         spool->dir_fd = fd_close(spool->dir_fd);
-        spool_change_done(&spool->change);
+        buffer_done(&spool->change.removed);
+        buffer_done(&spool->change.added);
         spool_roll_done(&spool->roll);
         free(spool->path);
         free(spool);
@@ -86,9 +87,15 @@ int spool_adopt(int dir_fd, const char *path, Spool **ret) {
         return 0;
 }
 
-static int explain_open(Spool *spool, int error) {
+static int open_directory(Spool *spool) {
         struct stat st;
+        int error;
 
+        spool->dir_fd = open(spool->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (spool->dir_fd >= 0)
+                return 0;
+        error = errno;
+        spool->dir_fd = -EBADF;
         if (error == ENOENT)
                 return spool_complain(spool, SPOOL_E_UNAVAILABLE,
                                       "does not exist: make that directory, with mode 0700, or "
@@ -101,17 +108,6 @@ static int explain_open(Spool *spool, int error) {
                         return spool_complain(spool, SPOOL_E_UNAVAILABLE, "is not a directory");
         }
         return spool_complain(spool, SPOOL_E_UNAVAILABLE, "cannot be opened: %s", strerror(error));
-}
-
-static int open_directory(Spool *spool) {
-        spool->dir_fd = open(spool->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (spool->dir_fd < 0) {
-                int error = errno;
-
-                spool->dir_fd = -EBADF;
-                return explain_open(spool, error);
-        }
-        return 0;
 }
 
 int spool_open(const char *path, Spool **ret) {
@@ -332,11 +328,25 @@ int spool_list(Spool *spool, SpoolEntry **ret, size_t *ret_n) {
         return 0;
 }
 
-static int resolve_latest(Spool *spool, uint64_t back, char ret_name[static SPOOL_NAME_BYTES]) {
+int spool_resolve(Spool *spool, Span reference, char ret_name[static SPOOL_NAME_BYTES]) {
+        char name[SPOOL_NAME_BYTES];
         SpoolEntry *entries = NULL;
         size_t n_entries = 0;
+        uint64_t back;
         int r;
 
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        if (!snapshot_name_is_relative(reference, &back)) {
+                if (snapshot_name_complaint(reference))
+                        return SPOOL_E_NOT_FOUND;
+                memcpy(name, reference.bytes, reference.n);
+                name[reference.n] = '\0';
+                r = spool_stat(spool, name, NULL);
+                if (r == 0)
+                        memcpy(ret_name, name, reference.n + 1);
+                return r;
+        }
         r = spool_list(spool, &entries, &n_entries);
         if (r != 0)
                 return r;
@@ -349,24 +359,4 @@ static int resolve_latest(Spool *spool, uint64_t back, char ret_name[static SPOO
         }
         spool_entries_free(entries, n_entries);
         return r;
-}
-
-int spool_resolve(Spool *spool, Span reference, char ret_name[static SPOOL_NAME_BYTES]) {
-        char name[SPOOL_NAME_BYTES];
-        uint64_t back;
-        int r;
-
-        if (spool->is_unavailable)
-                return SPOOL_E_UNAVAILABLE;
-        if (snapshot_name_is_relative(reference, &back))
-                return resolve_latest(spool, back, ret_name);
-        if (snapshot_name_complaint(reference))
-                return SPOOL_E_NOT_FOUND;
-        memcpy(name, reference.bytes, reference.n);
-        name[reference.n] = '\0';
-        r = spool_stat(spool, name, NULL);
-        if (r != 0)
-                return r;
-        memcpy(ret_name, name, reference.n + 1);
-        return 0;
 }

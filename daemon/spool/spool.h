@@ -141,7 +141,8 @@ _must_check_ int spool_resolve(Spool *spool, Span reference,
 _must_check_ int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd, Head *ret_head);
 /*
  * Sets what the file system knows of a file in the spool: its size, the space it takes, and when it
- * was published. What cannot be read is absent: it is no reason to fail after a change was made.
+ * was published. A value that cannot be read is absent: that is no reason to fail after a change
+ * was made.
  */
 void spool_describe(int fd, Head *head);
 
@@ -163,9 +164,9 @@ _must_check_ int spool_temporary(Spool *spool, int *ret_fd);
 /* Call before a temporary is closed (-EBADF: there is none). Does nothing to a published file. */
 void spool_discard(const Spool *spool, int fd);
 /*
- * Makes room for a snapshot. What is written of it is added to the budget, but not subtracted from
- * the free space, because the file system has done so already. With 0 bytes, before anything is
- * written, it also makes room for a snapshot as large as the newest.
+ * Makes room for a snapshot. The part of it that is written is added to the budget, but not
+ * subtracted from the free space, because the file system has done so already. With 0 bytes, before
+ * anything is written, it also makes room for a snapshot as large as the newest.
  *
  * Removes untagged snapshots: those that are too old, then the oldest of the new one's owner, then
  * the oldest of whoever holds most. Nobody else's are removed for an owner who is above their share
@@ -176,8 +177,8 @@ void spool_discard(const Spool *spool, int fd);
 _must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *need,
                                  Buffer *rotated);
 /*
- * How long a file may become that is about to be written: what is free beyond what must stay free
- * and what other jobs may still write. 0 or a negative errno.
+ * Finds how long a file may become that is about to be written: what is free beyond what must stay
+ * free and what other jobs may still write. 0 or a negative errno.
  */
 _must_check_ int spool_find_room(const Spool *spool, const SpoolLimits *limits, uint64_t *ret);
 /* The bytes that the file system has allocated for a file. 0 or a negative errno. */

@@ -124,12 +124,6 @@ static bool is_command(const char *text, uint32_t n) {
         return n <= COMMAND_MAX_BYTES && (n == 0 || text[n - 1] == '\0');
 }
 
-static bool is_valid(const AnsweredCommand *answer) {
-        return answer->failure <= HEAP_FAILURE_NONE &&
-               is_command(answer->command.command, answer->command.n_command) &&
-               is_command(answer->command.line, answer->command.n_line);
-}
-
 void command_reader_read(CommandReader *reader) {
         CommandsAsked *asked = &reader->asked;
         size_t n = asked->n;
@@ -142,7 +136,9 @@ void command_reader_read(CommandReader *reader) {
                 CommandTarget *target = &reader->targets[i];
                 int r = 0;
 
-                if (!is_answered || !is_valid(answer)) {
+                if (!is_answered || answer->failure > HEAP_FAILURE_NONE ||
+                    !is_command(answer->command.command, answer->command.n_command) ||
+                    !is_command(answer->command.line, answer->command.n_line)) {
                         fail(reader, target->leader, HEAP_FAILURE_MEMORY_JOB);
                 } else if (answer->failure != HEAP_FAILURE_NONE) {
                         fail(reader, target->leader, (HeapFailure) answer->failure);

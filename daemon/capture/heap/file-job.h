@@ -4,8 +4,8 @@
 /*
  * FileJob
  *
- * What a process with privileges asks about a file that belongs to somebody else, and lets a file
- * job answer, which has none. A question goes through a room (room/room.h) with the descriptor of
+ * A process with privileges asks about a file that belongs to somebody else, and lets a file job
+ * answer, which has none. A question goes through a room (room/room.h) with the descriptor of
  * the file and no more. An answer is taken for one by its length, and then by its bounds: what is
  * in it is what a stranger made of a stranger's file.
  */

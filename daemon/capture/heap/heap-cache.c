@@ -198,31 +198,9 @@ static int read_whole(int fd, void *memory, size_t n, uint64_t offset) {
         return r == 0 && n_read < n ? -EBADMSG : r;
 }
 
-static bool is_ours(const CacheHeader *header) {
-        return memcmp(header->magic, cache_magic, sizeof(cache_magic)) == 0 &&
-               header->version == CACHE_VERSION && header->n_file_bytes == sizeof(FileRecord) &&
-               header->n_process_bytes == sizeof(HeapProcess) &&
-               header->n_files <= HEAP_CACHE_MAX_FILES &&
-               header->n_processes <= HEAP_CACHE_MAX_PROCESSES &&
-               header->n_commands <= HEAP_CACHE_MAX_PROCESSES &&
-               header->n_command_bytes <=
-                       header->n_commands * (sizeof(CommandRecord) + 2 * COMMAND_MAX_BYTES);
-}
-
 static size_t cache_bytes(const CacheHeader *header) {
         return sizeof(*header) + header->n_files * sizeof(FileRecord) +
                header->n_processes * sizeof(HeapProcess) + (size_t) header->n_command_bytes;
-}
-
-/* The digest is in the header, at the beginning of @bytes, and is left as zeros. */
-static bool take_digest(char *bytes, size_t n) {
-        unsigned char was[HASH_DIGEST_BYTES], is[HASH_DIGEST_BYTES];
-        char *place = bytes + offsetof(CacheHeader, digest);
-
-        memcpy(was, place, sizeof(was));
-        memset(place, 0, sizeof(was));
-        hash_digest((Span){ bytes, n }, is);
-        return memcmp(was, is, sizeof(was)) == 0;
 }
 
 static Span take_bytes(Span bytes, void *ret, size_t n) {
@@ -265,18 +243,30 @@ static int take_records(HeapCache *cache, const CacheHeader *header, const char 
 }
 
 int heap_cache_load(HeapCache *cache, int fd) {
+        unsigned char digest[HASH_DIGEST_BYTES];
         _cleanup_(freep) char *bytes = NULL;
         CacheHeader header;
         size_t n;
 
-        if (read_whole(fd, &header, sizeof(header), 0) != 0 || !is_ours(&header))
+        if (read_whole(fd, &header, sizeof(header), 0) != 0 ||
+            memcmp(header.magic, cache_magic, sizeof(cache_magic)) != 0 ||
+            header.version != CACHE_VERSION || header.n_file_bytes != sizeof(FileRecord) ||
+            header.n_process_bytes != sizeof(HeapProcess) ||
+            header.n_files > HEAP_CACHE_MAX_FILES ||
+            header.n_processes > HEAP_CACHE_MAX_PROCESSES ||
+            header.n_commands > HEAP_CACHE_MAX_PROCESSES ||
+            header.n_command_bytes >
+                    header.n_commands * (sizeof(CommandRecord) + 2 * COMMAND_MAX_BYTES))
                 return 0;
         n = cache_bytes(&header);
         bytes = malloc(n);
         if (!bytes)
                 return -ENOMEM;
-        if (read_whole(fd, bytes, n, 0) != 0 || memcmp(bytes, &header, sizeof(header)) != 0 ||
-            !take_digest(bytes, n))
+        if (read_whole(fd, bytes, n, 0) != 0 || memcmp(bytes, &header, sizeof(header)) != 0)
+                return 0;
+        memset(bytes + offsetof(CacheHeader, digest), 0, sizeof(header.digest));
+        hash_digest((Span){ bytes, n }, digest);
+        if (memcmp(digest, header.digest, sizeof(digest)) != 0)
                 return 0;
         return take_records(cache, &header, bytes);
 }

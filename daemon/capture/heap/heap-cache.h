@@ -4,7 +4,7 @@
 /*
  * HeapCache
  *
- * What captures found out and need not find out again: what was learned of each file, and of each
+ * Captures keep what they need not find out again: what was learned of each file, and of each
  * process which plans lead to its counters, or that it has none, and what it was started as. It
  * lies in a memory file that outlives the capture: read when one begins, written when it ends. Its
  * records are bounded in size and number, so the file is. A file that is torn because two captures

@@ -128,46 +128,29 @@ void heap_summary_finish(HeapSummary *summary) {
                         summary->failures[i] = 1;
 }
 
-uint64_t heap_summary_n_failed(const HeapSummary *summary) {
-        uint64_t n = 0;
-
-        for (unsigned i = 0; i < _HEAP_FAILURE_MAX; i++)
-                if (!heap_failures[i].is_benign)
-                        n += summary->failures[i];
-        return n;
-}
-
-HeapFailure heap_summary_dominant(const HeapSummary *summary) {
-        HeapFailure dominant = HEAP_FAILURE_NONE;
-        const char *name = "";
-        uint64_t most = 0;
+void heap_summary_write_json(JsonWriter *writer, const HeapSummary *summary) {
+        uint64_t n_failed = 0, most = 0, n_denied = summary->failures[HEAP_FAILURE_PERMISSION];
+        const char *dominant = ""; /* the first by name of several */
 
         for (unsigned i = 0; i < _HEAP_FAILURE_MAX; i++) {
                 uint64_t n = heap_failures[i].is_benign ? 0 : summary->failures[i];
 
-                if (n == 0 || n < most || (n == most && strcmp(heap_failures[i].name, name) > 0))
+                n_failed += n;
+                if (n == 0 || n < most ||
+                    (n == most && strcmp(heap_failures[i].name, dominant) > 0))
                         continue;
-                dominant = (HeapFailure) i;
-                name = heap_failures[i].name;
+                dominant = heap_failures[i].name;
                 most = n;
         }
-        return dominant;
-}
-
-void heap_summary_write_json(JsonWriter *writer, const HeapSummary *summary) {
-        uint64_t n_failed = heap_summary_n_failed(summary);
-        uint64_t n_denied = summary->failures[HEAP_FAILURE_PERMISSION];
-        HeapFailure dominant = heap_summary_dominant(summary);
-
         json_write_object(writer);
         json_write_member_u64(writer, "tgids_walked", summary->n_walked);
         json_write_member_u64(writer, "jemalloc_detected", summary->n_detected);
         json_write_member_u64(writer, "probed_ok", summary->n_ok);
         json_write_member_u64(writer, "failed", n_failed);
-        if (dominant == HEAP_FAILURE_NONE)
+        if (most == 0)
                 json_write_member_null(writer, "dominant_failure");
         else
-                json_write_member_text(writer, "dominant_failure", heap_failures[dominant].name);
+                json_write_member_text(writer, "dominant_failure", dominant);
         json_write_member_bool(writer, "privilege_dominant",
                                n_failed > 0 && n_denied >= n_failed - n_denied);
         json_write_key(writer, "failures");

@@ -80,13 +80,10 @@ void heap_summary_merge(HeapSummary *summary, const HeapSummary *other);
  * that none goes without a reason.
  */
 void heap_summary_finish(HeapSummary *summary);
-/* Failures that are not benign. */
-uint64_t heap_summary_n_failed(const HeapSummary *summary);
-/* The most frequent one of them, the first by name of several; NONE when nothing failed. */
-HeapFailure heap_summary_dominant(const HeapSummary *summary);
 
 /*
- * {"tgids_walked", "jemalloc_detected", "probed_ok", "failed", "dominant_failure": name or null,
+ * {"tgids_walked", "jemalloc_detected", "probed_ok", "failed",
+ *  "dominant_failure": name of the most frequent one, the first of several, or null,
  *  "privilege_dominant": at least half of what failed was not permitted,
  *  "failures": {name: count, ...}}, of those that are not benign and not 0.
  */

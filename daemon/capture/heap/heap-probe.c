@@ -255,24 +255,7 @@ static bool learn_files(HeapProbe *probe) {
         return has_time;
 }
 
-static bool learn_modules(HeapProbe *probe) {
-        MemoryWork *work = probe->work;
-
-        work->n_files = 0;
-        for (size_t i = 0; i < work->list.n; i++) {
-                if (!find_known(probe, i))
-                        work->files[work->n_files++] = (ModuleFile){ .module = i, .fd = -EBADF };
-                if (work->n_files == MEMORY_WORK_FILES && !learn_files(probe))
-                        return false;
-        }
-        return work->n_files == 0 || learn_files(probe);
-}
-
 /* plans */
-
-static bool has_room(const HeapProbe *probe) {
-        return probe->result.n_plans + probe->n_layouts < HEAP_MODULES_MAX;
-}
 
 /* Every copy of a library has a word of its own; it is asked for. */
 static HeapVerdict plan_library(HeapProbe *probe, const Module *module, const HeapLayout *layout) {
@@ -288,7 +271,7 @@ static HeapVerdict plan_library(HeapProbe *probe, const Module *module, const He
         for (; module_list_place(&work->list, module, layout, page_bytes, &at, &bias); n++) {
                 size_t i = probe->n_layouts;
 
-                if (!has_room(probe))
+                if (probe->result.n_plans + i >= HEAP_MODULES_MAX)
                         return HEAP_TLS_MODEL_UNSUPPORTED;
                 work->ranges[i] = (WordRange){
                         .address = bias + layout->slot_vaddr,
@@ -317,7 +300,7 @@ static HeapVerdict plan_module(HeapProbe *probe, const Module *module, const Kno
                 return plan_library(probe, module, layout);
         if (layout->machine != thread_machine)
                 return HEAP_ARCH_MISMATCH;
-        if (!has_room(probe))
+        if (result->n_plans + probe->n_layouts >= HEAP_MODULES_MAX)
                 return HEAP_TLS_MODEL_UNSUPPORTED;
         return heap_plan_of_program(layout, &result->plans[result->n_plans++])
                        ? HEAP_READY
@@ -404,33 +387,16 @@ static bool take_words(HeapProbe *probe, bool is_further) {
         return true;
 }
 
-/* Without an answer the examination is over: one that it does not know is an answer, too. */
-static bool ask_library(HeapProbe *probe, const ModuleFile *asked, FileAnswer *ret) {
-        MemoryWork *work = probe->work;
-        ModuleFile *file = &work->files[0];
-        HeapFailure failure = HEAP_FAILURE_FILE_OPEN;
-
-        if (file_answers_find(probe->answers, FILE_QUESTION_THREAD_LAYOUT, &asked->identity, ret))
-                return true;
-        *file = *asked;
-        work->n_files = 1;
-        if (!run(probe, open_step))
-                return false;
-        if (file->result == 0)
-                failure = ask_file(probe, FILE_QUESTION_THREAD_LAYOUT, file, ret);
-        file->fd = fd_close(file->fd);
-        work->n_files = 0;
-        return goes_on(probe, failure);
-}
-
 /*
  * The distance of the thread pointer changes with the C library where a thread's control block
  * cannot be recognised: with the wrong one, other words would be taken for counters. A static
- * program has none that could be asked.
+ * program has none that could be asked. Without an answer the examination is over: one that a file
+ * does not know is an answer, too.
  */
 static bool find_geometry(HeapProbe *probe) {
         static const char *const names[] = { "libc.so.6", "libpthread.so.0" };
-        const ModuleList *list = &probe->work->list;
+        MemoryWork *work = probe->work;
+        const ModuleList *list = &work->list;
         Examination *result = &probe->result;
 
         (void) thread_geometry_usual(thread_machine, &result->geometry);
@@ -439,7 +405,8 @@ static bool find_geometry(HeapProbe *probe) {
         for (size_t i = 0; i < ELEMENTSOF(names) * list->n; i++) {
                 const Module *module = &list->modules[i % list->n];
                 const KnownModule *known = find_known(probe, i % list->n);
-                ModuleFile file = { .module = i % list->n, .fd = -EBADF };
+                HeapFailure failure = HEAP_FAILURE_NONE;
+                ModuleFile *file = &work->files[0];
                 FileAnswer answer;
 
                 if (!module_list_is_named(list, module, names[i / list->n]))
@@ -448,8 +415,23 @@ static bool find_geometry(HeapProbe *probe) {
                         stop(probe, probe->missing);
                         return false;
                 }
-                file.identity = known->identity;
-                if (!ask_library(probe, &file, &answer))
+                if (!file_answers_find(probe->answers, FILE_QUESTION_THREAD_LAYOUT,
+                                       &known->identity, &answer)) {
+                        *file = (ModuleFile){
+                                .module = i % list->n,
+                                .identity = known->identity,
+                                .fd = -EBADF,
+                        };
+                        work->n_files = 1;
+                        if (!run(probe, open_step))
+                                return false;
+                        failure = file->result == 0 ? ask_file(probe, FILE_QUESTION_THREAD_LAYOUT,
+                                                               file, &answer)
+                                                    : HEAP_FAILURE_FILE_OPEN;
+                        file->fd = fd_close(file->fd);
+                        work->n_files = 0;
+                }
+                if (!goes_on(probe, failure))
                         return false;
                 if (thread_geometry_from(thread_machine, &answer.THREAD_LAYOUT, &result->geometry))
                         return true;
@@ -457,30 +439,12 @@ static bool find_geometry(HeapProbe *probe) {
         return true;
 }
 
-static void examine(HeapProbe *probe, pid_t tid) {
-        MemoryWork *work = probe->work;
-
-        if (!run(probe, list_step) ||
-            !goes_on(probe, heap_failure_of_reading(work->list_result, HEAP_FAILURE_MAPS_READ)) ||
-            !learn_modules(probe) || !plan_modules(probe))
-                return;
-        for (unsigned is_further = 0; is_further < 2 && probe->n_layouts > 0; is_further++) {
-                work->tid = tid;
-                work->n_ranges = probe->n_layouts;
-                if (!run(probe, words_step) ||
-                    !goes_on(probe, heap_failure_of_reading(work->words_result,
-                                                            HEAP_FAILURE_PROCESS_VM_READV)) ||
-                    !take_words(probe, is_further))
-                        return;
-        }
-        if (find_geometry(probe))
-                probe->result.verdict = HEAP_READY;
-}
-
 /* Finds out how to get to the counters of the process, reached through its thread @life.tid. */
-static int examine_process(HeapProbe *probe, const MemoryLife *life, int dir_fd) {
+static int examine(HeapProbe *probe, const MemoryLife *life, int dir_fd) {
+        MemoryWork *work = memory_job_work(probe->job);
+
         probe->result = (Examination){ .failure = HEAP_FAILURE_NONE };
-        probe->work = memory_job_work(probe->job);
+        probe->work = work;
         probe->begin_ns = memory_job_now_ns(probe->job);
         probe->patience_ns = memory_job_patience_ns(probe->job, false);
         probe->missing = HEAP_FAILURE_FILE_OPEN;
@@ -488,12 +452,34 @@ static int examine_process(HeapProbe *probe, const MemoryLife *life, int dir_fd)
         probe->n_layouts = 0;
         probe->own.n = 0;
         index_clear(&probe->own.index);
-        if (!probe->work) {
+        if (!work) {
                 stop(probe, HEAP_FAILURE_MAPS_READ);
                 return 0;
         }
-        probe->work->dir_fd = dir_fd;
-        examine(probe, (pid_t) life->tid);
+        work->dir_fd = dir_fd;
+        if (!run(probe, list_step) ||
+            !goes_on(probe, heap_failure_of_reading(work->list_result, HEAP_FAILURE_MAPS_READ)))
+                return probe->error;
+        work->n_files = 0;
+        for (size_t i = 0; i < work->list.n; i++) {
+                if (!find_known(probe, i))
+                        work->files[work->n_files++] = (ModuleFile){ .module = i, .fd = -EBADF };
+                if (work->n_files == MEMORY_WORK_FILES && !learn_files(probe))
+                        return probe->error;
+        }
+        if ((work->n_files > 0 && !learn_files(probe)) || !plan_modules(probe))
+                return probe->error;
+        for (unsigned is_further = 0; is_further < 2 && probe->n_layouts > 0; is_further++) {
+                work->tid = (pid_t) life->tid;
+                work->n_ranges = probe->n_layouts;
+                if (!run(probe, words_step) ||
+                    !goes_on(probe, heap_failure_of_reading(work->words_result,
+                                                            HEAP_FAILURE_PROCESS_VM_READV)) ||
+                    !take_words(probe, is_further))
+                        return probe->error;
+        }
+        if (find_geometry(probe))
+                probe->result.verdict = HEAP_READY;
         return probe->error;
 }
 
@@ -532,57 +518,16 @@ static pid_t find_number(HeapProbe *probe, const HeapCase *heap, pid_t tid) {
         return (pid_t) number;
 }
 
-/*
- * In a nested pid namespace a saved pointer is of use only with a number that takes a file a thread
- * to find out. That is for those only who could not be found without. True when there are such.
- */
-static bool add_numbers(HeapProbe *probe, const HeapCase *heap, CounterRequest *request) {
-        bool has_more = false;
-
-        for (size_t i = 0; i < request->n && heap->process->is_nested; i++) {
-                ThreadCounters *thread = &request->threads[i];
-
-                if (thread->failure != HEAP_FAILURE_NO_THREAD_POINTER || thread->pointer == 0 ||
-                    heap->threads[i].is_kernel_worker)
-                        continue;
-                thread->number = find_number(probe, heap, thread->tid);
-                has_more |= thread->number != 0;
-        }
-        return has_more;
-}
-
-static HeapFailure run_counters(HeapProbe *probe) {
-        return memory_job_run(probe->job, counters_step, memory_job_patience_ns(probe->job, true));
-}
-
-/*
- * Plans may not be good any more when none of the threads could be read and with some of them that
- * may be why: that a thread has ended, may not be read or has no pointer says nothing of plans.
- */
-static bool is_in_vain(const CounterRequest *request) {
-        bool has_doubt = false;
-
-        for (size_t i = 0; i < request->n; i++) {
-                HeapFailure failure = request->threads[i].failure;
-
-                if (failure == HEAP_FAILURE_NONE)
-                        return false;
-                has_doubt |= failure != HEAP_FAILURE_PERMISSION &&
-                             failure != HEAP_FAILURE_NO_THREAD_POINTER &&
-                             !heap_failures[failure].is_benign;
-        }
-        return has_doubt;
-}
-
 /* Reads the threads by plans. False when plans from an earlier capture were of no use. */
 static bool read_threads(HeapProbe *probe, const HeapCase *heap, bool is_recalled) {
         MemoryWork *work = memory_job_work(probe->job);
         Examination *result = &probe->result;
-        HeapFailure failure = HEAP_FAILURE_MAPS_READ;
+        bool has_more = false, is_in_vain = false;
         CounterRequest *request;
+        HeapFailure failure;
 
         if (!work) {
-                result->failure = failure;
+                result->failure = HEAP_FAILURE_MAPS_READ;
                 return true;
         }
         request = &work->counters;
@@ -596,14 +541,42 @@ static bool read_threads(HeapProbe *probe, const HeapCase *heap, bool is_recalle
                         .number = heap->process->is_nested ? 0 : (pid_t) heap->threads[i].tid,
                         .pointer = heap->threads[i].pointer,
                 };
-        failure = run_counters(probe);
-        if (failure == HEAP_FAILURE_NONE && add_numbers(probe, heap, request))
-                failure = run_counters(probe);
+        failure =
+                memory_job_run(probe->job, counters_step, memory_job_patience_ns(probe->job, true));
+        /*
+         * In a nested pid namespace a saved pointer is of use only with a number that takes a file
+         * a thread to find out. That is for those only who could not be found without.
+         */
+        for (size_t i = 0; failure == HEAP_FAILURE_NONE && i < request->n; i++) {
+                ThreadCounters *thread = &request->threads[i];
+
+                if (!heap->process->is_nested || thread->pointer == 0 ||
+                    thread->failure != HEAP_FAILURE_NO_THREAD_POINTER ||
+                    heap->threads[i].is_kernel_worker)
+                        continue;
+                thread->number = find_number(probe, heap, thread->tid);
+                has_more |= thread->number != 0;
+        }
+        if (has_more)
+                failure = memory_job_run(probe->job, counters_step,
+                                         memory_job_patience_ns(probe->job, true));
         if (failure != HEAP_FAILURE_NONE) {
                 result->failure = failure;
                 return true;
         }
-        if (is_recalled && is_in_vain(request))
+        /*
+         * Plans may not be good any more when none of the threads could be read and with some of
+         * them that may be why: that a thread has ended, may not be read or has no pointer says
+         * nothing of plans.
+         */
+        for (size_t i = 0; is_recalled && i < request->n; i++) {
+                failure = request->threads[i].failure;
+                is_recalled = failure != HEAP_FAILURE_NONE;
+                is_in_vain |= is_recalled && failure != HEAP_FAILURE_PERMISSION &&
+                              failure != HEAP_FAILURE_NO_THREAD_POINTER &&
+                              !heap_failures[failure].is_benign;
+        }
+        if (is_recalled && is_in_vain)
                 return false;
         result->geometry = request->geometry;
         for (size_t i = 0; i < request->n; i++)
@@ -661,7 +634,7 @@ static int answer_process(HeapProbe *probe, const HeapCase *heap) {
         }
         if (result->failure == HEAP_FAILURE_NONE &&
             (!recall(probe, &process->known) || !read_threads(probe, heap, true))) {
-                r = examine_process(probe, &process->life, dir_fd);
+                r = examine(probe, &process->life, dir_fd);
                 if (r == 0 && result->failure == HEAP_FAILURE_NONE && result->n_plans > 0)
                         (void) read_threads(probe, heap, false);
         }

@@ -52,15 +52,12 @@ HeapReader *heap_reader_free(HeapReader *reader) {
 
 /* counts */
 
-static void note_failure(ThreadSlot *slot, HeapFailure failure) {
-        thread_slot_note(slot, SOURCE_JEMALLOC, heap_failures[failure].outcome);
-}
-
 /* None of the process's threads can be read. */
 static void fail_process(HeapReader *reader, const HeapTarget *target, HeapFailure failure) {
         for (size_t i = 0; i < target->process->n; i++)
                 if (thread_slot_is_living(&target->slots[i]))
-                        note_failure(&target->slots[i], failure);
+                        thread_slot_note(&target->slots[i], SOURCE_JEMALLOC,
+                                         heap_failures[failure].outcome);
         if (target->leader)
                 reader->summary->failures[failure]++;
         else
@@ -142,22 +139,6 @@ static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
         return HEAP_FAILURE_PID_MISSING;
 }
 
-static void keep(HeapReader *reader, const HeapTarget *target, const HeapAnsweredProcess *answer) {
-        HeapProcess process = { .key = target->key, .found.verdict = _HEAP_VERDICT_MAX };
-        int r;
-
-        if (target->is_recalled)
-                process = target->known;
-        if (!target->has_key || (!answer->is_lasting && process.was_slow == answer->is_slow))
-                return;
-        process.was_slow = answer->is_slow;
-        if (answer->is_lasting)
-                process.found = answer->found;
-        r = heap_cache_put_process(reader->heap->cache, &process);
-        if (r < 0)
-                reader->scene->error = r;
-}
-
 /* threads */
 
 static void take_counters(HeapReader *reader, const HeapTarget *target,
@@ -185,7 +166,7 @@ static void take_counters(HeapReader *reader, const HeapTarget *target,
                      statx(slot->fd, "stat", AT_STATX_DONT_SYNC, 0, &file) != 0))
                         failure = HEAP_FAILURE_THREAD_EXITED;
                 if (failure != HEAP_FAILURE_NONE) {
-                        note_failure(slot, failure);
+                        thread_slot_note(slot, SOURCE_JEMALLOC, heap_failures[failure].outcome);
                         reader->summary->failures[failure]++;
                 } else {
                         thread_sample_put(&slot->sample, METRIC_allocated_bytes,
@@ -327,6 +308,8 @@ static void take_answer(HeapReader *reader, const HeapTarget *target,
         HeapFailure failure = (HeapFailure) answer->failure, identity = HEAP_FAILURE_NONE;
         bool is_tried = failure != HEAP_FAILURE_TIME_BUDGET && failure != HEAP_FAILURE_HUNG &&
                         failure != HEAP_FAILURE_OWNER_HUNG;
+        HeapProcess process = { .key = target->key, .found.verdict = _HEAP_VERDICT_MAX };
+        int r;
 
         /* Something may be missing because the process is no more. */
         if (is_tried && (failure != HEAP_FAILURE_NONE || answer->was_read))
@@ -339,8 +322,17 @@ static void take_answer(HeapReader *reader, const HeapTarget *target,
                 reader->summary->n_detected += target->leader != NULL;
                 take_counters(reader, target, answers);
         }
-        if (identity == HEAP_FAILURE_NONE)
-                keep(reader, target, answer);
+        if (target->is_recalled)
+                process = target->known;
+        if (identity != HEAP_FAILURE_NONE || !target->has_key ||
+            (!answer->is_lasting && process.was_slow == answer->is_slow))
+                return;
+        process.was_slow = answer->is_slow;
+        if (answer->is_lasting)
+                process.found = answer->found;
+        r = heap_cache_put_process(reader->heap->cache, &process);
+        if (r < 0)
+                reader->scene->error = r;
 }
 
 void heap_reader_read(HeapReader *reader) {

@@ -5,7 +5,7 @@
  * HeapReader
  *
  * The heap step of one worker: asks for the counters of a batch's threads and puts them into the
- * samples. What was found out of a process is good until it executes another program or maps more
+ * samples. Findings about a process are good until it executes another program or maps more
  * code; of all processes that do not use jemalloc, which are most, that is a look into a table.
  */
 

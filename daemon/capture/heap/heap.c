@@ -21,18 +21,6 @@
 #define PATIENCE_LEAST_NS (5 * NSEC_PER_SEC)
 #define PATIENCE_MOST_NS (60 * NSEC_PER_SEC)
 
-static HeapState find_state(const HeapOptions *options, const CaptureHost *host) {
-        if (!options->wanted)
-                return HEAP_STATE_NOT_WANTED;
-        if (!heap_probe_is_built)
-                return HEAP_STATE_NOT_BUILT;
-        if (host->gates.foreign_pids)
-                return HEAP_STATE_FOREIGN_PIDS;
-        if (!options->open_memory || options->no_memory)
-                return HEAP_STATE_NO_MEMORY;
-        return thread_machine == EM_NONE ? HEAP_STATE_NO_MACHINE : HEAP_STATE_READING;
-}
-
 static bool is_needed(const Heap *heap) {
         return heap->state == HEAP_STATE_READING || heap->commands != COMMAND_LINES_NO;
 }
@@ -61,15 +49,24 @@ int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret) {
                 .open = options->open_memory,
                 .userdata = options->userdata,
         };
+        bool has_memory = options->open_memory && !options->no_memory;
         int r;
 
         if (!heap)
                 return -ENOMEM;
         heap->options = *options;
         heap->host = host;
-        heap->state = find_state(options, host);
-        heap->commands =
-                options->open_memory && !options->no_memory ? options->commands : COMMAND_LINES_NO;
+        heap->commands = has_memory ? options->commands : COMMAND_LINES_NO;
+        if (!options->wanted)
+                heap->state = HEAP_STATE_NOT_WANTED;
+        else if (!heap_probe_is_built)
+                heap->state = HEAP_STATE_NOT_BUILT;
+        else if (host->gates.foreign_pids)
+                heap->state = HEAP_STATE_FOREIGN_PIDS;
+        else if (!has_memory)
+                heap->state = HEAP_STATE_NO_MEMORY;
+        else if (thread_machine == EM_NONE)
+                heap->state = HEAP_STATE_NO_MACHINE;
         r = heap_cache_new(&heap->cache);
         if (r == 0 && is_needed(heap) && options->cache_fd >= 0)
                 r = heap_cache_load(heap->cache, options->cache_fd);
@@ -134,15 +131,6 @@ void heap_keep(Heap *heap) {
 
 /* reasons */
 
-static const char *permission_reason(const Gates *gates) {
-        if (gates->in_user_namespace)
-                return REASON_IN_USER_NAMESPACE;
-        if (gates->has_sys_ptrace)
-                return "the memory of some processes is refused even with CAP_SYS_PTRACE: a "
-                       "security policy protects them";
-        return "reading the memory of other processes needs CAP_SYS_PTRACE: " REASON_RUN_PRIVILEGED;
-}
-
 /* One sentence has room for one cause: the most frequent one, but for what a setting changes. */
 static HeapFailure find_cause(const uint64_t counts[static _HEAP_FAILURE_MAX]) {
         HeapFailure cause = HEAP_FAILURE_NONE;
@@ -156,30 +144,11 @@ static HeapFailure find_cause(const uint64_t counts[static _HEAP_FAILURE_MAX]) {
         return cause;
 }
 
-static void explain_failure(const Heap *heap, Source *source) {
-        const HeapSummary *summary = &heap->summary;
-        HeapFailure failure = find_cause(summary->failures);
+void heap_explain(const Heap *heap, Source *source) {
+        const Gates *gates = &heap->host->gates;
+        HeapFailure failure;
         uint64_t n;
 
-        if (failure == HEAP_FAILURE_NONE)
-                return;
-        n = summary->failures[failure];
-        if (failure == HEAP_FAILURE_TIME_BUDGET)
-                source_set(source, source->state,
-                           "the time budget of %" PRIu64 " ms did not suffice for %" PRIu64
-                           " process%s: " SOURCE_REMEDY_HEAP_TIME " sets it, --no-heap skips all",
-                           heap->options.limit_ns / NSEC_PER_MSEC, n, n == 1 ? "" : "es");
-        else if (failure == HEAP_FAILURE_PERMISSION)
-                source_set(source, source->state, "%s", permission_reason(&heap->host->gates));
-        else
-                source_set(source, source->state, "%" PRIu64 " %s (%s): %s", n,
-                           heap_failure_is_of_thread(failure) ? n == 1 ? "thread" : "threads"
-                           : n == 1                           ? "process"
-                                                              : "processes",
-                           heap_failures[failure].name, heap_failures[failure].reason);
-}
-
-void heap_explain(const Heap *heap, Source *source) {
         switch (heap->state) {
         case HEAP_STATE_READING:
                 break;
@@ -206,11 +175,37 @@ void heap_explain(const Heap *heap, Source *source) {
                            "counters of allocators are read on x86_64 and aarch64 only");
                 return;
         }
-        if (source->state != SOURCE_STATE_OK)
-                explain_failure(heap, source);
-        else if (!heap->options.is_trial && heap->summary.n_detected == 0)
-                source_set(source, SOURCE_STATE_NOT_APPLICABLE,
-                           "no process of this host uses jemalloc");
+        if (source->state == SOURCE_STATE_OK) {
+                if (!heap->options.is_trial && heap->summary.n_detected == 0)
+                        source_set(source, SOURCE_STATE_NOT_APPLICABLE,
+                                   "no process of this host uses jemalloc");
+                return;
+        }
+        failure = find_cause(heap->summary.failures);
+        if (failure == HEAP_FAILURE_NONE)
+                return;
+        n = heap->summary.failures[failure];
+        if (failure == HEAP_FAILURE_TIME_BUDGET)
+                source_set(source, source->state,
+                           "the time budget of %" PRIu64 " ms did not suffice for %" PRIu64
+                           " process%s: " SOURCE_REMEDY_HEAP_TIME " sets it, --no-heap skips all",
+                           heap->options.limit_ns / NSEC_PER_MSEC, n, n == 1 ? "" : "es");
+        else if (failure != HEAP_FAILURE_PERMISSION)
+                source_set(source, source->state, "%" PRIu64 " %s (%s): %s", n,
+                           heap_failure_is_of_thread(failure) ? n == 1 ? "thread" : "threads"
+                           : n == 1                           ? "process"
+                                                              : "processes",
+                           heap_failures[failure].name, heap_failures[failure].reason);
+        else if (gates->in_user_namespace)
+                source_set(source, source->state, REASON_IN_USER_NAMESPACE);
+        else if (gates->has_sys_ptrace)
+                source_set(source, source->state,
+                           "the memory of some processes is refused even with CAP_SYS_PTRACE: a "
+                           "security policy protects them");
+        else
+                source_set(source, source->state,
+                           "reading the memory of other processes needs "
+                           "CAP_SYS_PTRACE: " REASON_RUN_PRIVILEGED);
 }
 
 void heap_explain_commands(const Heap *heap, Source *source) {

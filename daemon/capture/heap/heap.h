@@ -7,7 +7,7 @@
  * The counters of memory allocators, which stand in the memory of each process: how many bytes each
  * thread has allocated and freed, where its process uses jemalloc. They are read without stopping
  * anything, by a memory job, which is asked (memory-question.h), also for the command of each
- * process, which lies there, too. What the workers of one capture share is here: what is known of
+ * process, which lies there, too. The workers of one capture share what is here: what is known of
  * processes from earlier captures, the way to that job, and the counts.
  */
 

@@ -70,16 +70,6 @@ const MemoryJobOptions *memory_job_options(const MemoryJob *job) {
 
 /* the process at hand */
 
-static OwnerAccount *find_account(MemoryJob *job, uint32_t owner) {
-        for (size_t i = 0; i < job->n_accounts; i++)
-                if (job->accounts[i].owner == owner)
-                        return &job->accounts[i];
-        if (job->n_accounts == MAX_ACCOUNTS)
-                return &job->accounts[MAX_ACCOUNTS - 1];
-        job->accounts[job->n_accounts] = (OwnerAccount){ .owner = owner };
-        return &job->accounts[job->n_accounts++];
-}
-
 /* Where a start is not known, the number of the process has to do. */
 static bool is_same(const MemoryLife *a, const MemoryLife *b) {
         return a->tgid == b->tgid &&
@@ -89,10 +79,17 @@ static bool is_same(const MemoryLife *a, const MemoryLife *b) {
 HeapFailure memory_job_begin(MemoryJob *job, MemoryPurpose purpose, const MemoryLife *life,
                              bool was_slow) {
         const MemoryJobOptions *options = &job->options;
+        size_t at = 0;
 
         job->purpose = purpose;
         job->life = *life;
-        job->account = find_account(job, life->owner);
+        while (at < job->n_accounts && job->accounts[at].owner != life->owner)
+                at++;
+        if (at == MAX_ACCOUNTS)
+                at--;
+        else if (at == job->n_accounts)
+                job->accounts[job->n_accounts++] = (OwnerAccount){ .owner = life->owner };
+        job->account = &job->accounts[at];
         job->is_of_slow = was_slow;
         job->waited_ns = 0;
         for (size_t i = 0; i < options->n_hung; i++)
@@ -151,8 +148,8 @@ uint64_t memory_job_patience_ns(const MemoryJob *job, bool is_known) {
 
 /*
  * At the end there is one answer at most to wait for. The job ends with the capture: a file that
- * takes longer than this would be parsed again and again, and never be known. Whoever waits for the
- * snapshot waits for this, too, so the patience does not grow with a generous limit.
+ * takes longer than this would be parsed again and again, and never be known. A caller who waits
+ * for the snapshot waits for this, too, so the patience does not grow with a generous limit.
  */
 #define LAST_PATIENCE 5 /* times the limit */
 #define LAST_PATIENCE_MAX_NS (10 * NSEC_PER_SEC)

@@ -8,7 +8,7 @@
  * makes the calls which may never return. Those take the lock of a process's memory, or touch files
  * of any file system.
  *
- * A call that does not return in time is left behind. Who answers for processes can spend a share
+ * A call that does not return in time is left behind. An owner of processes can spend a share
  * of the time on them and have two calls left behind; then his others are not read, and those of
  * everybody else are.
  */

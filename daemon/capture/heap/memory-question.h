@@ -4,8 +4,8 @@
 /*
  * MemoryQuestion
  *
- * What a capture asks about the memory of processes, and lets a memory job answer: whatever makes
- * who reads it wait for a stranger is called there. The owner of a process can have such a call
+ * A capture asks about the memory of processes, and lets a memory job answer: whatever makes who
+ * reads it wait for a stranger is called there. The owner of a process can have such a call
  * wait for ever, deaf even to SIGKILL (a page of a FUSE file will do); then it is that job which
  * hangs. A question goes through a room (room/room.h); it is about many processes, because the way
  * there and back takes longer than reading one.

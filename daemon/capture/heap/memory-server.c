@@ -83,25 +83,13 @@ static HeapFailure read_command(MemoryJob *job, const MemoryLife *life, CommandL
         return HEAP_FAILURE_NONE;
 }
 
-static int answer_commands(MemoryJob *job, const CommandsAsked *asked, size_t n_asked,
-                           CommandsAnswered *ret, size_t *ret_n) {
-        if (n_asked < commands_asked_bytes(0) || asked->n > BATCH_MAX_THREADS ||
-            n_asked != commands_asked_bytes(asked->n))
-                return -EINVAL;
-        for (uint32_t i = 0; i < asked->n; i++)
-                ret->commands[i].failure =
-                        read_command(job, &asked->lives[i], (CommandLines) asked->lines,
-                                     &ret->commands[i].command);
-        *ret_n = commands_answered_bytes(asked->n);
-        return 0;
-}
-
 /* serving */
 
 /* The body lies where malloc() put it, so it is aligned for any type. */
 static int answer(void *userdata, const RoomCall *call, void *ret, size_t *ret_n) {
         const void *asked = call->body.bytes;
         MemoryServer *server = userdata;
+        const CommandsAsked *commands = asked;
         MemoryAnswered *answered = ret;
 
         switch ((MemoryQuestion) call->question) {
@@ -109,8 +97,15 @@ static int answer(void *userdata, const RoomCall *call, void *ret, size_t *ret_n
                 return heap_probe_answer(server->probe, asked, call->body.n, &answered->HEAP,
                                          ret_n);
         case MEMORY_QUESTION_COMMANDS:
-                return answer_commands(server->job, asked, call->body.n, &answered->COMMANDS,
-                                       ret_n);
+                if (call->body.n < commands_asked_bytes(0) || commands->n > BATCH_MAX_THREADS ||
+                    call->body.n != commands_asked_bytes(commands->n))
+                        return -EINVAL;
+                for (uint32_t i = 0; i < commands->n; i++)
+                        answered->COMMANDS.commands[i].failure = read_command(
+                                server->job, &commands->lives[i], (CommandLines) commands->lines,
+                                &answered->COMMANDS.commands[i].command);
+                *ret_n = commands_answered_bytes(commands->n);
+                return 0;
         case MEMORY_QUESTION_TRIAL:
                 if (call->body.n != sizeof(MemoryLife))
                         return -EINVAL;

@@ -37,27 +37,6 @@ static void end_run(ModuleList *list) {
         list->n_path_bytes = run->path_at;
 }
 
-/* The first path names the module; the mappings after it have the same. */
-static void begin_run(ModuleList *list, const ProcessMapping *mapping) {
-        Module *run = &list->modules[list->n];
-        Span path = mapping->path;
-
-        if (path.n > sizeof(list->paths) - list->n_path_bytes)
-                path.n = 0;
-        *run = (Module){
-                .dev = mapping->dev,
-                .inode = mapping->inode,
-                .first = (uint32_t) list->n_pieces,
-                .path_at = (uint32_t) list->n_path_bytes,
-                .n_path = (uint32_t) path.n,
-        };
-        if (path.n > 0)
-                memcpy(list->paths + list->n_path_bytes, path.bytes, path.n);
-        list->n_path_bytes += path.n;
-        list->has_run = true;
-        list->run_is_executable = false;
-}
-
 void module_list_add(ModuleList *list, const ProcessMapping *mapping) {
         Module *run = &list->modules[list->n];
 
@@ -69,8 +48,25 @@ void module_list_add(ModuleList *list, const ProcessMapping *mapping) {
                 list->is_full |= mapping->is_executable;
                 return;
         }
-        if (!list->has_run)
-                begin_run(list, mapping);
+        if (!list->has_run) {
+                Span path = mapping->path;
+
+                /* The first path names the module; the mappings after it have the same. */
+                if (path.n > sizeof(list->paths) - list->n_path_bytes)
+                        path.n = 0;
+                *run = (Module){
+                        .dev = mapping->dev,
+                        .inode = mapping->inode,
+                        .first = (uint32_t) list->n_pieces,
+                        .path_at = (uint32_t) list->n_path_bytes,
+                        .n_path = (uint32_t) path.n,
+                };
+                if (path.n > 0)
+                        memcpy(list->paths + list->n_path_bytes, path.bytes, path.n);
+                list->n_path_bytes += path.n;
+                list->has_run = true;
+                list->run_is_executable = false;
+        }
         if (!list->run_is_executable && run->n == RUN_MAX_PIECES) {
                 /* Windows onto a file that is read: the first of them are not a module's. */
                 ModulePiece *pieces = &list->pieces[run->first];

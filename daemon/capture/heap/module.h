@@ -98,7 +98,7 @@ enum {
 /* The longest of both ways to a file, with its NUL. */
 #define MODULE_FILE_PATH_BYTES (PROCESS_MAP_PATH_BYTES + 64)
 
-/* Which way leads to the file, in @path, and what is there. */
+/* Finds the way that leads to the file, for @path, and what is there. */
 _must_check_ int module_file_find(int dir_fd, const ProcessMapping *mapping,
                                   char path[static MODULE_FILE_PATH_BYTES], FileIdentity *ret);
 /* Opens it for reading if it is still @identity. */

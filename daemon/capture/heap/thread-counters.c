@@ -62,14 +62,11 @@ static void fail(ThreadWords *words, HeapFailure failure) {
                 words->thread->failure = failure;
 }
 
-static int find_head(const CounterRequest *request, const ThreadWords *words, uint64_t *ret) {
-        return request->find_robust_list(request->userdata, words->thread->tid, ret);
-}
-
 /* Something is not as it should be. If the thread has gone meanwhile, that is why. */
 static void doubt(const CounterRequest *request, ThreadWords *words, HeapFailure failure) {
         uint64_t head;
-        bool has_gone = find_head(request, words, &head) == -ESRCH;
+        bool has_gone =
+                request->find_robust_list(request->userdata, words->thread->tid, &head) == -ESRCH;
 
         fail(words, has_gone ? HEAP_FAILURE_THREAD_EXITED : failure);
 }
@@ -122,6 +119,7 @@ static void add_counters(CounterReader *reader, ThreadWords *words, size_t i, ui
 
 /* thread pointers */
 
+/* Where the thread's list of robust mutexes is, or where glibc would have it, and the pointer. */
 static void find_pointer(const CounterReader *reader, ThreadWords *words) {
         const CounterRequest *request = reader->request;
         int r;
@@ -133,7 +131,7 @@ static void find_pointer(const CounterReader *reader, ThreadWords *words) {
                         fail(words, HEAP_FAILURE_TLS_ARITHMETIC);
                 return;
         }
-        r = find_head(request, words, &words->head);
+        r = request->find_robust_list(request->userdata, words->thread->tid, &words->head);
         if (r == -ESRCH)
                 fail(words, HEAP_FAILURE_THREAD_EXITED);
         else if (r == -EPERM || r == -EACCES)
@@ -145,33 +143,33 @@ static void find_pointer(const CounterReader *reader, ThreadWords *words) {
 }
 
 /* Control block, number, and the counters whose place follows from the pointer. */
-static void add_blocks(CounterReader *reader, ThreadWords *words) {
-        const CounterRequest *request = reader->request;
-        uint64_t number, block;
-
-        if (!thread_address(words->head, request->geometry.tid, 4, &number) ||
-            !thread_address(words->pointer, thread_block_begin(request->machine), 8, &block)) {
-                fail(words, HEAP_FAILURE_TLS_ARITHMETIC);
-                return;
-        }
-        words->block_range =
-                add_range(reader, block, words->block, thread_block_words(request->machine));
-        words->number_range = add_range(reader, number & ~UINT64_C(7), words->number, NUMBER_WORDS);
-        for (size_t i = 0; i < request->n_plans && !is_failed(words); i++)
-                if (request->plans[i].kind == HEAP_PLAN_STATIC)
-                        add_counters(reader, words, i, words->pointer, request->plans[i].distance);
-}
-
 static void read_blocks(CounterReader *reader) {
+        const CounterRequest *request = reader->request;
+
         reader->n_ranges = reader->n_ranges_read = 0;
         for (size_t i = 0; i < reader->n; i++) {
                 ThreadWords *words = &reader->threads[i];
+                uint64_t number, block;
 
                 *words = (ThreadWords){ .thread = words->thread };
                 words->thread->failure = HEAP_FAILURE_NONE;
                 find_pointer(reader, words);
-                if (!is_failed(words))
-                        add_blocks(reader, words);
+                if (is_failed(words))
+                        continue;
+                if (!thread_address(words->head, request->geometry.tid, 4, &number) ||
+                    !thread_address(words->pointer, thread_block_begin(request->machine), 8,
+                                    &block)) {
+                        fail(words, HEAP_FAILURE_TLS_ARITHMETIC);
+                        continue;
+                }
+                words->block_range = add_range(reader, block, words->block,
+                                               thread_block_words(request->machine));
+                words->number_range =
+                        add_range(reader, number & ~UINT64_C(7), words->number, NUMBER_WORDS);
+                for (size_t k = 0; k < request->n_plans && !is_failed(words); k++)
+                        if (request->plans[k].kind == HEAP_PLAN_STATIC)
+                                add_counters(reader, words, k, words->pointer,
+                                             request->plans[k].distance);
         }
         read_ranges(reader);
 }
@@ -206,76 +204,51 @@ static bool search(CounterReader *reader) {
         return false;
 }
 
-static uint64_t place_of_number(const CounterRequest *request, const ThreadWords *words) {
-        return words->head + (uint64_t) (int64_t) request->geometry.tid;
-}
-
-/* glibc has stored this as the thread's number. */
-static uint32_t number_of(const CounterRequest *request, const ThreadWords *words) {
-        bool is_upper_half = place_of_number(request, words) % 8 != 0;
-
-        return (uint32_t) (is_upper_half ? words->number[0] >> 32 : words->number[0]);
-}
-
-/*
- * An empty list is a head that points to itself, so a copy of struct pthread that a program made
- * for itself is no thread. Of a thread that has a robust mutex locked the kernel is asked.
- */
-static bool is_glibc(const CounterReader *reader, const ThreadWords *words) {
-        const CounterRequest *request = reader->request;
-        uint64_t last = words->head / 8 - place_of_number(request, words) / 8;
-
-        return words->number_range->is_read && is_sound(reader, words) &&
-               number_of(request, words) == (uint32_t) words->thread->number &&
-               last < NUMBER_WORDS && words->number[last] == words->head;
-}
-
-static bool is_musl(const CounterReader *reader, const ThreadWords *words) {
-        return words->block_range->is_read &&
-               thread_block_is_musl(reader->request->machine, words->block, words->pointer,
-                                    (uint32_t) words->thread->number);
-}
-
-static void check_listed(const CounterReader *reader, ThreadWords *words) {
-        const CounterRequest *request = reader->request;
-        uint32_t number, expected = (uint32_t) words->thread->number;
-
-        if (!words->block_range->is_read || !words->number_range->is_read) {
-                doubt(request, words, HEAP_FAILURE_PROCESS_VM_READV);
-                return;
-        }
-        if (!is_sound(reader, words)) {
-                doubt(request, words, HEAP_FAILURE_NO_THREAD_POINTER);
-                return;
-        }
-        /*
-         * glibc stores the number, and the kernel clears it when the thread exits. Where it is not
-         * known which one it should be, it is told at last whether the thread is still there.
-         */
-        number = number_of(request, words);
-        if (number == 0)
-                fail(words, HEAP_FAILURE_THREAD_EXITED);
-        else if (expected == 0 ? number >= TID_LIMIT : number != expected)
-                doubt(request, words, HEAP_FAILURE_TID_MISMATCH);
-}
-
 static void check_blocks(CounterReader *reader) {
+        const CounterRequest *request = reader->request;
+
         for (size_t i = 0; i < reader->n; i++) {
                 ThreadWords *words = &reader->threads[i];
+                uint64_t place = words->head + (uint64_t) (int64_t) request->geometry.tid, last;
+                uint32_t number, expected = (uint32_t) words->thread->number;
 
                 if (is_failed(words))
                         continue;
-                if (reader->source == POINTER_LISTED) {
-                        check_listed(reader, words);
+                /* glibc has stored this as the thread's number. */
+                number = (uint32_t) (place % 8 != 0 ? words->number[0] >> 32 : words->number[0]);
+                if (reader->source == POINTER_SAVED) {
+                        /*
+                         * An empty list is a head that points to itself, so a copy of struct
+                         * pthread that a program made for itself is no thread. Of a thread that has
+                         * a robust mutex locked the kernel is asked.
+                         */
+                        last = words->head / 8 - place / 8;
+                        if (words->block_range->is_read &&
+                            thread_block_is_musl(request->machine, words->block, words->pointer,
+                                                 expected))
+                                words->library = THREAD_LIBRARY_MUSL;
+                        else if (!words->number_range->is_read || !is_sound(reader, words) ||
+                                 number != expected || last >= NUMBER_WORDS ||
+                                 words->number[last] != words->head) {
+                                fail(words, HEAP_FAILURE_NO_THREAD_POINTER);
+                                continue;
+                        }
+                        reader->is_found[words->thread - request->threads] = true;
                         continue;
                 }
-                if (is_musl(reader, words))
-                        words->library = THREAD_LIBRARY_MUSL;
-                else if (!is_glibc(reader, words)) {
-                        fail(words, HEAP_FAILURE_NO_THREAD_POINTER);
-                        continue;
-                }
-                reader->is_found[words->thread - reader->request->threads] = true;
+                /*
+                 * glibc stores the number, and the kernel clears it when the thread exits. Where it
+                 * is not known which one it should be, it is told at last whether the thread is
+                 * still there.
+                 */
+                if (!words->block_range->is_read || !words->number_range->is_read)
+                        doubt(request, words, HEAP_FAILURE_PROCESS_VM_READV);
+                else if (!is_sound(reader, words))
+                        doubt(request, words, HEAP_FAILURE_NO_THREAD_POINTER);
+                else if (number == 0)
+                        fail(words, HEAP_FAILURE_THREAD_EXITED);
+                else if (expected == 0 ? number >= TID_LIMIT : number != expected)
+                        doubt(request, words, HEAP_FAILURE_TID_MISMATCH);
         }
 }
 
@@ -321,16 +294,6 @@ static void visit_vectors(CounterReader *reader,
 }
 
 /* sums */
-
-/* The kernel knows it by the same list as before: all the while the memory was this thread's. */
-static void check_still_there(const CounterRequest *request, ThreadWords *words) {
-        uint64_t head = 0;
-
-        if (find_head(request, words, &head) != 0)
-                fail(words, HEAP_FAILURE_THREAD_EXITED);
-        else if (head != words->head)
-                fail(words, HEAP_FAILURE_TID_MISMATCH);
-}
 
 static void add_up(const CounterRequest *request, ThreadWords *words) {
         uint64_t allocated = 0, deallocated = 0;
@@ -378,11 +341,20 @@ void thread_counters_read(CounterRequest *request) {
                 visit_vectors(&reader, add_far_counters);
                 for (size_t i = 0; i < reader.n; i++) {
                         ThreadWords *words = &reader.threads[i];
+                        uint64_t head = 0;
 
                         if (!is_failed(words))
                                 add_up(request, words);
-                        if (!is_failed(words) && words->thread->number == 0)
-                                check_still_there(request, words);
+                        if (is_failed(words) || words->thread->number != 0)
+                                continue;
+                        /*
+                         * By the same list as before, the memory was this thread's all the while.
+                         */
+                        if (request->find_robust_list(request->userdata, words->thread->tid,
+                                                      &head) != 0)
+                                fail(words, HEAP_FAILURE_THREAD_EXITED);
+                        else if (head != words->head)
+                                fail(words, HEAP_FAILURE_TID_MISMATCH);
                 }
         }
 }

@@ -36,7 +36,7 @@
 typedef struct ThreadCounters {
         pid_t tid;
         pid_t number;     /* that it has in its own pid namespace; 0: not known */
-        uint64_t pointer; /* as the kernel saved it; 0: not known. Of no use without its number. */
+        uint64_t pointer; /* as the kernel saved it, of use with @number only; 0: not known */
 
         HeapFailure failure;             /* NONE: read */
         uint64_t allocated, deallocated; /* of all modules together */

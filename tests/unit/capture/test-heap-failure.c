@@ -99,8 +99,6 @@ START_TEST(summaries_of_workers_add_up) {
 
         heap_summary_merge(&sum, &json_rows[2].summary);
         heap_summary_merge(&sum, &json_rows[3].summary);
-        ck_assert_uint_eq(heap_summary_n_failed(&sum), 9);
-        ck_assert_int_eq(heap_summary_dominant(&sum), HEAP_FAILURE_PERMISSION);
         ck_assert_uint_eq(sum.failures[HEAP_FAILURE_THREAD_EXITED], 13);
         ck_assert_str_eq(to_json(&sum, &buffer),
                          "{\"tgids_walked\":9,\"jemalloc_detected\":2,\"probed_ok\":5,\"failed\":9,"
@@ -119,7 +117,7 @@ START_TEST(a_failure_of_parts_is_one_of_a_process) {
 
         heap_summary_merge(&sum, &part);
         heap_summary_merge(&sum, &part);
-        ck_assert_uint_eq(heap_summary_n_failed(&sum), 5);
+        ck_assert_ptr_nonnull(strstr(to_json(&sum, &buffer), "\"failed\":5,"));
         heap_summary_finish(&sum);
         ck_assert_str_eq(to_json(&sum, &buffer),
                          "{\"tgids_walked\":0,\"jemalloc_detected\":0,\"probed_ok\":0,\"failed\":6,"

@@ -90,34 +90,6 @@ static int encode_row(BatchReader *reader, const BatchProcess *process, ThreadSl
         return r;
 }
 
-/*
- * Counts the outcomes of a thread's readings. Those of a thread that vanished are lost and count as
- * vanished.
- */
-static void count_outcomes(const ThreadSlot *slot, Tally *tally) {
-        for (unsigned id = 0; id < _SOURCE_MAX; id++)
-                if (slot->outcomes[id] != 0)
-                        tally_add(tally, (SourceId) id,
-                                  slot->vanished ? SOURCE_OUTCOME_vanished
-                                                 : (SourceOutcome) (slot->outcomes[id] - 1));
-        tally->n_threads += slot->kept;
-}
-
-/*
- * The steps that read more of a process than the backend did. The ones that can disturb the process
- * come last, and what is asked of another job is asked of the whole batch then.
- */
-static void read_process(BatchReader *reader, size_t i) {
-        Scene *scene = reader->scene;
-        const BatchProcess *process = &scene->batch->processes[i];
-
-        cgroups_read_membership(scene, process, &reader->cgroups);
-        process_memory_read(scene, process);
-        reader->rollups[i] = rollup_read(reader->smaps, scene, process);
-        heap_reader_add(reader->heap, process);
-        command_reader_add(reader->commands, process, &reader->places[i]);
-}
-
 static void finish_process(BatchReader *reader, size_t number) {
         Scene *scene = reader->scene;
         BatchProcess *process = &scene->batch->processes[number];
@@ -128,7 +100,7 @@ static void finish_process(BatchReader *reader, size_t number) {
         Span pcomm = { NULL, 0 };
 
         reader->backend->confirm(reader->threads, process);
-        if (scene->host->counts_zombies)
+        if (scene->host->heard_exits)
                 scene_leave_zombies_out(scene, process);
 
         if (process->has_leader && (process->is_split || !leader))
@@ -150,7 +122,14 @@ static void finish_process(BatchReader *reader, size_t number) {
                                                             : (Span){ NULL, 0 });
                         process->n_kept++;
                 }
-                count_outcomes(slot, &scene->tally);
+                /* Readings of a thread that vanished are lost and count as vanished. */
+                for (unsigned id = 0; id < _SOURCE_MAX; id++)
+                        if (slot->outcomes[id] != 0)
+                                tally_add(&scene->tally, (SourceId) id,
+                                          slot->vanished
+                                                  ? SOURCE_OUTCOME_vanished
+                                                  : (SourceOutcome) (slot->outcomes[id] - 1));
+                scene->tally.n_threads += slot->kept;
         }
 }
 
@@ -159,8 +138,19 @@ void batch_reader_read(BatchReader *reader, Batch *batch) {
 
         scene_begin(scene, batch);
         reader->backend->read(reader->threads);
-        for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++)
-                read_process(reader, i);
+        /*
+         * These steps read more of a process than the backend did. The ones that can disturb the
+         * process come last, and what is asked of another job is asked of the whole batch then.
+         */
+        for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++) {
+                const BatchProcess *process = &batch->processes[i];
+
+                cgroups_read_membership(scene, process, &reader->cgroups);
+                process_memory_read(scene, process);
+                reader->rollups[i] = rollup_read(reader->smaps, scene, process);
+                heap_reader_add(reader->heap, process);
+                command_reader_add(reader->commands, process, &reader->places[i]);
+        }
         heap_reader_read(reader->heap);
         command_reader_read(reader->commands);
         for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++)

@@ -105,28 +105,14 @@ void batch_ring_close(BatchRing *ring) {
         (void) pthread_mutex_unlock(&ring->lock);
 }
 
-static Batch *take_locked(BatchRing *ring) {
-        if (ring->closed || ring->n_taken == ring->n_submitted)
-                return NULL;
-        return &batch_at(ring, ring->n_taken++)->batch;
-}
-
-Batch *batch_ring_take(BatchRing *ring) {
-        Batch *batch;
+Batch *batch_ring_take(BatchRing *ring, bool wait) {
+        Batch *batch = NULL;
 
         (void) pthread_mutex_lock(&ring->lock);
-        while (!ring->closed && ring->n_taken == ring->n_submitted)
+        while (wait && !ring->closed && ring->n_taken == ring->n_submitted)
                 (void) pthread_cond_wait(&ring->submitted, &ring->lock);
-        batch = take_locked(ring);
-        (void) pthread_mutex_unlock(&ring->lock);
-        return batch;
-}
-
-Batch *batch_ring_try_take(BatchRing *ring) {
-        Batch *batch;
-
-        (void) pthread_mutex_lock(&ring->lock);
-        batch = take_locked(ring);
+        if (!ring->closed && ring->n_taken < ring->n_submitted)
+                batch = &batch_at(ring, ring->n_taken++)->batch;
         (void) pthread_mutex_unlock(&ring->lock);
         return batch;
 }

@@ -36,8 +36,9 @@ void batch_ring_release(BatchRing *ring);
 /* There will be no more batches. Batches that no worker has taken yet are dropped. */
 void batch_ring_close(BatchRing *ring);
 
-/* For a worker. Waits for a batch; NULL when the ring was closed. */
-Batch *batch_ring_take(BatchRing *ring);
-/* The same without waiting: NULL also when there is no batch to take. */
-Batch *batch_ring_try_take(BatchRing *ring);
+/*
+ * For a worker. NULL when the ring was closed; @wait: waits for a batch, and else NULL also when
+ * there is none to take.
+ */
+Batch *batch_ring_take(BatchRing *ring, bool wait);
 void batch_ring_finish(BatchRing *ring, Batch *batch);

@@ -68,81 +68,11 @@ static void capture_done(Capture *capture) {
         buffer_done(&capture->probe_json);
 }
 
-/* time and cost */
-
 static uint64_t used_cpu_ns(const struct rusage *usage) {
         return clock_timeval_ns(usage->ru_utime) + clock_timeval_ns(usage->ru_stime);
 }
 
-static void start_clocks(Capture *capture, Head *head) {
-        struct rusage usage = {};
-
-        (void) getrusage(RUSAGE_SELF, &usage);
-        capture->begin_cpu_ns = used_cpu_ns(&usage);
-        capture->begin_ns = clock_now_ns(CLOCK_MONOTONIC);
-        head->start_realtime_ns = clock_now_ns(CLOCK_REALTIME);
-        head->start_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
-        head->has_start_realtime = head->has_start_boottime = true;
-}
-
-/* The cost covers all threads of this process, up to the last members of the document. */
-static void stop_clocks(const Capture *capture, Head *head) {
-        struct rusage usage = {};
-
-        head->end_realtime_ns = clock_now_ns(CLOCK_REALTIME);
-        head->end_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
-        head->has_end_realtime = head->has_end_boottime = true;
-
-        (void) getrusage(RUSAGE_SELF, &usage);
-        head->cost_wall_ns = clock_now_ns(CLOCK_MONOTONIC) - capture->begin_ns;
-        head->cost_cpu_ns = used_cpu_ns(&usage) - capture->begin_cpu_ns;
-        head->cost_peak_rss_bytes = (uint64_t) usage.ru_maxrss * 1024;
-        head->has_cost = true;
-}
-
 /* before the walk */
-
-static void describe_host(Head *head, const HostContext *host) {
-        head->format_version = HEAD_FORMAT_VERSION;
-        (void) snprintf(head->boot_id, sizeof(head->boot_id), "%s", host->boot_id);
-        (void) snprintf(head->host_name, sizeof(head->host_name), "%s", host->host_name);
-        (void) snprintf(head->kernel_release, sizeof(head->kernel_release), "%s",
-                        host->kernel_release);
-        head->user_hz = host->user_hz;
-        head->page_size = host->page_size;
-        head->has_user_hz = host->user_hz != 0;
-        head->has_page_size = host->page_size != 0;
-}
-
-static void choose_backend(Capture *capture) {
-        for (size_t i = 0; !capture->backend; i++) {
-                assert(i < ELEMENTSOF(backends)); /* the last one works everywhere */
-                if (backends[i]->probe(&capture->host))
-                        capture->backend = backends[i];
-        }
-}
-
-/*
- * What programs count is of use where they also tell which threads there are; what the listener of
- * exits has counted, everywhere.
- */
-static int open_ledger(Capture *capture) {
-        const CaptureOptions *options = capture->options;
-        CaptureHost *host = &capture->host;
-        int r;
-
-        task_objects_init(&capture->ledger_objects);
-        if (options->tasks && capture->backend == &bpf_backend)
-                capture->ledger_objects = *options->tasks;
-        if (options->exits_fd >= 0)
-                capture->ledger_objects.fds[TASK_OBJECT_FOLDED] = options->exits_fd;
-        r = ledger_open(&capture->ledger_objects, &host->ledger);
-        if (r != 0 || !host->ledger)
-                return r == -ENOMEM ? r : 0;
-        host->counts_zombies = ledger_is_kept(host->ledger) &&
-                               ledger_origin(host->ledger) == LEDGER_FROM_TASKSTATS;
-        return 0;
-}
 
 static int look_around(Capture *capture, Head *head) {
         const CaptureOptions *options = capture->options;
@@ -159,7 +89,15 @@ static int look_around(Capture *capture, Head *head) {
         if (r < 0)
                 return r;
         tally_add_counts(&capture->tally, SOURCE_HOST, host.counts);
-        describe_host(head, &host);
+        head->format_version = HEAD_FORMAT_VERSION;
+        (void) snprintf(head->boot_id, sizeof(head->boot_id), "%s", host.boot_id);
+        (void) snprintf(head->host_name, sizeof(head->host_name), "%s", host.host_name);
+        (void) snprintf(head->kernel_release, sizeof(head->kernel_release), "%s",
+                        host.kernel_release);
+        head->user_hz = host.user_hz;
+        head->page_size = host.page_size;
+        head->has_user_hz = host.user_hz != 0;
+        head->has_page_size = host.page_size != 0;
 
         capture->cgroup_mount = CGROUPFS_E_NO_MOUNT;
         if (system->open_cgroups)
@@ -168,11 +106,30 @@ static int look_around(Capture *capture, Head *head) {
         if (capture->cgroup_mount == -ENOMEM)
                 return -ENOMEM;
         gates_read(options->proc_fd, system, &host, capture->host.cgroupfs, &capture->host.gates);
-        choose_backend(capture);
+        for (size_t i = 0; !capture->backend; i++) {
+                assert(i < ELEMENTSOF(backends)); /* the last one works everywhere */
+                if (backends[i]->probe(&capture->host))
+                        capture->backend = backends[i];
+        }
         (void) snprintf(head->backend, sizeof(head->backend), "%s", capture->backend->name);
-        r = open_ledger(capture);
-        if (r < 0)
+
+        /*
+         * The counts of programs are of use where these also tell which threads there are, and
+         * those of the listener of exits everywhere.
+         */
+        task_objects_init(&capture->ledger_objects);
+        if (options->tasks && capture->backend == &bpf_backend)
+                capture->ledger_objects = *options->tasks;
+        if (options->exits_fd >= 0)
+                capture->ledger_objects.fds[TASK_OBJECT_FOLDED] = options->exits_fd;
+        r = ledger_open(&capture->ledger_objects, &capture->host.ledger);
+        if (r == -ENOMEM)
                 return r;
+        if (r == 0 && capture->host.ledger)
+                capture->host.heard_exits =
+                        ledger_is_kept(capture->host.ledger) &&
+                        ledger_origin(capture->host.ledger) == LEDGER_FROM_TASKSTATS;
+
         head->smaps_requested = options->smaps != SMAPS_MODE_NONE;
         head->has_smaps_requested = true;
         (void) snprintf(head->smaps_mode, sizeof(head->smaps_mode), "%s",
@@ -186,105 +143,6 @@ static int look_around(Capture *capture, Head *head) {
         head->has_taskstats_version = capture->host.gates.taskstats_version != 0;
         head->taskstats_version = capture->host.gates.taskstats_version;
         return 0;
-}
-
-/* after the walk */
-
-static int read_pressure(Capture *capture) {
-        Pressure pressure = {};
-        JsonWriter json;
-
-        pressure_read(PRESSURE_OF_HOST, capture->options->proc_fd, &pressure,
-                      capture->tally.counts[SOURCE_HOST_PRESSURE]);
-        json_writer_init(&json, &capture->pressure_json);
-        pressure_write_json(&json, &pressure);
-        return json_writer_finish(&json);
-}
-
-static int read_sched_ext(Capture *capture) {
-        JsonWriter json;
-
-        if (capture->options->sys_fd < 0) {
-                capture->sched_ext = PROCFS_E_ABSENT;
-                return 0;
-        }
-        json_writer_init(&json, &capture->sched_ext_json);
-        capture->sched_ext = sched_ext_read(capture->options->sys_fd, &json,
-                                            capture->tally.counts[SOURCE_SCHED_EXT]);
-        return json_writer_finish(&json);
-}
-
-/* Before the workers, and when the gates are known. A probe tries it, whatever is wanted. */
-static int open_heap(Capture *capture, bool is_trial) {
-        const CaptureOptions *options = capture->options;
-        const HeapOptions heap = {
-                .wanted = options->heap || is_trial,
-                .commands = options->commands,
-                .limit_ns = options->heap_limit_ns,
-                .cache_fd = options->heap_cache_fd,
-                .open_memory = options->open_memory,
-                .no_memory = options->no_memory,
-                .userdata = options->pace.userdata,
-                .is_trial = is_trial,
-        };
-
-        return heap_new(&heap, &capture->host, &capture->heap);
-}
-
-static int close_heap(Capture *capture) {
-        JsonWriter json;
-
-        heap_keep(capture->heap);
-        if (capture->heap->state != HEAP_STATE_READING)
-                return 0;
-        json_writer_init(&json, &capture->probe_json);
-        heap_summary_write_json(&json, &capture->heap->summary);
-        return json_writer_finish(&json);
-}
-
-static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_sources) {
-        const SourceReport report = {
-                .backend = capture->backend,
-                .gates = &capture->host.gates,
-                .tally = &capture->tally,
-                .smaps = &capture->smaps,
-                .heap = capture->heap,
-                .ledger = capture->host.ledger,
-                .no_ledger = capture->options->no_tasks,
-                .no_exits = capture->options->no_exits,
-                .no_reasons = capture->options->no_reasons,
-                .reason_epoch = capture->host.reason_epoch,
-                .lost_reasons = capture->lost_reasons,
-                .hears_exits = capture->options->hears_exits,
-                .is_trial = is_trial,
-                .cgroup_mount = capture->cgroup_mount,
-                .cgroup_v1 = capture->cgroup_v1,
-                .record = &capture->record,
-                .sched_ext = capture->sched_ext,
-        };
-
-        SourceTable sources;
-        int r;
-
-        source_report_write(&report, &sources);
-        head->threads = capture->tally.n_threads;
-        head->processes = capture->tally.n_processes;
-        head->complete = source_table_is_complete(&sources);
-        head->has_threads = head->has_processes = head->has_complete = true;
-        stop_clocks(capture, head);
-        r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_PRESSURE,
-                                   buffer_span(&capture->pressure_json));
-        if (r == 0)
-                r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_SCHED_EXT,
-                                           buffer_span(&capture->sched_ext_json));
-        if (r == 0)
-                r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_PROBE_SUMMARY,
-                                           buffer_span(&capture->probe_json));
-        if (r == 0)
-                r = snapshot_writer_end(capture->writer, &sources, head);
-        if (r == 0)
-                *ret_sources = sources;
-        return r;
 }
 
 /* So that the time of others does not end in the middle of a capture. */
@@ -340,20 +198,119 @@ static Span find_living(const void *cgroups, uint64_t id) {
         return entry ? entry->path : (Span){ NULL, 0 };
 }
 
-/* The head names a ledger only where the document has one. */
-static int write_dead(Capture *capture, Head *head) {
-        Ledger *ledger = capture->host.ledger;
+/* after the walk */
 
+/* The head names a ledger only where the document has one. */
+static int write_ended(Capture *capture, Head *head) {
+        Ledger *ledger = capture->host.ledger;
         LivingCgroup *living = capture->host.cgroupfs ? find_living : NULL;
+        const LedgerControl *control = ledger->control;
         int r;
 
-        dead_rows_describe(ledger, head);
+        head->has_waits_since = control->waits_since_ns != 0;
+        head->waits_since_boottime_ns = control->waits_since_ns;
+        head->has_ledger_since = ledger_is_kept(ledger) && ledger->is_read;
+        head->ledger_since_boottime_ns = control->ledger_since_ns;
+        for (size_t i = 0; head->has_ledger_since && i < sizeof(control->id); i++)
+                (void) snprintf(head->ledger_id + 2 * i, 3, "%02x", control->id[i]);
         describe_reasons(capture, head);
         if (!ledger->is_read)
                 return 0;
         r = dead_rows_write(ledger, &capture->host.gates, living, &capture->cgroups,
                             capture->writer);
         return r == 0 ? moved_rows_write(ledger, living, &capture->cgroups, capture->writer) : r;
+}
+
+/* Reads and writes all that stands behind the threads, but for the last members. */
+static int write_rest(Capture *capture, Head *head) {
+        const CaptureOptions *options = capture->options;
+        Pressure pressure = {};
+        JsonWriter json;
+        int r = 0;
+
+        if (capture->host.ledger)
+                r = write_ended(capture, head);
+        if (r != 0)
+                return r;
+        heap_keep(capture->heap);
+        if (capture->heap->state == HEAP_STATE_READING) {
+                json_writer_init(&json, &capture->probe_json);
+                heap_summary_write_json(&json, &capture->heap->summary);
+                r = json_writer_finish(&json);
+        }
+        if (r == 0 && capture->host.cgroupfs)
+                r = cgroups_write(&capture->host, &capture->cgroups, &capture->pace,
+                                  capture->writer, &capture->tally);
+        if (r != 0)
+                return r;
+        pressure_read(PRESSURE_OF_HOST, options->proc_fd, &pressure,
+                      capture->tally.counts[SOURCE_HOST_PRESSURE]);
+        json_writer_init(&json, &capture->pressure_json);
+        pressure_write_json(&json, &pressure);
+        r = json_writer_finish(&json);
+        if (r != 0)
+                return r;
+        if (options->sys_fd < 0) {
+                capture->sched_ext = PROCFS_E_ABSENT;
+                return 0;
+        }
+        json_writer_init(&json, &capture->sched_ext_json);
+        capture->sched_ext =
+                sched_ext_read(options->sys_fd, &json, capture->tally.counts[SOURCE_SCHED_EXT]);
+        return json_writer_finish(&json);
+}
+
+static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_sources) {
+        const SourceReport report = {
+                .backend = capture->backend,
+                .gates = &capture->host.gates,
+                .tally = &capture->tally,
+                .smaps = &capture->smaps,
+                .heap = capture->heap,
+                .ledger = capture->host.ledger,
+                .no_ledger = capture->options->no_tasks,
+                .no_exits = capture->options->no_exits,
+                .no_reasons = capture->options->no_reasons,
+                .reason_epoch = capture->host.reason_epoch,
+                .lost_reasons = capture->lost_reasons,
+                .hears_exits = is_trial ? capture->options->hears_exits : capture->host.heard_exits,
+                .is_trial = is_trial,
+                .cgroup_mount = capture->cgroup_mount,
+                .cgroup_v1 = capture->cgroup_v1,
+                .record = &capture->record,
+                .sched_ext = capture->sched_ext,
+        };
+        struct rusage usage = {};
+        SourceTable sources;
+        int r;
+
+        source_report_write(&report, &sources);
+        head->threads = capture->tally.n_threads;
+        head->processes = capture->tally.n_processes;
+        head->complete = source_table_is_complete(&sources);
+        head->has_threads = head->has_processes = head->has_complete = true;
+        /* The cost covers all threads of this process, up to the last members. */
+        head->end_realtime_ns = clock_now_ns(CLOCK_REALTIME);
+        head->end_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
+        head->has_end_realtime = head->has_end_boottime = true;
+        (void) getrusage(RUSAGE_SELF, &usage);
+        head->cost_wall_ns = clock_now_ns(CLOCK_MONOTONIC) - capture->begin_ns;
+        head->cost_cpu_ns = used_cpu_ns(&usage) - capture->begin_cpu_ns;
+        head->cost_peak_rss_bytes = (uint64_t) usage.ru_maxrss * 1024;
+        head->has_cost = true;
+        r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_PRESSURE,
+                                   buffer_span(&capture->pressure_json));
+        if (r == 0)
+                r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_SCHED_EXT,
+                                           buffer_span(&capture->sched_ext_json));
+        if (r == 0)
+                r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_PROBE_SUMMARY,
+                                           buffer_span(&capture->probe_json));
+        if (r == 0)
+                r = snapshot_writer_end(capture->writer, &sources, head);
+        if (r == 0)
+                *ret_sources = sources;
+        return r;
 }
 
 static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, void *sink_userdata,
@@ -381,14 +338,30 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
                 .smaps = &capture.smaps,
                 .pace = &capture.pace,
         };
+        const HeapOptions heap = {
+                .wanted = options->heap || only != 0, /* a probe tries it, whatever is wanted */
+                .commands = options->commands,
+                .limit_ns = options->heap_limit_ns,
+                .cache_fd = options->heap_cache_fd,
+                .open_memory = options->open_memory,
+                .no_memory = options->no_memory,
+                .userdata = options->pace.userdata,
+                .is_trial = only != 0,
+        };
+        struct rusage usage = {};
         int r;
 
-        start_clocks(&capture, head);
+        (void) getrusage(RUSAGE_SELF, &usage);
+        capture.begin_cpu_ns = used_cpu_ns(&usage);
+        capture.begin_ns = clock_now_ns(CLOCK_MONOTONIC);
+        head->start_realtime_ns = clock_now_ns(CLOCK_REALTIME);
+        head->start_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
+        head->has_start_realtime = head->has_start_boottime = true;
         r = snapshot_writer_new(sink, sink_userdata, &capture.writer);
         if (r == 0)
                 r = look_around(&capture, head);
         if (r == 0)
-                r = open_heap(&capture, only != 0);
+                r = heap_new(&heap, &capture.host, &capture.heap);
         if (r == 0)
                 r = snapshot_writer_begin(capture.writer, head);
         if (r == 0)
@@ -397,8 +370,9 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
         if (r == 0)
                 r = host_record_read(&capture.record, options->proc_fd, options->sys_fd,
                                      &capture.tally);
-        if (r == 0)
-                r = host_record_write(&capture.record, capture.writer);
+        for (unsigned i = 0; r == 0 && i < _HOST_PART_MAX; i++)
+                r = snapshot_writer_object(capture.writer, SNAPSHOT_SECTION_HOST_CPU + i,
+                                           buffer_span(&capture.record.json[i]));
         if (r == 0 && only == 0)
                 r = count_reasons(&capture);
         if (r != 0)
@@ -406,17 +380,8 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
         walk.backend = capture.backend;
         walk.heap = capture.heap;
         r = walk_run(&walk, capture.writer, &capture.tally, &capture.cgroups);
-        if (r == 0 && capture.host.ledger)
-                r = write_dead(&capture, head);
         if (r == 0)
-                r = close_heap(&capture);
-        if (r == 0 && capture.host.cgroupfs)
-                r = cgroups_write(&capture.host, &capture.cgroups, &capture.pace, capture.writer,
-                                  &capture.tally);
-        if (r == 0)
-                r = read_pressure(&capture);
-        if (r == 0)
-                r = read_sched_ext(&capture);
+                r = write_rest(&capture, head);
         return r == 0 ? finish(&capture, only != 0, head, ret_sources) : r;
 }
 
@@ -431,23 +396,19 @@ static int drop_bytes(void *userdata, const char *bytes, size_t n) {
         return 0;
 }
 
-/* The number of the calling process in this /proc. */
-static pid_t find_self(const CaptureOptions *options) {
+int capture_probe(const CaptureOptions *options, SourceTable *ret_sources,
+                  CaptureSample *ret_sample) {
+        pid_t self = options->system->own_pid ? options->system->own_pid : getpid();
+        Head head = {};
         char target[32];
         uint32_t pid;
         ssize_t n = readlinkat(options->proc_fd, "self", target, sizeof(target));
-
-        if (n > 0 && number_parse_u32((Span){ target, (size_t) n }, &pid) && pid <= INT32_MAX)
-                return (pid_t) pid;
-        return options->system->own_pid ? options->system->own_pid : getpid();
-}
-
-int capture_probe(const CaptureOptions *options, SourceTable *ret_sources,
-                  CaptureSample *ret_sample) {
-        Head head = {};
         int r;
 
-        r = take(options, find_self(options), drop_bytes, NULL, &head, ret_sources);
+        /* The number that the calling process has in this /proc. */
+        if (n > 0 && number_parse_u32((Span){ target, (size_t) n }, &pid) && pid <= INT32_MAX)
+                self = (pid_t) pid;
+        r = take(options, self, drop_bytes, NULL, &head, ret_sources);
         if (r == 0)
                 *ret_sample = (CaptureSample){ head.threads, head.processes };
         head_done(&head);

@@ -93,8 +93,8 @@ typedef struct CaptureSample {
 } CaptureSample;
 
 /*
- * How well each source can be read. It is tried on the calling process and on process 1, which
- * shows what is refused for processes of another user. Results as of capture_run().
+ * Tells how well each source can be read. It is tried on the calling process and on process 1,
+ * which shows what is refused for processes of another user. Results as of capture_run().
  */
 _must_check_ int capture_probe(const CaptureOptions *options, SourceTable *ret_sources,
                                CaptureSample *ret_sample);

@@ -22,7 +22,7 @@ void cgroup_set_done(CgroupSet *set) {
         free(set->entries);
         index_done(&set->index);
         index_done(&set->index_of_ids);
-        cgroup_set_init(set);
+        *set = (CgroupSet){};
 }
 
 static Span path_of(const void *owner, size_t element) {
@@ -77,33 +77,25 @@ const CgroupEntry *cgroup_set_find(const CgroupSet *set, uint64_t id) {
         return found == INDEX_NONE ? NULL : set->entries[found];
 }
 
-static int add_with_ancestors(CgroupSet *set, Span path) {
-        bool outside = cgroup_path_is_outside(path);
-
-        do {
-                CgroupEntry *entry;
-                int r = cgroup_set_add(set, path, &entry);
-
-                if (r < 0)
-                        return r;
-                if (entry->inhabited)
-                        return 0; /* and so are all above it */
-                entry->inhabited = true;
-        } while (!outside && cgroup_path_parent(path, &path));
-        return 0;
-}
-
 int cgroup_set_merge(CgroupSet *set, const CgroupSet *other) {
         for (size_t i = 0; i < other->n_entries; i++) {
                 const CgroupEntry *from = other->entries[i];
+                bool outside = cgroup_path_is_outside(from->path);
+                Span path = from->path;
                 CgroupEntry *entry;
                 int r;
 
                 if (!from->inhabited)
                         continue;
-                r = add_with_ancestors(set, from->path);
-                if (r == 0)
-                        r = cgroup_set_add(set, from->path, &entry);
+                do {
+                        r = cgroup_set_add(set, path, &entry);
+                        if (r < 0)
+                                return r;
+                        if (entry->inhabited)
+                                break; /* and so are all above it */
+                        entry->inhabited = true;
+                } while (!outside && cgroup_path_parent(path, &path));
+                r = cgroup_set_add(set, from->path, &entry);
                 if (r == 0 && from->id != 0 && !cgroup_set_find(set, from->id))
                         r = set_id(set, entry, from->id);
                 if (r < 0)
@@ -164,54 +156,50 @@ static void read_cgroup(Scene *scene, const BatchProcess *process, ThreadSlot *s
 
 /* ids */
 
-/* Returns whether the directory at @path is that of the cgroup with this id. */
-static bool has_id(const CaptureHost *host, Span path, uint64_t id) {
-        _cleanup_(fd_closep) int fd = -EBADF;
-        struct statx directory;
-
-        return host->cgroupfs && !cgroup_path_is_outside(path) &&
-               cgroupfs_open_group(host->cgroupfs, path, &fd) == 0 &&
-               statx(fd, "", AT_EMPTY_PATH, STATX_INO, &directory) == 0 && directory.stx_ino == id;
-}
-
 /*
  * The thread may have moved since its id was read, and a path can be made anew: only what the
- * directory confirms is remembered.
+ * directory at the path confirms is remembered.
  */
 static void learn_id(Scene *scene, CgroupSet *set, Span path, uint64_t id) {
+        const Cgroupfs *cgroupfs = scene->host->cgroupfs;
+        _cleanup_(fd_closep) int fd = -EBADF;
+        struct statx directory;
         CgroupEntry *entry;
         int r = cgroup_set_add(set, path, &entry);
 
-        if (r == 0 && entry->id == 0 && has_id(scene->host, path, id))
+        if (r == 0 && entry->id == 0 && cgroupfs && !cgroup_path_is_outside(path) &&
+            cgroupfs_open_group(cgroupfs, path, &fd) == 0 &&
+            statx(fd, "", AT_EMPTY_PATH, STATX_INO, &directory) == 0 && directory.stx_ino == id)
                 r = set_id(set, entry, id);
         if (r < 0)
                 scene->error = r;
 }
 
-static void find_group(Scene *scene, const BatchProcess *process, ThreadSlot *slot,
-                       CgroupSet *set) {
-        const CgroupEntry *found = cgroup_set_find(set, slot->cgroup_id);
-
-        if (found) {
-                tally_add(&scene->tally, SOURCE_CGROUP, SOURCE_OUTCOME_ok);
-                slot->cgroup = scene_add_text(scene, found->path);
-                return;
-        }
-        read_cgroup(scene, process, slot, &slot->cgroup);
-        if (slot->cgroup.is_set)
-                learn_id(scene, set, scene_text(scene, slot->cgroup), slot->cgroup_id);
-}
-
-/* Siblings mostly are in the cgroup of the one before. */
+/* By the ids of their cgroups. */
 static void find_groups(Scene *scene, const BatchProcess *process, CgroupSet *set) {
         ThreadSlot *slots = scene_threads(scene, process);
 
         for (size_t i = 0; i < process->n; i++) {
-                if (i > 0 && slots[i].cgroup_id == slots[i - 1].cgroup_id &&
-                    slots[i - 1].cgroup.is_set)
-                        slots[i].cgroup = slots[i - 1].cgroup;
-                else if (slots[i].kept)
-                        find_group(scene, process, &slots[i], set);
+                ThreadSlot *slot = &slots[i];
+                const CgroupEntry *found;
+
+                /* Siblings mostly are in the cgroup of the one before. */
+                if (i > 0 && slot->cgroup_id == slots[i - 1].cgroup_id &&
+                    slots[i - 1].cgroup.is_set) {
+                        slot->cgroup = slots[i - 1].cgroup;
+                        continue;
+                }
+                if (!slot->kept)
+                        continue;
+                found = cgroup_set_find(set, slot->cgroup_id);
+                if (found) {
+                        tally_add(&scene->tally, SOURCE_CGROUP, SOURCE_OUTCOME_ok);
+                        slot->cgroup = scene_add_text(scene, found->path);
+                        continue;
+                }
+                read_cgroup(scene, process, slot, &slot->cgroup);
+                if (slot->cgroup.is_set)
+                        learn_id(scene, set, scene_text(scene, slot->cgroup), slot->cgroup_id);
         }
 }
 
@@ -229,18 +217,6 @@ static CgroupThreading read_threading(const CaptureHost *host, Span path) {
             cgroup_is_threaded(fd, &threaded) != 0 || threaded)
                 return CGROUP_THREADING_SPREAD;
         return CGROUP_THREADING_WHOLE;
-}
-
-static CgroupThreading find_threading(Scene *scene, CgroupSet *set, TextPlace path) {
-        CgroupEntry *entry;
-
-        if (cgroup_set_add(set, scene_text(scene, path), &entry) < 0) {
-                scene->error = -ENOMEM;
-                return CGROUP_THREADING_WHOLE;
-        }
-        if (entry->threading == CGROUP_THREADING_UNKNOWN)
-                entry->threading = read_threading(scene->host, entry->path);
-        return entry->threading;
 }
 
 /* The thread that is read for all: preferably a living one, as an exited one may have left. */
@@ -261,6 +237,7 @@ void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSe
         CgroupThreading threading = CGROUP_THREADING_WHOLE;
         ThreadSlot *slots = scene_threads(scene, process), *spokesman;
         TextPlace place = {};
+        CgroupEntry *entry;
 
         if (!scene->host->gates.has_file[SOURCE_CGROUP]) {
                 tally_add(&scene->tally, SOURCE_CGROUP, SOURCE_OUTCOME_unsupported);
@@ -278,8 +255,15 @@ void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSe
         } while (spokesman->vanished);
         if (!place.is_set)
                 return;
-        if (process->n > 1 || process->is_split)
-                threading = find_threading(scene, set, place);
+        if (process->n > 1 || process->is_split) {
+                if (cgroup_set_add(set, scene_text(scene, place), &entry) < 0)
+                        scene->error = -ENOMEM;
+                else {
+                        if (entry->threading == CGROUP_THREADING_UNKNOWN)
+                                entry->threading = read_threading(scene->host, entry->path);
+                        threading = entry->threading;
+                }
+        }
         for (size_t i = 0; i < process->n; i++) {
                 if (!slots[i].kept)
                         continue;
@@ -297,29 +281,26 @@ static void count_both(Tally *tally, SourceOutcome outcome) {
         tally_add(tally, SOURCE_CGROUP_PRESSURE, outcome);
 }
 
-/* A path that leads out of the mount is refused before it is looked up. */
-static int open_group(const Cgroupfs *cgroupfs, Span path, Tally *tally, int *ret_fd) {
-        int r = cgroup_path_is_outside(path) ? CGROUPFS_E_OUTSIDE
-                                             : cgroupfs_open_group(cgroupfs, path, ret_fd);
-
-        if (r == CGROUPFS_E_OUTSIDE || r == CGROUPFS_E_MALFORMED) {
-                count_both(tally, SOURCE_OUTCOME_unsupported);
-                tally->n_groups_outside++;
-        } else if (r == CGROUPFS_E_VANISHED || r == CGROUPFS_E_ABSENT)
-                count_both(tally, SOURCE_OUTCOME_vanished);
-        else if (r != 0)
-                count_both(tally, text_file_outcome(r));
-        return r;
-}
-
 static int write_group(const Cgroupfs *cgroupfs, Span path, Buffer *scratch, Buffer *json,
                        SnapshotWriter *writer, Tally *tally) {
         _cleanup_(fd_closep) int fd = -EBADF;
         CgroupCounts counts = {};
         int r;
 
-        if (open_group(cgroupfs, path, tally, &fd) != 0)
+        /* A path that leads out of the mount is refused before it is looked up. */
+        r = cgroup_path_is_outside(path) ? CGROUPFS_E_OUTSIDE
+                                         : cgroupfs_open_group(cgroupfs, path, &fd);
+        if (r == CGROUPFS_E_OUTSIDE || r == CGROUPFS_E_MALFORMED) {
+                count_both(tally, SOURCE_OUTCOME_unsupported);
+                tally->n_groups_outside++;
                 return 0;
+        }
+        if (r != 0) {
+                count_both(tally, r == CGROUPFS_E_VANISHED || r == CGROUPFS_E_ABSENT
+                                          ? SOURCE_OUTCOME_vanished
+                                          : text_file_outcome(r));
+                return 0;
+        }
         buffer_clear(json);
         r = cgroup_stats_read(fd, scratch, json, &counts);
         tally_add_counts(tally, SOURCE_CGROUP_STATS, counts.stats);

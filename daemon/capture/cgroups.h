@@ -41,9 +41,6 @@ typedef struct CgroupSet {
         Index index_of_ids; /* of the entries whose id is known */
 } CgroupSet;
 
-static inline void cgroup_set_init(CgroupSet *set) {
-        *set = (CgroupSet){};
-}
 /* The set is empty and usable again. */
 void cgroup_set_done(CgroupSet *set);
 

@@ -27,4 +27,3 @@ void host_record_done(HostRecord *record);
 
 /* @sys_fd may be negative. Counts the outcomes in @tally. 0 or -ENOMEM. */
 _must_check_ int host_record_read(HostRecord *record, int proc_fd, int sys_fd, Tally *tally);
-_must_check_ int host_record_write(const HostRecord *record, SnapshotWriter *writer);

@@ -4,7 +4,7 @@
 /*
  * Pace
  *
- * What a capture asks its caller while it runs: it reports progress at most ten times a second, and
+ * A capture talks to its caller while it runs: it reports progress at most ten times a second, and
  * asks often whether to go on.
  */
 

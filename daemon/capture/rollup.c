@@ -26,13 +26,46 @@ static int ask(RollupBudget *budget, Scene *scene, const ThreadSlot *slot, Span 
         return r;
 }
 
-/* The rollup in @text as JSON. */
-static TextPlace add_rollup(Scene *scene, Span text) {
+TextPlace rollup_read(RollupBudget *budget, Scene *scene, const BatchProcess *process) {
+        ThreadSlot *slot = process_memory_find(scene, process);
         size_t at = scene->texts.n;
         ProcSmaps smaps;
         JsonWriter json;
+        Span text;
         int r;
 
+        if (budget->mode == SMAPS_MODE_NONE || !slot)
+                return (TextPlace){};
+        if (!scene->host->gates.has_file[SOURCE_SMAPS_ROLLUP]) {
+                tally_add(&scene->tally, SOURCE_SMAPS_ROLLUP, SOURCE_OUTCOME_unsupported);
+                return (TextPlace){};
+        }
+        if (budget->mode == SMAPS_MODE_SMALL) {
+                ThreadSample *leader = &scene_find_leader(scene, process)->sample;
+                Tally *tally = &scene->tally;
+                uint64_t bytes;
+
+                if (thread_sample_memory(leader, &bytes) && bytes > budget->largest.max_bytes) {
+                        tally->n_smaps_large++;
+                        tally->smaps_largest_bytes = MAX_OF(tally->smaps_largest_bytes, bytes);
+                        tally_add(tally, SOURCE_SMAPS_ROLLUP, SOURCE_OUTCOME_other);
+                        return (TextPlace){};
+                }
+                if (!largest_has(&budget->largest, process->tgid)) {
+                        leader->smaps_unasked = true;
+                        return (TextPlace){};
+                }
+        }
+        r = scene_open_thread(scene, process, slot);
+        if (r == 0)
+                r = ask(budget, scene, slot, &text);
+        if (r != 0) {
+                scene->tally.n_smaps_skipped += r == -ETIMEDOUT;
+                /* One that is exiting has given up its memory, but its rows were whole before. */
+                tally_add(&scene->tally, SOURCE_SMAPS_ROLLUP,
+                          r == PROCFS_E_ABSENT ? SOURCE_OUTCOME_vanished : text_file_outcome(r));
+                return (TextPlace){};
+        }
         r = proc_smaps_parse(text, &smaps);
         tally_add(&scene->tally, SOURCE_SMAPS_ROLLUP, text_file_outcome(r));
         json_writer_init(&json, &scene->texts);
@@ -43,49 +76,4 @@ static TextPlace add_rollup(Scene *scene, Span text) {
                 return (TextPlace){};
         }
         return (TextPlace){ .at = at, .n = scene->texts.n - at, .is_set = true };
-}
-
-/* The process is not read because of its size, which is noted. */
-static bool is_too_large(const RollupBudget *budget, Scene *scene, const BatchProcess *process) {
-        uint64_t bytes;
-
-        if (budget->mode != SMAPS_MODE_SMALL ||
-            !thread_sample_memory(&scene_find_leader(scene, process)->sample, &bytes) ||
-            bytes <= budget->largest.max_bytes)
-                return false;
-        scene->tally.n_smaps_large++;
-        scene->tally.smaps_largest_bytes = MAX_OF(scene->tally.smaps_largest_bytes, bytes);
-        return true;
-}
-
-TextPlace rollup_read(RollupBudget *budget, Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slot = process_memory_find(scene, process);
-        SourceOutcome outcome;
-        Span text;
-        int r;
-
-        if (budget->mode == SMAPS_MODE_NONE || !slot)
-                return (TextPlace){};
-        if (!scene->host->gates.has_file[SOURCE_SMAPS_ROLLUP])
-                outcome = SOURCE_OUTCOME_unsupported;
-        else if (is_too_large(budget, scene, process))
-                outcome = SOURCE_OUTCOME_other;
-        else if (budget->mode == SMAPS_MODE_SMALL &&
-                 !largest_has(&budget->largest, process->tgid)) {
-                scene_find_leader(scene, process)->sample.smaps_unasked = true;
-                return (TextPlace){};
-        } else {
-                r = scene_open_thread(scene, process, slot);
-                if (r == 0)
-                        r = ask(budget, scene, slot, &text);
-                if (r == 0)
-                        return add_rollup(scene, text);
-                outcome = text_file_outcome(r);
-                /* It is exiting and has given up its memory, but its rows were whole before. */
-                if (r == PROCFS_E_ABSENT)
-                        outcome = SOURCE_OUTCOME_vanished;
-                scene->tally.n_smaps_skipped += r == -ETIMEDOUT;
-        }
-        tally_add(&scene->tally, SOURCE_SMAPS_ROLLUP, outcome);
-        return (TextPlace){};
 }

@@ -47,30 +47,25 @@ static const char *const general_reasons[_SOURCE_OUTCOME_MAX] = {
                                  "the kernel reported an error",
 };
 
-static const char *smaps_denied_reason(const Gates *gates) {
-        if (gates->in_user_namespace)
-                return REASON_IN_USER_NAMESPACE;
-        if (gates->has_sys_ptrace)
-                return "/proc/PID/smaps_rollup of some processes is refused even with "
-                       "CAP_SYS_PTRACE: a security policy protects them";
-        return "reading other users' /proc/PID/smaps_rollup needs "
-               "CAP_SYS_PTRACE: " REASON_RUN_PRIVILEGED;
-}
-
-/* A /proc that shows only processes does not have these. */
-static bool is_of_host(SourceId id) {
-        return id == SOURCE_HOST || id == SOURCE_HOST_PRESSURE || id == SOURCE_HOST_CPU ||
-               id == SOURCE_HOST_MEMORY || id == SOURCE_HOST_DISK;
-}
-
 /* NULL: there is nothing special to say. */
 static const char *find_reason(const SourceReport *report, SourceId id, SourceOutcome cause) {
         const Gates *gates = report->gates;
+        /* A /proc that shows only processes does not have these. */
+        bool is_of_host = id == SOURCE_HOST || id == SOURCE_HOST_PRESSURE ||
+                          id == SOURCE_HOST_CPU || id == SOURCE_HOST_MEMORY ||
+                          id == SOURCE_HOST_DISK;
 
-        if (is_of_host(id) && gates->only_processes && cause == SOURCE_OUTCOME_unsupported)
+        if (is_of_host && gates->only_processes && cause == SOURCE_OUTCOME_unsupported)
                 return REASON_ONLY_PROCESSES;
-        if (id == SOURCE_SMAPS_ROLLUP && cause == SOURCE_OUTCOME_denied)
-                return smaps_denied_reason(gates);
+        if (id == SOURCE_SMAPS_ROLLUP && cause == SOURCE_OUTCOME_denied) {
+                if (gates->in_user_namespace)
+                        return REASON_IN_USER_NAMESPACE;
+                if (gates->has_sys_ptrace)
+                        return "/proc/PID/smaps_rollup of some processes is refused even with "
+                               "CAP_SYS_PTRACE: a security policy protects them";
+                return "reading other users' /proc/PID/smaps_rollup needs "
+                       "CAP_SYS_PTRACE: " REASON_RUN_PRIVILEGED;
+        }
         if (id == SOURCE_CGROUP && cause == SOURCE_OUTCOME_unsupported &&
             report->tally->counts[id][SOURCE_OUTCOME_ok] > 0)
                 return NULL; /* the host has them */
@@ -105,56 +100,37 @@ static SourceOutcome find_cause(const Source *source) {
         return cause;
 }
 
-/* The rule that holds for every source. */
-static void judge(const SourceReport *report, SourceId id, Source *source) {
-        SourceOutcome cause = find_cause(source);
-        const char *reason = find_reason(report, id, cause);
-
-        if (cause == SOURCE_OUTCOME_ok)
-                source_set(source, SOURCE_STATE_OK, "%s", "");
-        else
-                source_set(source,
-                           source->counts[SOURCE_OUTCOME_ok] > 0 ? SOURCE_STATE_PARTIAL
-                                                                 : SOURCE_STATE_UNAVAILABLE,
-                           "%s", reason ? reason : general_reasons[cause]);
-        report->backend->explain(report->gates, report->tally, id, cause, source);
-}
-
-/*
- * Processes that were left out for their size. What else was not readable is told, too, where one
- * sentence has room for both.
- */
-static void judge_large_processes(const SourceReport *report, Source *source) {
+static void judge_smaps(const SourceReport *report, Source *source) {
         char text[SOURCE_REASON_BYTES], before[SOURCE_REASON_BYTES] = "";
         const Tally *tally = report->tally;
 
+        if (report->smaps->mode == SMAPS_MODE_NONE) {
+                source_set(source, SOURCE_STATE_NOT_REQUESTED, "the capture was asked to skip it");
+                return;
+        }
+        if (tally->n_smaps_skipped > 0) {
+                source_set(source, source->state,
+                           "%" PRIu64 " process%s left out: late, of an owner who was, or after "
+                           "the time budget of %" PRIu64 " ms; --smaps=none skips all",
+                           tally->n_smaps_skipped, tally->n_smaps_skipped == 1 ? "" : "es",
+                           report->smaps->limit_ns / NSEC_PER_MSEC);
+                return;
+        }
+        if (tally->n_smaps_large == 0)
+                return;
         (void) snprintf(
                 text, sizeof(text),
                 "%" PRIu64 " process%s of more than %" PRIu64 " MiB, the largest of %" PRIu64
                 " MiB, left out, as reading stalls large ones: " SOURCE_REMEDY_SMAPS " reads all",
                 tally->n_smaps_large, tally->n_smaps_large == 1 ? "" : "es",
                 report->smaps->largest.max_bytes >> 20, tally->smaps_largest_bytes >> 20);
+        /* Another failure is told, too, where one sentence has room for both. */
         if (find_cause(source) != SOURCE_OUTCOME_other)
                 (void) snprintf(before, sizeof(before), "%s", source->reason);
         if (before[0] == '\0')
                 source_set(source, source->state, "%s", text);
         else if (strlen(before) + strlen(text) + 2 < sizeof(before))
                 source_set(source, source->state, "%s; %s", before, text);
-}
-
-static void judge_smaps(const SourceReport *report, Source *source) {
-        const Tally *tally = report->tally;
-
-        if (report->smaps->mode == SMAPS_MODE_NONE)
-                source_set(source, SOURCE_STATE_NOT_REQUESTED, "the capture was asked to skip it");
-        else if (tally->n_smaps_skipped > 0)
-                source_set(source, source->state,
-                           "%" PRIu64 " process%s left out: late, of an owner who was, or after "
-                           "the time budget of %" PRIu64 " ms; --smaps=none skips all",
-                           tally->n_smaps_skipped, tally->n_smaps_skipped == 1 ? "" : "es",
-                           report->smaps->limit_ns / NSEC_PER_MSEC);
-        else if (tally->n_smaps_large > 0)
-                judge_large_processes(report, source);
 }
 
 static void judge_cgroup(const SourceReport *report, Source *source) {
@@ -166,52 +142,39 @@ static void judge_cgroup(const SourceReport *report, Source *source) {
                            "the cgroup v2 hierarchy cannot be opened");
 }
 
-/*
- * A host that keeps controllers in version 1 has cgroups in version 2 all the same, without what
- * those controllers count: "ok" would be wrong.
- */
-static void judge_cgroup_stats(const SourceReport *report, Source *source) {
+static void judge_cgroups(const SourceReport *report, Source *stats, Source *pressure) {
+        const uint64_t *host = report->tally->counts[SOURCE_HOST_PRESSURE];
         char text[SOURCE_REASON_BYTES], before[SOURCE_REASON_BYTES];
         size_t n;
 
-        judge_cgroup(report, source);
-        if (!report->cgroup_v1 || report->cgroup_v1[0] == '\0')
-                return;
-        n = (size_t) snprintf(text, sizeof(text),
-                              "%s: version 1 controllers here, which are not read, and version 2 "
-                              "lacks them",
-                              report->cgroup_v1);
-        (void) snprintf(before, sizeof(before), "%s", source->reason);
-        if (source->state == SOURCE_STATE_OK)
-                source->state = SOURCE_STATE_PARTIAL;
-        if (before[0] == '\0')
-                source_set(source, source->state, "%s", text);
-        else if (strlen(before) + n + 2 < sizeof(before))
-                source_set(source, source->state, "%s; %s", before, text);
-}
-
-static void judge_cgroup_pressure(const SourceReport *report, Source *source) {
-        const uint64_t *host = report->tally->counts[SOURCE_HOST_PRESSURE];
-
-        if (!source_was_tried(source))
-                source_set(source, SOURCE_STATE_UNAVAILABLE, "%s",
+        if (!source_was_tried(pressure))
+                source_set(pressure, SOURCE_STATE_UNAVAILABLE, "%s",
                            host[SOURCE_OUTCOME_ok] > 0 || report->gates->only_processes
                                    ? "no cgroup has pressure files: the root has none, "
                                      "and cgroup_disable=pressure removes the others"
                                    : NO_PRESSURE);
-        judge_cgroup(report, source);
+        judge_cgroup(report, pressure);
+        judge_cgroup(report, stats);
+        if (!report->cgroup_v1 || report->cgroup_v1[0] == '\0')
+                return;
+        /*
+         * A host that keeps controllers in version 1 has cgroups in version 2 all the same, without
+         * what those controllers count: "ok" would be wrong.
+         */
+        n = (size_t) snprintf(text, sizeof(text),
+                              "%s: version 1 controllers here, which are not read, and version 2 "
+                              "lacks them",
+                              report->cgroup_v1);
+        (void) snprintf(before, sizeof(before), "%s", stats->reason);
+        if (stats->state == SOURCE_STATE_OK)
+                stats->state = SOURCE_STATE_PARTIAL;
+        if (before[0] == '\0')
+                source_set(stats, stats->state, "%s", text);
+        else if (strlen(before) + n + 2 < sizeof(before))
+                source_set(stats, stats->state, "%s; %s", before, text);
 }
 
-static void judge_sched_ext(const SourceReport *report, Source *source) {
-        if (report->sched_ext == PROCFS_E_ABSENT)
-                source_set(source, SOURCE_STATE_NOT_APPLICABLE,
-                           "this kernel was built without CONFIG_SCHED_CLASS_EXT");
-        else if (report->sched_ext != 0)
-                source_set(source, SOURCE_STATE_UNAVAILABLE,
-                           "/sys/kernel/sched_ext cannot be opened");
-}
-
-static void judge_host_network(const SourceReport *report, Source *source) {
+static void judge_host_parts(const SourceReport *report, Source *sources) {
         static const char *const reasons[] = {
                 [HOST_NETWORK_FOREIGN_PIDS] =
                         "/proc shows no thread of the kernel, so that it cannot be known whose "
@@ -225,12 +188,8 @@ static void judge_host_network(const SourceReport *report, Source *source) {
         };
 
         if (report->record->network != HOST_NETWORK_THERE)
-                source_set(source, SOURCE_STATE_UNAVAILABLE, "%s",
+                source_set(&sources[SOURCE_HOST_NETWORK], SOURCE_STATE_UNAVAILABLE, "%s",
                            reasons[report->record->network]);
-}
-
-static void judge_host_parts(const SourceReport *report, Source *sources) {
-        judge_host_network(report, &sources[SOURCE_HOST_NETWORK]);
         for (unsigned i = 0; i < _HOST_PART_MAX; i++)
                 if (report->record->too_large[i])
                         source_set(&sources[host_parts[i].source], SOURCE_STATE_UNAVAILABLE,
@@ -303,18 +262,11 @@ static void judge_messages(const SourceReport *report, Source *source) {
                 add_losses(report, source);
 }
 
-static bool has_messages(const SourceReport *report) {
-        if (report->is_trial)
-                return report->hears_exits;
-        return report->ledger && ledger_is_kept(report->ledger) &&
-               ledger_origin(report->ledger) == LEDGER_FROM_TASKSTATS;
-}
-
 static void judge_exits(const SourceReport *report, Source *source) {
         const LedgerControl *control;
         uint64_t n_lost, n_overflow;
 
-        if (has_messages(report)) {
+        if (report->hears_exits) {
                 judge_messages(report, source);
                 return;
         }
@@ -353,11 +305,6 @@ static void judge_exits(const SourceReport *report, Source *source) {
                 source_set(source, SOURCE_STATE_OK, "%s", "");
 }
 
-static void judge_waits(const SourceReport *report, Source *source) {
-        if (!report->ledger || report->ledger->control->waits_since_ns == 0)
-                judge_absent_program(report, "WaitAccounting", source);
-}
-
 static void judge_reasons(const SourceReport *report, Source *source) {
         uint64_t n_lost;
 
@@ -390,21 +337,40 @@ static void judge_reasons(const SourceReport *report, Source *source) {
 }
 
 void source_report_write(const SourceReport *report, SourceTable *ret) {
-        Source *sources = ret->sources;
+        Source *sources = ret->sources, *sched_ext = &sources[SOURCE_SCHED_EXT];
 
         *ret = (SourceTable){};
-        for (unsigned id = 0; id < _SOURCE_MAX; id++) {
-                memcpy(sources[id].counts, report->tally->counts[id], sizeof(sources[id].counts));
-                sources[id].backend = report->backend->sources[id];
-                judge(report, (SourceId) id, &sources[id]);
+        for (unsigned i = 0; i < _SOURCE_MAX; i++) {
+                SourceId id = (SourceId) i;
+                Source *source = &sources[id];
+                SourceOutcome cause;
+                const char *reason;
+
+                memcpy(source->counts, report->tally->counts[id], sizeof(source->counts));
+                source->backend = report->backend->sources[id];
+                cause = find_cause(source);
+                reason = find_reason(report, id, cause);
+                if (cause == SOURCE_OUTCOME_ok)
+                        source_set(source, SOURCE_STATE_OK, "%s", "");
+                else
+                        source_set(source,
+                                   source->counts[SOURCE_OUTCOME_ok] > 0 ? SOURCE_STATE_PARTIAL
+                                                                         : SOURCE_STATE_UNAVAILABLE,
+                                   "%s", reason ? reason : general_reasons[cause]);
+                report->backend->explain(report->gates, report->tally, id, cause, source);
         }
         judge_smaps(report, &sources[SOURCE_SMAPS_ROLLUP]);
-        judge_cgroup_stats(report, &sources[SOURCE_CGROUP_STATS]);
-        judge_cgroup_pressure(report, &sources[SOURCE_CGROUP_PRESSURE]);
-        judge_sched_ext(report, &sources[SOURCE_SCHED_EXT]);
+        judge_cgroups(report, &sources[SOURCE_CGROUP_STATS], &sources[SOURCE_CGROUP_PRESSURE]);
+        if (report->sched_ext == PROCFS_E_ABSENT)
+                source_set(sched_ext, SOURCE_STATE_NOT_APPLICABLE,
+                           "this kernel was built without CONFIG_SCHED_CLASS_EXT");
+        else if (report->sched_ext != 0)
+                source_set(sched_ext, SOURCE_STATE_UNAVAILABLE,
+                           "/sys/kernel/sched_ext cannot be opened");
         judge_host_parts(report, sources);
         judge_exits(report, &sources[SOURCE_EXITS]);
-        judge_waits(report, &sources[SOURCE_WAITS]);
+        if (!report->ledger || report->ledger->control->waits_since_ns == 0)
+                judge_absent_program(report, "WaitAccounting", &sources[SOURCE_WAITS]);
         judge_reasons(report, &sources[SOURCE_REASONS]);
         heap_explain(report->heap, &sources[SOURCE_JEMALLOC]);
         heap_explain_commands(report->heap, &sources[SOURCE_CMDLINE]);

@@ -27,7 +27,7 @@ typedef struct SourceReport {
         uint64_t reason_epoch;  /* of the account of waits by reason; 0: it was off */
         bool lost_reasons;      /* it was switched off meanwhile */
         const char *no_reasons; /* why it was not switched on; NULL: it was to be */
-        bool hears_exits;       /* of a trial: the listener would tell them */
+        bool hears_exits;       /* messages tell of them, or in a trial would */
         bool is_trial;          /* the ledger was not to be read */
         int cgroup_mount;       /* 0, CGROUPFS_E_NO_MOUNT, CGROUPFS_E_DENIED, -errno */
         const char *cgroup_v1;  /* of cgroup_v1_read() */

@@ -54,7 +54,7 @@ static void *run_worker(void *userdata) {
                 system->begin_worker(system->userdata);
         r = batch_reader_new(options->backend, options->host, options->smaps, options->heap,
                              &own->reader);
-        while ((batch = batch_ring_take(own->ring))) {
+        while ((batch = batch_ring_take(own->ring, true))) {
                 if (r == 0)
                         batch_reader_read(own->reader, batch);
                 else
@@ -66,11 +66,22 @@ static void *run_worker(void *userdata) {
         return NULL;
 }
 
-static void start_threads(Walk *walk) {
+/*
+ * From here on the batches are read: by threads of their own where what makes a reader wait is
+ * worth them. Where nothing is left to read, what they take, of this host's CPU time, is not worth
+ * the time that they save: 7 % with 3,000 threads.
+ */
+static int start_reading(Walk *walk, size_t n_batches) {
         const WalkOptions *options = walk->options;
         unsigned n = MIN_OF(options->n_workers, (unsigned) WALK_MAX_WORKERS);
         sigset_t all, before;
 
+        if (walk->n_threads > 0 || walk->reader)
+                return 0;
+        if (n_batches <= N_BATCHES_ALONE ||
+            (options->backend->reads_in_walk && options->smaps->mode == SMAPS_MODE_NONE &&
+             options->heap->state != HEAP_STATE_READING))
+                n = 0;
         /* The calling thread handles the signals: the new threads inherit a full mask. */
         (void) sigfillset(&all);
         (void) pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -83,42 +94,6 @@ static void start_threads(Walk *walk) {
                 walk->n_threads++;
         }
         (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-/*
- * Threads of their own are for what makes a reader wait. Where nothing is left to read, what they
- * take, of this host's CPU time, is not worth the time that they save: 7 % with 3,000 threads.
- */
-static bool is_worth_threads(const WalkOptions *options, size_t n_batches) {
-        return n_batches > N_BATCHES_ALONE &&
-               (!options->backend->reads_in_walk || options->smaps->mode != SMAPS_MODE_NONE ||
-                options->heap->state == HEAP_STATE_READING);
-}
-
-/*
- * Which processes smaps_rollup is read of, where there is a choice. A probe reads two processes.
- */
-static int choose_rollups(const Walk *walk) {
-        const WalkOptions *options = walk->options;
-        Largest *largest = &options->smaps->largest;
-        int r;
-
-        if (options->only != 0 || options->smaps->mode != SMAPS_MODE_SMALL ||
-            !options->host->gates.has_file[SOURCE_SMAPS_ROLLUP])
-                return 0;
-        r = options->backend->offer_memory(walk->listing, largest);
-        largest_settle(largest);
-        return r;
-}
-
-/* From here on the batches are read: by threads of their own where these are worth it. */
-static int start_reading(Walk *walk, size_t n_batches) {
-        const WalkOptions *options = walk->options;
-
-        if (walk->n_threads > 0 || walk->reader)
-                return 0;
-        if (is_worth_threads(options, n_batches))
-                start_threads(walk);
         if (walk->n_threads > 0)
                 return 0;
         return batch_reader_new(options->backend, options->host, options->smaps, options->heap,
@@ -144,43 +119,35 @@ static void walk_done(Walk *walk) {
 
 /* rows */
 
-static int write_batch(Walk *walk, Batch *batch) {
+/* Writes the batches that have been read, and waits for the first @n_awaited of them. */
+static int write_batches(Walk *walk, size_t n_awaited) {
         const WalkOptions *options = walk->options;
-        uint64_t n_walked = batch->n_walked, n_listed = batch->n_listed;
-        int r = batch->error;
-
-        if (r == 0)
-                r = snapshot_writer_rows(walk->writer, SNAPSHOT_SECTION_THREADS,
-                                         buffer_span(&batch->rows));
-        for (size_t i = 0; r == 0 && i < batch->n_processes; i++)
-                if (batch->processes[i].n_kept > 0 && batch->processes[i].tgid != walk->last_tgid) {
-                        walk->last_tgid = batch->processes[i].tgid;
-                        walk->tally->n_processes++;
-                }
-        batch_ring_release(walk->ring);
-        if (r == 0)
-                r = pace_step(options->pace, options->host->system, "threads", n_walked, n_listed);
-        return r;
-}
-
-/* Where there is no worker thread, reads the batches that wait. */
-static void read_waiting(Walk *walk) {
         Batch *batch;
 
-        while (walk->reader && (batch = batch_ring_try_take(walk->ring))) {
+        /* Where there is no worker thread, this one reads the batches that wait. */
+        while (walk->reader && (batch = batch_ring_take(walk->ring, false))) {
                 batch_reader_read(walk->reader, batch);
                 batch_ring_finish(walk->ring, batch);
         }
-}
-
-/* Writes the batches that have been read, and waits for the first @n_awaited of them. */
-static int write_batches(Walk *walk, size_t n_awaited) {
-        Batch *batch;
-        int r;
-
-        read_waiting(walk);
         while ((batch = batch_ring_collect(walk->ring, n_awaited > 0))) {
-                r = write_batch(walk, batch);
+                uint64_t n_walked = batch->n_walked, n_listed = batch->n_listed;
+                int r = batch->error;
+
+                if (r == 0)
+                        r = snapshot_writer_rows(walk->writer, SNAPSHOT_SECTION_THREADS,
+                                                 buffer_span(&batch->rows));
+                for (size_t i = 0; r == 0 && i < batch->n_processes; i++) {
+                        const BatchProcess *process = &batch->processes[i];
+
+                        if (process->n_kept == 0 || process->tgid == walk->last_tgid)
+                                continue;
+                        walk->last_tgid = process->tgid;
+                        walk->tally->n_processes++;
+                }
+                batch_ring_release(walk->ring);
+                if (r == 0)
+                        r = pace_step(options->pace, options->host->system, "threads", n_walked,
+                                      n_listed);
                 if (r != 0)
                         return r;
                 n_awaited -= n_awaited > 0;
@@ -219,11 +186,16 @@ static int walk_threads(Walk *walk) {
 
 int walk_run(const WalkOptions *options, SnapshotWriter *writer, Tally *tally, CgroupSet *cgroups) {
         _cleanup_(walk_done) Walk walk = { .options = options, .writer = writer, .tally = tally };
+        Largest *largest = &options->smaps->largest;
         int r;
 
         r = options->backend->walk_new(options->host, options->only, tally, &walk.listing);
-        if (r == 0)
-                r = choose_rollups(&walk);
+        /* A choice of the processes whose smaps_rollup is read. A probe reads two processes. */
+        if (r == 0 && options->only == 0 && options->smaps->mode == SMAPS_MODE_SMALL &&
+            options->host->gates.has_file[SOURCE_SMAPS_ROLLUP]) {
+                r = options->backend->offer_memory(walk.listing, largest);
+                largest_settle(largest);
+        }
         if (r < 0)
                 return r;
         r = batch_ring_new(N_BATCHES, &walk.ring);

@@ -50,10 +50,10 @@ typedef struct BpfWalk {
         void *files;      /* owned: the walk through one of them, or NULL */
 } BpfWalk;
 
-/* Only a capture of all threads has use for the dead. */
+/* Only a capture of all threads has use for those that ended. */
 static bool wants_ledger(const BpfWalk *walk) {
-        return walk->host->ledger && walk->only == 0 && ledger_is_kept(walk->host->ledger) &&
-               ledger_origin(walk->host->ledger) == LEDGER_FROM_PROGRAMS;
+        return walk->host->ledger && walk->only == 0 && !walk->host->heard_exits &&
+               ledger_is_kept(walk->host->ledger);
 }
 
 /*
@@ -98,12 +98,6 @@ static uint64_t count_threads(const CaptureHost *host) {
         return n;
 }
 
-static bool is_in_table(const BpfWalk *walk, pid_t tgid) {
-        size_t at = task_table_search(walk->tasks, tgid, 0);
-
-        return at < task_table_count(walk->tasks) && process_at(walk, at) == tgid;
-}
-
 /* Leaves in walk->missing what the table lacks. Without a list nothing is filled in. */
 static int find_missing(BpfWalk *walk) {
         _cleanup_(fd_closep) int fd = -EBADF;
@@ -115,58 +109,51 @@ static int find_missing(BpfWalk *walk) {
                 r = proc_walk_list(&walk->missing, fd);
         if (r != 0)
                 return r < 0 ? r : 0;
-        for (size_t i = 0; i < walk->missing.n_ids; i++)
-                if (!is_in_table(walk, walk->missing.ids[i]))
-                        walk->missing.ids[n++] = walk->missing.ids[i];
+        for (size_t i = 0; i < walk->missing.n_ids; i++) {
+                pid_t tgid = walk->missing.ids[i];
+                size_t at = task_table_search(walk->tasks, tgid, 0);
+
+                if (at == task_table_count(walk->tasks) || process_at(walk, at) != tgid)
+                        walk->missing.ids[n++] = tgid;
+        }
         walk->missing.n_ids = n;
         return 0;
 }
 
-/* The living, and with them the dead: each thread is among the one or the other. */
-static int read_ledger(BpfWalk *walk) {
-        Ledger *ledger = walk->host->ledger;
-        int r;
+static int read_tasks(BpfWalk *walk) {
+        const CaptureHost *host = walk->host;
+        uint64_t n_before = count_threads(host), n_after;
+        size_t n_all;
+        int r = 0;
 
-        r = ledger_begin(ledger, walk->host->main_pid);
+        /* The living, and with them those that ended: each thread is among the one or the other. */
+        if (wants_ledger(walk)) {
+                r = ledger_begin(host->ledger, host->main_pid);
+                if (r == 0) {
+                        r = task_table_read(host->task_fd, &walk->tasks);
+                        if (r < 0)
+                                ledger_cancel(host->ledger);
+                        else
+                                r = ledger_end(host->ledger, walk->tasks);
+                }
+        }
+        if (r == -ENOMEM)
+                return r;
+        /* Where it cannot be read, its source says so, and its threads are shown once more. */
+        r = walk->tasks ? 0 : task_table_read(host->task_fd, &walk->tasks);
         if (r < 0)
                 return r;
-        r = task_table_read(walk->host->task_fd, &walk->tasks);
-        if (r < 0) {
-                ledger_cancel(ledger);
-                return r;
-        }
-        r = ledger_end(ledger, walk->tasks);
-        return r == -ENOMEM ? r : 0;
-}
+        n_after = count_threads(host);
 
-/* Every step of the walk looks at records, and the table takes one apart for whoever asks. */
-static int list_records(BpfWalk *walk) {
-        size_t n = task_table_count(walk->tasks);
-
-        walk->records = calloc(n + 1, sizeof(*walk->records));
+        /* Every step of the walk looks at records, and the table takes one apart each time. */
+        n_all = task_table_count(walk->tasks);
+        walk->records = calloc(n_all + 1, sizeof(*walk->records));
         if (!walk->records)
                 return -ENOMEM;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n_all; i++)
                 walk->records[i] = task_table_get(walk->tasks, i).record;
-        return 0;
-}
-
-static int read_tasks(BpfWalk *walk) {
-        uint64_t n_before = count_threads(walk->host), n_after;
-        int r;
-
-        r = wants_ledger(walk) ? read_ledger(walk) : 0;
-        /* Where it cannot be read, its source says so, and its threads are shown once more. */
-        if (r != -ENOMEM && !walk->tasks)
-                r = task_table_read(walk->host->task_fd, &walk->tasks);
-        if (r < 0)
-                return r;
-        n_after = count_threads(walk->host);
-        r = list_records(walk);
         /* Where threads come and go there may be as many although some cannot be seen. */
-        if (r == 0 && task_table_count(walk->tasks) < MAX_OF(n_before, n_after))
-                r = find_missing(walk);
-        return r;
+        return n_all < MAX_OF(n_before, n_after) ? find_missing(walk) : 0;
 }
 
 static int bpf_walk_new(const CaptureHost *host, pid_t only, Tally *tally, void **ret) {
@@ -187,28 +174,10 @@ static int bpf_walk_new(const CaptureHost *host, pid_t only, Tally *tally, void 
         return 0;
 }
 
-static uint64_t to_bytes(uint64_t n_pages) {
-        return number_multiply_saturating(n_pages, (uint64_t) sysconf(_SC_PAGESIZE));
-}
-
-/* Kernels that count pages in a way that the program does not know tell them in files. */
-static int offer_process(const BpfWalk *walk, pid_t tgid, const TaskMemory *memory,
-                         Largest *largest) {
-        int64_t n_swapped = memory->resident[TASK_MEMORY_SWAP];
-
-        if (!(memory->has & TASK_MEMORY_HAS_RESIDENT))
-                return procfs_offer_process(walk->host, tgid, largest);
-        return largest_offer(
-                largest, (LargestProcess){
-                                 .tgid = tgid,
-                                 .resident_bytes = to_bytes(task_resident(memory)),
-                                 .swap_bytes = to_bytes(n_swapped > 0 ? (uint64_t) n_swapped : 0),
-                         });
-}
-
 /* The threads of a process have one memory: that of the first one that still has it is offered. */
 static int bpf_offer_memory(void *userdata, Largest *largest) {
         const BpfWalk *walk = userdata;
+        uint64_t page_bytes = (uint64_t) sysconf(_SC_PAGESIZE);
         size_t n_all = task_table_count(walk->tasks);
         pid_t offered = 0;
         int r = 0;
@@ -217,11 +186,23 @@ static int bpf_offer_memory(void *userdata, Largest *largest) {
                 pid_t tgid = process_at(walk, at);
                 const TaskMemory *memory =
                         tgid != offered ? task_of(walk->records[at]).memory : NULL;
+                LargestProcess process = { .tgid = tgid };
+                int64_t n_swapped;
 
                 if (!memory)
                         continue;
-                r = offer_process(walk, tgid, memory, largest);
                 offered = tgid;
+                /* Kernels that count pages in a way that the program does not know have files. */
+                if (!(memory->has & TASK_MEMORY_HAS_RESIDENT)) {
+                        r = procfs_offer_process(walk->host, tgid, largest);
+                        continue;
+                }
+                n_swapped = memory->resident[TASK_MEMORY_SWAP];
+                process.resident_bytes =
+                        number_multiply_saturating(task_resident(memory), page_bytes);
+                process.swap_bytes = number_multiply_saturating(
+                        n_swapped > 0 ? (uint64_t) n_swapped : 0, page_bytes);
+                r = largest_offer(largest, process);
         }
         for (size_t i = 0; r == 0 && i < walk->missing.n_ids; i++)
                 r = procfs_offer_process(walk->host, walk->missing.ids[i], largest);
@@ -231,17 +212,6 @@ static int bpf_offer_memory(void *userdata, Largest *largest) {
 /* A sample of the host is the process that was asked for and the first one. */
 static bool is_wanted(const BpfWalk *walk, pid_t tgid) {
         return walk->only == 0 || tgid == walk->only || tgid == 1;
-}
-
-/* How many threads of the process at hand follow; past a batch it does not matter how many more. */
-static size_t count_siblings(const BpfWalk *walk) {
-        pid_t tgid = process_at(walk, walk->at);
-        size_t n = 0;
-
-        while (n <= BATCH_MAX_THREADS && walk->at + n < task_table_count(walk->tasks) &&
-               process_at(walk, walk->at + n) == tgid)
-                n++;
-        return n;
 }
 
 /*
@@ -268,7 +238,7 @@ static void begin_process(BpfWalk *walk, size_t n) {
         memcpy(walk->process.name, leader->comm, walk->process.n_name);
 }
 
-/* Adds the next @n threads of the process at hand, without the dead among them. */
+/* Adds the next @n threads of the process at hand, without those that ended among them. */
 static void add_process(BpfWalk *walk, Batch *batch, size_t n) {
         BatchProcess *added = &batch->processes[batch->n_processes];
 
@@ -324,7 +294,7 @@ static int bpf_walk_next(void *userdata, Batch *batch) {
         for (;;) {
                 pid_t tgid = walk->at < n_all ? process_at(walk, walk->at) : INT32_MAX;
                 pid_t missing = walk->is_within ? 0 : next_missing(walk, tgid);
-                size_t n_left, n;
+                size_t n_left = 0, n;
                 int r;
 
                 if (missing != 0 && batch->n_tids == 0) {
@@ -337,7 +307,10 @@ static int bpf_walk_next(void *userdata, Batch *batch) {
                 }
                 if (missing != 0 || walk->at == n_all)
                         break;
-                n_left = count_siblings(walk);
+                /* Its threads that follow; past a batch it does not matter how many more. */
+                while (n_left <= BATCH_MAX_THREADS && walk->at + n_left < n_all &&
+                       process_at(walk, walk->at + n_left) == tgid)
+                        n_left++;
                 if (!is_wanted(walk, tgid)) {
                         walk->at += n_left;
                         continue;
@@ -367,29 +340,22 @@ typedef struct BpfReader {
         unsigned long online[CPU_LIST_MAX_WORDS];
 } BpfReader;
 
-/* sched_getaffinity(2) leaves out CPUs that are not online. */
-static void read_online(BpfReader *reader) {
-        Scene *scene = reader->scene;
-        size_t n, n_cpus;
-
-        if (scene->host->sys_fd < 0 ||
-            text_file_read(scene->host->sys_fd, "devices/system/cpu/online", scene->file,
-                           sizeof(scene->file), &n) != 0)
-                return;
-        while (n > 0 && scene->file[n - 1] == '\n')
-                n--;
-        if (cpu_list_parse((Span){ scene->file, n }, reader->online, &n_cpus) == 0)
-                reader->n_online_words = CPU_LIST_MAX_WORDS;
-}
-
 static int bpf_reader_new(Scene *scene, void **ret) {
         BpfReader *reader = calloc(1, sizeof(*reader));
+        size_t n, n_cpus;
 
         if (!reader)
                 return -ENOMEM;
         reader->scene = scene;
-        affinity_text_init(&reader->affinity);
-        read_online(reader);
+        /* sched_getaffinity(2) leaves out CPUs that are not online. */
+        if (scene->host->sys_fd >= 0 &&
+            text_file_read(scene->host->sys_fd, "devices/system/cpu/online", scene->file,
+                           sizeof(scene->file), &n) == 0) {
+                while (n > 0 && scene->file[n - 1] == '\n')
+                        n--;
+                if (cpu_list_parse((Span){ scene->file, n }, reader->online, &n_cpus) == 0)
+                        reader->n_online_words = CPU_LIST_MAX_WORDS;
+        }
         *ret = reader;
         return 0;
 }
@@ -407,36 +373,21 @@ static bool has_records(const Scene *scene) {
         return scene->batch->n_tids == 0 || scene->batch->evidence[0];
 }
 
-static void read_affinity(BpfReader *reader, ThreadSlot *slot, const Task *task) {
-        size_t n = MIN_OF(task->n_affinity_words, (size_t) CPU_LIST_MAX_WORDS);
-
-        for (size_t i = 0; i < n; i++) {
-                reader->mask[i] = task->affinity[i];
-                if (i < reader->n_online_words)
-                        reader->mask[i] &= reader->online[i];
-        }
-        affinity_text_put(&reader->affinity, reader->scene, slot, reader->mask, n);
-}
-
 /*
  * Threads of the kernel can have longer names than a task has room for, and workers tell with
  * theirs what they did last (fs/proc/array.c, proc_task_name()). Where the file is gone, the short
  * name does.
  */
-static bool may_be_longer(const TaskRecord *record) {
-        return record->flags & PROC_STAT_PF_KTHREAD &&
-               (record->flags & PF_WQ_WORKER ||
-                strnlen(record->comm, TASK_COMM_BYTES) == TASK_COMM_BYTES - 1);
-}
-
 static Span read_name(BpfReader *reader, const BatchProcess *process, ThreadSlot *slot,
                       const TaskRecord *record) {
         const Span name = { record->comm, strnlen(record->comm, TASK_COMM_BYTES) };
+        bool may_be_longer = record->flags & PROC_STAT_PF_KTHREAD &&
+                             (record->flags & PF_WQ_WORKER || name.n == TASK_COMM_BYTES - 1);
         Scene *scene = reader->scene;
         char path[64];
         size_t n;
 
-        if (!may_be_longer(record) || process->n > 1)
+        if (!may_be_longer || process->n > 1)
                 return name;
         (void) snprintf(path, sizeof(path), "%d/comm", slot->tid);
         if (text_file_read(scene->host->proc_fd, path, scene->file, sizeof(scene->file), &n) != 0 ||
@@ -445,34 +396,37 @@ static Span read_name(BpfReader *reader, const BatchProcess *process, ThreadSlot
         return (Span){ scene->file, n - 1 };
 }
 
-static void read_process(BpfReader *reader, const BatchProcess *process) {
-        Scene *scene = reader->scene;
-        ThreadSlot *slots = scene_threads(scene, process);
-
-        for (size_t i = 0; i < process->n; i++) {
-                const TaskRecord *record = scene->batch->evidence[process->first + i];
-                const Task task = task_of(record);
-
-                task_sample_take(scene, &slots[i], &task, process->evidence);
-                read_affinity(reader, &slots[i], &task);
-                slots[i].comm =
-                        scene_add_text(scene, read_name(reader, process, &slots[i], record));
-        }
-}
-
 static void bpf_read_batch(void *userdata) {
         BpfReader *reader = userdata;
         Scene *scene = reader->scene;
 
-        if (has_records(scene)) {
-                for (size_t i = 0; i < scene->batch->n_processes; i++)
-                        read_process(reader, &scene->batch->processes[i]);
+        if (!has_records(scene)) {
+                if (!reader->files)
+                        scene->error = procfs_backend.reader_new(scene, &reader->files);
+                if (scene->error == 0)
+                        procfs_backend.read(reader->files);
                 return;
         }
-        if (!reader->files)
-                scene->error = procfs_backend.reader_new(scene, &reader->files);
-        if (scene->error == 0)
-                procfs_backend.read(reader->files);
+        for (size_t i = 0; i < scene->batch->n_processes; i++) {
+                const BatchProcess *process = &scene->batch->processes[i];
+                ThreadSlot *slots = scene_threads(scene, process);
+
+                for (size_t k = 0; k < process->n; k++) {
+                        const TaskRecord *record = scene->batch->evidence[process->first + k];
+                        const Task task = task_of(record);
+                        size_t n = MIN_OF(task.n_affinity_words, (size_t) CPU_LIST_MAX_WORDS);
+
+                        task_sample_take(scene, &slots[k], &task, process->evidence);
+                        for (size_t w = 0; w < n; w++) {
+                                reader->mask[w] = task.affinity[w];
+                                if (w < reader->n_online_words)
+                                        reader->mask[w] &= reader->online[w];
+                        }
+                        affinity_text_put(&reader->affinity, scene, &slots[k], reader->mask, n);
+                        slots[k].comm = scene_add_text(
+                                scene, read_name(reader, process, &slots[k], record));
+                }
+        }
 }
 
 /* A record is of one task. */

@@ -130,21 +130,17 @@ static uint64_t count_accounted(const LedgerValues *values, const Gates *gates) 
 }
 
 /* A delay of 0 is a measurement under the same conditions as that of a living thread. */
-static bool knows_delay(const LedgerValues *values, const Gates *gates, unsigned kind) {
-        bool is_counted = values->sums[ledger_delays[kind].count] != 0;
-
-        if (!(values->has & LEDGER_HAS_DELAY(kind)) || count_accounted(values, gates) == 0)
-                return false;
-        if (kind == TASK_DELAY_IRQ)
-                return is_counted || gates->irq_time_accounted;
-        return is_counted || gates->delay_trust != DELAY_TRUST_COUNTED;
-}
-
 static void take_delays(ThreadSample *sample, const LedgerValues *values, const Gates *gates) {
+        if (count_accounted(values, gates) == 0)
+                return;
         for (unsigned kind = 0; kind < _TASK_DELAY_MAX; kind++) {
                 const LedgerDelay *delay = &ledger_delays[kind];
+                bool is_zero_known = kind == TASK_DELAY_IRQ
+                                             ? gates->irq_time_accounted
+                                             : gates->delay_trust != DELAY_TRUST_COUNTED;
 
-                if (!knows_delay(values, gates, kind))
+                if (!(values->has & LEDGER_HAS_DELAY(kind)) ||
+                    (values->sums[delay->count] == 0 && !is_zero_known))
                         continue;
                 thread_sample_put(sample, delay->count_id, values->sums[delay->count]);
                 thread_sample_put(sample, delay->total_id, values->sums[delay->total]);
@@ -159,23 +155,9 @@ static Span name_of(const char name[static TASK_COMM_BYTES]) {
         return (Span){ name, strnlen(name, TASK_COMM_BYTES) };
 }
 
-static uint64_t find_folding(uint32_t flags) {
-        if (flags & LEDGER_OVERFLOW)
-                return DEAD_OVERFLOW;
-        if (flags & LEDGER_NAMELESS)
-                return DEAD_NAMELESS;
-        return flags & LEDGER_NUMBERLESS ? DEAD_NUMBERLESS : DEAD_OWN;
-}
-
-/* Messages do not tell whose child it was, and rows of several do not either. */
-static Span find_parent(const LedgerRow *row) {
-        if (ledger_key_is_folded(&row->key) || row->key.flags & LEDGER_PARENTLESS ||
-            !(row->values.has & TASK_IS_READ))
-                return (Span){ NULL, 0 };
-        return name_of(row->key.parent);
-}
-
-DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, const Gates *gates) {
+/* Its spans are borrowed from @from and @cgroup. */
+static DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger,
+                           const Gates *gates) {
         const LedgerValues *values = &from->values;
         const uint32_t flags = from->key.flags;
         DeadRow row = {
@@ -187,12 +169,18 @@ DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, co
                 .has_owner = from->key.owner != LEDGER_OTHERS,
                 .has_times = true,
                 .owner = from->key.owner,
-                .folded = find_folding(flags),
+                .folded = flags & LEDGER_OVERFLOW     ? DEAD_OVERFLOW
+                          : flags & LEDGER_NAMELESS   ? DEAD_NAMELESS
+                          : flags & LEDGER_NUMBERLESS ? DEAD_NUMBERLESS
+                                                      : DEAD_OWN,
                 .born_boottime_ns = values->born_ns,
                 .grew_boottime_ns = values->grew_ns,
-                .started_by = find_parent(from),
         };
 
+        /* Messages do not tell whose child it was, and rows of several do not either. */
+        if (values->has & TASK_IS_READ && !ledger_key_is_folded(&from->key) &&
+            !(flags & LEDGER_PARENTLESS))
+                row.started_by = name_of(from->key.parent);
         if (flags & LEDGER_OVERFLOW)
                 row.sample.pcomm = row.sample.comm = span_of(OVERFLOW_NAME);
         else {
@@ -224,17 +212,6 @@ DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, co
 }
 
 /* the sections */
-
-void dead_rows_describe(const Ledger *ledger, Head *head) {
-        const LedgerControl *control = ledger->control;
-
-        head->has_waits_since = control->waits_since_ns != 0;
-        head->waits_since_boottime_ns = control->waits_since_ns;
-        head->has_ledger_since = ledger_is_kept(ledger) && ledger->is_read;
-        head->ledger_since_boottime_ns = control->ledger_since_ns;
-        for (size_t i = 0; head->has_ledger_since && i < sizeof(control->id); i++)
-                (void) snprintf(head->ledger_id + 2 * i, 3, "%02x", control->id[i]);
-}
 
 /* Everything that rows are written with. */
 typedef struct DeadWriter {
@@ -269,20 +246,6 @@ static int compare_rows(const void *a, const void *b) {
         const LedgerRow *const *x = a, *const *y = b;
 
         return memcmp(&(*x)->key, &(*y)->key, sizeof((*x)->key));
-}
-
-/* In the order of their names, so that two snapshots are alike. */
-static int sort_rows(const Ledger *ledger, const LedgerRow ***ret) {
-        size_t n = ledger->n_rows;
-        const LedgerRow **rows = calloc(n + 1, sizeof(const LedgerRow *));
-
-        if (!rows)
-                return -ENOMEM;
-        for (size_t i = 0; i < n; i++)
-                rows[i] = &ledger->rows[i];
-        qsort(rows, n, sizeof(const LedgerRow *), compare_rows);
-        *ret = rows;
-        return 0;
 }
 
 int dead_rows_find_losses(const Ledger *ledger, LedgerSummary *summary) {
@@ -339,24 +302,6 @@ static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
 
 #define PIECE_BYTES (64u * 1024u)
 
-static int write_row(const DeadWriter *dead, const LedgerRow *from, Buffer *path, Buffer *rows) {
-        bool has_cgroup = dead->living && from->key.cgroup != 0;
-        DeadRow row;
-        int r;
-
-        if ((from->key.flags & LEDGER_OVERFLOW && from->values.exits == 0) ||
-            ledger_values_are_none(&from->values))
-                return 0;
-        r = has_cgroup ? find_path(dead, from->key.cgroup, path) : 0;
-        if (r < 0)
-                return r;
-        if (rows->n > 0)
-                (void) buffer_append(rows, ",", 1);
-        row = dead_row_of(from, has_cgroup ? buffer_span(path) : (Span){ NULL, 0 }, dead->ledger,
-                          dead->gates);
-        return dead_row_encode(rows, &row); /* also returns a failure of the comma */
-}
-
 int dead_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *living,
                     const void *userdata, SnapshotWriter *writer) {
         const DeadWriter dead = { ledger, gates, living, userdata };
@@ -366,41 +311,39 @@ int dead_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *livi
         int r;
 
         r = write_summary(ledger, writer);
-        if (r == 0)
-                r = sort_rows(ledger, &sorted);
+        if (r < 0)
+                return r;
+        /* In the order of their names, so that two snapshots are alike. */
+        sorted = calloc(n + 1, sizeof(const LedgerRow *));
+        if (!sorted)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                sorted[i] = &ledger->rows[i];
+        qsort(sorted, n, sizeof(const LedgerRow *), compare_rows);
         for (size_t i = 0; i < n && r == 0; i++) {
-                r = write_row(&dead, sorted[i], &path, &rows);
-                if (r == 0 && (rows.n >= PIECE_BYTES || i + 1 == n)) {
+                const LedgerRow *from = sorted[i];
+                bool has_cgroup = living && from->key.cgroup != 0;
+                DeadRow row;
+
+                if ((from->key.flags & LEDGER_OVERFLOW && from->values.exits == 0) ||
+                    ledger_values_are_none(&from->values))
+                        continue;
+                r = has_cgroup ? find_path(&dead, from->key.cgroup, &path) : 0;
+                if (r < 0)
+                        return r;
+                if (rows.n > 0)
+                        (void) buffer_append(&rows, ",", 1);
+                row = dead_row_of(from, has_cgroup ? buffer_span(&path) : (Span){ NULL, 0 }, ledger,
+                                  gates);
+                r = dead_row_encode(&rows, &row); /* also returns a failure of the comma */
+                if (r == 0 && rows.n >= PIECE_BYTES) {
                         r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_DEAD, buffer_span(&rows));
                         buffer_clear(&rows);
                 }
         }
+        if (r == 0 && n > 0)
+                r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_DEAD, buffer_span(&rows));
         return r;
-}
-
-/* Called as the row of the ledger that has its work. */
-static int write_moved(const DeadWriter *dead, const MovedThread *thread, Buffer *path,
-                       Buffer *rows) {
-        bool has_cgroup = dead->living && thread->end.cgroup != 0;
-        ThreadSample ended = {
-                .tid = (pid_t) thread->life.tid,
-                .tgid = (pid_t) thread->life.tgid,
-                .start_ticks = thread->life.start_boottime_ns / TASK_TICK_NS,
-                .pcomm = name_of(thread->end.process),
-                .comm = name_of(thread->end.thread),
-                .has_kthread = true,
-                .kthread = (thread->end.flags & LEDGER_OF_KERNEL) != 0,
-                .self = (thread->end.flags & LEDGER_OF_SELF) != 0,
-        };
-        int r = has_cgroup ? find_path(dead, thread->end.cgroup, path) : 0;
-
-        if (r < 0)
-                return r;
-        if (has_cgroup)
-                ended.cgroup = buffer_span(path);
-        if (rows->n > 0)
-                (void) buffer_append(rows, ",", 1);
-        return moved_row_encode(rows, &ended); /* also returns a failure of the comma */
 }
 
 int moved_rows_write(Ledger *ledger, LivingCgroup *living, const void *userdata,
@@ -412,8 +355,30 @@ int moved_rows_write(Ledger *ledger, LivingCgroup *living, const void *userdata,
         int r;
 
         r = ledger_take_moved(ledger, &threads, &n);
-        for (size_t i = 0; i < n && r == 0; i++)
-                r = write_moved(&dead, &threads[i], &path, &rows);
+        for (size_t i = 0; i < n && r == 0; i++) {
+                /* Called as the row of the ledger that has its work. */
+                const MovedThread *thread = &threads[i];
+                ThreadSample ended = {
+                        .tid = (pid_t) thread->life.tid,
+                        .tgid = (pid_t) thread->life.tgid,
+                        .start_ticks = thread->life.start_boottime_ns / TASK_TICK_NS,
+                        .pcomm = name_of(thread->end.process),
+                        .comm = name_of(thread->end.thread),
+                        .has_kthread = true,
+                        .kthread = (thread->end.flags & LEDGER_OF_KERNEL) != 0,
+                        .self = (thread->end.flags & LEDGER_OF_SELF) != 0,
+                };
+
+                if (living && thread->end.cgroup != 0) {
+                        r = find_path(&dead, thread->end.cgroup, &path);
+                        if (r < 0)
+                                return r;
+                        ended.cgroup = buffer_span(&path);
+                }
+                if (rows.n > 0)
+                        (void) buffer_append(&rows, ",", 1);
+                r = moved_row_encode(&rows, &ended); /* also returns a failure of the comma */
+        }
         return r == 0 ? snapshot_writer_rows(writer, SNAPSHOT_SECTION_MOVED, buffer_span(&rows))
                       : r;
 }

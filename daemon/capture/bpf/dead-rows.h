@@ -4,24 +4,18 @@
 /*
  * DeadRows
  *
- * Writes the ledger of the dead into a snapshot, as rows with the metrics that the threads had
- * while they lived.
+ * Writes the ledger of threads that ended into a snapshot, as rows with the metrics that the
+ * threads had while they lived.
  */
 
 #include "base/macro.h"
 #include "capture/scene/gates.h"
 #include "kernel/bpf/ledger.h"
 #include "snapshot/dead-row.h"
-#include "snapshot/head.h"
 #include "snapshot/snapshot-writer.h"
-
-/* One row; its spans are borrowed from @row and @cgroup. */
-DeadRow dead_row_of(const LedgerRow *row, Span cgroup, const Ledger *ledger, const Gates *gates);
 
 /* Sets the members of @summary that say which owners have lost names. -ENOMEM. */
 _must_check_ int dead_rows_find_losses(const Ledger *ledger, LedgerSummary *summary);
-/* Sets the members of @head that tell of the ledger and of the account of waits. */
-void dead_rows_describe(const Ledger *ledger, Head *head);
 /* The path of a cgroup in which threads live on, borrowed; NULL: none with that id is known. */
 typedef Span LivingCgroup(const void *userdata, uint64_t id);
 

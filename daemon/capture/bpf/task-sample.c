@@ -16,82 +16,11 @@
 #define POLICY_BATCH 3
 #define POLICY_EXT 7
 
-/* stat */
-
-static void take_identity(ThreadSlot *slot, const TaskRecord *record) {
-        ThreadSample *sample = &slot->sample;
-
-        sample->tid = slot->tid;
-        sample->start_ticks = task_start_ticks(record);
-        sample->has_ppid = sample->has_kthread = sample->has_owner = true;
-        sample->ppid = (pid_t) record->ppid;
-        sample->kthread = (record->flags & PROC_STAT_PF_KTHREAD) != 0;
-        sample->uid = record->uid;
-        sample->gid = record->gid;
-        slot->owner = record->owner;
-
-        slot->state = task_state(record);
-        slot->policy = record->policy;
-        slot->is_kernel_worker =
-                (record->flags & (PROC_STAT_PF_IO_WORKER | PROC_STAT_PF_USER_WORKER)) != 0;
-        slot->has_space = (record->has & TASK_HAS_SPACE) != 0 && !sample->kthread;
-        slot->num_threads = record->n_threads;
-        slot->seen_ns = record->seen_ns;
-        slot->is_nested = record->level > 0;
-        slot->cgroup_id = record->has & TASK_HAS_CGROUP ? record->cgroup : 0;
-        slot->thread_pointer = record->has & TASK_HAS_THREAD_POINTER ? record->thread_pointer : 0;
-}
-
-static void take_stat(ThreadSlot *slot, const TaskRecord *record) {
-        ThreadSample *sample = &slot->sample;
-        uint64_t user_ns, system_ns;
-
-        task_cpu_times(record, &user_ns, &system_ns);
-        thread_sample_put(sample, METRIC_state, (uint64_t) (unsigned char) slot->state);
-        thread_sample_put(sample, METRIC_policy, record->policy);
-        thread_sample_put(sample, METRIC_priority,
-                          (uint64_t) (int64_t) (record->priority - PRIORITY_OF_FAIR));
-        thread_sample_put(sample, METRIC_nice,
-                          (uint64_t) (int64_t) (record->static_priority - PRIORITY_OF_NICE_0));
-        thread_sample_put(sample, METRIC_rt_priority, record->rt_priority);
-        thread_sample_put(sample, METRIC_processor, record->processor);
-        thread_sample_put(sample, METRIC_utime_clock_ticks, user_ns / TASK_TICK_NS);
-        thread_sample_put(sample, METRIC_stime_clock_ticks, system_ns / TASK_TICK_NS);
-        thread_slot_note(slot, SOURCE_STAT, SOURCE_OUTCOME_ok);
-}
-
-/* status, io, schedstat, and what stat and sched have of counters */
-
 static SourceOutcome outcome_of(bool is_there) {
         return is_there ? SOURCE_OUTCOME_ok : SOURCE_OUTCOME_unsupported;
 }
 
-#define PUT_COUNTER(metric, place, member, needs, ...) \
-        if ((record->has & (needs)) == (needs))        \
-                thread_sample_put(&slot->sample, METRIC_##metric, record->metric);
-
-static void take_counters(ThreadSlot *slot, const TaskRecord *record) {
-        TASK_COUNTERS(PUT_COUNTER)
-        thread_slot_note(slot, SOURCE_STATUS, SOURCE_OUTCOME_ok);
-        thread_slot_note(slot, SOURCE_IO, outcome_of(record->has & TASK_HAS_IO_BYTES));
-        thread_slot_note(slot, SOURCE_SCHEDSTAT, outcome_of(record->has & TASK_HAS_RUN_DELAY));
-}
-
-/* sched */
-
-static bool shows_slice(uint32_t policy) {
-        return policy == POLICY_NORMAL || policy == POLICY_BATCH || policy == POLICY_EXT;
-}
-
-static void take_scheduling(ThreadSlot *slot, const TaskRecord *record) {
-        ThreadSample *sample = &slot->sample;
-
-        if (record->has & TASK_HAS_SLICE && shows_slice(record->policy))
-                thread_sample_put(sample, METRIC_fair_slice_ns, record->slice_ns);
-        if (record->has & TASK_HAS_EXT)
-                thread_sample_put(sample, METRIC_ext_enabled, (record->has & TASK_IS_EXT) != 0);
-        thread_slot_note(slot, SOURCE_SCHED, SOURCE_OUTCOME_ok);
-}
+/* schedstats */
 
 // clang-format off
 #define SCHEDSTAT_ROW(member, value, fold, metric, ...)                                            \
@@ -183,42 +112,30 @@ static void put_delay(ThreadSample *sample, const TaskDelays *delays, unsigned k
         thread_sample_put(sample, metrics->min_id, delay->min_ns);
 }
 
-static bool has_counted(const TaskDelays *delays) {
-        for (unsigned kind = 0; kind < _TASK_DELAY_MAX; kind++)
-                if (delays->kinds[kind].count != 0)
-                        return true;
-        return false;
-}
-
-/* As an irq delay of 0: without interrupt accounting it is no measurement. */
-static void take_irq_delay(ThreadSlot *slot, const Gates *gates, const TaskDelays *delays,
-                           bool is_accounted) {
-        if (!delays || !(delays->has & 1u << TASK_DELAY_IRQ)) {
-                if (!delays && (gates->irq_time_accounted || !gates->has_pressure))
-                        thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, SOURCE_OUTCOME_unsupported);
-                return;
-        }
-        if (delays->kinds[TASK_DELAY_IRQ].count != 0 ||
-            (is_accounted && gates->irq_time_accounted)) {
-                put_delay(&slot->sample, delays, TASK_DELAY_IRQ);
-                thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, SOURCE_OUTCOME_ok);
-        } else if (gates->irq_time_accounted || !gates->has_pressure)
-                thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, SOURCE_OUTCOME_unsupported);
-}
-
 /*
  * A thread has an accounting block if delay accounting was on when it was forked. So here, other
  * than with taskstats, its zeros are known to be measurements; but not while accounting is off.
  */
 static void take_delays(ThreadSlot *slot, const Gates *gates, const TaskDelays *delays) {
-        bool is_accounted =
-                delays && (gates->delay_trust != DELAY_TRUST_COUNTED || has_counted(delays));
+        bool is_accounted = delays && gates->delay_trust != DELAY_TRUST_COUNTED;
+        bool irq_applies = gates->irq_time_accounted || !gates->has_pressure;
 
+        for (unsigned kind = 0; delays && kind < _TASK_DELAY_MAX; kind++)
+                is_accounted |= delays->kinds[kind].count != 0;
         for (unsigned kind = 0; is_accounted && kind < _TASK_DELAY_MAX; kind++)
                 if (kind != TASK_DELAY_IRQ && delays->has & 1u << kind)
                         put_delay(&slot->sample, delays, kind);
         thread_slot_note(slot, SOURCE_TASKSTATS_DELAY, outcome_of(is_accounted));
-        take_irq_delay(slot, gates, delays, is_accounted);
+
+        if (delays && !(delays->has & 1u << TASK_DELAY_IRQ))
+                return;
+        /* Without interrupt accounting an irq delay of 0 is no measurement. */
+        if (delays && (delays->kinds[TASK_DELAY_IRQ].count != 0 ||
+                       (is_accounted && gates->irq_time_accounted))) {
+                put_delay(&slot->sample, delays, TASK_DELAY_IRQ);
+                thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, SOURCE_OUTCOME_ok);
+        } else if (irq_applies)
+                thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, SOURCE_OUTCOME_unsupported);
 }
 
 /* waits */
@@ -324,17 +241,70 @@ static void take_memory(ThreadSlot *slot, const TaskMemory *memory) {
                           to_bytes(memory->resident[TASK_MEMORY_SWAP], page_bytes));
 }
 
+#define PUT_COUNTER(metric, place, member, needs, ...) \
+        if ((record->has & (needs)) == (needs))        \
+                thread_sample_put(&slot->sample, METRIC_##metric, record->metric);
+
 void task_sample_take(const Scene *scene, ThreadSlot *slot, const Task *task,
                       const TaskMemory *memory) {
         const Gates *gates = &scene->host->gates;
+        const TaskRecord *record = task->record;
+        ThreadSample *sample = &slot->sample;
+        uint64_t user_ns, system_ns;
+        /* The file shows it for these policies only. */
+        bool shows_slice = record->policy == POLICY_NORMAL || record->policy == POLICY_BATCH ||
+                           record->policy == POLICY_EXT;
 
-        thread_sample_clear(&slot->sample);
-        take_identity(slot, task->record);
-        take_stat(slot, task->record);
-        take_counters(slot, task->record);
-        take_scheduling(slot, task->record);
+        thread_sample_clear(sample);
+        sample->tid = slot->tid;
+        sample->start_ticks = task_start_ticks(record);
+        sample->has_ppid = sample->has_kthread = sample->has_owner = true;
+        sample->ppid = (pid_t) record->ppid;
+        sample->kthread = (record->flags & PROC_STAT_PF_KTHREAD) != 0;
+        sample->uid = record->uid;
+        sample->gid = record->gid;
+        slot->owner = record->owner;
+
+        slot->state = task_state(record);
+        slot->policy = record->policy;
+        slot->is_kernel_worker =
+                (record->flags & (PROC_STAT_PF_IO_WORKER | PROC_STAT_PF_USER_WORKER)) != 0;
+        slot->has_space = (record->has & TASK_HAS_SPACE) != 0 && !sample->kthread;
+        slot->num_threads = record->n_threads;
+        slot->seen_ns = record->seen_ns;
+        slot->is_nested = record->level > 0;
+        slot->cgroup_id = record->has & TASK_HAS_CGROUP ? record->cgroup : 0;
+        slot->thread_pointer = record->has & TASK_HAS_THREAD_POINTER ? record->thread_pointer : 0;
+
+        /* stat */
+        task_cpu_times(record, &user_ns, &system_ns);
+        thread_sample_put(sample, METRIC_state, (uint64_t) (unsigned char) slot->state);
+        thread_sample_put(sample, METRIC_policy, record->policy);
+        thread_sample_put(sample, METRIC_priority,
+                          (uint64_t) (int64_t) (record->priority - PRIORITY_OF_FAIR));
+        thread_sample_put(sample, METRIC_nice,
+                          (uint64_t) (int64_t) (record->static_priority - PRIORITY_OF_NICE_0));
+        thread_sample_put(sample, METRIC_rt_priority, record->rt_priority);
+        thread_sample_put(sample, METRIC_processor, record->processor);
+        thread_sample_put(sample, METRIC_utime_clock_ticks, user_ns / TASK_TICK_NS);
+        thread_sample_put(sample, METRIC_stime_clock_ticks, system_ns / TASK_TICK_NS);
+        thread_slot_note(slot, SOURCE_STAT, SOURCE_OUTCOME_ok);
+
+        /* status, io, schedstat, and what stat and sched have of counters */
+        TASK_COUNTERS(PUT_COUNTER)
+        thread_slot_note(slot, SOURCE_STATUS, SOURCE_OUTCOME_ok);
+        thread_slot_note(slot, SOURCE_IO, outcome_of(record->has & TASK_HAS_IO_BYTES));
+        thread_slot_note(slot, SOURCE_SCHEDSTAT, outcome_of(record->has & TASK_HAS_RUN_DELAY));
+
+        /* sched */
+        if (record->has & TASK_HAS_SLICE && shows_slice)
+                thread_sample_put(sample, METRIC_fair_slice_ns, record->slice_ns);
+        if (record->has & TASK_HAS_EXT)
+                thread_sample_put(sample, METRIC_ext_enabled, (record->has & TASK_IS_EXT) != 0);
+        thread_slot_note(slot, SOURCE_SCHED, SOURCE_OUTCOME_ok);
+
         take_schedstats(scene, slot, task->schedstats);
-        take_accounting(slot, task->record);
+        take_accounting(slot, record);
         take_delays(slot, gates, task->delays);
         take_waits(scene, slot, task);
         take_reasons(scene, slot, task);

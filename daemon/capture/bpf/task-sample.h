@@ -5,7 +5,7 @@
  * TaskSample
  *
  * Puts what a task tells into a slot, in the units and with the meaning of the files of /proc and
- * of taskstats: the backends must give the same values. What stands in a task but is not a
+ * of taskstats: the backends must give the same values. A value that stands in a task but is not a
  * measurement stays absent, as there.
  */
 

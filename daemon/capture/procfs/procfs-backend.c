@@ -52,31 +52,21 @@ static void procfs_walk_free(void *userdata) {
         free(walk);
 }
 
-/* Leaves @only, and the first process where it is listed, which is hardly ever the same user's. */
-static void keep_sample(ProcWalk *list, pid_t only) {
-        bool has_first = false;
-        size_t n = 0;
-
-        for (size_t i = 0; i < list->n_ids; i++)
-                has_first |= list->ids[i] == 1;
-        if (has_first && only != 1 && list->n_ids > 1)
-                list->ids[n++] = 1;
-        list->ids[n++] = only;
-        list->n_ids = n;
-}
-
 static int procfs_walk_new(const CaptureHost *host, pid_t only, Tally *tally, void **ret) {
         _cleanup_(fd_closep) int fd = -EBADF;
         ProcfsWalk *walk = calloc(1, sizeof(*walk));
+        ProcWalk *list;
+        size_t n = 0;
         int r;
 
         if (!walk)
                 return -ENOMEM;
         walk->host = host;
         walk->tally = tally;
+        list = &walk->processes;
         r = text_file_open_directory(host->proc_fd, ".", &fd);
         if (r == 0)
-                r = proc_walk_list(&walk->processes, fd);
+                r = proc_walk_list(list, fd);
         if (r != 0) {
                 procfs_walk_free(walk);
                 if (r < 0)
@@ -87,9 +77,18 @@ static int procfs_walk_new(const CaptureHost *host, pid_t only, Tally *tally, vo
          * Every pid namespace has a process 1. Without it the mount hides other users' processes
          * (hidepid=invisible), and the list is not complete.
          */
-        tally->processes_hidden = walk->processes.n_ids == 0 || walk->processes.ids[0] != 1;
-        if (only != 0 && walk->processes.n_ids > 0)
-                keep_sample(&walk->processes, only);
+        tally->processes_hidden = list->n_ids == 0 || list->ids[0] != 1;
+        if (only != 0 && list->n_ids > 0) {
+                bool has_first = false;
+
+                /* Also the first process where it is listed: it is hardly ever the same user's. */
+                for (size_t i = 0; i < list->n_ids; i++)
+                        has_first |= list->ids[i] == 1;
+                if (has_first && only != 1 && list->n_ids > 1)
+                        list->ids[n++] = 1;
+                list->ids[n++] = only;
+                list->n_ids = n;
+        }
         *ret = walk;
         return 0;
 }
@@ -109,7 +108,8 @@ int procfs_walk_one(const CaptureHost *host, pid_t pid, Tally *tally, void **ret
 
 /*
  * statm is the cheapest file that tells how much of a process is resident; it tells nothing of
- * swap. Who cannot read the memory of other users should not spend the places of those it can.
+ * swap. A reader that cannot see the memory of other users should not spend the places of those it
+ * can.
  */
 int procfs_offer_process(const CaptureHost *host, pid_t pid, Largest *largest) {
         LargestProcess process = { .tgid = pid };
@@ -141,32 +141,17 @@ static int procfs_offer_memory(void *userdata, Largest *largest) {
         return r;
 }
 
-/* Name and start time of a process that is read in several batches. */
-static void read_leader(ProcfsWalk *walk) {
-        BatchProcess *process = &walk->process;
-        char path[PATH_BYTES];
-        ProcStat stat;
-        size_t n;
-
-        (void) format_path(process->tgid, "/stat", path);
-        if (text_file_read(walk->host->proc_fd, path, walk->file, sizeof(walk->file), &n) != 0)
-                return;
-        if (proc_stat_parse((Span){ walk->file, n }, &stat) != 0 && !stat.has_identity)
-                return;
-        process->has_leader = true;
-        process->start_ticks = stat.starttime;
-        process->n_name = MIN_OF(stat.comm.n, sizeof(process->name));
-        memcpy(process->name, stat.comm.bytes, process->n_name);
-}
-
 /* Lists the threads of the next process. One that went meanwhile has none. */
 static int open_process(ProcfsWalk *walk) {
         pid_t tgid = walk->processes.ids[walk->n_walked];
+        BatchProcess *process = &walk->process;
         _cleanup_(fd_closep) int fd = -EBADF;
         char path[PATH_BYTES];
+        ProcStat stat;
+        size_t n;
         int r;
 
-        walk->process = (BatchProcess){ .tgid = tgid };
+        *process = (BatchProcess){ .tgid = tgid };
         walk->n_given = 0;
         walk->has_process = true;
         (void) format_path(tgid, "/task", path);
@@ -182,10 +167,21 @@ static int open_process(ProcfsWalk *walk) {
                 tally_add(walk->tally, SOURCE_STAT,
                           r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED ? SOURCE_OUTCOME_vanished
                                                                          : text_file_outcome(r));
-        } else if (walk->threads.n_ids > BATCH_MAX_THREADS) {
-                walk->process.is_split = true;
-                read_leader(walk);
+                return 0;
         }
+        if (walk->threads.n_ids <= BATCH_MAX_THREADS)
+                return 0;
+        /* It is read in several batches, all with this name and start time. */
+        process->is_split = true;
+        (void) format_path(tgid, "/stat", path);
+        if (text_file_read(walk->host->proc_fd, path, walk->file, sizeof(walk->file), &n) != 0)
+                return 0;
+        if (proc_stat_parse((Span){ walk->file, n }, &stat) != 0 && !stat.has_identity)
+                return 0;
+        process->has_leader = true;
+        process->start_ticks = stat.starttime;
+        process->n_name = MIN_OF(stat.comm.n, sizeof(process->name));
+        memcpy(process->name, stat.comm.bytes, process->n_name);
         return 0;
 }
 
@@ -377,7 +373,7 @@ static void procfs_read_batch(void *userdata) {
 /* confirmation */
 
 /*
- * Whether everything that has been read of the leader is of one task. When another thread executes
+ * Everything that has been read of the leader is of one task. When another thread executes
  * a program, it takes over the leader's number, start time and descriptor, but not its counters
  * (de_thread() of fs/exec.c). It shows in one of these: the task lives although the leader had
  * exited, it has a new address space, or a count is less than it was. A leader that executed a
@@ -435,36 +431,6 @@ static bool schedstats_are_off(const Gates *gates) {
                gates->has_sysctl_schedstats && !gates->schedstats_on;
 }
 
-static const char *schedstats_reason(const Gates *gates) {
-        if (!gates->has_file[SOURCE_SCHED])
-                return NO_SCHED;
-        if (gates->only_processes)
-                return REASON_ONLY_PROCESSES;
-        if (!gates->has_sysctl_schedstats)
-                return "this kernel was built without CONFIG_SCHEDSTATS";
-        if (schedstats_are_off(gates))
-                return "schedstats are off: " SOURCE_REMEDY_SCHEDSTATS;
-        return "schedstats were switched on or off during the capture";
-}
-
-/* The kernel wants both CAP_SYS_PTRACE (first index) and CAP_DAC_READ_SEARCH (second). */
-static const char *io_denied_reason(const Gates *gates) {
-        static const char *const reasons[2][2] = {
-                { "reading other users' /proc/PID/io needs CAP_SYS_PTRACE and "
-                  "CAP_DAC_READ_SEARCH: " REASON_RUN_PRIVILEGED,
-                  "reading other users' /proc/PID/io needs CAP_SYS_PTRACE beside "
-                  "CAP_DAC_READ_SEARCH: " REASON_RUN_PRIVILEGED },
-                { "reading other users' /proc/PID/io needs CAP_DAC_READ_SEARCH beside "
-                  "CAP_SYS_PTRACE: " REASON_RUN_PRIVILEGED,
-                  "/proc/PID/io of some processes is refused even with CAP_SYS_PTRACE and "
-                  "CAP_DAC_READ_SEARCH: a security policy protects them" },
-        };
-
-        if (gates->in_user_namespace)
-                return REASON_IN_USER_NAMESPACE;
-        return reasons[gates->has_sys_ptrace][gates->has_dac_read_search];
-}
-
 static const char *taskstats_reason(const Gates *gates, SourceOutcome cause) {
         if (gates->foreign_pids)
                 return FOREIGN_PIDS;
@@ -506,16 +472,21 @@ static bool irq_time_is_unknown(const Gates *gates) {
                !gates->irq_time_accounted && !gates->has_pressure;
 }
 
-static const char *irq_reason(const Gates *gates, SourceOutcome cause) {
-        if (cause == SOURCE_OUTCOME_unsupported && irq_time_is_unknown(gates))
-                return "without /proc/pressure/irq it is unknown whether interrupt time is "
-                       "accounted: " SOURCE_REMEDY_PRESSURE
-                       " (a kernel built with CONFIG_IRQ_TIME_ACCOUNTING)";
-        return delay_reason(gates, cause);
-}
-
 /* NULL: there is nothing special to say. */
 static const char *find_reason(const Gates *gates, SourceId id, SourceOutcome cause) {
+        /* The kernel wants both CAP_SYS_PTRACE (first index) and CAP_DAC_READ_SEARCH (second). */
+        static const char *const io_reasons[2][2] = {
+                { "reading other users' /proc/PID/io needs CAP_SYS_PTRACE and "
+                  "CAP_DAC_READ_SEARCH: " REASON_RUN_PRIVILEGED,
+                  "reading other users' /proc/PID/io needs CAP_SYS_PTRACE beside "
+                  "CAP_DAC_READ_SEARCH: " REASON_RUN_PRIVILEGED },
+                { "reading other users' /proc/PID/io needs CAP_DAC_READ_SEARCH beside "
+                  "CAP_SYS_PTRACE: " REASON_RUN_PRIVILEGED,
+                  "/proc/PID/io of some processes is refused even with CAP_SYS_PTRACE and "
+                  "CAP_DAC_READ_SEARCH: a security policy protects them" },
+        };
+        bool is_unsupported = cause == SOURCE_OUTCOME_unsupported;
+
         switch ((unsigned) id) {
         case SOURCE_STAT:
                 if (cause == SOURCE_OUTCOME_denied)
@@ -523,45 +494,69 @@ static const char *find_reason(const Gates *gates, SourceId id, SourceOutcome ca
                                "from a reader without CAP_SYS_PTRACE";
                 return NULL;
         case SOURCE_SCHEDSTAT:
-                if (cause == SOURCE_OUTCOME_unsupported)
-                        return "this kernel was built without CONFIG_SCHED_INFO";
-                return NULL;
+                return is_unsupported ? "this kernel was built without CONFIG_SCHED_INFO" : NULL;
         case SOURCE_SCHED:
-                return cause == SOURCE_OUTCOME_unsupported ? NO_SCHED : NULL;
+                return is_unsupported ? NO_SCHED : NULL;
         case SOURCE_SCHEDSTATS:
-                return cause == SOURCE_OUTCOME_unsupported ? schedstats_reason(gates) : NULL;
+                if (!is_unsupported)
+                        return NULL;
+                if (!gates->has_file[SOURCE_SCHED])
+                        return NO_SCHED;
+                if (gates->only_processes)
+                        return REASON_ONLY_PROCESSES;
+                if (!gates->has_sysctl_schedstats)
+                        return "this kernel was built without CONFIG_SCHEDSTATS";
+                if (schedstats_are_off(gates))
+                        return "schedstats are off: " SOURCE_REMEDY_SCHEDSTATS;
+                return "schedstats were switched on or off during the capture";
         case SOURCE_IO:
-                if (cause == SOURCE_OUTCOME_unsupported)
+                if (is_unsupported)
                         return "this kernel was built without CONFIG_TASK_IO_ACCOUNTING";
-                return cause == SOURCE_OUTCOME_denied ? io_denied_reason(gates) : NULL;
+                if (cause != SOURCE_OUTCOME_denied)
+                        return NULL;
+                if (gates->in_user_namespace)
+                        return REASON_IN_USER_NAMESPACE;
+                return io_reasons[gates->has_sys_ptrace][gates->has_dac_read_search];
         case SOURCE_AFFINITY:
                 return gates->foreign_pids ? FOREIGN_PIDS : NULL;
         case SOURCE_TASKSTATS:
                 return taskstats_reason(gates, cause);
+        case SOURCE_TASKSTATS_IRQ:
+                if (is_unsupported && irq_time_is_unknown(gates))
+                        return "without /proc/pressure/irq it is unknown whether interrupt time is "
+                               "accounted: " SOURCE_REMEDY_PRESSURE
+                               " (a kernel built with CONFIG_IRQ_TIME_ACCOUNTING)";
+                return delay_reason(gates, cause);
         case SOURCE_TASKSTATS_DELAY:
                 return delay_reason(gates, cause);
-        case SOURCE_TASKSTATS_IRQ:
-                return irq_reason(gates, cause);
         default:
                 return NULL;
         }
 }
 
-/* Returns whether an unsupported source is missing by a setting and not by the kernel's build. */
-static bool is_switched_off(const Gates *gates, SourceId id) {
-        switch ((unsigned) id) {
-        case SOURCE_SCHEDSTATS:
-                return schedstats_are_off(gates);
-        case SOURCE_TASKSTATS_DELAY:
-                return delays_are_off(gates);
-        case SOURCE_TASKSTATS_IRQ:
-                return delays_are_off(gates) && !irq_time_is_unknown(gates);
-        default:
-                return false;
-        }
-}
+static void procfs_explain(const Gates *gates, const Tally *tally, SourceId id, SourceOutcome cause,
+                           Source *source) {
+        const char *reason = cause == SOURCE_OUTCOME_ok ? NULL : find_reason(gates, id, cause);
 
-static void judge_irq(const Gates *gates, Source *source) {
+        if (reason)
+                source_set(source, source->state, "%s", reason);
+        /* An unsupported source may be missing by a setting and not by the kernel's build. */
+        source->switched_off = cause == SOURCE_OUTCOME_unsupported &&
+                               ((id == SOURCE_SCHEDSTATS && schedstats_are_off(gates)) ||
+                                (id == SOURCE_TASKSTATS_DELAY && delays_are_off(gates)) ||
+                                (id == SOURCE_TASKSTATS_IRQ && delays_are_off(gates) &&
+                                 !irq_time_is_unknown(gates)));
+        if (id == SOURCE_STAT && tally->processes_hidden)
+                source_set(source, SOURCE_STATE_PARTIAL,
+                           "/proc is mounted with hidepid: processes of other users are hidden "
+                           "from a reader without CAP_SYS_PTRACE");
+        /* Not knowing which zeros are measurements is partial, even where every value was 0. */
+        if (id == SOURCE_TASKSTATS_DELAY && source->state == SOURCE_STATE_UNAVAILABLE &&
+            taskstats_answers(gates) && gates->has_delay_members &&
+            gates->delay_trust == DELAY_TRUST_YOUNG)
+                source->state = SOURCE_STATE_PARTIAL;
+        if (id != SOURCE_TASKSTATS_IRQ)
+                return;
         if (source->counts[SOURCE_OUTCOME_ok] > 0 && !gates->irq_time_accounted)
                 source_set(source, SOURCE_STATE_PARTIAL,
                            "irq delays of 0 are left out: without /proc/pressure/irq only a thread "
@@ -577,26 +572,6 @@ static void judge_irq(const Gates *gates, Source *source) {
                 source_set(source, SOURCE_STATE_NOT_APPLICABLE,
                            "this kernel does not account interrupt time: "
                            "CONFIG_IRQ_TIME_ACCOUNTING is off");
-}
-
-static void procfs_explain(const Gates *gates, const Tally *tally, SourceId id, SourceOutcome cause,
-                           Source *source) {
-        const char *reason = cause == SOURCE_OUTCOME_ok ? NULL : find_reason(gates, id, cause);
-
-        if (reason)
-                source_set(source, source->state, "%s", reason);
-        source->switched_off = cause == SOURCE_OUTCOME_unsupported && is_switched_off(gates, id);
-        if (id == SOURCE_STAT && tally->processes_hidden)
-                source_set(source, SOURCE_STATE_PARTIAL,
-                           "/proc is mounted with hidepid: processes of other users are hidden "
-                           "from a reader without CAP_SYS_PTRACE");
-        /* Not knowing which zeros are measurements is partial, even where every value was 0. */
-        if (id == SOURCE_TASKSTATS_DELAY && source->state == SOURCE_STATE_UNAVAILABLE &&
-            taskstats_answers(gates) && gates->has_delay_members &&
-            gates->delay_trust == DELAY_TRUST_YOUNG)
-                source->state = SOURCE_STATE_PARTIAL;
-        if (id == SOURCE_TASKSTATS_IRQ)
-                judge_irq(gates, source);
 }
 
 const Backend procfs_backend = {

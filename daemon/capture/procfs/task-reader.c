@@ -16,7 +16,6 @@
 void task_reader_init(TaskReader *reader, Scene *scene) {
         reader->scene = scene;
         reader->n_words = FIRST_MASK_WORDS;
-        affinity_text_init(&reader->affinity);
 }
 
 /*
@@ -117,30 +116,22 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
 
 /* affinity */
 
-/* Reads the mask into reader->mask. 0, -errno. */
-static int ask_affinity(TaskReader *reader, pid_t tid, size_t *ret_n_words) {
-        const CaptureSystem *system = reader->scene->host->system;
-        int r;
-
-        for (;;) {
-                r = system->read_affinity(system->userdata, tid, reader->mask, reader->n_words,
-                                          ret_n_words);
-                if (r != -EINVAL || reader->n_words == CPU_LIST_MAX_WORDS)
-                        return r;
-                reader->n_words = MIN_OF(2 * reader->n_words, (size_t) CPU_LIST_MAX_WORDS);
-        }
-}
-
 static void read_affinity(TaskReader *reader, ThreadSlot *slot) {
+        const CaptureSystem *system = reader->scene->host->system;
         size_t n_words = 0;
         int r;
 
-        if (!reader->scene->host->system->read_affinity ||
-            reader->scene->host->gates.foreign_pids) {
+        if (!system->read_affinity || reader->scene->host->gates.foreign_pids) {
                 thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_unsupported);
                 return;
         }
-        r = ask_affinity(reader, slot->tid, &n_words);
+        for (;;) {
+                r = system->read_affinity(system->userdata, slot->tid, reader->mask,
+                                          reader->n_words, &n_words);
+                if (r != -EINVAL || reader->n_words == CPU_LIST_MAX_WORDS)
+                        break;
+                reader->n_words = MIN_OF(2 * reader->n_words, (size_t) CPU_LIST_MAX_WORDS);
+        }
         if (r != 0) {
                 /* If the thread has gone, reading through its descriptor will show it. */
                 thread_slot_note(slot, SOURCE_AFFINITY, text_file_outcome(text_file_code(-r)));
@@ -165,22 +156,6 @@ static const struct {
 };
 // clang-format on
 
-/*
- * A negative value is an error of the kernel's accounting. Only counters of schedstats have it.
- */
-static void note_schedstats(ThreadSlot *slot, const ProcSched *sched, int r) {
-        SourceOutcome outcome = SOURCE_OUTCOME_ok;
-
-        if (!sched->has_schedstats)
-                outcome = SOURCE_OUTCOME_unsupported;
-        else if (r != 0)
-                outcome = SOURCE_OUTCOME_malformed;
-        thread_slot_note(slot, SOURCE_SCHEDSTATS, outcome);
-        thread_slot_note(slot, SOURCE_SCHED,
-                         r == 0 || sched->negative != 0 ? SOURCE_OUTCOME_ok
-                                                        : SOURCE_OUTCOME_malformed);
-}
-
 static void read_sched(TaskReader *reader, ThreadSlot *slot) {
         ThreadSample *sample = &slot->sample;
         ProcSched sched;
@@ -193,7 +168,10 @@ static void read_sched(TaskReader *reader, ThreadSlot *slot) {
                 return;
         }
         r = proc_sched_parse(text, &sched);
-        note_schedstats(slot, &sched, r);
+        /* A negative value is an error of the kernel's accounting; only schedstats have it. */
+        thread_slot_note(slot, SOURCE_SCHEDSTATS,
+                         sched.has_schedstats ? parse_outcome(r) : SOURCE_OUTCOME_unsupported);
+        thread_slot_note(slot, SOURCE_SCHED, parse_outcome(sched.negative != 0 ? 0 : r));
         for (size_t i = 0; i < ELEMENTSOF(sched_rows); i++)
                 if (proc_sched_has(&sched, sched_rows[i].key))
                         thread_sample_put(sample, sched_rows[i].metric,
@@ -210,11 +188,17 @@ static void read_sched(TaskReader *reader, ThreadSlot *slot) {
 #define IO_METRIC(metric, ...) [PROC_IO_##metric] = METRIC_##metric,
 static const MetricId io_metrics[_PROC_IO_MAX] = { COUNTERS_OF_IO(IO_METRIC) };
 
-static void read_io(TaskReader *reader, ThreadSlot *slot) {
+void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
         ProcIo io;
         Span text;
 
-        if (!read_file(reader, slot, SOURCE_IO, "io", &text))
+        thread_sample_clear(&slot->sample);
+        read_stat(reader, slot);
+        if (!slot->kept)
+                return;
+        read_affinity(reader, slot);
+        read_sched(reader, slot);
+        if (!slot->kept || !read_file(reader, slot, SOURCE_IO, "io", &text))
                 return;
         thread_slot_note(slot, SOURCE_IO, parse_outcome(proc_io_parse(text, &io)));
         for (unsigned key = 0; key < _PROC_IO_MAX; key++)
@@ -222,24 +206,13 @@ static void read_io(TaskReader *reader, ThreadSlot *slot) {
                         thread_sample_put(&slot->sample, io_metrics[key], io.values[key]);
 }
 
-void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
-        thread_sample_clear(&slot->sample);
-        read_stat(reader, slot);
-        if (!slot->kept)
-                return;
-        read_affinity(reader, slot);
-        read_sched(reader, slot);
-        if (slot->kept)
-                read_io(reader, slot);
-}
-
-/* schedstat, status */
+/* schedstat */
 
 #define PUT_COUNTER(metric, place, member, needs, from) \
         if ((from).has_##metric)                        \
                 thread_sample_put(sample, METRIC_##metric, (from).metric);
 
-void task_reader_read_schedstat(TaskReader *reader, ThreadSlot *slot) {
+static void read_schedstat(TaskReader *reader, ThreadSlot *slot) {
         ThreadSample *sample = &slot->sample;
         ProcSchedstat schedstat;
         Span text;
@@ -250,24 +223,6 @@ void task_reader_read_schedstat(TaskReader *reader, ThreadSlot *slot) {
         r = proc_schedstat_parse(text, &schedstat);
         thread_slot_note(slot, SOURCE_SCHEDSTAT, parse_outcome(r));
         COUNTERS_OF_SCHEDSTAT(PUT_COUNTER, schedstat)
-}
-
-void task_reader_read_status(TaskReader *reader, ThreadSlot *slot) {
-        ThreadSample *sample = &slot->sample;
-        ProcStatus status;
-        Span text;
-        int r;
-
-        if (!read_file(reader, slot, SOURCE_STATUS, "status", &text))
-                return;
-        r = proc_status_parse(text, &status);
-        thread_slot_note(slot, SOURCE_STATUS, parse_outcome(r));
-        COUNTERS_OF_STATUS(PUT_COUNTER, status)
-        process_memory_put(slot, &status);
-        sample->has_owner = status.has_uid && status.has_gid;
-        sample->uid = status.uid;
-        sample->gid = status.gid;
-        slot->owner = sample->uid;
 }
 
 /* taskstats */
@@ -318,10 +273,22 @@ static void note_unanswered(const ThreadStats *stats, ThreadSlot *slot, SourceOu
                 thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, outcome);
 }
 
+/* Both files that taskstats replaces. */
 static void read_substitutes(TaskReader *reader, ThreadSlot *slot) {
-        task_reader_read_schedstat(reader, slot);
-        if (slot->kept)
-                task_reader_read_status(reader, slot);
+        ThreadSample *sample = &slot->sample;
+        ProcStatus status;
+        Span text;
+
+        read_schedstat(reader, slot);
+        if (!slot->kept || !read_file(reader, slot, SOURCE_STATUS, "status", &text))
+                return;
+        thread_slot_note(slot, SOURCE_STATUS, parse_outcome(proc_status_parse(text, &status)));
+        COUNTERS_OF_STATUS(PUT_COUNTER, status)
+        process_memory_put(slot, &status);
+        sample->has_owner = status.has_uid && status.has_gid;
+        sample->uid = status.uid;
+        sample->gid = status.gid;
+        slot->owner = sample->uid;
 }
 
 void thread_stats_read_files(ThreadStats *stats, TaskReader *reader, ThreadSlot *slot) {
@@ -332,7 +299,7 @@ void thread_stats_read_files(ThreadStats *stats, TaskReader *reader, ThreadSlot 
 }
 
 /*
- * Whether the answer is about a task that started after stat had been read, because the tid was
+ * True for an answer about a task that started after stat had been read, because the tid was
  * reused in between. The kernel took the age after @asked_ns, so a task that existed when stat was
  * read is at least as old as the time since then; ages are cut to whole microseconds. A task that
  * is not recognised must have started within the microseconds that the kernel needed to answer,
@@ -348,11 +315,11 @@ static bool is_another_life(const ThreadSlot *slot, const Taskstats *answer, uin
 }
 
 /*
- * Which of the struct's members are measurements for this thread. A task that was forked while
- * delay accounting was off has no accounting block, and the kernel answers zeros for it for ever.
- * So seven counts of 0 are measurements only where every task must have the block. An irq delay of
- * 0 is a measurement only if the kernel accounts interrupt time, too; a count that is not 0 shows
- * that it does, but does not change the rows that were written before.
+ * Chooses the members of the struct that are measurements for this thread. A task that was forked
+ * while delay accounting was off has no accounting block, and the kernel answers zeros for it for
+ * ever. So seven counts of 0 are measurements only where every task must have the block. An irq
+ * delay of 0 is a measurement only if the kernel accounts interrupt time, too; a count that is not
+ * 0 shows that it does, but does not change the rows that were written before.
  */
 static unsigned choose_groups(const ThreadStats *stats, ThreadSlot *slot, const Taskstats *answer) {
         const Gates *gates = &stats->scene->host->gates;
@@ -401,18 +368,6 @@ static void take_identity(ThreadSlot *slot, const Taskstats *answer) {
         }
 }
 
-static void take_answer(ThreadStats *stats, TaskReader *reader, ThreadSlot *slot,
-                        const Taskstats *answer) {
-        thread_slot_note(slot, SOURCE_TASKSTATS, SOURCE_OUTCOME_ok);
-        thread_slot_note(slot, SOURCE_STATUS, SOURCE_OUTCOME_ok);
-        taskstats_put_metrics(answer, choose_groups(stats, slot, answer), &slot->sample);
-        take_identity(slot, answer);
-        if (stats->scene->host->gates.has_delay_members)
-                thread_slot_note(slot, SOURCE_SCHEDSTAT, SOURCE_OUTCOME_ok);
-        else
-                task_reader_read_schedstat(reader, slot);
-}
-
 void thread_stats_ask(ThreadStats *stats, TaskReader *reader) {
         Scene *scene = stats->scene;
         const CaptureSystem *system = scene->host->system;
@@ -432,17 +387,29 @@ void thread_stats_ask(ThreadStats *stats, TaskReader *reader) {
         r = system->query_taskstats(stats->handle, stats->tids, n, stats->answers);
 
         for (size_t i = 0; i < n; i++) {
+                const Taskstats *answer = &stats->answers[i].stats;
                 ThreadSlot *slot = stats->asked[i];
                 int error = r < 0 ? r : stats->answers[i].error;
 
-                if (error == 0 && !is_another_life(slot, &stats->answers[i].stats, asked_ns))
-                        take_answer(stats, reader, slot, &stats->answers[i].stats);
-                else if (error == 0 || error == -ESRCH) {
+                if (error == 0 && is_another_life(slot, answer, asked_ns))
+                        error = -ESRCH;
+                if (error == -ESRCH) {
                         thread_slot_note(slot, SOURCE_TASKSTATS, SOURCE_OUTCOME_vanished);
                         thread_slot_vanish(slot);
-                } else {
+                        continue;
+                }
+                if (error != 0) {
                         note_unanswered(stats, slot, error_outcome(error));
                         read_substitutes(reader, slot);
+                        continue;
                 }
+                thread_slot_note(slot, SOURCE_TASKSTATS, SOURCE_OUTCOME_ok);
+                thread_slot_note(slot, SOURCE_STATUS, SOURCE_OUTCOME_ok);
+                taskstats_put_metrics(answer, choose_groups(stats, slot, answer), &slot->sample);
+                take_identity(slot, answer);
+                if (scene->host->gates.has_delay_members)
+                        thread_slot_note(slot, SOURCE_SCHEDSTAT, SOURCE_OUTCOME_ok);
+                else
+                        read_schedstat(reader, slot);
         }
 }

@@ -25,10 +25,6 @@ void task_reader_init(TaskReader *reader, Scene *scene);
  */
 void task_reader_read(TaskReader *reader, ThreadSlot *slot);
 
-/* The two files that taskstats replaces. The thread may turn out to have vanished. */
-void task_reader_read_schedstat(TaskReader *reader, ThreadSlot *slot);
-void task_reader_read_status(TaskReader *reader, ThreadSlot *slot);
-
 /*
  * ThreadStats
  *

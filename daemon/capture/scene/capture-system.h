@@ -4,7 +4,7 @@
 /*
  * CaptureSystem
  *
- * What a capture asks of the kernel besides files, so that a test can give answers of its own
+ * A capture asks the kernel for this besides files, so that a test can give answers of its own
  * beside a fixture tree. All functions may be called by several threads at once; a taskstats handle
  * is used by the thread that opened it.
  */

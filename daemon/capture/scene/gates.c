@@ -53,24 +53,9 @@ static DelayTrust read_delay_trust(int proc_fd, const HostContext *host, uint32_
                        : DELAY_TRUST_ALWAYS;
 }
 
-/*
- * This kernel does not measure what is 0 for the calling thread: every thread has run on a CPU,
- * and ours has an address space.
- */
-static void judge_sample(const Taskstats *stats, Gates *gates) {
-        uint64_t count = 0, run = 0, vm = 0, irq;
-
-        gates->taskstats_version = stats->version;
-        (void) taskstats_get(stats, TASKSTATS_CPU_COUNT, &count);
-        (void) taskstats_get(stats, TASKSTATS_CPU_RUN_VIRTUAL_NS, &run);
-        (void) taskstats_get(stats, TASKSTATS_HIWATER_VM_KIB, &vm);
-        gates->has_delay_members = count != 0 || run != 0;
-        gates->has_xacct_members = vm != 0;
-        gates->has_irq_members = taskstats_get(stats, TASKSTATS_IRQ_COUNT, &irq);
-}
-
 static void try_taskstats(const CaptureSystem *system, Gates *gates) {
         pid_t tid = system->own_tid ? system->own_tid : (pid_t) syscall(SYS_gettid);
+        uint64_t count = 0, run = 0, vm = 0, irq;
         TaskstatsAnswer answer;
         void *handle;
 
@@ -83,59 +68,25 @@ static void try_taskstats(const CaptureSystem *system, Gates *gates) {
         gates->taskstats = system->query_taskstats(handle, &tid, 1, &answer);
         if (gates->taskstats == 0)
                 gates->taskstats = answer.error;
-        if (gates->taskstats == 0)
-                judge_sample(&answer.stats, gates);
+        if (gates->taskstats == 0) {
+                /*
+                 * This kernel does not measure what is 0 for the calling thread: every thread has
+                 * run on a CPU, and ours has an address space.
+                 */
+                gates->taskstats_version = answer.stats.version;
+                (void) taskstats_get(&answer.stats, TASKSTATS_CPU_COUNT, &count);
+                (void) taskstats_get(&answer.stats, TASKSTATS_CPU_RUN_VIRTUAL_NS, &run);
+                (void) taskstats_get(&answer.stats, TASKSTATS_HIWATER_VM_KIB, &vm);
+                gates->has_delay_members = count != 0 || run != 0;
+                gates->has_xacct_members = vm != 0;
+                gates->has_irq_members = taskstats_get(&answer.stats, TASKSTATS_IRQ_COUNT, &irq);
+        }
         system->close_taskstats(handle);
 }
 
-/* Returns whether this /proc knows us by another number than system calls do. */
-static bool is_foreign(int proc_fd, const CaptureSystem *system) {
-        pid_t pid = system->own_pid ? system->own_pid : getpid();
-        char target[32];
-        uint32_t shown;
-        ssize_t n = readlinkat(proc_fd, "self", target, sizeof(target));
-
-        return n > 0 &&
-               !(number_parse_u32((Span){ target, (size_t) n }, &shown) && shown == (uint32_t) pid);
-}
-
-/* If the calling thread cannot be opened, every file is assumed to exist. */
-static void look_for_files(int proc_fd, Gates *gates) {
-        static const struct {
-                SourceId source;
-                const char *name;
-        } files[] = {
-                { SOURCE_SCHEDSTAT, "schedstat" }, { SOURCE_SCHED, "sched" },
-                { SOURCE_STATUS, "status" },       { SOURCE_IO, "io" },
-                { SOURCE_CGROUP, "cgroup" },       { SOURCE_SMAPS_ROLLUP, "smaps_rollup" },
-        };
-        _cleanup_(fd_closep) int fd = -EBADF;
-        struct stat status;
-
-        fd = openat(proc_fd, "thread-self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        for (size_t i = 0; i < ELEMENTSOF(files); i++)
-                gates->has_file[files[i].source] =
-                        fd < 0 || fstatat(fd, files[i].name, &status, 0) == 0 || errno != ENOENT;
-}
-
-static bool parse_hex(Span text, uint64_t *ret) {
-        uint64_t value = 0;
-
-        if (text.n == 0 || text.n > 16)
-                return false;
-        for (size_t i = 0; i < text.n; i++) {
-                static const char digits[] = "0123456789abcdef";
-                const char *digit = memchr(digits, text.bytes[i], sizeof(digits) - 1);
-
-                if (!digit)
-                        return false;
-                value = value << 4 | (uint64_t) (digit - digits);
-        }
-        *ret = value;
-        return true;
-}
-
+/* 0 where the set cannot be read: nothing is assumed then. */
 static uint64_t read_capabilities(int proc_fd) {
+        static const char digits[] = "0123456789abcdef";
         char text[PROCFS_BUFFER_BYTES];
         uint64_t set = 0;
         Span key, value;
@@ -145,9 +96,20 @@ static uint64_t read_capabilities(int proc_fd) {
         if (text_file_read(proc_fd, "thread-self/status", text, sizeof(text), &n) != 0)
                 return 0;
         cursor = cursor_over((Span){ text, n });
-        while (cursor_colon_pair(&cursor, &key, &value))
-                if (span_is(key, "CapEff"))
-                        return parse_hex(value, &set) ? set : 0;
+        while (cursor_colon_pair(&cursor, &key, &value)) {
+                if (!span_is(key, "CapEff"))
+                        continue;
+                if (value.n > 16)
+                        return 0;
+                for (size_t i = 0; i < value.n; i++) {
+                        const char *digit = memchr(digits, value.bytes[i], sizeof(digits) - 1);
+
+                        if (!digit)
+                                return 0;
+                        set = set << 4 | (uint64_t) (digit - digits);
+                }
+                return set;
+        }
         return 0;
 }
 
@@ -174,19 +136,18 @@ static bool lacks(int proc_fd, const char *name) {
         return fstatat(proc_fd, name, &status, 0) < 0 && errno == ENOENT;
 }
 
-static void look_at_pressure(int proc_fd, Gates *gates) {
-        char text[PROCFS_BUFFER_BYTES];
-        struct stat status;
-        size_t n;
-
-        gates->has_pressure = fstatat(proc_fd, "pressure", &status, 0) == 0;
-        /* Read it: without IRQ time accounting it may exist and still refuse to open. */
-        gates->irq_time_accounted =
-                text_file_read(proc_fd, "pressure/irq", text, sizeof(text), &n) == 0;
-}
-
 void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *host,
                 const Cgroupfs *cgroupfs, Gates *ret) {
+        static const struct {
+                SourceId source;
+                const char *name;
+        } files[] = {
+                { SOURCE_SCHEDSTAT, "schedstat" }, { SOURCE_SCHED, "sched" },
+                { SOURCE_STATUS, "status" },       { SOURCE_IO, "io" },
+                { SOURCE_CGROUP, "cgroup" },       { SOURCE_SMAPS_ROLLUP, "smaps_rollup" },
+        };
+        pid_t pid = system->own_pid ? system->own_pid : getpid();
+        _cleanup_(fd_closep) int self_fd = -EBADF;
         uint32_t kernel = parse_release(host->kernel_release);
         uint64_t capabilities = read_capabilities(proc_fd);
         Gates gates = {
@@ -195,10 +156,27 @@ void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *hos
                 .realtime_waits_broken = kernel >= KERNEL(5, 16) && kernel <= KERNEL(7, 0),
                 .delay_trust = read_delay_trust(proc_fd, host, kernel),
         };
+        char text[PROCFS_BUFFER_BYTES], target[32];
+        struct stat status;
+        uint32_t shown;
+        ssize_t n_target;
+        size_t n;
 
-        gates.foreign_pids = is_foreign(proc_fd, system);
-        look_for_files(proc_fd, &gates);
-        look_at_pressure(proc_fd, &gates);
+        /* Such a /proc knows us by another number than system calls do. */
+        n_target = readlinkat(proc_fd, "self", target, sizeof(target));
+        gates.foreign_pids =
+                n_target > 0 && !(number_parse_u32((Span){ target, (size_t) n_target }, &shown) &&
+                                  shown == (uint32_t) pid);
+        /* If the calling thread cannot be opened, every file is assumed to exist. */
+        self_fd = openat(proc_fd, "thread-self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        for (size_t i = 0; i < ELEMENTSOF(files); i++)
+                gates.has_file[files[i].source] =
+                        self_fd < 0 || fstatat(self_fd, files[i].name, &status, 0) == 0 ||
+                        errno != ENOENT;
+        gates.has_pressure = fstatat(proc_fd, "pressure", &status, 0) == 0;
+        /* Read it: without IRQ time accounting it may exist and still refuse to open. */
+        gates.irq_time_accounted =
+                text_file_read(proc_fd, "pressure/irq", text, sizeof(text), &n) == 0;
         gates.has_sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1;
         gates.has_dac_read_search = capabilities >> CAP_DAC_READ_SEARCH & 1;
         gates.in_user_namespace = is_in_user_namespace(proc_fd);

@@ -4,9 +4,9 @@
 /*
  * Gates
  *
- * What this kernel, as it was built, booted and tuned, can tell about threads at all. It is found
- * out once, before the walk, from the host's settings and by reading the calling thread as a
- * sample. A gate that is shut makes values absent, with the reason; it never makes them zero.
+ * This kernel, as it was built, booted and tuned, can tell about threads so much and no more. That
+ * is found out once, before the walk, from the host's settings and by reading the calling thread as
+ * a sample. A gate that is shut makes values absent, with the reason; it never makes them zero.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include "kernel/procfs/host-context.h"
 #include "metric/source-list.h"
 
-/* How far a delay of 0 is believed: a thread without accounting shows zeros as well. */
+/* A thread without accounting shows zeros as well, so a delay of 0 is believed only so far. */
 typedef enum DelayTrust {
         DELAY_TRUST_ALWAYS,  /* accounting was on from boot: every thread has it */
         DELAY_TRUST_YOUNG,   /* it is on, but threads older than the switch lack it */
@@ -53,6 +53,6 @@ typedef struct Gates {
         bool root_is_threaded;  /* threads of one process in "/" may be in different cgroups */
 } Gates;
 
-/* @cgroupfs may be NULL. What cannot be found out keeps its cautious value. */
+/* @cgroupfs may be NULL. A gate that cannot be found out keeps its cautious value. */
 void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *host,
                 const Cgroupfs *cgroupfs, Gates *ret);

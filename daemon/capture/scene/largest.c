@@ -4,9 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/number.h"
-
-#define N_FIRST 64 /* places to begin with */
 
 void largest_done(Largest *largest) {
         free(largest->processes);
@@ -23,36 +22,30 @@ static bool is_less(const LargestProcess *a, const LargestProcess *b) {
         return a->tgid < b->tgid;
 }
 
-/* Makes room for one more. */
-static int grow(Largest *largest) {
-        size_t n = MAX_OF(2 * largest->n_allocated, (size_t) N_FIRST);
-        LargestProcess *processes;
-
-        if (largest->n < largest->n_allocated)
-                return 0;
-        processes = reallocarray(largest->processes, n, sizeof(*processes));
-        if (!processes)
-                return -ENOMEM;
-        largest->processes = processes;
-        largest->n_allocated = n;
-        return 0;
-}
-
-/* Adds @process at the end and lets it rise to its place. */
-static void rise(Largest *largest, LargestProcess process) {
-        LargestProcess *heap = largest->processes;
-        size_t at = largest->n++;
-
-        for (; at > 0 && is_less(&process, &heap[(at - 1) / 2]); at = (at - 1) / 2)
-                heap[at] = heap[(at - 1) / 2];
-        heap[at] = process;
-}
-
-/* Puts @process in the place of the least and lets it sink from there. */
-static void sink(Largest *largest, LargestProcess process) {
-        LargestProcess *heap = largest->processes;
+int largest_offer(Largest *largest, LargestProcess process) {
+        LargestProcess *heap;
         size_t at = 0, below;
+        int r;
 
+        if (number_add_saturating(process.resident_bytes, process.swap_bytes) > largest->max_bytes)
+                return 0;
+        if (largest->n < largest->n_max) {
+                r = ARRAY_RESERVE(largest->processes, largest->n_allocated, largest->n + 1);
+                if (r < 0)
+                        return r;
+                /* It rises from the end to its place. */
+                heap = largest->processes;
+                at = largest->n++;
+                for (; at > 0 && is_less(&process, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+                        heap[at] = heap[(at - 1) / 2];
+                heap[at] = process;
+                return 0;
+        }
+        largest->has_refused = true;
+        heap = largest->processes;
+        if (largest->n == 0 || !is_less(&heap[0], &process))
+                return 0;
+        /* It takes the place of the least and sinks from there. */
         while ((below = 2 * at + 1) < largest->n) {
                 if (below + 1 < largest->n && is_less(&heap[below + 1], &heap[below]))
                         below++;
@@ -62,22 +55,6 @@ static void sink(Largest *largest, LargestProcess process) {
                 at = below;
         }
         heap[at] = process;
-}
-
-int largest_offer(Largest *largest, LargestProcess process) {
-        int r;
-
-        if (number_add_saturating(process.resident_bytes, process.swap_bytes) > largest->max_bytes)
-                return 0;
-        if (largest->n < largest->n_max) {
-                r = grow(largest);
-                if (r == 0)
-                        rise(largest, process);
-                return r;
-        }
-        largest->has_refused = true;
-        if (largest->n > 0 && is_less(&largest->processes[0], &process))
-                sink(largest, process);
         return 0;
 }
 

@@ -55,27 +55,6 @@ static const PatientWork patient_work = {
         .done = close_file,
 };
 
-/* owners */
-
-static bool is_barred(const PatientFile *file, uint32_t owner) {
-        for (size_t i = 0; i < file->n_late; i++)
-                if (file->late[i].uid == owner)
-                        return file->late[i].n >= MAX_TIMES_LATE;
-        return file->n_late == PATIENT_FILE_MAX_LATE_OWNERS;
-}
-
-static void note_late(PatientFile *file, uint32_t owner) {
-        size_t i = 0;
-
-        while (i < file->n_late && file->late[i].uid != owner)
-                i++;
-        if (i == file->n_late) {
-                file->late[i].uid = owner;
-                file->n_late++;
-        }
-        file->late[i].n++;
-}
-
 /* reading */
 
 void patient_file_done(PatientFile *file) {
@@ -84,10 +63,14 @@ void patient_file_done(PatientFile *file) {
 
 int patient_file_read(PatientFile *file, const PatientQuestion *question, uint64_t limit_ns,
                       int *ret_fd, Span *ret) {
+        size_t owner = 0; /* of those who were late; n_late: this one was not */
         Reading *reading;
         int r = 0;
 
-        if (is_barred(file, question->owner))
+        while (owner < file->n_late && file->late[owner].uid != question->owner)
+                owner++;
+        if (owner == PATIENT_FILE_MAX_LATE_OWNERS ||
+            (owner < file->n_late && file->late[owner].n >= MAX_TIMES_LATE))
                 return -ETIMEDOUT;
         if (!file->thread)
                 r = patient_thread_new(&patient_work, &file->thread);
@@ -100,7 +83,9 @@ int patient_file_read(PatientFile *file, const PatientQuestion *question, uint64
                         question->path ? question->path : "");
         r = patient_thread_run(file->thread, limit_ns);
         if (r == -ETIMEDOUT) {
-                note_late(file, question->owner);
+                if (owner == file->n_late)
+                        file->late[file->n_late++].uid = question->owner;
+                file->late[owner].n++;
                 file->thread = patient_thread_free(file->thread);
         }
         if (r < 0)

@@ -7,8 +7,8 @@
  * Files of a thread that the kernel may keep us from reading for as long as their owner likes, read
  * on a patient thread. smaps_rollup wants the mmap lock of the process, and stat (as Linux 6.18 has
  * it) and the opening of smaps_rollup wait until an execve(2) of the process has come to an end,
- * which closes files of any file system there. Who was late twice is not asked again, so the time
- * that one owner can take from a capture is bounded.
+ * which closes files of any file system there. An owner who was late twice is not asked again, so
+ * the time that one owner can take from a capture is bounded.
  */
 
 #include <stddef.h>

@@ -61,20 +61,10 @@ static void *run(void *userdata) {
         return NULL;
 }
 
-static int start(PatientThread *thread) {
-        sigset_t all, before;
-        int r;
-
-        (void) sigfillset(&all);
-        (void) pthread_sigmask(SIG_SETMASK, &all, &before);
-        r = pthread_create(&thread->thread, NULL, run, thread);
-        (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
-        return -r;
-}
-
 int patient_thread_new(const PatientWork *work, PatientThread **ret) {
         PatientThread *thread = calloc(1, sizeof(*thread) + work->n_bytes);
         pthread_condattr_t attributes;
+        sigset_t all, before;
         int r;
 
         if (!thread)
@@ -86,10 +76,13 @@ int patient_thread_new(const PatientWork *work, PatientThread **ret) {
         (void) pthread_cond_init(&thread->changed, &attributes);
         (void) pthread_condattr_destroy(&attributes);
 
-        r = start(thread);
-        if (r < 0) {
+        (void) sigfillset(&all);
+        (void) pthread_sigmask(SIG_SETMASK, &all, &before);
+        r = pthread_create(&thread->thread, NULL, run, thread);
+        (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (r != 0) {
                 destroy(thread);
-                return r;
+                return -r;
         }
         *ret = thread;
         return 0;
@@ -143,26 +136,21 @@ int patient_thread_run(PatientThread *thread, uint64_t limit_ns) {
         return r;
 }
 
-/* One that has not begun is ready to. Where its state cannot be read, it is taken to sleep. */
-static bool is_ready(const PatientThread *thread) {
+int patient_thread_wait(PatientThread *thread, uint64_t limit_ns) {
         char path[64], text[PROCFS_BUFFER_BYTES];
         pid_t tid = atomic_load(&thread->tid);
+        bool is_ready = tid == 0; /* one that has not begun is ready to */
         ProcStat stat;
         size_t n;
-
-        if (tid == 0)
-                return true;
-        (void) snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-        if (text_file_read(AT_FDCWD, path, text, sizeof(text), &n) != 0)
-                return false;
-        (void) !proc_stat_parse((Span){ text, n }, &stat);
-        return stat.has_identity && stat.state == 'R';
-}
-
-int patient_thread_wait(PatientThread *thread, uint64_t limit_ns) {
         int r;
 
-        if (!is_ready(thread))
+        (void) snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+        if (!is_ready && text_file_read(AT_FDCWD, path, text, sizeof(text), &n) == 0) {
+                (void) !proc_stat_parse((Span){ text, n }, &stat);
+                is_ready = stat.has_identity && stat.state == 'R';
+        }
+        /* Where its state cannot be read, it is taken to sleep. */
+        if (!is_ready)
                 limit_ns = 0;
         (void) pthread_mutex_lock(&thread->lock);
         r = wait_for_answer(thread, limit_ns);

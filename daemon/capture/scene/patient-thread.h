@@ -34,7 +34,7 @@ _must_check_ int patient_thread_new(const PatientWork *work, PatientThread **ret
 /* A thread that still works is left behind; it ends with its call, or with the process. */
 PatientThread *patient_thread_free(PatientThread *thread);
 
-/* Where questions are put and answers found, between two calls of patient_thread_run(). */
+/* Questions are put and answers found there, between two calls of patient_thread_run(). */
 void *patient_thread_memory(PatientThread *thread);
 
 /*

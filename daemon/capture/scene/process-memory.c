@@ -47,12 +47,6 @@ static bool has_some(const ThreadSample *sample) {
         return false;
 }
 
-static void copy(ThreadSample *to, const ThreadSample *from) {
-        for (size_t i = 0; i < ELEMENTSOF(metrics); i++)
-                if (thread_sample_has(from, metrics[i]))
-                        thread_sample_put(to, metrics[i], thread_sample_get(from, metrics[i]));
-}
-
 /*
  * All threads of a process share its memory and so its peak. The virtual size, which is exact, says
  * whether taskstats found that memory: its own peak of the resident size may still be 0.
@@ -71,7 +65,7 @@ static void put_peak(Scene *scene, const BatchProcess *process, const ProcStatus
 }
 
 /*
- * Whether it fails, and why, is told of the leader, which will lack the counts. A leader that has
+ * That it fails, and why, is told of the leader, which will lack the counts. A leader that has
  * gone meanwhile is dropped like any other thread that goes while it is being read.
  */
 static void read_status(Scene *scene, const BatchProcess *process, ThreadSlot *holder,
@@ -123,9 +117,12 @@ void process_memory_read(Scene *scene, const BatchProcess *process) {
         ThreadSlot *leader = scene_find_leader(scene, process);
         ThreadSlot *slots = scene_threads(scene, process);
 
-        if (holder && has_some(&holder->sample))
-                copy(&leader->sample, &holder->sample);
-        else if (holder)
+        if (holder && has_some(&holder->sample)) {
+                for (size_t i = 0; i < ELEMENTSOF(metrics); i++)
+                        if (thread_sample_has(&holder->sample, metrics[i]))
+                                thread_sample_put(&leader->sample, metrics[i],
+                                                  thread_sample_get(&holder->sample, metrics[i]));
+        } else if (holder)
                 read_status(scene, process, holder, leader);
         else if (!leader)
                 read_peak(scene, process);

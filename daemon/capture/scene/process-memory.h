@@ -4,8 +4,8 @@
 /*
  * ProcessMemory
  *
- * What the kernel counts of the memory of each process: resident pages by kind, and swap. It keeps
- * these counts up to date, so that reading them walks no page tables and waits for no lock of the
+ * The kernel counts the memory of each process: resident pages by kind, and swap. It keeps these
+ * counts up to date, so that reading them walks no page tables and waits for no lock of the
  * process, however large it is. They are recorded with the leader of the process.
  *
  * The peak of the resident size stands with every thread for which taskstats has one, but it is

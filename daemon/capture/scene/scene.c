@@ -110,12 +110,11 @@ ThreadSlot *scene_find_speaker(Scene *scene, const BatchProcess *process) {
         return NULL;
 }
 
-static bool is_realtime(int64_t policy) {
-        return policy == POLICY_FIFO || policy == POLICY_RR || policy == POLICY_DEADLINE;
-}
-
 void scene_drop_broken_waits(const Scene *scene, ThreadSlot *slot) {
-        if (!scene->host->gates.realtime_waits_broken || !is_realtime(slot->policy))
+        bool is_realtime = slot->policy == POLICY_FIFO || slot->policy == POLICY_RR ||
+                           slot->policy == POLICY_DEADLINE;
+
+        if (!scene->host->gates.realtime_waits_broken || !is_realtime)
                 return;
         thread_sample_drop(&slot->sample, METRIC_wait_max);
         thread_sample_drop(&slot->sample, METRIC_wait_sum);

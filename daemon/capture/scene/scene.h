@@ -73,7 +73,7 @@ typedef struct Batch {
 /* counts */
 
 /*
- * How every attempt to read something ended, by source, and what else is counted in a capture. Each
+ * A capture counts how every attempt to read something ended, by source, and other things. Each
  * worker has a tally of its own; they are added up once, at the end.
  */
 typedef struct Tally {
@@ -124,8 +124,12 @@ typedef struct CaptureHost {
         uint64_t reason_epoch; /* of the account of waits by reason; 0: it is off */
         int task_fd;           /* of the loaded task iterator; borrowed; negative: there is none */
         Ledger *ledger;        /* owned; NULL: programs count neither exits nor waits */
-        bool counts_zombies;   /* the ledger has all zombies, which are not among the living then */
-        pid_t main_pid;        /* of ctprof: its children are its jobs; 0: not known */
+        /*
+         * The ledger is of messages that tell each exit when it happens: it has all zombies, which
+         * are not among the living then.
+         */
+        bool heard_exits;
+        pid_t main_pid; /* of ctprof: its children are its jobs; 0: not known */
 } CaptureHost;
 
 /* Bytes in scene->texts, by offset because that buffer may move until all texts are in it. */
@@ -163,7 +167,7 @@ typedef struct ThreadSlot {
         uint64_t thread_pointer;
         uint64_t seen_ns; /* CLOCK_MONOTONIC, just after its identity had been read */
         /*
-         * What its status file told of its process: bytes mapped to be executed, and whether it
+         * Its status file told these of its process: bytes mapped to be executed, and whether it
          * lives in a pid namespace below that of this /proc.
          */
         bool has_library_code, is_nested;
@@ -263,10 +267,6 @@ typedef struct AffinityText {
         char last_text[AFFINITY_TEXT_BYTES];
         char long_text[8 * CPU_LIST_MAX_CPUS / 2];
 } AffinityText;
-
-static inline void affinity_text_init(AffinityText *affinity) {
-        affinity->n_last_words = 0;
-}
 
 /* Puts the mask, of at most CPU_LIST_MAX_WORDS words, and notes how the source ended. */
 void affinity_text_put(AffinityText *affinity, Scene *scene, ThreadSlot *slot,

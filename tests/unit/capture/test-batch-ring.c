@@ -37,7 +37,7 @@ START_TEST(a_ring_has_so_many_batches_and_no_more) {
         for (pid_t tid = 1; tid <= 3; tid++)
                 submit(tid);
         ck_assert_ptr_null(batch_ring_next(ring));
-        batch_ring_finish(ring, batch_ring_try_take(ring));
+        batch_ring_finish(ring, batch_ring_take(ring, false));
         ck_assert_ptr_null(batch_ring_next(ring));
         collect(1);
         submit(4);
@@ -50,9 +50,9 @@ START_TEST(batches_are_collected_in_order_whoever_is_first) {
 
         submit(1);
         submit(2);
-        first = batch_ring_try_take(ring);
-        second = batch_ring_try_take(ring);
-        ck_assert_ptr_null(batch_ring_try_take(ring));
+        first = batch_ring_take(ring, false);
+        second = batch_ring_take(ring, false);
+        ck_assert_ptr_null(batch_ring_take(ring, false));
         batch_ring_finish(ring, second);
         ck_assert_ptr_null(batch_ring_collect(ring, false));
         batch_ring_finish(ring, first);
@@ -66,7 +66,7 @@ START_TEST(a_released_batch_is_empty_again) {
         Batch *batch;
 
         submit(1);
-        batch = batch_ring_try_take(ring);
+        batch = batch_ring_take(ring, false);
         ck_assert_int_eq(buffer_append_text(&batch->rows, "rows"), 0);
         batch->error = -1;
         batch->n_processes = 1;
@@ -85,15 +85,15 @@ END_TEST
 START_TEST(a_closed_ring_gives_nothing_more) {
         submit(1);
         batch_ring_close(ring);
-        ck_assert_ptr_null(batch_ring_take(ring));
-        ck_assert_ptr_null(batch_ring_try_take(ring));
+        ck_assert_ptr_null(batch_ring_take(ring, true));
+        ck_assert_ptr_null(batch_ring_take(ring, false));
 }
 END_TEST
 
 static void *work(void *userdata) {
         Batch *batch;
 
-        while ((batch = batch_ring_take(ring))) {
+        while ((batch = batch_ring_take(ring, true))) {
                 ck_assert_int_eq(buffer_append_u64(&batch->rows, (uint64_t) batch->tids[0]), 0);
                 batch_ring_finish(ring, batch);
         }

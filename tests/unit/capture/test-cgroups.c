@@ -12,8 +12,8 @@
 static CgroupSet set, other;
 
 static void setup(void) {
-        cgroup_set_init(&set);
-        cgroup_set_init(&other);
+        set = (CgroupSet){};
+        other = (CgroupSet){};
 }
 
 static void teardown(void) {

@@ -56,29 +56,22 @@ Buffer *output_buffer(Output *output) {
         return &output->buffer;
 }
 
-static int output_compress(Output *output, ZSTD_EndDirective directive) {
-        ZSTD_inBuffer in = { output->buffer.bytes, output->buffer.n, 0 };
-        size_t left;
-        int r;
-
-        do {
-                ZSTD_outBuffer out = { output->space, output->n_space, 0 };
-
-                left = ZSTD_compressStream2(output->zstd, &out, &in, directive);
-                if (ZSTD_isError(left))
-                        return -ENOMEM;
-                r = file_write(output->fd, output->space, out.pos);
-                if (r != 0)
-                        return r;
-        } while (in.pos < in.size || (directive == ZSTD_e_end && left > 0));
-        return 0;
-}
-
 static int output_pass_on(Output *output, ZSTD_EndDirective directive) {
-        int r;
+        ZSTD_inBuffer in = { output->buffer.bytes, output->buffer.n, 0 };
+        size_t left = 0;
+        int r = 0;
 
-        r = output->zstd ? output_compress(output, directive)
-                         : file_write(output->fd, output->buffer.bytes, output->buffer.n);
+        if (!output->zstd)
+                r = file_write(output->fd, output->buffer.bytes, output->buffer.n);
+        else
+                do {
+                        ZSTD_outBuffer out = { output->space, output->n_space, 0 };
+
+                        left = ZSTD_compressStream2(output->zstd, &out, &in, directive);
+                        if (ZSTD_isError(left))
+                                return -ENOMEM;
+                        r = file_write(output->fd, output->space, out.pos);
+                } while (r == 0 && (in.pos < in.size || (directive == ZSTD_e_end && left > 0)));
         if (r == 0)
                 buffer_clear(&output->buffer);
         return r;

@@ -17,7 +17,10 @@ void thread_groups_done(ThreadGroups *groups) {
 }
 
 bool thread_groups_want_census(const ThreadGroups *groups) {
-        return thread_keys_wants_census(&groups->keys);
+        for (unsigned i = 0; i < groups->keys.n_parts; i++)
+                if (groups->keys.parts[i].census)
+                        return true;
+        return false;
 }
 
 int thread_groups_census(ThreadGroups *groups, const ThreadSample *sample) {

@@ -369,13 +369,6 @@ void thread_keys_done(ThreadKeys *keys) {
         buffer_done(&keys->text);
 }
 
-bool thread_keys_wants_census(const ThreadKeys *keys) {
-        for (unsigned i = 0; i < keys->n_parts; i++)
-                if (keys->parts[i].census)
-                        return true;
-        return false;
-}
-
 bool thread_keys_has_patterns(const ThreadKeys *keys) {
         for (unsigned i = 0; i < keys->n_parts; i++)
                 if (keys->parts[i].census || keys->parts[i].flatten)

@@ -137,7 +137,6 @@ typedef struct ThreadKey {
 _must_check_ int thread_keys_init(ThreadKeys *keys, const View *view, Boots boots);
 void thread_keys_done(ThreadKeys *keys);
 
-bool thread_keys_wants_census(const ThreadKeys *keys);
 /* Keys may be patterns or globs, so groups list the names behind them. */
 bool thread_keys_has_patterns(const ThreadKeys *keys);
 _must_check_ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample);

@@ -43,40 +43,34 @@ static const struct {
  * A source that is not available explains every absent value. A source that was read in part does
  * not, because the cgroup may be gone.
  */
-static void explain(const Sections *sections, unsigned side, SectionId id, bool there,
-                    char ret_text[static SECTION_REASON_BYTES / 2]) {
-        const SourceTable *table = sections->sources[side];
-        const Source *source = table ? &table->sources[section_words[id].source] : NULL;
-        const char *words = there ? section_words[id].no_value : section_words[id].not_there;
-
-        if (!source) {
-                words = there ? "not recorded by this file" : words;
-        } else if (source->state != SOURCE_STATE_OK && source->state != SOURCE_STATE_PARTIAL) {
-                words = source->reason[0] != '\0' ? source->reason
-                                                  : source_state_names[source->state];
-        } else if (source->state == SOURCE_STATE_PARTIAL && source->reason[0] != '\0') {
-                (void) snprintf(ret_text, SECTION_REASON_BYTES / 2, "%s, or was not readable: %s",
-                                words, source->reason);
-                return;
-        }
-        (void) snprintf(ret_text, SECTION_REASON_BYTES / 2, "%s", words);
-}
-
 void section_reason_write(const Sections *sections, JsonWriter *writer, SectionId id,
                           const SectionGap gaps[static SECTION_SIDES]) {
         static const char *const prefixes[] = { "before: ", "after: " };
-        char text[SECTION_REASON_BYTES + 32] = "", one[SECTION_REASON_BYTES / 2] = "";
+        char text[SECTION_REASON_BYTES + 32] = "";
         size_t n = 0;
 
         for (unsigned side = 0; side < SECTION_SIDES && side < sections->n_sides; side++) {
-                if (!gaps[side].absent)
+                const SectionGap *gap = &gaps[side];
+                const SourceTable *table = sections->sources[side];
+                const Source *source = table ? &table->sources[section_words[id].source] : NULL;
+                const char *words =
+                        gap->there ? section_words[id].no_value : section_words[id].not_there;
+                const char *partly = "";
+
+                if (!gap->absent)
                         continue;
-                if (gaps[side].words)
-                        (void) snprintf(one, sizeof(one), "%s", gaps[side].words);
-                else
-                        explain(sections, side, id, gaps[side].there, one);
-                n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s%s", n > 0 ? "; " : "",
-                                       sections->n_sides > 1 ? prefixes[side] : "", one);
+                if (gap->words)
+                        words = gap->words;
+                else if (!source && gap->there)
+                        words = "not recorded by this file";
+                else if (source && source->state == SOURCE_STATE_PARTIAL)
+                        partly = source->reason;
+                else if (source && source->state != SOURCE_STATE_OK)
+                        words = source->reason[0] != '\0' ? source->reason
+                                                          : source_state_names[source->state];
+                n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s%s%s%s", n > 0 ? "; " : "",
+                                       sections->n_sides > 1 ? prefixes[side] : "", words,
+                                       partly[0] != '\0' ? ", or was not readable: " : "", partly);
         }
         if (n > 0)
                 json_write_member_text(writer, "reason", text);

@@ -179,9 +179,7 @@ int sections_finish(Sections *sections, KeyOfName key_of, void *userdata) {
 
         r = key_of ? smaps_regroup(&sections->smaps, key_of, userdata) : 0;
         if (r == 0)
-                r = smaps_settle(&sections->smaps, &sections->names);
-        if (r == 0)
-                r = smaps_order(&sections->smaps, sections->n_sides);
+                r = smaps_order(&sections->smaps, sections->n_sides, &sections->names);
         if (r == 0)
                 r = key_tree_list(&sections->cgroups, key_node_compare, &sections->cgroup_list);
         for (size_t i = 0; r == 0 && i < sections->cgroups.n; i++) {

@@ -122,31 +122,6 @@ int smaps_regroup(Smaps *smaps, KeyOfName key_of, void *userdata) {
         return 0;
 }
 
-int smaps_settle(Smaps *smaps, KeyTree *names) {
-        int r = 0;
-
-        for (KeyNode *node = smaps->processes.first; node && r == 0; node = node->next)
-                for (unsigned side = 0; side < 2 && r == 0; side++) {
-                        const SmapsCount *count = &smaps_entry(node)->counts[side];
-                        bool lacks_some = count->n_left_out + count->n_unasked > 0;
-                        CountMap *map = &smaps_entry(node)->sides[side];
-                        Count *pss;
-
-                        for (size_t i = 0; lacks_some && i < map->n; i++) {
-                                if (smaps_is_counted(map->counts[i].name->key))
-                                        continue;
-                                map->counts[i].absent = true;
-                                map->counts[i].value = 0;
-                        }
-                        if (count->n_counted == 0 || count->n_rolled_up > 0)
-                                continue;
-                        r = put_count(map, SPAN_LITERAL("Pss"), names, &pss);
-                        if (r == 0)
-                                pss->absent = true;
-                }
-        return r;
-}
-
 static uint64_t resident_bytes(const CountMap *map) {
         uint64_t sum = 0;
 
@@ -170,12 +145,32 @@ static int compare_entries(const void *a, const void *b) {
         return key_node_compare(a, b);
 }
 
-int smaps_order(Smaps *smaps, unsigned n_sides) {
+int smaps_order(Smaps *smaps, unsigned n_sides, KeyTree *names) {
         for (KeyNode *node = smaps->processes.first; node; node = node->next) {
                 SmapsEntry *entry = smaps_entry(node);
-                uint64_t rss = resident_bytes(&entry->sides[0]);
-                uint64_t other;
+                uint64_t rss, other;
 
+                for (unsigned side = 0; side < 2; side++) {
+                        const SmapsCount *count = &entry->counts[side];
+                        bool lacks_some = count->n_left_out + count->n_unasked > 0;
+                        CountMap *map = &entry->sides[side];
+                        Count *pss;
+                        int r;
+
+                        for (size_t i = 0; lacks_some && i < map->n; i++) {
+                                if (smaps_is_counted(map->counts[i].name->key))
+                                        continue;
+                                map->counts[i].absent = true;
+                                map->counts[i].value = 0;
+                        }
+                        if (count->n_counted == 0 || count->n_rolled_up > 0)
+                                continue;
+                        r = put_count(map, SPAN_LITERAL("Pss"), names, &pss);
+                        if (r != 0)
+                                return r;
+                        pss->absent = true;
+                }
+                rss = resident_bytes(&entry->sides[0]);
                 if (n_sides == 1) {
                         entry->rank[0] = rss;
                         entry->rank[1] =

@@ -120,20 +120,6 @@ static size_t find_born(const DeadList *list, size_t at, uint64_t born_ns) {
         return at;
 }
 
-/*
- * Finds which of these a row is that was born then. One of several parents has been there for as
- * long as the oldest that it took in, which it may have done since.
- */
-static size_t find_same(const DeadList *list, size_t at, const RowKey *key, uint64_t born_ns) {
-        size_t same = find_born(list, at, born_ns);
-
-        if (same != INDEX_NONE || key->started_by.bytes || !list->tells_parents)
-                return same;
-        while (at != INDEX_NONE && list->rows[at].born_ns > born_ns)
-                at = list->rows[at].next;
-        return at;
-}
-
 int dead_list_add(DeadList *list, const DeadRow *row) {
         const ThreadSample *sample = &row->sample;
         const RowKey key = key_of_row(row);
@@ -324,7 +310,7 @@ bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row) {
         const RowKey key = key_of_row(row);
         bool is_idle, is_own = key.folded == DEAD_OWN;
         ListedRow *target;
-        size_t at;
+        size_t first, at;
 
         if (!span->is_known || !row->has_times)
                 return true;
@@ -334,8 +320,18 @@ bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row) {
                         row->started_by = (Span){ NULL, 0 };
                 return is_own || last_growth(span, &key) > span->begin_ns;
         }
-        at = find(span->after, &key);
-        at = is_own ? find_same(span->after, at, &key, row->born_boottime_ns) : at;
+        first = at = find(span->after, &key);
+        if (is_own)
+                at = find_born(span->after, first, row->born_boottime_ns);
+        /*
+         * One of several parents has been there for as long as the oldest row that it took in,
+         * which it may have done since.
+         */
+        if (is_own && at == INDEX_NONE && !key.started_by.bytes && span->after->tells_parents) {
+                at = first;
+                while (at != INDEX_NONE && span->after->rows[at].born_ns > row->born_boottime_ns)
+                        at = span->after->rows[at].next;
+        }
         if (at != INDEX_NONE && is_own) {
                 if (span->after->rows[at].grew_ns <= span->begin_ns)
                         row->started_by = (Span){ NULL, 0 };

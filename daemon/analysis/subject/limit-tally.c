@@ -251,22 +251,6 @@ static int add_line(LineList *list, Line line) {
         return r;
 }
 
-static int list_cgroup(LineList *list, const Cgroup *cgroup, Span path) {
-        int r = 0;
-
-        for (unsigned i = 0; i < _LIMIT_MAX && r == 0; i++) {
-                Line line = { path, (Limit) i, count_of(cgroup, (Limit) i), {} };
-
-                /* Throttling is counted in the cgroup with the limit alone. */
-                if (line.limit != LIMIT_CPU && cgroup->below[i] >= line.count.n)
-                        continue;
-                if (line.limit == LIMIT_CPU)
-                        line.ns = throttled_ns(cgroup);
-                r = add_line(list, line);
-        }
-        return r;
-}
-
 static int compare_lines(const void *a, const void *b) {
         const Line *x = a, *y = b;
 
@@ -308,7 +292,17 @@ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter 
         }
         r = add_line(&list, (Line){ SPAN_LITERAL(""), LIMIT_OOM_KILL, host_oom_kills, {} });
         for (KeyNode *node = tally->cgroups.first; has_cgroups && node && r == 0; node = node->next)
-                r = list_cgroup(&list, cgroup_of(node), node->key);
+                for (unsigned i = 0; i < _LIMIT_MAX && r == 0; i++) {
+                        const Cgroup *cgroup = cgroup_of(node);
+                        Line line = { node->key, (Limit) i, count_of(cgroup, (Limit) i), {} };
+
+                        /* Throttling is counted in the cgroup with the limit alone. */
+                        if (i == LIMIT_CPU)
+                                line.ns = throttled_ns(cgroup);
+                        else if (cgroup->below[i] >= line.count.n)
+                                continue;
+                        r = add_line(&list, line);
+                }
         if (r == 0 && list.n > 1)
                 qsort(list.lines, list.n, sizeof(*list.lines), compare_lines);
         if (r == 0)

@@ -34,7 +34,7 @@
 /* A step ends with one of these or a negative errno. */
 enum {
         LISTEN_GOES_ON,
-        LISTEN_ENDS, /* the main process wants it, or is gone */
+        LISTEN_ENDS, /* the main process wants it, or has exited */
 };
 
 typedef struct Listener {

@@ -26,7 +26,7 @@ static int open_files(void *userdata, int peer_fd) {
         return answer_note(&work->answer, PACKET_FILES, (Span){}, peer_fd);
 }
 
-/* If the main process cannot be told, it is gone, and this job will be. */
+/* If the main process cannot be told, it has exited, and this job will. */
 static void on_left(void *userdata, const MemoryLife *life) {
         const OrderLife left = { life->start_ticks, life->tgid, life->owner };
         Work *work = userdata;

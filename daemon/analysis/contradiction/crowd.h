@@ -9,7 +9,7 @@
  * threads of the host are in some crowd, those that ended included, of which neither CPUs nor class
  * are known.
  *
- * Rows of a ledger and threads that are gone arrive in any order, so what the ended did is kept
+ * Rows of a ledger and threads that exited arrive in any order, so what the ended did is kept
  * modulo 2^64. Where they ended under other names than they had, a crowd can have less than
  * nothing: then it did nothing.
  */

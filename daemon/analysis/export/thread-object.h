@@ -7,8 +7,8 @@
  * One thread as one JSON object in one of the two export formats. "ktstr" has the members of all
  * versions of the prior tool; of absence it can only tell that a whole ThreadFamily is not there.
  * "ndjson" has every column of the table of threads by name, null where absent, with the host, boot
- * and time so that lines of several snapshots can share a file. It tells the dead, too, a row as
- * one object of another kind; "ktstr" has no place for them.
+ * and time so that lines of several snapshots can share a file. It tells of exited threads, too, a
+ * row as one object of another kind; "ktstr" has no place for them.
  */
 
 #include "base/macro.h"

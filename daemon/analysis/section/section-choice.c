@@ -248,7 +248,7 @@ static bool weigh_limits(const Sections *sections, SectionId id _unused_, const 
                                 *score += pids / (pids + 1);
                 } else if (sections->n_sides > 1 && sides[0].state != sides[1].state &&
                            (!entry->sides[0] || !entry->sides[1])) {
-                        continue; /* a cgroup that is new or gone has changed no limit */
+                        continue; /* a cgroup that is new or has vanished changed no limit */
                 } else if (sections_keep(sections, sides)) {
                         *score += sections->n_sides > 1 || sides[0].state == READING_NUMBER;
                 }

@@ -41,7 +41,7 @@ static const struct {
 
 /*
  * A source that is not available explains every absent value. A source that was read in part does
- * not, because the cgroup may be gone.
+ * not, because the cgroup may have vanished.
  */
 void section_reason_write(const Sections *sections, JsonWriter *writer, SectionId id,
                           const SectionGap gaps[static SECTION_SIDES]) {

@@ -68,8 +68,8 @@ _must_check_ int smaps_regroup(Smaps *smaps, KeyOfName key_of, void *userdata);
  * Makes absent what is not known: the lines of a rollup that lacks a process that was left out. A
  * side with processes but no rollup has Pss, absent, so that there is a row to say why.
  *
- * Then orders the processes: of two sides by the distance in resident memory, where a side without it
- * counts 0, and then by the larger; of one by resident memory, then Pss; then by key. Resident
+ * Then orders the processes: of two sides by the distance in resident memory, where a side without
+ * it counts 0, and then by the larger; of one by resident memory, then Pss; then by key. Resident
  * memory is what the kernel counts, else Rss.
  */
 _must_check_ int smaps_order(Smaps *smaps, unsigned n_sides, KeyTree *names);

@@ -113,7 +113,7 @@ typedef struct ReadSide {
         JudgeTime time;
         /* Metrics that the two snapshots do not count from the same moment. */
         uint64_t unshared[BITS_WORDS(_METRIC_MAX)];
-        const MovedList *moved;            /* of a window whose ledger takes part; else NULL */
+        const MovedList *moved;            /* of an interval whose ledger takes part; else NULL */
         DeadSpan *span;                    /* likewise */
         uint64_t implausible[_SOURCE_MAX]; /* values, by source */
 } ReadSide;

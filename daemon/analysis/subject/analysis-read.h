@@ -5,14 +5,14 @@
  * AnalysisRead
  *
  * Reads the subjects of one analysis: once for their names when patterns have to be found, then for
- * their numbers, each subject alone or merged with the one at which its window begins. The caller
+ * their numbers, each subject alone or merged with the one at which its interval begins. The caller
  * says which subjects belong together; this module counts threads and remembers which subject
  * failed.
  *
  * Here every thread is judged (analysis/group/judge.h) before its numbers are passed on: analyses
  * do not believe what cannot be, while conversions and the file keep what the kernel said. The
- * subject then says of each source how many values were not believed. In a window, waits that two
- * accounts counted, each since another moment, are left out.
+ * subject then says of each source how many values were not believed. In an interval, waits that
+ * two accounts counted, each since another moment, are left out.
  */
 
 #include <stdint.h>
@@ -24,9 +24,9 @@
 
 /*
  * Reads two snapshots of one boot side by side, so that both samples of a thread are available at
- * once. A thread is identified by process, thread and start time: a reused id is one thread that is
- * gone and one that was born. Both documents must list each thread once, in ascending order of
- * process and thread id, as captures do; so only two threads are in memory at a time.
+ * once. A thread is identified by process, thread and start time: a reused id is one thread that
+ * has exited and one that was born. Both documents must list each thread once, in ascending order
+ * of process and thread id, as captures do; so only two threads are in memory at a time.
  */
 typedef struct MergeSide {
         Subject *subject; /* different on each side */
@@ -41,8 +41,8 @@ typedef struct MergeSide {
 
 /*
  * Called once for every thread. If both are set, they have the same tgid, tid and start_ticks.
- * @after is NULL for a thread that is gone, @before for one that was born; never both. Returns 0 to
- * go on or a negative errno, which is passed on. Samples are borrowed for the call.
+ * @after is NULL for a thread that has exited, @before for one that was born; never both. Returns 0
+ * to go on or a negative errno, which is passed on. Samples are borrowed for the call.
  */
 typedef int (*MergeLife)(void *userdata, const ThreadSample *before, const ThreadSample *after);
 
@@ -65,10 +65,10 @@ typedef struct AnalysisVisitor {
         int (*on_cgroup_name)(void *userdata, Span path);
         /* A thread of a subject that is read alone. */
         int (*on_thread)(void *userdata, Side side, const ThreadSample *sample);
-        /* A thread in a window: both samples, or the only one; see MergeLife. */
+        /* A thread in an interval: both samples, or the only one; see MergeLife. */
         int (*on_life)(void *userdata, const ThreadSample *before, const ThreadSample *after);
         /*
-         * A row of the ledger at the @end of a window, where both snapshots have the same; NULL:
+         * A row of the ledger at the @end of an interval, where both snapshots have the same; NULL:
          * not wanted.
          */
         int (*on_dead)(void *userdata, Side end, const DeadRow *row);

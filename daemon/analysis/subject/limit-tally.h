@@ -12,8 +12,8 @@
  * alone has was perhaps made inside, but a capture records no cgroup without threads in or below
  * it: the counters of one that had none at the time of the earlier snapshot may be those of weeks.
  * Events of such a cgroup are told of the one above, which the kernel counts them in as well. A
- * cgroup that is gone took its counters along. A counter that fell belongs to another cgroup of the
- * same path.
+ * cgroup that vanished took its counters along. A counter that fell belongs to another cgroup of
+ * the same path.
  */
 
 #include <stdbool.h>

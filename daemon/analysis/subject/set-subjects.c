@@ -107,7 +107,7 @@ const SetSubject *set_subjects_sort(SetSubjects *subjects, const SetSubject **re
         return NULL;
 }
 
-/* Makes the capture end a window that begins with @begin. */
+/* Makes the capture end an interval that begins with @begin. */
 static void add_window(SetCapture *capture, const Subject *begin, const Subject *end) {
         capture->column.has_begin = true;
         capture->column.begin = judge_time_of(&begin->head);
@@ -166,7 +166,7 @@ SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subjec
 /* how the host is used */
 
 int set_host_find(SetSubjects *subjects, unsigned side, HostUse *ret, Subject **ret_culprit) {
-        /* The disks read and wrote so much a second, in each window in which it is known. */
+        /* The disks read and wrote so much a second, in each interval in which it is known. */
         struct {
                 double values[SET_MAX_CAPTURES];
                 size_t n;

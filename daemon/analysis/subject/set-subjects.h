@@ -5,10 +5,10 @@
  * SetSubjects
  *
  * The snapshots of two sets in the order of their captures, and for each the capture at which its
- * window begins: the previous capture of the same boot, unless that is of the other side. Work done
- * while the other side was captured does not belong to this side.
+ * interval begins: the previous capture of the same boot, unless that is of the other side. Work
+ * done while the other side was captured does not belong to this side.
  *
- * A member can also be an interval: its window begins where the interval does, and no other window
+ * A member can also be an interval of the caller: it begins where that does, and no other one
  * is made from its ends.
  */
 
@@ -48,7 +48,7 @@ _must_check_ int set_subjects_add(SetSubjects *subjects, Side side, Subject **re
 const SetSubject *set_subjects_sort(SetSubjects *subjects, const SetSubject **ret_other);
 
 /*
- * Describes the @index-th capture. *ret_previous is the subject at which its window begins, or
+ * Describes the @index-th capture. *ret_previous is the subject at which its interval begins, or
  * NULL.
  */
 SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subject **ret_previous);

@@ -106,7 +106,7 @@ static void analysis_set_up(Analysis *analysis) {
                 setup->interval_ns = judge_interval_ns(times);
         }
         /*
-         * Of two intervals the sections compare the states at their ends. Those that count since
+         * The sections of two intervals compare the states at their ends. Those that count since
          * the boot would say nothing of the intervals, so they are left out.
          */
         analysis->sections = call->view;

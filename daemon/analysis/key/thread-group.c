@@ -173,23 +173,6 @@ bool group_is_placed(const Group *group, ViewAxis axis) {
 
 /* names of groups */
 
-/* The process and thread names of an own key: pid, tid, start, process, thread. */
-static GroupNames thread_names(const Group *group) {
-        GroupNames names = { .cgroup = { NULL, 0 } };
-        Span rest = group_key(group);
-
-        for (unsigned i = 0; i < 3; i++) { /* skip pid, tid and start, which are digits */
-                const char *joint = memchr(rest.bytes, KEY_JOINT, rest.n);
-
-                if (!joint)
-                        return names;
-                rest = (Span){ joint + 1, rest.n - (size_t) (joint + 1 - rest.bytes) };
-        }
-        names.process = (Span){ rest.bytes, group->n_process };
-        names.thread = (Span){ rest.bytes + group->n_process + 1, rest.n - group->n_process - 1 };
-        return names;
-}
-
 /* The lengths of the names are stored because the names themselves may contain the joint. */
 static GroupNames all_names(const Group *group) {
         Span key = group_key(group);
@@ -202,6 +185,7 @@ static GroupNames all_names(const Group *group) {
 }
 
 GroupNames group_names(const Group *group, ViewAxis axis) {
+        size_t n_process = group->n_process;
         Span key = group_key(group);
 
         if (group->is_ended)
@@ -219,7 +203,17 @@ GroupNames group_names(const Group *group, ViewAxis axis) {
         case VIEW_AXIS_ALL:
                 return all_names(group);
         case VIEW_AXIS_THREAD:
-                return thread_names(group);
+                /* Of an own key skip pid, tid and start, which are digits. */
+                for (unsigned i = 0; i < 3; i++) {
+                        const char *joint = memchr(key.bytes, KEY_JOINT, key.n);
+
+                        if (!joint)
+                                return (GroupNames){ .cgroup = { NULL, 0 } };
+                        key = (Span){ joint + 1, key.n - (size_t) (joint + 1 - key.bytes) };
+                }
+                return (GroupNames){ .process = { key.bytes, n_process },
+                                     .thread = { key.bytes + n_process + 1,
+                                                 key.n - n_process - 1 } };
         case _VIEW_AXIS_MAX:
                 break;
         }

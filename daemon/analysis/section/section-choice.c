@@ -318,28 +318,6 @@ static int compare_candidates(const void *a, const void *b) {
         return (x->index > y->index) - (x->index < y->index);
 }
 
-static int choose_cgroups(Sections *sections, SectionId id, Candidate *candidates) {
-        size_t n = 0, limit = sections->view.limit;
-
-        for (size_t i = 0; i < sections->n_cgroups; i++) {
-                Candidate candidate = { .index = i };
-
-                if (weighs[id](sections, id, cgroup_entry(sections->cgroup_list[i]),
-                               &candidate.score))
-                        candidates[n++] = candidate;
-        }
-        if (n <= limit)
-                return 0;
-        qsort(candidates, n, sizeof(*candidates), compare_candidates);
-        sections->cut[id] = calloc(sections->n_cgroups, sizeof(bool));
-        if (!sections->cut[id])
-                return -ENOMEM;
-        for (size_t i = limit; i < n; i++)
-                sections->cut[id][candidates[i].index] = true;
-        sections->n_cut[id] = n - limit;
-        return 0;
-}
-
 /* processes */
 
 static bool has_kept(const Sections *sections, const SmapsEntry *entry) {
@@ -357,28 +335,46 @@ static bool has_kept(const Sections *sections, const SmapsEntry *entry) {
 int sections_choose(Sections *sections) {
         _cleanup_(freep) Candidate *candidates = NULL;
         Smaps *smaps = &sections->smaps;
-        size_t n_kept = 0, n_listed = 0;
-        int r = 0;
+        size_t n_kept = 0, n_listed = 0, limit = sections->view.limit;
 
         /* The processes are in their order already, so the first ones are kept. */
         for (size_t i = 0; i < smaps->n_listed; i++) {
                 if (!view_filter_matches(&sections->view, smaps->list[i]->key))
                         continue;
-                if (sections->view.limit > 0 && has_kept(sections, smaps_entry(smaps->list[i])) &&
-                    n_kept++ >= sections->view.limit) {
+                if (limit > 0 && has_kept(sections, smaps_entry(smaps->list[i])) &&
+                    n_kept++ >= limit) {
                         sections->n_cut[SECTION_SMAPS_ROLLUP]++;
                         continue;
                 }
                 smaps->list[n_listed++] = smaps->list[i];
         }
         smaps->n_listed = n_listed;
-        if (sections->view.limit == 0 || sections->n_cgroups <= sections->view.limit)
+        if (limit == 0 || sections->n_cgroups <= limit)
                 return 0;
         candidates = reallocarray(NULL, sections->n_cgroups, sizeof(*candidates));
         if (!candidates)
                 return -ENOMEM;
-        for (SectionId id = 0; r == 0 && id < _SECTION_MAX; id++)
-                if (weighs[id] && view_wants_table(&sections->view, id))
-                        r = choose_cgroups(sections, id, candidates);
-        return r;
+        for (SectionId id = 0; id < _SECTION_MAX; id++) {
+                size_t n = 0;
+
+                if (!weighs[id] || !view_wants_table(&sections->view, id))
+                        continue;
+                for (size_t i = 0; i < sections->n_cgroups; i++) {
+                        const CgroupEntry *entry = cgroup_entry(sections->cgroup_list[i]);
+                        Candidate candidate = { .index = i };
+
+                        if (weighs[id](sections, id, entry, &candidate.score))
+                                candidates[n++] = candidate;
+                }
+                if (n <= limit)
+                        continue;
+                qsort(candidates, n, sizeof(*candidates), compare_candidates);
+                sections->cut[id] = calloc(sections->n_cgroups, sizeof(bool));
+                if (!sections->cut[id])
+                        return -ENOMEM;
+                for (size_t i = limit; i < n; i++)
+                        sections->cut[id][candidates[i].index] = true;
+                sections->n_cut[id] = n - limit;
+        }
+        return 0;
 }

@@ -24,7 +24,7 @@
  *     host-network    {"interface", "kind", "key", "unit", "value": VALUE, "perSecond"}
  *     sched-ext       {"attr", "value": VALUE}
  *
- * Where disk or interface is null, the row is about the host as a whole: its sums count no byte
+ * A row whose disk or interface is null is about the host as a whole: its sums count no byte
  * twice. perSecond is there with two sides: a number for what is counted since boot, if both are of
  * one boot, else null. Then the delta is also right where a time that the kernel keeps in 32 bits
  * passed their end.

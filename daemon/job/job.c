@@ -193,6 +193,7 @@ static int deliver(Job *job) {
                 is_sound = failure_unpack(reply.body, &reply.error, &reply.detail);
                 break;
         case PACKET_RESULT:
+        case PACKET_ENTRIES:
         case PACKET_CHANGE:
         case PACKET_MEMORY:
         case PACKET_FILES:

@@ -38,10 +38,11 @@ typedef enum PacketKind {
         PACKET_ERROR,  /* failure_pack() */
 
         /* notes: from a job to the main process alone */
-        PACKET_CHANGE, /* JSON: what a spool job did to the spool, spool/spool-index.h */
-        PACKET_MEMORY, /* a capture or a probe wants a memory job at the socket that comes along */
-        PACKET_FILES,  /* a memory job wants a file job, likewise */
-        PACKET_LEFT,   /* OrderLife: a memory job has left a call for this process behind */
+        PACKET_ENTRIES, /* a survey tells of some snapshots: spool/spool-index.h */
+        PACKET_CHANGE,  /* a spool job tells what it did to the spool: likewise */
+        PACKET_MEMORY,  /* a capture or a probe wants a memory job at the socket that comes along */
+        PACKET_FILES,   /* a memory job wants a file job, likewise */
+        PACKET_LEFT,    /* OrderLife: a memory job has left a call for this process behind */
         PACKET_LISTENING, /* a listener hears exits from now on */
         _PACKET_KIND_MAX,
 } PacketKind;

@@ -262,6 +262,8 @@ typedef struct ObjectsResult {
  *     PUBLISH              head, [names that had to make room], [head of what was replaced]
  *     CONVERT              head
  *     IMPORT, CLEAN        none
+ *
+ * A survey ends with the SpoolStamp of what it told of.
  */
 #define RESULT_MAX_TEXTS 3u
 

@@ -3,22 +3,19 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/buffer.h"
 #include "spool/spool-directory.h"
 #include "wire/limits.h"
-#include "wire/message-object.h"
 
-#define KEY_HEAD "head"
-#define KEY_FAULT "fault"
-#define KEY_OFFSET "offset"
-#define KEY_BEFORE "before"
-#define KEY_AFTER "after"
-#define KEY_REMOVED "removed"
-#define KEY_ADDED "added"
+/* In front of a change, of the names of files that were removed, and of entries that were added. */
+typedef struct ChangeHead {
+        SpoolStamp before, after;
+        uint64_t n_removed; /* bytes: each name has its NUL */
+} ChangeHead;
 
 struct SpoolIndex {
         SpoolView *view;    /* never NULL */
@@ -27,96 +24,66 @@ struct SpoolIndex {
         bool is_known; /* @view is what the directory held at @stamp */
 };
 
-/* stamps and numbers */
-
-void spool_stamp_write(JsonWriter *writer, const char *key, const SpoolStamp *stamp) {
-        json_write_key(writer, key);
-        json_write_array(writer);
-        json_write_u64(writer, stamp->device);
-        json_write_u64(writer, stamp->inode);
-        json_write_u64(writer, stamp->change_ns);
-        json_write_end(writer);
-}
-
-static bool read_u64(json_object *value, uint64_t *ret) {
-        bool is_negative;
-
-        return message_get_integer(value, &is_negative, ret) && !is_negative;
-}
-
-static bool read_stamp(json_object *array, SpoolStamp *ret) {
-        return json_object_is_type(array, json_type_array) &&
-               json_object_array_length(array) == 3 &&
-               read_u64(json_object_array_get_idx(array, 0), &ret->device) &&
-               read_u64(json_object_array_get_idx(array, 1), &ret->inode) &&
-               read_u64(json_object_array_get_idx(array, 2), &ret->change_ns);
-}
-
 /* entries */
 
-void spool_entry_write(JsonWriter *writer, const SpoolEntry *entry) {
-        json_write_object(writer);
-        json_write_key(writer, KEY_HEAD);
-        head_write_json(writer, &entry->head);
-        if (entry->damaged) {
-                json_write_member_name(writer, KEY_FAULT, span_of(entry->fault.text));
-                if (entry->fault.has_offset)
-                        json_write_member_u64(writer, KEY_OFFSET, entry->fault.offset);
-        }
-        json_write_end(writer);
-}
-
-static bool read_member(json_object *object, const char *key, uint64_t *ret) {
-        return read_u64(json_object_object_get(object, key), ret);
-}
-
-static bool read_members(json_object *item, json_object *head, IndexEntry *ret) {
-        json_object *fault = json_object_object_get(item, KEY_FAULT);
-        const char *name = json_object_get_string(json_object_object_get(head, "name"));
-        uint64_t uid;
-
-        if (!name || snapshot_name_complaint(span_of(name)))
-                return false;
-        memcpy(ret->name, name, strlen(name) + 1);
-        ret->damaged = fault;
-        ret->has_offset = read_member(item, KEY_OFFSET, &ret->offset);
-        ret->tagged = json_object_get_boolean(json_object_object_get(head, "tagged"));
-        ret->imported = json_object_object_get(head, "importedFrom");
-        ret->has_uid = read_member(head, "uid", &uid);
-        ret->uid = ret->has_uid ? (uid_t) uid : 0;
-        ret->has_start = read_member(head, "startRealtimeNs", &ret->start_realtime_ns);
-        /* A file that could not even be opened has none of these. */
-        (void) read_member(head, "publishedRealtimeNs", &ret->published_realtime_ns);
-        (void) read_member(head, "sizeBytes", &ret->size_bytes);
-        (void) read_member(head, "allocatedBytes", &ret->allocated_bytes);
-        return true;
-}
-
-static int entry_new(json_object *item, IndexEntry **ret) {
-        json_object *head = json_object_object_get(item, KEY_HEAD);
-        json_object *fault = json_object_object_get(item, KEY_FAULT);
+int spool_entry_pack(Buffer *buffer, const SpoolEntry *from) {
+        static const SpoolEntry none;
+        const Head *head = from ? &from->head : &none.head;
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
-        IndexEntry *entry;
-        int r;
+        JsonWriter writer;
+        IndexEntry entry;
+        int r = 0;
 
-        if (!json_object_is_type(head, json_type_object))
-                return -EBADMSG; /* also when @item is null */
-        if (fault)
-                r = buffer_append_text(&text, json_object_get_string(fault));
-        else
-                r = message_append_object(&text, head);
+        if (from && from->damaged) {
+                r = name_escape(&text, span_of(from->fault.text));
+        } else if (from) {
+                json_writer_init(&writer, &text);
+                head_write_json(&writer, head);
+                r = json_writer_finish(&writer);
+        }
         if (r < 0)
                 return r;
+        memset(&entry, 0, sizeof(entry)); /* also between its members */
+        memcpy(entry.name, head->name, sizeof(entry.name));
+        entry.damaged = from && from->damaged;
+        entry.tagged = head->tagged;
+        entry.imported = head->imported_from != NULL;
+        entry.has_uid = head->has_uid;
+        entry.has_start = head->has_start_realtime;
+        entry.has_offset = entry.damaged && from->fault.has_offset;
+        entry.uid = head->has_uid ? head->uid : 0;
+        entry.start_realtime_ns = head->has_start_realtime ? head->start_realtime_ns : 0;
+        /* A file that could not even be opened has none of these. */
+        entry.published_realtime_ns = head->has_published ? head->published_realtime_ns : 0;
+        entry.size_bytes = head->has_size ? head->size_bytes : 0;
+        entry.allocated_bytes = head->has_allocated ? head->allocated_bytes : 0;
+        entry.offset = entry.has_offset ? from->fault.offset : 0;
+        entry.n_text = text.n;
+        buffer_append(buffer, &entry, offsetof(IndexEntry, text));
+        return buffer_append(buffer, text.bytes, text.n);
+}
+
+/* Takes the first entry of @rest, of which nothing is believed but that it is plain data. */
+static int entry_new(Span *rest, IndexEntry **ret) {
+        const size_t n_head = offsetof(IndexEntry, text);
+        IndexEntry head, *entry;
+        Span text;
+
+        if (rest->n < n_head)
+                return -EBADMSG;
+        memcpy(&head, rest->bytes, n_head);
+        text = (Span){ rest->bytes + n_head, head.n_text };
+        if (head.n_text > rest->n - n_head || memchr(text.bytes, '\0', text.n) ||
+            !utf8_is_valid(text) || !memchr(head.name, '\0', sizeof(head.name)) ||
+            snapshot_name_complaint(span_of(head.name)))
+                return -EBADMSG;
         entry = calloc(1, sizeof(*entry) + text.n + 1);
         if (!entry)
                 return -ENOMEM;
-        if (!read_members(item, head, entry)) {
-                free(entry);
-                return -EBADMSG;
-        }
+        memcpy(entry, &head, n_head);
         entry->n_refs = 1;
-        entry->n_text = text.n;
-        memcpy(entry->text, text.bytes ? text.bytes : "", text.n);
+        memcpy(entry->text, text.bytes, text.n);
+        *rest = (Span){ text.bytes + text.n, rest->n - n_head - text.n };
         *ret = entry;
         return 0;
 }
@@ -302,22 +269,22 @@ int spool_index_begin(SpoolIndex *index) {
         return index->filling ? 0 : -ENOMEM;
 }
 
-int spool_index_add(SpoolIndex *index, json_object *item) {
+int spool_index_add(SpoolIndex *index, Span entries) {
         IndexEntry *entry;
-        int r;
+        int r = index->filling ? 0 : -EBADMSG;
 
-        if (!index->filling)
-                return -EBADMSG;
-        r = entry_new(item, &entry);
-        return r < 0 ? r : view_insert(index->filling, entry);
+        while (r == 0 && entries.n > 0) {
+                r = entry_new(&entries, &entry);
+                if (r == 0)
+                        r = view_insert(index->filling, entry);
+        }
+        return r;
 }
 
-int spool_index_end(SpoolIndex *index, json_object *stamp) {
-        SpoolStamp read;
-
-        if (!index->filling || !read_stamp(stamp, &read))
+int spool_index_end(SpoolIndex *index, Span stamp) {
+        if (!index->filling || stamp.n != sizeof(index->stamp))
                 return -EBADMSG;
-        index->stamp = read;
+        memcpy(&index->stamp, stamp.bytes, sizeof(index->stamp));
         (void) spool_view_unref(index->view);
         index->view = TAKE_PTR(index->filling);
         index->is_known = true;
@@ -369,19 +336,23 @@ static void remove_name(SpoolView *view, Span name) {
         entry_unref(entry);
 }
 
-static int follow(SpoolIndex *index, json_object *removed, json_object *added) {
+static int follow(SpoolIndex *index, Span removed, Span added) {
         int r;
 
         r = make_writable(index);
-        for (size_t i = 0; r == 0 && i < json_object_array_length(removed); i++) {
-                const char *name = json_object_get_string(json_object_array_get_idx(removed, i));
+        while (r == 0 && removed.n > 0) {
+                const char *end = memchr(removed.bytes, '\0', removed.n);
+                size_t n = end ? (size_t) (end - removed.bytes) : 0;
 
-                remove_name(index->view, span_of(name));
+                if (!end)
+                        return -EBADMSG;
+                remove_name(index->view, (Span){ removed.bytes, n });
+                removed = (Span){ end + 1, removed.n - n - 1 };
         }
-        for (size_t i = 0; r == 0 && i < json_object_array_length(added); i++) {
+        while (r == 0 && added.n > 0) {
                 IndexEntry *entry;
 
-                r = entry_new(json_object_array_get_idx(added, i), &entry);
+                r = entry_new(&added, &entry);
                 if (r < 0)
                         break;
                 remove_name(index->view, span_of(entry->name));
@@ -390,59 +361,52 @@ static int follow(SpoolIndex *index, json_object *removed, json_object *added) {
         return r;
 }
 
-void spool_index_follow(SpoolIndex *index, json_object *change) {
-        json_object *removed = json_object_object_get(change, KEY_REMOVED);
-        json_object *added = json_object_object_get(change, KEY_ADDED);
-        SpoolStamp before, after;
+void spool_index_follow(SpoolIndex *index, Span change) {
+        bool was_known = index->is_known;
+        ChangeHead head;
+        Span rest;
 
-        index->is_known = index->is_known &&
-                          read_stamp(json_object_object_get(change, KEY_BEFORE), &before) &&
-                          read_stamp(json_object_object_get(change, KEY_AFTER), &after) &&
-                          spool_stamp_equal(&before, &index->stamp) &&
-                          json_object_is_type(removed, json_type_array) &&
-                          json_object_is_type(added, json_type_array) &&
-                          follow(index, removed, added) == 0;
-        if (index->is_known)
-                index->stamp = after;
+        index->is_known = false;
+        if (!was_known || change.n < sizeof(head))
+                return;
+        memcpy(&head, change.bytes, sizeof(head));
+        rest = (Span){ change.bytes + sizeof(head), change.n - sizeof(head) };
+        if (!spool_stamp_equal(&head.before, &index->stamp) || head.n_removed > rest.n ||
+            follow(index, (Span){ rest.bytes, head.n_removed },
+                   (Span){ rest.bytes + head.n_removed, rest.n - head.n_removed }) != 0)
+                return;
+        index->stamp = head.after;
+        index->is_known = true;
 }
 
 /* how a job tells what it changed */
 
-bool spool_change_write(const Spool *spool, JsonWriter *writer) {
+int spool_change_pack(const Spool *spool, Buffer *buffer) {
         const SpoolChange *change = &spool->change;
         const Buffer *removed = &change->removed, *added = &change->added;
+        const ChangeHead head = { change->before, change->after, removed->n };
+        int r = 0;
 
         /* Within one tick of the clock the stamp stays the same, and only names tell of changes. */
         if (!change->is_begun || change->is_unclear ||
             (removed->n == 0 && added->n == 0 &&
              spool_stamp_equal(&change->before, &change->after)))
-                return false;
-        spool_stamp_write(writer, KEY_BEFORE, &change->before);
-        spool_stamp_write(writer, KEY_AFTER, &change->after);
-        json_write_key(writer, KEY_REMOVED);
-        json_write_array(writer);
-        for (size_t at = 0; at < removed->n; at += strlen(removed->bytes + at) + 1)
-                json_write_text(writer, removed->bytes + at);
-        json_write_end(writer);
-        json_write_key(writer, KEY_ADDED);
-        json_write_array(writer);
-        for (size_t at = 0; at < added->n; at += strlen(added->bytes + at) + 1) {
+                return 0;
+        buffer_append(buffer, &head, sizeof(head));
+        buffer_append(buffer, removed->bytes, removed->n);
+        for (size_t at = 0; at < added->n && r == 0; at += strlen(added->bytes + at) + 1) {
                 SpoolEntry entry;
 
                 /*
-                 * A file that cannot be read now is null, which the index refuses, and then it is
-                 * read anew.
+                 * A file that cannot be read now is told without a name, which the index refuses,
+                 * and then it is read anew.
                  */
                 if (spool_read_entry(spool, added->bytes + at, &entry) != 0) {
-                        json_write_null(writer);
+                        r = spool_entry_pack(buffer, NULL);
                         continue;
                 }
-                if (entry.is_unread)
-                        json_write_null(writer);
-                else
-                        spool_entry_write(writer, &entry);
+                r = spool_entry_pack(buffer, entry.is_unread ? NULL : &entry);
                 head_done(&entry.head);
         }
-        json_write_end(writer);
-        return true;
+        return r == 0 ? buffer_failure(buffer) : r;
 }

@@ -12,16 +12,15 @@
  * snapshots until it is released. A file of a view may be gone when it is opened.
  */
 
-#include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/name.h"
 #include "base/span.h"
-#include "json/json-writer.h"
 #include "spool/spool-stamp.h"
 #include "spool/spool.h"
 
@@ -30,11 +29,11 @@ typedef struct SpoolIndex SpoolIndex;
 /* views */
 
 typedef struct IndexEntry {
-        unsigned n_refs;
+        unsigned n_refs; /* 0 in a message */
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        bool damaged;
-        bool tagged, imported;
-        bool has_uid, has_start, has_offset;
+        /* As bool, but a job may write any byte. */
+        uint8_t damaged, tagged, imported;
+        uint8_t has_uid, has_start, has_offset;
         uid_t uid;
         uint64_t start_realtime_ns;
         uint64_t published_realtime_ns;
@@ -82,26 +81,25 @@ void spool_index_forget(SpoolIndex *index);
 
 /*
  * A survey replaces the whole list: begin, add each entry, end. One that does not come to its end
- * leaves the index as it was. @item is an object of spool_entry_write(), @stamp one of
- * spool_stamp_write(). 0, -ENOMEM, or -EBADMSG for a malformed object.
+ * leaves the index as it was. @entries: of spool_entry_pack(), one after the other; @stamp: a
+ * SpoolStamp. 0, -ENOMEM, or -EBADMSG for malformed bytes.
  */
 _must_check_ int spool_index_begin(SpoolIndex *index);
-_must_check_ int spool_index_add(SpoolIndex *index, json_object *item);
-_must_check_ int spool_index_end(SpoolIndex *index, json_object *stamp);
+_must_check_ int spool_index_add(SpoolIndex *index, Span entries);
+_must_check_ int spool_index_end(SpoolIndex *index, Span stamp);
 
 /*
- * Follows what a job did to the directory, an object of spool_change_write(). A job that began with
+ * Follows what a job did to the directory, as spool_change_pack() tells it. A job that began with
  * another directory than the index knows makes it forget: somebody else changed it, too.
  */
-void spool_index_follow(SpoolIndex *index, json_object *change);
+void spool_index_follow(SpoolIndex *index, Span change);
 
-/* how jobs tell */
+/* A job, which is the same program, tells by plain data: */
 
-void spool_stamp_write(JsonWriter *writer, const char *key, const SpoolStamp *stamp);
-void spool_entry_write(JsonWriter *writer, const SpoolEntry *entry);
+/* Appends an entry. NULL: one that the index refuses. */
+_must_check_ int spool_entry_pack(Buffer *buffer, const SpoolEntry *entry);
 /*
- * Writes the members of an object for spool_index_follow(): what the functions of @spool changed
- * since it was opened. False, and nothing is written, when that was nothing, or when others changed
- * the directory in between.
+ * Appends what the functions of @spool changed since it was opened; nothing when that was nothing,
+ * or when others changed the directory in between.
  */
-bool spool_change_write(const Spool *spool, JsonWriter *writer);
+_must_check_ int spool_change_pack(const Spool *spool, Buffer *buffer);

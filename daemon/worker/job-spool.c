@@ -110,15 +110,12 @@ int work_time_name(const Head *head, char ret_name[static SNAPSHOT_NAME_MAX_CHAR
  * reply.
  */
 static int tell_change(Work *work, Spool *spool) {
-        Answer *answer = &work->answer;
-        bool is_told = spool_change_write(spool, answer_begin(answer));
-        int r;
+        _cleanup_(buffer_done) Buffer body = { .max_bytes = LIMIT_REPLY_BYTES - 1024u };
+        int r = spool_change_pack(spool, &body);
 
-        json_write_end(&answer->writer);
-        r = json_writer_finish(&answer->writer);
-        if (r < 0 || !is_told)
+        if (r < 0 || body.n == 0)
                 return r;
-        return answer_note(answer, PACKET_CHANGE, buffer_span(&answer->parameters), -EBADF);
+        return answer_note(&work->answer, PACKET_CHANGE, buffer_span(&body), -EBADF);
 }
 
 /* Begins an answer with @n heads; the caller may add members. */
@@ -402,13 +399,8 @@ static int list_unchanged(Spool *spool, SpoolEntry **entries, size_t *n, SpoolSt
         return r;
 }
 
-static void write_entry(const void *userdata, size_t i, JsonWriter *writer) {
-        const SpoolEntry *entries = userdata;
-
-        spool_entry_write(writer, &entries[i]);
-}
-
 int work_survey(Work *work) {
+        _cleanup_(buffer_done) Buffer body = { .max_bytes = LIMIT_REPLY_BYTES - 1024u };
         _cleanup_(spool_freep) Spool *spool = NULL;
         SpoolEntry *entries = NULL;
         SpoolStamp stamp = {};
@@ -434,11 +426,16 @@ int work_survey(Work *work) {
                 r = work_refuse(work, WIRE_ERROR_SPOOL_UNAVAILABLE,
                                 &(WireErrorDetail){ .reason = reason });
         } else {
-                r = answer_list(&work->answer, "entries", n, write_entry, entries);
-                if (r == 0) {
-                        spool_stamp_write(answer_begin(&work->answer), "stamp", &stamp);
-                        r = answer_final(&work->answer);
+                for (size_t i = 0; i < n && r == 0; i++) {
+                        r = spool_entry_pack(&body, &entries[i]);
+                        if (r < 0 || (body.n < LIMIT_BATCH_BYTES && i + 1 < n))
+                                continue;
+                        r = answer_note(&work->answer, PACKET_ENTRIES, buffer_span(&body), -EBADF);
+                        buffer_clear(&body);
                 }
+                if (r == 0)
+                        r = answer_result(&work->answer,
+                                          (Span){ (const char *) &stamp, sizeof(stamp) }, NULL, 0);
         }
         spool_entries_free(entries, n);
         return r;

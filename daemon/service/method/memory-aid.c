@@ -154,7 +154,8 @@ static void on_end(Job *job, const char *reason, void *userdata) {
                 request->memory_job = job_free(job);
 }
 
-void memory_aid_take(Request *request, const JobReply *note) {
+int memory_aid_take(Request *request, const JobReply *note) {
         if (note->kind == PACKET_MEMORY)
                 start(request, request->job, ORDER_MEMORY);
+        return 0;
 }

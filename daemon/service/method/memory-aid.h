@@ -32,4 +32,4 @@ _must_check_ int memory_aid_add_wishes(Request *request, CaptureOrder *order, bo
 void memory_aid_add(Request *request, CaptureOrder *order);
 
 /* Is the on_note() of a stage: starts the job if @note asks for it. */
-void memory_aid_take(Request *request, const JobReply *note);
+int memory_aid_take(Request *request, const JobReply *note);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "service/request/request.h"
-#include "wire/message-object.h"
 
 /* cleaning */
 
@@ -130,31 +129,15 @@ static void survey_free(void *state) {
         free(survey);
 }
 
-static int on_entries(Request *request, Span parameters) {
-        Survey *survey = request->state;
-        _cleanup_(message_object_freep) json_object *reply = NULL;
-        json_object *entries;
-        int r;
-
-        r = request_parse(parameters, &reply);
-        if (r < 0)
-                return r;
-        entries = json_object_object_get(reply, "entries");
-        if (!json_object_is_type(entries, json_type_array))
-                return -EBADMSG;
-        for (size_t i = 0; r == 0 && i < json_object_array_length(entries); i++)
-                r = spool_index_add(survey->desk->index, json_object_array_get_idx(entries, i));
-        return r;
+static int on_entries(Request *request, const JobReply *note) {
+        return note->kind == PACKET_ENTRIES ? spool_index_add(request->desk->index, note->body) : 0;
 }
 
 static int on_surveyed(Request *request, const JobReply *reply) {
         Survey *survey = request->state;
-        _cleanup_(message_object_freep) json_object *parameters = NULL;
-        int r = reply->kind == PACKET_LAST ? request_parse(reply->body, &parameters) : -EBADMSG;
+        int r = reply->kind == PACKET_RESULT ? spool_index_end(survey->desk->index, reply->body)
+                                             : -EBADMSG;
 
-        if (r == 0)
-                r = spool_index_end(survey->desk->index,
-                                    json_object_object_get(parameters, "stamp"));
         if (r != 0)
                 return r;
         survey->is_done = true;
@@ -171,7 +154,7 @@ static int on_failed(Request *request, WireError error, const WireErrorDetail *d
 int survey_start(Desk *desk) {
         static const Method method = { "io.ctprof.Job.Survey", NULL, RECORD_SURVEYED, false };
         static const Stage stage = {
-                .on_part = on_entries,
+                .on_note = on_entries,
                 .on_result = on_surveyed,
                 .on_failure = on_failed,
         };
@@ -190,7 +173,6 @@ int survey_start(Desk *desk) {
         *survey = (Survey){ .desk = desk, .failure = { .max_bytes = LIMIT_REPLY_BYTES } };
         request_keep(request, survey, survey_free);
         desk->is_surveying = true;
-        request->more = true;
         order = request_new_order(request, ORDER_SURVEY);
         r = order ? spool_index_begin(desk->index) : -ENOMEM;
         if (r == 0)

@@ -316,7 +316,6 @@ static int take_part(Request *request, Span parameters) {
 }
 
 static void on_reply(Job *job, const JobReply *reply, void *userdata) {
-        _cleanup_(message_object_freep) json_object *change = NULL;
         Request *request = userdata;
         const Stage *stage = request->stage;
         int r = 0;
@@ -342,14 +341,10 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
                  * Follows what a spool job says it did. A capture job, which reads what anybody on
                  * the host can write, is not believed: a survey finds what it rotated.
                  */
-                if (request->terms == job_terms(JOB_SPOOL)) {
-                        if (request_parse(reply->body, &change) < 0)
-                                spool_index_forget(request->desk->index);
-                        else
-                                spool_index_follow(request->desk->index, change);
-                }
+                if (request->terms == job_terms(JOB_SPOOL))
+                        spool_index_follow(request->desk->index, reply->body);
         } else if (stage->on_note) {
-                stage->on_note(request, reply);
+                r = stage->on_note(request, reply);
         }
         request_settle(request, r);
 }

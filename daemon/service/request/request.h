@@ -52,7 +52,7 @@ typedef struct Stage {
         /* Called when its turn has come: writes an order that would get old in the queue. */
         int (*prepare)(Request *request);
         /* A note for us alone. */
-        void (*on_note)(Request *request, const JobReply *note);
+        int (*on_note)(Request *request, const JobReply *note);
         /* A reply with more to follow; the job does not pause for a caller that does not read. */
         int (*on_part)(Request *request, Span parameters);
         /* The last reply, a success: answer, or submit the next job. */

@@ -35,12 +35,11 @@
 typedef struct Conversation {
         json_object *replies[CONVERSATION_MAX_REPLIES]; /* parameters of each */
         size_t n;
-        json_object *change; /* what the job told the main process alone, or NULL */
-        Buffer result;       /* of the last, where that is no reply */
-        char *error;         /* of the last; NULL: success */
-        bool finished;       /* a last reply came */
-        int fd;              /* the first received descriptor */
-        int status;          /* of the child; 0: no child */
+        Buffer result; /* of the last, where that is no reply */
+        char *error;   /* of the last; NULL: success */
+        bool finished; /* a last reply came */
+        int fd;        /* the first received descriptor */
+        int status;    /* of the child; 0: no child */
 } Conversation;
 
 typedef struct ConversationServer {
@@ -121,10 +120,6 @@ static inline void conversation_take(PacketReader *reader, Conversation *ret) {
         char *text = strndup(body.bytes ? body.bytes : "", body.n);
 
         switch (reader->kind) {
-        case PACKET_CHANGE:
-                json_object_put(ret->change);
-                ret->change = json_tokener_parse(text);
-                break;
         case PACKET_RESULT:
                 ck_assert_int_eq(buffer_append(&ret->result, body.bytes, body.n), 0);
                 break;
@@ -138,6 +133,8 @@ static inline void conversation_take(PacketReader *reader, Conversation *ret) {
                 ck_assert_ptr_nonnull(ret->replies[ret->n++]);
                 break;
         case PACKET_FILES: /* nobody parses files: its descriptor is closed with the next packet */
+        case PACKET_ENTRIES:
+        case PACKET_CHANGE:
         case PACKET_MEMORY:
         case PACKET_LEFT:
         case PACKET_LISTENING:
@@ -186,7 +183,6 @@ static inline void conversation_hear(int socket, Conversation *ret) {
 static inline void conversation_done(Conversation *conversation) {
         for (size_t i = 0; i < conversation->n; i++)
                 json_object_put(conversation->replies[i]);
-        json_object_put(conversation->change);
         buffer_done(&conversation->result);
         free(conversation->error);
         (void) fd_close(conversation->fd);

@@ -64,5 +64,5 @@ void html_page_add_groups(HtmlPage *page, const char *list, json_object *groups)
  * every cgroup has dozens of them.
  */
 void html_page_add_sections(HtmlPage *page, json_object *part);
-/* 0 if everything was written, else the first failure, -errno. */
+/* Returns 0 if everything was written, else the first failure, -errno. */
 _must_check_ int html_page_end(HtmlPage *page, json_object *reply);

@@ -39,7 +39,7 @@ struct GroupView {
         bool above;        /* some rows moved by more than the threshold */
 };
 
-/* A user who names something that the answer cannot have should know why it is not there. */
+/* Tells a user who names something that the answer cannot have why it is not there. */
 static void warn(const GroupForm *form) {
         const View *view = &form->session->options->view;
         const char *axis = view_axis_names[view->axis];
@@ -66,7 +66,7 @@ static void warn(const GroupForm *form) {
                                 axis);
 }
 
-/* Options of a view that have no meaning for sets, or are implied by them. */
+/* Refuses options of a view that have no meaning for sets, or are implied by them. */
 static int check_set_options(const Session *session) {
         static const struct {
                 OptionId id;
@@ -148,7 +148,7 @@ int group_view_refuse_side_columns(const Options *options) {
         return take_interval_columns(options->columns, &columns);
 }
 
-/* Before the call: a list that no answer could have is refused. */
+/* Refuses a list that no answer could have, before the call is made. */
 static int check_columns(const char *list, ReportKind asked, bool *ret_spread) {
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES], other[GROUP_COLUMNS_COMPLAINT_BYTES];
         /* Two snapshots may turn out to be the ends of an interval. */

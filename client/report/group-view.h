@@ -17,9 +17,9 @@
 
 typedef struct GroupView GroupView;
 
-/* Functions that return int: 0, or an exit status after a message to the user. */
+/* Functions that return int return 0, or an exit status after a message to the user. */
 
-/* @form: what the view is about, for whom, and where it goes; it is copied. */
+/* @form says for whom the view is and where it goes; it is copied. */
 int group_view_new(const GroupForm *form, GroupView **ret);
 GroupView *group_view_free(GroupView *view);
 DEFINE_CLEANUP(GroupView *, group_view_free);
@@ -29,9 +29,9 @@ DEFINE_CLEANUP(GroupView *, group_view_free);
  */
 int group_view_refuse_side_columns(const Options *options);
 
-/* The parameters "view" and, for sets, "alpha"; @writer is in an object. */
+/* Writes the parameters "view" and, for sets, "alpha"; @writer is in an object. */
 void group_view_write_parameters(const GroupView *view, JsonWriter *writer);
-/* After the last reply: whether rows moved by more than the threshold. */
+/* After the last reply. Returns whether rows moved by more than the threshold. */
 bool group_view_is_above(const GroupView *view);
-/* A SessionOnReply; @userdata is the GroupView. */
+/* This is a SessionOnReply; @userdata is the GroupView. */
 int group_view_on_reply(void *userdata, Connection *connection, json_object *parameters, bool last);

@@ -100,7 +100,7 @@ static const struct {
         double factor;
 } series_table[_SERIES_MAX] = { SERIES(SERIES_ROW) };
 
-/* That it is a metric is for the compiler to know. */
+/* The compiler refuses a member that is no metric. */
 #define CHOOSE_MEMBER(view, member)
 #define CHOOSE_LIVES(view, member)
 #define CHOOSE_TIME(view, member)
@@ -194,7 +194,8 @@ static double find_value(json_object *group, unsigned id, double elapsed_ns) {
 /* labels */
 
 /*
- * A name as a label: every byte of a JSON text may stand there but three that are escaped. The
+ * Writes a name as a label: every byte of a JSON text may stand there but three that are escaped.
+ * The
  * parts of an axis of several are apart by a bar.
  */
 static void put_label(const char *name, char ret[static LABEL_BYTES + 8]) {

@@ -74,7 +74,7 @@ static void append_harmless(const RowWriter *writer, Buffer *to, Span text, cons
         }
 }
 
-/* Quoted where RFC 4180 asks for it, and when empty, because an empty name is not an absent one. */
+/* Quotes a text if RFC 4180 asks for it, and an empty one, because it is not an absent one. */
 static void append_csv_text(RowWriter *writer, Span text) {
         Buffer *to = writer->to;
         bool quotes =

@@ -48,7 +48,7 @@ void row_begin(RowWriter *writer, RowPart part);
 /* Writes the row of the three parts. */
 void row_end(RowWriter *writer);
 
-/* Both stand in front of the names of all fields from here on; literals, or NULL. */
+/* Puts both in front of the names of all fields from here on; they are literals, or NULL. */
 void row_set_prefix(RowWriter *writer, const char *outer, const char *inner);
 
 /* These add a field; @name is a literal, @value a scalar of a reply. NULL is absent. */
@@ -68,6 +68,6 @@ typedef struct RowField {
         const char *member;
 } RowField;
 
-/* @object NULL: all of them are absent. */
+/* Writes several fields, all of them absent if @object is NULL. */
 void row_write_fields(RowWriter *writer, json_object *object, const RowField *fields,
                       size_t n_fields);

@@ -20,7 +20,7 @@ typedef struct SinkJson {
         json_object *first;               /* the first reply; owned */
 } SinkJson;
 
-/* They are those of all kinds, in the order of the contract; a reply has those of its own. */
+/* Each kind has some of these members; they come in the order of the contract. */
 static const char *const first_members[] = {
         "kind",      "matchedGroups", "snapshot",    "a",         "b",
         "before",    "beforeFrom",    "after",       "afterFrom", "sameBoot",
@@ -28,9 +28,9 @@ static const char *const first_members[] = {
         "coverage",  "host",          "limited",     "but",       "waits",
         "alpha",     "tested",        "significant", "leastP",    "samplesNeeded",
 };
-/* They come with the first reply, and stand behind the lists. */
+/* These come with the first reply, and stand behind the lists. */
 static const char *const source_members[] = { "sources", "sourcesBefore", "sourcesAfter" };
-/* They come with the last reply. */
+/* These come with the last reply. */
 static const char *const last_members[] = {
         "hiddenRows",     "hiddenGroups",       "hiddenOnlyBefore", "hiddenOnlyAfter",
         "hiddenOnlyA",    "hiddenOnlyB",        "groupsOnlyBefore", "groupsOnlyAfter",
@@ -93,7 +93,7 @@ static void close_lists(SinkJson *json) {
         json->closed = true;
 }
 
-/* Arrays of one name in successive parts become one array. */
+/* Joins arrays of one name in successive parts to one array. */
 static int add_sections(GroupSink *sink, json_object *part) {
         SinkJson *json = (SinkJson *) sink;
 

@@ -17,7 +17,7 @@
  * begin with its name.
  */
 
-/* In the column "rule" of values that are made of others: they cannot be added. */
+/* The column "rule" says so of values that are made of others and cannot be added. */
 #define RULE_DERIVED "Derived"
 
 typedef struct SinkRows {
@@ -93,7 +93,7 @@ static void begin_head(SinkRows *rows, const char *kind, const char *axis) {
 static void write_pair(SinkRows *rows, json_object *ends) {
         static const RowField time[] = { { "same_boot", "sameBoot" },
                                          { "elapsed_ns", "elapsedNs" } };
-        /* As in rows of a state: a query then joins both. */
+        /* Rows of a state have these, too, so that a query joins both. */
         static const RowField place[] = { { "host", "hostName" },
                                           { "machine_id", "machineId" },
                                           { "boot_id", "bootId" },
@@ -215,7 +215,7 @@ static void write_columns(RowWriter *writer, const char *side, const RowValue *v
         row_set_prefix(writer, NULL, NULL);
 }
 
-/* A VALUE of the interface. */
+/* Writes a VALUE of the interface. */
 static void write_value(RowWriter *writer, const char *side, json_object *value) {
         bool is_affinity = cell_member(value, "minCpus");
         bool plain = value && !json_object_is_type(value, json_type_object);
@@ -443,7 +443,7 @@ static const char *hundredths_digits(json_object *value, SectionUnit unit,
         return text;
 }
 
-/* @before and @after: the sides of the value, or NULL. */
+/* @before and @after are the sides of the value, or NULL. */
 static void write_section_change(SinkRows *rows, const SectionValue *value, json_object *before,
                                  json_object *after) {
         json_object *delta = cell_member(value->value, "delta");
@@ -473,7 +473,7 @@ static void write_section_change(SinkRows *rows, const SectionValue *value, json
         row_write_absent(writer, "reset");
 }
 
-/* Sections have "before" and "after" on their sides, whatever the kind. */
+/* Adds a value of a section, whose sides are "before" and "after", whatever the kind. */
 static void add_section_value(SinkRows *rows, SectionId id, const SectionRow *row,
                               const SectionValue *value) {
         json_object *ends[] = { cell_member(value->value, "before"),

@@ -43,12 +43,12 @@ typedef struct SinkText {
         SectionTables *sections;
         bool groups_done; /* their table is printed */
         uint32_t user_hz;
-        /* The filter lets so many groups through; not known without one, or of an older daemon. */
+        /* The filter lets so many groups through, unless there is none or an older daemon. */
         bool knows_matched;
         uint64_t n_matched;
 } SinkText;
 
-/* A user who names only sections without metrics gets no empty table. */
+/* False for a user who names only sections without metrics, and gets no empty table. */
 static bool wants_groups(const View *view) {
         for (unsigned id = 0; id < _METRIC_MAX; id++)
                 if (view_wants_metric(view, (MetricId) id))
@@ -68,8 +68,8 @@ static size_t count_lines(const char *text, size_t n) {
 }
 
 /*
- * The lines above the tables are *ret_text, owned by the caller. Each takes at most @max_lines of
- * the terminal.
+ * Writes the lines above the tables to *ret_text, owned by the caller. Each takes at most
+ * @max_lines of the terminal.
  */
 static int format_head(const GroupForm *form, json_object *reply, size_t max_lines, char **ret_text,
                        size_t *ret_n) {
@@ -179,7 +179,7 @@ static int add_accounts(GroupSink *sink, json_object *rows) {
         return 0;
 }
 
-/* Sections print an empty line themselves, above their headings. */
+/* Ends the overview with an empty line; sections print one themselves, above their headings. */
 static int end_overview(SinkText *text) {
         const GroupForm *form = text->sink.form;
         int r = 0;
@@ -301,7 +301,7 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
         return r;
 }
 
-/* Headers alone would leave open whether something went wrong. */
+/* Says why there are no rows: headers alone would leave open whether something went wrong. */
 static void print_nothing(const SinkText *text) {
         const Session *session = text->sink.form->session;
         const View *view = &session->options->view;
@@ -561,7 +561,7 @@ static int format_below(SinkText *text, json_object *reply, size_t max_rows, cha
 }
 
 /*
- * It has as many groups as leave room for the hints and the next prompt below @n_lines. What
+ * Writes as many groups as leave room for the hints and the next prompt below @n_lines. What
  * the hints say depends on the rows, so they are made until they fit.
  */
 static int format_fitting(SinkText *text, json_object *reply, size_t n_lines, char **ret_text,

@@ -34,7 +34,7 @@ typedef enum GroupList {
  * JSON, and where neither can take it to stderr. 0 or an exit status.
  */
 typedef int (*GroupLead)(void *userdata, FILE *file, JsonOut *out);
-/* The command as a row of the overview (account-table.h), owned by the caller; NULL: none. */
+/* Returns the command as a row of the overview (account-table.h), owned by the caller, or NULL. */
 typedef json_object *(*GroupCommand)(void *userdata);
 
 /* Rows of several views in one stream, which has the names of its columns once. */
@@ -64,15 +64,15 @@ typedef struct GroupSink GroupSink;
 
 /* All but free() return 0, an exit status after a message to the user, or -errno. */
 typedef struct GroupSinkType {
-        /* @reply: the first one, with heads, sources and hostChanges. */
+        /* @reply is the first one, with heads, sources and hostChanges. */
         int (*begin)(GroupSink *sink, json_object *reply);
-        /* @rows: a part of the overview, OverviewRows, which comes first. NULL: no use for it. */
+        /* @rows are OverviewRows, a part of the overview, which comes first. NULL: not used. */
         int (*overview)(GroupSink *sink, json_object *rows);
-        /* @groups: a part of the list, which is not empty. */
+        /* @groups are a part of the list, which is not empty. */
         int (*groups)(GroupSink *sink, GroupList list, json_object *groups);
-        /* @part: the object {NAME: [row...]...}; a name may come again in the next part. */
+        /* @part is the object {NAME: [row...]...}; a name may come again in the next part. */
         int (*sections)(GroupSink *sink, json_object *part);
-        /* @reply: the last one, with counts of hidden groups and rows. */
+        /* @reply is the last one, with counts of hidden groups and rows. */
         int (*end)(GroupSink *sink, json_object *reply);
         void (*free)(GroupSink *sink);
 } GroupSinkType;
@@ -95,13 +95,13 @@ static inline int group_form_lead(const GroupForm *form, FILE *file, JsonOut *ou
         return form->lead ? form->lead(form->lead_userdata, file, out) : 0;
 }
 
-/* 0 or -ENOMEM. @form is borrowed. */
+/* Returns 0 or -ENOMEM. @form is borrowed. */
 typedef int GroupSinkNew(const GroupForm *form, GroupSink **ret);
 GroupSinkNew sink_json_new; /* --json */
 GroupSinkNew sink_rows_new; /* --format csv and ndjson */
 /*
- * A row that says that nothing is known of the time between two snapshots, and why. @ends: {before,
- * after, sameBoot}, heads or null. 0 or -errno.
+ * Writes a row that says that nothing is known of the time between two snapshots, and why. @ends:
+ * {before, after, sameBoot}, heads or null. 0 or -errno.
  */
 int sink_rows_add_gap(Session *session, RowStream *stream, json_object *ends, Span reason);
 GroupSinkNew sink_html_new;    /* --format html: html/html-page.h */

@@ -27,7 +27,7 @@
 #define MOST_SHARE 0.8
 #define WAITS_COLUMNS 12 /* room for one reason of short figures */
 
-/* Time becomes CPUs or a duration, and a level has no rate. */
+/* A time is written as CPUs or a duration, and a level has no rate. */
 typedef enum Figure { FIGURE_NONE, FIGURE_TIME, FIGURE_COUNT, FIGURE_BYTES, FIGURE_LEVEL } Figure;
 
 static const struct {
@@ -164,7 +164,7 @@ TableColumn account_column(AccountColumn column, const ReportSetting *setting) {
                 .omit = columns[column].omit == EXTRA ? 0 : columns[column].omit,
                 .idle_first = columns[column].omit > 0,
                 .extra = columns[column].omit == EXTRA,
-                /* They stand once a row has something to say. */
+                /* These columns stand once a row has something to say. */
                 .absent = column == ACCOUNT_COLUMN_LOCK || column == ACCOUNT_COLUMN_BLOCKED ||
                           column == ACCOUNT_COLUMN_STARTER || column == ACCOUNT_COLUMN_WAITS ||
                           (setting->of_medians &&
@@ -223,7 +223,7 @@ static void append_threads(Buffer *cell, json_object *row, const ReportSetting *
         } else if (is_short_lived && (is_gone || setting->has_begin)) {
                 buffer_append_format(cell, "%llu ended", short_lived);
         } else if (is_gone) {
-                /* It may have had no threads at the end, but some that ended. */
+                /* The group may have had no threads at the end, but some that ended. */
                 buffer_append_format(cell, "%llu gone", n > 0 ? n : ended);
         } else {
                 cell_append_number(cell, cell_member(first, "threads"), QUANTITY_LADDER_NONE);
@@ -307,7 +307,7 @@ static bool heap_grew(json_object *account) {
         return is_much(bytes_of(account, "heapGrowthBytes"), bytes_of(account, "rssBytes"));
 }
 
-/* A side that is no account is "-". */
+/* Appends a number of bytes, or "-" for a side that is no account. */
 static void append_level(Buffer *cell, json_object *account, double bytes,
                          const AccountStyle *style) {
         if (!account)

@@ -44,8 +44,8 @@ DEFINE_CLEANUP(AccountTable *, account_table_free);
 /* @row is an OverviewRow of the interface. */
 void account_table_add(AccountTable *table, json_object *row);
 /*
- * The row of a command, above all others and not counted. @row is an OverviewRow whose key is the
- * label, as it is, and whose account says by "elapsedNs" how long the command ran.
+ * Adds the row of a command, above all others and not counted. @row is an OverviewRow whose key is
+ * the label, as it is, and whose account says by "elapsedNs" how long the command ran.
  */
 void account_table_add_command(AccountTable *table, json_object *row);
 

@@ -308,7 +308,7 @@ static void append_tags(Buffer *cell, const Metric *metric) {
         }
 }
 
-/* The values of two intervals are rates where "perSecond" is true. */
+/* True if the values of two intervals are rates, as "perSecond" says. */
 static bool is_rate(const GroupRow *row) {
         json_object *rate = cell_member(row->entry, "perSecond");
 
@@ -316,14 +316,14 @@ static bool is_rate(const GroupRow *row) {
                json_object_get_boolean(rate);
 }
 
-/* Samples of counters are rates. @value NULL: there is nothing to put a unit behind. */
+/* Appends the unit of samples of counters, which are rates, if there is a @value. */
 static void append_per_second(Buffer *cell, json_object *value, const GroupRow *row) {
         if (value && !row->style.raw &&
             json_object_get_boolean(cell_member(row->entry, "perSecond")))
                 buffer_append_text(cell, "/s");
 }
 
-/* Words of a place or a state are neither the same nor different: there is nothing to compare. */
+/* Appends a difference, which words of a place or a state do not have. */
 static void append_delta(Buffer *cell, const GroupRow *row) {
         const Metric *metric = row->registered;
 

@@ -161,7 +161,7 @@ static void add_rows(GroupTable *table, json_object *metrics) {
         }
 }
 
-/* The labels are set. */
+/* Adds the rows of a group whose labels are set. */
 static void add_group(GroupTable *table, json_object *group) {
         json_object *threads = cell_member(group, "threads");
         bool has_sides = json_object_is_type(threads, json_type_object);
@@ -263,7 +263,7 @@ static int compare_places(const void *a, const void *b) {
         return (x->at > y->at) - (x->at < y->at);
 }
 
-/* A branch gets the place of its first group. */
+/* Gives each branch the place of its first group. */
 static void place(Leaf *leaves, size_t n) {
         qsort(leaves, n, sizeof(*leaves), compare_branches);
         for (size_t begin = 0, end; begin < n; begin = end) {
@@ -284,7 +284,7 @@ static void place(Leaf *leaves, size_t n) {
         qsort(leaves, n, sizeof(*leaves), compare_places);
 }
 
-/* The threads of one process, from @begin to @end, each with its name alone as the label. */
+/* Adds the threads of one process, from @begin to @end, each with its name alone as the label. */
 static void add_process(GroupTable *table, const Leaf *leaves, size_t begin, size_t end,
                         bool last) {
         add_heading(table, last ? "\u2514\u2500" : "\u251c\u2500",
@@ -293,7 +293,7 @@ static void add_process(GroupTable *table, const Leaf *leaves, size_t begin, siz
                 json_object *group = leaves[i].group, *thread = cell_member(group, "thread");
                 bool last_thread = i + 1 == end;
 
-                /* In front of the name in the first row of the group, and in its other rows. */
+                /* The branches in front of the name differ in the first row and in the others. */
                 set_label(&table->label,
                           last          ? last_thread ? "  \u2514\u2500" : "  \u251c\u2500"
                           : last_thread ? "\u2502 \u2514\u2500"

@@ -25,7 +25,7 @@ static const MetricId main_figures[] = {
 #define MAX_FIGURES ELEMENTSOF(main_figures)
 #define NAME_BYTES 64 /* of a metric; longer ones are cut */
 
-/* The columns of the list: the reply has only the metrics that were asked for. */
+/* The columns of the list; the reply has only the metrics that were asked for. */
 typedef struct Figures {
         MetricId ids[MAX_FIGURES];
         size_t n;

@@ -224,7 +224,7 @@ static int fill(Buffer *line, json_object *changes, size_t n_columns, size_t *re
                         r = buffer_append(line, change.bytes, change.n);
                         n_shown++;
                 } else if (r == 0 && n == 0) {
-                        /* The only change of a line that has no room for it whole is cut. */
+                        /* A line that has no room for one whole change has a part of it. */
                         r = buffer_append(line, change.bytes, change.n);
                         if (buffer_terminate(line, &text) == 0) {
                                 buffer_truncate(line,

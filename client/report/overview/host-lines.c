@@ -40,7 +40,7 @@ static double amount_of(json_object *object, const char *key) {
         return number_of(object, key, &amount) ? amount : NAN;
 }
 
-/* A rate of time is seconds per second. */
+/* Returns how much there was in a second; a rate of time is seconds per second. */
 static double rate_of(const HostSide *side, double amount) {
         return side->elapsed_ns > 0 ? amount / ((double) side->elapsed_ns / NSEC_PER_SEC) : NAN;
 }
@@ -49,7 +49,7 @@ static double share_of_time(const HostSide *side, json_object *object, const cha
         return side->elapsed_ns > 0 ? amount_of(object, key) / (double) side->elapsed_ns : NAN;
 }
 
-/* From the amount in a host to a figure. */
+/* A figure is made from the amount in a host in one of these ways. */
 typedef enum Measure {
         MEASURE_LEVEL,
         MEASURE_RATIO,    /* of the amount under the other key */

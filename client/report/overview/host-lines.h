@@ -23,5 +23,5 @@ typedef struct HostSide {
 
 /* True if groups account for so much of the CPU time used that the rest needs no words. */
 bool host_lines_cover_all(json_object *coverage);
-/* @n_sides is 1 or 2. 0 or -ENOMEM. */
+/* Prints the lines of 1 or 2 sides. 0 or -ENOMEM. */
 _must_check_ int host_lines_print(const Lines *lines, const HostSide sides[], size_t n_sides);

@@ -44,5 +44,5 @@ typedef struct ReportSetting {
 
 extern const ReportSetting report_settings[_REPORT_KIND_MAX];
 
-/* The kind that the first reply names; @asked where it names none. */
+/* Returns the kind that the first reply names, or @asked if it names none. */
 ReportKind report_kind_of(json_object *reply, ReportKind asked);

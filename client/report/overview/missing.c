@@ -66,7 +66,7 @@ static const char *string_of(json_object *object, const char *key) {
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 }
 
-/* Versions that read no allocator counters said so in every file, which is therefore no news. */
+/* True for versions that read no allocator counters: each file says so, which is no news. */
 static bool is_expected(json_object *source) {
         return strcmp(string_of(source, "name"), "jemalloc") == 0 &&
                strcmp(string_of(source, "reason"),
@@ -352,7 +352,7 @@ static int print_sentence(const Lines *lines, const Finding *finding) {
 
 /* findings */
 
-/* Sentences are printed at once, entries when all are known. */
+/* A report prints sentences at once, and entries when all are known. */
 typedef struct Report {
         const Lines *lines;
         const Missing *missing;

@@ -32,15 +32,15 @@ typedef struct Missing {
 } Missing;
 
 /*
- * Nothing is printed if everything was read. Sources that are partial or unavailable are told,
+ * Prints nothing if everything was read. Sources that are partial or unavailable are told,
  * except jemalloc of a version that never read it, and values that were read but not believed. On a
  * terminal that has no room for all of them in one line, the others are counted. 0 or -ENOMEM.
  */
 _must_check_ int missing_print(const Lines *lines, const Missing *missing);
 
 /*
- * The same for a view: @reply is the first one of Show, Compare or CompareSets, of any kind, whose
- * snapshots are the sides.
+ * Prints the same for a view. @reply is the first one of Show, Compare or CompareSets, of any kind,
+ * whose snapshots are the sides.
  */
 _must_check_ int missing_print_reply(const Lines *lines, json_object *reply, bool verbose);
 

@@ -24,7 +24,7 @@
 #define MAX_LISTED 4  /* hosts, kernels */
 #define LABEL_CHARS 16
 
-/* The parts of a line are separated by commas; an unknown one is left out. */
+/* Appends a part behind a comma; an unknown one is left out. */
 static void append_part(Buffer *line, json_object *value) {
         if (!value)
                 return;
@@ -267,7 +267,8 @@ static void append_entries(Buffer *line, const Order *order, size_t first, size_
 }
 
 /*
- * A terminal has one text of as many entries as its lines have room for, be it with shorter names.
+ * Prints one text of as many entries as the lines of a terminal have room for, be it with shorter
+ * names.
  */
 static int print_fitting_limits(const Lines *lines, const char *label, const Order *order) {
         static const size_t name_columns[] = { 40, 24, 16, 12 }; /* in the end, which says more */
@@ -289,7 +290,7 @@ static int print_fitting_limits(const Lines *lines, const char *label, const Ord
         return 0;
 }
 
-/* A pipe has a line for each of the first cgroups. */
+/* Prints a line for each of the first cgroups, as a pipe has them. */
 static int print_first_cgroups(const Lines *lines, const char *label, const Order *order) {
         size_t n_lines = 0;
         int r = 0;

@@ -288,7 +288,7 @@ static bool begin_value(SectionTables *tables, SectionId id, const SectionRow *r
         return true;
 }
 
-/* Rows without a change are counted instead, unless all rows are wanted. */
+/* False for rows without a change, which are counted instead, unless all rows are wanted. */
 static bool is_shown(SectionTables *tables, const SectionValue *value) {
         const Options *options = tables->session->options;
 
@@ -403,7 +403,7 @@ static void print_limit_table(SectionTables *tables, const LimitTable *limits) {
         }
 }
 
-/* Eleven columns do not fit a terminal: the limits are two tables. */
+/* Prints the limits as two tables, because eleven columns do not fit a terminal. */
 static void print_limits(SectionTables *tables) {
         static const LimitTable cpu = { "cgroup-limits: cpu and pids",
                                         6,
@@ -479,7 +479,7 @@ static void add_pressure(SectionTables *tables, SectionId id, const SectionRow *
                             *after = cell_member(value->value, "after");
                 Buffer *cell = table_cell(tables->table);
 
-                /* "BEFORE→AFTER", or one value if they are equal. */
+                /* The cell is "BEFORE→AFTER", or one value if they are equal. */
                 append_value(cell, tables->is_pair ? before : value->value, value->unit,
                              tables->raw);
                 if (tables->is_pair && !json_object_equal(before, after)) {

@@ -24,7 +24,7 @@ _must_check_ int section_tables_new(const Session *session, ReportKind kind, jso
 SectionTables *section_tables_free(SectionTables *tables);
 DEFINE_CLEANUP(SectionTables *, section_tables_free);
 
-/* @part is {NAME: [ROW...]...}. 0, or the first failure so far. */
+/* Adds a part, {NAME: [ROW...]...}. 0, or the first failure so far. */
 _must_check_ int section_tables_add(SectionTables *tables, json_object *part);
 /* Finishes the last table, and says why a section that the user named has none. */
 _must_check_ int section_tables_end(SectionTables *tables);

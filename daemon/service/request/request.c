@@ -400,13 +400,6 @@ int request_start_job(Request *request) {
         return request->is_stopping ? job_stop(request->job) : 0;
 }
 
-int request_stop(Request *request) {
-        if (!request->terms || request->terms->clock != JOB_CLOCK_SILENCE || request->is_stopping)
-                return 0;
-        request->is_stopping = true;
-        return request->job ? job_stop(request->job) : 0;
-}
-
 /* the order for its job */
 
 Order *request_new_order(Request *request, OrderMethod method) {

@@ -245,5 +245,3 @@ Request *request_free(Request *request);
 _must_check_ int request_handle(Request *request);
 /* Its turn has come. */
 _must_check_ int request_start_job(Request *request);
-/* The caller wants the answer now, of a job that has no end of its own. */
-_must_check_ int request_stop(Request *request);

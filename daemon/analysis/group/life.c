@@ -17,8 +17,7 @@ uint64_t metric_further(MetricId id, uint64_t a, uint64_t b) {
         return MIN_OF(a, b);
 }
 
-/* The delay was 0 if the thread has delay accounting at all. */
-static bool left_delays_out(const ThreadSample *sample, MetricId id) {
+bool life_left_delays_out(const ThreadSample *sample, MetricId id) {
         SourceId source = metric_table[id].explained_by;
 
         if ((source != SOURCE_TASKSTATS_DELAY && source != SOURCE_TASKSTATS_IRQ) ||
@@ -31,21 +30,11 @@ static bool left_delays_out(const ThreadSample *sample, MetricId id) {
         return true;
 }
 
-bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id,
-                 uint64_t *ret) {
-        *ret = 0;
-        if (thread_sample_has(before, id)) {
-                *ret = thread_sample_get(before, id);
-                return true;
-        }
-        return thread_sample_has(after, id) && left_delays_out(before, id);
-}
-
 bool life_value_of_gone(const ThreadSample *gone, MetricId id, uint64_t *ret) {
         bool known = thread_sample_has(gone, id);
 
         *ret = known ? thread_sample_get(gone, id) : 0;
-        return known || left_delays_out(gone, id);
+        return known || life_left_delays_out(gone, id);
 }
 
 bool life_grown(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret) {

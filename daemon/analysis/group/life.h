@@ -31,6 +31,8 @@ uint64_t metric_further(MetricId id, uint64_t a, uint64_t b);
 
 /* Counts one thread; one of the samples may be NULL. */
 void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after);
+/* The sample lacks the delay because it was 0: the thread has delay accounting at all. */
+bool life_left_delays_out(const ThreadSample *sample, MetricId id);
 /*
  * Finds the value that a survivor had at the earlier snapshot; false when that is not known.
  *
@@ -39,7 +41,15 @@ void life_counts_add(LifeCounts *counts, const ThreadSample *before, const Threa
  * first delays are work of the interval, not a value without a past. This holds only if taskstats
  * answered for @before at all, which its cpu delays tell, and if none of the delays was kept.
  */
-bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret);
+static inline bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id,
+                               uint64_t *ret) {
+        *ret = 0;
+        if (thread_sample_has(before, id)) {
+                *ret = thread_sample_get(before, id);
+                return true;
+        }
+        return thread_sample_has(after, id) && life_left_delays_out(before, id);
+}
 /*
  * Finds the value of a thread that ended in the snapshot that has it, where delays of 0 were left
  * out likewise: its accounting, if it had any, began with them. False when that is not known.

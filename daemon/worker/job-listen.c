@@ -90,8 +90,9 @@ static int listener_open(Listener *listener) {
         setup.own = listener->own;
         fd = open(POSSIBLE_CPUS, O_RDONLY | O_CLOEXEC);
         n = fd < 0 ? -1 : read(fd, cpus, CPUS_BYTES - 1);
-        r = n < 0 ? -errno : 0;
-        if (r == 0) {
+        if (n < 0)
+                r = -errno;
+        else {
                 cpus[n] = '\0';
                 cpus[strcspn(cpus, "\n")] = '\0';
                 r = exit_socket_open(cpus, &listener->socket);

@@ -71,7 +71,7 @@ typedef struct Parts {
 } Parts;
 
 static Parts split(Span name) {
-        const char *at = memrchr(name.bytes, '@', name.n), *colon;
+        const char *at = name.n > 0 ? memrchr(name.bytes, '@', name.n) : NULL, *colon;
         Parts parts = { .has_user = at };
         Span rest = name;
         size_t end;
@@ -174,12 +174,12 @@ typedef struct Range {
 
 /* Takes a range and its comma from the front of @list. NULL, or what is wrong with it. */
 static const char *take_range(Span *list, Range *ret) {
-        const char *comma = memchr(list->bytes, ',', list->n), *dash;
+        const char *comma = list->n > 0 ? memchr(list->bytes, ',', list->n) : NULL, *dash;
         size_t n = comma ? (size_t) (comma - list->bytes) : list->n, n_first;
         Span text = cut(*list, 0, n);
         uint32_t to;
 
-        dash = memchr(text.bytes, '-', text.n);
+        dash = text.n > 0 ? memchr(text.bytes, '-', text.n) : NULL;
         n_first = dash ? (size_t) (dash - text.bytes) : text.n;
         ret->first = cut(text, 0, n_first);
         ret->last = dash ? cut(text, n_first + 1, text.n) : ret->first;

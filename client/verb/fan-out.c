@@ -224,7 +224,7 @@ static int print_csv(FanOut *fan, Asking *asking, Span mark) {
         int r;
 
         r = read_line(asking, &columns);
-        if (r != 0)
+        if (r != 0 || !columns)
                 return r;
         /* Rows do not fit below the names of other columns that stand there already. */
         if (fan->columns && strcmp(columns, fan->columns) != 0) {
@@ -291,9 +291,10 @@ static int print_output(FanOut *fan, Asking *asking) {
         case FAN_OUT_NDJSON:
                 /* A text in JSON would have a backslash in front of each of these quotes. */
                 r = read_line(asking, &line);
+                if (r == 0 && line && strstr(line, ",\"host\":"))
+                        buffer_clear(&mark);
                 if (r == 0)
-                        r = copy(fan, asking, 0,
-                                 strstr(line, ",\"host\":") ? (Span){} : buffer_span(&mark), 1);
+                        r = copy(fan, asking, 0, buffer_span(&mark), 1);
                 break;
         case FAN_OUT_CSV:
                 r = print_csv(fan, asking, buffer_span(&mark));

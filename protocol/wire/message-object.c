@@ -251,7 +251,8 @@ static void write_value(JsonWriter *writer, json_object *object) {
                 number = number_text(object);
                 text = span_of(number ? number : "");
                 limits.max_token_bytes = text.n;
-                if (text.n > 0 && (*number == '-' || (*number >= '0' && *number <= '9')) &&
+                if (number && text.n > 0 &&
+                    (*number == '-' || (*number >= '0' && *number <= '9')) &&
                     json_check(text, &limits) == 0)
                         json_write_raw(writer, text);
                 else

@@ -44,7 +44,8 @@ int column_table_add(ColumnTable *table, unsigned index, const ThreadSample *bef
         int r;
 
         *ret = NULL;
-        if (!before && column->setup.has_begin && period_overlooked(&column->period, after)) {
+        if (!before && after && column->setup.has_begin &&
+            period_overlooked(&column->period, after)) {
                 room = *after;
                 memset(room.present, 0, sizeof(room.present));
                 before = &room;

@@ -211,9 +211,9 @@ void sum_merge(Sum *sum, const Sum *from) {
 }
 
 Value sum_value(const Sum *sum) {
-        return sum->present == 0
-                       ? (Value){ .kind = VALUE_ABSENT }
-                       : (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum->value) };
+        if (sum->present == 0)
+                return (Value){ .kind = VALUE_ABSENT };
+        return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum->value) };
 }
 
 void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present) {

@@ -77,9 +77,10 @@ static void ranks_init(Ranks *ranks, const double *before, size_t n_before, cons
         *ranks = (Ranks){ .n = n_before + n_after,
                           .n_smaller = after_is_smaller ? n_after : n_before };
         ranks->mean_sum = (unsigned) (ranks->n_smaller * (ranks->n + 1));
-        for (size_t i = 0; i < ranks->n; i++)
-                pooled[i] =
-                        (Pooled){ i < n_before ? before[i] : after[i - n_before], i >= n_before };
+        for (size_t i = 0; i < ranks->n; i++) {
+                pooled[i].is_after = i >= n_before;
+                pooled[i].value = pooled[i].is_after ? after[i - n_before] : before[i];
+        }
         qsort(pooled, ranks->n, sizeof(*pooled), by_value);
 
         for (size_t first = 0, next; first < ranks->n; first = next) {

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "capture/bpf/bpf-backend.h"
-#include "capture/bpf/dead-rows.h"
+#include "capture/bpf/exited-rows.h"
 #include "capture/cgroups.h"
 #include "capture/heap/heap.h"
 #include "capture/host-record.h"
@@ -216,8 +216,8 @@ static int write_ended(Capture *capture, Head *head) {
         describe_reasons(capture, head);
         if (!ledger->is_read)
                 return 0;
-        r = dead_rows_write(ledger, &capture->host.gates, living, &capture->cgroups,
-                            capture->writer);
+        r = exited_rows_write(ledger, &capture->host.gates, living, &capture->cgroups,
+                              capture->writer);
         return r == 0 ? moved_rows_write(ledger, living, &capture->cgroups, capture->writer) : r;
 }
 

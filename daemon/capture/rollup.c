@@ -19,9 +19,9 @@ static int ask(RollupBudget *budget, Scene *scene, const ThreadSlot *slot, Span 
         if (spent_ns >= budget->limit_ns)
                 return -ETIMEDOUT;
         begin_ns = system->now_ns(system->userdata);
-        r = scene_read_patiently(scene, slot, "smaps_rollup",
-                                 MAX_OF((budget->limit_ns - spent_ns) / 2, PATIENT_FILE_LEAST_NS),
-                                 ret);
+        r = scene_read_blocking(scene, slot, "smaps_rollup",
+                                MAX_OF((budget->limit_ns - spent_ns) / 2, BLOCKING_FILE_LEAST_NS),
+                                ret);
         atomic_fetch_add(&budget->spent_ns, system->now_ns(system->userdata) - begin_ns);
         return r;
 }

@@ -30,10 +30,10 @@
 #define JOB_REPLY_BYTES (LIMIT_REPLY_BYTES - 256u)
 /* So many packets are read before other events are served. */
 #define JOB_PACKETS_PER_TURN 16u
-/* How long workshop_free() waits for the children it killed. */
-#define WORKSHOP_FAREWELL_MS 1000
+/* How long job_pool_free() waits for the children it killed. */
+#define JOB_POOL_FAREWELL_MS 1000
 
-struct Workshop {
+struct JobPool {
         sd_event *event; /* owned; users and disposal are borrowed */
         Users *users;
         Disposal *disposal;
@@ -41,13 +41,13 @@ struct Workshop {
         Job **jobs; /* owned, all of them */
         size_t n_jobs, n_allocated;
         uint64_t max_data_bytes;
-        WorkshopKilled on_killed;
-        WorkshopChanged on_changed;
+        JobPoolKilled on_killed;
+        JobPoolChanged on_changed;
         void *userdata;
 };
 
 struct Job {
-        Workshop *workshop;
+        JobPool *pool;
         const JobTerms *terms;
         const JobEvents *events; /* NULL: the caller has freed the job */
         void *userdata;
@@ -219,9 +219,9 @@ static int deliver(Job *job) {
         return 0;
 }
 
-static void tell_changed(const Workshop *workshop) {
-        if (workshop->on_changed)
-                workshop->on_changed(workshop->userdata);
+static void tell_changed(const JobPool *pool) {
+        if (pool->on_changed)
+                pool->on_changed(pool->userdata);
 }
 
 /* Releases a job at once. Its child must have been reaped, or is given up, or never was. */
@@ -237,15 +237,15 @@ static void release(Job *job) {
         free(job);
 }
 
-/* The same of a job that the workshop has. */
+/* The same of a job that the job pool has. */
 static void forget(Job *job) {
-        Workshop *workshop = job->workshop;
+        JobPool *pool = job->pool;
         size_t i = 0;
 
-        while (workshop->jobs[i] != job)
+        while (pool->jobs[i] != job)
                 i++;
-        workshop->jobs[i] = workshop->jobs[--workshop->n_jobs];
-        tell_changed(workshop);
+        pool->jobs[i] = pool->jobs[--pool->n_jobs];
+        tell_changed(pool);
         release(job);
 }
 
@@ -300,7 +300,7 @@ static int on_next(sd_event_source *source, void *userdata) {
 
 static int on_exit_child(sd_event_source *source, const siginfo_t *status, void *userdata) {
         Job *job = userdata;
-        const Workshop *workshop = job->workshop;
+        const JobPool *pool = job->pool;
 
         job->status = *status;
         job->exited = true;
@@ -310,8 +310,8 @@ static int on_exit_child(sd_event_source *source, const siginfo_t *status, void 
          */
         job->exit = sd_event_source_disable_unref(job->exit);
         (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
-        if (status->si_code != CLD_EXITED && workshop->on_killed)
-                workshop->on_killed(job->terms, workshop->userdata);
+        if (status->si_code != CLD_EXITED && pool->on_killed)
+                pool->on_killed(job->terms, pool->userdata);
         settle(job);
         return 0;
 }
@@ -334,7 +334,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         job->input_ended = true;
         charge_set(&job->hangable, 1);
         charge_set(&job->stuck, 1);
-        tell_changed(job->workshop);
+        tell_changed(job->pool);
         settle(job);
         return 0;
 }
@@ -342,7 +342,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
 /* life */
 
 static int add_sources(Job *job) {
-        sd_event *event = job->workshop->event;
+        sd_event *event = job->pool->event;
         int r;
 
         r = sd_event_add_io(event, &job->io, job->socket, EPOLLIN, on_io, job);
@@ -381,10 +381,10 @@ static int start_child(Job *job, const JobOrder *order) {
         job->socket = ends[0];
         child_fd = ends[1];
         (void) snprintf(argument, sizeof(argument), "--job=%s", job->terms->word);
-        r = spawner_start(job->workshop->spawner,
+        r = spawner_start(job->pool->spawner,
                           &(SpawnOrder){ .argument = argument,
                                          .socket_fd = child_fd,
-                                         .max_data_bytes = MIN_OF(job->workshop->max_data_bytes,
+                                         .max_data_bytes = MIN_OF(job->pool->max_data_bytes,
                                                                   order->terms->max_data_bytes),
                                          .max_file_bytes = order->max_file_bytes },
                           &job->pid);
@@ -402,36 +402,36 @@ static int start_child(Job *job, const JobOrder *order) {
         return 0;
 }
 
-int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
-                   void *userdata, Job **ret) {
+int job_pool_start(JobPool *pool, const JobOrder *order, const JobEvents *events, void *userdata,
+                   Job **ret) {
         Job *job;
         int r;
 
         /* Makes room first, because adding the job must not fail once its child runs. */
-        r = ARRAY_RESERVE(workshop->jobs, workshop->n_allocated, workshop->n_jobs + 1);
+        r = ARRAY_RESERVE(pool->jobs, pool->n_allocated, pool->n_jobs + 1);
         if (r != 0)
                 return r;
         job = malloc(sizeof(*job));
         if (!job)
                 return -ENOMEM;
         *job = (Job){
-                .workshop = workshop,
+                .pool = pool,
                 .terms = order->terms,
                 .uid = order->uid,
                 .socket = -EBADF,
                 .reader = { .max_bytes = JOB_REPLY_BYTES },
                 .timeout_ns = order->timeout_ns > 0 ? order->timeout_ns : order->terms->time_ns,
         };
-        disposal_keeper_init(&job->keeper, workshop->disposal, order->uid);
+        disposal_keeper_init(&job->keeper, pool->disposal, order->uid);
         job->reader.keeper = &job->keeper.keeper;
         /*
          * Until its child is reaped it may hang, also when it was killed or has answered: because
          * it reads a file that a caller sent, or for another reason, once it is known to be stuck.
          */
         if (!order->terms->counts_alone) {
-                r = charge_begin(&job->stuck, workshop->users, job->uid, USE_STUCK, 0);
+                r = charge_begin(&job->stuck, pool->users, job->uid, USE_STUCK, 0);
                 if (r == 0)
-                        r = charge_begin(&job->hangable, workshop->users, job->uid, USE_HANGABLE,
+                        r = charge_begin(&job->hangable, pool->users, job->uid, USE_HANGABLE,
                                          order->terms->reads_foreign);
         }
         if (r == 0)
@@ -446,7 +446,7 @@ int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *e
         }
         job->events = events;
         job->userdata = userdata;
-        workshop->jobs[workshop->n_jobs++] = job;
+        pool->jobs[pool->n_jobs++] = job;
         *ret = job;
         return 0;
 }
@@ -510,17 +510,17 @@ void job_resume(Job *job) {
         (void) sd_event_source_set_enabled(job->next, SD_EVENT_ONESHOT);
 }
 
-/* the workshop */
+/* the job pool */
 
-int workshop_new(sd_event *event, Users *users, Disposal *disposal, int executable_fd,
-                 const char *name, Workshop **ret) {
-        _cleanup_(workshop_freep) Workshop *workshop = NULL;
+int job_pool_new(sd_event *event, Users *users, Disposal *disposal, int executable_fd,
+                 const char *name, JobPool **ret) {
+        _cleanup_(job_pool_freep) JobPool *pool = NULL;
         int r;
 
-        workshop = malloc(sizeof(*workshop));
-        if (!workshop)
+        pool = malloc(sizeof(*pool));
+        if (!pool)
                 return -ENOMEM;
-        *workshop = (Workshop){
+        *pool = (JobPool){
                 .event = sd_event_ref(event),
                 .users = users,
                 .disposal = disposal,
@@ -528,64 +528,64 @@ int workshop_new(sd_event *event, Users *users, Disposal *disposal, int executab
         };
         r = child_exit_prepare();
         if (r == 0)
-                r = spawner_new(executable_fd, name, &workshop->spawner);
+                r = spawner_new(executable_fd, name, &pool->spawner);
         if (r < 0)
                 return r;
-        *ret = TAKE_PTR(workshop);
+        *ret = TAKE_PTR(pool);
         return 0;
 }
 
-Workshop *workshop_free(Workshop *workshop) {
-        int timeout_ms = WORKSHOP_FAREWELL_MS;
+JobPool *job_pool_free(JobPool *pool) {
+        int timeout_ms = JOB_POOL_FAREWELL_MS;
         siginfo_t status;
 
-        if (!workshop)
+        if (!pool)
                 return NULL;
 
-        for (size_t i = 0; i < workshop->n_jobs; i++)
-                kill_unreaped(workshop->jobs[i]);
-        while (workshop->n_jobs > 0) {
-                (void) child_exit_await(workshop->jobs[0]->pid, &status, &timeout_ms);
-                forget(workshop->jobs[0]);
+        for (size_t i = 0; i < pool->n_jobs; i++)
+                kill_unreaped(pool->jobs[i]);
+        while (pool->n_jobs > 0) {
+                (void) child_exit_await(pool->jobs[0]->pid, &status, &timeout_ms);
+                forget(pool->jobs[0]);
         }
-        free(workshop->jobs);
-        (void) spawner_free(workshop->spawner);
-        sd_event_unref(workshop->event);
-        free(workshop);
+        free(pool->jobs);
+        (void) spawner_free(pool->spawner);
+        sd_event_unref(pool->event);
+        free(pool);
         return NULL;
 }
 
-void workshop_set_memory(Workshop *workshop, uint64_t max_bytes) {
-        workshop->max_data_bytes = max_bytes;
+void job_pool_set_memory(JobPool *pool, uint64_t max_bytes) {
+        pool->max_data_bytes = max_bytes;
 }
 
-void workshop_watch(Workshop *workshop, WorkshopKilled on_killed, WorkshopChanged on_changed,
+void job_pool_watch(JobPool *pool, JobPoolKilled on_killed, JobPoolChanged on_changed,
                     void *userdata) {
-        workshop->on_killed = on_killed;
-        workshop->on_changed = on_changed;
-        workshop->userdata = userdata;
+        pool->on_killed = on_killed;
+        pool->on_changed = on_changed;
+        pool->userdata = userdata;
 }
 
-size_t workshop_count_kind(const Workshop *workshop, JobKind kind) {
+size_t job_pool_count_kind(const JobPool *pool, JobKind kind) {
         size_t n = 0;
 
-        for (size_t i = 0; i < workshop->n_jobs; i++)
-                n += workshop->jobs[i]->terms == job_terms(kind);
+        for (size_t i = 0; i < pool->n_jobs; i++)
+                n += pool->jobs[i]->terms == job_terms(kind);
         return n;
 }
 
-bool workshop_look(const Workshop *workshop, pid_t pid, bool *ret_is_stuck) {
-        for (size_t i = 0; i < workshop->n_jobs; i++)
-                if (workshop->jobs[i]->pid == pid) {
-                        *ret_is_stuck = workshop->jobs[i]->kill == JOB_KILL_STUCK;
+bool job_pool_look(const JobPool *pool, pid_t pid, bool *ret_is_stuck) {
+        for (size_t i = 0; i < pool->n_jobs; i++)
+                if (pool->jobs[i]->pid == pid) {
+                        *ret_is_stuck = pool->jobs[i]->kill == JOB_KILL_STUCK;
                         return true;
                 }
         return false;
 }
 
-bool workshop_next_stuck(const Workshop *workshop, size_t *at, StuckJob *ret) {
-        while (*at < workshop->n_jobs) {
-                const Job *job = workshop->jobs[(*at)++];
+bool job_pool_next_stuck(const JobPool *pool, size_t *at, StuckJob *ret) {
+        while (*at < pool->n_jobs) {
+                const Job *job = pool->jobs[(*at)++];
 
                 if (job->kill != JOB_KILL_STUCK)
                         continue;
@@ -600,10 +600,10 @@ bool workshop_next_stuck(const Workshop *workshop, size_t *at, StuckJob *ret) {
         return false;
 }
 
-size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n) {
-        size_t n_pids = MIN_OF(n, workshop->n_jobs);
+size_t job_pool_get_pids(const JobPool *pool, pid_t *ret_pids, size_t n) {
+        size_t n_pids = MIN_OF(n, pool->n_jobs);
 
         for (size_t i = 0; i < n_pids; i++)
-                ret_pids[i] = workshop->jobs[i]->pid;
+                ret_pids[i] = pool->jobs[i]->pid;
         return n_pids;
 }

@@ -10,8 +10,8 @@
  * nonsense on the socket) becomes one sentence for the caller. The parent never waits for it and
  * never fails with it.
  *
- * A Workshop keeps every job from its start until its child is reaped, also when nobody waits for
- * the job any more. No child outlives the workshop.
+ * A JobPool keeps every job from its start until its child is reaped, also when nobody waits for
+ * the job any more. No child outlives the job pool.
  */
 
 #include <signal.h>
@@ -32,7 +32,7 @@
 
 typedef struct Disposal Disposal;
 typedef struct Job Job;
-typedef struct Workshop Workshop;
+typedef struct JobPool JobPool;
 
 typedef struct JobOrder {
         const JobTerms *terms;
@@ -102,40 +102,40 @@ int job_take_fd(Job *job, size_t index);
  * Adopts @executable_fd on success, see spawner.h; @name becomes the children's argv[0]; @users and
  * @disposal are borrowed. Blocks SIGCHLD for good, because the event loop handles it.
  */
-_must_check_ int workshop_new(sd_event *event, Users *users, Disposal *disposal, int executable_fd,
-                              const char *name, Workshop **ret);
+_must_check_ int job_pool_new(sd_event *event, Users *users, Disposal *disposal, int executable_fd,
+                              const char *name, JobPool **ret);
 /*
  * Kills and reaps the children that still run, but waits a moment at most. The caller must have
  * freed all jobs before.
  */
-Workshop *workshop_free(Workshop *workshop);
-DEFINE_CLEANUP(Workshop *, workshop_free);
+JobPool *job_pool_free(JobPool *pool);
+DEFINE_CLEANUP(JobPool *, job_pool_free);
 
 /* Sets RLIMIT_DATA of children that start from now on. The default is LIMIT_JOB_MEMORY_BYTES. */
-void workshop_set_memory(Workshop *workshop, uint64_t max_bytes);
+void job_pool_set_memory(JobPool *pool, uint64_t max_bytes);
 
 /*
  * Reports every child that a signal ended, ours or another, once it has ended: it may have left
  * files behind that it would have removed.
  */
-typedef void (*WorkshopKilled)(const JobTerms *terms, void *userdata);
+typedef void (*JobPoolKilled)(const JobTerms *terms, void *userdata);
 /* Tells, in events of the children, when one was freed or got stuck. */
-typedef void (*WorkshopChanged)(void *userdata);
+typedef void (*JobPoolChanged)(void *userdata);
 /* NULL stops the reports. */
-void workshop_watch(Workshop *workshop, WorkshopKilled on_killed, WorkshopChanged on_changed,
+void job_pool_watch(JobPool *pool, JobPoolKilled on_killed, JobPoolChanged on_changed,
                     void *userdata);
 
 /*
  * Starts a job. On success the descriptors of @order belong to the job, which closes them once they
  * are sent. @events is borrowed.
  */
-_must_check_ int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
+_must_check_ int job_pool_start(JobPool *pool, const JobOrder *order, const JobEvents *events,
                                 void *userdata, Job **ret);
 
 /* Counts the children of a kind, also those that were killed and have not ended yet. */
-size_t workshop_count_kind(const Workshop *workshop, JobKind kind);
+size_t job_pool_count_kind(const JobPool *pool, JobKind kind);
 /* True when there is a child @pid; *ret_is_stuck tells whether it was killed in vain. */
-bool workshop_look(const Workshop *workshop, pid_t pid, bool *ret_is_stuck);
+bool job_pool_look(const JobPool *pool, pid_t pid, bool *ret_is_stuck);
 
 /* A job that SIGKILL did not end: it hangs in the kernel. */
 typedef struct StuckJob {
@@ -146,9 +146,9 @@ typedef struct StuckJob {
 } StuckJob;
 
 /* The next one, from *@at on, 0 at first; false when there is none. */
-_must_check_ bool workshop_next_stuck(const Workshop *workshop, size_t *at, StuckJob *ret);
+_must_check_ bool job_pool_next_stuck(const JobPool *pool, size_t *at, StuckJob *ret);
 /* Writes up to @n process ids of children, whether they work or end, and returns their number. */
-size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n);
+size_t job_pool_get_pids(const JobPool *pool, pid_t *ret_pids, size_t n);
 
 /* Why the parent killed the child. */
 typedef enum JobKill {

@@ -140,7 +140,7 @@ typedef struct AnalysisOrder {
 } AnalysisOrder;
 
 typedef struct LoadOrder {
-        bool ledger, waits; /* what keeps the ledger of the dead, what counts waits */
+        bool ledger, waits; /* what keeps the ledger of exits, what counts waits */
 } LoadOrder;
 
 typedef struct FoldOrder {

@@ -19,7 +19,7 @@
 #include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
 #include "job/sandbox/sandbox.h"
-#include "job/vault.h"
+#include "job/fd-store.h"
 #include "job/job.h"
 #include "log/log.h"
 #include "profiler/settings.h"
@@ -32,8 +32,8 @@
 
 #define PROFILER_SOCKET_NAME "varlink"
 /*
- * The layout of what the vault holds (service/method), which changes with every member that
- * programs and captures share (TaskRecord, LedgerControl): what another version has stored is
+ * The layout of what the descriptor store holds (service/method), which changes with every member
+ * that programs and captures share (TaskRecord, LedgerControl): what another version has stored is
  * closed.
  */
 #define PROFILER_LAYOUT "heap-1-tasks-6"
@@ -65,8 +65,8 @@ typedef struct Profiler {
         Spool *spool;
         Users *users;
         Disposal *disposal;
-        Vault *vault;
-        Workshop *workshop;
+        FdStore *fd_store;
+        JobPool *pool;
         OwnProcesses *own;
         Service *service;
         Server *server;
@@ -134,7 +134,7 @@ static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) 
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
         Profiler *profiler = userdata;
         Config *config = NULL;
-        DeskSettings settings;
+        ManagerSettings settings;
         ConnectionLimits connections;
         UserLimits users;
         int r;
@@ -149,7 +149,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
                 server_set_limits(profiler->server, &connections);
                 settings = settings_of_service(config, spool_dir_fd(profiler->spool));
                 service_configure(profiler->service, &settings);
-                workshop_set_memory(profiler->workshop, config_get(config, SETTING_JOB_MEMORY));
+                job_pool_set_memory(profiler->pool, config_get(config, SETTING_JOB_MEMORY));
                 raise_descriptor_limit(config);
                 (void) config_free(profiler->config);
                 profiler->config = TAKE_PTR(config);
@@ -189,7 +189,7 @@ static int find_socket(Profiler *profiler, const char *path) {
                 if (strcmp(names[i], PROFILER_SOCKET_NAME) == 0 && found < 0)
                         found = fd;
                 else
-                        (void) vault_adopt(profiler->vault, names[i], fd);
+                        (void) fd_store_adopt(profiler->fd_store, names[i], fd);
                 free(names[i]);
         }
         if (path) {
@@ -226,7 +226,7 @@ static int find_socket(Profiler *profiler, const char *path) {
 static int open_socket(Profiler *profiler) {
         int r;
 
-        r = vault_new(PROFILER_LAYOUT, &profiler->vault);
+        r = fd_store_new(PROFILER_LAYOUT, &profiler->fd_store);
         if (r < 0)
                 return r;
         r = find_socket(profiler, profiler->options->listen_path);
@@ -354,7 +354,7 @@ static int open_spool(Profiler *profiler) {
         return 0;
 }
 
-static int open_workshop(Profiler *profiler) {
+static int open_job_pool(Profiler *profiler) {
         int fd, r;
 
         if (!sandbox_has_filters())
@@ -364,13 +364,13 @@ static int open_workshop(Profiler *profiler) {
                 log_error(-errno, "Could not open /proc/self/exe, which jobs are started from");
                 return STEP_TOLD;
         }
-        r = workshop_new(profiler->event, profiler->users, profiler->disposal, fd, "ctprofd",
-                         &profiler->workshop);
+        r = job_pool_new(profiler->event, profiler->users, profiler->disposal, fd, "ctprofd",
+                         &profiler->pool);
         if (r < 0) {
                 (void) fd_close(fd);
                 return r;
         }
-        workshop_set_memory(profiler->workshop, config_get(profiler->config, SETTING_JOB_MEMORY));
+        job_pool_set_memory(profiler->pool, config_get(profiler->config, SETTING_JOB_MEMORY));
         return 0;
 }
 
@@ -379,8 +379,8 @@ static int open_service(Profiler *profiler) {
                 .event = profiler->event,
                 .users = profiler->users,
                 .disposal = profiler->disposal,
-                .workshop = profiler->workshop,
-                .vault = profiler->vault,
+                .pool = profiler->pool,
+                .fd_store = profiler->fd_store,
                 .spool = profiler->spool,
                 .own = profiler->own,
                 .settings = settings_of_service(profiler->config, spool_dir_fd(profiler->spool)),
@@ -451,8 +451,8 @@ static void profiler_done(Profiler *profiler) {
         profiler->server = server_free(profiler->server);
         profiler->service = service_free(profiler->service);
         profiler->own = own_processes_free(profiler->own);
-        profiler->workshop = workshop_free(profiler->workshop);
-        profiler->vault = vault_free(profiler->vault);
+        profiler->pool = job_pool_free(profiler->pool);
+        profiler->fd_store = fd_store_free(profiler->fd_store);
         profiler->disposal = disposal_free(profiler->disposal);
         profiler->users = users_free(profiler->users);
         profiler->spool = spool_free(profiler->spool);
@@ -468,7 +468,7 @@ static void profiler_done(Profiler *profiler) {
 int profiler_run(const Options *options) {
         static int (*const steps[])(Profiler * profiler) = {
                 open_socket, open_config,   open_event_loop, open_heap_trim, open_helpers,
-                open_spool,  open_workshop, open_service,    open_server,
+                open_spool,  open_job_pool, open_service,    open_server,
         };
         Profiler profiler = { .options = options, .config_note = "", .socket_fd = -EBADF };
         int r = 0;

@@ -86,8 +86,8 @@ static uint64_t bound_of(const Config *config, SettingId id) {
         return value == QUANTITY_INFINITY ? 0 : value;
 }
 
-DeskSettings settings_of_service(const Config *config, int spool_fd) {
-        DeskSettings settings = desk_default_settings();
+ManagerSettings settings_of_service(const Config *config, int spool_fd) {
+        ManagerSettings settings = manager_default_settings();
 
         settings.spool = spool_default_limits(spool_fd);
         if (config_is_set(config, SETTING_MAX_BYTES))

@@ -26,7 +26,7 @@ enum {
 _must_check_ int settings_load(const Options *options, bool is_private, Config **ret);
 
 /* Some defaults depend on the file system of @spool_fd; negative: there is no spool. */
-DeskSettings settings_of_service(const Config *config, int spool_fd);
+ManagerSettings settings_of_service(const Config *config, int spool_fd);
 UserLimits settings_of_users(const Config *config);
 ConnectionLimits settings_of_connections(const Config *config);
 

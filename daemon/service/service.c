@@ -11,12 +11,12 @@
 #include "service/method/folding.h"
 #include "service/method/listening.h"
 #include "service/method/loading.h"
-#include "service/method/memory-aid.h"
+#include "service/method/memory-jobs.h"
 #include "service/method/method.h"
 #include "service/method/upkeep.h"
 
 struct Service {
-        Desk desk;
+        Manager manager;
         void (*on_activity)(unsigned n_running, unsigned n_waiting, void *userdata);
         void *userdata;
         sd_event_source *heartbeat; /* off while there are no requests */
@@ -28,7 +28,7 @@ struct Service {
 void service_tell_activity(const Service *service) {
         unsigned n_running, n_waiting;
 
-        queue_count(service->desk.users, &n_running, &n_waiting);
+        queue_count(service->manager.users, &n_running, &n_waiting);
         if (service->on_activity)
                 service->on_activity(n_running, n_waiting, service->userdata);
 }
@@ -41,22 +41,22 @@ void service_tell_activity(const Service *service) {
 static bool may_read(uid_t uid, void *userdata) {
         const Service *service = userdata;
 
-        return users_ask(service->desk.users, uid, USE_STUCK, 1) != USER_OK ||
-               users_ask(service->desk.users, uid, USE_HANGABLE, 1) == USER_OK;
+        return users_ask(service->manager.users, uid, USE_STUCK, 1) != USER_OK ||
+               users_ask(service->manager.users, uid, USE_HANGABLE, 1) == USER_OK;
 }
 
 /* No capture begins before it is known how threads are read. */
 static bool may_add(uid_t uid, void *userdata) {
         const Service *service = userdata;
 
-        return !service->desk.is_loading;
+        return !service->manager.is_loading;
 }
 
 static void on_jobs_changed(void *userdata) {
-        const Desk *desk = &((Service *) userdata)->desk;
+        const Manager *manager = &((Service *) userdata)->manager;
 
-        hung_follow(desk->hung, desk->workshop);
-        desk_turn(desk);
+        hung_follow(manager->hung, manager->pool);
+        manager_turn(manager);
 }
 
 static int on_turn(sd_event_source *source, void *userdata) {
@@ -64,7 +64,7 @@ static int on_turn(sd_event_source *source, void *userdata) {
 
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
                 for (;;) {
-                        QueueEntry *entry = queue_next(&service->desk.queues[kind]);
+                        QueueEntry *entry = queue_next(&service->manager.queues[kind]);
                         Request *request;
 
                         if (!entry)
@@ -86,15 +86,15 @@ static void on_killed(const JobTerms *terms, void *userdata) {
 
         if (!terms->writes_spool)
                 return;
-        service->desk.is_cleaned = false;
-        clean_spool(&service->desk);
+        service->manager.is_cleaned = false;
+        clean_spool(&service->manager);
 }
 
 /* signs of life */
 
 static void set_heartbeat(Service *service) {
         (void) sd_event_source_set_time_relative(service->heartbeat,
-                                                 service->desk.heartbeat_ns / NSEC_PER_USEC);
+                                                 service->manager.heartbeat_ns / NSEC_PER_USEC);
         (void) sd_event_source_set_enabled(service->heartbeat, SD_EVENT_ONESHOT);
 }
 
@@ -110,13 +110,13 @@ static int on_heartbeat(sd_event_source *source, uint64_t usec, void *userdata) 
                                                  "\"done\":0}}");
         Service *service = userdata;
 
-        for (Request *request = service->desk.requests; request; request = request->next)
+        for (Request *request = service->manager.requests; request; request = request->next)
                 if (request->more && request->connection && !request->is_over &&
                     !connection_is_full(request->connection))
                         connection_continue(request->connection,
                                             request->entry.place == QUEUE_WAITING ? waiting
                                                                                   : working);
-        if (service->desk.requests)
+        if (service->manager.requests)
                 set_heartbeat(service);
         return 0;
 }
@@ -128,8 +128,8 @@ static int on_look(sd_event_source *source, uint64_t usec, void *userdata) {
 
         (void) sd_event_source_set_time_relative(source, LIMIT_FOLD_INTERVAL_NS / NSEC_PER_USEC);
         (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-        folding_look(&service->desk);
-        listening_look(&service->desk);
+        folding_look(&service->manager);
+        listening_look(&service->manager);
         return 0;
 }
 
@@ -154,7 +154,7 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
                                          &(WireErrorDetail){ .subject = interface });
                 return;
         }
-        r = request_new(&service->desk, method, connection, call, &request);
+        r = request_new(&service->manager, method, connection, call, &request);
         if (r < 0) {
                 connection_error(connection, WIRE_ERROR_JOB_FAILED,
                                  &(WireErrorDetail){ .reason = strerror(-r) });
@@ -163,8 +163,8 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
         log_debug("uid %u calls %s", (unsigned) request->uid, method->name);
         if (sd_event_source_get_enabled(service->heartbeat, &enabled) == 0)
                 set_heartbeat(service);
-        r = spool_refresh(service->desk.spool);
-        if (r == 0 && method->uses_index && survey_is_due(&service->desk)) {
+        r = spool_refresh(service->manager.spool);
+        if (r == 0 && method->uses_index && survey_is_due(&service->manager)) {
                 survey_await(request);
                 return;
         }
@@ -226,8 +226,8 @@ const ConnectionEvents service_events = {
 
 /* life */
 
-DeskSettings desk_default_settings(void) {
-        return (DeskSettings){
+ManagerSettings manager_default_settings(void) {
+        return (ManagerSettings){
                 .backend = BACKEND_CHOICE_AUTO,
                 .loading_threads = LIMIT_LOADING_THREADS,
                 .exits = EXIT_CHOICE_AUTO,
@@ -247,18 +247,18 @@ DeskSettings desk_default_settings(void) {
 
 int service_new(const ServiceSetup *setup, Service **ret) {
         _cleanup_(service_freep) Service *service = NULL;
-        Desk *desk;
+        Manager *manager;
         int r;
 
         service = malloc(sizeof(*service));
         if (!service)
                 return -ENOMEM;
         *service = (Service){
-                .desk = {
+                .manager = {
                         .users = setup->users,
                         .disposal = setup->disposal,
-                        .workshop = setup->workshop,
-                        .vault = setup->vault,
+                        .pool = setup->pool,
+                        .fd_store = setup->fd_store,
                         .spool = setup->spool,
                         .own = setup->own,
                         .settings = setup->settings,
@@ -269,10 +269,10 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                 .on_activity = setup->on_activity,
                 .userdata = setup->userdata,
         };
-        desk = &service->desk;
-        recorder_init(&desk->recorder);
+        manager = &service->manager;
+        recorder_init(&manager->recorder);
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
-                desk->queues[kind] = (Queue){
+                manager->queues[kind] = (Queue){
                         .users = setup->users,
                         .kind = (QueueKind) kind,
                         .gate = kind == QUEUE_READING  ? may_read
@@ -280,18 +280,18 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                                                        : NULL,
                         .userdata = service,
                 };
-        r = spool_index_new(&desk->index);
+        r = spool_index_new(&manager->index);
         if (r == 0)
-                r = lent_new(setup->event, setup->users, &desk->lent);
+                r = held_files_new(setup->event, setup->users, &manager->held);
         if (r == 0)
-                r = hung_new(setup->vault, &desk->hung);
+                r = hung_new(setup->fd_store, &manager->hung);
         if (r < 0)
                 return r;
-        r = sd_event_add_defer(setup->event, &desk->turn, on_turn, service);
+        r = sd_event_add_defer(setup->event, &manager->turn, on_turn, service);
         if (r < 0)
                 return r;
-        (void) sd_event_source_set_description(desk->turn, "service-turn");
-        (void) sd_event_source_set_enabled(desk->turn, SD_EVENT_OFF);
+        (void) sd_event_source_set_description(manager->turn, "service-turn");
+        (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_OFF);
         r = sd_event_add_time_relative(setup->event, &service->heartbeat, CLOCK_MONOTONIC, 0, 0,
                                        on_heartbeat, service);
         if (r < 0)
@@ -304,12 +304,12 @@ int service_new(const ServiceSetup *setup, Service **ret) {
         if (r < 0)
                 return r;
         (void) sd_event_source_set_description(service->look, "service-look");
-        desk->look = service->look;
-        r = listening_new(desk);
+        manager->look = service->look;
+        r = listening_new(manager);
         if (r < 0)
                 return r;
-        workshop_watch(setup->workshop, on_killed, on_jobs_changed, service);
-        memory_aid_prepare(setup->vault);
+        job_pool_watch(setup->pool, on_killed, on_jobs_changed, service);
+        memory_jobs_prepare(setup->fd_store);
 
         *ret = TAKE_PTR(service);
         return 0;
@@ -319,32 +319,32 @@ Service *service_free(Service *service) {
         if (!service)
                 return NULL;
 
-        service->desk.is_over = true;
-        while (service->desk.requests)
-                (void) request_free(service->desk.requests);
-        listening_free(&service->desk);
-        service->desk.calls = sd_event_source_disable_unref(service->desk.calls);
-        workshop_watch(service->desk.workshop, NULL, NULL, NULL);
+        service->manager.is_over = true;
+        while (service->manager.requests)
+                (void) request_free(service->manager.requests);
+        listening_free(&service->manager);
+        service->manager.calls = sd_event_source_disable_unref(service->manager.calls);
+        job_pool_watch(service->manager.pool, NULL, NULL, NULL);
         service->heartbeat = sd_event_source_disable_unref(service->heartbeat);
         service->look = sd_event_source_disable_unref(service->look);
-        service->desk.turn = sd_event_source_disable_unref(service->desk.turn);
-        service->desk.lent = lent_free(service->desk.lent);
-        service->desk.hung = hung_free(service->desk.hung);
-        service->desk.index = spool_index_free(service->desk.index);
+        service->manager.turn = sd_event_source_disable_unref(service->manager.turn);
+        service->manager.held = held_files_free(service->manager.held);
+        service->manager.hung = hung_free(service->manager.hung);
+        service->manager.index = spool_index_free(service->manager.index);
         free(service);
         return NULL;
 }
 
-Desk *service_desk(Service *service) {
-        return &service->desk;
+Manager *service_manager(Service *service) {
+        return &service->manager;
 }
 
 void service_stop(Service *service) {
         const WireErrorDetail detail = { .reason = "The daemon is stopping." };
 
-        service->desk.is_over = true;
-        while (service->desk.requests) {
-                Request *request = service->desk.requests;
+        service->manager.is_over = true;
+        while (service->manager.requests) {
+                Request *request = service->manager.requests;
 
                 if (request->connection)
                         (void) !request_fail(request, WIRE_ERROR_JOB_FAILED, &detail);
@@ -352,30 +352,30 @@ void service_stop(Service *service) {
         }
 }
 
-void service_configure(Service *service, const DeskSettings *settings) {
-        service->desk.settings = *settings;
-        desk_turn(&service->desk);
-        loading_reconsider(&service->desk);
-        listening_reconsider(&service->desk);
-        loading_limit_reasons(&service->desk);
+void service_configure(Service *service, const ManagerSettings *settings) {
+        service->manager.settings = *settings;
+        manager_turn(&service->manager);
+        loading_reconsider(&service->manager);
+        listening_reconsider(&service->manager);
+        loading_limit_reasons(&service->manager);
 }
 
 void service_load_programs(Service *service) {
-        loading_start(&service->desk);
-        listening_begin(&service->desk);
-        loading_limit_reasons(&service->desk);
+        loading_start(&service->manager);
+        listening_begin(&service->manager);
+        loading_limit_reasons(&service->manager);
 }
 
 bool service_is_loading(const Service *service) {
-        return service->desk.is_loading;
+        return service->manager.is_loading;
 }
 
 bool service_needs_restart(const Service *service) {
-        return loading_needs_restart(&service->desk);
+        return loading_needs_restart(&service->manager);
 }
 
 void service_open_spool(Service *service) {
-        clean_spool(&service->desk);
-        if (survey_is_due(&service->desk))
-                (void) !survey_start(&service->desk); /* the first call tries again */
+        clean_spool(&service->manager);
+        if (survey_is_due(&service->manager))
+                (void) !survey_start(&service->manager); /* the first call tries again */
 }

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "server/connection.h"
-#include "service/desk/desk.h"
+#include "service/manager/manager.h"
 
 typedef struct Service Service;
 
@@ -21,11 +21,11 @@ typedef struct ServiceSetup {
         sd_event *event;
         Users *users;       /* borrowed: what each caller has under way */
         Disposal *disposal; /* borrowed: closes descriptors that callers sent */
-        Workshop *workshop; /* borrowed */
-        Vault *vault;       /* borrowed */
+        JobPool *pool;      /* borrowed */
+        FdStore *fd_store;  /* borrowed */
         Spool *spool;       /* borrowed */
         OwnProcesses *own;  /* borrowed: who calls; NULL: nobody keeps that */
-        DeskSettings settings;
+        ManagerSettings settings;
         bool is_private; /* serves one caller, with the privileges of that caller */
         /* Called after jobs started or ended; may be NULL. */
         void (*on_activity)(unsigned n_running, unsigned n_waiting, void *userdata);
@@ -47,9 +47,9 @@ DEFINE_CLEANUP(Service *, service_free);
 void service_open_spool(Service *service);
 /*
  * Has a job load the programs through which threads are read, unless the settings want none or the
- * vault has them already; calls that add to the spool wait for it. Afterwards this process has
- * given up the capabilities that loading takes, whatever came of it. For the start; a private
- * service loads when a call is worth it, and gives them up then.
+ * descriptor store has them already; calls that add to the spool wait for it. Afterwards this
+ * process has given up the capabilities that loading takes, whatever came of it. For the start; a
+ * private service loads when a call is worth it, and gives them up then.
  */
 void service_load_programs(Service *service);
 /* True while that goes on. */
@@ -60,9 +60,9 @@ bool service_needs_restart(const Service *service);
  * New settings for what begins from now on; requests that run end with the old ones. What the users
  * may have is set before.
  */
-void service_configure(Service *service, const DeskSettings *settings);
+void service_configure(Service *service, const ManagerSettings *settings);
 /* Tests make requests here that no connection called for. */
-Desk *service_desk(Service *service);
+Manager *service_manager(Service *service);
 /* Calls on_activity although nothing happened. */
 void service_tell_activity(const Service *service);
 /* Ends every request with an error, which its caller can read if the server is still there. */

@@ -474,7 +474,7 @@ static bool is_right(Spool *spool, const RollEntry *entry) {
 static int make_room(Spool *spool, const SpoolRoll *roll, const SpoolLimits *limits,
                      const SpoolNeed *need, Buffer *rotated) {
         RoomPlan plan = { .limits = limits, .need = need };
-        bool is_lent = roll == &spool->roll, is_full, is_mistaken;
+        bool is_held = roll == &spool->roll, is_full, is_mistaken;
         int r;
 
         r = plan_init(&plan, roll);
@@ -484,8 +484,8 @@ static int make_room(Spool *spool, const SpoolRoll *roll, const SpoolLimits *lim
                 plan_rotation(&plan, clock_now_ns(CLOCK_REALTIME));
                 plan.n_expected = 0; /* an estimate is no reason to refuse */
                 is_full = !fits(&plan) || !fits_user(&plan);
-                is_mistaken = is_lent && is_full;
-                for (size_t i = 0; i < plan.n_entries && is_lent && !is_mistaken; i++)
+                is_mistaken = is_held && is_full;
+                for (size_t i = 0; i < plan.n_entries && is_held && !is_mistaken; i++)
                         is_mistaken = plan.entries[i].is_doomed &&
                                       !is_right(spool, plan.entries[i].entry);
                 if (is_mistaken)
@@ -502,7 +502,7 @@ static int make_room(Spool *spool, const SpoolRoll *roll, const SpoolLimits *lim
 int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *need,
                     Buffer *rotated) {
         _cleanup_(fd_closep) int lock = -EBADF;
-        const SpoolRoll *lent;
+        const SpoolRoll *held;
         SpoolRoll roll = {};
         int r;
 
@@ -511,8 +511,8 @@ int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *ne
         r = spool_lock(spool, &lock);
         if (r != 0)
                 return r;
-        lent = spool_current_roll(spool);
-        r = lent ? make_room(spool, lent, limits, need, rotated) : ROOM_MISTAKEN;
+        held = spool_current_roll(spool);
+        r = held ? make_room(spool, held, limits, need, rotated) : ROOM_MISTAKEN;
         if (r != ROOM_MISTAKEN)
                 return r;
         r = collect_roll(spool, &roll);

@@ -49,8 +49,8 @@ UserLimits user_default_limits(void) {
         limits.of_user[USE_BYTES] = LIMIT_BYTES_PER_UID;
         limits.of_all[USE_BYTES] = LIMIT_BYTES;
         limits.of_user[USE_CLOSING] = LIMIT_FDS_CLOSING_PER_UID;
-        limits.of_user[USE_LENT] = LIMIT_LENT_BYTES_PER_UID;
-        limits.of_all[USE_LENT] = LIMIT_LENT_BYTES;
+        limits.of_user[USE_HELD] = LIMIT_HELD_BYTES_PER_UID;
+        limits.of_all[USE_HELD] = LIMIT_HELD_BYTES;
         limits.of_user[USE_STUCK] = LIMIT_STUCK_JOBS_PER_UID;
         limits.of_all[USE_STUCK] = LIMIT_STUCK_JOBS_OF_ALL;
         for (unsigned queue = 0; queue < _QUEUE_KIND_MAX; queue++) {

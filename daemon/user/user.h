@@ -38,7 +38,7 @@ typedef enum Use {
         USE_BYTES,    /* everything that is kept for connections */
         USE_UNREAD,   /* the part of these bytes that are replies which were not read yet */
         USE_CLOSING,  /* descriptors that were sent and wait to be closed */
-        USE_LENT,     /* bytes of files in memory that callers have open, or may get */
+        USE_HELD,     /* bytes of files in memory that callers have open, or may get */
         USE_HANGABLE, /* jobs that hang, or could come to hang in a file that a caller sent */
         USE_STUCK,    /* the jobs among these that SIGKILL did not end */
         /* These are followed by those of the other queues, in the order of QueueKind. */

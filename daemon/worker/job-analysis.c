@@ -143,9 +143,9 @@ static int analysis_on_life(void *userdata, const ThreadSample *before, const Th
         return r == 0 ? comparison_add(analysis->comparison, column, before, after) : r;
 }
 
-static int analysis_on_dead(void *userdata, Side end, const DeadRow *row) {
+static int analysis_on_exited(void *userdata, Side end, const ExitedRow *row) {
         Analysis *analysis = userdata;
-        int r = crowds_add_dead(&analysis->crowds[analysis->column], end, row);
+        int r = crowds_add_exited(&analysis->crowds[analysis->column], end, row);
 
         return r == 0 ? comparison_add_ended(analysis->comparison, analysis->column, end, row) : r;
 }
@@ -274,7 +274,7 @@ static int analysis_read(Analysis *analysis) {
                 .on_name = analysis_on_name,
                 .on_thread = analysis_on_thread,
                 .on_life = analysis_on_life,
-                .on_dead = analysis_on_dead,
+                .on_exited = analysis_on_exited,
                 .on_smaps = analysis_on_smaps,
                 .on_cgroup = analysis_on_cgroup,
                 .on_progress = analysis_on_progress,

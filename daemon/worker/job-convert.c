@@ -115,13 +115,13 @@ static int ndjson_on_thread(void *userdata, const ThreadSample *sample, Span sma
         return conversion_drain(conversion, r);
 }
 
-static int ndjson_on_dead(void *userdata, const DeadRow *row) {
+static int ndjson_on_exited(void *userdata, const ExitedRow *row) {
         Conversion *conversion = userdata;
         Buffer *buffer = output_buffer(conversion->output);
         int r;
 
         json_writer_init(&conversion->writer, buffer);
-        dead_object_write_ndjson(&conversion->writer, row, &conversion->subject.head);
+        exited_object_write_ndjson(&conversion->writer, row, &conversion->subject.head);
         r = json_writer_finish(&conversion->writer);
         if (r == 0)
                 r = buffer_append_byte(buffer, '\n');
@@ -135,7 +135,7 @@ static int ndjson_on_dead(void *userdata, const DeadRow *row) {
 static int convert_ndjson(Conversion *conversion) {
         static const SubjectVisitor nothing = {};
         static const SubjectVisitor threads = { .on_thread = ndjson_on_thread };
-        static const SnapshotVisitor dead = { .on_dead = ndjson_on_dead };
+        static const SnapshotVisitor exited = { .on_exited = ndjson_on_exited };
         Subject *subject = &conversion->subject;
         int r = 0;
 
@@ -146,7 +146,7 @@ static int convert_ndjson(Conversion *conversion) {
         if (r != 0 || subject->head.ledger_id[0] == '\0')
                 return r;
         /* Passes of a subject are of the living. */
-        r = snapshot_file_visit(subject->fd, &dead, conversion, &subject->fault);
+        r = snapshot_file_visit(subject->fd, &exited, conversion, &subject->fault);
         return work_read_result(conversion->work, subject,
                                 r == SNAPSHOT_FILE_E_DAMAGED ? SUBJECT_E_UNREADABLE : r);
 }

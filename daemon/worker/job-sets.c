@@ -100,7 +100,7 @@ static int set_on_life(void *userdata, const ThreadSample *before, const ThreadS
         return set_comparison_add(((SetAnalysis *) userdata)->comparison, before, after);
 }
 
-static int set_on_dead(void *userdata, Side end, const DeadRow *row) {
+static int set_on_exited(void *userdata, Side end, const ExitedRow *row) {
         return set_comparison_add_ended(((SetAnalysis *) userdata)->comparison, end, row);
 }
 
@@ -160,7 +160,7 @@ static int read_sets(SetAnalysis *sets) {
                 .on_name = set_on_name,
                 .on_thread = set_on_thread,
                 .on_life = set_on_life,
-                .on_dead = set_on_dead,
+                .on_exited = set_on_exited,
                 .on_progress = set_on_progress,
         };
         const SourceTable *sources[SIDES];

@@ -8,7 +8,7 @@
  * exclude each other, and with running, waiting for a CPU and the uninterruptible waits they add up
  * to the time that a thread was alive. From these rows follow the metrics X_wait_ns and
  * X_wait_count, their averages, the counters of the programs in the kernel and their sums in the
- * ledger of the dead.
+ * ledger of exits.
  *
  * Columns: name, what such waits are.
  *

@@ -34,7 +34,7 @@
         S(HOST_MEMORY,     "host-memory")     /* /proc/meminfo, /proc/vmstat */                    \
         S(HOST_DISK,       "host-disk")       /* /proc/diskstats */                                \
         S(HOST_NETWORK,    "host-network")    /* /proc/1/net/dev, snmp, netstat */           \
-        S(EXITS,           "exits")           /* the ledger of the dead */                         \
+        S(EXITS,           "exits")           /* the ledger of exits */                         \
         S(WAITS,           "waits")           /* the account of uninterruptible waits */           \
         S(REASONS,         "reasons")         /* the account of all other waits, by reason */      \
         S(CMDLINE,         "cmdline")         /* /proc/PID/task/TID/cmdline, per process */

@@ -62,7 +62,7 @@ typedef struct Head {
         bool has_heap_requested, heap_requested;
 
         /*
-         * The ledger of the dead and the account of waits that were kept, each since its programs
+         * The ledger of exits and the account of waits that were kept, each since its programs
          * were attached (CLOCK_BOOTTIME). Only what two snapshots of one ledger tell can be
          * subtracted.
          */

@@ -7,7 +7,7 @@
 #include "base/bits.h"
 #include "base/err.h"
 #include "document/document-reader.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 #include "snapshot/head.h"
 #include "snapshot/thread-reader.h"
 
@@ -19,8 +19,8 @@ struct SnapshotReader {
         DocumentReader document;
         TableReader table; /* of threads */
         ThreadReader thread;
-        TableReader dead_table;
-        DeadReader dead;
+        TableReader exited_table;
+        ExitedReader exited;
         TableReader moved_table;
         ThreadReader moved;
         const SnapshotVisitor *visitor;
@@ -50,7 +50,7 @@ int snapshot_reader_new(JsonRefill refill, void *userdata, uint64_t max_bytes,
         if (r < 0)
                 return r;
         thread_reader_init(&reader->thread, reader->document.scanner);
-        thread_reader_init(&reader->dead.thread, reader->document.scanner);
+        thread_reader_init(&reader->exited.thread, reader->document.scanner);
         thread_reader_init(&reader->moved, reader->document.scanner);
         *ret = TAKE_PTR(reader);
         return 0;
@@ -61,8 +61,8 @@ SnapshotReader *snapshot_reader_free(SnapshotReader *reader) {
                 return NULL;
         thread_reader_done(&reader->thread);
         table_reader_done(&reader->table);
-        thread_reader_done(&reader->dead.thread);
-        table_reader_done(&reader->dead_table);
+        thread_reader_done(&reader->exited.thread);
+        table_reader_done(&reader->exited_table);
         thread_reader_done(&reader->moved);
         table_reader_done(&reader->moved_table);
         document_reader_done(&reader->document);
@@ -139,7 +139,7 @@ static int next_thread(void *userdata, DocumentReader *document, bool *ret_more)
         return 0;
 }
 
-/* the dead */
+/* exited threads */
 
 static int read_ledger(void *userdata, DocumentReader *document) {
         SnapshotReader *reader = userdata;
@@ -161,27 +161,27 @@ static int read_ledger(void *userdata, DocumentReader *document) {
         return err_fold(reader->visitor->on_ledger(reader->userdata, &ledger));
 }
 
-static int begin_dead(void *userdata, DocumentReader *document) {
+static int begin_exited(void *userdata, DocumentReader *document) {
         SnapshotReader *reader = userdata;
         JsonToken token;
 
         json_scanner_next(document->scanner, &token);
-        return table_reader_begin(&reader->dead_table, document, token, &dead_rows, &reader->dead,
-                                  0);
+        return table_reader_begin(&reader->exited_table, document, token, &exited_rows,
+                                  &reader->exited, 0);
 }
 
-static int next_dead(void *userdata, DocumentReader *document, bool *ret_more) {
+static int next_exited(void *userdata, DocumentReader *document, bool *ret_more) {
         SnapshotReader *reader = userdata;
         int r;
 
-        r = table_reader_next(&reader->dead_table, document, ret_more);
+        r = table_reader_next(&reader->exited_table, document, ret_more);
         if (r != 0 || !*ret_more)
                 return r;
         if (!reader->has_ledger)
                 return document_fail(document, "rows of the dead without a ledger before them");
-        if (!reader->visitor->on_dead)
+        if (!reader->visitor->on_exited)
                 return 0;
-        return err_fold(reader->visitor->on_dead(reader->userdata, &reader->dead.row));
+        return err_fold(reader->visitor->on_exited(reader->userdata, &reader->exited.row));
 }
 
 static int begin_moved(void *userdata, DocumentReader *document) {
@@ -270,8 +270,8 @@ const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX] = {
                                        .write_columns = thread_columns_write, .read = begin_threads,
                                        .next = next_thread },
         [SNAPSHOT_SECTION_LEDGER] = { "ledger", DOCUMENT_OBJECT, .read = read_ledger },
-        [SNAPSHOT_SECTION_DEAD] = { "dead", DOCUMENT_TABLE, .write_columns = dead_columns_write,
-                                    .read = begin_dead, .next = next_dead },
+        [SNAPSHOT_SECTION_EXITED] = { "dead", DOCUMENT_TABLE, .write_columns = exited_columns_write,
+                                      .read = begin_exited, .next = next_exited },
         [SNAPSHOT_SECTION_MOVED] = { "moved", DOCUMENT_TABLE, .write_columns = moved_columns_write,
                                      .read = begin_moved, .next = next_moved },
         [SNAPSHOT_SECTION_CGROUPS] = { "cgroup_stats", DOCUMENT_MAP, .read = begin_cgroups,

@@ -16,7 +16,7 @@
 #include "base/macro.h"
 #include "json/json-scanner.h"
 #include "metric/host-part.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 #include "snapshot/snapshot-section.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
@@ -37,7 +37,7 @@ typedef struct SnapshotVisitor {
         /* Comes before the rows of the exited, and only where there is a ledger. */
         int (*on_ledger)(void *userdata, const LedgerSummary *ledger);
         /* The sample has no numbers (tid, tgid, ...) and no start. */
-        int (*on_dead)(void *userdata, const DeadRow *row);
+        int (*on_exited)(void *userdata, const ExitedRow *row);
         int (*on_moved)(void *userdata, const ThreadSample *ended);
         /* Raw path bytes; the CgroupStats object. */
         int (*on_cgroup)(void *userdata, Span path, Span stats_json);

@@ -17,8 +17,8 @@ typedef enum SnapshotSection {
         SNAPSHOT_SECTION_HOST_DISK,
         SNAPSHOT_SECTION_HOST_NETWORK,
         SNAPSHOT_SECTION_THREADS,
-        SNAPSHOT_SECTION_LEDGER, /* null where no ledger of the dead was kept */
-        SNAPSHOT_SECTION_DEAD,
+        SNAPSHOT_SECTION_LEDGER, /* null where no ledger of exits was kept */
+        SNAPSHOT_SECTION_EXITED,
         SNAPSHOT_SECTION_MOVED,
         SNAPSHOT_SECTION_CGROUPS,
         SNAPSHOT_SECTION_PRESSURE,

@@ -56,7 +56,7 @@ struct FrameStream {
         size_t max_frame_bytes;
         size_t max_fds;
         bool closed; /* by the peer */
-        bool dead;   /* the peer exceeded a bound */
+        bool exited; /* the peer exceeded a bound */
 
         char *bytes;
         size_t first; /* index of the first byte that was not handed out */
@@ -187,7 +187,7 @@ static void forget_input(FrameStream *stream) {
 
 /* A dead stream is not used again, so its input is dropped. */
 static int die(FrameStream *stream) {
-        stream->dead = true;
+        stream->exited = true;
         stream->has_frame = false;
         forget_input(stream);
         close_fds(stream);
@@ -280,7 +280,7 @@ int frame_stream_read(FrameStream *stream) {
         bool fit;
         int r;
 
-        if (stream->dead)
+        if (stream->exited)
                 return FRAME_E_TOO_LARGE;
         if (stream->closed)
                 return FRAME_E_CLOSED;
@@ -323,7 +323,7 @@ int frame_stream_next(FrameStream *stream, Span *ret) {
         Span frame;
 
         close_fds(stream);
-        if (stream->dead)
+        if (stream->exited)
                 return FRAME_E_TOO_LARGE;
         if (!stream->has_frame)
                 return FRAME_E_AGAIN;

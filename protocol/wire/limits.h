@@ -73,9 +73,9 @@
 #define LIMIT_REASONS_NS (3600 * NSEC_PER_SEC) /* so long waits have reasons after a capture */
 #define LIMIT_HEAP_NS (100 * NSEC_PER_MSEC)    /* for counters of allocators in one capture */
 #define LIMIT_CAPTURE_NS (600 * NSEC_PER_SEC)
-#define LIMIT_LENT_BYTES (1536ull * 1024u * 1024u) /* files in memory that callers have open */
-#define LIMIT_LENT_BYTES_PER_UID (1024ull * 1024u * 1024u) /* the same of one user */
-#define LIMIT_LENT_LEAST_BYTES (8ull * 1024u * 1024u)      /* what a smaller one counts as */
+#define LIMIT_HELD_BYTES (1536ull * 1024u * 1024u) /* files in memory that callers have open */
+#define LIMIT_HELD_BYTES_PER_UID (1024ull * 1024u * 1024u) /* the same of one user */
+#define LIMIT_HELD_LEAST_BYTES (8ull * 1024u * 1024u)      /* what a smaller one counts as */
 #define LIMIT_CAPTURE_BYTES (256ull * 1024u * 1024u)       /* the file of one capture */
 #define LIMIT_ANALYSIS_NS (300 * NSEC_PER_SEC)
 #define LIMIT_SPOOL_LOCK_NS (10 * NSEC_PER_SEC) /* while another process holds the lock */

@@ -25,7 +25,7 @@ struct Job {
 static Job *jobs; /* the first that started is the last in the list */
 static unsigned n_to_fail;
 static unsigned n_killed[_JOB_KIND_MAX]; /* and not told of yet */
-static WorkshopKilled on_killed;
+static JobPoolKilled on_killed;
 static void *killed_userdata;
 
 /* what jobs answer; only the shape counts */
@@ -168,8 +168,8 @@ bool fake_jobs_act(FakeJobAct act, Span parameters) {
 
 /* for the service: daemon/job/job.h */
 
-int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
-                   void *userdata, Job **ret) {
+int job_pool_start(JobPool *pool, const JobOrder *order, const JobEvents *events, void *userdata,
+                   Job **ret) {
         Order *given = NULL;
         Job *job;
 
@@ -237,7 +237,7 @@ int job_take_fd(Job *job, size_t index) {
         return index == 0 ? TAKE_FD(job->fd) : -EBADF;
 }
 
-void workshop_watch(Workshop *workshop, WorkshopKilled watcher, WorkshopChanged on_changed,
+void job_pool_watch(JobPool *pool, JobPoolKilled watcher, JobPoolChanged on_changed,
                     void *userdata) {
         on_killed = watcher;
         killed_userdata = userdata;
@@ -245,15 +245,15 @@ void workshop_watch(Workshop *workshop, WorkshopKilled watcher, WorkshopChanged 
                 memset(n_killed, 0, sizeof(n_killed));
 }
 
-size_t workshop_count_kind(const Workshop *workshop, JobKind kind) {
+size_t job_pool_count_kind(const JobPool *pool, JobKind kind) {
         return 0;
 }
 
-bool workshop_look(const Workshop *workshop, pid_t pid, bool *ret_is_stuck) {
+bool job_pool_look(const JobPool *pool, pid_t pid, bool *ret_is_stuck) {
         return false;
 }
 
-bool workshop_next_stuck(const Workshop *workshop, size_t *at, StuckJob *ret) {
+bool job_pool_next_stuck(const JobPool *pool, size_t *at, StuckJob *ret) {
         return false;
 }
 
@@ -261,6 +261,6 @@ pid_t job_pid(const Job *job) {
         return 0;
 }
 
-size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n) {
+size_t job_pool_get_pids(const JobPool *pool, pid_t *ret_pids, size_t n) {
         return 0;
 }

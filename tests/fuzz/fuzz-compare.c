@@ -140,11 +140,11 @@ static void check_lives(const Case *one, const Answer *answer) {
                             "threads are those that lived on and the rest");
                 sum.survived += survived;
                 sum.born += number_of(lives, "born");
-                sum.gone += number_of(lives, "ended");
+                sum.vanished += number_of(lives, "ended");
         }
         for (size_t i = 0; i < n_groups(answer, COMPARISON_ONLY_BEFORE); i++)
-                sum.gone += number_of(member(group_at(answer, COMPARISON_ONLY_BEFORE, i), "lives"),
-                                      "ended");
+                sum.vanished += number_of(
+                        member(group_at(answer, COMPARISON_ONLY_BEFORE, i), "lives"), "ended");
         fuzz_expect(n_groups(answer, COMPARISON_ONLY_AFTER) == 0, "what was born began at 0");
         for (size_t i = 0; i < one->sides[0].n; i++) {
                 const ThreadSample *before = &one->sides[0].samples[i];
@@ -153,7 +153,7 @@ static void check_lives(const Case *one, const Answer *answer) {
                 if (is_left_out(one, before) || is_left_out(one, after))
                         continue;
                 wanted.survived += after != NULL;
-                wanted.gone += !after;
+                wanted.vanished += !after;
         }
         for (size_t i = 0; i < one->sides[1].n; i++) {
                 const ThreadSample *after = &one->sides[1].samples[i];
@@ -164,9 +164,10 @@ static void check_lives(const Case *one, const Answer *answer) {
                 wanted.born += !was_overlooked(one, after);
         }
         fuzz_expect(all.survived == wanted.survived && all.born == wanted.born &&
-                            all.gone == wanted.gone,
+                            all.vanished == wanted.vanished,
                     "every life is counted once");
-        fuzz_expect(sum.survived == all.survived && sum.born == all.born && sum.gone == all.gone,
+        fuzz_expect(sum.survived == all.survived && sum.born == all.born &&
+                            sum.vanished == all.vanished,
                     "the groups have all lives");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file of rows of the ledger of the dead: 'r' is its bytes; anything else makes a file of rows
+ * A file of rows of the ledger of exits: 'r' is its bytes; anything else makes a file of rows
  * whose values can be anything, puts them together until they fit, and writes them. What was
  * written is read as it was, what was put together adds up, and all paths lie inside of the file.
  *

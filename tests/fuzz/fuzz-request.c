@@ -22,10 +22,10 @@
  * error that says why. The next caller is served, and no descriptor and no job is left.
  *
  * Aims at: daemon/server/connection.c, daemon/server/server.c,
- *          daemon/service/service.c, daemon/service/desk/queue.c,
- *          daemon/service/desk/record.c, daemon/service/request/request.c, daemon/order/order.c,
+ *          daemon/service/service.c, daemon/service/manager/queue.c,
+ *          daemon/service/manager/record.c, daemon/service/request/request.c, daemon/order/order.c,
  *          protocol/interface/parameters.c,
- *          daemon/service/method/memory-aid.c, daemon/service/method/method.c,
+ *          daemon/service/method/memory-jobs.c, daemon/service/method/method.c,
  *          daemon/service/method/method-add.c, daemon/service/method/method-analysis.c,
  *          daemon/service/method/method-change.c, daemon/service/method/method-export.c,
  *          daemon/service/method/method-list.c, daemon/service/method/upkeep.c,
@@ -46,7 +46,7 @@
 #include "fake-jobs.h"
 #include "fuzz-cuts.h"
 #include "fuzz.h"
-#include "job/vault.h"
+#include "job/fd-store.h"
 #include "json/json-scanner.h"
 #include "log/log.h"
 #include "plain.h"
@@ -81,7 +81,7 @@ typedef struct Scene {
         Service *service;
         Users *users;
         Disposal *disposal;
-        Vault *vault;
+        FdStore *fd_store;
         Server *server;
         Caller callers[MAX_CALLERS];
         unsigned current;
@@ -165,7 +165,7 @@ static void fill_index(SpoolIndex *index) {
 static void scene_init(Scene *scene) {
         const ConnectionLimits limits = server_default_limits();
         const UserLimits user_limits = user_default_limits();
-        ServiceSetup setup = { .spool = spool, .settings = desk_default_settings() };
+        ServiceSetup setup = { .spool = spool, .settings = manager_default_settings() };
 
         *scene = (Scene){ .cuts = { .n_sizes = 0 } };
         fuzz_expect(sd_event_new(&scene->event) >= 0, "sd_event_new");
@@ -175,10 +175,10 @@ static void scene_init(Scene *scene) {
         fuzz_expect(disposal_new(scene->event, scene->users, &scene->disposal) == 0,
                     "disposal_new");
         setup.disposal = scene->disposal;
-        fuzz_expect(vault_new("fuzz", &scene->vault) == 0, "vault_new");
-        setup.vault = scene->vault;
+        fuzz_expect(fd_store_new("fuzz", &scene->fd_store) == 0, "fd_store_new");
+        setup.fd_store = scene->fd_store;
         fuzz_expect(service_new(&setup, &scene->service) == 0, "service_new");
-        fill_index(service_desk(scene->service)->index);
+        fill_index(service_manager(scene->service)->index);
         fuzz_expect(server_new(scene->event, scene->users, scene->disposal, &limits,
                                &service_events, scene->service, &scene->server) == 0,
                     "server_new");
@@ -192,7 +192,7 @@ static void scene_done(Scene *scene) {
         service_stop(scene->service);
         scene->server = server_free(scene->server);
         scene->service = service_free(scene->service);
-        scene->vault = vault_free(scene->vault);
+        scene->fd_store = fd_store_free(scene->fd_store);
         scene->disposal = disposal_free(scene->disposal);
         scene->users = users_free(scene->users);
         scene->event = sd_event_unref(scene->event);

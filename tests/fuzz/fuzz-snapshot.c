@@ -9,7 +9,7 @@
  *
  * Aims at: protocol/snapshot/snapshot-reader.c, protocol/snapshot/snapshot-writer.c,
  *          protocol/snapshot/thread-reader.c, protocol/snapshot/thread-cell.c,
- *          protocol/snapshot/thread-column.c, protocol/snapshot/dead-row.c,
+ *          protocol/snapshot/thread-column.c, protocol/snapshot/exited-row.c,
  *          protocol/snapshot/head.c,
  *          protocol/snapshot/source.c, daemon/analysis/export/ktstr-document.c,
  *          daemon/analysis/export/thread-object.c, daemon/analysis/export/reshape.c
@@ -33,7 +33,7 @@ static void check_cuts(const SnapshotRecord *whole, FuzzPieces pieces) {
         fuzz_expect(record_threads_equal(whole, cut), "cutting changes no thread");
         fuzz_expect(record_rest_equal(whole, cut) && record_sources_equal(whole, cut),
                     "cutting changes nothing else");
-        fuzz_expect(record_dead_equal(whole, cut), "cutting changes none of the dead");
+        fuzz_expect(record_exited_equal(whole, cut), "cutting changes none of the dead");
         fuzz_expect(record_moved_equal(whole, cut), "nor of the moved");
         snapshot_record_free(cut);
 }
@@ -74,7 +74,7 @@ static void check_written(const SnapshotRecord *record) {
         fuzz_expect(again->format_version == HEAD_FORMAT_VERSION, "in the current format");
         fuzz_expect(record_threads_equal(record, again), "every thread is as it was read");
         fuzz_expect(record_rest_equal(record, again), "all else is as it was read");
-        fuzz_expect(record_dead_equal(record, again), "the dead are as they were read");
+        fuzz_expect(record_exited_equal(record, again), "the dead are as they were read");
         fuzz_expect(record_moved_equal(record, again), "and so are the moved");
         fuzz_expect(!record->has_sources || record_sources_equal(record, again),
                     "the sources are as they were read");
@@ -167,8 +167,9 @@ static void check_ktstr(const SnapshotRecord *record) {
 }
 
 static bool are_rows_kept(const SnapshotRecord *record) {
-        return record->n_threads == record->n_all_threads && record->n_dead == record->n_all_dead &&
-               record->n_moved == record->n_all_moved && record->n_cgroups < RECORD_MAX_CGROUPS;
+        return record->n_threads == record->n_all_threads &&
+               record->n_exited == record->n_all_exited && record->n_moved == record->n_all_moved &&
+               record->n_cgroups < RECORD_MAX_CGROUPS;
 }
 
 static void check_document(Span text, FuzzCuts cuts) {

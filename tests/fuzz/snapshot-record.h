@@ -16,14 +16,14 @@
 #include "fuzz-cuts.h"
 #include "fuzz.h"
 #include "snapshot/snapshot-reader.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 #include "snapshot/snapshot-writer.h"
 
 #define RECORD_MAX_THREADS 64
 #define RECORD_MAX_CGROUPS 64
-#define RECORD_MAX_DEAD 64
+#define RECORD_MAX_EXITED 64
 #define RECORD_MAX_MOVED 64
-#define RECORD_MAX_COPIES (8 * (RECORD_MAX_THREADS + RECORD_MAX_DEAD + RECORD_MAX_MOVED))
+#define RECORD_MAX_COPIES (8 * (RECORD_MAX_THREADS + RECORD_MAX_EXITED + RECORD_MAX_MOVED))
 
 typedef struct RecordCgroup {
         Span path, stats;
@@ -35,8 +35,8 @@ typedef struct SnapshotRecord {
         size_t n_threads; /* kept; further ones are only counted by the reader */
         bool has_ledger;
         LedgerSummary ledger;
-        DeadRow dead[RECORD_MAX_DEAD];
-        size_t n_dead, n_all_dead; /* kept, and told */
+        ExitedRow exited[RECORD_MAX_EXITED];
+        size_t n_exited, n_all_exited; /* kept, and told */
         ThreadSample moved[RECORD_MAX_MOVED];
         size_t n_moved, n_all_moved; /* likewise */
         RecordCgroup cgroups[RECORD_MAX_CGROUPS];
@@ -103,19 +103,19 @@ static inline int record_on_ledger(void *userdata, const LedgerSummary *ledger) 
         return 0;
 }
 
-static inline int record_on_dead(void *userdata, const DeadRow *row) {
+static inline int record_on_exited(void *userdata, const ExitedRow *row) {
         SnapshotRecord *record = userdata;
-        DeadRow *copy;
+        ExitedRow *copy;
 
         fuzz_expect(record->has_ledger, "the dead come after their ledger");
         for (unsigned id = 0; id < _METRIC_MAX; id++)
-                fuzz_expect(dead_row_carries((MetricId) id) ||
+                fuzz_expect(exited_row_carries((MetricId) id) ||
                                     !thread_sample_has(&row->sample, (MetricId) id),
                             "the dead have nothing of the living");
-        record->n_all_dead++;
-        if (record->n_dead == RECORD_MAX_DEAD)
+        record->n_all_exited++;
+        if (record->n_exited == RECORD_MAX_EXITED)
                 return 0;
-        copy = &record->dead[record->n_dead++];
+        copy = &record->exited[record->n_exited++];
         *copy = *row;
         record_keep(record, &row->sample, &copy->sample);
         return 0;
@@ -193,7 +193,7 @@ static inline SnapshotRecord *snapshot_record_read(FuzzPieces pieces) {
         static const SnapshotVisitor visitor = {
                 .on_thread = record_on_thread,
                 .on_ledger = record_on_ledger,
-                .on_dead = record_on_dead,
+                .on_exited = record_on_exited,
                 .on_moved = record_on_moved,
                 .on_cgroup = record_on_cgroup,
                 .on_host = record_on_host,
@@ -299,12 +299,12 @@ static inline bool record_ledgers_equal(const LedgerSummary *a, const LedgerSumm
         return true;
 }
 
-static inline bool record_dead_equal(const SnapshotRecord *a, const SnapshotRecord *b) {
-        if (a->has_ledger != b->has_ledger || a->n_dead != b->n_dead ||
+static inline bool record_exited_equal(const SnapshotRecord *a, const SnapshotRecord *b) {
+        if (a->has_ledger != b->has_ledger || a->n_exited != b->n_exited ||
             !record_ledgers_equal(&a->ledger, &b->ledger))
                 return false;
-        for (size_t i = 0; i < a->n_dead; i++) {
-                const DeadRow *one = &a->dead[i], *other = &b->dead[i];
+        for (size_t i = 0; i < a->n_exited; i++) {
+                const ExitedRow *one = &a->exited[i], *other = &b->exited[i];
 
                 if (one->exits != other->exits || one->lives_ns != other->lives_ns ||
                     one->accounted != other->accounted || one->young != other->young ||
@@ -373,7 +373,7 @@ static inline void record_rows(const SnapshotRecord *record, Buffer *rows) {
         }
 }
 
-static inline void record_write_dead(const SnapshotRecord *record, SnapshotWriter *writer) {
+static inline void record_write_exited(const SnapshotRecord *record, SnapshotWriter *writer) {
         JsonWriter json;
         Buffer text;
 
@@ -386,11 +386,11 @@ static inline void record_write_dead(const SnapshotRecord *record, SnapshotWrite
                                                    buffer_span(&text)) == 0,
                     "a ledger that was read can be written");
         buffer_clear(&text);
-        for (size_t i = 0; i < record->n_dead; i++)
+        for (size_t i = 0; i < record->n_exited; i++)
                 fuzz_expect((i == 0 || buffer_append_byte(&text, ',') == 0) &&
-                                    dead_row_encode(&text, &record->dead[i]) == 0,
+                                    exited_row_encode(&text, &record->exited[i]) == 0,
                             "every row of the dead that was read can be written");
-        fuzz_expect(snapshot_writer_rows(writer, SNAPSHOT_SECTION_DEAD, buffer_span(&text)) == 0,
+        fuzz_expect(snapshot_writer_rows(writer, SNAPSHOT_SECTION_EXITED, buffer_span(&text)) == 0,
                     "every row of the dead that was read can be written");
         buffer_clear(&text);
         for (size_t i = 0; i < record->n_moved; i++)
@@ -402,7 +402,7 @@ static inline void record_write_dead(const SnapshotRecord *record, SnapshotWrite
         buffer_done(&text);
 }
 
-/* @document is initialised here. All threads and rows of the dead must have been kept. */
+/* @document is initialised here. All threads and rows of exited threads must have been kept. */
 static inline void snapshot_record_write(const SnapshotRecord *record, Buffer *document) {
         _cleanup_(snapshot_writer_freep) SnapshotWriter *writer = NULL;
         Head head = {
@@ -430,7 +430,7 @@ static inline void snapshot_record_write(const SnapshotRecord *record, Buffer *d
                             "every part of the host that was read can be written");
         fuzz_expect(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, buffer_span(&rows)) == 0,
                     "every thread that was read can be written");
-        record_write_dead(record, writer);
+        record_write_exited(record, writer);
         for (size_t i = 0; i < record->n_cgroups; i++)
                 fuzz_expect(snapshot_writer_entry(writer, SNAPSHOT_SECTION_CGROUPS,
                                                   record->cgroups[i].path,

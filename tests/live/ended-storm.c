@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * Fills the ledger of the dead as fast as it goes:
+ * Fills the ledger of exits as fast as it goes:
  *
  *     ended-storm names WORD N         N threads, each of another name without digits
  *     ended-storm cgroups DIRECTORY N  as many processes, each in a cgroup of its own

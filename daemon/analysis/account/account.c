@@ -22,8 +22,8 @@ typedef struct Basis {
 
 /* @figure: the one that is made of the sum. */
 static Amount sum_of(Account *account, const Basis *basis, MetricId id, AccountFigure figure) {
-        const GroupDead *dead = basis->figures == FIGURES_CUT ? basis->of->dead : NULL;
-        uint64_t excess = dead ? dead->excess[id] : 0;
+        const GroupExited *exited = basis->figures == FIGURES_CUT ? basis->of->exited : NULL;
+        uint64_t excess = exited ? exited->excess[id] : 0;
         Sum sum = column_sum(basis->of, id);
 
         if (sum.present == 0 || sum.saturated)
@@ -168,22 +168,23 @@ Account account_of(const Column *column, const GroupColumn *of, bool is_of_kerne
         account.rss_bytes = of->tally.rss_bytes[SIDE_AFTER];
         if (lives) {
                 account.born = amount_of(lives->born);
-                account.ended = amount_of(lives->gone);
-                account.fleeting = lives->fleeting;
+                account.ended = amount_of(lives->vanished);
+                account.short_lived = lives->short_lived;
                 account.rss_before_bytes = of->tally.rss_bytes[SIDE_BEFORE];
                 account.rss_growth_bytes = life_tally_rss_growth(&of->tally);
                 /* Nobody knows what threads allocated that were born and ended inside. */
-                if (lives->fleeting.n == 0)
+                if (lives->short_lived.n == 0)
                         account.heap_growth_bytes = life_tally_heap_growth(&of->tally);
         }
-        if (lives && lives->fleeting.known) {
-                uint64_t exits = of->dead ? group_dead_exits(of->dead) : 0;
+        if (lives && lives->short_lived.known) {
+                uint64_t exits = of->exited ? group_exited_exits(of->exited) : 0;
 
                 account.left_out = amount_of(0);
-                if (of->dead)
+                if (of->exited)
                         account.left_out.n = number_add_saturating(
-                                group_dead_left_out(of->dead, METRIC_run_time_ns),
-                                of->dead->n_gone > exits ? of->dead->n_gone - exits : 0);
+                                group_exited_left_out(of->exited, METRIC_run_time_ns),
+                                of->exited->n_vanished > exits ? of->exited->n_vanished - exits
+                                                               : 0);
         }
         account_for_time(&account, &basis);
         return account;
@@ -292,7 +293,7 @@ void account_write_json(JsonWriter *writer, const Account *account) {
         json_write_member_u64(writer, "threads", account->threads);
         amount_write_json(writer, "born", account->born);
         amount_write_json(writer, "ended", account->ended);
-        amount_write_json(writer, "bornAndEnded", account->fleeting);
+        amount_write_json(writer, "bornAndEnded", account->short_lived);
         amount_write_json(writer, "leftOut", account->left_out);
         member_list_write_json(writer, "startedBy", account->started_by);
         account_write_times(writer, account);

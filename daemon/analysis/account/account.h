@@ -47,7 +47,7 @@ typedef enum AccountFigure { ACCOUNT_FIGURES(ACCOUNT_FIGURE_ID) _ACCOUNT_FIGURE_
 typedef struct Account {
         uint64_t threads;   /* at the end */
         Amount born, ended; /* of the threads of either end */
-        Amount fleeting;    /* born and ended; only the exit accounting tells */
+        Amount short_lived; /* born and ended; only the exit accounting tells */
         /*
          * Threads that ended and whose work is not in the figures, because they had other names at
          * the beginning, or what they had done by then is not known. Known if the last is.
@@ -77,7 +77,7 @@ typedef struct Account {
         /* Memory but that of files: at the end, and at the beginning of an interval. */
         Amount rss_bytes, rss_before_bytes;
         Amount rss_growth_bytes, heap_growth_bytes; /* inside an interval, at least 0 */
-        bool is_cut[_ACCOUNT_FIGURE_MAX]; /* without excess (group-dead.h), if there was any */
+        bool is_cut[_ACCOUNT_FIGURE_MAX]; /* without excess (group-exited.h), if there was any */
 } Account;
 
 /*

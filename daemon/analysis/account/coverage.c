@@ -22,40 +22,41 @@ static void add(CoverageSum *sum, const ThreadSample *before, const ThreadSample
 
 /* threads that ended */
 
-static void add_dead(CoverageDead *dead, const ThreadSample *sample, MetricId id, uint64_t sign) {
+static void add_exited(CoverageExited *exited, const ThreadSample *sample, MetricId id,
+                       uint64_t sign) {
         if (thread_sample_has(sample, id))
-                dead->sum += sign * thread_sample_get(sample, id);
+                exited->sum += sign * thread_sample_get(sample, id);
         else
-                dead->unknown = true;
+                exited->unknown = true;
 }
 
-static void add_all_dead(Coverage *coverage, const ThreadSample *sample, uint64_t sign) {
+static void add_all_exited(Coverage *coverage, const ThreadSample *sample, uint64_t sign) {
         bool kernel = sample->has_kthread && sample->kthread;
 
-        add_dead(kernel ? &coverage->dead_kernel_ns : &coverage->dead_ns, sample,
-                 METRIC_run_time_ns, sign);
+        add_exited(kernel ? &coverage->exited_kernel_ns : &coverage->exited_ns, sample,
+                   METRIC_run_time_ns, sign);
         if (sample->self)
-                add_dead(&coverage->dead_own_ns, sample, METRIC_run_time_ns, sign);
-        add_dead(&coverage->dead_waiting_ns, sample, METRIC_wait_time_ns, sign);
-        add_dead(&coverage->dead_read_bytes, sample, METRIC_read_bytes, sign);
-        add_dead(&coverage->dead_write_bytes, sample, METRIC_write_bytes, sign);
+                add_exited(&coverage->exited_own_ns, sample, METRIC_run_time_ns, sign);
+        add_exited(&coverage->exited_waiting_ns, sample, METRIC_wait_time_ns, sign);
+        add_exited(&coverage->exited_read_bytes, sample, METRIC_read_bytes, sign);
+        add_exited(&coverage->exited_write_bytes, sample, METRIC_write_bytes, sign);
 }
 
-void coverage_add_dead(Coverage *coverage, Side end, const DeadRow *row) {
+void coverage_add_exited(Coverage *coverage, Side end, const ExitedRow *row) {
         uint64_t sign = end == SIDE_AFTER ? 1 : UINT64_MAX; /* -1 */
 
         if (row->exits == 0)
                 return;
-        add_all_dead(coverage, &row->sample, sign);
+        add_all_exited(coverage, &row->sample, sign);
         if (!row->sample.has_kthread || !row->sample.kthread)
                 coverage->young_ns.sum += sign * row->young_run_ns;
 }
 
 /* Negative is what no ledger of a kernel says: it is not believed. */
-static Amount dead_amount(const CoverageDead *dead, const CoverageLedger *ledger) {
-        if (!ledger->known || dead->unknown || (int64_t) dead->sum < 0)
+static Amount exited_amount(const CoverageExited *exited, const CoverageLedger *ledger) {
+        if (!ledger->known || exited->unknown || (int64_t) exited->sum < 0)
                 return (Amount){ .known = false };
-        return amount_of(dead->sum);
+        return amount_of(exited->sum);
 }
 
 /* threads */
@@ -64,7 +65,7 @@ void coverage_add(Coverage *coverage, const ThreadSample *before, const ThreadSa
         CoverageSum *run_time;
 
         if (!after) {
-                add_all_dead(coverage, before, UINT64_MAX);
+                add_all_exited(coverage, before, UINT64_MAX);
                 return;
         }
         if (after->has_kthread && after->kthread)
@@ -106,9 +107,9 @@ CoverageSpan coverage_span_of(const HostUse *host, const Head *const heads[stati
 Amount coverage_waiting_ns(const Coverage *coverage, const CoverageLedger *ledger) {
         Amount waiting = coverage_amount(&coverage->waiting_ns);
 
-        return waiting.known
-                       ? amount_add_known(waiting, dead_amount(&coverage->dead_waiting_ns, ledger))
-                       : waiting;
+        return waiting.known ? amount_add_known(waiting,
+                                                exited_amount(&coverage->exited_waiting_ns, ledger))
+                             : waiting;
 }
 
 /* The work of threads that ended, in parts. */
@@ -124,9 +125,9 @@ typedef struct EndedParts {
  * are young, although it has them: what they had done by then is no part of the sum.
  */
 static EndedParts ended_parts(const Coverage *coverage, const CoverageLedger *ledger) {
-        Amount all = dead_amount(&coverage->dead_ns, ledger);
-        EndedParts parts = { .kernel = dead_amount(&coverage->dead_kernel_ns, ledger),
-                             .born_and_ended = dead_amount(&coverage->young_ns, ledger) };
+        Amount all = exited_amount(&coverage->exited_ns, ledger);
+        EndedParts parts = { .kernel = exited_amount(&coverage->exited_kernel_ns, ledger),
+                             .born_and_ended = exited_amount(&coverage->young_ns, ledger) };
 
         if (!all.known || !parts.born_and_ended.known) {
                 parts.ended = parts.born_and_ended = (Amount){ .known = false };
@@ -194,11 +195,11 @@ void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const Cov
          * end, may leave the ended less than nothing: then they add nothing.
          */
         if (own.known)
-                own = amount_add_known(own, dead_amount(&coverage->dead_own_ns, ledger));
+                own = amount_add_known(own, exited_amount(&coverage->exited_own_ns, ledger));
         if (storage.known)
                 storage = amount_add_known(
-                        storage, amount_add(dead_amount(&coverage->dead_read_bytes, ledger),
-                                            dead_amount(&coverage->dead_write_bytes, ledger)));
+                        storage, amount_add(exited_amount(&coverage->exited_read_bytes, ledger),
+                                            exited_amount(&coverage->exited_write_bytes, ledger)));
 
         json_write_object(writer);
         amount_write_json(writer, "cpuUsedNs", host->cpu_used_ns);

@@ -9,7 +9,7 @@
  * accounting. Without one ledger for both snapshots nobody saw what threads did that ended: it is
  * part of what cannot be attributed.
  *
- * Names do not matter here, so that the sums of the ended are exact (group-dead.h).
+ * Names do not matter here, so that the sums of the ended are exact (group-exited.h).
  */
 
 #include <stdint.h>
@@ -17,7 +17,7 @@
 #include "json/amount.h"
 #include "analysis/group/side.h"
 #include "json/json-writer.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 #include "snapshot/head.h"
 #include "snapshot/thread-sample.h"
 
@@ -31,10 +31,10 @@ typedef struct CoverageSum {
  * The same of threads that ended: rows of the later ledger less rows of the earlier one and what
  * those had before that are gone; modulo 2^64.
  */
-typedef struct CoverageDead {
+typedef struct CoverageExited {
         bool unknown; /* a row or a thread lacks it */
         uint64_t sum;
-} CoverageDead;
+} CoverageExited;
 
 /* Two snapshots tell what threads did that ended in between, or they do not. */
 typedef struct CoverageLedger {
@@ -53,17 +53,17 @@ typedef struct Coverage {
         CoverageSum read_bytes, write_bytes;
 
         /* These are of threads that ended; used only if the ledger is known. */
-        CoverageDead dead_ns, dead_kernel_ns; /* run time of user and of kernel threads */
-        CoverageDead young_ns;                /* of user threads that were born inside, too */
-        CoverageDead dead_own_ns;             /* of ctprof's own */
-        CoverageDead dead_waiting_ns, dead_read_bytes, dead_write_bytes;
+        CoverageExited exited_ns, exited_kernel_ns; /* run time of user and of kernel threads */
+        CoverageExited young_ns;                    /* of user threads that were born inside, too */
+        CoverageExited exited_own_ns;               /* of ctprof's own */
+        CoverageExited exited_waiting_ns, exited_read_bytes, exited_write_bytes;
 } Coverage;
 
 /* One thread of an interval: both samples, or the only one. */
 void coverage_add(Coverage *coverage, const ThreadSample *before, const ThreadSample *after);
 
 /* A row of the ledger of the snapshot at the @end of the interval. */
-void coverage_add_dead(Coverage *coverage, Side end, const DeadRow *row);
+void coverage_add_exited(Coverage *coverage, Side end, const ExitedRow *row);
 /*
  * The time that threads waited for a CPU, those that ended included where a ledger tells of them.
  */

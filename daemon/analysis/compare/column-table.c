@@ -53,17 +53,17 @@ int column_table_add(ColumnTable *table, unsigned index, const ThreadSample *bef
         if (table->covers && column->setup.has_begin) {
                 coverage_add(&table->coverages[index], before, after);
                 if (is_told_of)
-                        group_dead_add_gone(&column->ended, &column->period, before);
+                        group_exited_add_vanished(&column->ended, &column->period, before);
         }
         /* A thread that was ctprof's own in one snapshot is left out of both. */
         if ((before && thread_is_left_out(table->view, before)) ||
             (after && thread_is_left_out(table->view, after)))
                 return 0;
         if (is_told_of) {
-                r = thread_groups_obtain_dead(&table->threads, before, 0, ret);
+                r = thread_groups_obtain_exited(&table->threads, before, 0, ret);
                 if (r == 0)
                         r = thread_groups_note_unplaced(&table->threads, before, *ret);
-                gone_peaks_add(&column->gone_peaks, before);
+                vanished_peaks_add(&column->vanished_peaks, before);
         } else {
                 r = thread_groups_obtain(&table->threads,
                                          !are_ends ? (Side) index
@@ -86,22 +86,22 @@ int column_table_add(ColumnTable *table, unsigned index, const ThreadSample *bef
         return r;
 }
 
-int column_table_add_ended(ColumnTable *table, unsigned index, Side end, const DeadRow *row) {
+int column_table_add_ended(ColumnTable *table, unsigned index, Side end, const ExitedRow *row) {
         Column *column = &table->columns.of[index];
         uint64_t n = end == SIDE_AFTER ? row->exits : -row->exits;
         Group *group;
         int r;
 
         if (table->covers) {
-                coverage_add_dead(&table->coverages[index], end, row);
-                group_dead_add_row(&column->ended, end, row);
+                coverage_add_exited(&table->coverages[index], end, row);
+                group_exited_add_row(&column->ended, end, row);
         }
         column->places.has_row = true;
         column->places.has_cgroup = column->places.has_cgroup || row->sample.cgroup.n > 0;
         if (thread_is_left_out(table->view, &row->sample))
                 return 0;
         column->n_exits += n;
-        r = thread_groups_obtain_dead(&table->threads, &row->sample, n, &group);
+        r = thread_groups_obtain_exited(&table->threads, &row->sample, n, &group);
         return r == 0 ? column_add_ended(&group->of[index], end, row) : r;
 }
 
@@ -109,22 +109,22 @@ static bool lacks_places(const Column *column) {
         return column->setup.has_ledger && column->places.has_row && !column->places.has_cgroup;
 }
 
-bool column_table_place_gone(ColumnTable *table, unsigned index) {
+bool column_table_place_vanished(ColumnTable *table, unsigned index) {
         GroupTable *groups = &table->threads.table;
 
         if (!lacks_places(&table->columns.of[index]))
                 return false;
         for (size_t i = 0; i < groups->n_groups; i++)
                 if (groups->groups[i]->unplaced)
-                        group_dead_adopt(&groups->groups[i]->unplaced->of[index].dead,
-                                         &groups->groups[i]->of[index].dead);
+                        group_exited_adopt(&groups->groups[i]->unplaced->of[index].exited,
+                                           &groups->groups[i]->of[index].exited);
         return true;
 }
 
 int column_table_settle(ColumnTable *table, unsigned index) {
         GroupTable *groups = &table->threads.table;
         Column *column = &table->columns.of[index];
-        uint64_t n_fleeting = column->n_exits - column->lives.gone;
+        uint64_t n_short_lived = column->n_exits - column->lives.vanished;
         int r = 0;
 
         for (size_t i = 0; i < groups->n_groups && r == 0; i++) {
@@ -135,9 +135,9 @@ int column_table_settle(ColumnTable *table, unsigned index) {
                 r = column_settle(column, &group->of[index], tells);
         }
         /* Fewer exits than threads are gone is what no ledger says that knows them all. */
-        if (column->setup.has_ledger && (int64_t) n_fleeting >= 0) {
+        if (column->setup.has_ledger && (int64_t) n_short_lived >= 0) {
                 column->lives.exits = amount_of(column->n_exits);
-                column->lives.fleeting = amount_of(n_fleeting);
+                column->lives.short_lived = amount_of(n_short_lived);
         }
         return r;
 }

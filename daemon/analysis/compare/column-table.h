@@ -18,7 +18,7 @@
 #include "analysis/group/group.h"
 #include "analysis/key/thread-group.h"
 #include "analysis/pairing/pairing.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 #include "snapshot/thread-sample.h"
 #include "view/view.h"
 
@@ -50,11 +50,11 @@ _must_check_ int column_table_add(ColumnTable *table, unsigned column, const Thr
                                   const ThreadSample *after, Group **ret);
 /* Adds a row of the ledger at the @end of an interval that has one. 0 or -ENOMEM. */
 _must_check_ int column_table_add_ended(ColumnTable *table, unsigned column, Side end,
-                                        const DeadRow *row);
+                                        const ExitedRow *row);
 /* Call after all threads and rows of a column, and when groups are paired. 0 or -ENOMEM. */
 _must_check_ int column_table_settle(ColumnTable *table, unsigned column);
 /*
  * Takes away the values of threads that are gone where the rows are that tell what they did later.
  * Call before column_table_settle() and pairing. False: rows have cgroups, as groups do.
  */
-bool column_table_place_gone(ColumnTable *table, unsigned column);
+bool column_table_place_vanished(ColumnTable *table, unsigned column);

@@ -96,7 +96,7 @@ int comparison_add(Comparison *comparison, unsigned column, const ThreadSample *
         return column_table_add(&comparison->table, column, before, after, &group);
 }
 
-int comparison_add_ended(Comparison *comparison, unsigned column, Side end, const DeadRow *row) {
+int comparison_add_ended(Comparison *comparison, unsigned column, Side end, const ExitedRow *row) {
         return column_table_add_ended(&comparison->table, column, end, row);
 }
 
@@ -162,8 +162,8 @@ static int pair_cgroups(Comparison *comparison) {
         return r;
 }
 
-static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
-        return (GroupLens){
+static GroupContext context_of(const Comparison *comparison, ComparisonList list) {
+        return (GroupContext){
                 .view = &comparison->view,
                 .scale = &comparison->scale,
                 .columns = &comparison->table.columns,
@@ -196,8 +196,8 @@ static ComparisonList list_of(const Comparison *comparison, const Group *group) 
 /* Sorts the groups into the lists and leaves out groups without a row to show. */
 static int fill_lists(Comparison *comparison) {
         const GroupTable *table = &comparison->table.threads.table;
-        GroupLens lens = lens_of(comparison, COMPARISON_GROUPS);
-        size_t n_rows = group_lens_n_rows(&lens);
+        GroupContext context = context_of(comparison, COMPARISON_GROUPS);
+        size_t n_rows = group_context_n_rows(&context);
         size_t counts[_COMPARISON_LIST_MAX] = { 0 };
 
         for (size_t i = 0; i < table->n_groups; i++)
@@ -219,8 +219,8 @@ static int fill_lists(Comparison *comparison) {
                 if (group_is_empty(group) || !group_passes(group, &comparison->view))
                         continue;
                 comparison->n_matched++;
-                if (list == COMPARISON_GROUPS && (lens.changed_only || lens.threshold) &&
-                    !group_lens_has_rows(&lens, group, side_of(comparison, list))) {
+                if (list == COMPARISON_GROUPS && (context.changed_only || context.threshold) &&
+                    !group_context_has_rows(&context, group, side_of(comparison, list))) {
                         comparison->n_hidden_rows += comparison->view.rows ? n_rows : 0;
                         continue;
                 }
@@ -274,23 +274,23 @@ static int order_lists(Comparison *comparison) {
 
 static void count_hidden_rows(Comparison *comparison) {
         const GroupList *list = &comparison->lists[COMPARISON_GROUPS];
-        GroupLens lens = lens_of(comparison, COMPARISON_GROUPS);
-        size_t n_rows = group_lens_n_rows(&lens);
+        GroupContext context = context_of(comparison, COMPARISON_GROUPS);
+        size_t n_rows = group_context_n_rows(&context);
         Row rows[ROW_MAX];
 
-        if (!lens.changed_only && !lens.threshold)
+        if (!context.changed_only && !context.threshold)
                 return;
-        if (!comparison->view.rows && !lens.threshold)
+        if (!comparison->view.rows && !context.threshold)
                 return;
-        if (lens.threshold && n_rows > 0)
+        if (context.threshold && n_rows > 0)
                 comparison->n_rows_above_threshold =
                         comparison->lists[COMPARISON_ONLY_BEFORE].n_groups +
                         comparison->lists[COMPARISON_ONLY_AFTER].n_groups;
         for (size_t i = 0; i < list->n_groups; i++) {
-                size_t n_left = group_lens_rows(&lens, list->groups[i],
-                                                side_of(comparison, COMPARISON_GROUPS), rows);
+                size_t n_left = group_context_rows(&context, list->groups[i],
+                                                   side_of(comparison, COMPARISON_GROUPS), rows);
 
-                if (lens.threshold)
+                if (context.threshold)
                         comparison->n_rows_above_threshold += n_left;
                 if (i < list->n_shown && comparison->view.rows)
                         comparison->n_hidden_rows += n_rows - n_left;
@@ -307,7 +307,7 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
                 comparison->sources[side] = sources[side];
         /* Threads that are gone count where their rows are; then groups are paired. */
         for (unsigned i = 0; i < table->columns.n; i++)
-                (void) column_table_place_gone(table, i);
+                (void) column_table_place_vanished(table, i);
         r = pair_cgroups(comparison);
         for (unsigned i = 0; i < table->columns.n && r == 0; i++)
                 r = column_table_settle(table, i);
@@ -346,14 +346,14 @@ size_t comparison_n(const Comparison *comparison, ComparisonList list) {
 
 void comparison_write(const Comparison *comparison, ComparisonList list, size_t index,
                       JsonWriter *writer) {
-        GroupLens lens = lens_of(comparison, list);
+        GroupContext context = context_of(comparison, list);
 
         assert(index < comparison_n(comparison, list));
         if (list == COMPARISON_OVERVIEW) {
-                group_write_overview_json(writer, &lens, comparison->lists[list].groups[index]);
+                group_write_overview_json(writer, &context, comparison->lists[list].groups[index]);
                 return;
         }
-        group_write_json(writer, &lens, comparison->lists[list].groups[index],
+        group_write_json(writer, &context, comparison->lists[list].groups[index],
                          side_of(comparison, list));
 }
 

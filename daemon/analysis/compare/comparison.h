@@ -41,7 +41,7 @@
 #include "analysis/group/side.h"
 #include "view/view.h"
 #include "json/json-writer.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
 
@@ -90,7 +90,7 @@ _must_check_ int comparison_add(Comparison *comparison, unsigned column, const T
                                 const ThreadSample *after);
 /* A row of the ledger at the @end of an interval. */
 _must_check_ int comparison_add_ended(Comparison *comparison, unsigned column, Side end,
-                                      const DeadRow *row);
+                                      const ExitedRow *row);
 
 /*
  * Says, after all threads and rows, that the ledger of an interval lost names: what threads did
@@ -134,9 +134,10 @@ uint64_t comparison_n_matched(const Comparison *comparison);
 /*
  * Rows that are hidden. changed_only hides rows that are unchanged or absent on both sides (with
  * one side: absent), and of a group that was born in an interval what it did not do
- * (group_lens_rows()); the threshold hides rows that changed by no more than it. A group that has
- * no row left is hidden, too, before the limit is applied. Rows of groups beyond the limit, rows
- * that the view does not want and one-sided lists do not count, and in a view without rows none do.
+ * (group_context_rows()); the threshold hides rows that changed by no more than it. A group that
+ * has no row left is hidden, too, before the limit is applied. Rows of groups beyond the limit,
+ * rows that the view does not want and one-sided lists do not count, and in a view without rows
+ * none do.
  */
 uint64_t comparison_hidden_rows(const Comparison *comparison);
 /*

@@ -10,11 +10,11 @@
 #include "analysis/key/thread-group.h"
 #include "analysis/compare/order.h"
 
-size_t group_lens_n_rows(const GroupLens *lens) {
+size_t group_context_n_rows(const GroupContext *context) {
         size_t n = 0;
 
         for (unsigned index = 0; index < ROW_MAX; index++)
-                n += row_is_wanted(lens->view, index);
+                n += row_is_wanted(context->view, index);
         return n;
 }
 
@@ -42,33 +42,33 @@ static bool level_is_news(const Row *row) {
  * Initialises row number @index: metrics come first, derived values after them. False when the view
  * does not want the row or hides it.
  */
-static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsigned side,
+static bool init_row(Row *row, const GroupContext *context, const Group *group, unsigned side,
                      unsigned index) {
         const GroupColumn *of = group_interval(group);
         double number;
 
-        if (!row_is_wanted(lens->view, index))
+        if (!row_is_wanted(context->view, index))
                 return false;
-        row_init(row, group, side, index, lens->in_order);
+        row_init(row, group, side, index, context->in_order);
         row->impact = IMPACT_NONE;
         if (!row->is_derived && row->has_number) {
                 number = fabs(side == BOTH_SIDES ? delta_number(&row->delta)
                                                  : value_number(&row->values[0]));
                 if (row->is_rate)
-                        number = number * (double) columns_scale_ns(lens->columns) /
+                        number = number * (double) columns_scale_ns(context->columns) /
                                  (double) NSEC_PER_SEC;
-                row->impact = impact_of(lens->scale, (MetricId) row->id, number);
+                row->impact = impact_of(context->scale, (MetricId) row->id, number);
         }
         /* Nobody knows how much a counter did that was reset: it is above every threshold. */
-        if (lens->threshold && !row->reset &&
-            !(row_growth(row, &number) && number > lens->view->threshold))
+        if (context->threshold && !row->reset &&
+            !(row_growth(row, &number) && number > context->view->threshold))
                 return false;
-        if (!lens->changed_only)
+        if (!context->changed_only)
                 return true;
         if (side != BOTH_SIDES)
                 return row->values[0].kind != VALUE_ABSENT;
-        if (!row->changed || lens->view->has_metrics || !of || of->work->lives.survived > 0 ||
-            of->work->lives.gone > 0)
+        if (!row->changed || context->view->has_metrics || !of || of->work->lives.survived > 0 ||
+            of->work->lives.vanished > 0)
                 return row->changed;
         /*
          * All threads of the group were born inside, and beside a group that was not there every
@@ -80,19 +80,20 @@ static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsign
         return level_is_news(row);
 }
 
-size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side, Row *ret_rows) {
+size_t group_context_rows(const GroupContext *context, const Group *group, unsigned side,
+                          Row *ret_rows) {
         size_t n = 0;
 
         for (unsigned index = 0; index < ROW_MAX; index++)
-                n += init_row(&ret_rows[n], lens, group, side, index);
+                n += init_row(&ret_rows[n], context, group, side, index);
         return n;
 }
 
-bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned side) {
+bool group_context_has_rows(const GroupContext *context, const Group *group, unsigned side) {
         Row row;
 
         for (unsigned index = 0; index < ROW_MAX; index++)
-                if (init_row(&row, lens, group, side, index))
+                if (init_row(&row, context, group, side, index))
                         return true;
         return false;
 }
@@ -109,8 +110,8 @@ void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const c
         json_write_object(writer);
         json_write_member_u64(writer, "survived", lives->survived);
         json_write_member_u64(writer, "born", lives->born);
-        json_write_member_u64(writer, "ended", lives->gone);
-        amount_write_json(writer, "bornAndEnded", lives->fleeting);
+        json_write_member_u64(writer, "ended", lives->vanished);
+        amount_write_json(writer, "bornAndEnded", lives->short_lived);
         if (reason)
                 json_write_member_text(writer, "endedReason", reason);
         if (folded)
@@ -122,8 +123,8 @@ void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const c
 static Amount births_of(const LifeCounts *lives) {
         Amount all = amount_add(lives->exits, amount_of(lives->born));
 
-        return all.known && all.n >= lives->gone ? amount_of(all.n - lives->gone)
-                                                 : (Amount){ .known = false };
+        return all.known && all.n >= lives->vanished ? amount_of(all.n - lives->vanished)
+                                                     : (Amount){ .known = false };
 }
 
 static const LifeCounts *lives_of(const GroupColumn *of) {
@@ -209,17 +210,17 @@ static void write_double_or_null(JsonWriter *writer, const char *key, bool has, 
 }
 
 /* Writes how the row is distributed over the threads of @side; null when no thread has a value. */
-static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group *group,
+static void write_spread(JsonWriter *writer, const GroupContext *context, const Group *group,
                          const Row *row, unsigned side, const char *key) {
         SpreadFigures figures;
         const Spread *spread;
 
-        if (!lens->spread_names || row->is_derived || !metric_is_cumulative((MetricId) row->id))
+        if (!context->spread_names || row->is_derived || !metric_is_cumulative((MetricId) row->id))
                 return;
         json_write_key(writer, key);
         spread = columns_are_ends(group->columns) ? &group->of[0].spreads[side]
                                                   : &group->of[side].spreads[SIDE_AFTER];
-        if (!spread_read(spread, lens->spread_names, (MetricId) row->id, &figures)) {
+        if (!spread_read(spread, context->spread_names, (MetricId) row->id, &figures)) {
                 json_write_null(writer);
                 return;
         }
@@ -241,10 +242,10 @@ static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group 
  * "before: ...; after: ...", or one of them, or once what both say. NULL: nothing to say. False if
  * neither says anything.
  */
-static bool join_sides(const GroupLens *lens, const char *before, const char *after,
+static bool join_sides(const GroupContext *context, const char *before, const char *after,
                        char ret_text[static JOINED_BYTES]) {
-        const char *first = columns_side_name(lens->columns, SIDE_BEFORE);
-        const char *second = columns_side_name(lens->columns, SIDE_AFTER);
+        const char *first = columns_side_name(context->columns, SIDE_BEFORE);
+        const char *second = columns_side_name(context->columns, SIDE_AFTER);
 
         if (before && after && strcmp(before, after) == 0)
                 (void) snprintf(ret_text, JOINED_BYTES, "%s and %s: %s", first, second, before);
@@ -260,24 +261,25 @@ static bool join_sides(const GroupLens *lens, const char *before, const char *af
  * Writes why values of the row are only approximate, that one is at its limit, and how many were
  * not believed at all.
  */
-static void write_doubts(JsonWriter *writer, const GroupLens *lens, const Row *row, unsigned side) {
+static void write_doubts(JsonWriter *writer, const GroupContext *context, const Row *row,
+                         unsigned side) {
         char texts[SIDES][ABSENCE_BYTES], text[JOINED_BYTES];
         const char *found[SIDES] = { NULL, NULL };
         uint64_t n_implausible = 0;
 
         for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++) {
-                unsigned of = columns_index(lens->columns, side == BOTH_SIDES ? i : side);
+                unsigned of = columns_index(context->columns, side == BOTH_SIDES ? i : side);
 
                 if (row->values[i].kind != VALUE_ABSENT)
                         found[i] = approximation_of_value(
-                                row, i, lens->columns->of[of].setup.defects, texts[i]);
+                                row, i, context->columns->of[of].setup.defects, texts[i]);
         }
         for (unsigned i = 0; i < SIDES && !row->is_derived; i++)
                 n_implausible += row->doubts[i] ? row->doubts[i]->implausible[row->id] : 0;
         if (side != BOTH_SIDES) {
                 if (found[0])
                         json_write_member_text(writer, "approximate", found[0]);
-        } else if (join_sides(lens, found[0], found[1], text)) {
+        } else if (join_sides(context, found[0], found[1], text)) {
                 json_write_member_text(writer, "approximate", text);
         }
         if (row_is_at_limit(row))
@@ -338,7 +340,7 @@ static RowWork work_of_row(const Row *row) {
         return ret;
 }
 
-static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const Row *row,
+static void write_pair_reason(JsonWriter *writer, const GroupContext *context, const Row *row,
                               const RowWork *work) {
         char texts[SIDES][ABSENCE_BYTES], text[JOINED_BYTES];
         const char *reasons[SIDES] = { NULL, NULL };
@@ -346,8 +348,8 @@ static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const R
 
         for (unsigned i = 0; i < SIDES; i++)
                 if (row->values[i].kind == VALUE_ABSENT)
-                        reasons[i] = absence_of_value(row, i, lens->sources[i], texts[i]);
-        if (!join_sides(lens, reasons[0], reasons[1], text)) {
+                        reasons[i] = absence_of_value(row, i, context->sources[i], texts[i]);
+        if (!join_sides(context, reasons[0], reasons[1], text)) {
                 if (row->refuted)
                         (void) snprintf(text, sizeof(text),
                                         "implausible: these threads cannot have done that much in "
@@ -366,7 +368,7 @@ static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const R
                 json_write_member_name(writer, "reason", span_of(text));
 }
 
-static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Group *group,
+static void write_pair_row(JsonWriter *writer, const GroupContext *context, const Group *group,
                            const Row *row) {
         RowWork of_row = work_of_row(row);
         double number = 0;
@@ -384,7 +386,7 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
         }
         has = row_percent(row, &number);
         write_double_or_null(writer, "percent", has, number);
-        has = row_per_second(row, lens->elapsed_ns, &number);
+        has = row_per_second(row, context->elapsed_ns, &number);
         write_double_or_null(writer, "perSecond", has, number);
         json_write_member_bool(writer, "changed", row->changed);
         if (row_has_inside(row))
@@ -393,29 +395,29 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
         /* Threads that have the sum, at one end at least, and take no part in it. */
         if (row->interval && !row->is_derived && metric_is_cumulative((MetricId) row->id)) {
                 const ColumnGaps *gaps = row->interval->work->gaps;
-                const GroupDead *dead = row->dead[SIDE_AFTER];
-                uint64_t n = dead ? group_dead_left_out(dead, (MetricId) row->id) : 0;
+                const GroupExited *exited = row->exited[SIDE_AFTER];
+                uint64_t n = exited ? group_exited_left_out(exited, (MetricId) row->id) : 0;
 
                 for (unsigned end = 0; end < SIDES; end++)
                         n += gaps ? gaps->only[end][row->id] : 0;
                 json_write_member_u64(writer, "leftOut", n);
         }
-        write_pair_reason(writer, lens, row, &of_row);
-        write_doubts(writer, lens, row, BOTH_SIDES);
-        write_spread(writer, lens, group, row, 1, "spread");
+        write_pair_reason(writer, context, row, &of_row);
+        write_doubts(writer, context, row, BOTH_SIDES);
+        write_spread(writer, context, group, row, 1, "spread");
         /* In an interval the spread is that of the work done in it, so there is only one. */
-        if (!columns_are_ends(lens->columns))
-                write_spread(writer, lens, group, row, 0, "spreadBefore");
+        if (!columns_are_ends(context->columns))
+                write_spread(writer, context, group, row, 0, "spreadBefore");
 }
 
 /* A sum is its rate, and so no rate stands beside it. */
-static void write_interval_row(JsonWriter *writer, const GroupLens *lens, const Row *row) {
+static void write_interval_row(JsonWriter *writer, const GroupContext *context, const Row *row) {
         static const RowWork none = { .reason = "" };
         double percent = 0;
         bool has;
 
         for (unsigned i = 0; i < SIDES; i++) {
-                json_write_key(writer, columns_side_name(lens->columns, i));
+                json_write_key(writer, columns_side_name(context->columns, i));
                 value_write_json(writer, &row->values[i]);
         }
         json_write_key(writer, "delta");
@@ -425,22 +427,22 @@ static void write_interval_row(JsonWriter *writer, const GroupLens *lens, const 
         json_write_member_bool(writer, "perSecond", row->is_rate);
         json_write_member_bool(writer, "changed", row->changed);
         json_write_member_bool(writer, "reset", row->reset);
-        write_pair_reason(writer, lens, row, &none);
-        write_doubts(writer, lens, row, BOTH_SIDES);
+        write_pair_reason(writer, context, row, &none);
+        write_doubts(writer, context, row, BOTH_SIDES);
 }
 
-static void write_row(JsonWriter *writer, const GroupLens *lens, const Group *group, const Row *row,
-                      unsigned side) {
-        bool are_intervals = columns_are_intervals(lens->columns);
+static void write_row(JsonWriter *writer, const GroupContext *context, const Group *group,
+                      const Row *row, unsigned side) {
+        bool are_intervals = columns_are_intervals(context->columns);
         char text[ABSENCE_BYTES];
 
         json_write_key(writer, row_name(row_index(row->is_derived, row->id)));
         json_write_object(writer);
         if (side == BOTH_SIDES) {
                 if (are_intervals)
-                        write_interval_row(writer, lens, row);
+                        write_interval_row(writer, context, row);
                 else
-                        write_pair_row(writer, lens, group, row);
+                        write_pair_row(writer, context, group, row);
                 json_write_end(writer);
                 return;
         }
@@ -453,9 +455,9 @@ static void write_row(JsonWriter *writer, const GroupLens *lens, const Group *gr
         if (row->values[0].kind == VALUE_ABSENT)
                 json_write_member_name(
                         writer, "reason",
-                        span_of(absence_of_value(row, 0, lens->sources[side], text)));
-        write_doubts(writer, lens, row, side);
-        write_spread(writer, lens, group, row, side, "spread");
+                        span_of(absence_of_value(row, 0, context->sources[side], text)));
+        write_doubts(writer, context, row, side);
+        write_spread(writer, context, group, row, side, "spread");
         json_write_end(writer);
 }
 
@@ -472,14 +474,14 @@ static void write_weight(JsonWriter *writer, const Group *group, Figures figures
         write_double_or_null(writer, "weight", known, group->weights[figures]);
 }
 
-void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group,
+void group_write_json(JsonWriter *writer, const GroupContext *context, const Group *group,
                       unsigned side) {
         Row rows[ROW_MAX];
-        size_t n_rows = group_lens_rows(lens, group, side, rows), i = 0;
-        GroupOrder order = { .sort = &lens->view->sort,
-                             .scale = lens->scale,
+        size_t n_rows = group_context_rows(context, group, side, rows), i = 0;
+        GroupOrder order = { .sort = &context->view->sort,
+                             .scale = context->scale,
                              .n_sides = side == BOTH_SIDES ? 2 : 1,
-                             .in_order = lens->in_order };
+                             .in_order = context->in_order };
         bool are_both = side == BOTH_SIDES && group->columns->n > 1;
         unsigned column = are_both ? 0 : columns_index(group->columns, side);
         unsigned end = are_both ? SIDES : column + 1;
@@ -487,7 +489,7 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
 
         order_rows(&order, rows, n_rows);
         json_write_object(writer);
-        group_write_key(writer, group, lens->view->axis);
+        group_write_key(writer, group, context->view->axis);
         write_threads(writer, group, side);
         write_weight(writer, group, FIGURES_WHOLE);
         json_write_key(writer, "time");
@@ -508,25 +510,26 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
         }
         if (are_both)
                 json_write_end(writer);
-        if (lens->uptimes && side == BOTH_SIDES) {
-                bool has = uptimes_percent(lens->uptimes, group, &percent);
+        if (context->uptimes && side == BOTH_SIDES) {
+                bool has = uptimes_percent(context->uptimes, group, &percent);
 
                 write_double_or_null(writer, "uptimePercent", has, percent);
         }
         json_write_key(writer, "metrics");
         json_write_object(writer);
         for (; i < n_rows && !rows[i].is_derived; i++)
-                write_row(writer, lens, group, &rows[i], side);
+                write_row(writer, context, group, &rows[i], side);
         json_write_end(writer);
         json_write_key(writer, "derived");
         json_write_object(writer);
         for (; i < n_rows; i++)
-                write_row(writer, lens, group, &rows[i], side);
+                write_row(writer, context, group, &rows[i], side);
         json_write_end(writer);
         json_write_end(writer);
 }
 
-void group_write_overview_json(JsonWriter *writer, const GroupLens *lens, const Group *group) {
+void group_write_overview_json(JsonWriter *writer, const GroupContext *context,
+                               const Group *group) {
         const Columns *columns = group->columns;
         const GroupColumn *of = group_interval(group);
         bool before = group_side(group, SIDE_BEFORE), after = group_side(group, SIDE_AFTER);
@@ -534,11 +537,11 @@ void group_write_overview_json(JsonWriter *writer, const GroupLens *lens, const 
         if (of) {
                 const LifeCounts *lives = &of->work->lives;
 
-                before = lives->survived + lives->gone + lives->fleeting.n > 0;
-                after = lives->survived + lives->born + lives->fleeting.n > 0;
+                before = lives->survived + lives->vanished + lives->short_lived.n > 0;
+                after = lives->survived + lives->born + lives->short_lived.n > 0;
         }
         json_write_object(writer);
-        group_write_key(writer, group, lens->view->axis);
+        group_write_key(writer, group, context->view->axis);
         write_weight(writer, group, FIGURES_CUT);
         /* It has threads on neither side where all of them were born and ended inside. */
         if (columns_n_sides(columns) == SIDES && before != after)

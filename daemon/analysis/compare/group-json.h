@@ -23,8 +23,8 @@
 #include "json/json-writer.h"
 #include "snapshot/source.h"
 
-/* A GroupLens is needed to write a group; all is borrowed. */
-typedef struct GroupLens {
+/* A GroupContext is needed to write a group; all is borrowed. */
+typedef struct GroupContext {
         const View *view;
         const ImpactScale *scale;
         const Columns *columns;
@@ -35,19 +35,20 @@ typedef struct GroupLens {
         bool threshold;    /* hide rows that changed by no more than the threshold of the view */
         bool in_order;
         uint64_t elapsed_ns;
-} GroupLens;
+} GroupContext;
 
 /* The number of rows of each group that the view wants. */
-size_t group_lens_n_rows(const GroupLens *lens);
+size_t group_context_n_rows(const GroupContext *context);
 /*
  * The rows of @group that are not hidden, in the order of the registry; at most ROW_MAX. With
  * changed_only a group whose threads were all born in an interval has, unless the view names
  * metrics, only what they did (counters, derived values, peaks; nothing that is 0), and levels that
  * are not what any thread has.
  */
-size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side, Row *ret_rows);
+size_t group_context_rows(const GroupContext *context, const Group *group, unsigned side,
+                          Row *ret_rows);
 /* At least one row is not hidden. */
-bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned side);
+bool group_context_has_rows(const GroupContext *context, const Group *group, unsigned side);
 
 /*
  * Writes the object Lives of the interface: @reason says why what the ended did is in no
@@ -55,6 +56,7 @@ bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned sid
  */
 void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const char *reason,
                             const char *folded);
-void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group, unsigned side);
+void group_write_json(JsonWriter *writer, const GroupContext *context, const Group *group,
+                      unsigned side);
 /* Writes the object OverviewRow of the interface. */
-void group_write_overview_json(JsonWriter *writer, const GroupLens *lens, const Group *group);
+void group_write_overview_json(JsonWriter *writer, const GroupContext *context, const Group *group);

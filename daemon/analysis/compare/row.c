@@ -127,9 +127,9 @@ static void init_threads(Row *row, const Group *group, unsigned side) {
                 row->doubts[i] = threads->doubts;
                 /* In an interval the ended are of the later side. */
                 if (!columns_are_ends(group->columns))
-                        row->dead[i] = group->of[of].dead;
+                        row->exited[i] = group->of[of].exited;
                 else if (of == SIDE_AFTER)
-                        row->dead[i] = group->of[0].dead;
+                        row->exited[i] = group->of[0].exited;
                 row->has_no_thread[i] = threads->n_threads == 0;
                 if (columns_are_intervals(group->columns))
                         row->works[i] = &group->of[of];
@@ -316,7 +316,7 @@ static const char *absence_in_interval(const GroupColumn *of, unsigned side, Met
         const ColumnGaps *gaps = of->work->gaps;
 
         if (!metric_is_cumulative(id)) {
-                if (side == 0 && lives->survived + lives->gone == 0)
+                if (side == 0 && lives->survived + lives->vanished == 0)
                         return "all of these threads started after the first snapshot";
                 return side == 0 && column_moved(of, id)
                                ? "the threads that reached it were born or ended in between"
@@ -328,7 +328,7 @@ static const char *absence_in_interval(const GroupColumn *of, unsigned side, Met
                 return "the other snapshot lacks it for these threads";
         if (bits_has(of->work->inherited, id))
                 return "a forked process begins with the counters of the thread that forked";
-        if (side == 0 && of->work->gone && aggregate_has(of->work->gone, id))
+        if (side == 0 && of->work->vanished && aggregate_has(of->work->vanished, id))
                 return "only threads that have ended have it";
         return NULL;
 }
@@ -336,7 +336,7 @@ static const char *absence_in_interval(const GroupColumn *of, unsigned side, Met
 static const char *explain(const Row *row, unsigned index, const SourceTable *sources, MetricId id,
                            char ret_text[static ABSENCE_BYTES]) {
         /* In an interval a sum is on both sides or on neither; the ended are of the later one. */
-        const GroupDead *dead = row->dead[row->interval ? SIDE_AFTER : index];
+        const GroupExited *exited = row->exited[row->interval ? SIDE_AFTER : index];
         const GroupColumn *work = row->works[index];
         const char *text = NULL;
 
@@ -350,9 +350,9 @@ static const char *explain(const Row *row, unsigned index, const SourceTable *so
                 text = absence_in_interval(row->interval, index, id);
         if (text)
                 return text;
-        if (dead && bits_has(dead->refuted, id))
+        if (exited && bits_has(exited->refuted, id))
                 return "threads that ended had been counted under other names before";
-        if (dead && group_dead_left_out(dead, id) > 0)
+        if (exited && group_exited_left_out(exited, id) > 0)
                 return "what threads that ended had done before is not known";
         if ((row->interval || work) && row->has_no_thread[index] && !metric_is_cumulative(id))
                 return "all of these threads have ended";
@@ -396,7 +396,7 @@ const char *approximation_of_value(const Row *row, unsigned index, KernelDefects
                                      ? kernel_defects_of_derived(defects, (DerivedId) row->id)
                                      : kernel_defects_of_metric(defects, (MetricId) row->id);
         const Doubts *doubts = row->doubts[index];
-        const GroupDead *dead = row->dead[index];
+        const GroupExited *exited = row->exited[index];
         uint64_t n = 0;
         int n_text = 0;
 
@@ -408,8 +408,8 @@ const char *approximation_of_value(const Row *row, unsigned index, KernelDefects
                 (void) snprintf(ret_text, ABSENCE_BYTES, ROW_AT_ITS_LIMIT);
                 return ret_text;
         }
-        if (!defect && dead && (row->is_derived || metric_is_work((MetricId) row->id)) &&
-            group_dead_moved(dead))
+        if (!defect && exited && (row->is_derived || metric_is_work((MetricId) row->id)) &&
+            group_exited_moved(exited))
                 defect = "threads changed their names before they ended: what they did is counted "
                          "under the last ones";
         if (n > 0)

@@ -64,7 +64,7 @@ typedef struct Row {
         /* The two intervals that are shown, whose sums are the work done; NULL: there are none. */
         const GroupColumn *works[SIDES];
         /* The threads that ended in an interval, by the same index; NULL: none is known. */
-        const GroupDead *dead[SIDES];
+        const GroupExited *exited[SIDES];
         bool has_no_thread[SIDES]; /* none is there: all ended, or none was born yet */
         bool is_rate;              /* the values are per second */
         /* The doubts of the threads of each side; NULL: none of their values is in doubt. */
@@ -131,7 +131,7 @@ const char *absence_of_value(const Row *row, unsigned index, const SourceTable *
 /*
  * Says why values[@index], which is present, is only approximate: because its sum is at its limit,
  * because of what is wrong with the kernel, because a total was corrected (judge.h), or because
- * threads ended under other names than they had before (group-dead.h). Returns @ret_text, or NULL
+ * threads ended under other names than they had before (group-exited.h). Returns @ret_text, or NULL
  * if it is exact.
  */
 const char *approximation_of_value(const Row *row, unsigned index, KernelDefects defects,

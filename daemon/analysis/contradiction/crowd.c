@@ -171,7 +171,7 @@ int crowds_add(Crowds *crowds, const Period *period, const ThreadSample *before,
         return 0;
 }
 
-int crowds_add_dead(Crowds *crowds, Side end, const DeadRow *row) {
+int crowds_add_exited(Crowds *crowds, Side end, const ExitedRow *row) {
         uint64_t ns[_CROWD_TIME_MAX];
         Crowd *crowd;
         int r;

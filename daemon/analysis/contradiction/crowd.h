@@ -22,7 +22,7 @@
 #include "analysis/group/life-tally.h"
 #include "analysis/group/side.h"
 #include "analysis/section/count-map.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 #include "snapshot/thread-sample.h"
 
 /* These are added up, each of the first of its metrics that a thread has. */
@@ -66,7 +66,7 @@ void crowds_done(Crowds *crowds);
 _must_check_ int crowds_add(Crowds *crowds, const Period *period, const ThreadSample *before,
                             const ThreadSample *after);
 /* A row of the ledger of the snapshot at the @end of the interval. 0 or -ENOMEM. */
-_must_check_ int crowds_add_dead(Crowds *crowds, Side end, const DeadRow *row);
+_must_check_ int crowds_add_exited(Crowds *crowds, Side end, const ExitedRow *row);
 
 static inline const Crowd *crowd_of(const KeyNode *node) {
         return (const Crowd *) (const void *) node->payload;

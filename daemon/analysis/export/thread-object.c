@@ -150,9 +150,9 @@ void thread_object_write_ndjson(JsonWriter *writer, const ThreadSample *sample, 
         json_write_end(writer);
 }
 
-void dead_object_write_ndjson(JsonWriter *writer, const DeadRow *row, const Head *head) {
+void exited_object_write_ndjson(JsonWriter *writer, const ExitedRow *row, const Head *head) {
         ndjson_begin(writer, "dead", head);
         write_text_if(writer, "ledger_id", head->ledger_id);
-        dead_row_write_members(writer, row);
+        exited_row_write_members(writer, row);
         json_write_end(writer);
 }

@@ -14,7 +14,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "json/json-writer.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 #include "snapshot/head.h"
 #include "snapshot/thread-sample.h"
 
@@ -22,4 +22,4 @@
 void thread_object_write_ktstr(JsonWriter *writer, const ThreadSample *sample, Span smaps_json);
 void thread_object_write_ndjson(JsonWriter *writer, const ThreadSample *sample, Span smaps_json,
                                 const Head *head);
-void dead_object_write_ndjson(JsonWriter *writer, const DeadRow *row, const Head *head);
+void exited_object_write_ndjson(JsonWriter *writer, const ExitedRow *row, const Head *head);

@@ -159,7 +159,7 @@ static int fold_doubts(Aggregate *aggregate, const ThreadSample *sample) {
         return 0;
 }
 
-int aggregate_fold(Aggregate *aggregate, const ThreadSample *sample) {
+int aggregate_add(Aggregate *aggregate, const ThreadSample *sample) {
         int r;
 
         r = fold_doubts(aggregate, sample);

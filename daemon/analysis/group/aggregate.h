@@ -110,7 +110,7 @@ Aggregate *aggregate_free(Aggregate *aggregate);
 DEFINE_CLEANUP(Aggregate *, aggregate_free);
 
 /* Adds one thread. It counts in thread_count whether or not the sample has that metric. */
-_must_check_ int aggregate_fold(Aggregate *aggregate, const ThreadSample *sample);
+_must_check_ int aggregate_add(Aggregate *aggregate, const ThreadSample *sample);
 
 static inline bool aggregate_has(const Aggregate *aggregate, MetricId id) {
         return aggregate->present[id] > 0;

@@ -19,7 +19,7 @@ _Static_assert(_RECORD_MAX <= UINT8_MAX, "slots are eight bits wide");
 static void work_free(ColumnWork *work) {
         if (!work)
                 return;
-        aggregate_free(work->gone);
+        aggregate_free(work->vanished);
         free(work->falls);
         free(work->gaps);
         free(work->records);
@@ -32,7 +32,7 @@ void group_column_done(GroupColumn *of) {
                 spread_done(&of->spreads[end]);
         }
         work_free(of->work);
-        group_dead_free(of->dead);
+        group_exited_free(of->exited);
         member_list_done(&of->starters);
         *of = (GroupColumn){ .work = NULL };
 }
@@ -45,7 +45,7 @@ void group_column_done(GroupColumn *of) {
 static int fold(Aggregate **aggregate, const ThreadSample *sample) {
         int r = OBTAIN(*aggregate);
 
-        return r == 0 ? aggregate_fold(*aggregate, sample) : r;
+        return r == 0 ? aggregate_add(*aggregate, sample) : r;
 }
 
 /* @from: what the thread had before; a minimum of 0 means that there was no event yet. */
@@ -172,13 +172,13 @@ static int add_to_interval(const Column *column, GroupColumn *of, const ThreadSa
         int r = OBTAIN(of->work);
 
         if (r == 0 && !after && column->setup.has_ledger)
-                r = OBTAIN(of->dead);
+                r = OBTAIN(of->exited);
         if (r != 0)
                 return r;
         life_counts_add(&of->work->lives, before, after);
         if (!after) {
                 if (column->setup.has_ledger)
-                        group_dead_add_gone(of->dead, &column->period, before);
+                        group_exited_add_vanished(of->exited, &column->period, before);
                 if (!keeps_begin)
                         return 0;
                 /* A group is listed as it stood if all of its threads are gone. */
@@ -188,10 +188,10 @@ static int add_to_interval(const Column *column, GroupColumn *of, const ThreadSa
                                 thread_sample_drop(&begin, (MetricId) id);
                 r = fold(&of->ends[SIDE_BEFORE], &begin);
                 if (r == 0)
-                        r = fold(&of->work->gone, before);
+                        r = fold(&of->work->vanished, before);
                 if (r == 0 && column->spread_names)
-                        r = spread_fold_sample(&of->spreads[SIDE_BEFORE], column->spread_names,
-                                               before);
+                        r = spread_add_sample(&of->spreads[SIDE_BEFORE], column->spread_names,
+                                              before);
                 return r;
         }
         for (unsigned i = 0; i < _LIFE_TOTAL_MAX; i++)
@@ -212,7 +212,7 @@ static int add_to_interval(const Column *column, GroupColumn *of, const ThreadSa
                 r = fold(&of->ends[SIDE_AFTER], &work);
         /* The spread of an interval beside another is not shown. */
         if (r == 0 && keeps_begin && column->spread_names)
-                r = spread_fold_sample(&of->spreads[SIDE_AFTER], column->spread_names, &work);
+                r = spread_add_sample(&of->spreads[SIDE_AFTER], column->spread_names, &work);
         return r;
 }
 
@@ -233,16 +233,16 @@ int column_add(const Column *column, GroupColumn *of, const ThreadSample *before
         of->lives += hash_bytes((Span){ (const char *) life, sizeof(life) }, column->life_seed);
         r = fold(&of->ends[SIDE_AFTER], after);
         if (r == 0 && column->spread_names)
-                r = spread_fold_sample(&of->spreads[SIDE_AFTER], column->spread_names, after);
+                r = spread_add_sample(&of->spreads[SIDE_AFTER], column->spread_names, after);
         return r;
 }
 
-int column_add_ended(GroupColumn *of, Side end, const DeadRow *row) {
-        int r = OBTAIN(of->dead);
+int column_add_ended(GroupColumn *of, Side end, const ExitedRow *row) {
+        int r = OBTAIN(of->exited);
 
         if (r != 0)
                 return r;
-        group_dead_add_row(of->dead, end, row);
+        group_exited_add_row(of->exited, end, row);
         if (!row->started_by.bytes)
                 return 0;
         of->tells_starters = true;
@@ -261,8 +261,9 @@ static void merge_work(ColumnWork *work, ColumnWork *from) {
 
         work->lives.survived += from->lives.survived;
         work->lives.born += from->lives.born;
-        work->lives.gone += from->lives.gone;
-        work->lives.fleeting = amount_add_known(work->lives.fleeting, from->lives.fleeting);
+        work->lives.vanished += from->lives.vanished;
+        work->lives.short_lived =
+                amount_add_known(work->lives.short_lived, from->lives.short_lived);
         work->lives.exits = amount_add_known(work->lives.exits, from->lives.exits);
         for (unsigned i = 0; i < _LIFE_TOTAL_MAX; i++)
                 sum_merge(&work->totals[i], &from->totals[i]);
@@ -274,8 +275,8 @@ static void merge_work(ColumnWork *work, ColumnWork *from) {
                 work->falls = TAKE_PTR(from->falls);
         if (!records)
                 work->records = TAKE_PTR(from->records);
-        if (!work->gone)
-                work->gone = TAKE_PTR(from->gone);
+        if (!work->vanished)
+                work->vanished = TAKE_PTR(from->vanished);
         /* Both have the parts that are still in @from. */
         for (unsigned end = 0; end < SIDES; end++)
                 for (unsigned id = 0; id < _METRIC_MAX; id++) {
@@ -312,7 +313,7 @@ int group_column_merge(GroupColumn *of, GroupColumn *from) {
         }
         life_tally_merge(&of->tally, &from->tally);
         from->tally = (LifeTally){ .alive_ns = 0 };
-        group_dead_adopt(&of->dead, &from->dead);
+        group_exited_adopt(&of->exited, &from->exited);
         /* A group of which only the exit accounting knows has no work yet. */
         if (!of->work)
                 of->work = TAKE_PTR(from->work);
@@ -324,7 +325,7 @@ int group_column_merge(GroupColumn *of, GroupColumn *from) {
 /* settling */
 
 static int settle_ended(const Column *column, GroupColumn *of) {
-        GroupDead *dead = of->dead;
+        GroupExited *exited = of->exited;
         const LifeCounts *lives;
         Amount alive_ns, rss = { .known = false };
         int r = OBTAIN(of->work);
@@ -336,22 +337,23 @@ static int settle_ended(const Column *column, GroupColumn *of) {
         }
         if (r != 0)
                 return r;
-        group_dead_judge(dead, &column->period);
+        group_exited_judge(exited, &column->period);
         if (column->finds_excess)
-                group_dead_find_excess(dead, &column->period, &column->ended, column->host.n_cpus);
+                group_exited_find_excess(exited, &column->period, &column->ended,
+                                         column->host.n_cpus);
         lives = &of->work->lives;
         for (unsigned i = 0; i < _METRIC_MAX; i++) {
                 MetricId id = (MetricId) i;
-                DeadSum sum = group_dead_sum(dead, id);
+                ExitedSum sum = group_exited_sum(exited, id);
                 Amount peak = { .known = false };
 
                 if (sum.known && metric_is_work(id))
                         aggregate_add_sum(of->ends[SIDE_AFTER], id, sum.value, sum.threads);
                 /* Captures of a set keep the peaks of the living. */
                 if (column->finds_excess)
-                        peak = group_dead_peak(dead, id, &column->gone_peaks,
-                                               column->by_process && lives->survived == 0 &&
-                                                       lives->gone == 0);
+                        peak = group_exited_peak(exited, id, &column->vanished_peaks,
+                                                 column->by_process && lives->survived == 0 &&
+                                                         lives->vanished == 0);
                 if (!peak.known)
                         continue;
                 aggregate_add_peak(of->ends[SIDE_AFTER], id, peak.n);
@@ -364,8 +366,8 @@ static int settle_ended(const Column *column, GroupColumn *of) {
                         rss = peak;
         }
         /* Time alive counts where the time in which they ran does. */
-        if (group_dead_left_out(dead, METRIC_run_time_ns) == 0) {
-                alive_ns = group_dead_alive_ns(dead, column->period.tick_ns);
+        if (group_exited_left_out(exited, METRIC_run_time_ns) == 0) {
+                alive_ns = group_exited_alive_ns(exited, column->period.tick_ns);
                 life_tally_merge(&of->tally, &(LifeTally){ .alive_ns = alive_ns.n,
                                                            .lacks_alive = !alive_ns.known,
                                                            .risen_rss_bytes = rss });
@@ -378,21 +380,21 @@ int column_settle(const Column *column, GroupColumn *of, bool tells) {
         int r = 0;
 
         if (!tells)
-                of->dead = group_dead_free(of->dead);
-        else if (of->dead && group_dead_exits(of->dead) > 0)
+                of->exited = group_exited_free(of->exited);
+        else if (of->exited && group_exited_exits(of->exited) > 0)
                 r = settle_ended(column, of);
         if (r != 0)
                 return r;
         if (of->work && tells) {
-                of->work->lives.fleeting =
-                        amount_of(of->dead ? group_dead_n_fleeting(of->dead) : 0);
-                of->work->lives.exits = amount_of(of->dead ? group_dead_exits(of->dead) : 0);
+                of->work->lives.short_lived =
+                        amount_of(of->exited ? group_exited_n_short_lived(of->exited) : 0);
+                of->work->lives.exits = amount_of(of->exited ? group_exited_exits(of->exited) : 0);
         }
         if (!of->work || !column->setup.keeps_begin || (!*begin && !of->ends[SIDE_AFTER]))
                 return 0;
         if (!of->ends[SIDE_AFTER]) { /* the group is gone: list it as it stood */
                 aggregate_free(*begin);
-                *begin = TAKE_PTR(of->work->gone);
+                *begin = TAKE_PTR(of->work->vanished);
                 return 0;
         }
         /* Threads that are there at one end only are known to be none at the other. */

@@ -34,7 +34,7 @@
 #include "base/macro.h"
 #include "analysis/group/aggregate.h"
 #include "json/amount.h"
-#include "analysis/group/group-dead.h"
+#include "analysis/group/group-exited.h"
 #include "analysis/group/host-use.h"
 #include "analysis/group/judge.h"
 #include "analysis/group/life-tally.h"
@@ -43,7 +43,7 @@
 #include "analysis/group/side.h"
 #include "analysis/group/spread.h"
 #include "metric/kernel-defect.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 
 /* ColumnSetup is known of a column before its threads are read. */
 typedef struct ColumnSetup {
@@ -72,10 +72,10 @@ typedef struct Column {
         LifeCounts lives;
         uint64_t n_exits; /* by the ledger; modulo 2^64 */
         LedgerPlaces places;
-        bool lost_names;      /* of its ledger: what threads did that ended is in no group then */
-        GonePeaks gone_peaks; /* of threads that ended */
-        bool finds_excess;    /* @ended is kept */
-        GroupDead ended;      /* all threads that ended, whatever their groups */
+        bool lost_names; /* of its ledger: what threads did that ended is in no group then */
+        VanishedPeaks vanished_peaks; /* of threads that ended */
+        bool finds_excess;            /* @ended is kept */
+        GroupExited ended;            /* all threads that ended, whatever their groups */
 } Column;
 
 /* Survivors that have a sum on one side only, by that side. */
@@ -122,7 +122,7 @@ typedef struct ColumnWork {
         ColumnFalls *falls;                          /* owned; NULL: none */
         ColumnGaps *gaps;                            /* owned; NULL: none */
         ColumnRecords *records; /* owned; NULL: none moved, or levels at the begin are not kept */
-        Aggregate *gone;        /* owned; all that threads had that are gone; likewise */
+        Aggregate *vanished;    /* owned; all that threads had that are gone; likewise */
 } ColumnWork;
 
 /* The account of one group. Zeroed: of no thread. */
@@ -131,8 +131,8 @@ typedef struct GroupColumn {
         uint64_t lives;         /* without a begin: the sum of the hashes of the threads */
         Spread spreads[SIDES];  /* of sums over threads; at the begin of those that are gone */
         LifeTally tally;
-        ColumnWork *work; /* owned; NULL: of no interval */
-        GroupDead *dead;  /* owned; threads that ended; NULL: none did, or no ledger tells */
+        ColumnWork *work;    /* owned; NULL: of no interval */
+        GroupExited *exited; /* owned; threads that ended; NULL: none did, or no ledger tells */
         /*
          * The threads whose children these were; @tells_starters: the ledger says it of some of
          * them.
@@ -149,7 +149,7 @@ void group_column_done(GroupColumn *of);
 _must_check_ int column_add(const Column *column, GroupColumn *of, const ThreadSample *before,
                             const ThreadSample *after);
 /* Adds a row of the ledger at the @end of an interval. 0 or -ENOMEM. */
-_must_check_ int column_add_ended(GroupColumn *of, Side end, const DeadRow *row);
+_must_check_ int column_add_ended(GroupColumn *of, Side end, const ExitedRow *row);
 /* Moves all of @from, which has threads at no end where @of has some, and nothing is left in it. */
 _must_check_ int group_column_merge(GroupColumn *of, GroupColumn *from);
 /*

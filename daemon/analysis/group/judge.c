@@ -253,14 +253,14 @@ MetricId judge_total(unsigned i) {
         return totals[i].id;
 }
 
-void judge_add_early(uint64_t early_ns[static JUDGE_N_TOTALS], const ThreadSample *gone,
+void judge_add_early(uint64_t early_ns[static JUDGE_N_TOTALS], const ThreadSample *vanished,
                      uint64_t age_ns) {
         for (size_t i = 0; i < N_TOTALS; i++) {
                 /* Running is no event: only its last stretch may be missing. */
                 bool is_of_running = totals[i].max == NO_MAX && strcmp(totals[i].states, "R") == 0;
                 uint64_t most = is_of_running ? MIN_OF(age_ns, MOST_LATE_NS) : age_ns;
 
-                if (was_waiting(gone, totals[i].states))
+                if (was_waiting(vanished, totals[i].states))
                         early_ns[i] = number_add_saturating(early_ns[i], most);
         }
 }

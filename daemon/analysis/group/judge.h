@@ -51,16 +51,16 @@ void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, Threa
 /*
  * Totals of times of threads that ended, by number. The work of such threads in an interval is held
  * against it, too: it is computed from the sums under the names that they ended with, so it is too
- * much if they were counted under others before (group-dead.h).
+ * much if they were counted under others before (group-exited.h).
  */
 #define JUDGE_N_TOTALS 41u
 MetricId judge_total(unsigned i);
 /*
  * Adds to each total by how much the interval can add to it for what began before: for an event
- * that @gone was in the middle of when the earlier snapshot had it, which was @age_ns after its
+ * that @vanished was in the middle of when the earlier snapshot had it, which was @age_ns after its
  * start.
  */
-void judge_add_early(uint64_t early_ns[static JUDGE_N_TOTALS], const ThreadSample *gone,
+void judge_add_early(uint64_t early_ns[static JUDGE_N_TOTALS], const ThreadSample *vanished,
                      uint64_t age_ns);
 /* The most that @n_threads can have that were alive in an interval; saturates. */
 uint64_t judge_most_ns(uint64_t n_threads, uint64_t interval_ns, uint64_t tick_ns);

@@ -6,7 +6,7 @@
 void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after) {
         counts->survived += before && after;
         counts->born += !before;
-        counts->gone += !after;
+        counts->vanished += !after;
 }
 
 uint64_t metric_further(MetricId id, uint64_t a, uint64_t b) {
@@ -30,11 +30,11 @@ bool life_left_delays_out(const ThreadSample *sample, MetricId id) {
         return true;
 }
 
-bool life_value_of_gone(const ThreadSample *gone, MetricId id, uint64_t *ret) {
-        bool known = thread_sample_has(gone, id);
+bool life_value_of_vanished(const ThreadSample *vanished, MetricId id, uint64_t *ret) {
+        bool known = thread_sample_has(vanished, id);
 
-        *ret = known ? thread_sample_get(gone, id) : 0;
-        return known || life_left_delays_out(gone, id);
+        *ret = known ? thread_sample_get(vanished, id) : 0;
+        return known || life_left_delays_out(vanished, id);
 }
 
 bool life_grown(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret) {

@@ -17,12 +17,12 @@
 
 /* Threads by what became of them between two snapshots; each thread is counted once. */
 typedef struct LifeCounts {
-        uint64_t survived, born, gone;
+        uint64_t survived, born, vanished;
         /*
          * Threads that were born and ended inside, which only the exit accounting tells; a group
-         * has at least as many, if some had other names before (group-dead.h).
+         * has at least as many, if some had other names before (group-exited.h).
          */
-        Amount fleeting;
+        Amount short_lived;
         Amount exits; /* threads that ended under the names of the group, those that are gone too */
 } LifeCounts;
 
@@ -54,7 +54,7 @@ static inline bool life_before(const ThreadSample *before, const ThreadSample *a
  * Finds the value of a thread that ended in the snapshot that has it, where delays of 0 were left
  * out likewise: its accounting, if it had any, began with them. False when that is not known.
  */
-bool life_value_of_gone(const ThreadSample *gone, MetricId id, uint64_t *ret);
+bool life_value_of_vanished(const ThreadSample *vanished, MetricId id, uint64_t *ret);
 /*
  * True if the value of @born, which the earlier snapshot lacks, may be the work of another thread.
  * The counters of jemalloc lie in memory that a forked child gets a copy of: the first thread of a

@@ -251,7 +251,7 @@ static int add_to_many(SpreadMany *many, SpreadNames *names, SpreadThread *threa
         return r != 0 ? r : raise_tops(many, names, thread, name);
 }
 
-int spread_fold_sample(Spread *spread, SpreadNames *names, const ThreadSample *sample) {
+int spread_add_sample(Spread *spread, SpreadNames *names, const ThreadSample *sample) {
         SpreadThread thread = { .tid = sample->tid, .name = NO_NAME };
         _cleanup_(many_freep) SpreadMany *many = NULL;
         unsigned n = spread->n_few;
@@ -423,7 +423,7 @@ size_t spread_bytes(const Spread *spread) {
         const SpreadMany *many = spread->many;
         size_t n = 0;
 
-        while (n < spread->n_few) /* as spread_fold_sample() allocates */
+        while (n < spread->n_few) /* as spread_add_sample() allocates */
                 n = n > 0 ? 2 * n : 1;
         n *= sizeof(*spread->few);
         if (!many)

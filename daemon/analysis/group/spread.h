@@ -99,7 +99,7 @@ typedef struct SpreadFigures {
 void spread_done(Spread *spread);
 
 /* All that one thread has; 0 or -ENOMEM. */
-_must_check_ int spread_fold_sample(Spread *spread, SpreadNames *names, const ThreadSample *sample);
+_must_check_ int spread_add_sample(Spread *spread, SpreadNames *names, const ThreadSample *sample);
 
 /* False when no thread has a value, and for what is no sum. */
 bool spread_read(const Spread *spread, const SpreadNames *names, MetricId id, SpreadFigures *ret);

@@ -136,8 +136,8 @@ static Span name_at_end(Span name) {
         return name;
 }
 
-int thread_groups_obtain_dead(ThreadGroups *groups, const ThreadSample *sample, uint64_t n,
-                              Group **ret) {
+int thread_groups_obtain_exited(ThreadGroups *groups, const ThreadSample *sample, uint64_t n,
+                                Group **ret) {
         ThreadSample renamed;
         ThreadKey key;
         int r;
@@ -156,15 +156,15 @@ int thread_groups_obtain_dead(ThreadGroups *groups, const ThreadSample *sample, 
         return r;
 }
 
-int thread_groups_note_unplaced(ThreadGroups *groups, const ThreadSample *gone, Group *group) {
-        ThreadSample unplaced = *gone;
+int thread_groups_note_unplaced(ThreadGroups *groups, const ThreadSample *vanished, Group *group) {
+        ThreadSample unplaced = *vanished;
 
-        if (group->unplaced || gone->cgroup.n == 0 ||
+        if (group->unplaced || vanished->cgroup.n == 0 ||
             (groups->keys.axis != VIEW_AXIS_CGROUP && groups->keys.axis != VIEW_AXIS_ALL &&
              groups->keys.axis != VIEW_AXIS_THREAD))
                 return 0;
         unplaced.cgroup = (Span){ NULL, 0 };
-        return thread_groups_obtain_dead(groups, &unplaced, 0, &group->unplaced);
+        return thread_groups_obtain_exited(groups, &unplaced, 0, &group->unplaced);
 }
 
 bool group_is_placed(const Group *group, ViewAxis axis) {

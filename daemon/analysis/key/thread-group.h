@@ -51,14 +51,14 @@ _must_check_ int thread_groups_obtain(ThreadGroups *groups, Side side, const Thr
  * tells with which command one ended, so they are called by their process there. @n threads, modulo
  * 2^64, count among its members. 0 or -ENOMEM.
  */
-_must_check_ int thread_groups_obtain_dead(ThreadGroups *groups, const ThreadSample *sample,
-                                           uint64_t n, Group **ret);
+_must_check_ int thread_groups_obtain_exited(ThreadGroups *groups, const ThreadSample *sample,
+                                             uint64_t n, Group **ret);
 
 /*
- * Finds the group that has what the ledger tells of @gone, which is in @group, if its rows have no
- * cgroups. 0 or -ENOMEM.
+ * Finds the group that has what the ledger tells of @vanished, which is in @group, if its rows have
+ * no cgroups. 0 or -ENOMEM.
  */
-_must_check_ int thread_groups_note_unplaced(ThreadGroups *groups, const ThreadSample *gone,
+_must_check_ int thread_groups_note_unplaced(ThreadGroups *groups, const ThreadSample *vanished,
                                              Group *group);
 /* It is of threads in one cgroup, so a ledger without cgroups does not tell which ended. */
 bool group_is_placed(const Group *group, ViewAxis axis);

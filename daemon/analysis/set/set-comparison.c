@@ -120,7 +120,7 @@ static int make_groups(SetComparison *comparison) {
         return r;
 }
 
-int set_comparison_add_ended(SetComparison *comparison, Side end, const DeadRow *row) {
+int set_comparison_add_ended(SetComparison *comparison, Side end, const ExitedRow *row) {
         assert(comparison->capture.column.has_ledger);
         return column_table_add_ended(&comparison->table, 0, end, row);
 }
@@ -157,7 +157,7 @@ int set_comparison_end(SetComparison *comparison) {
 
         if (column->setup.has_ledger && !column->lost_names) {
                 comparison->ledgers |= bit;
-                if (column_table_place_gone(&comparison->table, 0))
+                if (column_table_place_vanished(&comparison->table, 0))
                         comparison->unplaced |= bit;
         }
         r = column_table_settle(&comparison->table, 0);

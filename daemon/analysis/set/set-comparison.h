@@ -38,7 +38,7 @@
 #include "analysis/set/set-group.h"
 #include "view/view.h"
 #include "json/json-writer.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
 
@@ -67,7 +67,8 @@ void set_comparison_begin(SetComparison *comparison, const SetCapture *capture);
 _must_check_ int set_comparison_add(SetComparison *comparison, const ThreadSample *before,
                                     const ThreadSample *after);
 /* A row of the ledger at the @end of the interval of a capture that has one. */
-_must_check_ int set_comparison_add_ended(SetComparison *comparison, Side end, const DeadRow *row);
+_must_check_ int set_comparison_add_ended(SetComparison *comparison, Side end,
+                                          const ExitedRow *row);
 /* The ledger lost names in the interval: it does not tell what groups did whose threads ended. */
 void set_comparison_lose_names(SetComparison *comparison);
 _must_check_ int set_comparison_end(SetComparison *comparison);

@@ -105,14 +105,14 @@ SetRowKind set_row_kind(unsigned index) {
 }
 
 /* One capture of one group while its samples are taken. */
-typedef struct SetSight {
+typedef struct SetContext {
         const GroupColumn *of; /* its account; it has threads, or some ended */
         uint64_t elapsed_ns;   /* of the interval that ends with the capture; 0: there is none */
         unsigned side;
         size_t n_captures, capture;
-} SetSight;
+} SetContext;
 
-static int put(SetRow *row, const SetSight *sight, const Value *value, SetRowKind kind) {
+static int put(SetRow *row, const SetContext *sight, const Value *value, SetRowKind kind) {
         double number;
 
         if (!value_has_number(value))
@@ -124,7 +124,7 @@ static int put(SetRow *row, const SetSight *sight, const Value *value, SetRowKin
         return set_samples_put(&row->samples, sight->n_captures, sight->capture, number);
 }
 
-static int take_metric(SetRow *row, MetricId id, const SetSight *sight) {
+static int take_metric(SetRow *row, MetricId id, const SetContext *sight) {
         SetRowKind kind = set_row_kind(id);
         Value value;
         Sum sum;
@@ -149,7 +149,7 @@ static int take_metric(SetRow *row, MetricId id, const SetSight *sight) {
         return put(row, sight, &value, kind);
 }
 
-static int take_derived(SetRow *row, DerivedId id, const SetSight *sight) {
+static int take_derived(SetRow *row, DerivedId id, const SetContext *sight) {
         const Derived *derived = &derived_table[id];
         bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
         Sum inputs[DERIVED_MAX_INPUTS] = {};
@@ -259,7 +259,7 @@ int set_group_take(SetGroup *group, const SetRowList *list, const Column *column
         GroupColumn *of = &group->group->of[0];
         uint64_t elapsed_ns = column->setup.elapsed_ns;
         bool has_rates = column->period.known && elapsed_ns > 0;
-        const SetSight sight = {
+        const SetContext sight = {
                 .of = of,
                 .elapsed_ns = elapsed_ns,
                 .side = side,
@@ -271,7 +271,7 @@ int set_group_take(SetGroup *group, const SetRowList *list, const Column *column
         int r = 0;
 
         if (!of->ends[SIDE_AFTER]) {
-                if (of->dead && group_dead_moved(of->dead))
+                if (of->exited && group_exited_moved(of->exited))
                         group->renamed |= UINT64_C(1) << index;
                 group_column_done(of);
                 return 0;
@@ -288,7 +288,7 @@ int set_group_take(SetGroup *group, const SetRowList *list, const Column *column
          * with threads that ended would not be taken off.
          */
         rss = life_tally_rss_growth(&of->tally);
-        if (!of->dead || group_dead_n_fleeting(of->dead) == 0)
+        if (!of->exited || group_exited_n_short_lived(of->exited) == 0)
                 heap = life_tally_heap_growth(&of->tally);
         if (r == 0 && has_rates && column->setup.has_ledger && !column->lost_names &&
             (rss.known || heap.known)) {

@@ -114,7 +114,7 @@ typedef struct ReadSide {
         /* Metrics that the two snapshots do not count from the same moment. */
         uint64_t unshared[BITS_WORDS(_METRIC_MAX)];
         const MovedList *moved;            /* of an interval whose ledger takes part; else NULL */
-        DeadSpan *span;                    /* likewise */
+        ExitedSpan *span;                  /* likewise */
         uint64_t implausible[_SOURCE_MAX]; /* values, by source */
 } ReadSide;
 
@@ -147,7 +147,7 @@ static int read_name(void *userdata, const ThreadSample *sample, Span smaps_json
         return r == 0 ? read->visitor->on_name(read->userdata, sample) : r;
 }
 
-static int read_dead_name(void *userdata, const DeadRow *row) {
+static int read_exited_name(void *userdata, const ExitedRow *row) {
         AnalysisRead *read = ((ReadSide *) userdata)->read;
 
         return read->visitor->on_name(read->userdata, &row->sample);
@@ -203,7 +203,7 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
         /* The ledger has what it had done by then under the names that it ended with. */
         if (!after && at->moved) {
                 moved_list_rename(at->moved, &judged[SIDE_BEFORE]);
-                dead_span_place_gone(at->span, &judged[SIDE_BEFORE]);
+                exited_span_place_vanished(at->span, &judged[SIDE_BEFORE]);
         }
         if (before && after)
                 judge_life(times, &judged[SIDE_BEFORE], &judged[SIDE_AFTER]);
@@ -217,14 +217,14 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
                                       after ? &judged[SIDE_AFTER] : NULL);
 }
 
-static int read_dead(void *userdata, const DeadRow *row) {
+static int read_exited(void *userdata, const ExitedRow *row) {
         ReadSide *at = userdata;
-        DeadRow dead = *row;
+        ExitedRow exited = *row;
 
-        if (!dead_span_place(at->span, at->side, &dead))
+        if (!exited_span_place(at->span, at->side, &exited))
                 return 0;
-        drop_unshared(at, &dead.sample);
-        return at->read->visitor->on_dead(at->read->userdata, at->side, &dead);
+        drop_unshared(at, &exited.sample);
+        return at->read->visitor->on_exited(at->read->userdata, at->side, &exited);
 }
 
 static int read_cgroup(void *userdata, Span path, Span stats_json) {
@@ -252,7 +252,7 @@ static int pass_names(Subject *subject, const SubjectVisitor *visitor, void *use
 int analysis_read_names(AnalysisRead *read, Subject *subject) {
         const SubjectVisitor visitor = {
                 .on_thread = read_name,
-                .on_dead = subject->reads_dead ? read_dead_name : NULL,
+                .on_exited = subject->reads_exited ? read_exited_name : NULL,
                 .on_cgroup = read->visitor->on_cgroup_name ? read_cgroup_name : NULL,
                 .names_only = true,
         };
@@ -278,10 +278,10 @@ int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
 }
 
 int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
-        bool has_ledger = read->visitor->on_dead && subjects_share_ledger(before, after);
+        bool has_ledger = read->visitor->on_exited && subjects_share_ledger(before, after);
         const SubjectVisitor visitor = {
                 .on_thread = read_part,
-                .on_dead = has_ledger ? read_dead : NULL,
+                .on_exited = has_ledger ? read_exited : NULL,
                 .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
         };
         /* One account of waits counted in both, since one moment. */
@@ -291,7 +291,7 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
         bool share_reasons = subjects_share_reasons(before, after);
         static const SubjectVisitor nothing = { .names_only = true };
         Subject *const subjects[SIDES] = { before, after };
-        DeadSpan span = {};
+        ExitedSpan span = {};
         ReadSide at[SIDES];
         MergeSide sides[SIDES];
         unsigned culprit = 0;
@@ -305,15 +305,15 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
                 r = pass_names(subjects[i], &nothing, NULL);
         }
         if (r == 0 && has_ledger) {
-                span = (DeadSpan){
-                        .before = &before->dead,
-                        .after = &after->dead,
+                span = (ExitedSpan){
+                        .before = &before->exited,
+                        .after = &after->exited,
                         .is_known = before->ledger.has_losses && after->ledger.has_losses &&
                                     before->head.has_start_boottime,
                         .begin_ns = before->head.start_boottime_ns,
                         .grew_ns = after->ledger.folded_grew_boottime_ns,
                 };
-                r = dead_span_begin(&span);
+                r = exited_span_begin(&span);
         }
         if (r != 0)
                 return r;

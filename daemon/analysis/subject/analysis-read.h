@@ -71,7 +71,7 @@ typedef struct AnalysisVisitor {
          * A row of the ledger at the @end of an interval, where both snapshots have the same; NULL:
          * not wanted.
          */
-        int (*on_dead)(void *userdata, Side end, const DeadRow *row);
+        int (*on_exited)(void *userdata, Side end, const ExitedRow *row);
         /* The memory of a process; NULL: not wanted. Comes before the thread or life itself. */
         int (*on_smaps)(void *userdata, Side side, const ThreadSample *sample, Span smaps_json);
         /* NULL: not wanted. */

@@ -17,8 +17,8 @@ bool subjects_share_reasons(const Subject *before, const Subject *after) {
 bool subjects_join_ledgers(Subject *before, Subject *after) {
         bool same = subjects_share_ledger(before, after);
 
-        before->reads_dead = before->reads_dead || same;
-        after->reads_dead = after->reads_dead || same;
+        before->reads_exited = before->reads_exited || same;
+        after->reads_exited = after->reads_exited || same;
         return same;
 }
 

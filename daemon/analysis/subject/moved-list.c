@@ -71,9 +71,9 @@ int moved_list_add(MovedList *list, const ThreadSample *ended) {
         return r;
 }
 
-void moved_list_rename(const MovedList *list, ThreadSample *gone) {
-        Span *const names[] = { &gone->pcomm, &gone->comm, &gone->cgroup };
-        const Life life = life_of(gone);
+void moved_list_rename(const MovedList *list, ThreadSample *vanished) {
+        Span *const names[] = { &vanished->pcomm, &vanished->comm, &vanished->cgroup };
+        const Life life = life_of(vanished);
         const MovedThread *thread;
         size_t at;
 
@@ -89,7 +89,7 @@ void moved_list_rename(const MovedList *list, ThreadSample *gone) {
 
                 *names[i] = place->is_known ? (Span){ bytes, place->n } : (Span){ NULL, 0 };
         }
-        gone->has_kthread = thread->has_kthread;
-        gone->kthread = thread->kthread;
-        gone->self = thread->self;
+        vanished->has_kthread = thread->has_kthread;
+        vanished->kthread = thread->kthread;
+        vanished->self = thread->self;
 }

@@ -28,7 +28,7 @@ void moved_list_done(MovedList *list);
 /* The first of two rows of one thread counts. 0 or -ENOMEM. */
 _must_check_ int moved_list_add(MovedList *list, const ThreadSample *ended);
 /*
- * Calls @gone, a thread that ended, by the names that it ended with, which are borrowed from the
- * list. One that is not in the list keeps those it has.
+ * Calls @vanished, a thread that ended, by the names that it ended with, which are borrowed from
+ * the list. One that is not in the list keeps those it has.
  */
-void moved_list_rename(const MovedList *list, ThreadSample *gone);
+void moved_list_rename(const MovedList *list, ThreadSample *vanished);

@@ -39,7 +39,7 @@ void subject_done(Subject *subject) {
         buffer_done(&subject->sched_ext);
         buffer_done(&subject->probe_summary);
         moved_list_done(&subject->moved);
-        dead_list_done(&subject->dead);
+        exited_list_done(&subject->exited);
 }
 
 void fault_of_errno(SnapshotFault *fault, int error) {
@@ -201,12 +201,13 @@ static int pass_on_ledger(void *userdata, const LedgerSummary *ledger) {
         return 0;
 }
 
-static int pass_on_dead(void *userdata, const DeadRow *row) {
+static int pass_on_exited(void *userdata, const ExitedRow *row) {
         SubjectPass *pass = userdata;
         Subject *subject = pass->subject;
-        int r = subject->passed ? 0 : dead_list_add(&subject->dead, row);
+        int r = subject->passed ? 0 : exited_list_add(&subject->exited, row);
 
-        return r == 0 && pass->visitor->on_dead ? pass->visitor->on_dead(pass->userdata, row) : r;
+        return r == 0 && pass->visitor->on_exited ? pass->visitor->on_exited(pass->userdata, row)
+                                                  : r;
 }
 
 static int pass_on_moved(void *userdata, const ThreadSample *ended) {
@@ -308,8 +309,9 @@ int subject_pass_new(Subject *subject, const SubjectVisitor *visitor, void *user
                 .visitor = visitor,
                 .userdata = userdata,
                 .document = { .on_ledger = pass_on_ledger,
-                              .on_dead =
-                                      visitor->on_dead || subject->reads_dead ? pass_on_dead : NULL,
+                              .on_exited = visitor->on_exited || subject->reads_exited
+                                                   ? pass_on_exited
+                                                   : NULL,
                               .on_moved = pass_on_moved,
                               .on_cgroup = visitor->on_cgroup ? pass_on_cgroup : NULL,
                               .on_host = pass_on_host,

@@ -17,7 +17,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "json/json-writer.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 #include "snapshot/head.h"
 #include "snapshot/snapshot-reader.h"
 #include "snapshot/source.h"
@@ -25,7 +25,7 @@
 #include "spool/snapshot-file.h"
 #include "analysis/host/host-totals.h"
 #include "analysis/group/side.h"
-#include "analysis/subject/dead-list.h"
+#include "analysis/subject/exited-list.h"
 #include "analysis/subject/moved-list.h"
 
 enum {
@@ -42,7 +42,7 @@ typedef struct Subject {
          * Its ledger of exits takes part in an analysis, because another snapshot has the same one
          * (ledger-span.h).
          */
-        bool reads_dead;
+        bool reads_exited;
 
         /* after the first pass */
         bool passed;
@@ -52,8 +52,8 @@ typedef struct Subject {
         SourceTable sources;
         LedgerSummary ledger; /* zeroed: there is none */
         MovedList moved;
-        DeadList dead;        /* where it takes part */
-        uint64_t n_rows_lost; /* of an interval that ends with it: DeadSpan.n_lost */
+        ExitedList exited;    /* where it takes part */
+        uint64_t n_rows_lost; /* of an interval that ends with it: ExitedSpan.n_lost */
 
         /* Set when reading failed, to distinguish it from an error of the visitor. */
         int read_error;
@@ -62,7 +62,7 @@ typedef struct Subject {
 /* Receives what a pass reads; each may be NULL. As in SnapshotVisitor. */
 typedef struct SubjectVisitor {
         int (*on_thread)(void *userdata, const ThreadSample *sample, Span smaps_json);
-        int (*on_dead)(void *userdata, const DeadRow *row);
+        int (*on_exited)(void *userdata, const ExitedRow *row);
         int (*on_cgroup)(void *userdata, Span path, Span stats_json);
         bool names_only; /* on_thread gets no numbers, and they are not checked */
 } SubjectVisitor;

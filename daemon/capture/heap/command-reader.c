@@ -66,14 +66,14 @@ static void fail(CommandReader *reader, ThreadSlot *leader, HeapFailure failure)
  * changes when it executes another program.
  */
 static CommandKey make_key(Scene *scene, const BatchProcess *process, const ThreadSlot *leader,
-                           const ThreadSlot *speaker) {
-        const ThreadSample *sample = &speaker->sample;
+                           const ThreadSlot *representative) {
+        const ThreadSample *sample = &representative->sample;
         Span name = process->is_split ? (Span){ process->name, process->n_name } : (Span){};
         CommandKey key = {
                 .start_ticks = process->is_split && process->has_leader ? process->start_ticks : 0,
                 .exe_dev = sample->has_exe ? sample->exe_dev : 0,
                 .exe_inode = sample->has_exe ? sample->exe_inode : 0,
-                .start_stack = speaker->start_stack,
+                .start_stack = representative->start_stack,
                 .tgid = (uint64_t) process->tgid,
         };
 
@@ -89,7 +89,7 @@ static CommandKey make_key(Scene *scene, const BatchProcess *process, const Thre
 
 void command_reader_add(CommandReader *reader, const BatchProcess *process, CommandPlace *ret) {
         Scene *scene = reader->scene;
-        const ThreadSlot *speaker;
+        const ThreadSlot *representative;
         ProcessCommand known;
         ThreadSlot *leader;
         CommandKey key;
@@ -97,13 +97,14 @@ void command_reader_add(CommandReader *reader, const BatchProcess *process, Comm
         *ret = (CommandPlace){};
         if (reader->lines == COMMAND_LINES_NO)
                 return;
-        speaker = scene_find_speaker(scene, process);
-        if (!speaker || capture_host_owns(scene->host, process->tgid, &speaker->sample))
+        representative = scene_find_representative(scene, process);
+        if (!representative ||
+            capture_host_owns(scene->host, process->tgid, &representative->sample))
                 return;
         leader = scene_find_leader(scene, process);
         if (leader && !leader->kept)
                 leader = NULL;
-        key = make_key(scene, process, leader, speaker);
+        key = make_key(scene, process, leader, representative);
         if (key.start_ticks != 0 &&
             heap_cache_find_command(reader->heap->cache, &key, reader->lines, &known)) {
                 take(reader, leader, ret, &known);
@@ -114,8 +115,8 @@ void command_reader_add(CommandReader *reader, const BatchProcess *process, Comm
         reader->asked.lives[reader->asked.n++] = (MemoryLife){
                 .start_ticks = key.start_ticks,
                 .tgid = (uint32_t) process->tgid,
-                .tid = (uint32_t) speaker->tid,
-                .owner = speaker->owner,
+                .tid = (uint32_t) representative->tid,
+                .owner = representative->owner,
         };
 }
 

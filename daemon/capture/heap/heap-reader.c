@@ -15,8 +15,8 @@
 typedef struct HeapTarget {
         const BatchProcess *process;
         ThreadSlot *slots;
-        ThreadSlot *leader;  /* NULL: in another batch, which counts the process */
-        ThreadSlot *speaker; /* a living thread, to reach the process by */
+        ThreadSlot *leader;         /* NULL: in another batch, which counts the process */
+        ThreadSlot *representative; /* a living thread, to reach the process by */
         bool is_nested;
         bool has_key, is_recalled;
         HeapProcessKey key;
@@ -75,11 +75,11 @@ static const ThreadSlot *find_status(HeapReader *reader, const HeapTarget *targe
 
         if (target->leader && target->leader->has_library_code)
                 return target->leader;
-        if (target->speaker->has_library_code)
-                return target->speaker;
-        if (scene_open_thread(scene, target->process, target->speaker) != 0 ||
-            text_file_read(target->speaker->fd, "status", scene->file, sizeof(scene->file), &n) !=
-                    0)
+        if (target->representative->has_library_code)
+                return target->representative;
+        if (scene_open_thread(scene, target->process, target->representative) != 0 ||
+            text_file_read(target->representative->fd, "status", scene->file, sizeof(scene->file),
+                           &n) != 0)
                 return NULL;
         (void) !proc_status_parse((Span){ scene->file, n }, &status);
         room->has_library_code = status.has_library_code;
@@ -90,9 +90,10 @@ static const ThreadSlot *find_status(HeapReader *reader, const HeapTarget *targe
 
 /* Without the leader's start time the process cannot be recognised later. */
 static void make_key(HeapReader *reader, HeapTarget *target) {
-        const ThreadSlot *speaker = target->speaker, *leader = target->leader, *status;
+        const ThreadSlot *representative = target->representative, *leader = target->leader,
+                         *status;
         const BatchProcess *process = target->process;
-        const ThreadSample *sample = &speaker->sample;
+        const ThreadSample *sample = &representative->sample;
         ThreadSlot room;
 
         room.has_library_code = room.is_nested = false;
@@ -100,7 +101,7 @@ static void make_key(HeapReader *reader, HeapTarget *target) {
         target->is_nested = status && status->is_nested;
         target->key = (HeapProcessKey){
                 .tgid = (uint64_t) process->tgid,
-                .start_stack = speaker->start_stack,
+                .start_stack = representative->start_stack,
                 .library_code = status ? status->library_code : 0,
         };
         if (sample->has_exe) {
@@ -128,7 +129,7 @@ static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
 
                 if (!thread_slot_is_living(slot) ||
                     scene_open_thread(scene, target->process, slot) != 0 ||
-                    scene_read_patiently(scene, slot, "stat", PATIENT_FILE_LEAST_NS, &text) != 0 ||
+                    scene_read_blocking(scene, slot, "stat", BLOCKING_FILE_LEAST_NS, &text) != 0 ||
                     proc_stat_parse(text, &now) != 0 || now.state == 'Z' || now.state == 'X')
                         continue;
                 return now.starttime == slot->sample.start_ticks &&
@@ -186,8 +187,8 @@ static MemoryLife find_life(const HeapTarget *target) {
         return (MemoryLife){
                 .start_ticks = target->key.start_ticks,
                 .tgid = (uint32_t) target->process->tgid,
-                .tid = (uint32_t) target->speaker->tid,
-                .owner = target->speaker->owner,
+                .tid = (uint32_t) target->representative->tid,
+                .owner = target->representative->owner,
         };
 }
 
@@ -247,15 +248,15 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
 
         if (reader->heap->state != HEAP_STATE_READING)
                 return;
-        target.speaker = scene_find_speaker(scene, process);
-        if (target.speaker &&
-            capture_host_owns(scene->host, process->tgid, &target.speaker->sample))
+        target.representative = scene_find_representative(scene, process);
+        if (target.representative &&
+            capture_host_owns(scene->host, process->tgid, &target.representative->sample))
                 return;
         reader->summary->n_walked += target.leader != NULL;
-        if (!target.speaker)
+        if (!target.representative)
                 return;
         /* The kernel shows its stack only to those who may read its map. */
-        if (target.speaker->start_stack == 0) {
+        if (target.representative->start_stack == 0) {
                 fail_process(reader, &target, HEAP_FAILURE_PERMISSION);
                 return;
         }

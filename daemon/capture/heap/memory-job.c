@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "capture/scene/patient-thread.h"
+#include "capture/scene/blocking-thread.h"
 
 #define PATIENCE_LEAST_NS (2 * NSEC_PER_MSEC)
 
@@ -29,7 +29,7 @@ typedef struct OwnerAccount {
 
 struct MemoryJob {
         MemoryJobOptions options;
-        PatientThread *thread; /* owned; NULL: not started, or left behind */
+        BlockingThread *thread; /* owned; NULL: not started, or left behind */
         /* Processes of which a call was left behind in this job: what hangs once hangs again. */
         MemoryLife left[MAX_ACCOUNTS * MEMORY_JOB_MAX_LEFT];
         size_t n_left;
@@ -59,7 +59,7 @@ int memory_job_new(const MemoryJobOptions *options, MemoryJob **ret) {
 MemoryJob *memory_job_free(MemoryJob *job) {
         if (!job)
                 return NULL;
-        job->thread = patient_thread_free(job->thread);
+        job->thread = blocking_thread_free(job->thread);
         free(job);
         return NULL;
 }
@@ -173,15 +173,15 @@ static void done(void *memory) {
                 work->files[i].fd = fd_close(work->files[i].fd);
 }
 
-static const PatientWork memory_work = { .n_bytes = sizeof(MemoryWork), .run = run, .done = done };
+static const BlockingWork memory_work = { .n_bytes = sizeof(MemoryWork), .run = run, .done = done };
 
 MemoryWork *memory_job_work(MemoryJob *job) {
         const CaptureSystem *system = job->options.system;
         MemoryWork *work;
 
-        if (!job->thread && patient_thread_new(&memory_work, &job->thread) != 0)
+        if (!job->thread && blocking_thread_new(&memory_work, &job->thread) != 0)
                 return NULL;
-        work = patient_thread_memory(job->thread);
+        work = blocking_thread_memory(job->thread);
         /* Copies: one that is left behind may outlive the system. */
         work->counters.machine = thread_machine;
         work->counters.memory = (ProcessMemory){ system->read_memory, system->userdata };
@@ -191,22 +191,22 @@ MemoryWork *memory_job_work(MemoryJob *job) {
 }
 
 HeapFailure memory_job_run(MemoryJob *job, void (*step)(MemoryWork *work), uint64_t patience_ns) {
-        MemoryWork *work = patient_thread_memory(job->thread);
+        MemoryWork *work = blocking_thread_memory(job->thread);
         uint64_t begin_ns = memory_job_now_ns(job), took_ns;
         int r;
 
         if (patience_ns == 0)
                 return HEAP_FAILURE_TIME_BUDGET;
         work->step = step;
-        r = patient_thread_run(job->thread, patience_ns);
+        r = blocking_thread_run(job->thread, patience_ns);
         for (unsigned i = 0; r == -ETIMEDOUT && i < MAX_STARVED; i++)
-                r = patient_thread_wait(job->thread, patience_ns);
+                r = blocking_thread_wait(job->thread, patience_ns);
         took_ns = memory_job_now_ns(job) - begin_ns;
         memory_job_spend(job, took_ns);
         job->waited_ns += took_ns;
         if (r == 0)
                 return HEAP_FAILURE_NONE;
-        job->thread = patient_thread_free(job->thread);
+        job->thread = blocking_thread_free(job->thread);
         job->waited_ns = UINT64_MAX;
         job->account->n_left++;
         if (job->n_left < ELEMENTSOF(job->left))

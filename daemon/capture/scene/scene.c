@@ -28,7 +28,7 @@ int scene_new(const CaptureHost *host, Scene **ret) {
 Scene *scene_free(Scene *scene) {
         if (!scene)
                 return NULL;
-        patient_file_done(&scene->patient);
+        blocking_file_done(&scene->blocking);
         buffer_done(&scene->texts);
         free(scene);
         return NULL;
@@ -64,12 +64,12 @@ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slo
         if (slot->fd >= 0)
                 return 0;
         (void) snprintf(path, sizeof(path), "%d/task/%d", process->tgid, slot->tid);
-        r = patient_file_read(&scene->patient,
-                              &(PatientQuestion){ .owner = slot->owner,
-                                                  .dir_fd = scene->host->proc_fd,
-                                                  .path = path,
-                                                  .name = "stat" },
-                              PATIENT_FILE_LEAST_NS, &fd, &text);
+        r = blocking_file_read(&scene->blocking,
+                               &(BlockingQuestion){ .owner = slot->owner,
+                                                    .dir_fd = scene->host->proc_fd,
+                                                    .path = path,
+                                                    .name = "stat" },
+                               BLOCKING_FILE_LEAST_NS, &fd, &text);
         if (r != 0)
                 return r;
         r = proc_stat_parse(text, &stat);
@@ -81,11 +81,11 @@ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slo
         return 0;
 }
 
-int scene_read_patiently(Scene *scene, const ThreadSlot *slot, const char *name, uint64_t limit_ns,
-                         Span *ret) {
-        return patient_file_read(
-                &scene->patient,
-                &(PatientQuestion){ .owner = slot->owner, .dir_fd = slot->fd, .name = name },
+int scene_read_blocking(Scene *scene, const ThreadSlot *slot, const char *name, uint64_t limit_ns,
+                        Span *ret) {
+        return blocking_file_read(
+                &scene->blocking,
+                &(BlockingQuestion){ .owner = slot->owner, .dir_fd = slot->fd, .name = name },
                 limit_ns, NULL, ret);
 }
 
@@ -98,7 +98,7 @@ ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process) {
         return NULL;
 }
 
-ThreadSlot *scene_find_speaker(Scene *scene, const BatchProcess *process) {
+ThreadSlot *scene_find_representative(Scene *scene, const BatchProcess *process) {
         ThreadSlot *slots = scene_threads(scene, process), *leader;
 
         leader = scene_find_leader(scene, process);

@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "capture/scene/capture-system.h"
 #include "capture/scene/gates.h"
-#include "capture/scene/patient-file.h"
+#include "capture/scene/blocking-file.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/procfs.h"
 #include "kernel/bpf/ledger.h"
@@ -186,7 +186,7 @@ typedef struct Scene {
         Buffer texts;
         Tally tally; /* of all batches so far */
         int error;   /* 0 or -ENOMEM; sticks */
-        PatientFile patient;
+        BlockingFile blocking;
         char file[PROCFS_BUFFER_BYTES]; /* each file is read into this and parsed at once */
 } Scene;
 
@@ -206,19 +206,19 @@ static inline ThreadSlot *scene_threads(Scene *scene, const BatchProcess *proces
 }
 /*
  * Opens slot->fd for a backend that needs no files, if it is not open yet. 0, or as
- * patient_file_read(); TEXT_E_VANISHED also when another thread has the number by now.
+ * blocking_file_read(); TEXT_E_VANISHED also when another thread has the number by now.
  */
 _must_check_ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slot);
-/* Reads a file of @slot, which is open, that may keep us waiting: as patient_file_read(). */
-_must_check_ int scene_read_patiently(Scene *scene, const ThreadSlot *slot, const char *name,
-                                      uint64_t limit_ns, Span *ret);
+/* Reads a file of @slot, which is open, that may keep us waiting: as blocking_file_read(). */
+_must_check_ int scene_read_blocking(Scene *scene, const ThreadSlot *slot, const char *name,
+                                     uint64_t limit_ns, Span *ret);
 /* The slot of the leader; NULL when it is not in this batch. */
 ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process);
 /*
  * A thread by which the memory of the process is reached: the leader if it lives; otherwise its
  * address space lives on with another thread. NULL where there is none.
  */
-ThreadSlot *scene_find_speaker(Scene *scene, const BatchProcess *process);
+ThreadSlot *scene_find_representative(Scene *scene, const BatchProcess *process);
 
 /* Keeps a copy of @text until the next scene_begin(). */
 TextPlace scene_add_text(Scene *scene, Span text);

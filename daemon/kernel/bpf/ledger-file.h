@@ -4,7 +4,7 @@
 /*
  * LedgerFile
  *
- * Rows of the ledger of the dead in a sealed file in memory: those that a fold took out of the
+ * Rows of the ledger of exits in a sealed file in memory: those that a fold took out of the
  * kernel's table to make room, or all of them where they are not counted by programs. Whoever makes
  * it hands its descriptor over; it lives as long as somebody holds one, and nobody can change it.
  *

@@ -4,7 +4,7 @@
 /*
  * LedgerRecord
  *
- * The layout of the ledger of the dead, which programs in the kernel keep (ledger.bpf.h) and
+ * The layout of the ledger of exits, which programs in the kernel keep (ledger.bpf.h) and
  * captures read (ledger.c): rows of sums over threads that have ended, a page of control words, and
  * records of single threads that ended during a capture.
  *

@@ -4,7 +4,7 @@
 /*
  * LedgerRows
  *
- * Rows of the ledger of the dead that somebody keeps in an array, and how they are made fewer. A
+ * Rows of the ledger of exits that somebody keeps in an array, and how they are made fewer. A
  * ledger may only grow, so that no row is dropped: rows lose what tells them apart and become one.
  *
  * An owner has at most its share of rows, and where all of them do not fit, whoever has most gives

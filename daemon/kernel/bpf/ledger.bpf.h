@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The ledger of the dead: what threads have done that have ended, added up by process name, thread
+ * The ledger of exits: what threads have done that have ended, added up by process name, thread
  * name, cgroup and name of the parent.
  *
  * A thread is added when it exits (sched_process_exit), while its names and its cgroup are known.

@@ -448,7 +448,7 @@ static void revive_hanging(Ledger *ledger, TaskTable *table) {
                         continue;
                 if (task.mark->mark.generation == 0 || task.mark->mark.generation == generation ||
                     take_out(ledger, &task.mark->mark))
-                        task_table_set_dead(table, i, false);
+                        task_table_set_exited(table, i, false);
         }
 }
 
@@ -470,7 +470,7 @@ static void find_unmarked(const Ledger *ledger, TaskTable *table) {
                 __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the place may become another's */
                 added = load(&control->unmarked[i].generation);
                 if (added != 0 && added != generation && find_life(table, &life, &at))
-                        task_table_set_dead(table, at, true);
+                        task_table_set_exited(table, at, true);
         }
 }
 

@@ -4,7 +4,7 @@
 /*
  * Ledger
  *
- * Reads the ledger of the dead in step with the task iterator, so that each thread that lived since
+ * Reads the ledger of exits in step with the task iterator, so that each thread that lived since
  * the ledger began is either among the living or in one row:
  *
  *     ledger_begin()      the program goes on in another generation; it records single exits

@@ -5,7 +5,7 @@
  * TaskProgram
  *
  * Loads the programs of task.bpf.c into the kernel and attaches them: the task iterator, and, where
- * they are wanted, the ledger of the dead and the account of waits. That takes CAP_BPF and
+ * they are wanted, the ledger of exits and the account of waits. That takes CAP_BPF and
  * CAP_PERFMON, types of the running kernel (/sys/kernel/btf/vmlinux), and some 15 MiB for a moment.
  * Programs see all of the host, as the initial namespaces have it.
  * The programs live as long as somebody has the descriptors; to use them takes neither capability.

@@ -50,7 +50,7 @@ enum {
         TASK_HAS_THREAD_POINTER = 1 << 9,  /* this architecture is known */
         TASK_IS_EXT = 1 << 10,             /* scheduled by sched_ext now */
         TASK_HAS_PREV_TIMES = 1 << 11,     /* not with CONFIG_VIRT_CPU_ACCOUNTING_NATIVE */
-        TASK_IS_DEAD = 1 << 12,            /* it is in the ledger of the dead */
+        TASK_IS_DEAD = 1 << 12,            /* it is in the ledger of exits */
         TASK_IS_READ = 1 << 13,            /* of the task itself; no message told it */
 };
 
@@ -85,7 +85,7 @@ typedef struct TaskRecord {
         __u64 prev_user_ns, prev_system_ns;
         __u64 rss_integral, vm_integral; /* pages x ns / 1024 */
         __u64 thread_pointer;            /* saved when the thread last left a CPU */
-        __u64 ledger_generation; /* of the dead: in which it was added; 0: it is being added */
+        __u64 ledger_generation; /* of an exit: in which it was added; 0: it is being added */
 } TaskRecord;
 
 enum {

@@ -101,7 +101,7 @@ Task task_table_get(const TaskTable *table, size_t index) {
         return task_of((const void *) (table->bytes.bytes + table->places[index].at));
 }
 
-void task_table_set_dead(TaskTable *table, size_t index, bool is_dead) {
+void task_table_set_exited(TaskTable *table, size_t index, bool is_dead) {
         TaskRecord *record = (void *) (table->bytes.bytes + table->places[index].at);
 
         record->has = (record->has & ~(uint32_t) TASK_IS_DEAD) | (is_dead ? TASK_IS_DEAD : 0);

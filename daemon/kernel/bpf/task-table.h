@@ -56,6 +56,6 @@ Task task_of(const TaskRecord *record);
 size_t task_table_count(const TaskTable *table);
 Task task_table_get(const TaskTable *table, size_t index);
 /* From now on the record says that the thread is in the ledger, or that it is not. */
-void task_table_set_dead(TaskTable *table, size_t index, bool is_dead);
+void task_table_set_exited(TaskTable *table, size_t index, bool is_dead);
 /* The first thread of process @tgid whose number is at least @tid, or of a later process. */
 size_t task_table_search(const TaskTable *table, pid_t tgid, pid_t tid);

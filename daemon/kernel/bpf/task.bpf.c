@@ -6,7 +6,7 @@
  * apart.
  *
  * The other programs of this object count what the iterator cannot see: the account of waits
- * (wait.bpf.h) and the ledger of the dead (ledger.bpf.h).
+ * (wait.bpf.h) and the ledger of exits (ledger.bpf.h).
  *
  * When the reader's buffer is full, the kernel takes back what a run has written and runs it again
  * for the same task; so this one changes nothing but what it notes of a thread's names.

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "job/vault.h"
+#include "job/fd-store.h"
 #include "kernel/bpf/ledger.h"
 #include "kernel/bpf/task-object.h"
 #include "log/log.h"
@@ -27,10 +27,10 @@
 #define MIN_AGING_ROWS 512u
 
 static const char *const object_names[] = TASK_OBJECT_NAMES;
-static const char *const file_names[] = { "folded0", "folded1" }; /* in the vault */
+static const char *const file_names[] = { "folded0", "folded1" }; /* in the descriptor store */
 
 typedef struct Fold {
-        Desk *desk;
+        Manager *manager;
         unsigned n_runs;
         bool is_forced;
 } Fold;
@@ -38,8 +38,8 @@ typedef struct Fold {
 /* files */
 
 /* Zeroed: there is none of that name. */
-static LedgerFileHead head_of(const Desk *desk, const char *name) {
-        _cleanup_(fd_closep) int fd = vault_lend(desk->vault, name);
+static LedgerFileHead head_of(const Manager *manager, const char *name) {
+        _cleanup_(fd_closep) int fd = fd_store_borrow(manager->fd_store, name);
         LedgerFileHead head;
 
         return fd >= 0 && pread(fd, &head, sizeof(head), 0) == sizeof(head) ? head
@@ -47,31 +47,31 @@ static LedgerFileHead head_of(const Desk *desk, const char *name) {
 }
 
 /* A fold begins a generation, so files have different ones. */
-static const char *newest(const Desk *desk) {
-        uint64_t even = head_of(desk, file_names[0]).generation,
-                 odd = head_of(desk, file_names[1]).generation;
+static const char *newest(const Manager *manager) {
+        uint64_t even = head_of(manager, file_names[0]).generation,
+                 odd = head_of(manager, file_names[1]).generation;
 
         if (even == 0 && odd == 0)
                 return NULL;
         return file_names[odd > even];
 }
 
-void folding_drop(Desk *desk) {
-        desk->calls = sd_event_source_disable_unref(desk->calls);
+void folding_drop(Manager *manager) {
+        manager->calls = sd_event_source_disable_unref(manager->calls);
         for (size_t i = 0; i < ELEMENTSOF(file_names); i++)
-                vault_drop(desk->vault, file_names[i]);
+                fd_store_drop(manager->fd_store, file_names[i]);
 }
 
 /* orders */
 
 int folding_add(Request *request, OrderFd tasks[static _TASK_OBJECT_MAX]) {
-        const Desk *desk = request->desk;
-        const char *file = newest(desk);
+        const Manager *manager = request->manager;
+        const char *file = newest(manager);
         int r = 0;
 
         for (unsigned i = TASK_OBJECT_CONTROL; i <= TASK_OBJECT_FOLDED && r == 0; i++) {
                 const char *held = i == TASK_OBJECT_FOLDED ? file : object_names[i];
-                int fd = held ? vault_lend(desk->vault, held) : -EBADF;
+                int fd = held ? fd_store_borrow(manager->fd_store, held) : -EBADF;
 
                 if (fd >= 0)
                         r = request_add_fd(request, fd, &tasks[i]);
@@ -102,20 +102,20 @@ static int on_folded(Request *request, const JobReply *reply) {
         _cleanup_(fd_closep) int fd = job_take_fd(request->job, 0);
         _cleanup_(order_freep) Order *order = NULL;
         Fold *fold = request->state;
-        Vault *vault = fold->desk->vault;
+        FdStore *fd_store = fold->manager->fd_store;
         const char *earlier;
         int r;
 
         if (fd < 0 || ++fold->n_runs == MAX_RUNS)
                 return request_answer(request, SPAN_LITERAL("{}"), NULL, 0);
-        earlier = newest(fold->desk);
-        r = vault_put(vault, earlier == file_names[0] ? file_names[1] : file_names[0], fd);
+        earlier = newest(fold->manager);
+        r = fd_store_put(fd_store, earlier == file_names[0] ? file_names[1] : file_names[0], fd);
         if (r < 0) {
                 log_warning(r, "Rows of the ledger of the dead that were folded could not be kept");
                 return request_answer(request, SPAN_LITERAL("{}"), NULL, 0);
         }
         if (earlier)
-                vault_drop(vault, earlier);
+                fd_store_drop(fd_store, earlier);
         log_debug("Rows of the ledger of the dead were folded to make room");
         order = new_order(request);
         return order ? request_continue(request, order, &folding) : -ENOMEM;
@@ -138,7 +138,7 @@ static const Stage folding = {
 static void fold_free(void *state) {
         Fold *fold = state;
 
-        fold->desk->is_folding = false;
+        fold->manager->is_folding = false;
         free(fold);
 }
 
@@ -146,66 +146,67 @@ static void fold_free(void *state) {
 
 /* There may have been several. */
 static int on_call(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        Desk *desk = userdata;
-        uint64_t since_ns = clock_now_ns(CLOCK_MONOTONIC) - desk->folded_ns;
+        Manager *manager = userdata;
+        uint64_t since_ns = clock_now_ns(CLOCK_MONOTONIC) - manager->folded_ns;
         uint64_t delay_ns = MIN_INTERVAL_NS - MIN_OF(since_ns, MIN_INTERVAL_NS);
 
         if (ledger_hear_calls(fd) < 0)
-                desk->calls = sd_event_source_disable_unref(desk->calls); /* looks go on */
-        (void) sd_event_source_set_time_relative(desk->look, delay_ns / NSEC_PER_USEC);
-        (void) sd_event_source_set_enabled(desk->look, SD_EVENT_ONESHOT);
+                manager->calls = sd_event_source_disable_unref(manager->calls); /* looks go on */
+        (void) sd_event_source_set_time_relative(manager->look, delay_ns / NSEC_PER_USEC);
+        (void) sd_event_source_set_enabled(manager->look, SD_EVENT_ONESHOT);
         return 0;
 }
 
-void folding_watch(Desk *desk) {
+void folding_watch(Manager *manager) {
         _cleanup_(fd_closep) int fd = -EBADF;
 
-        if (desk->calls)
+        if (manager->calls)
                 return;
-        fd = vault_lend(desk->vault, object_names[TASK_OBJECT_CALLS]);
-        if (fd < 0 || sd_event_add_io(sd_event_source_get_event(desk->turn), &desk->calls, fd,
-                                      EPOLLIN, on_call, desk) < 0)
+        fd = fd_store_borrow(manager->fd_store, object_names[TASK_OBJECT_CALLS]);
+        if (fd < 0 || sd_event_add_io(sd_event_source_get_event(manager->turn), &manager->calls, fd,
+                                      EPOLLIN, on_call, manager) < 0)
                 return;
-        if (sd_event_source_set_io_fd_own(desk->calls, 1) < 0) {
-                desk->calls = sd_event_source_disable_unref(desk->calls);
+        if (sd_event_source_set_io_fd_own(manager->calls, 1) < 0) {
+                manager->calls = sd_event_source_disable_unref(manager->calls);
                 return;
         }
         TAKE_FD(fd);
-        (void) sd_event_source_set_description(desk->calls, "folding-calls");
+        (void) sd_event_source_set_description(manager->calls, "folding-calls");
 }
 
 /* looks */
 
-void folding_look(Desk *desk) {
+void folding_look(Manager *manager) {
         static const Method method = { "io.ctprof.Job.Fold", NULL, RECORD_NOTHING, false };
         _cleanup_(fd_closep) int control_fd =
-                vault_lend(desk->vault, object_names[TASK_OBJECT_CONTROL]);
-        const char *file = newest(desk);
+                fd_store_borrow(manager->fd_store, object_names[TASK_OBJECT_CONTROL]);
+        const char *file = newest(manager);
         _cleanup_(order_freep) Order *order = NULL;
         bool is_forced = false;
         Request *request;
         Fold *fold;
 
-        folding_watch(desk);
+        folding_watch(manager);
         /* So many rows that the old ones should go, where they have not gone lately. */
         if (control_fd >= 0)
-                is_forced =
-                        ledger_count_rows(control_fd) + (file ? head_of(desk, file).n_rows : 0) >=
-                                MIN_AGING_ROWS &&
-                        clock_now_ns(CLOCK_MONOTONIC) - desk->aged_ns >= AGING_INTERVAL_NS;
-        if (desk->is_folding || control_fd < 0 || !(is_forced || ledger_is_crowded(control_fd) > 0))
+                is_forced = ledger_count_rows(control_fd) +
+                                            (file ? head_of(manager, file).n_rows : 0) >=
+                                    MIN_AGING_ROWS &&
+                            clock_now_ns(CLOCK_MONOTONIC) - manager->aged_ns >= AGING_INTERVAL_NS;
+        if (manager->is_folding || control_fd < 0 ||
+            !(is_forced || ledger_is_crowded(control_fd) > 0))
                 return;
         fold = malloc(sizeof(*fold));
-        if (!fold || request_new(desk, &method, NULL, NULL, &request) < 0) {
+        if (!fold || request_new(manager, &method, NULL, NULL, &request) < 0) {
                 free(fold); /* there is another look soon */
                 return;
         }
-        *fold = (Fold){ .desk = desk, .is_forced = is_forced };
+        *fold = (Fold){ .manager = manager, .is_forced = is_forced };
         request_keep(request, fold, fold_free);
-        desk->is_folding = true;
-        desk->folded_ns = clock_now_ns(CLOCK_MONOTONIC);
+        manager->is_folding = true;
+        manager->folded_ns = clock_now_ns(CLOCK_MONOTONIC);
         if (is_forced)
-                desk->aged_ns = desk->folded_ns;
+                manager->aged_ns = manager->folded_ns;
         order = new_order(request);
         request_settle(request,
                        order ? request_submit(request, order, QUEUE_ADDING, &folding) : -ENOMEM);

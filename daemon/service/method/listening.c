@@ -11,7 +11,7 @@
 #include "exits/exit-line.h"
 #include "job/sandbox/sandbox.h"
 #include "job/job.h"
-#include "job/vault.h"
+#include "job/fd-store.h"
 #include "kernel/bpf/task-object.h"
 #include "log/log.h"
 #include "server/own-processes.h"
@@ -21,20 +21,20 @@
 #define SHORT_LIFE_NS (5 * NSEC_PER_SEC)
 
 struct Listening {
-        Desk *desk; /* borrowed */
-        Job *job;   /* NULL: there is none */
+        Manager *manager; /* borrowed */
+        Job *job;         /* NULL: there is none */
         uint64_t started_ns;
-        bool has_begun;                   /* it may be started */
-        bool is_heard;                    /* the job has registered */
-        bool is_again;                    /* a ledger has ended with its job */
-        char refusal[DESK_REFUSAL_BYTES]; /* why the kernel tells of no exits; "" */
+        bool has_begun;                      /* it may be started */
+        bool is_heard;                       /* the job has registered */
+        bool is_again;                       /* a ledger has ended with its job */
+        char refusal[MANAGER_REFUSAL_BYTES]; /* why the kernel tells of no exits; "" */
 };
 
-int listening_new(Desk *desk) {
-        desk->listening = calloc(1, sizeof(*desk->listening));
-        if (!desk->listening)
+int listening_new(Manager *manager) {
+        manager->listening = calloc(1, sizeof(*manager->listening));
+        if (!manager->listening)
                 return -ENOMEM;
-        desk->listening->desk = desk;
+        manager->listening->manager = manager;
         return 0;
 }
 
@@ -43,23 +43,24 @@ static void end(Listening *listening) {
         listening->is_heard = false;
 }
 
-void listening_free(Desk *desk) {
-        if (!desk->listening)
+void listening_free(Manager *manager) {
+        if (!manager->listening)
                 return;
-        end(desk->listening);
-        free(desk->listening);
-        desk->listening = NULL;
+        end(manager->listening);
+        free(manager->listening);
+        manager->listening = NULL;
 }
 
 /* With programs that count exits, a listener would count them twice. */
-static bool is_wanted(const Desk *desk) {
+static bool is_wanted(const Manager *manager) {
         static const char *const names[] = TASK_OBJECT_NAMES;
-        _cleanup_(fd_closep) int programs = vault_lend(desk->vault, names[TASK_OBJECT_EXIT]);
+        _cleanup_(fd_closep) int programs =
+                fd_store_borrow(manager->fd_store, names[TASK_OBJECT_EXIT]);
 
-        if (desk->is_private || desk->is_loading || programs >= 0)
+        if (manager->is_private || manager->is_loading || programs >= 0)
                 return false;
-        return desk->settings.exits == EXIT_CHOICE_TASKSTATS ||
-               (desk->settings.exits == EXIT_CHOICE_AUTO &&
+        return manager->settings.exits == EXIT_CHOICE_TASKSTATS ||
+               (manager->settings.exits == EXIT_CHOICE_AUTO &&
                 sandbox_has_capabilities(JOB_LISTENING_CAPABILITIES));
 }
 
@@ -81,7 +82,7 @@ static void lose(Listening *listening, const char *reason) {
 
 static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         Listening *listening = userdata;
-        char reason[DESK_REFUSAL_BYTES];
+        char reason[MANAGER_REFUSAL_BYTES];
 
         if (reply->kind == PACKET_LISTENING) {
                 listening->is_heard = true;
@@ -108,8 +109,8 @@ static void start(Listening *listening) {
         static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
         _cleanup_(order_freep) Order *order = order_new(ORDER_LISTEN);
         _cleanup_(buffer_done) Buffer body = {};
-        Desk *desk = listening->desk;
-        int own = desk->own ? own_processes_lend(desk->own) : -EBADF, r = -ENOMEM;
+        Manager *manager = listening->manager;
+        int own = manager->own ? own_processes_lend(manager->own) : -EBADF, r = -ENOMEM;
 
         if (order) {
                 order->listen.own = own >= 0;
@@ -117,7 +118,7 @@ static void start(Listening *listening) {
         }
         listening->started_ns = clock_now_ns(CLOCK_MONOTONIC);
         if (r == 0)
-                r = workshop_start(desk->workshop,
+                r = job_pool_start(manager->pool,
                                    &(JobOrder){
                                            .terms = job_terms(JOB_LISTEN),
                                            .body = buffer_span(&body),
@@ -131,45 +132,45 @@ static void start(Listening *listening) {
                 log_warning(r, "The job that hears of exits could not be started");
 }
 
-void listening_begin(Desk *desk) {
-        if (!desk->listening)
+void listening_begin(Manager *manager) {
+        if (!manager->listening)
                 return;
-        desk->listening->has_begun = true;
-        listening_look(desk);
+        manager->listening->has_begun = true;
+        listening_look(manager);
 }
 
-void listening_look(Desk *desk) {
-        Listening *listening = desk->listening;
+void listening_look(Manager *manager) {
+        Listening *listening = manager->listening;
 
         if (!listening || !listening->has_begun)
                 return;
-        if (!is_wanted(desk))
+        if (!is_wanted(manager))
                 end(listening);
         else if (!listening->job && listening->refusal[0] == '\0')
                 start(listening);
 }
 
-void listening_reconsider(Desk *desk) {
-        if (desk->listening)
-                desk->listening->refusal[0] = '\0';
-        listening_look(desk);
+void listening_reconsider(Manager *manager) {
+        if (manager->listening)
+                manager->listening->refusal[0] = '\0';
+        listening_look(manager);
 }
 
 /* orders */
 
 int listening_add(Request *request, CaptureOrder *order, bool is_probe) {
-        const Desk *desk = request->desk;
-        const Listening *listening = desk->listening;
+        const Manager *manager = request->manager;
+        const Listening *listening = manager->listening;
         Job *job = listening ? listening->job : NULL;
         const char *absence = NULL;
         int ends[2], r;
 
-        if (desk->is_private && desk->settings.exits == EXIT_CHOICE_TASKSTATS)
+        if (manager->is_private && manager->settings.exits == EXIT_CHOICE_TASKSTATS)
                 absence = "a private ctprofd, which lasts as long as one command, hears of no "
                           "exits";
-        else if (listening && is_wanted(desk) && listening->refusal[0] != '\0')
+        else if (listening && is_wanted(manager) && listening->refusal[0] != '\0')
                 absence = listening->refusal;
-        else if (listening && is_wanted(desk) && !job)
+        else if (listening && is_wanted(manager) && !job)
                 absence = "the job that hears of exits ended and begins again soon";
         order->hears_exits = is_probe && !absence && job;
         if (!absence && job && !is_probe) {

@@ -11,20 +11,20 @@
  */
 
 #include "base/macro.h"
-#include "service/desk/desk.h"
+#include "service/manager/manager.h"
 #include "service/request/request.h"
 
 /* -ENOMEM. Nothing is started before listening_begin(). */
-_must_check_ int listening_new(Desk *desk);
-void listening_free(Desk *desk);
+_must_check_ int listening_new(Manager *manager);
+void listening_free(Manager *manager);
 
 /* At the start, when it is known or about to be known what programs there are. */
-void listening_begin(Desk *desk);
+void listening_begin(Manager *manager);
 /* Starts or ends the job if that is due: when programs were loaded, settings changed, it died. */
-void listening_look(Desk *desk);
+void listening_look(Manager *manager);
 
 /* A refusal may not hold any more: the settings have changed. */
-void listening_reconsider(Desk *desk);
+void listening_reconsider(Manager *manager);
 /*
  * Adds a line to the job to a capture's order, or why there is none; to the order of a probe, which
  * hears nothing, whether there is one.

@@ -13,13 +13,13 @@
 #include "base/number.h"
 #include "job/job-kind.h"
 #include "job/sandbox/sandbox.h"
-#include "job/vault.h"
+#include "job/fd-store.h"
 #include "log/log.h"
 #include "server/own-processes.h"
 #include "service/method/folding.h"
 #include "service/method/listening.h"
 
-#define SINCE_NAME "tasks-since" /* in the vault */
+#define SINCE_NAME "tasks-since" /* in the descriptor store */
 #define LOADAVG_FILE "/proc/loadavg"
 #define LOADAVG_BYTES 128
 
@@ -33,7 +33,7 @@
         "waits were not being counted by reason, and this capture did not ask for it; with " \
         "WaitReasons=always in ctprofd.conf they always are"
 
-static const char *const names[] = TASK_OBJECT_NAMES; /* in the vault */
+static const char *const names[] = TASK_OBJECT_NAMES; /* in the descriptor store */
 
 /* A file in memory, so that it is kept with what was loaded, also by the service manager. */
 typedef struct Since {
@@ -42,30 +42,32 @@ typedef struct Since {
 
 /* objects */
 
-static bool is_loaded(const Desk *desk) {
-        _cleanup_(fd_closep) int held = vault_lend(desk->vault, names[TASK_OBJECT_TASKS]);
+static bool is_loaded(const Manager *manager) {
+        _cleanup_(fd_closep) int held =
+                fd_store_borrow(manager->fd_store, names[TASK_OBJECT_TASKS]);
 
         return held >= 0;
 }
 
-bool loading_is_due(const Desk *desk, BackendChoice choice) {
-        return choice != BACKEND_CHOICE_PROCFS && desk->bpf_refusal[0] == '\0' && !is_loaded(desk);
+bool loading_is_due(const Manager *manager, BackendChoice choice) {
+        return choice != BACKEND_CHOICE_PROCFS && manager->bpf_refusal[0] == '\0' &&
+               !is_loaded(manager);
 }
 
 /* Files are read from now on. */
-static void refuse(Desk *desk, const char *reason) {
-        (void) snprintf(desk->bpf_refusal, sizeof(desk->bpf_refusal), "%s", reason);
-        if (desk->settings.backend == BACKEND_CHOICE_BPF)
+static void refuse(Manager *manager, const char *reason) {
+        (void) snprintf(manager->bpf_refusal, sizeof(manager->bpf_refusal), "%s", reason);
+        if (manager->settings.backend == BACKEND_CHOICE_BPF)
                 log_warning(0, "Captures fail, because threads cannot be read through BPF: %s",
-                            desk->bpf_refusal);
+                            manager->bpf_refusal);
         else
-                log_info("Threads are read from files: %s", desk->bpf_refusal);
+                log_info("Threads are read from files: %s", manager->bpf_refusal);
 }
 
 /* Tells what was loaded, also by an earlier process, which processes are callers. */
-static void share_own(const Desk *desk) {
-        _cleanup_(fd_closep) int fd = vault_lend(desk->vault, names[TASK_OBJECT_OWN]);
-        int r = fd >= 0 && desk->own ? own_processes_share(desk->own, fd) : 0;
+static void share_own(const Manager *manager) {
+        _cleanup_(fd_closep) int fd = fd_store_borrow(manager->fd_store, names[TASK_OBJECT_OWN]);
+        int r = fd >= 0 && manager->own ? own_processes_share(manager->own, fd) : 0;
 
         if (r < 0)
                 log_warning(r, "Programs cannot be told which processes are callers of ctprofd");
@@ -73,10 +75,10 @@ static void share_own(const Desk *desk) {
 
 /* the job that loads */
 
-LoadOrder loading_order(const Desk *desk) {
-        return (LoadOrder){ .ledger = desk->settings.exits == EXIT_CHOICE_AUTO ||
-                                      desk->settings.exits == EXIT_CHOICE_BPF,
-                            .waits = desk->settings.counts_waits };
+LoadOrder loading_order(const Manager *manager) {
+        return (LoadOrder){ .ledger = manager->settings.exits == EXIT_CHOICE_AUTO ||
+                                      manager->settings.exits == EXIT_CHOICE_BPF,
+                            .waits = manager->settings.counts_waits };
 }
 
 /* From here on no program can be loaded, by this process or by one that it starts. */
@@ -88,29 +90,29 @@ static void renounce(void) {
 }
 
 void loading_take(Request *request, const JobReply *reply) {
-        Desk *desk = request->desk;
+        Manager *manager = request->manager;
         ObjectsResult result;
         Since since;
         int r = 0;
 
         if (reply->kind == PACKET_RESULT && objects_result_unpack(reply->body, &result)) {
-                folding_drop(desk); /* of a ledger that was lost */
+                folding_drop(manager); /* of a ledger that was lost */
                 for (uint32_t i = 0; i < result.n; i++) {
                         const char *name = names[result.objects[i]];
                         _cleanup_(fd_closep) int fd = job_take_fd(request->job, i);
 
                         /* An object that the service manager did not take ends with us. */
-                        if (fd >= 0 && vault_put(desk->vault, name, fd) < 0)
+                        if (fd >= 0 && fd_store_put(manager->fd_store, name, fd) < 0)
                                 log_warning(0, "An object of the kernel could not be kept: %s",
                                             name);
                 }
-                share_own(desk);
-                folding_watch(desk);
+                share_own(manager);
+                folding_watch(manager);
                 if (result.reason[0] != '\0')
-                        (void) snprintf(desk->programs_refusal, sizeof(desk->programs_refusal),
-                                        "%s", result.reason);
+                        (void) snprintf(manager->programs_refusal,
+                                        sizeof(manager->programs_refusal), "%s", result.reason);
         }
-        if (is_loaded(desk)) {
+        if (is_loaded(manager)) {
                 _cleanup_(fd_closep) int fd =
                         memfd_create("ctprof-since", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
@@ -120,22 +122,22 @@ void loading_take(Request *request, const JobReply *reply) {
                           F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
                         r = -errno;
                 else
-                        r = vault_put(desk->vault, SINCE_NAME, fd);
+                        r = fd_store_put(manager->fd_store, SINCE_NAME, fd);
                 if (r < 0)
                         log_debug("When BPF programs were loaded is not kept: %s", strerror(-r));
         } else {
-                refuse(desk, desk->programs_refusal[0] ? desk->programs_refusal
-                                                       : "what was loaded was lost");
+                refuse(manager, manager->programs_refusal[0] ? manager->programs_refusal
+                                                             : "what was loaded was lost");
         }
         renounce();
 }
 
 void loading_fail(Request *request, const WireErrorDetail *detail) {
-        char text[DESK_REFUSAL_BYTES];
+        char text[MANAGER_REFUSAL_BYTES];
 
         (void) snprintf(text, sizeof(text), "the job that loads BPF programs failed%s%s",
                         detail->reason ? ": " : "", detail->reason ? detail->reason : "");
-        refuse(request->desk, text);
+        refuse(request->manager, text);
         renounce();
 }
 
@@ -143,14 +145,14 @@ void loading_fail(Request *request, const WireErrorDetail *detail) {
 
 /* However the request ended, captures wait no longer, and know why when nothing was loaded. */
 static void loading_free(void *state) {
-        Desk *desk = state;
+        Manager *manager = state;
 
-        desk->is_loading = false;
-        if (desk->bpf_refusal[0] == '\0' && !is_loaded(desk) && !desk->is_over)
-                refuse(desk, "no job could be started to load BPF programs");
+        manager->is_loading = false;
+        if (manager->bpf_refusal[0] == '\0' && !is_loaded(manager) && !manager->is_over)
+                refuse(manager, "no job could be started to load BPF programs");
         renounce();
-        listening_look(desk);
-        desk_turn(desk);
+        listening_look(manager);
+        manager_turn(manager);
 }
 
 static int on_loaded(Request *request, const JobReply *reply) {
@@ -163,66 +165,66 @@ static int on_failed(Request *request, WireError error, const WireErrorDetail *d
         return request_fail(request, error, detail);
 }
 
-static void explain_none(Desk *desk) {
-        if (desk->settings.backend == BACKEND_CHOICE_PROCFS)
-                (void) snprintf(desk->bpf_refusal, sizeof(desk->bpf_refusal),
+static void explain_none(Manager *manager) {
+        if (manager->settings.backend == BACKEND_CHOICE_PROCFS)
+                (void) snprintf(manager->bpf_refusal, sizeof(manager->bpf_refusal),
                                 "this ctprofd loads no BPF programs, because it was started with "
                                 "Backend=procfs: set another in ctprofd.conf and restart it");
         else
-                (void) snprintf(desk->bpf_refusal, sizeof(desk->bpf_refusal),
+                (void) snprintf(manager->bpf_refusal, sizeof(manager->bpf_refusal),
                                 "this ctprofd loads no BPF programs, because it was started with "
                                 "Backend=procfs: Backend=%s takes effect when it is restarted",
-                                backend_choice_names[desk->settings.backend]);
+                                backend_choice_names[manager->settings.backend]);
 }
 
-void loading_start(Desk *desk) {
+void loading_start(Manager *manager) {
         static const Method method = { "io.ctprof.Job.Load", NULL, RECORD_NOTHING, false };
         static const Stage stage = { .on_result = on_loaded, .on_failure = on_failed };
         _cleanup_(order_freep) Order *order = NULL;
         Request *request;
 
-        if (desk->settings.backend == BACKEND_CHOICE_PROCFS) {
-                desk->loads_none = true;
+        if (manager->settings.backend == BACKEND_CHOICE_PROCFS) {
+                manager->loads_none = true;
                 for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
-                        vault_drop(desk->vault, names[i]);
-                folding_drop(desk);
-                vault_drop(desk->vault, SINCE_NAME);
-                explain_none(desk);
+                        fd_store_drop(manager->fd_store, names[i]);
+                folding_drop(manager);
+                fd_store_drop(manager->fd_store, SINCE_NAME);
+                explain_none(manager);
         }
-        share_own(desk);
-        if (!loading_is_due(desk, desk->settings.backend)) {
+        share_own(manager);
+        if (!loading_is_due(manager, manager->settings.backend)) {
                 renounce();
                 return;
         }
-        if (request_new(desk, &method, NULL, NULL, &request) < 0) {
-                loading_free(desk);
+        if (request_new(manager, &method, NULL, NULL, &request) < 0) {
+                loading_free(manager);
                 return;
         }
-        request_keep(request, desk, loading_free);
-        desk->is_loading = true;
+        request_keep(request, manager, loading_free);
+        manager->is_loading = true;
         order = request_new_order(request, ORDER_LOAD);
         if (order)
-                order->load = loading_order(desk);
+                order->load = loading_order(manager);
         request_settle(request,
                        order ? request_submit(request, order, QUEUE_LOADING, &stage) : -ENOMEM);
 }
 
-void loading_reconsider(Desk *desk) {
-        if (!desk->loads_none)
+void loading_reconsider(Manager *manager) {
+        if (!manager->loads_none)
                 return;
-        explain_none(desk);
-        if (loading_needs_restart(desk))
-                log_warning(0, "Threads are still read from files: %s", desk->bpf_refusal);
+        explain_none(manager);
+        if (loading_needs_restart(manager))
+                log_warning(0, "Threads are still read from files: %s", manager->bpf_refusal);
 }
 
-bool loading_needs_restart(const Desk *desk) {
-        return desk->loads_none && desk->settings.backend != BACKEND_CHOICE_PROCFS;
+bool loading_needs_restart(const Manager *manager) {
+        return manager->loads_none && manager->settings.backend != BACKEND_CHOICE_PROCFS;
 }
 
 /* a private service */
 
 /* True when the host has so many threads that loading pays; false when their number is unknown. */
-static bool has_many_threads(const Desk *desk) {
+static bool has_many_threads(const Manager *manager) {
         _cleanup_(fd_closep) int fd = open(LOADAVG_FILE, O_RDONLY | O_CLOEXEC);
         char text[LOADAVG_BYTES];
         ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
@@ -234,47 +236,48 @@ static bool has_many_threads(const Desk *desk) {
         start = strchr(text, '/');
         if (start && !number_parse_u64((Span){ start + 1, strcspn(start + 1, " ") }, &n_threads))
                 n_threads = 0;
-        return n_threads >= desk->settings.loading_threads;
+        return n_threads >= manager->settings.loading_threads;
 }
 
-BackendChoice loading_choose(const Desk *desk, BackendChoice wish, bool is_end) {
+BackendChoice loading_choose(const Manager *manager, BackendChoice wish, bool is_end) {
         /* Loading that was refused once is not tried again, and each capture says why. */
-        if (wish != BACKEND_CHOICE_AUTO || !desk->is_private || is_loaded(desk) ||
-            desk->programs_refusal[0] != '\0')
+        if (wish != BACKEND_CHOICE_AUTO || !manager->is_private || is_loaded(manager) ||
+            manager->programs_refusal[0] != '\0')
                 return wish;
         if (!sandbox_has_capabilities(JOB_LOADING_CAPABILITIES))
                 return BACKEND_CHOICE_PROCFS;
-        return is_end || has_many_threads(desk) ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS;
+        return is_end || has_many_threads(manager) ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS;
 }
 
 /* orders and waits by reason */
 
-static void take_switch(const Desk *desk, TaskObjects *ret) {
+static void take_switch(const Manager *manager, TaskObjects *ret) {
         task_objects_init(ret);
-        ret->fds[TASK_OBJECT_CONTROL] = vault_lend(desk->vault, names[TASK_OBJECT_CONTROL]);
-        ret->fds[TASK_OBJECT_SEED] = vault_lend(desk->vault, names[TASK_OBJECT_SEED]);
+        ret->fds[TASK_OBJECT_CONTROL] =
+                fd_store_borrow(manager->fd_store, names[TASK_OBJECT_CONTROL]);
+        ret->fds[TASK_OBJECT_SEED] = fd_store_borrow(manager->fd_store, names[TASK_OBJECT_SEED]);
 }
 
-bool loading_look_at_reasons(const Desk *desk, ReasonState *ret) {
+bool loading_look_at_reasons(const Manager *manager, ReasonState *ret) {
         _cleanup_(task_objects_done) TaskObjects objects;
 
-        take_switch(desk, &objects);
+        take_switch(manager, &objects);
         return reasons_look(&objects, ret) == 0;
 }
 
-void loading_limit_reasons(const Desk *desk) {
+void loading_limit_reasons(const Manager *manager) {
         _cleanup_(task_objects_done) TaskObjects objects;
         int r = 0;
 
-        take_switch(desk, &objects);
-        if (desk->settings.reasons_ns != REASONS_FOREVER)
-                r = reasons_limit(&objects, desk->settings.reasons_ns);
+        take_switch(manager, &objects);
+        if (manager->settings.reasons_ns != REASONS_FOREVER)
+                r = reasons_limit(&objects, manager->settings.reasons_ns);
         if (r < 0)
                 log_warning(r, "Waits are counted by reason for longer than WaitReasons= says");
 }
 
-void loading_add_reasons(const Desk *desk, CaptureOrder *order, bool are_wanted) {
-        uint64_t stay_ns = desk->settings.reasons_ns;
+void loading_add_reasons(const Manager *manager, CaptureOrder *order, bool are_wanted) {
+        uint64_t stay_ns = manager->settings.reasons_ns;
 
         if (stay_ns == REASONS_FOREVER || (stay_ns > 0 && are_wanted))
                 order->reasons_ns = stay_ns;
@@ -286,22 +289,22 @@ void loading_add_reasons(const Desk *desk, CaptureOrder *order, bool are_wanted)
 int loading_add(Request *request, CaptureOrder *order, BackendChoice choice) {
         /* Links of other programs are of no use to a capture: they hold what runs. */
         static const TaskObject iterators[] = { TASK_OBJECT_TASKS, TASK_OBJECT_SEED };
-        const Desk *desk = request->desk;
-        char text[DESK_REFUSAL_BYTES + 64];
+        const Manager *manager = request->manager;
+        char text[MANAGER_REFUSAL_BYTES + 64];
         int r = 0;
 
         if (choice == BACKEND_CHOICE_PROCFS)
                 return 0;
-        (void) snprintf(order->no_tasks, sizeof(order->no_tasks), "%s", desk->programs_refusal);
-        if (!is_loaded(desk)) {
+        (void) snprintf(order->no_tasks, sizeof(order->no_tasks), "%s", manager->programs_refusal);
+        if (!is_loaded(manager)) {
                 if (choice == BACKEND_CHOICE_AUTO)
                         return 0;
                 (void) snprintf(text, sizeof(text), "threads cannot be read through BPF: %s",
-                                desk->bpf_refusal);
+                                manager->bpf_refusal);
                 return request_refuse(request, WIRE_ERROR_JOB_FAILED, text);
         }
         for (size_t i = 0; i < ELEMENTSOF(iterators) && r == 0; i++) {
-                int fd = vault_lend(desk->vault, names[iterators[i]]);
+                int fd = fd_store_borrow(manager->fd_store, names[iterators[i]]);
 
                 r = fd >= 0 ? request_add_fd(request, fd, &order->tasks[iterators[i]]) : 0;
         }
@@ -310,30 +313,30 @@ int loading_add(Request *request, CaptureOrder *order, BackendChoice choice) {
 
 /* the status */
 
-LoadingState loading_state(const Desk *desk) {
-        _cleanup_(fd_closep) int fd = vault_lend(desk->vault, SINCE_NAME);
-        bool has_programs = is_loaded(desk);
+LoadingState loading_state(const Manager *manager) {
+        _cleanup_(fd_closep) int fd = fd_store_borrow(manager->fd_store, SINCE_NAME);
+        bool has_programs = is_loaded(manager);
         LoadingState state = { .backend = BACKEND_CHOICE_AUTO };
         const char *reason = "";
         Since since;
 
         /* This is why a capture that leaves the choice does not read threads through BPF. */
-        if (desk->bpf_refusal[0] != '\0')
-                reason = desk->bpf_refusal;
-        else if (desk->settings.backend == BACKEND_CHOICE_PROCFS)
+        if (manager->bpf_refusal[0] != '\0')
+                reason = manager->bpf_refusal;
+        else if (manager->settings.backend == BACKEND_CHOICE_PROCFS)
                 reason = "the configuration says Backend=procfs";
-        else if (desk->is_private && !has_programs &&
+        else if (manager->is_private && !has_programs &&
                  !sandbox_has_capabilities(JOB_LOADING_CAPABILITIES))
                 reason = NO_CAPABILITIES;
         (void) snprintf(state.reason, sizeof(state.reason), "%s", reason);
-        if (reason[0] == '\0' && desk->is_private && !has_programs &&
-            desk->settings.backend == BACKEND_CHOICE_AUTO && !has_many_threads(desk))
+        if (reason[0] == '\0' && manager->is_private && !has_programs &&
+            manager->settings.backend == BACKEND_CHOICE_AUTO && !has_many_threads(manager))
                 (void) snprintf(state.reason, sizeof(state.reason), PAYS_LATER,
-                                desk->settings.loading_threads);
+                                manager->settings.loading_threads);
 
         if (state.reason[0] == '\0')
                 state.backend = BACKEND_CHOICE_BPF;
-        else if (desk->settings.backend != BACKEND_CHOICE_BPF)
+        else if (manager->settings.backend != BACKEND_CHOICE_BPF)
                 state.backend = BACKEND_CHOICE_PROCFS;
         if (has_programs && fd >= 0 && pread(fd, &since, sizeof(since), 0) == sizeof(since)) {
                 state.has_since = true;

@@ -12,7 +12,7 @@
 #include "server/own-processes.h"
 #include "service/method/listening.h"
 #include "service/method/loading.h"
-#include "service/method/memory-aid.h"
+#include "service/method/memory-jobs.h"
 #include "service/method/upkeep.h"
 
 #define CAPTURE_ENVELOPE_BYTES 64 /* of a reply, at most */
@@ -137,7 +137,7 @@ static int on_progress(Request *request, Span parameters) {
 }
 
 static int check_fields(Request *request, CaptureFields *fields) {
-        const DeskSettings *settings = &request->desk->settings;
+        const ManagerSettings *settings = &request->manager->settings;
         const char *complaint;
         BackendChoice wish;
 
@@ -158,7 +158,7 @@ static int check_fields(Request *request, CaptureFields *fields) {
         if (wish == _BACKEND_CHOICE_MAX)
                 return request_refuse_parameter(request, "backend",
                                                 "It is \"auto\", \"procfs\" or \"bpf\".");
-        fields->backend = loading_choose(request->desk, wish, fields->interval);
+        fields->backend = loading_choose(request->manager, wish, fields->interval);
 
         /* The boolean is what callers of earlier versions know; both may be given if they agree. */
         fields->smaps = settings->smaps;
@@ -184,7 +184,7 @@ static int on_captured(Request *request, const JobReply *reply) {
         Span texts[2];
         int r;
 
-        memory_aid_done(request);
+        memory_jobs_done(request);
         if (state->fields.anonymous) {
                 r = request_lend(request, addition->file);
                 return r == 0 ? request_forward(request, reply) : r;
@@ -211,13 +211,13 @@ static int open_file(Request *request, CaptureState *state) {
         if (addition->file >= 0) /* of an order that was not sent */
                 return 0;
         if (state->fields.anonymous) {
-                r = lent_file_new(&addition->file);
+                r = held_file_new(&addition->file);
                 return r == 0 ? request_reserve_memory(request) : r;
         }
-        r = spool_temporary(request->desk->spool, &addition->file);
+        r = spool_temporary(request->manager->spool, &addition->file);
         if (r != 0)
                 return request_fail_spool(request, "", r);
-        addition->spool = request->desk->spool;
+        addition->spool = request->manager->spool;
         /* The job bounds the file itself; so much is reserved, whether or not it is there. */
         request->reserved_bytes = LIMIT_CAPTURE_BYTES;
         request->reserved_fd = addition->file;
@@ -228,7 +228,7 @@ static int open_file(Request *request, CaptureState *state) {
 static int set_order(Request *request, CaptureOrder *order) {
         CaptureState *state = request->state;
         const CaptureFields *fields = &state->fields;
-        const Desk *desk = request->desk;
+        const Manager *manager = request->manager;
         size_t n = 0;
         int r = 0;
 
@@ -237,19 +237,20 @@ static int set_order(Request *request, CaptureOrder *order) {
         order->replace = fields->replace;
         order->uid = request->uid;
         order->smaps = fields->smaps;
-        order->smaps_max_rss_bytes = desk->settings.smaps_max_rss_bytes;
-        order->smaps_max_processes = desk->settings.smaps_max_processes;
-        order->smaps_limit_ns = desk->settings.smaps_ns;
+        order->smaps_max_rss_bytes = manager->settings.smaps_max_rss_bytes;
+        order->smaps_max_processes = manager->settings.smaps_max_processes;
+        order->smaps_limit_ns = manager->settings.smaps_ns;
         /*
          * The daemon, its jobs, and whoever calls: for as long as they are connected, callers are
          * part of the measurement.
          */
         order->self_pids[n++] = getpid();
-        n += workshop_get_pids(desk->workshop, order->self_pids + n, CAPTURE_MAX_PIDS);
-        if (desk->own)
-                n += own_processes_get_pids(desk->own, order->self_pids + n, CAPTURE_MAX_CALLERS);
+        n += job_pool_get_pids(manager->pool, order->self_pids + n, CAPTURE_MAX_PIDS);
+        if (manager->own)
+                n += own_processes_get_pids(manager->own, order->self_pids + n,
+                                            CAPTURE_MAX_CALLERS);
         order->n_self_pids = (uint32_t) n;
-        loading_add_reasons(desk, order,
+        loading_add_reasons(manager, order,
                             !fields->wants_reasons.is_set || fields->wants_reasons.value);
         if (!fields->anonymous)
                 r = request_add_spool(request, &order->spool);
@@ -258,8 +259,8 @@ static int set_order(Request *request, CaptureOrder *order) {
         if (r == 0)
                 r = request_add_copy(request, state->addition.file, &order->output);
         if (r == 0)
-                r = memory_aid_add_wishes(request, order, fields->heap);
-        memory_aid_add(request, order);
+                r = memory_jobs_add_wishes(request, order, fields->heap);
+        memory_jobs_add(request, order);
         if (r == 0)
                 r = loading_add(request, order, fields->backend);
         if (r == 0 && !fields->anonymous)
@@ -295,7 +296,7 @@ static int prepare_capture(Request *request) {
                 .keeps_place = true,
         };
         const CaptureState *state = request->state;
-        bool must_load = loading_is_due(request->desk, state->fields.backend);
+        bool must_load = loading_is_due(request->manager, state->fields.backend);
         _cleanup_(order_freep) Order *order =
                 request_new_order(request, must_load ? ORDER_LOAD : ORDER_CAPTURE);
         int r = 0;
@@ -304,7 +305,7 @@ static int prepare_capture(Request *request) {
                 return -ENOMEM;
         if (must_load) {
                 request->stage = &loading;
-                order->load = loading_order(request->desk);
+                order->load = loading_order(request->manager);
         } else {
                 r = set_order(request, &order->capture);
         }
@@ -313,7 +314,7 @@ static int prepare_capture(Request *request) {
 
 static const Stage capturing = {
         .prepare = prepare_capture,
-        .on_note = memory_aid_take,
+        .on_note = memory_jobs_take,
         .on_part = on_progress,
         .on_result = on_captured,
         .keeps_place = true,
@@ -352,7 +353,7 @@ int method_capture(Request *request) {
         state->addition.replace = fields->replace;
         if (fields->tag)
                 memcpy(state->addition.name.text, fields->tag, strlen(fields->tag) + 1);
-        clean_spool(request->desk);
+        clean_spool(request->manager);
         return request_enqueue(request, QUEUE_ADDING, &capturing);
 }
 
@@ -392,7 +393,7 @@ static int on_copied(Request *request, const JobReply *reply) {
         /* The copy is written. */
         request->reserved_bytes = request->max_file_bytes = 0;
         request->reserved_fd = -EBADF;
-        clean_spool(request->desk);
+        clean_spool(request->manager);
         return request_submit(request, order, QUEUE_ADDING, &publishing);
 }
 
@@ -415,7 +416,7 @@ static int prepare_import(Request *request) {
                 return r;
         if (!order_set_label(analysis, from, import->label))
                 return request_refuse_parameter(request, "label", "It is too long.");
-        r = spool_temporary(request->desk->spool, &import->addition.file);
+        r = spool_temporary(request->manager->spool, &import->addition.file);
         if (r != 0)
                 return request_fail_spool(request, "", r);
         r = request_reserve_half(request, import->addition.file);
@@ -447,7 +448,8 @@ int method_import(Request *request) {
                         request, WIRE_ERROR_INVALID_NAME,
                         &(WireErrorDetail){ .subject = span_of(name), .reason = complaint });
         /* Refuses a taken name before anything is copied. Publishing checks again, and decides. */
-        r = name ? spool_resolve(request->desk->spool, span_of(name), resolved) : SPOOL_E_NOT_FOUND;
+        r = name ? spool_resolve(request->manager->spool, span_of(name), resolved)
+                 : SPOOL_E_NOT_FOUND;
         if (r != SPOOL_E_NOT_FOUND)
                 return request_fail_spool(request, name, r == 0 ? SPOOL_E_EXISTS : r);
         import = malloc(sizeof(*import));
@@ -457,10 +459,10 @@ int method_import(Request *request) {
                 .addition = {
                         .tagged = true,
                         .is_import = true,
-                        .spool = request->desk->spool,
+                        .spool = request->manager->spool,
                         .file = -EBADF,
                 },
-                .disposal = request->desk->disposal,
+                .disposal = request->manager->disposal,
                 .from = request_take_fd(request, (size_t) fields.index.value),
                 .label = fields.label,
         };

@@ -111,7 +111,7 @@ static int pass_some(Request *request) {
                 OrderFile *file = &analysis->subjects[analysis->n[0]].from;
                 int fd;
 
-                r = spool_open_snapshot(request->desk->spool, name, &fd, NULL);
+                r = spool_open_snapshot(request->manager->spool, name, &fd, NULL);
                 if (r == SPOOL_E_NOT_FOUND)
                         continue; /* it was removed since the list was made */
                 if (r != 0)
@@ -152,7 +152,7 @@ int method_verify(Request *request) {
         json_write_object(&verification->writer);
         json_write_key(&verification->writer, "results");
         json_write_array(&verification->writer);
-        if (spool_dir_fd(request->desk->spool) < 0)
+        if (spool_dir_fd(request->manager->spool) < 0)
                 return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
         verification->names = calloc(view->n + 1, sizeof(*verification->names));
         if (!verification->names)

@@ -148,7 +148,7 @@ int method_export(Request *request) {
                 return -ENOMEM;
         conversion->file = -EBADF;
         request_keep(request, conversion, conversion_free);
-        r = lent_file_new(&conversion->file);
+        r = held_file_new(&conversion->file);
         if (r == 0)
                 r = request_add_copy(request, conversion->file, &analysis->output);
         return r == 0 ? request_submit(request, order, QUEUE_READING, &stage) : r;

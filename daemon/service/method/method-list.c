@@ -119,7 +119,7 @@ int method_list(Request *request) {
         r = request_decode(request, table, ELEMENTSOF(table), &listing->fields);
         if (r != 0)
                 return r;
-        if (spool_dir_fd(request->desk->spool) < 0)
+        if (spool_dir_fd(request->manager->spool) < 0)
                 return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
         listing->view = spool_view_ref(request_view(request));
         /* Snapshots that others remove meanwhile stay in memory for this caller. */

@@ -11,24 +11,25 @@
 #include "config.h"
 #include "base/clock.h"
 #include "base/number.h"
-#include "job/vault.h"
+#include "job/fd-store.h"
 #include "job/job.h"
 #include "kernel/procfs/host-files.h"
 #include "service/method/listening.h"
 #include "service/method/loading.h"
-#include "service/method/memory-aid.h"
+#include "service/method/memory-jobs.h"
 #include "service/request/request.h"
 #include "snapshot/source.h"
 #include "wire/message-object.h"
 
-static void write_daemon(const Desk *desk, JsonWriter *writer) {
-        const LoadingState state = loading_state(desk);
+static void write_daemon(const Manager *manager, JsonWriter *writer) {
+        const LoadingState state = loading_state(manager);
         cap_t capabilities = cap_get_proc();
 
         json_write_key(writer, "daemon");
         json_write_object(writer);
         json_write_member_text(writer, "version", CTPROF_VERSION);
-        json_write_member_u64(writer, "uptimeNs", clock_now_ns(CLOCK_MONOTONIC) - desk->started_ns);
+        json_write_member_u64(writer, "uptimeNs",
+                              clock_now_ns(CLOCK_MONOTONIC) - manager->started_ns);
         json_write_member_u64(writer, "uid", geteuid());
         json_write_key(writer, "capabilities");
         json_write_array(writer);
@@ -62,7 +63,7 @@ static void write_daemon(const Desk *desk, JsonWriter *writer) {
                 json_write_member_u64(writer, "loadedRealtimeNs", state.since_realtime_ns);
                 json_write_member_u64(writer, "loadedBoottimeNs", state.since_boottime_ns);
         }
-        json_write_member_u64(writer, "outdated", vault_n_outdated(desk->vault));
+        json_write_member_u64(writer, "outdated", fd_store_n_outdated(manager->fd_store));
         json_write_end(writer);
 }
 
@@ -70,24 +71,24 @@ static void write_daemon(const Desk *desk, JsonWriter *writer) {
  * The contents of a spool that cannot be used are unknown: null, not 0. So is its free space, and
  * inodes that the file system does not count.
  */
-static void write_spool(const Desk *desk, const SpoolView *view, JsonWriter *writer) {
-        int dir_fd = spool_dir_fd(desk->spool);
+static void write_spool(const Manager *manager, const SpoolView *view, JsonWriter *writer) {
+        int dir_fd = spool_dir_fd(manager->spool);
         SpoolFree space;
         bool is_known = spool_free_space(dir_fd, &space) == 0;
 
         json_write_key(writer, "spool");
         json_write_object(writer);
-        json_write_member_name(writer, "path", span_of(spool_path(desk->spool)));
+        json_write_member_name(writer, "path", span_of(spool_path(manager->spool)));
         if (dir_fd >= 0) {
                 json_write_member_u64(writer, "snapshots", view->n);
                 json_write_member_u64(writer, "bytes", view->allocated_bytes);
         } else {
                 json_write_member_null(writer, "snapshots");
                 json_write_member_null(writer, "bytes");
-                json_write_member_name(writer, "reason", span_of(spool_complaint(desk->spool)));
+                json_write_member_name(writer, "reason", span_of(spool_complaint(manager->spool)));
         }
-        json_write_member_u64(writer, "maxBytes", desk->settings.spool.max_bytes);
-        json_write_member_u64(writer, "keepFreeBytes", desk->settings.spool.keep_free_bytes);
+        json_write_member_u64(writer, "maxBytes", manager->settings.spool.max_bytes);
+        json_write_member_u64(writer, "keepFreeBytes", manager->settings.spool.keep_free_bytes);
         if (is_known)
                 json_write_member_u64(writer, "freeBytes", space.n_bytes);
         else
@@ -96,25 +97,25 @@ static void write_spool(const Desk *desk, const SpoolView *view, JsonWriter *wri
                 json_write_member_u64(writer, "freeFiles", space.n_files);
         else
                 json_write_member_null(writer, "freeFiles");
-        json_write_member_u64(writer, "keepFreeFiles", desk->settings.spool.keep_free_files);
+        json_write_member_u64(writer, "keepFreeFiles", manager->settings.spool.keep_free_files);
         json_write_end(writer);
 }
 
-static void write_jobs(const Desk *desk, JsonWriter *writer) {
+static void write_jobs(const Manager *manager, JsonWriter *writer) {
         uint32_t owners[LIMIT_HUNG_PROCESSES];
-        size_t n = hung_get_barred(desk->hung, owners, ELEMENTSOF(owners)), at = 0;
+        size_t n = hung_get_barred(manager->hung, owners, ELEMENTSOF(owners)), at = 0;
         unsigned n_running, n_waiting;
         StuckJob job;
 
         /* The job of this call has left the queue and is not counted. */
-        queue_count(desk->users, &n_running, &n_waiting);
+        queue_count(manager->users, &n_running, &n_waiting);
         json_write_key(writer, "jobs");
         json_write_object(writer);
         json_write_member_u64(writer, "running", n_running);
         json_write_member_u64(writer, "waiting", n_waiting);
         json_write_key(writer, "hanging");
         json_write_array(writer);
-        while (workshop_next_stuck(desk->workshop, &at, &job)) {
+        while (job_pool_next_stuck(manager->pool, &at, &job)) {
                 const HungProcess *process;
                 size_t process_at = 0;
 
@@ -126,7 +127,7 @@ static void write_jobs(const Desk *desk, JsonWriter *writer) {
                 /* The processes in whose memory it hangs, as it said itself. */
                 json_write_key(writer, "processes");
                 json_write_array(writer);
-                while ((process = hung_next_of(desk->hung, job.pid, &process_at))) {
+                while ((process = hung_next_of(manager->hung, job.pid, &process_at))) {
                         json_write_object(writer);
                         json_write_member_u64(writer, "pid", process->tgid);
                         json_write_member_u64(writer, "owner", process->owner);
@@ -150,13 +151,13 @@ static void write_jobs(const Desk *desk, JsonWriter *writer) {
 #define REASON_PRICE_NS 200u
 
 /* Null where no programs can count. */
-static void write_reasons(const Desk *desk, JsonWriter *writer) {
+static void write_reasons(const Manager *manager, JsonWriter *writer) {
         _cleanup_(fd_closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         uint64_t n_switches = 0;
         ReasonState state;
 
         json_write_key(writer, "reasons");
-        if (!loading_look_at_reasons(desk, &state)) {
+        if (!loading_look_at_reasons(manager, &state)) {
                 json_write_null(writer);
                 return;
         }
@@ -195,7 +196,7 @@ static int answer(Request *request, Span sources, Span sample, Span ended) {
 
         json_writer_init(&writer, &text);
         json_write_object(&writer);
-        write_daemon(request->desk, &writer);
+        write_daemon(request->manager, &writer);
         json_write_key(&writer, "sources");
         json_write_raw(&writer, sources);
         json_write_key(&writer, "capture");
@@ -214,13 +215,13 @@ static int answer(Request *request, Span sources, Span sample, Span ended) {
                 json_write_raw(&writer, sample);
         else
                 json_write_null(&writer);
-        write_reasons(request->desk, &writer);
+        write_reasons(request->manager, &writer);
         if (ended.n > 0) {
                 json_write_key(&writer, "ended");
                 json_write_raw(&writer, ended);
         }
-        write_spool(request->desk, request_view(request), &writer);
-        write_jobs(request->desk, &writer);
+        write_spool(request->manager, request_view(request), &writer);
+        write_jobs(request->manager, &writer);
         json_write_end(&writer);
         return request_answer_written(request, &writer);
 }
@@ -230,7 +231,7 @@ static int on_told(Request *request, const JobReply *reply) {
         Span texts[3];
         int r = request_take_texts(reply, texts, ELEMENTSOF(texts));
 
-        memory_aid_done(request);
+        memory_jobs_done(request);
         return r == 0 ? answer(request, texts[0], texts[1], texts[2]) : r;
 }
 
@@ -241,7 +242,7 @@ static int on_not_probed(Request *request, WireError error, const WireErrorDetai
         JsonWriter writer;
         int r;
 
-        memory_aid_done(request);
+        memory_jobs_done(request);
         for (unsigned id = 0; id < _SOURCE_MAX; id++)
                 sources.sources[id] = (Source){
                         .state = SOURCE_STATE_UNAVAILABLE,
@@ -255,7 +256,7 @@ static int on_not_probed(Request *request, WireError error, const WireErrorDetai
 
 /* The job looks in the way in which a capture that leaves the choice would. */
 static int prepare(Request *request) {
-        bool is_bpf = loading_state(request->desk).backend == BACKEND_CHOICE_BPF;
+        bool is_bpf = loading_state(request->manager).backend == BACKEND_CHOICE_BPF;
         _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_PROBE);
         CaptureOrder *capture;
         int r;
@@ -270,7 +271,7 @@ static int prepare(Request *request) {
         capture->heap_limit_ns = LIMIT_HEAP_NS;
         capture->commands = COMMAND_LINES_NO;
         r = listening_add(request, capture, true);
-        memory_aid_add(request, capture);
+        memory_jobs_add(request, capture);
         if (r == 0)
                 r = loading_add(request, capture,
                                 is_bpf ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS);
@@ -280,12 +281,12 @@ static int prepare(Request *request) {
 static int probe(Request *request) {
         static const Stage stage = {
                 .prepare = prepare,
-                .on_note = memory_aid_take,
+                .on_note = memory_jobs_take,
                 .on_result = on_told,
                 .on_failure = on_not_probed,
         };
         /* It waits behind the job that loads programs: before, there is nothing to say of them. */
-        QueueKind queue = request->desk->is_loading ? QUEUE_LOADING : QUEUE_READING;
+        QueueKind queue = request->manager->is_loading ? QUEUE_LOADING : QUEUE_READING;
 
         return request_enqueue(request, queue, &stage);
 }
@@ -331,7 +332,7 @@ int method_status(Request *request) {
         }
         if (!boot_id || sd_id128_get_boot(&boot) < 0 ||
             strcmp(boot_id, sd_id128_to_string(boot, now)) != 0 ||
-            spool_open_snapshot(request->desk->spool, entry->name, &fd, NULL) != 0)
+            spool_open_snapshot(request->manager->spool, entry->name, &fd, NULL) != 0)
                 return probe(request);
         *capture = (LastCapture){
                 .has_start = entry->has_start,

@@ -10,16 +10,16 @@
 /* cleaning */
 
 typedef struct Cleaning {
-        Desk *desk;
+        Manager *manager;
         bool is_done;
 } Cleaning;
 
 static void cleaning_free(void *state) {
         Cleaning *cleaning = state;
 
-        cleaning->desk->is_cleaning = false;
+        cleaning->manager->is_cleaning = false;
         if (!cleaning->is_done)
-                cleaning->desk->is_cleaned = false;
+                cleaning->manager->is_cleaned = false;
         free(cleaning);
 }
 
@@ -30,7 +30,7 @@ static int on_cleaned(Request *request, const JobReply *reply) {
         return request_answer(request, SPAN_LITERAL("{}"), NULL, 0);
 }
 
-void clean_spool(Desk *desk) {
+void clean_spool(Manager *manager) {
         static const Method method = { "io.ctprof.Job.Clean", NULL, RECORD_CLEANED, false };
         static const Stage stage = { .on_result = on_cleaned };
         _cleanup_(order_freep) Order *order = NULL;
@@ -38,26 +38,26 @@ void clean_spool(Desk *desk) {
         Request *request;
         int r = -ENOMEM;
 
-        if (desk->is_cleaned || desk->is_cleaning || spool_dir_fd(desk->spool) < 0)
+        if (manager->is_cleaned || manager->is_cleaning || spool_dir_fd(manager->spool) < 0)
                 return;
         /*
          * To start a job costs a private daemon as much as an eighth of a small capture, and hardly
          * ever is there anything to remove. Nobody but its one caller waits while it looks itself.
          */
-        if (desk->is_private && !spool_may_be_unclean(desk->spool)) {
-                desk->is_cleaned = true;
+        if (manager->is_private && !spool_may_be_unclean(manager->spool)) {
+                manager->is_cleaned = true;
                 return;
         }
         cleaning = malloc(sizeof(*cleaning));
-        if (!cleaning || request_new(desk, &method, NULL, NULL, &request) < 0) {
+        if (!cleaning || request_new(manager, &method, NULL, NULL, &request) < 0) {
                 log_warning(0, "Could not clean the spool, will try again later: %s",
                             strerror(ENOMEM));
                 free(cleaning);
                 return;
         }
-        *cleaning = (Cleaning){ .desk = desk };
+        *cleaning = (Cleaning){ .manager = manager };
         request_keep(request, cleaning, cleaning_free);
-        desk->is_cleaned = desk->is_cleaning = true;
+        manager->is_cleaned = manager->is_cleaning = true;
         order = request_new_order(request, ORDER_CLEAN);
         if (order)
                 r = request_add_spool(request, &order->spool.spool);
@@ -69,15 +69,15 @@ void clean_spool(Desk *desk) {
 /* surveys */
 
 typedef struct Survey {
-        Desk *desk;
+        Manager *manager;
         bool is_done;
         Buffer failure; /* of the job, by failure_pack() */
 } Survey;
 
-bool survey_is_due(const Desk *desk) {
-        int fd = spool_dir_fd(desk->spool);
+bool survey_is_due(const Manager *manager) {
+        int fd = spool_dir_fd(manager->spool);
 
-        return fd >= 0 && !spool_index_is_current(desk->index, fd);
+        return fd >= 0 && !spool_index_is_current(manager->index, fd);
 }
 
 /* Handles the calls that wait for this one, in the order in which they came. */
@@ -90,7 +90,7 @@ static void wake_all(Survey *survey) {
         for (;;) {
                 found = NULL;
                 /* The newest request is the first in the list. */
-                for (Request *request = survey->desk->requests; request; request = request->next)
+                for (Request *request = survey->manager->requests; request; request = request->next)
                         if (request->survey == SURVEY_THIS)
                                 found = request;
                 if (!found)
@@ -107,21 +107,21 @@ static void wake_all(Survey *survey) {
  */
 static void survey_free(void *state) {
         Survey *survey = state;
-        bool is_due = survey->is_done && survey_is_due(survey->desk), is_needed = false;
+        bool is_due = survey->is_done && survey_is_due(survey->manager), is_needed = false;
 
-        for (Request *request = survey->desk->requests; request; request = request->next) {
+        for (Request *request = survey->manager->requests; request; request = request->next) {
                 if (request->survey != SURVEY_NEXT)
                         continue;
                 is_needed |= is_due;
                 if (!is_due)
                         request->survey = SURVEY_THIS;
         }
-        survey->desk->is_surveying = false;
+        survey->manager->is_surveying = false;
         wake_all(survey);
-        for (Request *request = survey->desk->requests; request; request = request->next)
+        for (Request *request = survey->manager->requests; request; request = request->next)
                 if (request->survey == SURVEY_NEXT)
                         request->survey = SURVEY_THIS;
-        if (is_needed && survey_start(survey->desk) < 0) {
+        if (is_needed && survey_start(survey->manager) < 0) {
                 survey->is_done = false;
                 wake_all(survey);
         }
@@ -130,12 +130,13 @@ static void survey_free(void *state) {
 }
 
 static int on_entries(Request *request, const JobReply *note) {
-        return note->kind == PACKET_ENTRIES ? spool_index_add(request->desk->index, note->body) : 0;
+        return note->kind == PACKET_ENTRIES ? spool_index_add(request->manager->index, note->body)
+                                            : 0;
 }
 
 static int on_surveyed(Request *request, const JobReply *reply) {
         Survey *survey = request->state;
-        int r = reply->kind == PACKET_RESULT ? spool_index_end(survey->desk->index, reply->body)
+        int r = reply->kind == PACKET_RESULT ? spool_index_end(survey->manager->index, reply->body)
                                              : -EBADMSG;
 
         if (r != 0)
@@ -151,7 +152,7 @@ static int on_failed(Request *request, WireError error, const WireErrorDetail *d
         return request_fail(request, error, detail);
 }
 
-int survey_start(Desk *desk) {
+int survey_start(Manager *manager) {
         static const Method method = { "io.ctprof.Job.Survey", NULL, RECORD_SURVEYED, false };
         static const Stage stage = {
                 .on_note = on_entries,
@@ -163,18 +164,18 @@ int survey_start(Desk *desk) {
         Request *request;
         int r;
 
-        if (desk->is_surveying)
+        if (manager->is_surveying)
                 return 0;
         survey = malloc(sizeof(*survey));
-        if (!survey || request_new(desk, &method, NULL, NULL, &request) < 0) {
+        if (!survey || request_new(manager, &method, NULL, NULL, &request) < 0) {
                 free(survey);
                 return -ENOMEM;
         }
-        *survey = (Survey){ .desk = desk, .failure = { .max_bytes = LIMIT_REPLY_BYTES } };
+        *survey = (Survey){ .manager = manager, .failure = { .max_bytes = LIMIT_REPLY_BYTES } };
         request_keep(request, survey, survey_free);
-        desk->is_surveying = true;
+        manager->is_surveying = true;
         order = request_new_order(request, ORDER_SURVEY);
-        r = order ? spool_index_begin(desk->index) : -ENOMEM;
+        r = order ? spool_index_begin(manager->index) : -ENOMEM;
         if (r == 0)
                 r = request_add_spool(request, &order->spool.spool);
         if (r == 0)
@@ -191,9 +192,9 @@ void survey_await(Request *request) {
         for (size_t i = 0; i < n; i++)
                 request->call_fds[i] = connection_take_fd(request->connection, i);
         request->n_call_fds = n;
-        request->survey = request->desk->is_surveying ? SURVEY_NEXT : SURVEY_THIS;
+        request->survey = request->manager->is_surveying ? SURVEY_NEXT : SURVEY_THIS;
         /* Unless this fails, the request may be answered and freed by now. */
-        r = survey_start(request->desk);
+        r = survey_start(request->manager);
         if (r == 0)
                 return;
         request->survey = SURVEY_NONE;

@@ -15,18 +15,18 @@
  * served meanwhile.
  */
 
-#include "service/desk/desk.h"
+#include "service/manager/manager.h"
 
 /*
  * Queues a cleaning unless the spool is clean, being cleaned or unavailable. A private daemon looks
  * first whether anything is left. No request depends on it: a failure is a line in the log, and the
  * next call tries again.
  */
-void clean_spool(Desk *desk);
+void clean_spool(Manager *manager);
 
 /* True when the index has to be read before it can be used. Never when there is no spool. */
-bool survey_is_due(const Desk *desk);
+bool survey_is_due(const Manager *manager);
 /* Starts one unless it runs already. -ENOMEM when it could not be tried. */
-_must_check_ int survey_start(Desk *desk);
+_must_check_ int survey_start(Manager *manager);
 /* The call is handled when the survey has ended. The request may be freed when this returns. */
 void survey_await(Request *request);

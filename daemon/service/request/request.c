@@ -28,7 +28,7 @@
 
 /* life */
 
-int request_new(Desk *desk, const Method *method, Connection *connection, const Call *call,
+int request_new(Manager *manager, const Method *method, Connection *connection, const Call *call,
                 Request **ret) {
         Request *request;
 
@@ -36,7 +36,7 @@ int request_new(Desk *desk, const Method *method, Connection *connection, const 
         if (!request)
                 return -ENOMEM;
         *request = (Request){
-                .desk = desk,
+                .manager = manager,
                 .method = method,
                 .connection = connection,
                 .parameters = call ? json_object_get(call->parameters) : NULL,
@@ -44,10 +44,10 @@ int request_new(Desk *desk, const Method *method, Connection *connection, const 
                 .reserved_fd = -EBADF,
                 .more = call && call->more && !call->oneway,
         };
-        request->next = desk->requests;
+        request->next = manager->requests;
         if (request->next)
                 request->next->previous = request;
-        desk->requests = request;
+        manager->requests = request;
         if (connection)
                 connection_set_call_data(connection, request);
         *ret = request;
@@ -77,17 +77,17 @@ int request_take_fd(Request *request, size_t index) {
                 fd = TAKE_FD(request->call_fds[index]);
         if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n_type) != 0)
                 return fd;
-        (void) disposal_close(request->desk->disposal, fd);
+        (void) disposal_close(request->manager->disposal, fd);
         return -EBADF;
 }
 
 SpoolView *request_view(const Request *request) {
-        return request->view ? request->view : spool_index_view(request->desk->index);
+        return request->view ? request->view : spool_index_view(request->manager->index);
 }
 
 void request_close_fds(Request *request) {
         for (size_t i = 0; i < request->n_fds; i++)
-                (void) disposal_close(request->desk->disposal, request->fds[i]);
+                (void) disposal_close(request->manager->disposal, request->fds[i]);
         request->n_fds = 0;
 }
 
@@ -95,8 +95,8 @@ void request_close_fds(Request *request) {
 static void leave_queue(Request *request) {
         if (request->entry.place == QUEUE_OUTSIDE)
                 return;
-        queue_remove(&request->desk->queues[request->queue], &request->entry);
-        desk_turn(request->desk);
+        queue_remove(&request->manager->queues[request->queue], &request->entry);
+        manager_turn(request->manager);
 }
 
 Request *request_free(Request *request) {
@@ -109,7 +109,7 @@ Request *request_free(Request *request) {
         request->memory_job = job_free(request->memory_job);
         request_close_fds(request);
         for (size_t i = 0; i < request->n_call_fds; i++)
-                (void) disposal_close(request->desk->disposal, request->call_fds[i]);
+                (void) disposal_close(request->manager->disposal, request->call_fds[i]);
         if (request->free_state)
                 request->free_state(request->state);
         buffer_done(&request->order);
@@ -119,8 +119,8 @@ Request *request_free(Request *request) {
         if (request->previous)
                 request->previous->next = request->next;
         else
-                request->desk->requests = request->next;
-        charge_end(&request->lent);
+                request->manager->requests = request->next;
+        charge_end(&request->held);
         free(request);
         return NULL;
 }
@@ -179,7 +179,7 @@ static void end(Request *request, Span frame, bool is_error, const int *fds, siz
 
         assert(!request->is_over);
         request->is_over = true;
-        recorder_take(&request->desk->recorder,
+        recorder_take(&request->manager->recorder,
                       &(RecordedCall){
                               .method = request->method->name,
                               .record = request->method->record,
@@ -221,8 +221,8 @@ int request_fail_spool(Request *request, const char *name, int r) {
 
         /* Somebody else removed it, and the index does not know yet. */
         if (r == SPOOL_E_NOT_FOUND && spool_view_find(request_view(request), span_of(name)))
-                spool_index_forget(request->desk->index);
-        if (!spool_failure_init(&failure, request->desk->spool, request_view(request), name, r))
+                spool_index_forget(request->manager->index);
+        if (!spool_failure_init(&failure, request->manager->spool, request_view(request), name, r))
                 return err_fold(r);
         return request_fail(request, failure.error, &failure.detail);
 }
@@ -236,7 +236,7 @@ int request_answer(Request *request, Span parameters, const int *fds, size_t n_f
                 end(request, buffer_span(&frame), false, fds, n_fds);
         else
                 for (size_t i = 0; i < n_fds; i++)
-                        (void) disposal_close(request->desk->disposal, fds[i]);
+                        (void) disposal_close(request->manager->disposal, fds[i]);
         return r;
 }
 
@@ -310,8 +310,8 @@ static int take_part(Request *request, Span parameters) {
                 return 0;
         /* The job waits until the caller reads; let other requests have its place meanwhile. */
         job_pause(request->job);
-        queue_rest(&request->desk->queues[request->queue], &request->entry);
-        desk_turn(request->desk);
+        queue_rest(&request->manager->queues[request->queue], &request->entry);
+        manager_turn(request->manager);
         return 0;
 }
 
@@ -342,7 +342,7 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
                  * the host can write, is not believed: a survey finds what it rotated.
                  */
                 if (request->terms == job_terms(JOB_SPOOL))
-                        spool_index_follow(request->desk->index, reply->body);
+                        spool_index_follow(request->manager->index, reply->body);
         } else if (stage->on_note) {
                 r = stage->on_note(request, reply);
         }
@@ -361,12 +361,12 @@ static void on_end(Job *job, const char *reason, void *userdata) {
 static const JobEvents job_events = { .on_reply = on_reply, .on_end = on_end };
 
 int request_start_job(Request *request) {
-        const DeskSettings *settings = &request->desk->settings;
+        const ManagerSettings *settings = &request->manager->settings;
         uint64_t timeout_ns = 0; /* the terms bound it */
         JobOrder order;
         int r;
 
-        r = users_ask(request->desk->users, request->uid, USE_STUCK, 1);
+        r = users_ask(request->manager->users, request->uid, USE_STUCK, 1);
         if (r == USER_E_FULL_FOR_USER)
                 return request_refuse(request, WIRE_ERROR_BUSY,
                                       "Jobs of your earlier calls hang and cannot be stopped.");
@@ -389,7 +389,7 @@ int request_start_job(Request *request) {
                 .timeout_ns = timeout_ns,
                 .max_file_bytes = request->max_file_bytes,
         };
-        r = workshop_start(request->desk->workshop, &order, &job_events, request, &request->job);
+        r = job_pool_start(request->manager->pool, &order, &job_events, request, &request->job);
         if (r < 0)
                 return r;
         request->n_fds = 0; /* the job's */
@@ -413,7 +413,7 @@ Order *request_new_order(Request *request, OrderMethod method) {
 
 int request_add_fd(Request *request, int fd, OrderFd *ret) {
         if (request->n_fds == ELEMENTSOF(request->fds)) {
-                (void) disposal_close(request->desk->disposal, fd);
+                (void) disposal_close(request->manager->disposal, fd);
                 return -E2BIG;
         }
         request->fds[request->n_fds++] = fd;
@@ -428,21 +428,21 @@ int request_add_copy(Request *request, int fd, OrderFd *ret) {
 }
 
 int request_add_spool(Request *request, OrderSpool *ret) {
-        Spool *spool = request->desk->spool;
+        Spool *spool = request->manager->spool;
 
         if (spool_dir_fd(spool) < 0)
                 return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
-        ret->limits = request->desk->settings.spool;
-        ret->limits.reserved_bytes = request_sum_reserved(request->desk, request);
+        ret->limits = request->manager->settings.spool;
+        ret->limits.reserved_bytes = request_sum_reserved(request->manager, request);
         (void) snprintf(ret->path, sizeof(ret->path), "%s", spool_path(spool));
         return request_add_copy(request, spool_dir_fd(spool), &ret->directory);
 }
 
 int request_add_roll(Request *request, OrderSpool *ret) {
-        const Desk *desk = request->desk;
+        const Manager *manager = request->manager;
         int fd, r;
 
-        r = spool_index_lend(desk->index, spool_dir_fd(desk->spool), &fd);
+        r = spool_index_lend(manager->index, spool_dir_fd(manager->spool), &fd);
         return r == 0 && fd >= 0 ? request_add_fd(request, fd, &ret->roll) : r;
 }
 
@@ -453,7 +453,7 @@ int request_set_order(Request *request, const Order *order) {
 }
 
 int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
-        Queue *line = &request->desk->queues[queue];
+        Queue *line = &request->manager->queues[queue];
         int r;
 
         r = request_hold(request, request->n_state_bytes);
@@ -475,7 +475,7 @@ int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
                                 : "Too many calls are waiting; try again later.");
         if (r < 0)
                 return r;
-        desk_turn(request->desk);
+        manager_turn(request->manager);
         return 0;
 }
 
@@ -496,10 +496,10 @@ int request_continue(Request *request, const Order *order, const Stage *stage) {
 
 /* reservations */
 
-uint64_t request_sum_reserved(const Desk *desk, const Request *except) {
+uint64_t request_sum_reserved(const Manager *manager, const Request *except) {
         uint64_t sum = 0;
 
-        for (const Request *request = desk->requests; request; request = request->next) {
+        for (const Request *request = manager->requests; request; request = request->next) {
                 uint64_t n_written = 0;
 
                 if (request == except)
@@ -514,14 +514,14 @@ uint64_t request_sum_reserved(const Desk *desk, const Request *except) {
 }
 
 int request_reserve_half(Request *request, int file) {
-        const Desk *desk = request->desk;
-        const SpoolLimits *limits = &desk->settings.spool;
-        uint64_t others = request_sum_reserved(desk, request), half;
+        const Manager *manager = request->manager;
+        const SpoolLimits *limits = &manager->settings.spool;
+        uint64_t others = request_sum_reserved(manager, request), half;
         char reason[256];
         SpoolFree space;
         int r;
 
-        r = spool_free_space(spool_dir_fd(desk->spool), &space);
+        r = spool_free_space(spool_dir_fd(manager->spool), &space);
         if (r < 0)
                 return r;
         if (space.n_bytes <= limits->keep_free_bytes)
@@ -554,29 +554,29 @@ int request_reserve_half(Request *request, int file) {
 }
 
 int request_reserve_memory(Request *request) {
-        Users *users = request->desk->users;
+        Users *users = request->manager->users;
         char reason[256];
 
-        lent_take_back(request->desk->lent);
-        charge_end(&request->lent);
-        if (users_ask(users, request->uid, USE_LENT, 2 * LIMIT_LENT_LEAST_BYTES) != USER_OK) {
+        held_files_take_back(request->manager->held);
+        charge_end(&request->held);
+        if (users_ask(users, request->uid, USE_HELD, 2 * LIMIT_HELD_LEAST_BYTES) != USER_OK) {
                 (void) snprintf(reason, sizeof(reason),
                                 "Files of earlier exports and captures that are still open count "
                                 "as %" PRIu64 " MiB of yours and %" PRIu64 " MiB of all users; "
                                 "close some of them.",
-                                users_count(users, request->uid, USE_LENT) >> 20,
-                                users_count_all(users, USE_LENT) >> 20);
+                                users_count(users, request->uid, USE_HELD) >> 20,
+                                users_count_all(users, USE_HELD) >> 20);
                 return request_refuse(request, WIRE_ERROR_BUSY, reason);
         }
-        request->max_file_bytes = users_room(users, request->uid, USE_LENT) / 2;
-        return charge_begin(&request->lent, users, request->uid, USE_LENT, request->max_file_bytes);
+        request->max_file_bytes = users_room(users, request->uid, USE_HELD) / 2;
+        return charge_begin(&request->held, users, request->uid, USE_HELD, request->max_file_bytes);
 }
 
 int request_lend(Request *request, int file) {
-        int r = lent_add(request->desk->lent, file, request->uid);
+        int r = held_files_add(request->manager->held, file, request->uid);
 
         if (r == 0)
-                charge_end(&request->lent);
+                charge_end(&request->held);
         return r;
 }
 
@@ -585,7 +585,7 @@ int request_lend(Request *request, int file) {
 int request_find_name(Request *request, const char *name, const char **ret) {
         const IndexEntry *entry = spool_view_resolve(request_view(request), span_of(name));
 
-        if (spool_dir_fd(request->desk->spool) < 0)
+        if (spool_dir_fd(request->manager->spool) < 0)
                 return request_fail_spool(request, name, SPOOL_E_UNAVAILABLE);
         if (!entry)
                 return request_fail_spool(request, name, SPOOL_E_NOT_FOUND);
@@ -604,7 +604,7 @@ static int open_reference(void *userdata, const char *key, OrderReference *refer
                 if (r != 0)
                         return r;
                 /* The file is not read: a job finds out and explains what is wrong with it. */
-                r = spool_open_snapshot(request->desk->spool, reference->label, &fd, NULL);
+                r = spool_open_snapshot(request->manager->spool, reference->label, &fd, NULL);
                 if (r != 0)
                         return request_fail_spool(request, reference->label, r);
         } else {

@@ -24,7 +24,7 @@
 #include "json/json-writer.h"
 #include "order/order.h"
 #include "server/connection.h"
-#include "service/desk/desk.h"
+#include "service/manager/manager.h"
 #include "spool/spool.h"
 #include "wire/limits.h"
 
@@ -81,7 +81,7 @@ typedef enum SurveyTurn {
 } SurveyTurn;
 
 struct Request {
-        Desk *desk; /* borrowed */
+        Manager *manager; /* borrowed */
         const Method *method;
         Connection *connection;  /* NULL: a request of our own, with nobody to answer */
         json_object *parameters; /* owned */
@@ -106,11 +106,11 @@ struct Request {
         uint64_t max_file_bytes;
         uint64_t reserved_bytes; /* what its job may write into the spool */
         int reserved_fd;         /* borrowed: what it is written to; -EBADF when that is unknown */
-        Charge lent;             /* for so large a file in memory, that its caller gets */
+        Charge held;             /* for so large a file in memory, that its caller gets */
         const Stage *stage;
         Job *job;
 
-        /* jobs that read memory for it: memory-aid.h */
+        /* jobs that read memory for it: memory-jobs.h */
         Job *memory_job, *files_job;            /* owned; NULL: there is none, yet or any more */
         bool memory_was_asked, files_was_asked; /* once is enough */
 
@@ -202,7 +202,7 @@ _must_check_ int request_continue(Request *request, const Order *order, const St
  */
 
 /* Sums what jobs of all requests but @except (NULL: none) may still write, in bytes. */
-uint64_t request_sum_reserved(const Desk *desk, const Request *except);
+uint64_t request_sum_reserved(const Manager *manager, const Request *except);
 /*
  * For a job that writes @file, which is borrowed until the request ends: half of what is left, so
  * that there is some left for the next job, and at most the budget of the spool. The job cannot
@@ -211,8 +211,8 @@ uint64_t request_sum_reserved(const Desk *desk, const Request *except);
 _must_check_ int request_reserve_half(Request *request, int file);
 /*
  * For a job that writes a file in memory which its caller will get: half of what the files leave
- * that this user and others have open (see lent.h). REQUEST_ANSWERED with Busy when that is too
- * little.
+ * that this user and others have open (see held-files.h). REQUEST_ANSWERED with Busy when that is
+ * too little.
  */
 _must_check_ int request_reserve_memory(Request *request);
 /* Counts @file for the caller, who gets it, from now on. */
@@ -238,7 +238,7 @@ OrderDoor request_door(Request *request);
 /* for the service */
 
 /* @connection and @call are NULL for a request of our own. */
-_must_check_ int request_new(Desk *desk, const Method *method, Connection *connection,
+_must_check_ int request_new(Manager *manager, const Method *method, Connection *connection,
                              const Call *call, Request **ret);
 Request *request_free(Request *request);
 /* Calls the handler of its method; the result is for request_settle(). */

@@ -24,8 +24,8 @@ typedef struct Shot {
         size_t n_samples;
         /* With has_ledger: its rows. */
         bool has_ledger, lost_names; /* since the capture before */
-        const DeadRow *dead;
-        size_t n_dead;
+        const ExitedRow *exited;
+        size_t n_exited;
 } Shot;
 
 /* What the hosts of both sides have; without CPUs it is not told. */
@@ -90,9 +90,9 @@ static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previ
                                 set_comparison_add(run->comparison, &previous->samples[i], NULL),
                                 0);
         for (unsigned end = 0; end < SIDES && has_ledger; end++)
-                for (size_t i = 0; i < ends[end]->n_dead; i++)
+                for (size_t i = 0; i < ends[end]->n_exited; i++)
                         ck_assert_int_eq(set_comparison_add_ended(run->comparison, (Side) end,
-                                                                  &ends[end]->dead[i]),
+                                                                  &ends[end]->exited[i]),
                                          0);
         if (shot->lost_names)
                 set_comparison_lose_names(run->comparison);

@@ -16,7 +16,7 @@ typedef struct Made {
 } Made;
 
 static const HostUse no_host;
-static const LifeCounts lives = { .survived = 2, .born = 1, .gone = 4 };
+static const LifeCounts lives = { .survived = 2, .born = 1, .vanished = 4 };
 static const Period interval = {
         .known = true, .is_interval = true, .begin_ns = 1000, .end_ns = 2000, .tick_ns = 1
 };
@@ -25,7 +25,7 @@ static const Period interval = {
 typedef struct Basis {
         Aggregate *work; /* at the end; NULL: no thread is there */
         const LifeCounts *lives;
-        GroupDead *dead;
+        GroupExited *exited;
         Figures figures;
         const LifeTally *tally;
         const Period *period;
@@ -43,7 +43,7 @@ static Account account_from(const Basis *basis) {
         ColumnWork work = { .lives = basis->lives ? *basis->lives : (LifeCounts){} };
         const GroupColumn of = { .ends = { [SIDE_AFTER] = basis->work },
                                  .tally = *basis->tally,
-                                 .dead = basis->dead,
+                                 .exited = basis->exited,
                                  .work = basis->lives ? &work : NULL };
 
         return account_of(&column, &of, basis->is_of_kernel, basis->figures);
@@ -64,7 +64,7 @@ static Aggregate *work_of(const Made *made) {
         put(&sample, METRIC_iowait_sum, made->iowait);
         put(&sample, METRIC_block_sum, made->block);
         ck_assert_int_eq(aggregate_new(&work), 0);
-        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(work, &sample), 0);
         return work;
 }
 
@@ -202,7 +202,7 @@ START_TEST(a_corrected_delay_is_not_exact) {
 
         ck_assert_int_eq(aggregate_new(&work), 0);
         thread_sample_correct(&sample, METRIC_blkio_delay_total_ns, 40);
-        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(work, &sample), 0);
         account = account_from(&(Basis){ .work = work,
                                          .tally = &(LifeTally){ .alive_ns = 1000 },
                                          .period = &interval,
@@ -232,7 +232,7 @@ START_TEST(the_whole_account_is_written) {
         put(&sample, METRIC_run_time_ns, 100);
         put(&sample, METRIC_wait_time_ns, 50);
         ck_assert_int_eq(aggregate_new(&work), 0);
-        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(work, &sample), 0);
         work->n_threads = 3;
         account = account_from(&(Basis){ .work = work,
                                          .lives = &lives,
@@ -273,7 +273,7 @@ static Account account_with_reasons(MetricId without, uint64_t alive_ns, bool is
                 if (reason_metrics[i] != without)
                         put(&sample, reason_metrics[i], (i + 1) * 10);
         ck_assert_int_eq(aggregate_new(&work), 0);
-        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(work, &sample), 0);
         account = account_from(&(Basis){ .work = work,
                                          .lives = &lives,
                                          .tally = &tally,
@@ -287,19 +287,19 @@ static Account account_with_reasons(MetricId without, uint64_t alive_ns, bool is
 
 /* What storage took is told, with too much of it, and not for how long all blocked. */
 START_TEST(what_is_not_known_is_not_cut) {
-        GroupDead dead = { .exits = 1 };
+        GroupExited exited = { .exits = 1 };
         ThreadSample sample = thread_of("p", "t", 1);
         const LifeTally tally = { .alive_ns = 1000 };
         Aggregate *work;
         Account account;
 
         put(&sample, METRIC_iowait_sum, 300);
-        dead.excess[METRIC_iowait_sum] = 100;
+        exited.excess[METRIC_iowait_sum] = 100;
         ck_assert_int_eq(aggregate_new(&work), 0);
-        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(work, &sample), 0);
         account = account_from(&(Basis){ .work = work,
                                          .lives = &(LifeCounts){ .born = 1 },
-                                         .dead = &dead,
+                                         .exited = &exited,
                                          .figures = FIGURES_CUT,
                                          .tally = &tally,
                                          .period = &interval,
@@ -349,7 +349,7 @@ END_TEST
 
 /* A group whose threads all ended. */
 START_TEST(of_unknown_work_nothing_is_known) {
-        const LifeCounts ended = { .gone = 4 };
+        const LifeCounts ended = { .vanished = 4 };
         Account account = account_from(&(Basis){ .lives = &ended,
                                                  .tally = &(LifeTally){ .alive_ns = 0 },
                                                  .period = &interval,
@@ -377,7 +377,7 @@ START_TEST(switches_need_both_kinds) {
                 Account account;
 
                 ck_assert_int_eq(aggregate_new(&work), 0);
-                ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+                ck_assert_int_eq(aggregate_add(work, &sample), 0);
                 account = account_from(&(Basis){ .work = work,
                                                  .tally = &(LifeTally){ .alive_ns = 1 },
                                                  .period = &interval,
@@ -418,7 +418,7 @@ START_TEST(what_calls_were_handed_bounds_writes_that_are_not_exact) {
         if (at_most_rows[_i].wchar != NONE)
                 thread_sample_put(&sample, METRIC_wchar, at_most_rows[_i].wchar);
         ck_assert_int_eq(aggregate_new(&work), 0);
-        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(work, &sample), 0);
         account = account_from(&(Basis){ .work = work,
                                          .tally = &(LifeTally){ .alive_ns = 1 },
                                          .period = &interval,
@@ -444,7 +444,7 @@ START_TEST(more_writes_than_the_disks_saw_are_not_exact) {
         if (write_rows[_i].dirty != NONE)
                 host.dirty_growth_bytes = amount_of(write_rows[_i].dirty);
         ck_assert_int_eq(aggregate_new(&work), 0);
-        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(work, &sample), 0);
         account = account_from(&(Basis){ .work = work,
                                          .tally = &(LifeTally){ .alive_ns = 1 },
                                          .period = &interval,

@@ -14,7 +14,7 @@ static Aggregate *folded(MetricId id, const uint64_t *values, size_t n_values) {
         for (size_t i = 0; i < n_values; i++) {
                 ThreadSample sample = thread_with(id, values[i]);
 
-                ck_assert_int_eq(aggregate_fold(aggregate, &sample), 0);
+                ck_assert_int_eq(aggregate_add(aggregate, &sample), 0);
         }
         return aggregate;
 }
@@ -114,7 +114,7 @@ START_TEST(words_beyond_the_bound_count_in_the_total) {
         for (unsigned i = 0; i < 2 * (AGGREGATE_MAX_WORDS + 10); i++) {
                 ThreadSample sample = thread_with(METRIC_policy, 100 + i / 2);
 
-                ck_assert_int_eq(aggregate_fold(aggregate, &sample), 0);
+                ck_assert_int_eq(aggregate_add(aggregate, &sample), 0);
         }
         value = aggregate_value(aggregate, METRIC_policy);
         ck_assert(span_is((Span){ value.mode.text, value.mode.n_text }, "SCHED_UNKNOWN(100)"));
@@ -147,7 +147,7 @@ START_TEST(cpu_sets_are_uniform_or_not) {
                 ThreadSample sample = thread_with(METRIC_cpu_affinity, cpus_rows[_i].counts[i]);
 
                 sample.cpus = span_of(cpus_rows[_i].lists[i]);
-                ck_assert_int_eq(aggregate_fold(aggregate, &sample), 0);
+                ck_assert_int_eq(aggregate_add(aggregate, &sample), 0);
         }
         value = aggregate_value(aggregate, METRIC_cpu_affinity);
         ck_assert_int_eq(value.kind, VALUE_CPUS);
@@ -168,8 +168,8 @@ START_TEST(an_absent_value_takes_no_part) {
         thread_sample_put(&without, METRIC_run_time_ns, 1000);
         thread_sample_drop(&without, METRIC_run_time_ns);
         ck_assert_int_eq(aggregate_new(&aggregate), 0);
-        ck_assert_int_eq(aggregate_fold(aggregate, &with), 0);
-        ck_assert_int_eq(aggregate_fold(aggregate, &without), 0);
+        ck_assert_int_eq(aggregate_add(aggregate, &with), 0);
+        ck_assert_int_eq(aggregate_add(aggregate, &without), 0);
         ck_assert_uint_eq(aggregate_read_sum(aggregate, METRIC_run_time_ns).value, 5);
         ck_assert_uint_eq(aggregate->present[METRIC_run_time_ns], 1);
         ck_assert_uint_eq(aggregate->n_threads, 2);
@@ -188,8 +188,8 @@ START_TEST(every_thread_is_counted_once) {
         thread_sample_put(&with, METRIC_thread_count, 17); /* whatever the file says */
         thread_sample_drop(&without, METRIC_thread_count);
         ck_assert_int_eq(aggregate_new(&aggregate), 0);
-        ck_assert_int_eq(aggregate_fold(aggregate, &with), 0);
-        ck_assert_int_eq(aggregate_fold(aggregate, &without), 0);
+        ck_assert_int_eq(aggregate_add(aggregate, &with), 0);
+        ck_assert_int_eq(aggregate_add(aggregate, &without), 0);
         ck_assert_uint_eq(aggregate_read_sum(aggregate, METRIC_thread_count).value, 2);
         ck_assert_uint_eq(aggregate->present[METRIC_thread_count], 2);
         aggregate_free(aggregate);

@@ -210,7 +210,7 @@ START_TEST(records_of_merged_accounts_count) {
         ck_assert_int_eq(column_record(&of, SIDE_BEFORE, METRIC_wait_max).kind, VALUE_ABSENT);
         ck_assert_int_eq(column_record(&of, SIDE_AFTER, METRIC_wait_max).kind, VALUE_INTEGER);
         ck_assert_uint_eq(column_record(&of, SIDE_AFTER, METRIC_wait_max).integer.magnitude, 50);
-        ck_assert_uint_eq(of.work->lives.gone, 2);
+        ck_assert_uint_eq(of.work->lives.vanished, 2);
         ck_assert_uint_eq(of.work->lives.born, 2);
         group_column_done(&of);
         group_column_done(&from);

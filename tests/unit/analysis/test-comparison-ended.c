@@ -54,11 +54,11 @@ typedef struct Dead {
 typedef struct Scene {
         const Life *lives;
         size_t n_lives;
-        const Dead *dead;
-        size_t n_dead;
+        const Dead *exited;
+        size_t n_exited;
 } Scene;
 
-#define SCENE(lives, dead) ((Scene){ lives, ELEMENTSOF(lives), dead, ELEMENTSOF(dead) })
+#define SCENE(lives, exited) ((Scene){ lives, ELEMENTSOF(lives), exited, ELEMENTSOF(exited) })
 
 static void note_kernel(ThreadSample *sample, const char *name) {
         sample->has_kthread = true;
@@ -77,30 +77,31 @@ static ThreadSample sample_of(const Life *life, size_t i, uint64_t run) {
         return sample;
 }
 
-static DeadRow row_of(const Dead *dead) {
-        DeadRow row = { .exits = dead->exits,
-                        .lives_ns = dead->lives_ns,
-                        .young = dead->young,
-                        .young_run_ns = dead->young > 0 ? dead->run : 0 };
+static ExitedRow row_of(const Dead *exited) {
+        ExitedRow row = { .exits = exited->exits,
+                          .lives_ns = exited->lives_ns,
+                          .young = exited->young,
+                          .young_run_ns = exited->young > 0 ? exited->run : 0 };
 
-        row.sample = (ThreadSample){ .pcomm = span_of(dead->name),
-                                     .comm = span_of(dead->name),
+        row.sample = (ThreadSample){ .pcomm = span_of(exited->name),
+                                     .comm = span_of(exited->name),
                                      .cgroup = SPAN_LITERAL("/"),
-                                     .self = dead->self };
-        note_kernel(&row.sample, dead->name);
-        if (dead->run < NONE)
-                thread_sample_put(&row.sample, METRIC_run_time_ns, dead->run);
+                                     .self = exited->self };
+        note_kernel(&row.sample, exited->name);
+        if (exited->run < NONE)
+                thread_sample_put(&row.sample, METRIC_run_time_ns, exited->run);
         thread_sample_put(&row.sample, METRIC_wait_time_ns, 0);
-        thread_sample_put(&row.sample, METRIC_wait_max, dead->peak);
+        thread_sample_put(&row.sample, METRIC_wait_max, exited->peak);
         return row;
 }
 
 static void fold(Comparison *comparison, const Scene *scene, bool has_ledger) {
         /* The rows of one snapshot come when threads of the other are still to come. */
-        for (size_t i = 0; i < scene->n_dead && has_ledger; i++) {
-                DeadRow row = row_of(&scene->dead[i]);
+        for (size_t i = 0; i < scene->n_exited && has_ledger; i++) {
+                ExitedRow row = row_of(&scene->exited[i]);
 
-                ck_assert_int_eq(comparison_add_ended(comparison, 0, scene->dead[i].end, &row), 0);
+                ck_assert_int_eq(comparison_add_ended(comparison, 0, scene->exited[i].end, &row),
+                                 0);
         }
         for (size_t i = 0; i < scene->n_lives; i++) {
                 const Life *life = &scene->lives[i];
@@ -194,7 +195,7 @@ START_TEST(who_was_born_and_ended_inside_is_a_group) {
                 json_at(compared_group(&compared, COMPARISON_OVERVIEW, "gzip"), "only", END), "");
         ck_assert_str_eq(json_at(first_account(&compared, "gzip"), "bornAndEnded", END), "300");
         ck_assert_str_eq(json_at(first_account(&compared, "gzip"), "leftOut", END), "0");
-        ck_assert(lives.fleeting.known && lives.fleeting.n == 300 && lives.exits.n == 300);
+        ck_assert(lives.short_lived.known && lives.short_lived.n == 300 && lives.exits.n == 300);
         compared_done(&compared);
 }
 END_TEST
@@ -210,7 +211,7 @@ START_TEST(without_a_ledger_nobody_knows) {
         ck_assert_str_eq(json_at(group, "births", END), "null");
         ck_assert_str_eq(metric_at(&compared, "sh", "run_time_ns", "work"), "1000000000");
         ck_assert_str_eq(json_at(first_account(&compared, "sh"), "leftOut", END), "null");
-        ck_assert(!comparison_lives(compared.comparison, 0)->fleeting.known);
+        ck_assert(!comparison_lives(compared.comparison, 0)->short_lived.known);
         compared_done(&compared);
 }
 END_TEST
@@ -223,7 +224,7 @@ static const Life pool[] = {
 };
 
 START_TEST(all_four_kinds_of_lives_add_up) {
-        /* The gone one lived 13 s, of which 10 before the interval, and ran 6 s in all. */
+        /* Vanished threads one lived 13 s, of which 10 before the interval, and ran 6 s in all. */
         static const Dead rows[] = {
                 { "p", SIDE_BEFORE, 7, S(70), S(20), 0, 0, false },
                 { "p", SIDE_AFTER, 10, S(70 + 13 + 3), S(20 + 6 + 1), 2, 0, false },
@@ -283,7 +284,7 @@ START_TEST(who_ends_under_another_name_is_said_to) {
                          "0");
         ck_assert_str_eq(metric_at(&compared, "gzip", "run_time_ns", "work"), "5000000000");
         /* Nobody was born and ended, however it looks to the group. */
-        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->fleeting.n, 0);
+        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->short_lived.n, 0);
         compared_done(&compared);
 }
 END_TEST
@@ -295,17 +296,17 @@ START_TEST(workers_of_the_kernel_end_under_their_short_names) {
                 { "kworker/u8:3+events_unbound", S(50), GONE, 0 },
                 { "kworker/R-kvfree_rcu_reclaim", S(3), GONE, 0 },
         };
-        static const Dead dead[] = {
+        static const Dead exited[] = {
                 { "kworker/2:0", SIDE_AFTER, 1, S(12), S(901), 0, 0, false },
                 { "kworker/u8:3", SIDE_AFTER, 1, S(12), S(52), 0, 0, false },
                 { "kworker/R-kvfre", SIDE_AFTER, 1, S(12), S(6), 0, 0, false },
                 { "[ended, kworkers folded]", SIDE_AFTER, 1, S(5), S(4), 1, 0, false },
         };
-        const Scene scene = SCENE(lives, dead);
+        const Scene scene = SCENE(lives, exited);
         Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
 
-        for (size_t i = 0; i < ELEMENTSOF(dead); i++)
-                ck_assert_str_eq(metric_at(&compared, dead[i].name, "run_time_ns", "work"),
+        for (size_t i = 0; i < ELEMENTSOF(exited); i++)
+                ck_assert_str_eq(metric_at(&compared, exited[i].name, "run_time_ns", "work"),
                                  i == 0   ? "1000000000"
                                  : i == 1 ? "2000000000"
                                  : i == 2 ? "3000000000"
@@ -316,7 +317,7 @@ END_TEST
 
 /* Two threads ended as p, where the interval had 11 s for each; what they did before is as q. */
 static const struct {
-        uint64_t lives_ns, run, gone_run;
+        uint64_t lives_ns, run, vanished_run;
         const char *work, *left_out, *alive; /* of p, with 1 s of work of one that lived on */
         bool is_exact;
 } brought_rows[] = {
@@ -331,10 +332,10 @@ static const struct {
 
 START_TEST(more_than_there_was_time_for_is_left_out) {
         const Life lives[] = { { "p", S(10), S(11), 0 },
-                               { "p", brought_rows[_i].gone_run, GONE, 0 } };
+                               { "p", brought_rows[_i].vanished_run, GONE, 0 } };
         const Dead rows[] = { { "p", SIDE_AFTER, 2, brought_rows[_i].lives_ns, brought_rows[_i].run,
                                 1, 0, false } };
-        Scene scene = { lives, brought_rows[_i].gone_run == GONE ? 1 : 2, rows, 1 };
+        Scene scene = { lives, brought_rows[_i].vanished_run == GONE ? 1 : 2, rows, 1 };
         Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
         json_object *group = compared_group(&compared, COMPARISON_GROUPS, "p");
 
@@ -405,23 +406,23 @@ START_TEST(a_ledger_without_cgroups_tells_nothing_of_one_cgroup) {
         static const ViewAxis axes[] = { VIEW_AXIS_CGROUP, VIEW_AXIS_ALL, VIEW_AXIS_THREAD };
         static const char *const placed[] = { "/a", "/a\x1fp\x1fp", "/a\x1fp\x1fp" };
         static const char *const unplaced[] = { "", "\x1fp\x1fp", "\x1fp\x1fp" };
-        ThreadSample gone = thread_of("p", "p", 100), on = thread_of("p", "p", 200);
+        ThreadSample vanished = thread_of("p", "p", 100), on = thread_of("p", "p", 200);
 
-        gone.cgroup = on.cgroup = SPAN_LITERAL("/a");
-        gone.start_ticks = on.start_ticks = 9000;
-        thread_sample_put(&gone, METRIC_run_time_ns, S(7));
+        vanished.cgroup = on.cgroup = SPAN_LITERAL("/a");
+        vanished.start_ticks = on.start_ticks = 9000;
+        thread_sample_put(&vanished, METRIC_run_time_ns, S(7));
         thread_sample_put(&on, METRIC_run_time_ns, S(1));
         for (size_t i = 0; i < ELEMENTSOF(axes); i++) {
                 SideSetup setup = setup_of(true);
                 Compared compared = { .comparison = NULL };
                 View view = view_of(axes[i]);
-                DeadRow row = { .exits = 2, .lives_ns = S(13), .sample = thread_of("p", "p", 0) };
+                ExitedRow row = { .exits = 2, .lives_ns = S(13), .sample = thread_of("p", "p", 0) };
                 json_object *group;
 
                 row.sample.cgroup = (Span){ NULL, 0 };
                 thread_sample_put(&row.sample, METRIC_run_time_ns, S(9));
                 ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
-                ck_assert_int_eq(comparison_add(compared.comparison, 0, &gone, NULL), 0);
+                ck_assert_int_eq(comparison_add(compared.comparison, 0, &vanished, NULL), 0);
                 ck_assert_int_eq(comparison_add(compared.comparison, 0, &on, &on), 0);
                 ck_assert_int_eq(comparison_add_ended(compared.comparison, 0, SIDE_AFTER, &row), 0);
                 compared_end(&compared, no_sources);
@@ -465,7 +466,7 @@ END_TEST
  * did is known if that of q is; else there were 4 CPUs for 11 s.
  */
 static const struct {
-        uint64_t gone, run;
+        uint64_t vanished, run;
         const char *whole, *shown, *cut; /* of p, with 1 s of one that lived on */
 } posing_rows[] = {
         { S(40), S(42), "43000000000", "3000000000", "[\"runningNs\"]" },
@@ -476,7 +477,8 @@ static const struct {
 };
 
 START_TEST(what_cannot_be_is_cut_where_groups_are_shown) {
-        const Life lives[] = { { "p", S(10), S(11), 0 }, { "q", posing_rows[_i].gone, GONE, 0 } };
+        const Life lives[] = { { "p", S(10), S(11), 0 },
+                               { "q", posing_rows[_i].vanished, GONE, 0 } };
         const Dead rows[] = { { "p", SIDE_AFTER, 9, S(20), posing_rows[_i].run, 8, 0, false } };
         bool is_cut = posing_rows[_i].cut[0] != '\0';
         Scene scene = SCENE(lives, rows);
@@ -501,7 +503,7 @@ END_TEST
 
 /* What is not known of one thread or row spoils the sum of the ended, and no other. */
 static const struct {
-        uint64_t gone, dead;
+        uint64_t vanished, exited;
 } unknown_rows[] = {
         { NONE, S(6) },
         { S(4), UINT64_MAX },
@@ -509,26 +511,27 @@ static const struct {
 };
 
 START_TEST(an_incomplete_sum_of_the_ended_is_left_out) {
-        const Life lives[] = { { "p", S(10), S(11), 0 }, { "p", unknown_rows[_i].gone, GONE, 0 } };
+        const Life lives[] = { { "p", S(10), S(11), 0 },
+                               { "p", unknown_rows[_i].vanished, GONE, 0 } };
         const Dead rows[] = { { "p", SIDE_AFTER, 1, S(13), 0, 0, 0, false } };
         Scene scene = SCENE(lives, rows);
         SideSetup setup = setup_of(true);
         Compared compared = { .comparison = NULL };
         View view = view_of(VIEW_AXIS_PCOMM);
-        DeadRow row = row_of(&rows[0]);
+        ExitedRow row = row_of(&rows[0]);
 
-        if (unknown_rows[_i].dead == NONE)
+        if (unknown_rows[_i].exited == NONE)
                 thread_sample_drop(&row.sample, METRIC_run_time_ns);
         else
-                thread_sample_put(&row.sample, METRIC_run_time_ns, unknown_rows[_i].dead);
-        scene.n_dead = 0;
+                thread_sample_put(&row.sample, METRIC_run_time_ns, unknown_rows[_i].exited);
+        scene.n_exited = 0;
         ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         fold(compared.comparison, &scene, true);
         ck_assert_int_eq(comparison_add_ended(compared.comparison, 0, SIDE_AFTER, &row), 0);
         compared_end(&compared, no_sources);
         ck_assert_str_eq(metric_at(&compared, "p", "run_time_ns", "work"), "1000000000");
         ck_assert_str_eq(metric_at(&compared, "p", "run_time_ns", "leftOut"),
-                         unknown_rows[_i].dead == NONE ? "0" : "1");
+                         unknown_rows[_i].exited == NONE ? "0" : "1");
         ck_assert_str_eq(metric_at(&compared, "p", "wait_time_ns", "leftOut"), "0");
         compared_done(&compared);
 }
@@ -539,17 +542,17 @@ START_TEST(delays_are_of_accounted_threads) {
         SideSetup setup = setup_of(true);
         View view = view_of(VIEW_AXIS_PCOMM);
         Comparison *comparison = NULL;
-        ThreadSample gone = thread_of("p", "p", 100);
-        DeadRow row = { .exits = 3, .accounted = 2, .sample = thread_of("p", "p", 0) };
+        ThreadSample vanished = thread_of("p", "p", 100);
+        ExitedRow row = { .exits = 3, .accounted = 2, .sample = thread_of("p", "p", 0) };
         Compared compared = { .comparison = NULL };
 
-        gone.start_ticks = 9000;
-        thread_sample_put(&gone, METRIC_cpu_delay_count, 1);
+        vanished.start_ticks = 9000;
+        thread_sample_put(&vanished, METRIC_cpu_delay_count, 1);
         thread_sample_put(&row.sample, METRIC_cpu_delay_count, 5);
         thread_sample_put(&row.sample, METRIC_swapin_delay_count, 4);
         ck_assert_int_eq(side_setup_compare(&view, &setup, &comparison), 0);
         compared.comparison = comparison;
-        ck_assert_int_eq(comparison_add(comparison, 0, &gone, NULL), 0);
+        ck_assert_int_eq(comparison_add(comparison, 0, &vanished, NULL), 0);
         ck_assert_int_eq(comparison_add_ended(comparison, 0, SIDE_AFTER, &row), 0);
         compared_end(&compared, no_sources);
         ck_assert_str_eq(metric_at(&compared, "p", "cpu_delay_count", "work"), "4");
@@ -565,7 +568,7 @@ START_TEST(a_cgroup_of_which_only_a_ledger_tells_can_be_renamed) {
         char complaint[VIEW_COMPLAINT_BYTES];
         Compared compared = { .comparison = NULL };
         ThreadSample before = thread_of("main", "main", 100), after[2];
-        DeadRow row = { .exits = 3, .sample = thread_of("job", "job", 0) };
+        ExitedRow row = { .exits = 3, .sample = thread_of("job", "job", 0) };
         json_object *group;
 
         ck_assert_int_eq(view_set(&view, VIEW_PART_pairs, span_of("/old=/new"), complaint),
@@ -592,7 +595,7 @@ END_TEST
 /* The longest wait of threads that ended, where it must have been inside. */
 static const struct {
         Dead rows[2];
-        uint64_t peak_of_gone;
+        uint64_t peak_of_vanished;
         const char *after, *inside;
 } peak_rows[] = {
         /* all were born inside */
@@ -610,7 +613,7 @@ static const struct {
 
 START_TEST(a_peak_of_the_ended_counts_if_it_was_inside) {
         const Life lives[] = { { "p", S(10), S(11), 5 },
-                               { "other", S(3), GONE, peak_rows[_i].peak_of_gone } };
+                               { "other", S(3), GONE, peak_rows[_i].peak_of_vanished } };
         Scene scene = { lives, 2, peak_rows[_i].rows, peak_rows[_i].rows[1].name ? 2 : 1 };
         Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
 
@@ -630,7 +633,7 @@ START_TEST(own_threads_are_left_out_of_the_view_alone) {
         json_object *json;
 
         ck_assert_ptr_null(compared_group(&compared, COMPARISON_GROUPS, "ctprofctl"));
-        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->fleeting.n, 0);
+        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->short_lived.n, 0);
         coverage_write_json(json_text_begin(&writer), coverage, &ledger, &host, &span, "");
         json = json_tokener_parse(json_text_end(&writer));
         ck_assert_str_eq(json_at(json, "bornAndEndedNs", END), "1000000000");
@@ -679,7 +682,7 @@ START_TEST(two_intervals_compare_the_work_of_the_ended) {
         ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         for (unsigned side = 0; side < SIDES; side++)
                 for (size_t i = 0; i < 2; i++) {
-                        DeadRow row = row_of(&gzip[i]);
+                        ExitedRow row = row_of(&gzip[i]);
 
                         if (i == 1 && side == SIDE_AFTER) /* twice as much */
                                 thread_sample_put(&row.sample, METRIC_run_time_ns, S(5 + 48));
@@ -695,7 +698,7 @@ START_TEST(two_intervals_compare_the_work_of_the_ended) {
         ck_assert_str_eq(json_at(group, "exits", END), "{\"a\":300,\"b\":300}");
         ck_assert_str_eq(json_at(group, "lives", "b", "bornAndEnded", END), "300");
         ck_assert_str_eq(json_at(group, "time", "b", "runningNs", END), "48000000000");
-        ck_assert_uint_eq(comparison_lives(compared.comparison, SIDE_BEFORE)->fleeting.n, 300);
+        ck_assert_uint_eq(comparison_lives(compared.comparison, SIDE_BEFORE)->short_lived.n, 300);
         compared_done(&compared);
 }
 END_TEST
@@ -703,7 +706,7 @@ END_TEST
 /* By whose children ended inside, as far as that is known; nobody starts workers of the kernel. */
 START_TEST(who_started_what_ended_is_told) {
         static const struct {
-                Dead dead;
+                Dead exited;
                 const char *parent; /* NULL: not known */
         } rows[] = {
                 { { "gzip", SIDE_BEFORE, 7, S(1), S(1), 0, 0, false }, "cron" },
@@ -731,12 +734,12 @@ START_TEST(who_started_what_ended_is_told) {
 
         ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                DeadRow row = row_of(&rows[i].dead);
+                ExitedRow row = row_of(&rows[i].exited);
 
                 if (rows[i].parent)
                         row.started_by = span_of(rows[i].parent);
                 ck_assert_int_eq(
-                        comparison_add_ended(compared.comparison, 0, rows[i].dead.end, &row), 0);
+                        comparison_add_ended(compared.comparison, 0, rows[i].exited.end, &row), 0);
         }
         fold(compared.comparison, &scene, true);
         compared_end(&compared, no_sources);
@@ -767,7 +770,7 @@ START_TEST(patterns_count_who_ended) {
         view.thread_normalize = true;
         ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                DeadRow row = row_of(&rows[i]);
+                ExitedRow row = row_of(&rows[i]);
 
                 ck_assert_int_eq(comparison_census(compared.comparison, &row.sample), 0);
         }
@@ -791,7 +794,7 @@ START_TEST(the_ended_have_no_command) {
         SideSetup setup = setup_of(true);
         Compared compared = { .comparison = NULL };
         View view = view_of(VIEW_AXIS_COMMAND);
-        DeadRow row = row_of(&rows[0]);
+        ExitedRow row = row_of(&rows[0]);
         json_object *group;
 
         ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);

@@ -416,7 +416,7 @@ START_TEST(lives_are_counted_over_all_groups) {
         counts = *comparison_lives(compared.comparison, 0);
         ck_assert_uint_eq(counts.survived, 2);
         ck_assert_uint_eq(counts.born, 3);
-        ck_assert_uint_eq(counts.gone, 1);
+        ck_assert_uint_eq(counts.vanished, 1);
         ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_GROUPS]), 1);
         compared_done(&compared);
 }
@@ -594,7 +594,7 @@ START_TEST(every_axis_has_windows) {
         static const struct {
                 ViewAxis axis;
                 const char *key;
-                const char *delta, *gone;
+                const char *delta, *vanished;
         } rows[] = {
                 { VIEW_AXIS_PCOMM, "/a", "7", "1" },
                 { VIEW_AXIS_COMM, "/a", "7", "1" },
@@ -621,7 +621,7 @@ START_TEST(every_axis_has_windows) {
                 ck_assert_msg(group != NULL, "%zu", i);
                 ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "delta", END),
                                  rows[i].delta);
-                ck_assert_str_eq(json_at(group, "lives", "ended", END), rows[i].gone);
+                ck_assert_str_eq(json_at(group, "lives", "ended", END), rows[i].vanished);
                 compared_done(&compared);
         }
 }

@@ -128,12 +128,12 @@ START_TEST(the_bound_is_two_ticks_and_the_captures_on_each_cpu) {
 END_TEST
 
 /* A row of a ledger: run time and written bytes of its threads, and of the young of them. */
-static void add_dead(Coverage *coverage, Side end, char kind, uint64_t run_time, uint64_t bytes,
-                     uint64_t young) {
-        DeadRow row = { .exits = 1, .sample = ran(run_time, bytes, kind), .young_run_ns = young };
+static void add_exited(Coverage *coverage, Side end, char kind, uint64_t run_time, uint64_t bytes,
+                       uint64_t young) {
+        ExitedRow row = { .exits = 1, .sample = ran(run_time, bytes, kind), .young_run_ns = young };
 
         thread_sample_put(&row.sample, METRIC_read_bytes, 0);
-        coverage_add_dead(coverage, end, &row);
+        coverage_add_exited(coverage, end, &row);
 }
 
 static const CoverageLedger in_a_row = { .known = true, .in_a_row = true };
@@ -161,7 +161,7 @@ static const char *at(json_object *json, const char *key) {
  * what ticks may miss of two captures.
  */
 static const struct {
-        uint64_t used_ns, survived_ns, dead_ns, n_cpus;
+        uint64_t used_ns, survived_ns, exited_ns, n_cpus;
         const char *believed; /* "": it is not told */
 } believed_rows[] = {
         { 60, 50, 0, 1, "" },        { 45, 50, 0, 1, "" },   { 44, 50, 0, 1, "50" },
@@ -173,7 +173,8 @@ static const struct {
 };
 
 START_TEST(threads_are_believed_over_ticks) {
-        uint64_t dead_ns = believed_rows[_i].dead_ns, survived_ns = believed_rows[_i].survived_ns;
+        uint64_t exited_ns = believed_rows[_i].exited_ns,
+                 survived_ns = believed_rows[_i].survived_ns;
         const HostUse host = { .cpu_used_ns = amount_of(believed_rows[_i].used_ns),
                                .n_cpus = { .known = believed_rows[_i].n_cpus > 0,
                                            .n = believed_rows[_i].n_cpus } };
@@ -183,15 +184,15 @@ START_TEST(threads_are_believed_over_ticks) {
         JsonWriter writer;
 
         add(&coverage, 'u', 100, 100 + survived_ns);
-        add_dead(&coverage, SIDE_AFTER, 'u', dead_ns, 0, dead_ns);
+        add_exited(&coverage, SIDE_AFTER, 'u', exited_ns, 0, exited_ns);
         coverage_write_json(json_text_begin(&writer), &coverage, &in_a_row, &host, &span, "why");
         json = json_tokener_parse(json_text_end(&writer));
         ck_assert_str_eq(at(json, "cpuBelievedNs"), believed_rows[_i].believed);
         ck_assert_uint_eq(json_object_get_uint64(json_object_object_get(json, "cpuUsedNs")),
                           host.cpu_used_ns.n);
         ck_assert_uint_eq(json_object_get_uint64(json_object_object_get(json, "attributedNs")),
-                          survived_ns + dead_ns);
-        if (survived_ns + dead_ns > host.cpu_used_ns.n)
+                          survived_ns + exited_ns);
+        if (survived_ns + exited_ns > host.cpu_used_ns.n)
                 ck_assert_str_eq(at(json, "notAttributedNs"), "0");
         json_object_put(json);
 }
@@ -207,9 +208,9 @@ START_TEST(a_ledger_tells_of_the_ended) {
         add(&coverage, 'u', 100, 150);
         add(&coverage, 'u', 90, GONE); /* ended with 95 */
         add(&coverage, 'k', 20, GONE); /* ended with 21 */
-        add_dead(&coverage, SIDE_AFTER, 'u', 1000 + 95 + 300, 1200, 500 + 300);
-        add_dead(&coverage, SIDE_BEFORE, 'u', 1000, 700, 500);
-        add_dead(&coverage, SIDE_AFTER, 'k', 21, 20, 0);
+        add_exited(&coverage, SIDE_AFTER, 'u', 1000 + 95 + 300, 1200, 500 + 300);
+        add_exited(&coverage, SIDE_BEFORE, 'u', 1000, 700, 500);
+        add_exited(&coverage, SIDE_AFTER, 'k', 21, 20, 0);
         for (size_t i = 0; i < ELEMENTSOF(ledgers); i++) {
                 json_object *json = json_of(&coverage, ledgers[i].ledger);
 
@@ -230,7 +231,7 @@ END_TEST
 /* A process is ctprof's own from when it calls until it has ended. */
 START_TEST(what_ctprof_did_itself_is_told_apart) {
         ThreadSample before = ran(100, 0, 'u'), after = ran(150, 0, 'u');
-        DeadRow row = { .exits = 1, .sample = ran(30, 0, 'u') };
+        ExitedRow row = { .exits = 1, .sample = ran(30, 0, 'u') };
         Coverage coverage = {};
         json_object *json;
 
@@ -238,7 +239,7 @@ START_TEST(what_ctprof_did_itself_is_told_apart) {
         before.self = true;
         coverage_add(&coverage, &before, &after);
         row.sample.self = true;
-        coverage_add_dead(&coverage, SIDE_AFTER, &row);
+        coverage_add_exited(&coverage, SIDE_AFTER, &row);
         json = json_of(&coverage, &in_a_row);
         ck_assert_str_eq(at(json, "ownNs"), "80");
         ck_assert_str_eq(at(json, "attributedNs"), "1080");
@@ -258,8 +259,8 @@ START_TEST(what_ctprof_did_itself_is_told_apart) {
 END_TEST
 
 /*
- * The gone was born while the earlier capture was made, which saw 5 of its 7. The ledger has all of
- * it as work of one that was born inside, and takes nothing else away.
+ * Vanished threads was born while the earlier capture was made, which saw 5 of its 7. The ledger
+ * has all of it as work of one that was born inside, and takes nothing else away.
  */
 START_TEST(one_that_was_born_during_the_capture_hides_no_other) {
         Coverage coverage = {};
@@ -267,7 +268,7 @@ START_TEST(one_that_was_born_during_the_capture_hides_no_other) {
 
         add(&coverage, 'u', 100, 150);
         add(&coverage, 'u', 5, GONE);
-        add_dead(&coverage, SIDE_AFTER, 'u', 7 + 300, 1200, 7 + 300);
+        add_exited(&coverage, SIDE_AFTER, 'u', 7 + 300, 1200, 7 + 300);
         json = json_of(&coverage, &in_a_row);
         ck_assert_str_eq(at(json, "endedNs"), "0");
         ck_assert_str_eq(at(json, "bornAndEndedNs"), "302");
@@ -277,20 +278,20 @@ START_TEST(one_that_was_born_during_the_capture_hides_no_other) {
 }
 END_TEST
 
-/* 50 written by the survivor; of the ended the gone has no count of what it read. */
+/* 50 written by the survivor; of the ended vanished threads has no count of what it read. */
 START_TEST(storage_of_the_ended_counts_if_it_is_complete) {
         Coverage coverage = {}, other = {};
         json_object *json;
 
         add(&coverage, 'u', 100, 150);
-        add_dead(&coverage, SIDE_AFTER, 'u', 5, 700, 5);
+        add_exited(&coverage, SIDE_AFTER, 'u', 5, 700, 5);
         json = json_of(&coverage, &in_a_row);
         ck_assert_str_eq(at(json, "storageAttributedBytes"), "750");
         json_object_put(json);
 
         add(&other, 'u', 100, 150);
         add(&other, 'u', 90, GONE);
-        add_dead(&other, SIDE_AFTER, 'u', 95, 700, 0);
+        add_exited(&other, SIDE_AFTER, 'u', 95, 700, 0);
         json = json_of(&other, &in_a_row);
         ck_assert_str_eq(at(json, "storageAttributedBytes"), "50");
         json_object_put(json);
@@ -302,7 +303,7 @@ START_TEST(a_ledger_that_contradicts_the_threads_tells_nothing) {
         json_object *json;
 
         add(&coverage, 'u', 90, GONE);
-        add_dead(&coverage, SIDE_AFTER, 'u', 30, 0, 0); /* less than it had */
+        add_exited(&coverage, SIDE_AFTER, 'u', 30, 0, 0); /* less than it had */
         json = json_of(&coverage, &in_a_row);
         ck_assert_str_eq(at(json, "endedNs"), "null");
         ck_assert_str_eq(at(json, "bornAndEndedNs"), "null");
@@ -310,7 +311,7 @@ START_TEST(a_ledger_that_contradicts_the_threads_tells_nothing) {
         json_object_put(json);
 
         add(&lacking, 'u', NONE, GONE);
-        add_dead(&lacking, SIDE_AFTER, 'u', 30, 0, 0);
+        add_exited(&lacking, SIDE_AFTER, 'u', 30, 0, 0);
         json = json_of(&lacking, &in_a_row);
         ck_assert_str_eq(at(json, "endedNs"), "null");
         json_object_put(json);

@@ -147,7 +147,7 @@ START_TEST(adopted_threads_change_their_group) {
 }
 END_TEST
 
-/* One that only a ledger of the dead told of had none of its own. */
+/* One that only a ledger of exits told of had none of its own. */
 START_TEST(adopted_threads_bring_their_work) {
         static const Columns one_interval = {
                 .n = 1, .of = { { .setup = { .has_begin = true, .keeps_begin = true } } }

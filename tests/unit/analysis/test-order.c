@@ -103,7 +103,7 @@ END_TEST
 /* One of each that both sides have, and one that came and one that went, bigger than these. */
 START_TEST(what_one_side_has_counts_whole) {
         static const struct {
-                const char *sort, *overview, *gone, *came;
+                const char *sort, *overview, *vanished, *came;
         } rows[] = {
                 { "run_time_ns", "ncspg", "gp", "nc" }, { "run_time_ns:asc", "gpscn", "pg", "cn" },
                 { "cpu", "ncspg", "gp", "nc" },         { "delta", "gnpcs", "gp", "nc" },
@@ -131,7 +131,7 @@ START_TEST(what_one_side_has_counts_whole) {
         format_keys(&compared, COMPARISON_OVERVIEW, keys);
         ck_assert_str_eq(keys, rows[_i].overview);
         format_keys(&compared, COMPARISON_ONLY_BEFORE, keys);
-        ck_assert_str_eq(keys, rows[_i].gone);
+        ck_assert_str_eq(keys, rows[_i].vanished);
         format_keys(&compared, COMPARISON_ONLY_AFTER, keys);
         ck_assert_str_eq(keys, rows[_i].came);
         compared_done(&compared);

@@ -107,13 +107,13 @@ START_TEST(threads_that_come_and_go_make_no_negative_rates) {
 END_TEST
 
 /* The ledger of capture i has one row: what @exits[i] threads of a job did that ended by then. */
-static void put_ledgers(DeadRow rows[static N_SHOTS], const uint64_t exits[static N_SHOTS]) {
+static void put_ledgers(ExitedRow rows[static N_SHOTS], const uint64_t exits[static N_SHOTS]) {
         for (unsigned i = 0; i < N_SHOTS; i++) {
-                rows[i] = (DeadRow){ .exits = exits[i], .sample = thread_of("job", "job", 0) };
+                rows[i] = (ExitedRow){ .exits = exits[i], .sample = thread_of("job", "job", 0) };
                 thread_sample_put(&rows[i].sample, METRIC_minflt, 100 * exits[i]);
                 shots[i].has_ledger = true;
-                shots[i].dead = &rows[i];
-                shots[i].n_dead = 1;
+                shots[i].exited = &rows[i];
+                shots[i].n_exited = 1;
         }
 }
 
@@ -126,7 +126,7 @@ START_TEST(a_group_that_no_window_has_did_nothing_in_it) {
         /* A job in each window before and in one of four after, the last. */
         static const uint64_t exits[N_SHOTS] = { 1, 2, 3, 4, 5, 6, 6, 6, 6, 7 };
         View view = view_of("minflt,thread_count,nr_threads");
-        DeadRow rows[N_SHOTS];
+        ExitedRow rows[N_SHOTS];
         SetRun run;
 
         put_ledgers(rows, exits);
@@ -156,7 +156,7 @@ END_TEST
 START_TEST(a_window_in_which_the_ledger_lost_names_tells_nothing_of_the_ended) {
         static const uint64_t exits[N_SHOTS] = { 1, 2, 3, 4, 5, 6, 7, 8, 8, 9 };
         View view = view_of("minflt,thread_count");
-        DeadRow rows[N_SHOTS];
+        ExitedRow rows[N_SHOTS];
         SetRun run;
 
         put_ledgers(rows, exits);
@@ -174,7 +174,7 @@ START_TEST(a_ledger_without_cgroups_tells_of_no_cgroup_what_ended) {
         static const uint64_t exits[N_SHOTS] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
         char complaint[VIEW_COMPLAINT_BYTES];
         View view = view_on(VIEW_AXIS_CGROUP);
-        DeadRow rows[N_SHOTS];
+        ExitedRow rows[N_SHOTS];
         SetRun run;
 
         ck_assert_int_eq(view_set(&view, VIEW_PART_metrics, span_of("minflt"), complaint), VIEW_OK);
@@ -209,7 +209,7 @@ END_TEST
 START_TEST(what_a_group_did_whose_threads_ended_under_other_names_is_not_known) {
         static const uint64_t exits[N_SHOTS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
         View view = view_of("minflt,thread_count");
-        DeadRow rows[N_SHOTS];
+        ExitedRow rows[N_SHOTS];
         SetRun run;
 
         put_ledgers(rows, exits);

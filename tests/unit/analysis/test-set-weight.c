@@ -255,22 +255,22 @@ END_TEST
 /* Four threads in each window, of which each waited for 2 of its 3 s; none is there at its end. */
 START_TEST(what_ended_had_time_to_wait_for_storage) {
         View view = view_by("weight", "minflt");
-        DeadRow rows[N_SHOTS];
+        ExitedRow rows[N_SHOTS];
         json_object *group;
         SetRun run;
 
         for (unsigned i = 0; i < N_SHOTS; i++) {
-                rows[i] = (DeadRow){ .exits = 4 * i,
-                                     .accounted = 4 * i,
-                                     .young = 4 * i,
-                                     .lives_ns = 12 * NSEC_PER_SEC * i,
-                                     .sample = thread_of("p", "p", 0) };
+                rows[i] = (ExitedRow){ .exits = 4 * i,
+                                       .accounted = 4 * i,
+                                       .young = 4 * i,
+                                       .lives_ns = 12 * NSEC_PER_SEC * i,
+                                       .sample = thread_of("p", "p", 0) };
                 thread_sample_put(&rows[i].sample, METRIC_run_time_ns, NSEC_PER_SEC * i);
                 thread_sample_put(&rows[i].sample, METRIC_blkio_delay_total_ns,
                                   8 * NSEC_PER_SEC * i);
                 shots[i].has_ledger = true;
-                shots[i].dead = &rows[i];
-                shots[i].n_dead = 1;
+                shots[i].exited = &rows[i];
+                shots[i].n_exited = 1;
         }
         set_run_defects = kernel_defects_of("6.12.1");
         run = set_run_of(&view, 0.05, shots, N_SHOTS, no_sources);

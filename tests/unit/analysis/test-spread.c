@@ -63,7 +63,7 @@ static int fold(Fixture *fixture, const Work *work) {
         ThreadSample sample = thread_of("p", work->name, work->tid);
 
         thread_sample_put(&sample, METRIC_run_time_ns, work->value);
-        return spread_fold_sample(&fixture->spread, fixture->names, &sample);
+        return spread_add_sample(&fixture->spread, fixture->names, &sample);
 }
 
 static Fixture fixture_of(const Work *works, size_t n) {
@@ -286,10 +286,10 @@ START_TEST(what_no_thread_has_is_absent_and_zero_is_not) {
         ck_assert(!spread_read(&fixture.spread, fixture.names, METRIC_majflt, &figures));
         thread_sample_put(&with, METRIC_majflt, 0);
         for (unsigned i = 0; i < 3; i++)
-                ck_assert_int_eq(spread_fold_sample(&fixture.spread, fixture.names, &without), 0);
+                ck_assert_int_eq(spread_add_sample(&fixture.spread, fixture.names, &without), 0);
         ck_assert(!spread_read(&fixture.spread, fixture.names, METRIC_majflt, &figures));
         for (unsigned i = 0; i < 3; i++)
-                ck_assert_int_eq(spread_fold_sample(&fixture.spread, fixture.names, &with), 0);
+                ck_assert_int_eq(spread_add_sample(&fixture.spread, fixture.names, &with), 0);
         ck_assert(!spread_read(&fixture.spread, fixture.names, METRIC_minflt, &figures));
         ck_assert(spread_read(&fixture.spread, fixture.names, METRIC_majflt, &figures));
         assert_top(&figures, 2, "with", 0);
@@ -307,7 +307,7 @@ START_TEST(only_sums_over_threads_that_differ_have_a_spread) {
         ck_assert_int_eq(spread_names_new(&fixture.names), 0);
         for (unsigned id = 0; id < _METRIC_MAX; id++)
                 thread_sample_put(&sample, (MetricId) id, id);
-        ck_assert_int_eq(spread_fold_sample(&fixture.spread, fixture.names, &sample), 0);
+        ck_assert_int_eq(spread_add_sample(&fixture.spread, fixture.names, &sample), 0);
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
                 bool is_spread = metric_is_cumulative((MetricId) id) && id != METRIC_thread_count;
 
@@ -329,8 +329,7 @@ START_TEST(each_sum_has_a_top_of_its_own) {
         for (unsigned i = 0; i < 2; i++) {
                 thread_sample_put(&samples[i], METRIC_rchar, i == 0 ? 5000 : 1);
                 thread_sample_put(&samples[i], METRIC_wchar, i == 0 ? 2 : 7000);
-                ck_assert_int_eq(spread_fold_sample(&fixture.spread, fixture.names, &samples[i]),
-                                 0);
+                ck_assert_int_eq(spread_add_sample(&fixture.spread, fixture.names, &samples[i]), 0);
         }
         ck_assert(spread_read(&fixture.spread, fixture.names, METRIC_rchar, &figures));
         assert_top(&figures, 11, "reader", 5000);
@@ -358,7 +357,7 @@ static size_t bytes_of(size_t n_groups, size_t n, bool zeros) {
                         for (unsigned id = 0; id < _METRIC_MAX; id++)
                                 thread_sample_put(&sample, (MetricId) id,
                                                   zeros ? 0 : random_u64() >> random_u64() % 64);
-                        r |= spread_fold_sample(&spread, fixture.names, &sample);
+                        r |= spread_add_sample(&spread, fixture.names, &sample);
                 }
                 ck_assert_int_eq(r, 0);
                 n_bytes += spread_bytes(&spread);

@@ -167,25 +167,26 @@ START_TEST(lives_add_up) {
                         json_object *group = json_object_array_get_idx(compared.lists[list], i);
                         json_object *lives = json_object_object_get(group, "lives");
                         uint64_t survived = number_at(lives, "survived");
-                        uint64_t born = number_at(lives, "born"), gone = number_at(lives, "ended");
+                        uint64_t born = number_at(lives, "born"),
+                                 vanished = number_at(lives, "ended");
 
                         sum.survived += survived;
                         sum.born += born;
-                        sum.gone += gone;
+                        sum.vanished += vanished;
                         if (list == COMPARISON_GROUPS) {
                                 ck_assert_uint_eq(number_at(group, "threadsBefore"),
-                                                  survived + gone);
+                                                  survived + vanished);
                                 ck_assert_uint_eq(number_at(group, "threadsAfter"),
                                                   survived + born);
                         } else {
                                 ck_assert_uint_eq(list, COMPARISON_ONLY_BEFORE);
-                                ck_assert_uint_eq(number_at(group, "threads"), gone);
+                                ck_assert_uint_eq(number_at(group, "threads"), vanished);
                         }
                 }
         all = *comparison_lives(compared.comparison, 0);
         ck_assert_uint_eq(sum.survived, all.survived);
         ck_assert_uint_eq(sum.born, all.born);
-        ck_assert_uint_eq(sum.gone, all.gone);
+        ck_assert_uint_eq(sum.vanished, all.vanished);
         compared_done(&compared);
 }
 END_TEST
@@ -198,7 +199,7 @@ START_TEST(a_window_of_a_snapshot_with_itself_is_empty) {
         one.sides[1] = one.sides[0];
         compared = compared_window_of(&one.view, &setup, one.sides, no_sources);
         ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->born, 0);
-        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->gone, 0);
+        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->vanished, 0);
         ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_ONLY_BEFORE]), 0);
         for (size_t i = 0; i < json_object_array_length(compared.lists[COMPARISON_GROUPS]); i++) {
                 json_object *group =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * The ledger of the dead in the running kernel: what it says of processes that ended is what
+ * The ledger of exits in the running kernel: what it says of processes that ended is what
  * wait4(2) says, and while a storm of short lives goes on, each of them is among the living or in
  * one row.
  */
@@ -57,7 +57,7 @@ static bool is_called(const char comm[static TASK_COMM_BYTES], const char *name)
 }
 
 /* Of threads with this name, whatever their process. */
-static LedgerValues find_dead(const char *thread) {
+static LedgerValues find_exited(const char *thread) {
         LedgerValues sum = {};
 
         for (size_t i = 0; i < ledger->n_rows; i++)
@@ -134,9 +134,9 @@ static double seconds(struct timeval time) {
 }
 
 /* The parent hears what the kernel has passed on: of each kind and CPU it lacks dozens of pages. */
-static void check_peak(const LedgerValues *dead, const struct rusage *heard) {
+static void check_peak(const LedgerValues *exited, const struct rusage *heard) {
         const int64_t pages_of_a_cpu = 3 * 64;
-        int64_t peak = (int64_t) dead->maxima[LEDGER_RSS_PEAK];
+        int64_t peak = (int64_t) exited->maxima[LEDGER_RSS_PEAK];
         int64_t pages = heard->ru_maxrss * 1024 / sysconf(_SC_PAGESIZE);
 
         ck_assert_int_gt(peak, 2 << 20 >> 12);
@@ -146,27 +146,27 @@ static void check_peak(const LedgerValues *dead, const struct rusage *heard) {
 START_TEST(processes_did_what_their_parent_hears) {
         const unsigned n = 50;
         struct rusage heard;
-        LedgerValues dead;
+        LedgerValues exited;
         double ran;
 
         heard = run_processes("ledger-process", n);
         wait_until_finished();
         task_table_free(capture());
-        dead = find_dead("ledger-process");
-        ran = (double) dead.sums[LEDGER_run_time_ns] / 1e9;
+        exited = find_exited("ledger-process");
+        ran = (double) exited.sums[LEDGER_run_time_ns] / 1e9;
 
-        ck_assert_uint_eq(dead.exits, n);
-        ck_assert_uint_eq(dead.young, n);
-        ck_assert_uint_eq(dead.sums[LEDGER_minflt], (uint64_t) heard.ru_minflt);
+        ck_assert_uint_eq(exited.exits, n);
+        ck_assert_uint_eq(exited.young, n);
+        ck_assert_uint_eq(exited.sums[LEDGER_minflt], (uint64_t) heard.ru_minflt);
         ck_assert_double_eq_tol(ran, seconds(heard.ru_utime) + seconds(heard.ru_stime), ran / 50);
-        ck_assert_uint_ge(dead.lives_ns, dead.sums[LEDGER_run_time_ns]);
-        check_peak(&dead, &heard);
+        ck_assert_uint_ge(exited.lives_ns, exited.sums[LEDGER_run_time_ns]);
+        check_peak(&exited, &heard);
 
         /* Nothing is young that was there at the last capture, and nothing is lost by another. */
         task_table_free(capture());
-        ck_assert_uint_eq(find_dead("ledger-process").exits, n);
-        ck_assert_uint_eq(find_dead("ledger-process").sums[LEDGER_run_time_ns],
-                          dead.sums[LEDGER_run_time_ns]);
+        ck_assert_uint_eq(find_exited("ledger-process").exits, n);
+        ck_assert_uint_eq(find_exited("ledger-process").sums[LEDGER_run_time_ns],
+                          exited.sums[LEDGER_run_time_ns]);
 }
 END_TEST
 
@@ -178,7 +178,7 @@ START_TEST(the_memory_of_a_parent_is_not_that_of_what_it_executes) {
         char *const environment[] = { NULL };
         uint64_t page_bytes = (uint64_t) sysconf(_SC_PAGESIZE);
         struct rusage heard;
-        LedgerValues dead;
+        LedgerValues exited;
         pid_t pid;
 
         ck_assert_ptr_ne(memory, MAP_FAILED);
@@ -187,13 +187,13 @@ START_TEST(the_memory_of_a_parent_is_not_that_of_what_it_executes) {
         ck_assert_int_eq(wait4(pid, NULL, 0, &heard), pid);
         (void) munmap(memory, n);
         task_table_free(capture());
-        dead = find_dead("true");
-        ck_assert_uint_gt(dead.exits, 0);
+        exited = find_exited("true");
+        ck_assert_uint_gt(exited.exits, 0);
         ck_assert_int_ge(heard.ru_maxrss, (long) (n >> 10));
-        ck_assert_uint_lt(dead.maxima[LEDGER_RSS_PEAK] * page_bytes, n / 2);
-        if (dead.maxima[LEDGER_VM_PEAK] != 0) /* else the kernel had given it back */
-                ck_assert_uint_gt(dead.maxima[LEDGER_RSS_PEAK], 0);
-        ck_assert_uint_le(dead.maxima[LEDGER_RSS_PEAK], dead.maxima[LEDGER_VM_PEAK]);
+        ck_assert_uint_lt(exited.maxima[LEDGER_RSS_PEAK] * page_bytes, n / 2);
+        if (exited.maxima[LEDGER_VM_PEAK] != 0) /* else the kernel had given it back */
+                ck_assert_uint_gt(exited.maxima[LEDGER_RSS_PEAK], 0);
+        ck_assert_uint_le(exited.maxima[LEDGER_RSS_PEAK], exited.maxima[LEDGER_VM_PEAK]);
 }
 END_TEST
 
@@ -219,8 +219,8 @@ START_TEST(a_thread_that_a_capture_has_seen_is_not_young) {
         (void) close(go[1]);
         ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
         task_table_free(capture());
-        ck_assert_uint_eq(find_dead("ledger-old").exits, 1);
-        ck_assert_uint_eq(find_dead("ledger-old").young, 0);
+        ck_assert_uint_eq(find_exited("ledger-old").exits, 1);
+        ck_assert_uint_eq(find_exited("ledger-old").young, 0);
 }
 END_TEST
 
@@ -233,7 +233,7 @@ START_TEST(a_zombie_is_among_the_dead_alone) {
                 live("ledger-zombie");
         ck_assert_int_eq(waitid(P_PID, (id_t) pid, &info, WEXITED | WNOWAIT), 0);
         table = capture();
-        ck_assert_uint_eq(find_dead("ledger-zombie").exits, 1);
+        ck_assert_uint_eq(find_exited("ledger-zombie").exits, 1);
         ck_assert_uint_eq(count_living(table, "ledger-zombie"), 0);
         task_table_free(table);
         ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
@@ -302,7 +302,7 @@ static void run_family(const char *parent, const char *child, const int *line) {
 }
 
 /* Threads of that name that had such a parent. */
-static uint64_t count_dead_of(const char *thread, const char *parent) {
+static uint64_t count_exited_of(const char *thread, const char *parent) {
         uint64_t n = 0;
 
         for (size_t i = 0; i < ledger->n_rows; i++) {
@@ -329,12 +329,12 @@ START_TEST(a_row_tells_whose_children_ended) {
                 ck_assert_int_gt(wait(NULL), 0);
         ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
         task_table_free(capture());
-        ck_assert_uint_eq(count_dead_of("ledger-child", "ledger-mother"), 2);
-        ck_assert_uint_eq(count_dead_of("ledger-child", "ledger-father"), 2);
-        ck_assert_uint_eq(find_dead("ledger-child").exits, 4);
-        ck_assert_uint_eq(count_dead_of("ledger-mother", own), 1);
-        ck_assert_uint_eq(count_dead_of("ledger-runner", own), 2); /* as their process */
-        ck_assert_uint_eq(count_dead_of("ledger-orphan", own), 2); /* by then */
+        ck_assert_uint_eq(count_exited_of("ledger-child", "ledger-mother"), 2);
+        ck_assert_uint_eq(count_exited_of("ledger-child", "ledger-father"), 2);
+        ck_assert_uint_eq(find_exited("ledger-child").exits, 4);
+        ck_assert_uint_eq(count_exited_of("ledger-mother", own), 1);
+        ck_assert_uint_eq(count_exited_of("ledger-runner", own), 2); /* as their process */
+        ck_assert_uint_eq(count_exited_of("ledger-orphan", own), 2); /* by then */
         for (size_t i = 0; i < ledger->n_rows; i++)
                 if (ledger->rows[i].key.flags & LEDGER_OF_KERNEL)
                         ck_assert_str_eq(ledger->rows[i].key.parent, "");
@@ -350,7 +350,7 @@ START_TEST(own_children_are_marked) {
                 if (is_called(key->thread, "ledger-own"))
                         ck_assert_uint_eq(key->flags, LEDGER_OF_SELF);
         }
-        ck_assert_uint_eq(find_dead("ledger-own").exits, 1);
+        ck_assert_uint_eq(find_exited("ledger-own").exits, 1);
 }
 END_TEST
 
@@ -590,7 +590,7 @@ static _Noreturn void run_storm(bool of_threads) {
 }
 
 static void check_partition(bool of_threads, size_t n_parents) {
-        uint64_t n_dead_before = find_dead("ledger-storm").exits;
+        uint64_t n_exited_before = find_exited("ledger-storm").exits;
 
         storm = mmap(NULL, sizeof(*storm), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
                      0);
@@ -605,7 +605,7 @@ static void check_partition(bool of_threads, size_t n_parents) {
                 TaskTable *table = capture();
 
                 n_seen = count_living(table, "ledger-storm") - n_parents +
-                         find_dead("ledger-storm").exits - n_dead_before;
+                         find_exited("ledger-storm").exits - n_exited_before;
                 n_begun = storm->n_begun;
                 task_table_free(table);
                 ck_assert_uint_eq(ledger->n_lost, 0);
@@ -617,7 +617,7 @@ static void check_partition(bool of_threads, size_t n_parents) {
         }
         end_storm();
         task_table_free(capture());
-        ck_assert_uint_eq(find_dead("ledger-storm").exits - n_dead_before,
+        ck_assert_uint_eq(find_exited("ledger-storm").exits - n_exited_before,
                           storm->n_made + n_parents);
         (void) munmap(storm, sizeof(*storm));
 }
@@ -638,9 +638,9 @@ START_TEST(a_capture_that_died_does_no_harm) {
         begin(); /* another one */
         (void) run_processes("ledger-during", 2);
         task_table_free(end());
-        ck_assert_uint_eq(find_dead("ledger-during").exits, 5);
+        ck_assert_uint_eq(find_exited("ledger-during").exits, 5);
         task_table_free(capture());
-        ck_assert_uint_eq(find_dead("ledger-during").exits, 5);
+        ck_assert_uint_eq(find_exited("ledger-during").exits, 5);
 }
 END_TEST
 
@@ -691,7 +691,7 @@ static void expect_named(char letter, unsigned n) {
 
         for (unsigned i = 0; i < n; i++) {
                 (void) snprintf(name, sizeof(name), "ledger-%c%u", letter, i);
-                ck_assert_uint_eq(find_dead(name).exits, 1);
+                ck_assert_uint_eq(find_exited(name).exits, 1);
         }
 }
 
@@ -722,7 +722,7 @@ START_TEST(a_fold_keeps_every_row_and_empties_the_table) {
         ck_assert_uint_eq(LEDGER_CAPTURES(control->generation), captures + 1);
         run_named('f', 1);
         task_table_free(capture());
-        ck_assert_uint_eq(find_dead("ledger-f0").exits, 2);
+        ck_assert_uint_eq(find_exited("ledger-f0").exits, 2);
         expect_named('g', 40);
         ck_assert_uint_eq(ledger->n_folded, 0);
         reopen(-EBADF);
@@ -743,13 +743,13 @@ START_TEST(rows_that_a_file_has_no_room_for_lose_their_numbers) {
         ck_assert_uint_lt(ledger->control->n_rows, 20);
         task_table_free(capture());
         ck_assert_uint_gt(ledger->n_folded, 0);
-        sum = find_dead("ledger-h0");
+        sum = find_exited("ledger-h0");
         ck_assert_uint_ge(sum.n_folded, 10);
         for (unsigned i = 0; i < 60; i++) {
                 char name[TASK_COMM_BYTES];
 
                 (void) snprintf(name, sizeof(name), "ledger-h%u", i);
-                n_exits += i == 0 ? sum.exits : find_dead(name).exits;
+                n_exits += i == 0 ? sum.exits : find_exited(name).exits;
         }
         ck_assert_uint_eq(n_exits, 60);
         reopen(-EBADF);
@@ -816,20 +816,20 @@ START_TEST(rows_that_a_file_has_no_room_for_lose_their_parents_first) {
         }
         wait_until_finished();
         task_table_free(capture());
-        ck_assert_uint_eq(count_dead_of("ledger-child", "ledger-m7"), 2);
+        ck_assert_uint_eq(count_exited_of("ledger-child", "ledger-m7"), 2);
         (void) find_owner(0, &n_rows);
         ck_assert_uint_gt(n_rows, 3 * n_families - 1);
         /* Root has an eighth. */
         folded = fold_on(-EBADF, 20, 8 * (n_rows - n_families / 2));
         task_table_free(capture());
-        ck_assert_uint_eq(find_dead("ledger-child").exits, 2 * n_families);
-        ck_assert_uint_ge(count_dead_of("ledger-child", ""), n_families / 2);
+        ck_assert_uint_eq(find_exited("ledger-child").exits, 2 * n_families);
+        ck_assert_uint_ge(count_exited_of("ledger-child", ""), n_families / 2);
         ck_assert_uint_eq(ledger->n_folded, 0);
         for (unsigned i = 0; i < n_families; i++) {
                 char name[TASK_COMM_BYTES];
 
                 (void) snprintf(name, sizeof(name), "ledger-m%u", i);
-                ck_assert_uint_eq(find_dead(name).exits, 1);
+                ck_assert_uint_eq(find_exited(name).exits, 1);
         }
         reopen(-EBADF);
         (void) close(folded);
@@ -906,7 +906,7 @@ END_TEST
 START_TEST(waits_for_storage_are_counted) {
         char path[] = "/var/tmp/ctprof-ledger-XXXXXX", block[4096] = "";
         int fd = mkostemp(path, O_CLOEXEC);
-        LedgerValues dead;
+        LedgerValues exited;
         pid_t pid;
 
         ck_assert_int_ge(fd, 0);
@@ -922,14 +922,15 @@ START_TEST(waits_for_storage_are_counted) {
         ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
         (void) close(fd);
         task_table_free(capture());
-        dead = find_dead("ledger-waits");
-        ck_assert_uint_eq(dead.exits, 1);
-        if (dead.sums[LEDGER_write_bytes] == 0)
+        exited = find_exited("ledger-waits");
+        ck_assert_uint_eq(exited.exits, 1);
+        if (exited.sums[LEDGER_write_bytes] == 0)
                 return; /* a file system in memory */
-        ck_assert_uint_gt(dead.sums[LEDGER_N_STORAGE_WAITS] + dead.sums[LEDGER_N_OTHER_WAITS], 0);
-        ck_assert_uint_le(dead.sums[LEDGER_STORAGE_WAIT_NS] + dead.sums[LEDGER_OTHER_WAIT_NS] +
-                                  dead.sums[LEDGER_run_time_ns],
-                          dead.lives_ns);
+        ck_assert_uint_gt(exited.sums[LEDGER_N_STORAGE_WAITS] + exited.sums[LEDGER_N_OTHER_WAITS],
+                          0);
+        ck_assert_uint_le(exited.sums[LEDGER_STORAGE_WAIT_NS] + exited.sums[LEDGER_OTHER_WAIT_NS] +
+                                  exited.sums[LEDGER_run_time_ns],
+                          exited.lives_ns);
 }
 END_TEST
 

@@ -90,7 +90,7 @@ START_TEST(one_that_is_alive_after_all_is_dead_no_more) {
         add(7, 7, 0, 0)->has = TASK_IS_DEAD | TASK_HAS_IO_CALLS;
         add(7, 8, 0, 0)->has = TASK_IS_DEAD;
         ck_assert_int_eq(task_table_parse(&records, &table), 0);
-        task_table_set_dead(table, 0, false);
+        task_table_set_exited(table, 0, false);
         ck_assert_uint_eq(task_table_get(table, 0).record->has, TASK_HAS_IO_CALLS);
         ck_assert_uint_eq(task_table_get(table, 1).record->has, TASK_IS_DEAD);
 }

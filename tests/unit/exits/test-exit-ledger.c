@@ -461,16 +461,16 @@ END_TEST
 
 START_TEST(a_message_is_charged_to_its_uid) {
         TaskstatsExit told = read_message("exit-process");
-        Subordinates lent = {};
-        ExitContext context = { .now_ns = BEGAN, .subordinates = &lent };
+        Subordinates held = {};
+        ExitContext context = { .now_ns = BEGAN, .subordinates = &held };
         uint64_t uid;
 
         ck_assert(taskstats_get(&told.stats, TASKSTATS_UID, &uid));
         ck_assert_uint_eq(exit_record_of(&told, &context).key.owner, uid);
-        ck_assert_int_eq(subordinates_parse(&lent, SPAN_LITERAL("4321:0:4000000000"), (Span){}), 0);
+        ck_assert_int_eq(subordinates_parse(&held, SPAN_LITERAL("4321:0:4000000000"), (Span){}), 0);
         ck_assert_uint_eq(exit_record_of(&told, &context).key.owner, 4321);
         ck_assert_uint_eq(exit_record_of(&told, &context).values.grew_ns, BEGAN);
-        subordinates_done(&lent);
+        subordinates_done(&held);
 }
 END_TEST
 

@@ -16,7 +16,7 @@
 #include "job/descriptor/disposal.h"
 #include "job/job.h"
 #include "job/spawner.h"
-#include "job/vault.h"
+#include "job/fd-store.h"
 #include "job/job.h"
 
 /* What came of one job. */
@@ -34,7 +34,7 @@ typedef struct Story {
 static sd_event *event;
 static Users *users;
 static Disposal *disposal;
-static Workshop *workshop;
+static JobPool *pool;
 
 static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         Story *story = userdata;
@@ -71,7 +71,7 @@ static void setup_from(const char *executable) {
         ck_assert_int_ge(sd_event_new(&event), 0);
         ck_assert_int_eq(users_new(&limits, &users), 0);
         ck_assert_int_eq(disposal_new(event, users, &disposal), 0);
-        ck_assert_int_eq(workshop_new(event, users, disposal, fd, "ctprofd", &workshop), 0);
+        ck_assert_int_eq(job_pool_new(event, users, disposal, fd, "ctprofd", &pool), 0);
 }
 
 static void setup(void) {
@@ -79,7 +79,7 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-        workshop = workshop_free(workshop);
+        pool = job_pool_free(pool);
         disposal = disposal_free(disposal);
         users = users_free(users);
         event = sd_event_unref(event);
@@ -92,7 +92,7 @@ static void start_with(Story *story, const char *method, const JobOrder *templat
 
         order.body = span_of(method);
         story->fd = -EBADF;
-        ck_assert_int_eq(workshop_start(workshop, &order, &events, story, &story->job), 0);
+        ck_assert_int_eq(job_pool_start(pool, &order, &events, story, &story->job), 0);
 }
 
 static void start(Story *story, const char *method) {
@@ -111,7 +111,7 @@ static void finish(Story *story) {
 static size_t count_children(void) {
         pid_t pids[64];
 
-        return workshop_get_pids(workshop, pids, ELEMENTSOF(pids));
+        return job_pool_get_pids(pool, pids, ELEMENTSOF(pids));
 }
 
 static void await_children(size_t n) {
@@ -173,30 +173,30 @@ START_TEST(descriptors_go_both_ways) {
 END_TEST
 
 START_TEST(a_held_descriptor_is_lent_and_a_new_one_comes_to_stay) {
-        _cleanup_(vault_freep) Vault *vault = NULL;
-        int fd = memfd_create("held", MFD_CLOEXEC), lent;
+        _cleanup_(fd_store_freep) FdStore *fd_store = NULL;
+        int fd = memfd_create("held", MFD_CLOEXEC), held;
         char bytes[2] = "";
 
-        ck_assert_int_eq(vault_new("d1", &vault), 0);
-        ck_assert_int_eq(vault_put(vault, "held", fd), VAULT_OK);
+        ck_assert_int_eq(fd_store_new("d1", &fd_store), 0);
+        ck_assert_int_eq(fd_store_put(fd_store, "held", fd), FD_STORE_OK);
         for (unsigned i = 0; i < 2; i++) {
                 Story story = {};
 
-                lent = vault_lend(vault, "held");
+                held = fd_store_borrow(fd_store, "held");
                 start_with(
                         &story, "x.Descriptors",
-                        &(JobOrder){ .terms = job_terms(JOB_CAPTURE), .fds = &lent, .n_fds = 1 });
+                        &(JobOrder){ .terms = job_terms(JOB_CAPTURE), .fds = &held, .n_fds = 1 });
                 finish(&story);
-                ck_assert_int_eq(vault_put(vault, "made", story.fd), VAULT_OK);
+                ck_assert_int_eq(fd_store_put(fd_store, "made", story.fd), FD_STORE_OK);
                 (void) disposal_close(disposal, story.fd);
                 job_free(story.job);
         }
         /* Both jobs wrote through one open file: what is lent is the object and no copy of it. */
         ck_assert_int_eq(pread(fd, bytes, sizeof(bytes), 0), 2);
         ck_assert_mem_eq(bytes, "xx", 2);
-        lent = vault_lend(vault, "made");
-        ck_assert_int_eq(write(lent, "x", 1), 1);
-        fd_close(lent);
+        held = fd_store_borrow(fd_store, "made");
+        ck_assert_int_eq(write(held, "x", 1), 1);
+        fd_close(held);
         fd_close(fd);
 }
 END_TEST
@@ -274,7 +274,7 @@ START_TEST(the_end_of_killed_jobs_is_told_and_no_other) {
         Story ended = {}, killed = {};
         unsigned n_killed = 0;
 
-        workshop_watch(workshop, on_killed, NULL, &n_killed);
+        job_pool_watch(pool, on_killed, NULL, &n_killed);
         start(&ended, "x.Exit");
         finish(&ended);
         ended.job = job_free(ended.job);
@@ -285,7 +285,7 @@ START_TEST(the_end_of_killed_jobs_is_told_and_no_other) {
         ck_assert_uint_eq(n_killed, 0);
         await_children(0);
         ck_assert_uint_eq(n_killed, 1);
-        workshop_watch(workshop, NULL, NULL, NULL);
+        job_pool_watch(pool, NULL, NULL, NULL);
         start(&killed, "x.Hang");
         killed.job = job_free(killed.job);
         await_children(0);
@@ -474,13 +474,13 @@ START_TEST(jobs_are_counted_and_known_by_their_pids) {
 
         start(&a, "x.Hang");
         start(&b, "x.Hang");
-        ck_assert_uint_eq(workshop_get_pids(workshop, pids, ELEMENTSOF(pids)), 2);
+        ck_assert_uint_eq(job_pool_get_pids(pool, pids, ELEMENTSOF(pids)), 2);
         ck_assert_int_ne(pids[0], pids[1]);
         ck_assert_int_eq(kill(pids[0], 0), 0);
-        ck_assert_uint_eq(workshop_get_pids(workshop, pids, 1), 1);
+        ck_assert_uint_eq(job_pool_get_pids(pool, pids, 1), 1);
         job_free(a.job);
         job_free(b.job);
-        /* teardown: the workshop ends what still runs */
+        /* teardown: the job pool ends what still runs */
 }
 END_TEST
 
@@ -491,16 +491,16 @@ START_TEST(jobs_that_read_for_captures_count_by_themselves) {
 
         start_with(&parsing, "x.Hang", &(JobOrder){ .terms = job_terms(alone[_i]), .uid = 7 });
         start_with(&reading, "x.Hang", &(JobOrder){ .terms = job_terms(JOB_ANALYSIS), .uid = 7 });
-        ck_assert_uint_eq(workshop_count_kind(workshop, alone[_i]), 1);
+        ck_assert_uint_eq(job_pool_count_kind(pool, alone[_i]), 1);
         ck_assert_uint_eq(users_count_all(users, USE_HANGABLE), 1);
         ck_assert_uint_eq(users_count(users, 7, USE_HANGABLE), 1);
         reading.job = job_free(reading.job);
         parsing.job = job_free(parsing.job);
         /* They are killed and not gone. */
-        ck_assert_uint_eq(workshop_count_kind(workshop, alone[_i]), 1);
+        ck_assert_uint_eq(job_pool_count_kind(pool, alone[_i]), 1);
         ck_assert_uint_eq(users_count_all(users, USE_HANGABLE), 1);
         await_children(0);
-        ck_assert_uint_eq(workshop_count_kind(workshop, alone[_i]), 0);
+        ck_assert_uint_eq(job_pool_count_kind(pool, alone[_i]), 0);
         ck_assert_uint_eq(users_count_all(users, USE_HANGABLE), 0);
 }
 END_TEST

@@ -592,7 +592,7 @@ enum {
 };
 
 typedef struct Expectation {
-        unsigned lent;
+        unsigned held;
         uint64_t left; /* LEFT() of each attack that nothing refuses */
 } Expectation;
 
@@ -779,15 +779,15 @@ static bool can_be_tried(const Scene *scene, unsigned manner) {
 
 /* Inside: makes all attacks with the same capabilities. */
 static void attack(JobKind kind, unsigned manner, Scene *scene, Outcomes *outcomes) {
-        unsigned lent = kinds[kind].expectation->lent;
+        unsigned held = kinds[kind].expectation->held;
         bool tried[_ATTACK_MAX];
 
         for (size_t i = 0; i < _ATTACK_MAX; i++)
                 tried[i] = (attacks[i].manner & WITH_ITS_OWN) == manner &&
                            can_be_tried(scene, attacks[i].manner);
-        if (!(lent & LENT_NETLINK))
+        if (!(held & LENT_NETLINK))
                 scene->netlink = -EBADF;
-        if (!(lent & LENT_MAPS))
+        if (!(held & LENT_MAPS))
                 scene->page = scene->rows = -EBADF;
         if (sandbox_enter(kinds[kind].grants,
                           manner & WITH_ITS_OWN ? kinds[kind].kept_inside : UINT64_MAX, 0) != 0)

@@ -1,58 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
-#include "desk.h"
+#include "echo-server.h"
 
 #include <stdlib.h>
 
-static Desk desk;
-static DeskLimits limits;
+static EchoServer echo;
+static EchoServerLimits limits;
 static char text[4096];
 
 static void setup(void) {
-        limits = desk_default_limits();
+        limits = echo_default_limits();
         limits.users.of_all[USE_CONNECTIONS] = 4;
         limits.users.of_user[USE_CONNECTIONS] = 3;
-        desk_init(&desk, &limits);
+        echo_init(&echo, &limits);
 }
 
 static void teardown(void) {
-        desk_done(&desk);
+        echo_done(&echo);
 }
 
 START_TEST(one_user_gets_so_many_connections_and_then_an_error) {
         int fds[3], adopted, late;
 
         for (size_t i = 0; i < ELEMENTSOF(fds); i++)
-                fds[i] = desk_connect(&desk);
-        late = desk_try_connect(&desk, &adopted);
+                fds[i] = echo_connect(&echo);
+        late = echo_try_connect(&echo, &adopted);
         ck_assert_int_eq(adopted, SERVER_E_REFUSED);
-        ck_assert_ptr_nonnull(strstr(desk_receive(late, text, sizeof(text)),
+        ck_assert_ptr_nonnull(strstr(echo_receive(late, text, sizeof(text)),
                                      "\"error\":\"io.ctprof.Profiler.Busy\""));
-        ck_assert_str_eq(desk_receive(late, text, sizeof(text)), "EOF");
+        ck_assert_str_eq(echo_receive(late, text, sizeof(text)), "EOF");
         fd_close(late);
 
         /* There is room again after one of them is closed. */
         fd_close(fds[0]);
-        desk_turn(&desk);
-        fds[0] = desk_connect(&desk);
+        echo_turn(&echo);
+        fds[0] = echo_connect(&echo);
         for (size_t i = 0; i < ELEMENTSOF(fds); i++)
                 fd_close(fds[i]);
 }
 END_TEST
 
 START_TEST(all_users_together_get_so_many_connections) {
-        DeskLimits few = limits;
-        Desk small;
+        EchoServerLimits few = limits;
+        EchoServer small;
         int adopted, fd, late;
 
         few.users.of_all[USE_CONNECTIONS] = 1;
-        desk_init(&small, &few);
-        fd = desk_connect(&small);
-        late = desk_try_connect(&small, &adopted);
+        echo_init(&small, &few);
+        fd = echo_connect(&small);
+        late = echo_try_connect(&small, &adopted);
         ck_assert_int_eq(adopted, SERVER_E_REFUSED);
         fd_close(late);
         fd_close(fd);
-        desk_done(&small);
+        echo_done(&small);
 }
 END_TEST
 
@@ -62,70 +62,70 @@ static void send_part(int fd, size_t n) {
 
         ck_assert_ptr_nonnull(bytes);
         memset(bytes, ' ', n);
-        desk_send(fd, bytes, n);
+        echo_send(fd, bytes, n);
         free(bytes);
 }
 
 START_TEST(one_user_has_so_many_bytes_under_way_over_all_connections) {
         const size_t part = 60000;
-        DeskLimits little = limits;
-        Desk small;
+        EchoServerLimits little = limits;
+        EchoServer small;
         int a, b, c;
 
         /* Two buffers of this size fit while they grow, a third does not. */
         little.users.of_user[USE_BYTES] = 2 * 65536 + 4096;
-        desk_init(&small, &little);
-        a = desk_connect(&small);
-        b = desk_connect(&small);
-        c = desk_connect(&small);
+        echo_init(&small, &little);
+        a = echo_connect(&small);
+        b = echo_connect(&small);
+        c = echo_connect(&small);
         send_part(a, part);
-        desk_turn(&small);
+        echo_turn(&small);
         send_part(b, part);
-        desk_turn(&small);
+        echo_turn(&small);
         ck_assert_uint_eq(users_count_all(small.users, USE_CONNECTIONS), 3);
         send_part(c, part);
-        ck_assert_ptr_nonnull(strstr((desk_turn(&small), desk_receive(c, text, sizeof(text))),
+        ck_assert_ptr_nonnull(strstr((echo_turn(&small), echo_receive(c, text, sizeof(text))),
                                      "\"error\":\"io.ctprof.Profiler.Busy\""));
         ck_assert_uint_eq(users_count_all(small.users, USE_CONNECTIONS), 2);
         /* Memory that is released can be used again. */
         fd_close(a);
-        desk_turn(&small);
+        echo_turn(&small);
         fd_close(c);
-        c = desk_connect(&small);
-        DESK_SEND(c, "{\"method\":\"x.Say\",\"parameters\":{\"n\":1}}");
-        desk_turn(&small);
-        ck_assert_str_eq(desk_receive(c, text, sizeof(text)), "{\"parameters\":{\"n\":1}}|");
+        c = echo_connect(&small);
+        ECHO_SEND(c, "{\"method\":\"x.Say\",\"parameters\":{\"n\":1}}");
+        echo_turn(&small);
+        ck_assert_str_eq(echo_receive(c, text, sizeof(text)), "{\"parameters\":{\"n\":1}}|");
         fd_close(b);
         fd_close(c);
-        desk_done(&small);
+        echo_done(&small);
 }
 END_TEST
 
 START_TEST(a_reply_nobody_reads_counts_and_what_drains_it_goes_on) {
-        DeskLimits little = limits;
+        EchoServerLimits little = limits;
         char *reply = malloc(200000);
-        Desk small;
+        EchoServer small;
         int fd;
 
         little.users.of_user[USE_BYTES] = 1000;
-        desk_init(&small, &little);
-        fd = desk_connect(&small);
+        echo_init(&small, &little);
+        fd = echo_connect(&small);
         ck_assert_ptr_nonnull(reply);
         memset(reply, 'x', 200000);
         memcpy(reply, "{\"s\":\"", 6);
         memcpy(reply + 200000 - 2, "\"}", 2);
-        DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
+        ECHO_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
         /* Even the first bytes of a call exceed what this user may hold. */
-        desk_turn(&small);
-        ck_assert_ptr_nonnull(strstr(desk_receive(fd, text, sizeof(text)), "Busy"));
+        echo_turn(&small);
+        ck_assert_ptr_nonnull(strstr(echo_receive(fd, text, sizeof(text)), "Busy"));
         fd_close(fd);
-        desk_turn(&small);
+        echo_turn(&small);
 
         little.users.of_user[USE_BYTES] = 100000;
         users_set_limits(small.users, &little.users);
-        fd = desk_connect(&small);
-        DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
-        desk_turn(&small);
+        fd = echo_connect(&small);
+        ECHO_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
+        echo_turn(&small);
         ck_assert_ptr_nonnull(small.held);
         ck_assert(!connection_is_full(small.held));
         connection_continue(small.held, (Span){ reply, 200000 });
@@ -134,18 +134,18 @@ START_TEST(a_reply_nobody_reads_counts_and_what_drains_it_goes_on) {
         for (size_t n = 0; n < 200000;) {
                 ssize_t got;
 
-                desk_turn(&small);
+                echo_turn(&small);
                 got = recv(fd, text, sizeof(text), 0);
                 ck_assert_int_gt(got, 0);
                 n += (size_t) got;
         }
-        desk_turn(&small);
+        echo_turn(&small);
         ck_assert_uint_eq(small.n_drained, 1);
         ck_assert(!connection_is_full(small.held));
-        desk_reply(small.held, SPAN_LITERAL("{}"), NULL, 0);
+        echo_reply(small.held, SPAN_LITERAL("{}"), NULL, 0);
         fd_close(fd);
         free(reply);
-        desk_done(&small);
+        echo_done(&small);
 }
 END_TEST
 
@@ -153,9 +153,9 @@ START_TEST(an_empty_object_counts_as_what_it_takes) {
         const char head[] = "{\"method\":\"x.Hold\",\"parameters\":{\"a\":[{}", tail[] = "]}}";
         const size_t n_objects = 5000, n_head = sizeof(head) - 1;
         size_t n = n_head + 3 * n_objects + sizeof(tail);
-        DeskLimits little = limits;
+        EchoServerLimits little = limits;
         char *call = malloc(n);
-        Desk small;
+        EchoServer small;
         int fds[4];
 
         ck_assert_ptr_nonnull(call);
@@ -165,28 +165,28 @@ START_TEST(an_empty_object_counts_as_what_it_takes) {
         memcpy(call + n_head + 3 * n_objects, tail, sizeof(tail));
         /* The texts of all calls together are a hundredth of this, the values of two are more. */
         little.users.of_user[USE_BYTES] = 6 << 20;
-        desk_init(&small, &little);
+        echo_init(&small, &little);
         for (size_t i = 0; i < ELEMENTSOF(fds); i++) {
-                fds[i] = desk_connect(&small);
-                desk_send(fds[i], call, n);
-                desk_turn(&small);
+                fds[i] = echo_connect(&small);
+                echo_send(fds[i], call, n);
+                echo_turn(&small);
         }
         ck_assert_uint_eq(small.n_calls, 1);
         ck_assert_ptr_nonnull(
-                strstr(desk_receive(fds[1], text, sizeof(text)), "io.ctprof.Profiler.Busy"));
+                strstr(echo_receive(fds[1], text, sizeof(text)), "io.ctprof.Profiler.Busy"));
         for (size_t i = 0; i < ELEMENTSOF(fds); i++)
                 fd_close(fds[i]);
         free(call);
-        desk_done(&small);
+        echo_done(&small);
 }
 END_TEST
 
 START_TEST(a_reply_past_the_bound_is_busy_when_others_are_unread) {
         const size_t n_reply = 300000;
-        DeskLimits little = limits;
+        EchoServerLimits little = limits;
         char *reply = malloc(n_reply);
         Connection *first;
-        Desk small;
+        EchoServer small;
         int a, b;
 
         ck_assert_ptr_nonnull(reply);
@@ -194,48 +194,48 @@ START_TEST(a_reply_past_the_bound_is_busy_when_others_are_unread) {
         memcpy(reply, "{\"s\":\"", 6);
         memcpy(reply + n_reply - 2, "\"}", 2);
         little.users.of_user[USE_BYTES] = 500000;
-        desk_init(&small, &little);
-        a = desk_connect(&small);
-        b = desk_connect(&small);
-        DESK_SEND(a, "{\"method\":\"x.Hold\"}");
-        desk_turn(&small);
+        echo_init(&small, &little);
+        a = echo_connect(&small);
+        b = echo_connect(&small);
+        ECHO_SEND(a, "{\"method\":\"x.Hold\"}");
+        echo_turn(&small);
         first = small.held;
-        DESK_SEND(b, "{\"method\":\"x.Hold\"}");
-        desk_turn(&small);
-        desk_reply(first, (Span){ reply, n_reply }, NULL, 0);
-        desk_reply(small.held, (Span){ reply, n_reply }, NULL, 0);
-        desk_turn(&small);
-        ck_assert_ptr_nonnull(strstr(desk_receive(b, text, sizeof(text)), "Busy"));
-        ck_assert_str_eq(desk_receive(b, text, sizeof(text)), "EOF");
+        ECHO_SEND(b, "{\"method\":\"x.Hold\"}");
+        echo_turn(&small);
+        echo_reply(first, (Span){ reply, n_reply }, NULL, 0);
+        echo_reply(small.held, (Span){ reply, n_reply }, NULL, 0);
+        echo_turn(&small);
+        ck_assert_ptr_nonnull(strstr(echo_receive(b, text, sizeof(text)), "Busy"));
+        ck_assert_str_eq(echo_receive(b, text, sizeof(text)), "EOF");
         /* What is queued stays queued. */
-        ck_assert_ptr_nonnull(strstr(desk_receive(a, text, sizeof(text)), "{\"s\":\"xxx"));
+        ck_assert_ptr_nonnull(strstr(echo_receive(a, text, sizeof(text)), "{\"s\":\"xxx"));
         ck_assert_uint_eq(users_count_all(small.users, USE_CONNECTIONS), 1);
         fd_close(a);
         fd_close(b);
         free(reply);
-        desk_done(&small);
+        echo_done(&small);
 }
 END_TEST
 
 /* Makes a call that is not answered before the test does it; returns its connection. */
-static Connection *hold(Desk *small, int fd) {
-        DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
-        desk_turn(small);
+static Connection *hold(EchoServer *small, int fd) {
+        ECHO_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
+        echo_turn(small);
         return small->held;
 }
 
 START_TEST(a_connection_that_another_one_filled_goes_on_too) {
         static char reply[30000];
-        DeskLimits little = limits;
+        EchoServerLimits little = limits;
         Connection *first, *second;
-        Desk small;
+        EchoServer small;
         int a, b;
 
         memset(reply, 'x', sizeof(reply));
         little.users.of_user[USE_BYTES] = 2 * sizeof(reply);
-        desk_init(&small, &little);
-        a = desk_connect(&small);
-        b = desk_connect(&small);
+        echo_init(&small, &little);
+        a = echo_connect(&small);
+        b = echo_connect(&small);
         first = hold(&small, a);
         second = hold(&small, b);
         connection_forward(first, SPAN_LITERAL("{\"parameters\":{}}"), REPLY_PART, NULL, 0);
@@ -245,31 +245,31 @@ START_TEST(a_connection_that_another_one_filled_goes_on_too) {
         /* It keeps nothing any more when the first is written to. */
         connection_drop(second, "dropped");
         ck_assert_uint_eq(small.n_drained, 0);
-        desk_turn(&small);
+        echo_turn(&small);
         ck_assert_uint_eq(small.n_drained, 1);
         fd_close(a);
         fd_close(b);
-        desk_done(&small);
+        echo_done(&small);
 }
 END_TEST
 
 /* Its peer may leave without reading what is queued: then there would never be room. */
 START_TEST(a_call_that_wants_no_answer_need_not_pause) {
         static char reply[400000];
-        DeskLimits little = limits;
+        EchoServerLimits little = limits;
         Connection *first, *second;
-        Desk small;
+        EchoServer small;
         int a, b;
 
         memset(reply, 'x', sizeof(reply));
         little.users.of_user[USE_BYTES] = 1000000;
-        desk_init(&small, &little);
-        a = desk_connect(&small);
-        b = desk_connect(&small);
+        echo_init(&small, &little);
+        a = echo_connect(&small);
+        b = echo_connect(&small);
         first = hold(&small, a);
         connection_forward(first, (Span){ reply, sizeof(reply) }, REPLY_LAST, NULL, 0);
-        DESK_SEND(a, "{\"method\":\"x.Hold\",\"oneway\":true}");
-        desk_turn(&small);
+        ECHO_SEND(a, "{\"method\":\"x.Hold\",\"oneway\":true}");
+        echo_turn(&small);
         ck_assert_uint_eq(small.n_calls, 2);
         second = hold(&small, b);
         connection_forward(second, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
@@ -278,127 +278,127 @@ START_TEST(a_call_that_wants_no_answer_need_not_pause) {
         ck_assert(!connection_is_full(first));
         fd_close(a);
         fd_close(b);
-        desk_done(&small);
+        echo_done(&small);
 }
 END_TEST
 
 /* It has arrived: that it is taken later is not its peer's fault. */
 START_TEST(a_call_that_waits_for_room_is_not_late) {
         static char reply[400000];
-        DeskLimits little = limits;
+        EchoServerLimits little = limits;
         Connection *first, *second;
         size_t n_read = 0;
-        Desk small;
+        EchoServer small;
         int a, b;
 
         memset(reply, 'x', sizeof(reply));
         little.users.of_user[USE_BYTES] = 1000000;
         little.connection.idle_ns = 500 * NSEC_PER_MSEC;
-        desk_init(&small, &little);
-        a = desk_connect(&small);
-        b = desk_connect(&small);
+        echo_init(&small, &little);
+        a = echo_connect(&small);
+        b = echo_connect(&small);
         first = hold(&small, a);
         second = hold(&small, b);
         connection_forward(first, (Span){ reply, sizeof(reply) }, REPLY_LAST, NULL, 0);
-        desk_send(a, "{\"method\":", 10);
-        desk_turn(&small);
+        echo_send(a, "{\"method\":", 10);
+        echo_turn(&small);
         connection_forward(second, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
-        DESK_SEND(a, "\"x.Echo\",\"parameters\":{\"n\":1}}");
-        desk_turn(&small);
+        ECHO_SEND(a, "\"x.Echo\",\"parameters\":{\"n\":1}}");
+        echo_turn(&small);
         (void) usleep(600000);
-        desk_turn(&small);
+        echo_turn(&small);
         ck_assert_uint_eq(small.n_calls, 2);
         while (n_read < sizeof(reply) + 1) {
                 ssize_t n = recv(a, text, MIN_OF(sizeof(text), sizeof(reply) + 1 - n_read), 0);
 
                 ck_assert_int_gt(n, 0);
                 n_read += (size_t) n;
-                desk_turn(&small);
+                echo_turn(&small);
         }
         ck_assert_uint_eq(small.n_calls, 3);
-        ck_assert_str_eq(desk_receive(a, text, sizeof(text)), "{\"parameters\":{\"n\":1}}|");
+        ck_assert_str_eq(echo_receive(a, text, sizeof(text)), "{\"parameters\":{\"n\":1}}|");
         fd_close(a);
         fd_close(b);
-        desk_done(&small);
+        echo_done(&small);
 }
 END_TEST
 
 START_TEST(the_answer_to_a_change_is_sent_past_the_bound) {
         static char reply[300000];
-        DeskLimits little = limits;
+        EchoServerLimits little = limits;
         Connection *first;
-        Desk small;
+        EchoServer small;
         int a, b;
 
         memset(reply, 'x', sizeof(reply));
         little.users.of_user[USE_BYTES] = sizeof(reply);
-        desk_init(&small, &little);
-        a = desk_connect(&small);
-        b = desk_connect(&small);
-        DESK_SEND(a, "{\"method\":\"x.Hold\"}");
-        desk_turn(&small);
+        echo_init(&small, &little);
+        a = echo_connect(&small);
+        b = echo_connect(&small);
+        ECHO_SEND(a, "{\"method\":\"x.Hold\"}");
+        echo_turn(&small);
         first = small.held;
-        DESK_SEND(b, "{\"method\":\"x.Hold\"}");
-        desk_turn(&small);
+        ECHO_SEND(b, "{\"method\":\"x.Hold\"}");
+        echo_turn(&small);
         connection_forward(first, (Span){ reply, sizeof(reply) }, REPLY_LAST, NULL, 0);
         ck_assert(!connection_has_room(small.held, 1));
         connection_forward(small.held, SPAN_LITERAL("{\"parameters\":{}}"), REPLY_LAST_OF_CHANGE,
                            NULL, 0);
         /* Whoever reads none of these gets no more of them. */
-        DESK_SEND(b, "{\"method\":\"x.Hold\"}");
-        desk_turn(&small);
-        ck_assert_ptr_nonnull(strstr(desk_receive(b, text, sizeof(text)),
+        ECHO_SEND(b, "{\"method\":\"x.Hold\"}");
+        echo_turn(&small);
+        ck_assert_ptr_nonnull(strstr(echo_receive(b, text, sizeof(text)),
                                      "{\"parameters\":{}}|{\"error\":\"io.ctprof.Profiler.Busy\""));
         fd_close(a);
         fd_close(b);
-        desk_done(&small);
+        echo_done(&small);
 }
 END_TEST
 
 START_TEST(all_users_together_hold_so_much_and_the_largest_goes) {
-        DeskLimits little = limits;
-        Desk small;
+        EchoServerLimits little = limits;
+        EchoServer small;
         int fds[3];
 
         /* Two buffers fit, and the small one makes them too many. */
         little.users.of_all[USE_BYTES] = 2 * 65536 + 4095;
-        desk_init(&small, &little);
+        echo_init(&small, &little);
         for (size_t i = 0; i < ELEMENTSOF(fds); i++) {
-                fds[i] = desk_connect(&small);
+                fds[i] = echo_connect(&small);
                 send_part(fds[i], i < 2 ? 60000 : 100);
-                desk_turn(&small);
+                echo_turn(&small);
         }
         ck_assert_uint_eq(users_count_all(small.users, USE_CONNECTIONS), 2);
-        ck_assert_str_eq(desk_receive(fds[0], text, sizeof(text)), "EOF");
+        ck_assert_str_eq(echo_receive(fds[0], text, sizeof(text)), "EOF");
         for (size_t i = 1; i < ELEMENTSOF(fds); i++)
-                ck_assert_str_eq(desk_receive(fds[i], text, sizeof(text)), "");
+                ck_assert_str_eq(echo_receive(fds[i], text, sizeof(text)), "");
         for (size_t i = 0; i < ELEMENTSOF(fds); i++)
                 fd_close(fds[i]);
-        desk_done(&small);
+        echo_done(&small);
 }
 END_TEST
 
 START_TEST(other_limits_hold_for_who_comes_next) {
-        DeskLimits other = limits;
+        EchoServerLimits other = limits;
         int fds[4], adopted, late;
 
         for (size_t i = 0; i < 3; i++)
-                fds[i] = desk_connect(&desk);
+                fds[i] = echo_connect(&echo);
         other.users.of_all[USE_CONNECTIONS] = 100;
         other.users.of_user[USE_CONNECTIONS] = 4;
-        users_set_limits(desk.users, &other.users);
-        fds[3] = desk_connect(&desk);
+        users_set_limits(echo.users, &other.users);
+        fds[3] = echo_connect(&echo);
         /* The new limit is below the number of connections: they stay, new ones are refused. */
         other.users.of_all[USE_CONNECTIONS] = other.users.of_user[USE_CONNECTIONS] = 1;
-        users_set_limits(desk.users, &other.users);
-        ck_assert_uint_eq(users_count_all(desk.users, USE_CONNECTIONS), 4);
-        late = desk_try_connect(&desk, &adopted);
+        users_set_limits(echo.users, &other.users);
+        ck_assert_uint_eq(users_count_all(echo.users, USE_CONNECTIONS), 4);
+        late = echo_try_connect(&echo, &adopted);
         ck_assert_int_eq(adopted, SERVER_E_REFUSED);
         fd_close(late);
         for (size_t i = 0; i < 4; i++)
                 fd_close(fds[i]);
-        desk_turn(&desk);
-        ck_assert_uint_eq(users_count_all(desk.users, USE_CONNECTIONS), 0);
+        echo_turn(&echo);
+        ck_assert_uint_eq(users_count_all(echo.users, USE_CONNECTIONS), 0);
 }
 END_TEST
 
@@ -412,30 +412,30 @@ START_TEST(the_last_connection_to_end_is_told) {
         unsigned n_empty = 0;
         int a, b;
 
-        server_watch_empty(desk.server, count, &n_empty);
-        a = desk_connect(&desk);
-        b = desk_connect(&desk);
+        server_watch_empty(echo.server, count, &n_empty);
+        a = echo_connect(&echo);
+        b = echo_connect(&echo);
         fd_close(a);
-        desk_turn(&desk);
+        echo_turn(&echo);
         ck_assert_uint_eq(n_empty, 0);
         fd_close(b);
-        desk_turn(&desk);
+        echo_turn(&echo);
         ck_assert_uint_eq(n_empty, 1);
 }
 END_TEST
 
 START_TEST(a_server_that_ends_sends_what_is_queued) {
-        Desk short_lived;
+        EchoServer short_lived;
         int fd;
 
-        desk_init(&short_lived, &limits);
-        fd = desk_connect(&short_lived);
-        DESK_SEND(fd, "{\"method\":\"x.Hold\"}");
-        desk_turn(&short_lived);
-        desk_reply(short_lived.held, SPAN_LITERAL("{}"), NULL, 0);
-        desk_done(&short_lived);
-        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "{\"parameters\":{}}|");
-        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "EOF");
+        echo_init(&short_lived, &limits);
+        fd = echo_connect(&short_lived);
+        ECHO_SEND(fd, "{\"method\":\"x.Hold\"}");
+        echo_turn(&short_lived);
+        echo_reply(short_lived.held, SPAN_LITERAL("{}"), NULL, 0);
+        echo_done(&short_lived);
+        ck_assert_str_eq(echo_receive(fd, text, sizeof(text)), "{\"parameters\":{}}|");
+        ck_assert_str_eq(echo_receive(fd, text, sizeof(text)), "EOF");
         fd_close(fd);
 }
 END_TEST
@@ -445,7 +445,7 @@ START_TEST(a_descriptor_that_is_no_socket_is_refused_and_closed) {
         char byte;
 
         ck_assert_int_eq(pipe(ends), 0);
-        ck_assert_int_eq(server_adopt(desk.server, ends[1]), -ENOTSOCK);
+        ck_assert_int_eq(server_adopt(echo.server, ends[1]), -ENOTSOCK);
         ck_assert_int_eq(read(ends[0], &byte, 1), 0);
         fd_close(ends[0]);
 }
@@ -462,16 +462,16 @@ START_TEST(a_listener_serves_who_connects) {
         n = sizeof(address);
         ck_assert_int_eq(getsockname(listening, (struct sockaddr *) &address, &n), 0);
         ck_assert_int_eq(listen(listening, 8), 0);
-        ck_assert_int_eq(server_listen(desk.server, listening), 0);
+        ck_assert_int_eq(server_listen(echo.server, listening), 0);
 
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         ck_assert_int_eq(connect(fd, (struct sockaddr *) &address, n), 0);
-        DESK_SEND(fd, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":9}}");
-        desk_turn(&desk);
-        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "{\"parameters\":{\"n\":9}}|");
+        ECHO_SEND(fd, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":9}}");
+        echo_turn(&echo);
+        ck_assert_str_eq(echo_receive(fd, text, sizeof(text)), "{\"parameters\":{\"n\":9}}|");
 
         fd_close(fd);
-        desk_turn(&desk);
+        echo_turn(&echo);
 }
 END_TEST
 

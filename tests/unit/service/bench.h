@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "job/vault.h"
+#include "job/fd-store.h"
 #include "job/job.h"
 #include "log/log.h"
 #include "server/server.h"
@@ -32,8 +32,8 @@ typedef struct Bench {
         Users *users;
         Spool *spool;
         Disposal *disposal;
-        Workshop *workshop;
-        Vault *vault;
+        JobPool *pool;
+        FdStore *fd_store;
         Service *service;
         Server *server;
         unsigned n_running, n_waiting;
@@ -58,17 +58,17 @@ static inline void bench_open(Bench *bench, const char *spool_path) {
         ck_assert_int_ge(spool_open(spool_path, &bench->spool), 0);
         ck_assert_int_eq(users_new(&user_limits, &bench->users), 0);
         ck_assert_int_eq(disposal_new(bench->event, bench->users, &bench->disposal), 0);
-        ck_assert_int_eq(workshop_new(bench->event, bench->users, bench->disposal, fd, "ctprofd",
-                                      &bench->workshop),
+        ck_assert_int_eq(job_pool_new(bench->event, bench->users, bench->disposal, fd, "ctprofd",
+                                      &bench->pool),
                          0);
         setup.event = bench->event;
         setup.users = bench->users;
         setup.disposal = bench->disposal;
-        setup.workshop = bench->workshop;
-        ck_assert_int_eq(vault_new("test", &bench->vault), 0);
-        setup.vault = bench->vault;
+        setup.pool = bench->pool;
+        ck_assert_int_eq(fd_store_new("test", &bench->fd_store), 0);
+        setup.fd_store = bench->fd_store;
         setup.spool = bench->spool;
-        setup.settings = desk_default_settings();
+        setup.settings = manager_default_settings();
         /* Captures without a job that loads programs before: test-loading has those. */
         setup.settings.backend = BACKEND_CHOICE_PROCFS;
         setup.settings.spool = (SpoolLimits){ .max_bytes = 1 << 20, .max_age_ns = 5 };
@@ -88,8 +88,8 @@ static inline void bench_close(Bench *bench) {
         service_stop(bench->service);
         server_free(bench->server);
         service_free(bench->service);
-        workshop_free(bench->workshop);
-        vault_free(bench->vault);
+        job_pool_free(bench->pool);
+        fd_store_free(bench->fd_store);
         disposal_free(bench->disposal);
         users_free(bench->users);
         spool_free(bench->spool);
@@ -185,7 +185,7 @@ static inline const char *bench_call(Bench *bench, FrameStream *stream, const ch
 static inline size_t bench_n_children(const Bench *bench) {
         pid_t pids[64];
 
-        return workshop_get_pids(bench->workshop, pids, ELEMENTSOF(pids));
+        return job_pool_get_pids(bench->pool, pids, ELEMENTSOF(pids));
 }
 
 /* Runs the event loop until this many jobs run and wait. */

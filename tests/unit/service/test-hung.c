@@ -4,27 +4,27 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "job/vault.h"
-#include "service/desk/hung.h"
+#include "job/fd-store.h"
+#include "service/manager/hung.h"
 #include "wire/limits.h"
 
-static Vault *vault;
+static FdStore *fd_store;
 static Hung *hung;
 
 static void setup(void) {
-        ck_assert_int_eq(vault_new("test", &vault), 0);
-        ck_assert_int_eq(hung_new(vault, &hung), 0);
+        ck_assert_int_eq(fd_store_new("test", &fd_store), 0);
+        ck_assert_int_eq(hung_new(fd_store, &hung), 0);
 }
 
 static void teardown(void) {
         hung = hung_free(hung);
-        vault = vault_free(vault);
+        fd_store = fd_store_free(fd_store);
 }
 
-/* As after a restart: the vault has the file, and the jobs are not ours. */
+/* As after a restart: the descriptor store has the file, and the jobs are not ours. */
 static void restart(void) {
         hung_free(hung);
-        ck_assert_int_eq(hung_new(vault, &hung), 0);
+        ck_assert_int_eq(hung_new(fd_store, &hung), 0);
 }
 
 /* As JSON, which is easy to read here. */

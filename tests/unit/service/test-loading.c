@@ -13,23 +13,23 @@
  * begun, unless it is private.
  */
 static void start(const char *what, BackendChoice backend, bool is_private) {
-        DeskSettings settings;
-        Desk *desk;
+        ManagerSettings settings;
+        Manager *manager;
 
         ck_assert_int_eq(setenv("FAKE_LOAD", what, 1), 0);
         setup();
-        desk = service_desk(bench.service);
-        settings = desk->settings;
+        manager = service_manager(bench.service);
+        settings = manager->settings;
         settings.backend = backend;
         settings.commands = COMMAND_LINES_NO; /* nothing is borrowed for them */
         service_configure(bench.service, &settings);
-        desk->is_private = is_private;
+        manager->is_private = is_private;
         if (!is_private)
                 service_load_programs(bench.service);
 }
 
 static void configure(BackendChoice backend) {
-        DeskSettings settings = service_desk(bench.service)->settings;
+        ManagerSettings settings = service_manager(bench.service)->settings;
 
         settings.backend = backend;
         settings.commands = COMMAND_LINES_NO; /* nothing is borrowed for them */
@@ -155,7 +155,7 @@ START_TEST(what_an_earlier_process_loaded_is_used) {
         ck_assert_int_eq(setenv("FAKE_LOAD", "dies", 1), 0);
         setup();
         configure(BACKEND_CHOICE_AUTO);
-        ck_assert_int_eq(vault_put(bench.vault, "tasks", fd), VAULT_OK);
+        ck_assert_int_eq(fd_store_put(bench.fd_store, "tasks", fd), FD_STORE_OK);
         fd_close(fd);
         service_load_programs(bench.service);
         ck_assert(!service_is_loading(bench.service));
@@ -172,11 +172,11 @@ START_TEST(a_configuration_without_programs_closes_them) {
 
         ck_assert_int_eq(setenv("FAKE_LOAD", "loaded", 1), 0);
         setup();
-        ck_assert_int_eq(vault_put(bench.vault, "tasks", fd), VAULT_OK);
+        ck_assert_int_eq(fd_store_put(bench.fd_store, "tasks", fd), FD_STORE_OK);
         fd_close(fd);
         service_load_programs(bench.service);
         expect_renounced();
-        ck_assert_int_eq(vault_lend(bench.vault, "tasks"), -ENOENT);
+        ck_assert_int_eq(fd_store_borrow(bench.fd_store, "tasks"), -ENOENT);
         expect_borrowed(call(CAPTURE), NOTHING);
         ck_assert_has(call(CAPTURE_WITH("bpf")),
                       "because it was started with Backend=procfs: set another in ctprofd.conf");
@@ -236,13 +236,13 @@ START_TEST(a_private_service_loads_when_it_pays) {
         bool may = sandbox_has_capabilities(JOB_LOADING_CAPABILITIES), loads;
 
         start("loaded", BACKEND_CHOICE_AUTO, true);
-        service_desk(bench.service)->settings.loading_threads = private_rows[_i].threads;
+        service_manager(bench.service)->settings.loading_threads = private_rows[_i].threads;
         loads = may && private_rows[_i].loads;
         expect_borrowed(call(private_rows[_i].call), loads ? BORROWED : NOTHING);
         if (loads) {
                 expect_renounced();
                 /* What is there costs nothing more. */
-                service_desk(bench.service)->settings.loading_threads = TOO_MANY;
+                service_manager(bench.service)->settings.loading_threads = TOO_MANY;
                 ck_assert_has(call(CAPTURE), BORROWED);
         }
         teardown();
@@ -252,7 +252,7 @@ END_TEST
 /* Who asks for BPF alone gets it, or the kernel's own refusal. */
 START_TEST(a_private_service_loads_when_asked) {
         start("loaded", BACKEND_CHOICE_AUTO, true);
-        service_desk(bench.service)->settings.loading_threads = TOO_MANY;
+        service_manager(bench.service)->settings.loading_threads = TOO_MANY;
         ck_assert_has(call(CAPTURE_WITH("bpf")), BORROWED);
         expect_renounced();
         teardown();
@@ -265,7 +265,7 @@ END_TEST
 /* What loads and what captures are two jobs of one call, and another call waits for both. */
 START_TEST(a_capture_keeps_its_turn_when_loading_fails) {
         start("failed", BACKEND_CHOICE_AUTO, true);
-        service_desk(bench.service)->settings.loading_threads = EXISTING;
+        service_manager(bench.service)->settings.loading_threads = EXISTING;
         bench_send(caller, CALL("Capture", "{\"tag\":\"hang\",\"heap\":false}"), NULL, 0);
         bench_await(&bench, 1, 0);
         expect_borrowed(capture_behind(CALL_MORE("Capture", "{\"tag\":\"x\",\"heap\":false}")),
@@ -278,10 +278,10 @@ START_TEST(the_status_of_a_private_service_says_when_it_loads) {
         bool may = sandbox_has_capabilities(JOB_LOADING_CAPABILITIES);
 
         start("loaded", BACKEND_CHOICE_AUTO, true);
-        service_desk(bench.service)->settings.loading_threads = TOO_MANY;
+        service_manager(bench.service)->settings.loading_threads = TOO_MANY;
         ck_assert_has(call(STATUS), may ? "hosts of 4000000000 threads or more"
                                         : "takes CAP_BPF and CAP_PERFMON");
-        service_desk(bench.service)->settings.loading_threads = EXISTING;
+        service_manager(bench.service)->settings.loading_threads = EXISTING;
         ck_assert_has(call(STATUS), may ? "\"backend\":{\"name\":\"bpf\",\"outdated\":0}"
                                         : "takes CAP_BPF and CAP_PERFMON");
         teardown();

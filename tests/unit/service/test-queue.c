@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "service/desk/queue.h"
+#include "service/manager/queue.h"
 
 typedef struct QueueLimits {
         unsigned running, running_of_user, waiting, waiting_of_user;

@@ -61,7 +61,8 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
 
         job_method = strcmp(call->method, "x.Deaf") == 0 ? "Deaf" : "Record";
         ck_assert_int_eq(
-                request_new(service_desk(userdata), &record_method, connection, call, &request), 0);
+                request_new(service_manager(userdata), &record_method, connection, call, &request),
+                0);
         request_settle(request, record_method.handle(request));
 }
 
@@ -218,23 +219,23 @@ START_TEST(what_waits_does_not_outlive_its_caller) {
 END_TEST
 
 START_TEST(jobs_that_run_together_leave_free_what_must_stay_free) {
-        Desk *desk = service_desk(bench.service);
+        Manager *manager = service_manager(bench.service);
         uint64_t room = free_bytes() / 2;
         FrameStream *callers[3];
         SpoolFree space;
 
         reserves = true;
-        desk->settings.spool.max_bytes = 0;
-        desk->settings.spool.keep_free_bytes = room;
+        manager->settings.spool.max_bytes = 0;
+        manager->settings.spool.keep_free_bytes = room;
         for (size_t i = 0; i < ELEMENTSOF(callers); i++) {
                 callers[i] = bench_connect(&bench);
                 bench_send(callers[i], RECORD, NULL, 0);
         }
         bench_await(&bench, 1, 2);
         /* Each may write half of what the others leave; other files come and go meanwhile. */
-        ck_assert_uint_gt(request_sum_reserved(desk, NULL), room / 8 * 6);
-        ck_assert_uint_lt(request_sum_reserved(desk, NULL), room);
-        for (const Request *request = desk->requests; request; request = request->next) {
+        ck_assert_uint_gt(request_sum_reserved(manager, NULL), room / 8 * 6);
+        ck_assert_uint_lt(request_sum_reserved(manager, NULL), room);
+        for (const Request *request = manager->requests; request; request = request->next) {
                 ck_assert_uint_gt(request->max_file_bytes, room / 16);
                 ck_assert_uint_eq(request->max_file_bytes, request->reserved_bytes);
         }
@@ -242,21 +243,21 @@ START_TEST(jobs_that_run_together_leave_free_what_must_stay_free) {
                 frame_stream_free(callers[i]);
         await_no_children();
         bench_await(&bench, 0, 0);
-        ck_assert_uint_eq(request_sum_reserved(desk, NULL), 0);
+        ck_assert_uint_eq(request_sum_reserved(manager, NULL), 0);
 
         /* Nobody can keep a snapshot that is larger than the budget. */
-        desk->settings.spool.max_bytes = 4711;
+        manager->settings.spool.max_bytes = 4711;
         bench_send(caller, RECORD, NULL, 0);
         bench_await(&bench, 1, 0);
-        ck_assert_uint_eq(request_sum_reserved(desk, NULL), 4711);
+        ck_assert_uint_eq(request_sum_reserved(manager, NULL), 4711);
         frame_stream_free(caller);
         bench_await(&bench, 0, 0);
 
         caller = bench_connect(&bench);
-        desk->settings.spool.keep_free_bytes = UINT64_MAX / 2;
+        manager->settings.spool.keep_free_bytes = UINT64_MAX / 2;
         ck_assert_ptr_nonnull(strstr(bench_call(&bench, caller, RECORD), "KeepFree="));
-        desk->settings.spool.keep_free_bytes = 0;
-        desk->settings.spool.keep_free_files = UINT64_MAX;
+        manager->settings.spool.keep_free_bytes = 0;
+        manager->settings.spool.keep_free_files = UINT64_MAX;
         ck_assert_int_eq(spool_free_space(spool_dir_fd(bench.spool), &space), 0);
         if (space.has_files)
                 ck_assert_ptr_nonnull(strstr(bench_call(&bench, caller, RECORD), "inodes"));

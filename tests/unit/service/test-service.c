@@ -208,7 +208,7 @@ START_TEST(callers_hear_of_a_call_that_takes_long) {
         FrameStream *second = bench_connect(&bench), *third = bench_connect(&bench);
         const char *answer;
 
-        service_desk(bench.service)->heartbeat_ns = NSEC_PER_SEC / 50;
+        service_manager(bench.service)->heartbeat_ns = NSEC_PER_SEC / 50;
         bench_send(caller, CALL_MORE("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
         bench_await(&bench, 1, 0);
         /* On a busy machine it may have waited before it ran. */
@@ -261,7 +261,7 @@ static const struct {
 
 /* What captures keep for each other is lent where any of it is wanted. */
 START_TEST(commands_are_read_as_the_setting_says) {
-        DeskSettings settings = service_desk(bench.service)->settings;
+        ManagerSettings settings = service_manager(bench.service)->settings;
         bool is_read = _i != COMMAND_LINES_NO;
         char text[64];
         const char *answer;
@@ -279,7 +279,7 @@ START_TEST(commands_are_read_as_the_setting_says) {
 END_TEST
 
 START_TEST(counters_of_allocators_are_read_as_the_caller_or_the_setting_says) {
-        DeskSettings settings = service_desk(bench.service)->settings;
+        ManagerSettings settings = service_manager(bench.service)->settings;
         char text[256];
         const char *answer;
 
@@ -363,7 +363,7 @@ END_TEST
 START_TEST(a_job_that_reads_memory_goes_with_its_caller) {
         bench_send(caller, CALL("Capture", "{\"tag\":\"memory-ask.hang.hang\"}"), NULL, 0);
         bench_await(&bench, 1, 0);
-        while (workshop_count_kind(bench.workshop, JOB_MEMORY) == 0)
+        while (job_pool_count_kind(bench.pool, JOB_MEMORY) == 0)
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
         /* It is no job of its own to those who wait for a turn. */
         ck_assert_uint_eq(bench.n_running, 1);
@@ -381,11 +381,11 @@ static void on_stray_reply(Job *job, const JobReply *reply, void *userdata) {
 
 static bool is_suspect(void) {
         pid_t pids[8];
-        size_t n = workshop_get_pids(bench.workshop, pids, ELEMENTSOF(pids)), at;
+        size_t n = job_pool_get_pids(bench.pool, pids, ELEMENTSOF(pids)), at;
 
         for (size_t i = 0; i < n; i++) {
                 at = 0;
-                if (hung_next_of(service_desk(bench.service)->hung, pids[i], &at))
+                if (hung_next_of(service_manager(bench.service)->hung, pids[i], &at))
                         return true;
         }
         return false;
@@ -433,8 +433,7 @@ START_TEST(jobs_that_read_for_captures_do_not_pile_up) {
                 ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
                 order.fds = &pair[1];
                 order.n_fds = 1;
-                ck_assert_int_eq(workshop_start(bench.workshop, &order, &events, NULL, &jobs[i]),
-                                 0);
+                ck_assert_int_eq(job_pool_start(bench.pool, &order, &events, NULL, &jobs[i]), 0);
                 ck_assert_int_eq(send(pair[0], "hang", 4, 0), 4);
                 (void) close(pair[0]);
         }
@@ -444,9 +443,9 @@ START_TEST(jobs_that_read_for_captures_do_not_pile_up) {
         ck_assert_has(answer, text);
         ck_assert_int_eq(strstr(answer, "\"noMemory\":\"too many jobs hang") != NULL,
                          alone[_i].is_told);
-        ck_assert_uint_eq(workshop_count_kind(bench.workshop, kind), alone[_i].limit);
+        ck_assert_uint_eq(job_pool_count_kind(bench.pool, kind), alone[_i].limit);
         jobs[0] = job_free(jobs[0]);
-        while (workshop_count_kind(bench.workshop, kind) == alone[_i].limit)
+        while (job_pool_count_kind(bench.pool, kind) == alone[_i].limit)
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
         answer = call(CALL("Capture", "{\"tag\":\"memory-ask.one.far\"}"));
         (void) snprintf(text, sizeof(text), "\"note\":\"%s\"", alone[_i].with);

@@ -43,8 +43,8 @@ typedef struct Visited {
         ThreadSample samples[MAX_VISITS]; /* their spans point into @bytes */
         Span smaps[MAX_VISITS];
         size_t n_threads;
-        DeadRow dead[MAX_VISITS]; /* the same */
-        size_t n_dead;
+        ExitedRow exited[MAX_VISITS]; /* the same */
+        size_t n_exited;
         ThreadSample moved[MAX_VISITS]; /* the same */
         size_t n_moved;
         LedgerSummary ledger;
@@ -110,12 +110,12 @@ static inline int visited_ledger(void *userdata, const LedgerSummary *ledger) {
         return 0;
 }
 
-static inline int visited_dead(void *userdata, const DeadRow *row) {
+static inline int visited_exited(void *userdata, const ExitedRow *row) {
         Visited *visited = userdata;
-        DeadRow *copy;
+        ExitedRow *copy;
 
-        ck_assert_uint_lt(visited->n_dead, MAX_VISITS);
-        copy = &visited->dead[visited->n_dead++];
+        ck_assert_uint_lt(visited->n_exited, MAX_VISITS);
+        copy = &visited->exited[visited->n_exited++];
         *copy = *row;
         visited_keep(visited, &row->sample, &copy->sample);
         copy->started_by = visited_copy(visited, row->started_by);
@@ -197,7 +197,7 @@ static inline int visited_sources(void *userdata, const SourceTable *sources) {
 static const SnapshotVisitor visited_all = {
         .on_thread = visited_thread,
         .on_ledger = visited_ledger,
-        .on_dead = visited_dead,
+        .on_exited = visited_exited,
         .on_moved = visited_moved,
         .on_cgroup = visited_cgroup,
         .on_host = visited_host,

@@ -2,7 +2,7 @@
 #include "check-main.h"
 
 #include "document.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 
 /* @rows come without what is around them; @columns, too, or NULL for those that are written. */
 static int read_rows(const char *columns, Span rows, Visited **ret) {

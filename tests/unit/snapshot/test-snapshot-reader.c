@@ -695,7 +695,7 @@ static int refuse_ledger(void *userdata, const LedgerSummary *ledger) {
         return -ECANCELED;
 }
 
-static int refuse_dead(void *userdata, const DeadRow *row) {
+static int refuse_exited(void *userdata, const ExitedRow *row) {
         return -ECANCELED;
 }
 
@@ -704,7 +704,7 @@ static const SnapshotVisitor refusing_rows[] = {
         { .on_host = refuse_value },      { .on_psi = refuse_value },
         { .on_sched_ext = refuse_value }, { .on_sources = refuse_sources },
         { .on_host_part = refuse_part },  { .on_probe_summary = refuse_value },
-        { .on_ledger = refuse_ledger },   { .on_dead = refuse_dead },
+        { .on_ledger = refuse_ledger },   { .on_exited = refuse_exited },
 };
 
 #define LEDGER                                                              \

@@ -91,9 +91,9 @@ START_TEST(the_manual_lists_every_column_and_source) {
                 if (column != thread_column_of(METRIC_thread_count))
                         ck_assert_msg(is_in_manual(manual, thread_column_name(column)), "%s",
                                       thread_column_name(column));
-        for (DeadColumn column = _COLUMN_MAX; column < _DEAD_COLUMN_MAX; column++)
-                ck_assert_msg(is_in_manual(manual, dead_column_name(column)), "%s",
-                              dead_column_name(column));
+        for (ExitedColumn column = _COLUMN_MAX; column < _EXITED_COLUMN_MAX; column++)
+                ck_assert_msg(is_in_manual(manual, exited_column_name(column)), "%s",
+                              exited_column_name(column));
         for (unsigned part = 0; part < _HOST_PART_MAX; part++)
                 for (unsigned i = 0; i < host_parts[part].n_columns; i++)
                         ck_assert_msg(is_in_manual(manual, host_parts[part].columns[i].name), "%s",

@@ -33,7 +33,7 @@ static const struct {
         { USE_CONNECTIONS, 64, 256 },
         { USE_BYTES, 64 << 20, 128 << 20 },
         { USE_CLOSING, 256, UINT64_MAX },
-        { USE_LENT, UINT64_C(1024) << 20, UINT64_C(1536) << 20 },
+        { USE_HELD, UINT64_C(1024) << 20, UINT64_C(1536) << 20 },
         { USE_HANGABLE, 3, 8 },
         { USE_STUCK, 3, 64 },
         { USE_RUNNING + QUEUE_ADDING, 1, 1 },
@@ -153,17 +153,17 @@ END_TEST
 START_TEST(room_is_what_is_left_to_the_user_and_to_all) {
         UserLimits limits = *users_limits(users);
 
-        limits.of_user[USE_LENT] = 10;
-        limits.of_all[USE_LENT] = 15;
+        limits.of_user[USE_HELD] = 10;
+        limits.of_all[USE_HELD] = 15;
         users_set_limits(users, &limits);
-        ck_assert_uint_eq(users_room(users, 7, USE_LENT), 10);
-        begin(0, 7, USE_LENT, 4);
-        ck_assert_uint_eq(users_room(users, 7, USE_LENT), 6);
-        begin(1, 8, USE_LENT, 9);
-        ck_assert_uint_eq(users_room(users, 7, USE_LENT), 2);
-        limits.of_user[USE_LENT] = limits.of_all[USE_LENT] = 3;
+        ck_assert_uint_eq(users_room(users, 7, USE_HELD), 10);
+        begin(0, 7, USE_HELD, 4);
+        ck_assert_uint_eq(users_room(users, 7, USE_HELD), 6);
+        begin(1, 8, USE_HELD, 9);
+        ck_assert_uint_eq(users_room(users, 7, USE_HELD), 2);
+        limits.of_user[USE_HELD] = limits.of_all[USE_HELD] = 3;
         users_set_limits(users, &limits);
-        ck_assert_uint_eq(users_room(users, 7, USE_LENT), 0);
+        ck_assert_uint_eq(users_room(users, 7, USE_HELD), 0);
 }
 END_TEST
 

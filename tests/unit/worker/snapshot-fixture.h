@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 #include "snapshot/snapshot-writer.h"
 #include "spool/snapshot-file.h"
 
@@ -34,7 +34,7 @@ typedef struct FixtureSnapshot {
         uint64_t end_boottime_ns;              /* 0: not recorded */
         const char *smaps_json;                /* of the process */
         uint64_t blkio_total_ns, blkio_max_ns; /* of the first thread; 0: no thread has them */
-        unsigned n_dead;                       /* 0: no ledger */
+        unsigned n_exited;                     /* 0: no ledger */
         unsigned uid;                          /* the owner */
 } FixtureSnapshot;
 
@@ -174,7 +174,7 @@ static inline Head fixture_head(const FixtureSnapshot *snapshot) {
 
         (void) snprintf(head.name, sizeof(head.name), "%s", snapshot->name);
         (void) snprintf(head.boot_id, sizeof(head.boot_id), "%s", snapshot->boot_id);
-        if (snapshot->n_dead > 0) {
+        if (snapshot->n_exited > 0) {
                 (void) snprintf(head.ledger_id, sizeof(head.ledger_id), "%s", FIXTURE_LEDGER_ID);
                 head.has_ledger_since = head.has_waits_since = true;
                 head.ledger_since_boottime_ns = head.waits_since_boottime_ns = 5;
@@ -183,23 +183,23 @@ static inline Head fixture_head(const FixtureSnapshot *snapshot) {
 }
 
 /* Rows of 1, 2 ... threads that ended. */
-static inline void fixture_write_dead(const FixtureSnapshot *snapshot, SnapshotWriter *writer) {
+static inline void fixture_write_exited(const FixtureSnapshot *snapshot, SnapshotWriter *writer) {
         LedgerSummary ledger = { .generation = 1, .lost_records = 2 };
         JsonWriter json;
         Buffer text;
 
-        if (snapshot->n_dead == 0)
+        if (snapshot->n_exited == 0)
                 return;
         buffer_init(&text, 0);
-        for (unsigned i = 1; i <= snapshot->n_dead; i++)
+        for (unsigned i = 1; i <= snapshot->n_exited; i++)
                 ledger.exits += i;
         json_writer_init(&json, &text);
         ledger_summary_write_json(&json, &ledger);
         ck_assert_int_eq(
                 snapshot_writer_object(writer, SNAPSHOT_SECTION_LEDGER, buffer_span(&text)), 0);
         buffer_clear(&text);
-        for (unsigned i = 1; i <= snapshot->n_dead; i++) {
-                DeadRow row = { .exits = i, .lives_ns = 7 };
+        for (unsigned i = 1; i <= snapshot->n_exited; i++) {
+                ExitedRow row = { .exits = i, .lives_ns = 7 };
 
                 thread_sample_clear(&row.sample);
                 row.sample.pcomm = SPAN_LITERAL("gzip");
@@ -207,9 +207,9 @@ static inline void fixture_write_dead(const FixtureSnapshot *snapshot, SnapshotW
                 thread_sample_put(&row.sample, METRIC_run_time_ns, 1000 * i);
                 if (i > 1)
                         ck_assert_int_eq(buffer_append_byte(&text, ','), 0);
-                ck_assert_int_eq(dead_row_encode(&text, &row), 0);
+                ck_assert_int_eq(exited_row_encode(&text, &row), 0);
         }
-        ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_DEAD, buffer_span(&text)),
+        ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_EXITED, buffer_span(&text)),
                          0);
         buffer_done(&text);
 }
@@ -248,7 +248,7 @@ static inline int fixture_snapshot(const FixtureSnapshot *snapshot) {
         ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, buffer_span(&rows)),
                          0);
         buffer_done(&rows);
-        fixture_write_dead(snapshot, writer);
+        fixture_write_exited(snapshot, writer);
         ck_assert_int_eq(snapshot_writer_entry(writer, SNAPSHOT_SECTION_CGROUPS,
                                                SPAN_LITERAL("/system.slice/pool.service"),
                                                span_of(cgroup)),

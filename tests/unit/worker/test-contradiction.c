@@ -109,12 +109,12 @@ static void add(Told what) {
 }
 
 /* Threads that ended and did this; @had: what the one of them had by then that was there before. */
-static void add_dead(Told what, uint64_t had_ms) {
-        DeadRow row = { .exits = 3 };
+static void add_exited(Told what, uint64_t had_ms) {
+        ExitedRow row = { .exits = 3 };
         ThreadSample gone;
 
         row.sample = thread_of(&what);
-        ck_assert_int_eq(crowds_add_dead(&crowds, SIDE_AFTER, &row), 0);
+        ck_assert_int_eq(crowds_add_exited(&crowds, SIDE_AFTER, &row), 0);
         what.wait_ms = had_ms;
         gone = thread_of(&what);
         if (had_ms > 0)
@@ -300,7 +300,7 @@ END_TEST
 
 /* The three waited for 9 s, of which the one that was there before had 5 s. */
 START_TEST(who_ended_waited_too) {
-        add_dead((Told){ .process = "cc1", .cgroup = "/build", .wait_ms = 9000 }, 5000);
+        add_exited((Told){ .process = "cc1", .cgroup = "/build", .wait_ms = 9000 }, 5000);
         throttle("/build", 6000);
         expect("0.40 threads wait while 1.00 CPUs are idle: the CPU quota of /build throttled cc1 "
                "for 6.00 s",

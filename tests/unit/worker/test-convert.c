@@ -322,7 +322,7 @@ START_TEST(ndjson_tells_the_dead_after_the_living) {
         int fd, output;
         size_t n;
 
-        snapshot.n_dead = 2;
+        snapshot.n_exited = 2;
         fd = fixture_snapshot(&snapshot);
         convert(fd, ORDER_FORMAT_NDJSON, WORKER_FREE, &output);
         text = fixture_bytes(output, &n);
@@ -358,7 +358,7 @@ START_TEST(ktstr_is_of_the_living) {
         json_object *document;
         int fd;
 
-        snapshot.n_dead = 1;
+        snapshot.n_exited = 1;
         fd = fixture_snapshot(&snapshot);
         document = convert_to_ktstr(fd, WORKER_FREE);
         ck_assert_int_eq(json_object_object_length(document), ELEMENTSOF(top_members));
@@ -526,7 +526,7 @@ START_TEST(import_keeps_the_dead) {
         json_object *head, *ledger;
         int fds[1], fd, output;
 
-        snapshot.n_dead = 3;
+        snapshot.n_exited = 3;
         fd = fixture_snapshot(&snapshot);
         import(fd, WORKER_FREE, &output, &answer);
         ck_assert_ptr_null(answer.error);

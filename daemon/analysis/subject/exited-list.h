@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * DeadList
+ * ExitedList
  *
  * Lists the rows of the ledger of a snapshot, and finds where those of an earlier one stand in a
  * later one.
@@ -22,12 +22,12 @@
 #include "base/buffer.h"
 #include "base/index.h"
 #include "base/macro.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 
 typedef struct ListedRow ListedRow;
 
 /* Empty when zeroed. */
-typedef struct DeadList {
+typedef struct ExitedList {
         ListedRow *rows; /* owned */
         size_t n, n_allocated;
         Buffer keys;        /* of all of them */
@@ -37,29 +37,29 @@ typedef struct DeadList {
         struct OwnerGrowth *owners;
         size_t n_owners;
         uint64_t others_grew_ns; /* the same of rows of no one owner */
-} DeadList;
+} ExitedList;
 
-void dead_list_done(DeadList *list);
+void exited_list_done(ExitedList *list);
 /* 0 or -ENOMEM. */
-_must_check_ int dead_list_add(DeadList *list, const DeadRow *row);
+_must_check_ int exited_list_add(ExitedList *list, const ExitedRow *row);
 
 /* The ledgers at both ends of an interval. */
-typedef struct DeadSpan {
-        const DeadList *before;
-        DeadList *after;
+typedef struct ExitedSpan {
+        const ExitedList *before;
+        ExitedList *after;
         bool is_known;     /* both say what was put together, and when something was added to it */
         uint64_t begin_ns; /* CLOCK_BOOTTIME */
         uint64_t grew_ns;  /* when something was last added to a row of the later one */
         uint64_t n_lost;   /* rows and threads of the earlier one that are part of others now */
-} DeadSpan;
+} ExitedSpan;
 
 /* Begins anew. 0 or -ENOMEM. */
-_must_check_ int dead_span_begin(DeadSpan *span);
+_must_check_ int exited_span_begin(ExitedSpan *span);
 /*
  * True when a row of the ledger at that @end counts in the interval; if it is part of another in
  * the later snapshot, *row is called as that is. Names are borrowed from the list. What of a row
  * was not of the interval has no parent any more.
  */
-bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row);
+bool exited_span_place(ExitedSpan *span, unsigned end, ExitedRow *row);
 /* The same of a thread that ended in the interval, with the names that it ended with. */
-void dead_span_place_gone(DeadSpan *span, ThreadSample *gone);
+void exited_span_place_vanished(ExitedSpan *span, ThreadSample *vanished);

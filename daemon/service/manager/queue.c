@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/desk/queue.h"
+#include "service/manager/queue.h"
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/scene/patient-thread.h"
+#include "capture/scene/blocking-thread.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "base/number.h"
 #include "kernel/procfs/proc-task.h"
 
-struct PatientThread {
-        const PatientWork *work; /* borrowed: a constant */
+struct BlockingThread {
+        const BlockingWork *work; /* borrowed: a constant */
         pthread_t thread;
         _Atomic pid_t tid; /* 0: it has not begun */
         pthread_mutex_t lock;
@@ -29,7 +29,7 @@ struct PatientThread {
         max_align_t memory[];
 };
 
-static void destroy(PatientThread *thread) {
+static void destroy(BlockingThread *thread) {
         if (thread->work->done)
                 thread->work->done(thread->memory);
         (void) pthread_cond_destroy(&thread->changed);
@@ -38,7 +38,7 @@ static void destroy(PatientThread *thread) {
 }
 
 static void *run(void *userdata) {
-        PatientThread *thread = userdata;
+        BlockingThread *thread = userdata;
         bool left_behind;
 
         atomic_store(&thread->tid, gettid());
@@ -61,8 +61,8 @@ static void *run(void *userdata) {
         return NULL;
 }
 
-int patient_thread_new(const PatientWork *work, PatientThread **ret) {
-        PatientThread *thread = calloc(1, sizeof(*thread) + work->n_bytes);
+int blocking_thread_new(const BlockingWork *work, BlockingThread **ret) {
+        BlockingThread *thread = calloc(1, sizeof(*thread) + work->n_bytes);
         pthread_condattr_t attributes;
         sigset_t all, before;
         int r;
@@ -88,7 +88,7 @@ int patient_thread_new(const PatientWork *work, PatientThread **ret) {
         return 0;
 }
 
-PatientThread *patient_thread_free(PatientThread *thread) {
+BlockingThread *blocking_thread_free(BlockingThread *thread) {
         pthread_t number;
         bool left_behind;
 
@@ -109,12 +109,12 @@ PatientThread *patient_thread_free(PatientThread *thread) {
         return NULL;
 }
 
-void *patient_thread_memory(PatientThread *thread) {
+void *blocking_thread_memory(BlockingThread *thread) {
         return thread->memory;
 }
 
 /* The lock is taken. */
-static int wait_for_answer(PatientThread *thread, uint64_t limit_ns) {
+static int wait_for_answer(BlockingThread *thread, uint64_t limit_ns) {
         const struct timespec end =
                 clock_timespec(number_add_saturating(clock_now_ns(CLOCK_MONOTONIC), limit_ns));
         int r = 0;
@@ -124,7 +124,7 @@ static int wait_for_answer(PatientThread *thread, uint64_t limit_ns) {
         return thread->asked ? -ETIMEDOUT : 0;
 }
 
-int patient_thread_run(PatientThread *thread, uint64_t limit_ns) {
+int blocking_thread_run(BlockingThread *thread, uint64_t limit_ns) {
         int r;
 
         (void) pthread_mutex_lock(&thread->lock);
@@ -136,7 +136,7 @@ int patient_thread_run(PatientThread *thread, uint64_t limit_ns) {
         return r;
 }
 
-int patient_thread_wait(PatientThread *thread, uint64_t limit_ns) {
+int blocking_thread_wait(BlockingThread *thread, uint64_t limit_ns) {
         char path[64], text[PROCFS_BUFFER_BYTES];
         pid_t tid = atomic_load(&thread->tid);
         bool is_ready = tid == 0; /* one that has not begun is ready to */

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * MemoryAid
+ * MemoryJobs
  *
  * Lets a capture have memory of processes read: passes it the file in memory in which captures keep
  * for each other what they found out, starts a job that reads memory when the capture asks for one,
@@ -15,21 +15,21 @@
 #include "service/request/request.h"
 
 /*
- * Makes the files, unless the vault has them from an earlier process. For the start: the vault
- * tells the service manager, and may wait for it.
+ * Makes the files, unless the descriptor store has them from an earlier process. For the start: the
+ * descriptor store tells the service manager, and may wait for it.
  */
-void memory_aid_prepare(Vault *vault);
+void memory_jobs_prepare(FdStore *fd_store);
 
 /* Ends the jobs of the request, which ends them too. */
-void memory_aid_done(Request *request);
+void memory_jobs_done(Request *request);
 
 /*
  * Says in the order of a capture what it is to read there: the counters of allocators, if @heap,
  * and what is set of commands.
  */
-_must_check_ int memory_aid_add_wishes(Request *request, CaptureOrder *order, bool heap);
+_must_check_ int memory_jobs_add_wishes(Request *request, CaptureOrder *order, bool heap);
 /* Says in the order of any job that may ask why nobody will come, if that is so. */
-void memory_aid_add(Request *request, CaptureOrder *order);
+void memory_jobs_add(Request *request, CaptureOrder *order);
 
 /* Is the on_note() of a stage: starts the job if @note asks for it. */
-int memory_aid_take(Request *request, const JobReply *note);
+int memory_jobs_take(Request *request, const JobReply *note);

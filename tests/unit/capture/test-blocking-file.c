@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/scene/patient-file.h"
+#include "capture/scene/blocking-file.h"
 #include "kernel/procfs/procfs.h"
 #include "tree.h"
 
@@ -15,12 +15,12 @@
 #define STUCK "proc/7/task/7/stuck"
 
 static Tree tree;
-static PatientFile file;
+static BlockingFile file;
 static Span text;
 
 static void setup(void) {
         tree_make(&tree);
-        file = (PatientFile){};
+        file = (BlockingFile){};
         tree_write_text(&tree, "proc/7/task/7/stat", "seven");
         tree_write_text(&tree, "proc/7/task/7/io", "io of seven");
         /* A pipe without a writer: whoever opens it waits. */
@@ -28,14 +28,14 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-        patient_file_done(&file);
+        blocking_file_done(&file);
         tree_remove(&tree);
 }
 
 static int ask(uint32_t owner, const char *path, const char *name, uint64_t limit_ns, int *ret_fd) {
-        return patient_file_read(
+        return blocking_file_read(
                 &file,
-                &(PatientQuestion){
+                &(BlockingQuestion){
                         .owner = owner, .dir_fd = tree.proc_fd, .path = path, .name = name },
                 limit_ns, ret_fd, &text);
 }
@@ -50,14 +50,14 @@ static void release(void) {
 }
 
 START_TEST(a_directory_is_opened_with_its_file) {
-        PatientQuestion question = { .name = "io" };
+        BlockingQuestion question = { .name = "io" };
         int fd = -1;
 
         ck_assert_int_eq(ask(1, "7/task/7", "stat", LONG_NS, &fd), 0);
         ck_assert(span_is(text, "seven"));
         ck_assert_int_ge(fd, 0);
         question.dir_fd = fd;
-        ck_assert_int_eq(patient_file_read(&file, &question, LONG_NS, NULL, &text), 0);
+        ck_assert_int_eq(blocking_file_read(&file, &question, LONG_NS, NULL, &text), 0);
         ck_assert(span_is(text, "io of seven"));
         (void) close(fd);
 }
@@ -94,7 +94,7 @@ END_TEST
 START_TEST(owners_that_are_late_are_bounded) {
         int fd = -1;
 
-        for (uint32_t owner = 0; owner < PATIENT_FILE_MAX_LATE_OWNERS; owner++)
+        for (uint32_t owner = 0; owner < BLOCKING_FILE_MAX_LATE_OWNERS; owner++)
                 ck_assert_int_eq(ask(owner, "7/task/7", "stuck", NSEC_PER_MSEC, &fd), -ETIMEDOUT);
         ck_assert_int_eq(ask(1000, "7/task/7", "stuck", 1000 * LONG_NS, &fd), -ETIMEDOUT);
         ck_assert_int_eq(ask(0, "7/task/7", "stat", LONG_NS, &fd), 0); /* it was late but once */

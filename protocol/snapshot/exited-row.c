@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 
 #include <stddef.h>
 
@@ -7,7 +7,7 @@
 #include "base/name.h"
 #include "snapshot/thread-column.h"
 
-bool dead_row_carries(MetricId id) {
+bool exited_row_carries(MetricId id) {
         switch (metric_table[id].kind) {
         case METRIC_KIND_COUNTER:
                 return id != METRIC_thread_count &&
@@ -32,19 +32,19 @@ static const ThreadColumn identity[] = {
 };
 
 #define COUNT_NAME(name) #name,
-static const char *const count_names[] = { DEAD_COUNT_COLUMNS(COUNT_NAME)
-                                                   DEAD_LATER_COLUMNS(COUNT_NAME) "started_by" };
+static const char *const count_names[] = { EXITED_COUNT_COLUMNS(COUNT_NAME)
+                                                   EXITED_LATER_COLUMNS(COUNT_NAME) "started_by" };
 
-#define COUNT_SLOT(name) offsetof(DeadRow, name),
-static const size_t count_slots[] = { DEAD_COUNT_COLUMNS(COUNT_SLOT)
-                                              DEAD_LATER_COLUMNS(COUNT_SLOT) };
+#define COUNT_SLOT(name) offsetof(ExitedRow, name),
+static const size_t count_slots[] = { EXITED_COUNT_COLUMNS(COUNT_SLOT)
+                                              EXITED_LATER_COLUMNS(COUNT_SLOT) };
 
-const char *dead_column_name(DeadColumn column) {
+const char *exited_column_name(ExitedColumn column) {
         return column < _COLUMN_MAX ? thread_column_name(column)
                                     : count_names[column - _COLUMN_MAX];
 }
 
-DeadColumn dead_column_find(Span name) {
+ExitedColumn exited_column_find(Span name) {
         unsigned count = name_find(name, count_names, ELEMENTSOF(count_names));
         ThreadColumn column;
 
@@ -52,54 +52,55 @@ DeadColumn dead_column_find(Span name) {
                 return _COLUMN_MAX + count;
         column = thread_column_find(name);
         if (column >= _COLUMN_IDENTITY_MAX && column < _COLUMN_MAX)
-                return dead_row_carries(thread_column_metric(column)) ? column : _DEAD_COLUMN_MAX;
+                return exited_row_carries(thread_column_metric(column)) ? column
+                                                                        : _EXITED_COLUMN_MAX;
         for (size_t i = 0; i < ELEMENTSOF(identity); i++)
                 if (identity[i] == column)
                         return column;
-        return _DEAD_COLUMN_MAX;
+        return _EXITED_COLUMN_MAX;
 }
 
-uint64_t *dead_column_count(DeadRow *row, DeadColumn column) {
+uint64_t *exited_column_count(ExitedRow *row, ExitedColumn column) {
         return (uint64_t *) (void *) ((char *) row + count_slots[column - _COLUMN_MAX]);
 }
 
 /* Called for every column, in the order of a row's cells. */
-typedef void (*ColumnVisit)(JsonWriter *writer, const DeadRow *row, DeadColumn column);
+typedef void (*ColumnVisit)(JsonWriter *writer, const ExitedRow *row, ExitedColumn column);
 
-static void visit_columns(JsonWriter *writer, const DeadRow *row, ColumnVisit visit) {
+static void visit_columns(JsonWriter *writer, const ExitedRow *row, ColumnVisit visit) {
         for (size_t i = 0; i < ELEMENTSOF(identity); i++)
                 visit(writer, row, identity[i]);
-        for (DeadColumn column = _COLUMN_MAX; column < _DEAD_COLUMN_MAX; column++)
+        for (ExitedColumn column = _COLUMN_MAX; column < _EXITED_COLUMN_MAX; column++)
                 visit(writer, row, column);
         for (unsigned id = 0; id < _METRIC_MAX; id++)
-                if (dead_row_carries((MetricId) id))
+                if (exited_row_carries((MetricId) id))
                         visit(writer, row, thread_column_of((MetricId) id));
 }
 
-static void write_name(JsonWriter *writer, const DeadRow *row, DeadColumn column) {
-        json_write_text(writer, dead_column_name(column));
+static void write_name(JsonWriter *writer, const ExitedRow *row, ExitedColumn column) {
+        json_write_text(writer, exited_column_name(column));
 }
 
-void dead_columns_write(JsonWriter *writer) {
+void exited_columns_write(JsonWriter *writer) {
         visit_columns(writer, NULL, write_name);
 }
 
 /* rows */
 
-static bool has_column(const DeadRow *row, DeadColumn column) {
-        if (column < _DEAD_COLUMN_COUNTS_MAX)
+static bool has_column(const ExitedRow *row, ExitedColumn column) {
+        if (column < _EXITED_COLUMN_COUNTS_MAX)
                 return true;
-        if (column == DEAD_COLUMN_started_by)
+        if (column == EXITED_COLUMN_started_by)
                 return row->started_by.bytes != NULL;
-        return column == DEAD_COLUMN_owner ? row->has_owner : row->has_times;
+        return column == EXITED_COLUMN_owner ? row->has_owner : row->has_times;
 }
 
-static void write_cell(JsonWriter *writer, const DeadRow *row, DeadColumn column) {
+static void write_cell(JsonWriter *writer, const ExitedRow *row, ExitedColumn column) {
         if (column < _COLUMN_MAX)
                 thread_cell_write(writer, &row->sample, column);
         else if (!has_column(row, column))
                 json_write_null(writer);
-        else if (column == DEAD_COLUMN_started_by)
+        else if (column == EXITED_COLUMN_started_by)
                 json_write_name(writer, row->started_by);
         else
                 json_write_u64(
@@ -108,7 +109,7 @@ static void write_cell(JsonWriter *writer, const DeadRow *row, DeadColumn column
                                                             count_slots[column - _COLUMN_MAX]));
 }
 
-int dead_row_encode(Buffer *buffer, const DeadRow *row) {
+int exited_row_encode(Buffer *buffer, const ExitedRow *row) {
         size_t n_before = buffer->n;
         JsonWriter json;
         int r;
@@ -125,14 +126,14 @@ int dead_row_encode(Buffer *buffer, const DeadRow *row) {
 }
 
 /* A member that files of earlier versions do not have is left out. */
-static void write_member(JsonWriter *writer, const DeadRow *row, DeadColumn column) {
+static void write_member(JsonWriter *writer, const ExitedRow *row, ExitedColumn column) {
         if (!has_column(row, column))
                 return;
-        json_write_key(writer, dead_column_name(column));
+        json_write_key(writer, exited_column_name(column));
         write_cell(writer, row, column);
 }
 
-void dead_row_write_members(JsonWriter *writer, const DeadRow *row) {
+void exited_row_write_members(JsonWriter *writer, const ExitedRow *row) {
         visit_columns(writer, row, write_member);
 }
 
@@ -282,13 +283,13 @@ int ledger_summary_scan(JsonScanner *scanner, LedgerSummary *ret) {
 }
 
 #define BIT_OF(column) (1u << ((column) -_COLUMN_MAX))
-#define ALL_COUNTS (BIT_OF(_DEAD_COLUMN_COUNTS_MAX) - 1)
-#define ALL_TIMES                                                            \
-        (BIT_OF(DEAD_COLUMN_folded) | BIT_OF(DEAD_COLUMN_born_boottime_ns) | \
-         BIT_OF(DEAD_COLUMN_grew_boottime_ns))
+#define ALL_COUNTS (BIT_OF(_EXITED_COLUMN_COUNTS_MAX) - 1)
+#define ALL_TIMES                                                                \
+        (BIT_OF(EXITED_COLUMN_folded) | BIT_OF(EXITED_COLUMN_born_boottime_ns) | \
+         BIT_OF(EXITED_COLUMN_grew_boottime_ns))
 
 static void begin_row(void *row) {
-        DeadReader *reader = row;
+        ExitedReader *reader = row;
 
         thread_reader_begin(&reader->thread);
         reader->started_by = (NameSlot){};
@@ -296,23 +297,23 @@ static void begin_row(void *row) {
 }
 
 static int read_cell(void *row, unsigned column, JsonToken token) {
-        DeadReader *reader = row;
+        ExitedReader *reader = row;
         JsonScanner *scanner = reader->thread.scanner;
 
         if (column < _COLUMN_MAX)
                 return thread_reader_cell(&reader->thread, column, token);
-        if (column >= _DEAD_COLUMN_COUNTS_MAX && token == JSON_TOKEN_NULL)
+        if (column >= _EXITED_COLUMN_COUNTS_MAX && token == JSON_TOKEN_NULL)
                 return 0;
-        if (column == DEAD_COLUMN_started_by)
+        if (column == EXITED_COLUMN_started_by)
                 return thread_reader_name(&reader->thread, token, &reader->started_by);
-        if (!json_scanner_has_u64(scanner, dead_column_count(&reader->row, column)))
+        if (!json_scanner_has_u64(scanner, exited_column_count(&reader->row, column)))
                 return json_scanner_fail(scanner, "an integer from 0 to 2^64-1 is expected");
         reader->seen |= BIT_OF(column);
         return 0;
 }
 
 static int end_row(void *row) {
-        DeadReader *reader = row;
+        ExitedReader *reader = row;
         int r;
 
         if ((reader->seen & ALL_COUNTS) != ALL_COUNTS)
@@ -324,15 +325,15 @@ static int end_row(void *row) {
                 return r;
         reader->row.sample = reader->thread.sample;
         reader->row.started_by = thread_reader_span(&reader->thread, &reader->started_by);
-        reader->row.has_owner = (reader->seen & BIT_OF(DEAD_COLUMN_owner)) != 0;
+        reader->row.has_owner = (reader->seen & BIT_OF(EXITED_COLUMN_owner)) != 0;
         reader->row.has_times = (reader->seen & ALL_TIMES) == ALL_TIMES;
         return 0;
 }
 
-const TableRows dead_rows = {
-        .n_columns = _DEAD_COLUMN_MAX,
-        .column_name = dead_column_name,
-        .find_column = dead_column_find,
+const TableRows exited_rows = {
+        .n_columns = _EXITED_COLUMN_MAX,
+        .column_name = exited_column_name,
+        .find_column = exited_column_find,
         .begin = begin_row,
         .cell = read_cell,
         .end = end_row,

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Desk
+ * Manager
  *
  * All requests of the daemon share this: its settings, the index of the spool, the queues in which
  * requests wait for a job, the list of requests, the journal, and the event in which the next
@@ -15,10 +15,10 @@
 #include "base/macro.h"
 #include "metric/choice.h"
 #include "metric/command.h"
-#include "service/desk/hung.h"
-#include "service/desk/lent.h"
-#include "service/desk/queue.h"
-#include "service/desk/record.h"
+#include "service/manager/hung.h"
+#include "service/manager/held-files.h"
+#include "service/manager/queue.h"
+#include "service/manager/record.h"
 #include "spool/spool-index.h"
 #include "spool/spool.h"
 
@@ -26,13 +26,13 @@ typedef struct Disposal Disposal;
 typedef struct Listening Listening;
 typedef struct OwnProcesses OwnProcesses;
 typedef struct Request Request;
-typedef struct Vault Vault;
-typedef struct Workshop Workshop;
+typedef struct FdStore FdStore;
+typedef struct JobPool JobPool;
 
-#define DESK_REFUSAL_BYTES 256
+#define MANAGER_REFUSAL_BYTES 256
 
 /* An administrator may choose these, and change them while calls are served. */
-typedef struct DeskSettings {
+typedef struct ManagerSettings {
         SpoolLimits spool;
         BackendChoice backend;        /* for a capture that does not say */
         unsigned loading_threads;     /* for so many a private service loads BPF programs */
@@ -47,18 +47,18 @@ typedef struct DeskSettings {
         CommandLines commands;            /* what is read of what processes were started as */
         uint64_t heap_ns;                 /* budget of each of these */
         uint64_t capture_ns, analysis_ns; /* time limits of jobs */
-} DeskSettings;
+} ManagerSettings;
 
-typedef struct Desk {
+typedef struct Manager {
         Users *users;         /* borrowed */
         Disposal *disposal;   /* borrowed: closes descriptors that callers sent */
-        Workshop *workshop;   /* borrowed */
-        Vault *vault;         /* borrowed */
+        JobPool *pool;        /* borrowed */
+        FdStore *fd_store;    /* borrowed */
         Spool *spool;         /* borrowed */
         OwnProcesses *own;    /* borrowed: who calls; NULL: nobody keeps that */
         Listening *listening; /* to exits; owned by the service, NULL in one that never does */
         SpoolIndex *index;    /* of @spool */
-        DeskSettings settings;
+        ManagerSettings settings;
         uint64_t started_ns; /* CLOCK_MONOTONIC */
         /* How often a caller that asked for "more" gets a progress reply, whatever its job says. */
         uint64_t heartbeat_ns;
@@ -68,12 +68,12 @@ typedef struct Desk {
         sd_event_source *turn;  /* calls request_start_job() of those whose turn it is */
         sd_event_source *look;  /* borrowed: a timer that looks at tables of programs */
         sd_event_source *calls; /* of programs whose tables fill; NULL: none are loaded */
-        Lent *lent;
+        HeldFiles *held;
         Hung *hung;
         /* Why threads cannot be read through BPF; "" while that was not tried, or works. */
-        char bpf_refusal[DESK_REFUSAL_BYTES];
+        char bpf_refusal[MANAGER_REFUSAL_BYTES];
         /* Why exits or waits are not counted; "" likewise. */
-        char programs_refusal[DESK_REFUSAL_BYTES];
+        char programs_refusal[MANAGER_REFUSAL_BYTES];
         bool is_over;    /* the service ends: what becomes of its own requests tells nothing */
         bool is_private; /* serves one caller, with the privileges of that caller */
         bool is_loading; /* a request that loads programs exists: captures wait for it */
@@ -83,12 +83,12 @@ typedef struct Desk {
         bool is_cleaned;             /* the spool, or it will be before anything is added */
         bool is_cleaning;            /* a request to do so exists */
         bool is_surveying;           /* a request that fills the index exists */
-} Desk;
+} Manager;
 
 /* The bounds of wire/limits.h, and none for the spool. */
-DeskSettings desk_default_settings(void);
+ManagerSettings manager_default_settings(void);
 
 /* A place in a queue may be free: look for requests whose turn it is, later. */
-static inline void desk_turn(const Desk *desk) {
-        (void) sd_event_source_set_enabled(desk->turn, SD_EVENT_ONESHOT);
+static inline void manager_turn(const Manager *manager) {
+        (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_ONESHOT);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/desk/lent.h"
+#include "service/manager/held-files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,15 +21,15 @@
 /* A file counts for this long if the kernel gives no leases. */
 #define UNKNOWN_NS (60 * NSEC_PER_SEC)
 
-typedef struct LentFile {
+typedef struct HeldFile {
         int fd; /* writable, and an open file of its own: the reader has another */
         Charge charge;
         uint64_t since_ns; /* CLOCK_MONOTONIC */
-} LentFile;
+} HeldFile;
 
-struct Lent {
+struct HeldFiles {
         Users *users; /* borrowed */
-        LentFile *files;
+        HeldFile *files;
         size_t n_files, n_allocated;
         sd_event_source *timer; /* runs while there are files */
 };
@@ -40,9 +40,9 @@ struct Lent {
  * freed here: who opens it later finds it empty, and until then the lease makes them wait. The
  * signal about that would end this process, so it is one that is ignored.
  */
-void lent_take_back(Lent *lent) {
-        for (size_t i = lent->n_files; i-- > 0;) {
-                LentFile *file = &lent->files[i];
+void held_files_take_back(HeldFiles *held) {
+        for (size_t i = held->n_files; i-- > 0;) {
+                HeldFile *file = &held->files[i];
 
                 (void) fcntl(file->fd, F_SETSIG, SIGURG);
                 if (fcntl(file->fd, F_SETLEASE, F_WRLCK) == 0) {
@@ -54,57 +54,57 @@ void lent_take_back(Lent *lent) {
                 }
                 charge_end(&file->charge);
                 (void) fd_close(file->fd);
-                *file = lent->files[--lent->n_files];
+                *file = held->files[--held->n_files];
         }
 }
 
-static void arm(Lent *lent) {
-        if (lent->n_files == 0)
+static void arm(HeldFiles *held) {
+        if (held->n_files == 0)
                 return;
-        (void) sd_event_source_set_time_relative(lent->timer, CHECK_INTERVAL_US);
-        (void) sd_event_source_set_enabled(lent->timer, SD_EVENT_ONESHOT);
+        (void) sd_event_source_set_time_relative(held->timer, CHECK_INTERVAL_US);
+        (void) sd_event_source_set_enabled(held->timer, SD_EVENT_ONESHOT);
 }
 
 static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
-        Lent *lent = userdata;
+        HeldFiles *held = userdata;
 
-        lent_take_back(lent);
-        arm(lent);
+        held_files_take_back(held);
+        arm(held);
         return 0;
 }
 
-int lent_new(sd_event *event, Users *users, Lent **ret) {
-        _cleanup_(lent_freep) Lent *lent = calloc(1, sizeof(*lent));
+int held_files_new(sd_event *event, Users *users, HeldFiles **ret) {
+        _cleanup_(held_files_freep) HeldFiles *held = calloc(1, sizeof(*held));
         int r;
 
-        if (!lent)
+        if (!held)
                 return -ENOMEM;
-        lent->users = users;
-        r = sd_event_add_time_relative(event, &lent->timer, CLOCK_MONOTONIC, 0, CHECK_ACCURACY_US,
-                                       on_timer, lent);
+        held->users = users;
+        r = sd_event_add_time_relative(event, &held->timer, CLOCK_MONOTONIC, 0, CHECK_ACCURACY_US,
+                                       on_timer, held);
         if (r < 0)
                 return r;
-        (void) sd_event_source_set_description(lent->timer, "lent-files");
-        (void) sd_event_source_set_enabled(lent->timer, SD_EVENT_OFF);
-        *ret = TAKE_PTR(lent);
+        (void) sd_event_source_set_description(held->timer, "lent-files");
+        (void) sd_event_source_set_enabled(held->timer, SD_EVENT_OFF);
+        *ret = TAKE_PTR(held);
         return 0;
 }
 
-Lent *lent_free(Lent *lent) {
-        if (!lent)
+HeldFiles *held_files_free(HeldFiles *held) {
+        if (!held)
                 return NULL;
-        lent_take_back(lent); /* the kernel does not free what an O_PATH descriptor keeps */
-        sd_event_source_disable_unref(lent->timer);
-        for (size_t i = 0; i < lent->n_files; i++) {
-                charge_end(&lent->files[i].charge);
-                (void) fd_close(lent->files[i].fd);
+        held_files_take_back(held); /* the kernel does not free what an O_PATH descriptor keeps */
+        sd_event_source_disable_unref(held->timer);
+        for (size_t i = 0; i < held->n_files; i++) {
+                charge_end(&held->files[i].charge);
+                (void) fd_close(held->files[i].fd);
         }
-        free(lent->files);
-        free(lent);
+        free(held->files);
+        free(held);
         return NULL;
 }
 
-int lent_file_new(int *ret) {
+int held_file_new(int *ret) {
         int fd = memfd_create("ctprof", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
         if (fd < 0)
@@ -120,14 +120,14 @@ int lent_file_new(int *ret) {
         return 0;
 }
 
-int lent_add(Lent *lent, int file, uid_t uid) {
+int held_files_add(HeldFiles *held, int file, uid_t uid) {
         _cleanup_(fd_closep) int fd = -EBADF;
         Charge charge = {};
         char path[64];
         struct stat st;
         int r;
 
-        r = ARRAY_RESERVE(lent->files, lent->n_allocated, lent->n_files + 1);
+        r = ARRAY_RESERVE(held->files, held->n_allocated, held->n_files + 1);
         if (r < 0)
                 return r;
         /* F_SEAL_SHRINK would keep us, too, from freeing it. */
@@ -137,15 +137,15 @@ int lent_add(Lent *lent, int file, uid_t uid) {
         fd = open(path, O_RDWR | O_CLOEXEC);
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
-        r = charge_begin(&charge, lent->users, uid, USE_LENT,
-                         MAX_OF((uint64_t) st.st_blocks * 512, (uint64_t) LIMIT_LENT_LEAST_BYTES));
+        r = charge_begin(&charge, held->users, uid, USE_HELD,
+                         MAX_OF((uint64_t) st.st_blocks * 512, (uint64_t) LIMIT_HELD_LEAST_BYTES));
         if (r < 0)
                 return r;
-        lent->files[lent->n_files++] = (LentFile){
+        held->files[held->n_files++] = (HeldFile){
                 .fd = TAKE_FD(fd),
                 .charge = charge,
                 .since_ns = clock_now_ns(CLOCK_MONOTONIC),
         };
-        arm(lent);
+        arm(held);
         return 0;
 }

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/macro.h"
-#include "capture/scene/patient-thread.h"
+#include "capture/scene/blocking-thread.h"
 
 static sem_t go_on, is_done;
 
@@ -41,7 +41,7 @@ static void note_done(void *memory) {
         sem_post(&is_done);
 }
 
-static const PatientWork work = { .n_bytes = sizeof(Sum), .run = add, .done = note_done };
+static const BlockingWork work = { .n_bytes = sizeof(Sum), .run = add, .done = note_done };
 
 static uint64_t now_ns(void) {
         struct timespec now;
@@ -61,19 +61,19 @@ static void teardown(void) {
 }
 
 START_TEST(it_works_in_its_memory_as_often_as_it_is_asked) {
-        PatientThread *thread;
+        BlockingThread *thread;
         Sum *sum;
         int n_done;
 
-        ck_assert_int_eq(patient_thread_new(&work, &thread), 0);
-        sum = patient_thread_memory(thread);
+        ck_assert_int_eq(blocking_thread_new(&work, &thread), 0);
+        sum = blocking_thread_memory(thread);
         ck_assert_uint_eq(sum->a, 0);
         for (unsigned i = 1; i < 20; i++) {
                 *sum = (Sum){ .a = i, .b = 1 };
-                ck_assert_int_eq(patient_thread_run(thread, 100 * NSEC_PER_SEC), 0);
+                ck_assert_int_eq(blocking_thread_run(thread, 100 * NSEC_PER_SEC), 0);
                 ck_assert_uint_eq(sum->sum, i + 1);
         }
-        ck_assert_ptr_null(patient_thread_free(thread));
+        ck_assert_ptr_null(blocking_thread_free(thread));
         ck_assert_int_eq(sem_getvalue(&is_done, &n_done), 0);
         ck_assert_int_eq(n_done, 1);
 }
@@ -81,15 +81,15 @@ END_TEST
 
 /* Its memory is released by itself, later, and never by the owner: sanitizers would tell. */
 START_TEST(one_that_does_not_answer_is_left_behind) {
-        PatientThread *thread;
+        BlockingThread *thread;
         Sum *sum;
         int n_done;
 
-        ck_assert_int_eq(patient_thread_new(&work, &thread), 0);
-        sum = patient_thread_memory(thread);
+        ck_assert_int_eq(blocking_thread_new(&work, &thread), 0);
+        sum = blocking_thread_memory(thread);
         *sum = (Sum){ .a = 3, .b = 4, .stuck = true };
-        ck_assert_int_eq(patient_thread_run(thread, NSEC_PER_MSEC), -ETIMEDOUT);
-        ck_assert_ptr_null(patient_thread_free(thread));
+        ck_assert_int_eq(blocking_thread_run(thread, NSEC_PER_MSEC), -ETIMEDOUT);
+        ck_assert_ptr_null(blocking_thread_free(thread));
         ck_assert_int_eq(sem_getvalue(&is_done, &n_done), 0);
         ck_assert_int_eq(n_done, 0);
         sem_post(&go_on);
@@ -100,39 +100,39 @@ END_TEST
 /* Where the states of threads cannot be read, nobody is waited for. */
 START_TEST(one_that_works_is_waited_for_and_one_that_sleeps_is_not) {
         _Atomic bool works = true;
-        PatientThread *thread;
+        BlockingThread *thread;
         uint64_t begin_ns;
         Sum *sum;
 
-        ck_assert_int_eq(patient_thread_new(&work, &thread), 0);
-        sum = patient_thread_memory(thread);
+        ck_assert_int_eq(blocking_thread_new(&work, &thread), 0);
+        sum = blocking_thread_memory(thread);
         *sum = (Sum){ .a = 5, .b = 6, .works = &works };
-        ck_assert_int_eq(patient_thread_run(thread, NSEC_PER_MSEC), -ETIMEDOUT);
-        ck_assert_int_eq(patient_thread_wait(thread, NSEC_PER_MSEC), -ETIMEDOUT);
+        ck_assert_int_eq(blocking_thread_run(thread, NSEC_PER_MSEC), -ETIMEDOUT);
+        ck_assert_int_eq(blocking_thread_wait(thread, NSEC_PER_MSEC), -ETIMEDOUT);
         atomic_store(&works, false);
-        ck_assert_int_eq(patient_thread_wait(thread, 100 * NSEC_PER_SEC), 0);
+        ck_assert_int_eq(blocking_thread_wait(thread, 100 * NSEC_PER_SEC), 0);
         ck_assert_uint_eq(sum->sum, 11);
 
         *sum = (Sum){ .a = 7, .b = 8, .stuck = true };
-        ck_assert_int_eq(patient_thread_run(thread, NSEC_PER_MSEC), -ETIMEDOUT);
+        ck_assert_int_eq(blocking_thread_run(thread, NSEC_PER_MSEC), -ETIMEDOUT);
         /* Until it sleeps it is waited for. */
         do {
                 begin_ns = now_ns();
-                ck_assert_int_eq(patient_thread_wait(thread, 10 * NSEC_PER_SEC), -ETIMEDOUT);
+                ck_assert_int_eq(blocking_thread_wait(thread, 10 * NSEC_PER_SEC), -ETIMEDOUT);
         } while (now_ns() - begin_ns >= 10 * NSEC_PER_SEC);
         sem_post(&go_on);
-        ck_assert_int_eq(patient_thread_wait(thread, 100 * NSEC_PER_SEC), 0);
-        ck_assert_ptr_null(patient_thread_free(thread));
+        ck_assert_int_eq(blocking_thread_wait(thread, 100 * NSEC_PER_SEC), 0);
+        ck_assert_ptr_null(blocking_thread_free(thread));
         sem_wait(&is_done);
 }
 END_TEST
 
 START_TEST(one_that_was_never_asked_ends) {
-        PatientThread *thread;
+        BlockingThread *thread;
 
-        ck_assert_int_eq(patient_thread_new(&work, &thread), 0);
-        ck_assert_ptr_null(patient_thread_free(thread));
-        ck_assert_ptr_null(patient_thread_free(NULL));
+        ck_assert_int_eq(blocking_thread_new(&work, &thread), 0);
+        ck_assert_ptr_null(blocking_thread_free(thread));
+        ck_assert_ptr_null(blocking_thread_free(NULL));
 }
 END_TEST
 

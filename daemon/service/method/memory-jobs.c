@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/method/memory-aid.h"
+#include "service/method/memory-jobs.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "job/vault.h"
+#include "job/fd-store.h"
 #include "job/job.h"
 #include "log/log.h"
-#include "service/desk/hung.h"
+#include "service/manager/hung.h"
 
-/* in the vault */
+/* in the descriptor store */
 #define PROCESSES_NAME "heap-cache"
 #define FILES_NAME "heap-files"
 
@@ -19,7 +19,7 @@
         "too many jobs hang in the memory of processes, and nothing can stop them: ctprofctl " \
         "status lists them"
 
-void memory_aid_prepare(Vault *vault) {
+void memory_jobs_prepare(FdStore *fd_store) {
         static const struct {
                 const char *name;
                 uint64_t n_bytes;
@@ -29,21 +29,21 @@ void memory_aid_prepare(Vault *vault) {
         };
 
         for (size_t i = 0; i < ELEMENTSOF(files); i++) {
-                _cleanup_(fd_closep) int held = vault_lend(vault, files[i].name);
+                _cleanup_(fd_closep) int held = fd_store_borrow(fd_store, files[i].name);
                 _cleanup_(fd_closep) int fd = -EBADF;
                 int r;
 
                 if (held >= 0)
                         continue;
-                fd = vault_file_new("ctprof-heap", files[i].n_bytes);
-                r = fd < 0 ? fd : vault_put(vault, files[i].name, fd);
+                fd = fd_store_file_new("ctprof-heap", files[i].n_bytes);
+                r = fd < 0 ? fd : fd_store_put(fd_store, files[i].name, fd);
                 if (r < 0)
                         log_warning(r, "Captures cannot keep for each other where counters are");
         }
 }
 
-int memory_aid_add_wishes(Request *request, CaptureOrder *order, bool heap) {
-        const DeskSettings *settings = &request->desk->settings;
+int memory_jobs_add_wishes(Request *request, CaptureOrder *order, bool heap) {
+        const ManagerSettings *settings = &request->manager->settings;
         int fd;
 
         order->heap = heap;
@@ -51,18 +51,18 @@ int memory_aid_add_wishes(Request *request, CaptureOrder *order, bool heap) {
         order->heap_limit_ns = settings->heap_ns;
         if (!heap && settings->commands == COMMAND_LINES_NO)
                 return 0;
-        fd = vault_lend(request->desk->vault, PROCESSES_NAME);
+        fd = fd_store_borrow(request->manager->fd_store, PROCESSES_NAME);
         return fd < 0 ? 0 : request_add_fd(request, fd, &order->heap_cache);
 }
 
-void memory_aid_add(Request *request, CaptureOrder *order) {
-        if (workshop_count_kind(request->desk->workshop, JOB_MEMORY) >= LIMIT_MEMORY_JOBS)
+void memory_jobs_add(Request *request, CaptureOrder *order) {
+        if (job_pool_count_kind(request->manager->pool, JOB_MEMORY) >= LIMIT_MEMORY_JOBS)
                 (void) snprintf(order->no_memory, sizeof(order->no_memory), "%s", TOO_MANY_REASON);
 }
 
 /* jobs */
 
-void memory_aid_done(Request *request) {
+void memory_jobs_done(Request *request) {
         request->files_job = job_free(request->files_job);
         request->memory_job = job_free(request->memory_job);
 }
@@ -77,7 +77,7 @@ static void on_end(Job *job, const char *reason, void *userdata);
  */
 static void start(Request *request, Job *asking, OrderMethod method) {
         static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
-        const Desk *desk = request->desk;
+        const Manager *manager = request->manager;
         bool is_files = method == ORDER_FILES;
         bool *was_asked = is_files ? &request->files_was_asked : &request->memory_was_asked;
         JobKind kind = order_kind(method);
@@ -93,16 +93,16 @@ static void start(Request *request, Job *asking, OrderMethod method) {
         if (order && is_files) {
                 order->files.socket = 1;
         } else if (order) {
-                fds[1] = vault_lend(desk->vault, FILES_NAME);
+                fds[1] = fd_store_borrow(manager->fd_store, FILES_NAME);
                 order->memory.socket = 1;
                 order->memory.files = fds[1] >= 0 ? 2 : 0;
-                order->memory.limit_ns = desk->settings.heap_ns;
-                hung_add_to_order(desk->hung, &order->memory);
+                order->memory.limit_ns = manager->settings.heap_ns;
+                hung_add_to_order(manager->hung, &order->memory);
         }
         if (order)
                 r = order_pack(order, &body);
         /* A file or memory of anybody on the host may be one in which they hang for ever. */
-        if (workshop_count_kind(desk->workshop, kind) >=
+        if (job_pool_count_kind(manager->pool, kind) >=
             (is_files ? LIMIT_FILE_JOBS : LIMIT_MEMORY_JOBS))
                 r = -EAGAIN;
         job = (JobOrder){
@@ -111,14 +111,14 @@ static void start(Request *request, Job *asking, OrderMethod method) {
                 .fds = fds,
                 .n_fds = fds[1] >= 0 ? 2 : 1,
                 .uid = request->uid,
-                .timeout_ns = desk->settings.capture_ns,
+                .timeout_ns = manager->settings.capture_ns,
         };
         if (r == 0)
-                r = workshop_start(desk->workshop, &job, &events, request,
+                r = job_pool_start(manager->pool, &job, &events, request,
                                    is_files ? &request->files_job : &request->memory_job);
         if (r < 0) {
                 log_debug("No job reads for a capture: %s", strerror(-r));
-                (void) disposal_close(desk->disposal, fds[0]);
+                (void) disposal_close(manager->disposal, fds[0]);
                 (void) fd_close(fds[1]);
         }
 }
@@ -139,7 +139,7 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         } else if (reply->kind == PACKET_LEFT && reply->body.n == sizeof(life)) {
                 memcpy(&life, reply->body.bytes, sizeof(life));
                 if (life.tgid <= INT32_MAX)
-                        hung_add(request->desk->hung, job_pid(job), life.tgid, life.start_ticks,
+                        hung_add(request->manager->hung, job_pid(job), life.tgid, life.start_ticks,
                                  life.owner);
         }
 }
@@ -154,7 +154,7 @@ static void on_end(Job *job, const char *reason, void *userdata) {
                 request->memory_job = job_free(job);
 }
 
-int memory_aid_take(Request *request, const JobReply *note) {
+int memory_jobs_take(Request *request, const JobReply *note) {
         if (note->kind == PACKET_MEMORY)
                 start(request, request->job, ORDER_MEMORY);
         return 0;

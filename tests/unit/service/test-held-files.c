@@ -8,25 +8,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "service/desk/lent.h"
+#include "service/manager/held-files.h"
 #include "wire/limits.h"
 
 #define MIB (UINT64_C(1) << 20)
 
 static sd_event *event;
 static Users *users;
-static Lent *lent;
+static HeldFiles *held;
 
 static void setup(void) {
         const UserLimits limits = user_default_limits();
 
         ck_assert_int_ge(sd_event_new(&event), 0);
         ck_assert_int_eq(users_new(&limits, &users), 0);
-        ck_assert_int_eq(lent_new(event, users, &lent), 0);
+        ck_assert_int_eq(held_files_new(event, users, &held), 0);
 }
 
 static void teardown(void) {
-        lent = lent_free(lent);
+        held = held_files_free(held);
         users = users_free(users);
         event = sd_event_unref(event);
 }
@@ -43,34 +43,34 @@ static int lend(uid_t uid, size_t n_mib) {
         static char block[MIB];
         int file, reader;
 
-        ck_assert_int_eq(lent_file_new(&file), 0);
+        ck_assert_int_eq(held_file_new(&file), 0);
         for (size_t i = 0; i < n_mib; i++)
                 ck_assert_int_eq(write(file, block, sizeof(block)), (ssize_t) sizeof(block));
         reader = open_again(file, O_RDONLY);
         ck_assert_int_ge(reader, 0);
-        ck_assert_int_eq(lent_add(lent, file, uid), 0);
+        ck_assert_int_eq(held_files_add(held, file, uid), 0);
         (void) fd_close(file);
         return reader;
 }
 
 static void check_sum(uid_t uid, uint64_t user, uint64_t all) {
-        lent_take_back(lent);
-        ck_assert_uint_eq(users_count(users, uid, USE_LENT), user);
-        ck_assert_uint_eq(users_count_all(users, USE_LENT), all);
+        held_files_take_back(held);
+        ck_assert_uint_eq(users_count(users, uid, USE_HELD), user);
+        ck_assert_uint_eq(users_count_all(users, USE_HELD), all);
 }
 
 START_TEST(a_file_counts_until_its_reader_closes_it) {
         int a = lend(1, 20), b = lend(2, 1), copy;
 
         /* A small one counts as more, so their number is bounded, too. */
-        check_sum(1, 20 * MIB, 20 * MIB + LIMIT_LENT_LEAST_BYTES);
-        check_sum(2, LIMIT_LENT_LEAST_BYTES, 20 * MIB + LIMIT_LENT_LEAST_BYTES);
-        check_sum(3, 0, 20 * MIB + LIMIT_LENT_LEAST_BYTES);
+        check_sum(1, 20 * MIB, 20 * MIB + LIMIT_HELD_LEAST_BYTES);
+        check_sum(2, LIMIT_HELD_LEAST_BYTES, 20 * MIB + LIMIT_HELD_LEAST_BYTES);
+        check_sum(3, 0, 20 * MIB + LIMIT_HELD_LEAST_BYTES);
         copy = dup(a);
         (void) fd_close(a);
-        check_sum(1, 20 * MIB, 20 * MIB + LIMIT_LENT_LEAST_BYTES);
+        check_sum(1, 20 * MIB, 20 * MIB + LIMIT_HELD_LEAST_BYTES);
         (void) fd_close(copy);
-        check_sum(1, 0, LIMIT_LENT_LEAST_BYTES);
+        check_sum(1, 0, LIMIT_HELD_LEAST_BYTES);
         (void) fd_close(b);
         check_sum(2, 0, 0);
 }

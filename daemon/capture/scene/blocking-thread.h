@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * PatientThread
+ * BlockingThread
  *
  * A thread of its own for calls that may never return. The kernel takes the target's mmap lock for
  * what is read of its memory, and the owner of the target can keep that lock taken for as long as
@@ -16,35 +16,35 @@
 #include "base/macro.h"
 
 /* A kind of work: how much memory it needs, and what is done there. */
-typedef struct PatientWork {
+typedef struct BlockingWork {
         size_t n_bytes;
         /* On the thread, with the memory, which is all that it may use. */
         void (*run)(void *memory);
         /* Releases what the memory owns, once, on whichever thread is last; may be NULL. */
         void (*done)(void *memory);
-} PatientWork;
+} BlockingWork;
 
-typedef struct PatientThread PatientThread;
+typedef struct BlockingThread BlockingThread;
 
 /*
  * Starts the thread, which shares the descriptors of the calling one and handles no signals; its
  * memory is zeroed. -errno.
  */
-_must_check_ int patient_thread_new(const PatientWork *work, PatientThread **ret);
+_must_check_ int blocking_thread_new(const BlockingWork *work, BlockingThread **ret);
 /* A thread that still works is left behind; it ends with its call, or with the process. */
-PatientThread *patient_thread_free(PatientThread *thread);
+BlockingThread *blocking_thread_free(BlockingThread *thread);
 
-/* Questions are put and answers found there, between two calls of patient_thread_run(). */
-void *patient_thread_memory(PatientThread *thread);
+/* Questions are put and answers found there, between two calls of blocking_thread_run(). */
+void *blocking_thread_memory(BlockingThread *thread);
 
 /*
  * Lets the thread work once. -ETIMEDOUT when that took longer than @limit_ns: then
- * patient_thread_free() and patient_thread_wait() are the only calls left.
+ * blocking_thread_free() and blocking_thread_wait() are the only calls left.
  */
-_must_check_ int patient_thread_run(PatientThread *thread, uint64_t limit_ns);
+_must_check_ int blocking_thread_run(BlockingThread *thread, uint64_t limit_ns);
 /*
  * After -ETIMEDOUT: waits for @limit_ns more if the thread is running or ready to run. Such a
  * thread does not hang: on a loaded host it may not have had a processor yet. -ETIMEDOUT as above,
  * and at once when the thread sleeps in a call.
  */
-_must_check_ int patient_thread_wait(PatientThread *thread, uint64_t limit_ns);
+_must_check_ int blocking_thread_wait(BlockingThread *thread, uint64_t limit_ns);

@@ -13,12 +13,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "job/vault.h"
+#include "job/fd-store.h"
 #include "wire/limits.h"
 
 #define DIGEST "d1"
 
-static Vault *vault;
+static FdStore *fd_store;
 static int manager; /* the service manager's end of its notify socket */
 static char text[1024];
 
@@ -35,16 +35,19 @@ static void setup(void) {
                               (socklen_t) (offsetof(struct sockaddr_un, sun_path) + (size_t) n)),
                          0);
         ck_assert_int_eq(setenv("NOTIFY_SOCKET", name, 1), 0);
-        ck_assert_int_eq(vault_new(DIGEST, &vault), 0);
+        ck_assert_int_eq(fd_store_new(DIGEST, &fd_store), 0);
 }
 
 static void teardown(void) {
-        vault = vault_free(vault);
+        fd_store = fd_store_free(fd_store);
         manager = fd_close(manager);
         ck_assert_int_eq(unsetenv("NOTIFY_SOCKET"), 0);
 }
 
-/* The next message of the vault as text, "" when there is none; *ret_fd: what came along. */
+/*
+ * The next message of the descriptor store as text, "" when there is none; *ret_fd: what came
+ * along.
+ */
 static const char *next_message(int *ret_fd) {
         union {
                 char bytes[CMSG_SPACE(sizeof(int)) + 256];
@@ -94,24 +97,24 @@ static bool is_open(int fd) {
 }
 
 START_TEST(what_is_put_is_lent_and_stored) {
-        int fd = make(), stored, lent;
+        int fd = make(), stored, held;
 
-        ck_assert_int_eq(vault_put(vault, "stats", fd), VAULT_OK);
+        ck_assert_int_eq(fd_store_put(fd_store, "stats", fd), FD_STORE_OK);
         ck_assert_str_eq(next_message(&stored), "FDSTORE=1\nFDPOLL=0\nFDNAME=object.stats@" DIGEST);
         ck_assert(is_same(stored, fd));
         expect_message("");
 
-        lent = vault_lend(vault, "stats");
-        ck_assert(is_same(lent, fd));
-        ck_assert_int_ne(lent, fd);
-        ck_assert_int_eq(fcntl(lent, F_GETFD), FD_CLOEXEC);
+        held = fd_store_borrow(fd_store, "stats");
+        ck_assert(is_same(held, fd));
+        ck_assert_int_ne(held, fd);
+        ck_assert_int_eq(fcntl(held, F_GETFD), FD_CLOEXEC);
         fd_close(fd);
-        fd_close(lent);
-        lent = vault_lend(vault, "stats");
-        ck_assert(is_same(lent, stored));
-        fd_close(lent);
+        fd_close(held);
+        held = fd_store_borrow(fd_store, "stats");
+        ck_assert(is_same(held, stored));
+        fd_close(held);
         fd_close(stored);
-        ck_assert_int_eq(vault_lend(vault, "other"), -ENOENT);
+        ck_assert_int_eq(fd_store_borrow(fd_store, "other"), -ENOENT);
 }
 END_TEST
 
@@ -119,10 +122,10 @@ START_TEST(borrowers_share_the_object) {
         int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), a, b;
         eventfd_t value = 0;
 
-        ck_assert_int_eq(vault_put(vault, "count", fd), VAULT_OK);
+        ck_assert_int_eq(fd_store_put(fd_store, "count", fd), FD_STORE_OK);
         fd_close(fd);
-        a = vault_lend(vault, "count");
-        b = vault_lend(vault, "count");
+        a = fd_store_borrow(fd_store, "count");
+        b = fd_store_borrow(fd_store, "count");
         ck_assert_int_eq(eventfd_write(a, 7), 0);
         ck_assert_int_eq(eventfd_read(b, &value), 0);
         ck_assert_uint_eq(value, 7);
@@ -132,18 +135,18 @@ START_TEST(borrowers_share_the_object) {
 END_TEST
 
 START_TEST(another_of_the_same_name_takes_its_place) {
-        int first = make(), second = make(), lent, stored;
+        int first = make(), second = make(), held, stored;
 
-        ck_assert_int_eq(vault_put(vault, "stats", first), VAULT_OK);
+        ck_assert_int_eq(fd_store_put(fd_store, "stats", first), FD_STORE_OK);
         (void) next_message(&stored);
         fd_close(stored);
-        ck_assert_int_eq(vault_put(vault, "stats", second), VAULT_OK);
+        ck_assert_int_eq(fd_store_put(fd_store, "stats", second), FD_STORE_OK);
         expect_message("FDSTOREREMOVE=1\nFDNAME=object.stats@" DIGEST);
         (void) next_message(&stored);
         ck_assert(is_same(stored, second));
-        lent = vault_lend(vault, "stats");
-        ck_assert(is_same(lent, second));
-        fd_close(lent);
+        held = fd_store_borrow(fd_store, "stats");
+        ck_assert(is_same(held, second));
+        fd_close(held);
         fd_close(stored);
         fd_close(first);
         fd_close(second);
@@ -153,18 +156,18 @@ END_TEST
 START_TEST(what_is_dropped_is_dropped_everywhere) {
         int fd = make(), stored;
 
-        ck_assert_int_eq(vault_put(vault, "a", fd), VAULT_OK);
+        ck_assert_int_eq(fd_store_put(fd_store, "a", fd), FD_STORE_OK);
         (void) next_message(&stored);
         fd_close(stored);
-        ck_assert_int_eq(vault_put(vault, "b", fd), VAULT_OK);
+        ck_assert_int_eq(fd_store_put(fd_store, "b", fd), FD_STORE_OK);
         (void) next_message(&stored);
         fd_close(stored);
-        vault_drop(vault, "a");
+        fd_store_drop(fd_store, "a");
         expect_message("FDSTOREREMOVE=1\nFDNAME=object.a@" DIGEST);
-        vault_drop(vault, "a");
+        fd_store_drop(fd_store, "a");
         expect_message("");
-        ck_assert_int_eq(vault_lend(vault, "a"), -ENOENT);
-        stored = vault_lend(vault, "b");
+        ck_assert_int_eq(fd_store_borrow(fd_store, "a"), -ENOENT);
+        stored = fd_store_borrow(fd_store, "b");
         ck_assert_int_ge(stored, 0);
         fd_close(stored);
         fd_close(fd);
@@ -172,29 +175,29 @@ START_TEST(what_is_dropped_is_dropped_everywhere) {
 END_TEST
 
 START_TEST(what_the_manager_kept_comes_back) {
-        int fd = make(), twice = dup(fd), lent;
+        int fd = make(), twice = dup(fd), held;
 
-        ck_assert(vault_adopt(vault, "object.stats@" DIGEST, fd));
+        ck_assert(fd_store_adopt(fd_store, "object.stats@" DIGEST, fd));
         ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
-        ck_assert(vault_adopt(vault, "object.stats@" DIGEST, twice));
+        ck_assert(fd_store_adopt(fd_store, "object.stats@" DIGEST, twice));
         ck_assert(!is_open(twice));
         expect_message(""); /* it has it already */
-        ck_assert_uint_eq(vault_n_outdated(vault), 0);
-        lent = vault_lend(vault, "stats");
-        ck_assert(is_same(lent, fd));
-        fd_close(lent);
+        ck_assert_uint_eq(fd_store_n_outdated(fd_store), 0);
+        held = fd_store_borrow(fd_store, "stats");
+        ck_assert(is_same(held, fd));
+        fd_close(held);
 }
 END_TEST
 
 START_TEST(what_another_version_made_is_closed_for_good) {
         int fd = make();
 
-        ck_assert_uint_eq(vault_n_outdated(vault), 0);
-        ck_assert(vault_adopt(vault, "object.stats@d0", fd));
-        ck_assert_uint_eq(vault_n_outdated(vault), 1);
+        ck_assert_uint_eq(fd_store_n_outdated(fd_store), 0);
+        ck_assert(fd_store_adopt(fd_store, "object.stats@d0", fd));
+        ck_assert_uint_eq(fd_store_n_outdated(fd_store), 1);
         ck_assert(!is_open(fd));
         expect_message("FDSTOREREMOVE=1\nFDNAME=object.stats@d0");
-        ck_assert_int_eq(vault_lend(vault, "stats"), -ENOENT);
+        ck_assert_int_eq(fd_store_borrow(fd_store, "stats"), -ENOENT);
 }
 END_TEST
 
@@ -206,7 +209,7 @@ static const char *const foreign_rows[] = {
 START_TEST(other_descriptors_are_left_alone) {
         int fd = make();
 
-        ck_assert(!vault_adopt(vault, foreign_rows[_i], fd));
+        ck_assert(!fd_store_adopt(fd_store, foreign_rows[_i], fd));
         ck_assert(is_open(fd));
         expect_message("");
         fd_close(fd);
@@ -219,43 +222,43 @@ START_TEST(the_vault_has_a_bound) {
 
         for (unsigned i = 0; i < LIMIT_HELD_OBJECTS; i++) {
                 (void) snprintf(name, sizeof(name), "n%u", i);
-                ck_assert_int_eq(vault_put(vault, name, fd), VAULT_OK);
+                ck_assert_int_eq(fd_store_put(fd_store, name, fd), FD_STORE_OK);
                 (void) next_message(&stored);
                 fd_close(stored);
         }
-        ck_assert_int_eq(vault_put(vault, "one-more", fd), -ENOSPC);
-        ck_assert_int_eq(vault_put(vault, "n0", fd), VAULT_OK); /* in place of itself */
+        ck_assert_int_eq(fd_store_put(fd_store, "one-more", fd), -ENOSPC);
+        ck_assert_int_eq(fd_store_put(fd_store, "n0", fd), FD_STORE_OK); /* in place of itself */
         fd_close(fd);
 }
 END_TEST
 
 START_TEST(names_are_plain) {
-        char longest[VAULT_NAME_MAX_CHARS + 2];
+        char longest[FD_STORE_NAME_MAX_CHARS + 2];
         int fd = make();
 
         memset(longest, 'x', sizeof(longest) - 1);
         longest[sizeof(longest) - 1] = '\0';
-        ck_assert_int_eq(vault_put(vault, longest, fd), -EINVAL);
-        ck_assert_int_eq(vault_put(vault, longest + 1, fd), VAULT_OK);
-        ck_assert_int_eq(vault_put(vault, "", fd), -EINVAL);
-        ck_assert_int_eq(vault_put(vault, "a@b", fd), -EINVAL);
-        ck_assert_int_eq(vault_put(vault, "a\nFDSTOREREMOVE=1", fd), -EINVAL);
-        ck_assert_int_eq(vault_put(vault, "closed", -1), -EBADF);
+        ck_assert_int_eq(fd_store_put(fd_store, longest, fd), -EINVAL);
+        ck_assert_int_eq(fd_store_put(fd_store, longest + 1, fd), FD_STORE_OK);
+        ck_assert_int_eq(fd_store_put(fd_store, "", fd), -EINVAL);
+        ck_assert_int_eq(fd_store_put(fd_store, "a@b", fd), -EINVAL);
+        ck_assert_int_eq(fd_store_put(fd_store, "a\nFDSTOREREMOVE=1", fd), -EINVAL);
+        ck_assert_int_eq(fd_store_put(fd_store, "closed", -1), -EBADF);
         fd_close(fd);
 }
 END_TEST
 
 START_TEST(a_manager_that_does_not_take_it_is_told) {
-        int fd = make(), lent;
+        int fd = make(), held;
 
         manager = fd_close(manager);
-        ck_assert_int_eq(vault_put(vault, "stats", fd), VAULT_E_NOT_STORED);
-        lent = vault_lend(vault, "stats");
-        ck_assert(is_same(lent, fd));
-        fd_close(lent);
+        ck_assert_int_eq(fd_store_put(fd_store, "stats", fd), FD_STORE_E_NOT_STORED);
+        held = fd_store_borrow(fd_store, "stats");
+        ck_assert(is_same(held, fd));
+        fd_close(held);
         ck_assert_int_eq(unsetenv("NOTIFY_SOCKET"), 0);
         /* Without a service manager there is no restart to survive. */
-        ck_assert_int_eq(vault_put(vault, "stats", fd), VAULT_OK);
+        ck_assert_int_eq(fd_store_put(fd_store, "stats", fd), FD_STORE_OK);
         fd_close(fd);
 }
 END_TEST

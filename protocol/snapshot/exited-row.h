@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * DeadRow
+ * ExitedRow
  *
  * The work of threads that have exited. Since some moment the kernel adds what
  * each thread that ends has done to the row of its process name, thread name, cgroup and whose
@@ -26,7 +26,7 @@
 #include "snapshot/thread-reader.h"
 #include "snapshot/thread-sample.h"
 
-typedef struct DeadRow {
+typedef struct ExitedRow {
         /*
          * Its names, cgroup, kthread and self, and the metrics: sums over the threads, the largest
          * of their maxima, the smallest of their minima that is not 0. It has no number and no
@@ -54,14 +54,14 @@ typedef struct DeadRow {
          * bytes == NULL: it is not known, as in files of earlier versions, or several had the row.
          */
         Span started_by;
-} DeadRow;
+} ExitedRow;
 
-/* DeadRow.folded: how far rows were put together to make room. */
+/* ExitedRow.folded: how far rows were put together to make room. */
 enum {
-        DEAD_OWN,        /* not at all */
-        DEAD_NUMBERLESS, /* those whose names differ in numbers */
-        DEAD_NAMELESS,   /* those of one owner in one cgroup */
-        DEAD_OVERFLOW,   /* those of one owner, with threads that found no row of their own */
+        EXITED_OWN,        /* not at all */
+        EXITED_NUMBERLESS, /* those whose names differ in numbers */
+        EXITED_NAMELESS,   /* those of one owner in one cgroup */
+        EXITED_OVERFLOW,   /* those of one owner, with threads that found no row of their own */
 };
 
 /* The names that one owner has lost; without has_owner, all others. */
@@ -82,9 +82,9 @@ typedef struct LedgerSummary {
         uint64_t lost_marks;     /* threads whose last moments were lost, for want of memory */
         uint64_t lost_records; /* threads that ended during this capture and are in no row of it */
         /*
-         * When a thread was last added to any row that is not DEAD_OWN, 0: never; owners that have
-         * such rows, largest losses first; and threads that ended under other names than before
-         * and are not listed (moved-row.h). Files of earlier versions do not say.
+         * When a thread was last added to any row that is not EXITED_OWN, 0: never; owners that
+         * have such rows, largest losses first; and threads that ended under other names than
+         * before and are not listed (moved-row.h). Files of earlier versions do not say.
          */
         bool has_losses;
         uint64_t moved_lost;
@@ -97,42 +97,42 @@ typedef struct LedgerSummary {
  * True when a row of the exited can have the metric: a sum that only grows, a maximum or a minimum.
  * thread_count is of the living, and allocators can only be asked while their process lives.
  */
-bool dead_row_carries(MetricId id);
+bool exited_row_carries(MetricId id);
 
 /*
  * Columns of the table "dead": names, cgroup and metrics as in the table of threads, without what
- * only the living have, and members of DeadRow: counts, which all rows have, what came later, and
+ * only the living have, and members of ExitedRow: counts, which all rows have, what came later, and
  * a name.
  */
-#define DEAD_COUNT_COLUMNS(C) C(exits) C(lives_ns) C(accounted) C(young) C(young_run_ns)
-#define DEAD_LATER_COLUMNS(C) C(owner) C(folded) C(born_boottime_ns) C(grew_boottime_ns)
+#define EXITED_COUNT_COLUMNS(C) C(exits) C(lives_ns) C(accounted) C(young) C(young_run_ns)
+#define EXITED_LATER_COLUMNS(C) C(owner) C(folded) C(born_boottime_ns) C(grew_boottime_ns)
 
 /* A column of threads, or _COLUMN_MAX and more for a member of the row; the last one is a name. */
-#define DEAD_COLUMN_ID(name) DEAD_COLUMN_##name,
+#define EXITED_COLUMN_ID(name) EXITED_COLUMN_##name,
 enum {
-        _DEAD_COLUMN_BEFORE = _COLUMN_MAX - 1,
-        DEAD_COUNT_COLUMNS(DEAD_COLUMN_ID) _DEAD_COLUMN_COUNTS_MAX,
-        _DEAD_COLUMN_COUNTS_LAST = _DEAD_COLUMN_COUNTS_MAX - 1,
-        DEAD_LATER_COLUMNS(DEAD_COLUMN_ID) DEAD_COLUMN_started_by,
-        _DEAD_COLUMN_MAX,
+        _EXITED_COLUMN_BEFORE = _COLUMN_MAX - 1,
+        EXITED_COUNT_COLUMNS(EXITED_COLUMN_ID) _EXITED_COLUMN_COUNTS_MAX,
+        _EXITED_COLUMN_COUNTS_LAST = _EXITED_COLUMN_COUNTS_MAX - 1,
+        EXITED_LATER_COLUMNS(EXITED_COLUMN_ID) EXITED_COLUMN_started_by,
+        _EXITED_COLUMN_MAX,
 };
-typedef unsigned DeadColumn;
+typedef unsigned ExitedColumn;
 
-const char *dead_column_name(DeadColumn column);
-/* _DEAD_COLUMN_MAX when no column has that name. */
-DeadColumn dead_column_find(Span name);
+const char *exited_column_name(ExitedColumn column);
+/* _EXITED_COLUMN_MAX when no column has that name. */
+ExitedColumn exited_column_find(Span name);
 /* Returns the member of the row for a column from _COLUMN_MAX on that is a number. */
-uint64_t *dead_column_count(DeadRow *row, DeadColumn column);
+uint64_t *exited_column_count(ExitedRow *row, ExitedColumn column);
 
 /*
  * Appends one row of the table "dead" to @buffer: [...], for snapshot_writer_rows(). What the
  * sample has beside the columns is left out. 0, or a negative errno with @buffer as it was.
  */
-_must_check_ int dead_row_encode(Buffer *buffer, const DeadRow *row);
+_must_check_ int exited_row_encode(Buffer *buffer, const ExitedRow *row);
 /* Writes the same cells as members of an object that is open, by the names of their columns. */
-void dead_row_write_members(JsonWriter *writer, const DeadRow *row);
+void exited_row_write_members(JsonWriter *writer, const ExitedRow *row);
 /* The names of the table's columns, in the order of a row's cells. */
-void dead_columns_write(JsonWriter *writer);
+void exited_columns_write(JsonWriter *writer);
 
 /* The member "owners" of an object that is open. */
 void owner_losses_write_json(JsonWriter *writer, const OwnerLoss *losses, size_t n);
@@ -145,28 +145,28 @@ void ledger_summary_write_json(JsonWriter *writer, const LedgerSummary *ledger);
 _must_check_ int ledger_summary_scan(JsonScanner *scanner, LedgerSummary *ret);
 
 /*
- * DeadReader
+ * ExitedReader
  *
- * Decodes the table of the dead a row at a time. Cells that threads have, too, are read as theirs.
- * A metric is absent when its cell is null or it has no column; the counts must be there.
+ * Decodes the table of exited threads a row at a time. Cells that threads have, too, are read as
+ * theirs. A metric is absent when its cell is null or it has no column; the counts must be there.
  */
 
 /* The owner makes and releases @thread. */
-typedef struct DeadReader {
+typedef struct ExitedReader {
         ThreadReader thread; /* reads what a row has in common with a thread's */
-        DeadRow row;         /* the last one read; its bytes are @thread's */
+        ExitedRow row;       /* the last one read; its bytes are @thread's */
         NameSlot started_by;
         unsigned seen; /* bits of the counts that had a value */
-} DeadReader;
+} ExitedReader;
 
-/* Rows of the table; the row is a DeadReader. */
-extern const TableRows dead_rows;
+/* Rows of the table; the row is a ExitedReader. */
+extern const TableRows exited_rows;
 
 /*
  * MovedRow
  *
  * A thread that ended under another process name, thread name or cgroup than some capture saw it
- * with. The ledger of the dead has all that it did in the row of its last names, so whoever
+ * with. The ledger of exits has all that it did in the row of its last names, so whoever
  * subtracts what an earlier snapshot says of the thread has to do it there.
  *
  * A row is a ThreadSample that tells which thread it was (tid, tgid and start) and what it was

@@ -22,8 +22,8 @@
 #include "base/macro.h"
 #include "order/order.h"
 
-typedef struct Vault Vault;
-typedef struct Workshop Workshop;
+typedef struct FdStore FdStore;
+typedef struct JobPool JobPool;
 typedef struct Hung Hung;
 
 #define HUNG_READS_TO_BAR 2
@@ -45,15 +45,18 @@ typedef struct HungProcess {
         uint32_t state;
 } HungProcess;
 
-/* Takes the file of an earlier daemon over from the vault, or puts a new one there. -ENOMEM. */
-_must_check_ int hung_new(Vault *vault, Hung **ret);
+/*
+ * Takes the file of an earlier daemon over from the descriptor store, or puts a new one there.
+ * -ENOMEM.
+ */
+_must_check_ int hung_new(FdStore *fd_store, Hung **ret);
 Hung *hung_free(Hung *hung);
 DEFINE_CLEANUP(Hung *, hung_free);
 
 /* @job says that it has left a call for this process behind; of one job only a few are kept. */
 void hung_add(Hung *hung, pid_t job, uint32_t tgid, uint64_t start_ticks, uint32_t owner);
 /* Finds out what has become of jobs: call it whenever some have changed. */
-void hung_follow(Hung *hung, const Workshop *workshop);
+void hung_follow(Hung *hung, const JobPool *pool);
 
 /* Tells a memory job which processes and whose it has to leave alone. */
 void hung_add_to_order(const Hung *hung, MemoryOrder *order);

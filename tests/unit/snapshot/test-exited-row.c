@@ -20,7 +20,7 @@ static const LedgerSummary some_ledger = {
 
 /* writing */
 
-/* Writes a document with @ledger and the rows of the dead. */
+/* Writes a document with @ledger and the rows of exited threads. */
 static void write_document(Buffer *document, const LedgerSummary *ledger, Span rows) {
         _cleanup_(snapshot_writer_freep) SnapshotWriter *writer = NULL;
         SourceTable sources = {};
@@ -37,29 +37,29 @@ static void write_document(Buffer *document, const LedgerSummary *ledger, Span r
         ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, (Span){}), 0);
         ck_assert_int_eq(
                 snapshot_writer_object(writer, SNAPSHOT_SECTION_LEDGER, buffer_span(&text)), 0);
-        ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_DEAD, rows), 0);
+        ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_EXITED, rows), 0);
         ck_assert_int_eq(snapshot_writer_end(writer, &sources, &head), 0);
         buffer_done(&text);
 }
 
-static DeadRow some_row(void) {
-        DeadRow row = { .exits = 1 };
+static ExitedRow some_row(void) {
+        ExitedRow row = { .exits = 1 };
 
         thread_sample_clear(&row.sample);
         return row;
 }
 
 /* Writes @row and reads it back. */
-static Visited *pass_through(const DeadRow *row) {
+static Visited *pass_through(const ExitedRow *row) {
         Buffer rows, document;
         Visited *visited;
 
         buffer_init(&rows, 0);
-        ck_assert_int_eq(dead_row_encode(&rows, row), 0);
+        ck_assert_int_eq(exited_row_encode(&rows, row), 0);
         write_document(&document, &some_ledger, buffer_span(&rows));
         ck_assert_msg(document_read(buffer_span(&document), &visited) == SNAPSHOT_OK, "%s",
                       visited->complaint);
-        ck_assert_uint_eq(visited->n_dead, 1);
+        ck_assert_uint_eq(visited->n_exited, 1);
         buffer_done(&rows);
         buffer_done(&document);
         return visited;
@@ -69,9 +69,9 @@ static Visited *pass_through(const DeadRow *row) {
         "{\"generation\":1,\"exits\":2,\"unfinished\":3,\"folded_rows\":4," \
         "\"overflow_exits\":5,\"lost_marks\":6,\"lost_records\":7}"
 #define COUNTS "\"exits\",\"lives_ns\",\"accounted\",\"young\",\"young_run_ns\""
-#define DOCUMENT(ledger, dead)                                                                 \
+#define DOCUMENT(ledger, exited)                                                               \
         "{\"formatVersion\":1,\"threads\":{\"columns\":[],\"rows\":[]},\"ledger\":" ledger "," \
-        "\"dead\":" dead "}"
+        "\"dead\":" exited "}"
 #define DEAD(columns, rows) DOCUMENT(LEDGER, "{\"columns\":[" columns "],\"rows\":[" rows "]}")
 
 /* columns */
@@ -90,7 +90,7 @@ START_TEST(columns_are_names_then_counts_then_metrics) {
         buffer_init(&columns, 0);
         json_writer_init(&json, &columns);
         json_write_array(&json);
-        dead_columns_write(&json);
+        exited_columns_write(&json);
         json_write_end(&json);
         ck_assert_int_eq(json_writer_finish(&json), 0);
         ck_assert_uint_gt(columns.n, sizeof(start));
@@ -137,9 +137,9 @@ static const struct {
 START_TEST(the_dead_have_no_levels) {
         MetricId id = metric_rows[_i].id;
 
-        ck_assert_int_eq(dead_row_carries(id), metric_rows[_i].is_carried);
-        ck_assert_uint_eq(dead_column_find(span_of(metric_table[id].name)),
-                          metric_rows[_i].is_carried ? thread_column_of(id) : _DEAD_COLUMN_MAX);
+        ck_assert_int_eq(exited_row_carries(id), metric_rows[_i].is_carried);
+        ck_assert_uint_eq(exited_column_find(span_of(metric_table[id].name)),
+                          metric_rows[_i].is_carried ? thread_column_of(id) : _EXITED_COLUMN_MAX);
 }
 END_TEST
 
@@ -151,11 +151,12 @@ START_TEST(every_column_is_found_by_its_name) {
                 "",        "exit",
         };
 
-        for (DeadColumn column = _COLUMN_MAX; column < _DEAD_COLUMN_MAX; column++)
-                ck_assert_uint_eq(dead_column_find(span_of(dead_column_name(column))), column);
-        ck_assert_uint_eq(dead_column_find(SPAN_LITERAL("comm")), COLUMN_comm);
+        for (ExitedColumn column = _COLUMN_MAX; column < _EXITED_COLUMN_MAX; column++)
+                ck_assert_uint_eq(exited_column_find(span_of(exited_column_name(column))), column);
+        ck_assert_uint_eq(exited_column_find(SPAN_LITERAL("comm")), COLUMN_comm);
         for (size_t i = 0; i < ELEMENTSOF(of_the_living); i++)
-                ck_assert_uint_eq(dead_column_find(span_of(of_the_living[i])), _DEAD_COLUMN_MAX);
+                ck_assert_uint_eq(exited_column_find(span_of(of_the_living[i])),
+                                  _EXITED_COLUMN_MAX);
 }
 END_TEST
 
@@ -166,17 +167,17 @@ START_TEST(every_metric_survives_at_its_extremes_and_alone) {
         MetricId id = (MetricId) _i;
 
         for (size_t k = 0; k < ELEMENTSOF(values); k++) {
-                DeadRow row = some_row();
+                ExitedRow row = some_row();
                 const ThreadSample *read;
                 Visited *visited;
 
                 thread_sample_put(&row.sample, id, values[k]);
                 visited = pass_through(&row);
-                read = &visited->dead[0].sample;
+                read = &visited->exited[0].sample;
                 for (unsigned other = 0; other < _METRIC_MAX; other++)
                         ck_assert_int_eq(thread_sample_has(read, (MetricId) other),
-                                         other == id && dead_row_carries(id));
-                if (dead_row_carries(id))
+                                         other == id && exited_row_carries(id));
+                if (exited_row_carries(id))
                         ck_assert_uint_eq(thread_sample_get(read, id), values[k]);
                 visited_free(visited);
         }
@@ -184,18 +185,18 @@ START_TEST(every_metric_survives_at_its_extremes_and_alone) {
 END_TEST
 
 START_TEST(counts_survive_apart_from_each_other) {
-        for (DeadColumn column = _COLUMN_MAX; column < DEAD_COLUMN_started_by; column++) {
-                DeadRow row = some_row();
+        for (ExitedColumn column = _COLUMN_MAX; column < EXITED_COLUMN_started_by; column++) {
+                ExitedRow row = some_row();
                 Visited *visited;
 
                 row.exits = 0;
                 row.has_owner = row.has_times = true;
-                *dead_column_count(&row, column) = UINT64_MAX;
+                *exited_column_count(&row, column) = UINT64_MAX;
                 visited = pass_through(&row);
-                for (DeadColumn other = _COLUMN_MAX; other < DEAD_COLUMN_started_by; other++)
-                        ck_assert_uint_eq(*dead_column_count(&visited->dead[0], other),
+                for (ExitedColumn other = _COLUMN_MAX; other < EXITED_COLUMN_started_by; other++)
+                        ck_assert_uint_eq(*exited_column_count(&visited->exited[0], other),
                                           other == column ? UINT64_MAX : 0);
-                ck_assert(visited->dead[0].has_owner && visited->dead[0].has_times);
+                ck_assert(visited->exited[0].has_owner && visited->exited[0].has_times);
                 visited_free(visited);
         }
 }
@@ -214,8 +215,8 @@ START_TEST(what_came_later_may_be_absent) {
                 (void) snprintf(document, sizeof(document), DEAD(COUNTS "%s", "%s"), columns[i],
                                 cells[i]);
                 ck_assert_int_eq(document_read(span_of(document), &visited), SNAPSHOT_OK);
-                ck_assert(!visited->dead[0].has_owner && !visited->dead[0].has_times);
-                ck_assert_ptr_null(visited->dead[0].started_by.bytes);
+                ck_assert(!visited->exited[0].has_owner && !visited->exited[0].has_times);
+                ck_assert_ptr_null(visited->exited[0].started_by.bytes);
                 ck_assert(!visited->ledger.has_losses);
                 visited_free(visited);
         }
@@ -243,12 +244,12 @@ START_TEST(losses_of_owners_survive) {
 END_TEST
 
 START_TEST(names_survive_whole_and_absent) {
-        DeadRow row = some_row();
+        ExitedRow row = some_row();
         const ThreadSample *read;
         Visited *visited;
 
         visited = pass_through(&row);
-        read = &visited->dead[0].sample;
+        read = &visited->exited[0].sample;
         ck_assert_ptr_null(read->pcomm.bytes);
         ck_assert_ptr_null(read->comm.bytes);
         ck_assert_ptr_null(read->cgroup.bytes);
@@ -261,9 +262,9 @@ START_TEST(names_survive_whole_and_absent) {
         row.sample.comm = SPAN_LITERAL("kworker/u8:\xff\n");
         row.sample.cgroup = SPAN_LITERAL("/a \"b\"");
         row.sample.has_kthread = row.sample.kthread = row.sample.self = true;
-        row.sample.tid = row.sample.tgid = 7; /* not of the dead: left out */
+        row.sample.tid = row.sample.tgid = 7; /* not of exited threads: left out */
         visited = pass_through(&row);
-        read = &visited->dead[0].sample;
+        read = &visited->exited[0].sample;
         ck_assert(read->pcomm.bytes && read->pcomm.n == 0);
         ck_assert(span_is(read->comm, "kworker/u8:\xff\n"));
         ck_assert(span_is(read->cgroup, "/a \"b\""));
@@ -278,13 +279,13 @@ START_TEST(who_started_it_survives) {
         static const Span names[] = { { NULL, 0 }, { "", 0 }, { "sh", 2 }, { "a\n\xff\"", 4 } };
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
-                DeadRow row = some_row();
+                ExitedRow row = some_row();
                 Visited *visited;
                 Span read;
 
                 row.started_by = names[i];
                 visited = pass_through(&row);
-                read = visited->dead[0].started_by;
+                read = visited->exited[0].started_by;
                 ck_assert_int_eq(read.bytes != NULL, names[i].bytes != NULL);
                 ck_assert(!read.bytes || span_equal(read, names[i]));
                 visited_free(visited);
@@ -303,12 +304,12 @@ START_TEST(a_name_that_is_no_text_is_refused) {
 END_TEST
 
 START_TEST(a_row_that_does_not_fit_leaves_nothing) {
-        DeadRow row = some_row();
+        ExitedRow row = some_row();
         Buffer rows;
 
         buffer_init(&rows, 16);
         ck_assert_int_eq(buffer_append_text(&rows, "[1],"), 0);
-        ck_assert_int_eq(dead_row_encode(&rows, &row), -EMSGSIZE);
+        ck_assert_int_eq(exited_row_encode(&rows, &row), -EMSGSIZE);
         ck_assert(span_is(buffer_span(&rows), "[1],"));
         buffer_done(&rows);
 }
@@ -337,13 +338,13 @@ START_TEST(columns_stand_in_any_order_and_others_are_skipped) {
                 "\"young_run_ns\",\"tid\",\"minflt\",\"mood\",\"young\",\"state\",\"lives_ns\","
                 "\"comm\",\"accounted\",\"exits\"",
                 "[5,{\"a\":[1.5]},7,null,4,1,2,\"a\",3,1],[9,1,null,\"\",0,\"R\",0,null,0,0]");
-        const DeadRow *row;
+        const ExitedRow *row;
         Visited *visited;
 
         ck_assert_msg(document_read(span_of(document), &visited) == SNAPSHOT_OK, "%s",
                       visited->complaint);
         ck_assert_str_eq(visited->order, "ldd");
-        row = &visited->dead[0];
+        row = &visited->exited[0];
         ck_assert_uint_eq(row->exits, 1);
         ck_assert_uint_eq(row->lives_ns, 2);
         ck_assert_uint_eq(row->accounted, 3);
@@ -356,7 +357,7 @@ START_TEST(columns_stand_in_any_order_and_others_are_skipped) {
         ck_assert(!thread_sample_has(&row->sample, METRIC_majflt));
 
         /* Nothing is left of the row before. */
-        row = &visited->dead[1];
+        row = &visited->exited[1];
         ck_assert_uint_eq(row->young_run_ns, 9);
         ck_assert_uint_eq(row->exits, 0);
         ck_assert(!thread_sample_has(&row->sample, METRIC_minflt));
@@ -370,7 +371,7 @@ START_TEST(the_dead_are_no_threads) {
 
         ck_assert_int_eq(document_read(span_of(DEAD(COUNTS, "[1,2,3,4,5]")), &visited),
                          SNAPSHOT_OK);
-        ck_assert_uint_eq(visited->n_dead, 1);
+        ck_assert_uint_eq(visited->n_exited, 1);
         ck_assert_uint_eq(visited->n_read_threads, 0);
         ck_assert_uint_eq(visited->n_read_processes, 0);
         visited_free(visited);
@@ -388,7 +389,7 @@ START_TEST(there_may_be_no_ledger) {
 
                 ck_assert_int_eq(document_read(span_of(rows[i]), &visited), SNAPSHOT_OK);
                 ck_assert_uint_eq(visited->n_ledgers, 0);
-                ck_assert_uint_eq(visited->n_dead, 0);
+                ck_assert_uint_eq(visited->n_exited, 0);
                 visited_free(visited);
         }
 }
@@ -404,8 +405,8 @@ START_TEST(cutting_changes_nothing) {
                 ck_assert_int_eq(
                         document_read_chunks(SPAN_LITERAL(document), chunk, &visited_all, &visited),
                         SNAPSHOT_OK);
-                ck_assert(span_is(visited->dead[0].sample.comm, "\xff\xc3\xa9"));
-                ck_assert_uint_eq(thread_sample_get(&visited->dead[0].sample, METRIC_run_time_ns),
+                ck_assert(span_is(visited->exited[0].sample.comm, "\xff\xc3\xa9"));
+                ck_assert_uint_eq(thread_sample_get(&visited->exited[0].sample, METRIC_run_time_ns),
                                   UINT64_MAX);
                 visited_free(visited);
         }

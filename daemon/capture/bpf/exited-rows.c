@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/bpf/dead-rows.h"
+#include "capture/bpf/exited-rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 #include "base/number.h"
 #include "kernel/bpf/task-value.h"
-#include "snapshot/dead-row.h"
+#include "snapshot/exited-row.h"
 
 #define OVERFLOW_NAME "[ended without a row]"
 #define NAMELESS_NAME "[ended, names folded]"
@@ -69,7 +69,7 @@ static void take_sums(ThreadSample *sample, const LedgerValues *values, const Le
 
 /* what needs more */
 
-static void take_accounting(DeadRow *row, const LedgerValues *values) {
+static void take_accounting(ExitedRow *row, const LedgerValues *values) {
         uint64_t page_bytes = (uint64_t) sysconf(_SC_PAGESIZE);
         ThreadSample *sample = &row->sample;
         uint64_t real_ns =
@@ -156,11 +156,11 @@ static Span name_of(const char name[static TASK_COMM_BYTES]) {
 }
 
 /* Its spans are borrowed from @from and @cgroup. */
-static DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger,
-                           const Gates *gates) {
+static ExitedRow exited_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger,
+                               const Gates *gates) {
         const LedgerValues *values = &from->values;
         const uint32_t flags = from->key.flags;
-        DeadRow row = {
+        ExitedRow row = {
                 .exits = values->exits,
                 .lives_ns = values->lives_ns,
                 .accounted = count_accounted(values, gates),
@@ -169,10 +169,10 @@ static DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *led
                 .has_owner = from->key.owner != LEDGER_OTHERS,
                 .has_times = true,
                 .owner = from->key.owner,
-                .folded = flags & LEDGER_OVERFLOW     ? DEAD_OVERFLOW
-                          : flags & LEDGER_NAMELESS   ? DEAD_NAMELESS
-                          : flags & LEDGER_NUMBERLESS ? DEAD_NUMBERLESS
-                                                      : DEAD_OWN,
+                .folded = flags & LEDGER_OVERFLOW     ? EXITED_OVERFLOW
+                          : flags & LEDGER_NAMELESS   ? EXITED_NAMELESS
+                          : flags & LEDGER_NUMBERLESS ? EXITED_NUMBERLESS
+                                                      : EXITED_OWN,
                 .born_boottime_ns = values->born_ns,
                 .grew_boottime_ns = values->grew_ns,
         };
@@ -214,28 +214,28 @@ static DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *led
 /* the sections */
 
 /* Everything that rows are written with. */
-typedef struct DeadWriter {
+typedef struct ExitedWriter {
         const Ledger *ledger;
         const Gates *gates;
         LivingCgroup *living;
         const void *userdata;
-} DeadWriter;
+} ExitedWriter;
 
 /*
  * A path is noted by a program that sees its end only, up to LEDGER_PATH_LEVELS levels; a cgroup in
  * which others live on is known as a whole. One without a path keeps its number, so that two are
  * not taken for one.
  */
-static int find_path(const DeadWriter *dead, uint64_t id, Buffer *path) {
+static int find_path(const ExitedWriter *exited, uint64_t id, Buffer *path) {
         char name[64];
         Span living;
         int r;
 
         buffer_clear(path);
-        r = ledger_cgroup_path(dead->ledger, id, path);
+        r = ledger_cgroup_path(exited->ledger, id, path);
         if (r != -ENOENT)
                 return r;
-        living = dead->living(dead->userdata, id);
+        living = exited->living(exited->userdata, id);
         if (living.bytes)
                 return buffer_append(path, living.bytes, living.n);
         (void) snprintf(name, sizeof(name), "[cgroup %" PRIu64 ", path unknown]", id);
@@ -248,7 +248,7 @@ static int compare_rows(const void *a, const void *b) {
         return memcmp(&(*x)->key, &(*y)->key, sizeof((*x)->key));
 }
 
-int dead_rows_find_losses(const Ledger *ledger, LedgerSummary *summary) {
+int exited_rows_find_losses(const Ledger *ledger, LedgerSummary *summary) {
         LedgerLoss losses[LEDGER_MAX_LOSSES];
         int r;
 
@@ -290,7 +290,7 @@ static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
 
         /* Those that hang in their exit are in no row any more. */
         summary.unfinished -= MIN_OF(summary.unfinished, ledger->n_hanging);
-        r = dead_rows_find_losses(ledger, &summary);
+        r = exited_rows_find_losses(ledger, &summary);
         if (r < 0)
                 return r;
         json_writer_init(&object, &json);
@@ -302,9 +302,9 @@ static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
 
 #define PIECE_BYTES (64u * 1024u)
 
-int dead_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *living,
-                    const void *userdata, SnapshotWriter *writer) {
-        const DeadWriter dead = { ledger, gates, living, userdata };
+int exited_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *living,
+                      const void *userdata, SnapshotWriter *writer) {
+        const ExitedWriter exited = { ledger, gates, living, userdata };
         _cleanup_(buffer_done) Buffer path = {}, rows = {};
         _cleanup_(freep) const LedgerRow **sorted = NULL;
         size_t n = ledger->n_rows;
@@ -323,32 +323,33 @@ int dead_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *livi
         for (size_t i = 0; i < n && r == 0; i++) {
                 const LedgerRow *from = sorted[i];
                 bool has_cgroup = living && from->key.cgroup != 0;
-                DeadRow row;
+                ExitedRow row;
 
                 if ((from->key.flags & LEDGER_OVERFLOW && from->values.exits == 0) ||
                     ledger_values_are_none(&from->values))
                         continue;
-                r = has_cgroup ? find_path(&dead, from->key.cgroup, &path) : 0;
+                r = has_cgroup ? find_path(&exited, from->key.cgroup, &path) : 0;
                 if (r < 0)
                         return r;
                 if (rows.n > 0)
                         (void) buffer_append(&rows, ",", 1);
-                row = dead_row_of(from, has_cgroup ? buffer_span(&path) : (Span){ NULL, 0 }, ledger,
-                                  gates);
-                r = dead_row_encode(&rows, &row); /* also returns a failure of the comma */
+                row = exited_row_of(from, has_cgroup ? buffer_span(&path) : (Span){ NULL, 0 },
+                                    ledger, gates);
+                r = exited_row_encode(&rows, &row); /* also returns a failure of the comma */
                 if (r == 0 && rows.n >= PIECE_BYTES) {
-                        r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_DEAD, buffer_span(&rows));
+                        r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_EXITED,
+                                                 buffer_span(&rows));
                         buffer_clear(&rows);
                 }
         }
         if (r == 0 && n > 0)
-                r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_DEAD, buffer_span(&rows));
+                r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_EXITED, buffer_span(&rows));
         return r;
 }
 
 int moved_rows_write(Ledger *ledger, LivingCgroup *living, const void *userdata,
                      SnapshotWriter *writer) {
-        const DeadWriter dead = { ledger, NULL, living, userdata };
+        const ExitedWriter exited = { ledger, NULL, living, userdata };
         _cleanup_(buffer_done) Buffer path = {}, rows = {};
         _cleanup_(freep) MovedThread *threads = NULL;
         size_t n;
@@ -370,7 +371,7 @@ int moved_rows_write(Ledger *ledger, LivingCgroup *living, const void *userdata,
                 };
 
                 if (living && thread->end.cgroup != 0) {
-                        r = find_path(&dead, thread->end.cgroup, &path);
+                        r = find_path(&exited, thread->end.cgroup, &path);
                         if (r < 0)
                                 return r;
                         ended.cgroup = buffer_span(&path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/desk/record.h"
+#include "service/manager/record.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/desk/hung.h"
+#include "service/manager/hung.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "job/vault.h"
+#include "job/fd-store.h"
 #include "job/job.h"
 #include "wire/limits.h"
 
-#define FILE_NAME "hung-processes" /* in the vault */
+#define FILE_NAME "hung-processes" /* in the descriptor store */
 #define MAX_OF_JOB 8u
 
 struct Hung {
@@ -27,18 +27,18 @@ static void store(Hung *hung) {
                 (void) !pwrite(hung->fd, hung->rows, sizeof(hung->rows), 0);
 }
 
-int hung_new(Vault *vault, Hung **ret) {
+int hung_new(FdStore *fd_store, Hung **ret) {
         uint64_t over_ns = clock_now_ns(CLOCK_BOOTTIME);
         Hung *hung = calloc(1, sizeof(*hung));
 
         if (!hung)
                 return -ENOMEM;
         *ret = hung;
-        hung->fd = vault_lend(vault, FILE_NAME);
+        hung->fd = fd_store_borrow(fd_store, FILE_NAME);
         if (hung->fd < 0) {
-                hung->fd = vault_file_new("ctprof-hung", sizeof(hung->rows));
+                hung->fd = fd_store_file_new("ctprof-hung", sizeof(hung->rows));
                 if (hung->fd >= 0)
-                        (void) !vault_put(vault, FILE_NAME, hung->fd);
+                        (void) !fd_store_put(fd_store, FILE_NAME, hung->fd);
                 return 0;
         }
         if (pread(hung->fd, hung->rows, sizeof(hung->rows), 0) != (ssize_t) sizeof(hung->rows))
@@ -101,7 +101,7 @@ void hung_add(Hung *hung, pid_t job, uint32_t tgid, uint64_t start_ticks, uint32
         store(hung);
 }
 
-void hung_follow(Hung *hung, const Workshop *workshop) {
+void hung_follow(Hung *hung, const JobPool *pool) {
         if (hung->n == 0)
                 return;
         for (size_t i = hung->n; i-- > 0;) {
@@ -110,7 +110,7 @@ void hung_follow(Hung *hung, const Workshop *workshop) {
 
                 if (row->state == HUNG_OVER)
                         continue;
-                if (workshop_look(workshop, row->job, &is_stuck)) {
+                if (job_pool_look(pool, row->job, &is_stuck)) {
                         if (is_stuck)
                                 row->state = HUNG_NOW;
                 } else if (row->state == HUNG_SUSPECT) {

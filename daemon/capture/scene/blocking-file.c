@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/scene/patient-file.h"
+#include "capture/scene/blocking-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static void close_file(void *memory) {
         reading->has_fd = false;
 }
 
-static const PatientWork patient_work = {
+static const BlockingWork blocking_work = {
         .n_bytes = sizeof(Reading),
         .run = read_file,
         .done = close_file,
@@ -57,36 +57,36 @@ static const PatientWork patient_work = {
 
 /* reading */
 
-void patient_file_done(PatientFile *file) {
-        file->thread = patient_thread_free(file->thread);
+void blocking_file_done(BlockingFile *file) {
+        file->thread = blocking_thread_free(file->thread);
 }
 
-int patient_file_read(PatientFile *file, const PatientQuestion *question, uint64_t limit_ns,
-                      int *ret_fd, Span *ret) {
+int blocking_file_read(BlockingFile *file, const BlockingQuestion *question, uint64_t limit_ns,
+                       int *ret_fd, Span *ret) {
         size_t owner = 0; /* of those who were late; n_late: this one was not */
         Reading *reading;
         int r = 0;
 
         while (owner < file->n_late && file->late[owner].uid != question->owner)
                 owner++;
-        if (owner == PATIENT_FILE_MAX_LATE_OWNERS ||
+        if (owner == BLOCKING_FILE_MAX_LATE_OWNERS ||
             (owner < file->n_late && file->late[owner].n >= MAX_TIMES_LATE))
                 return -ETIMEDOUT;
         if (!file->thread)
-                r = patient_thread_new(&patient_work, &file->thread);
+                r = blocking_thread_new(&blocking_work, &file->thread);
         if (r < 0)
                 return r;
-        reading = patient_thread_memory(file->thread);
+        reading = blocking_thread_memory(file->thread);
         reading->dir_fd = question->dir_fd;
         reading->name = question->name;
         (void) snprintf(reading->path, sizeof(reading->path), "%s",
                         question->path ? question->path : "");
-        r = patient_thread_run(file->thread, limit_ns);
+        r = blocking_thread_run(file->thread, limit_ns);
         if (r == -ETIMEDOUT) {
                 if (owner == file->n_late)
                         file->late[file->n_late++].uid = question->owner;
                 file->late[owner].n++;
-                file->thread = patient_thread_free(file->thread);
+                file->thread = blocking_thread_free(file->thread);
         }
         if (r < 0)
                 return r;

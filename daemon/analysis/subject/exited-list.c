@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/subject/dead-list.h"
+#include "analysis/subject/exited-list.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,24 +27,24 @@ struct ListedRow {
         uint64_t n_taken; /* threads of earlier rows that were taken out of it */
 };
 
-void dead_list_done(DeadList *list) {
+void exited_list_done(ExitedList *list) {
         free(list->rows);
         free(list->owners);
         buffer_done(&list->keys);
         index_done(&list->index);
         index_done(&list->names);
-        *list = (DeadList){ .rows = NULL };
+        *list = (ExitedList){ .rows = NULL };
 }
 
 static Span key_of(const void *owner, size_t element) {
-        const DeadList *list = owner;
+        const ExitedList *list = owner;
         const ListedRow *row = &list->rows[element];
 
         return (Span){ list->keys.bytes + row->key_at, row->n_key };
 }
 
 static Span names_of(const void *owner, size_t element) {
-        const DeadList *list = owner;
+        const ExitedList *list = owner;
         const ListedRow *row = &list->rows[element];
 
         return (Span){ list->keys.bytes + row->key_at, row->n_names };
@@ -61,7 +61,7 @@ typedef struct RowKey {
         Span started_by; /* apart from the names, which are those of a group */
 } RowKey;
 
-static RowKey key_of_row(const DeadRow *row) {
+static RowKey key_of_row(const ExitedRow *row) {
         const ThreadSample *sample = &row->sample;
 
         return (RowKey){
@@ -97,7 +97,7 @@ static int append_parent(Buffer *bytes, const RowKey *key) {
         return buffer_append(bytes, key->started_by.bytes, key->started_by.n);
 }
 
-static size_t find(const DeadList *list, const RowKey *key) {
+static size_t find(const ExitedList *list, const RowKey *key) {
         _cleanup_(buffer_done) Buffer bytes = {};
 
         if (append_names(&bytes, key) != 0 || append_parent(&bytes, key) != 0)
@@ -106,7 +106,7 @@ static size_t find(const DeadList *list, const RowKey *key) {
 }
 
 /* True when any row has these names, whoever the parent was. */
-static bool has_names(const DeadList *list, const RowKey *key) {
+static bool has_names(const ExitedList *list, const RowKey *key) {
         _cleanup_(buffer_done) Buffer bytes = {};
 
         return append_names(&bytes, key) == 0 &&
@@ -114,13 +114,13 @@ static bool has_names(const DeadList *list, const RowKey *key) {
 }
 
 /* Finds the row that was born then among those of the key of the one at @at; INDEX_NONE: none. */
-static size_t find_born(const DeadList *list, size_t at, uint64_t born_ns) {
+static size_t find_born(const ExitedList *list, size_t at, uint64_t born_ns) {
         while (at != INDEX_NONE && list->rows[at].born_ns != born_ns)
                 at = list->rows[at].next;
         return at;
 }
 
-int dead_list_add(DeadList *list, const DeadRow *row) {
+int exited_list_add(ExitedList *list, const ExitedRow *row) {
         const ThreadSample *sample = &row->sample;
         const RowKey key = key_of_row(row);
         const Span names[] = { sample->pcomm, sample->comm, sample->cgroup };
@@ -179,7 +179,7 @@ static int compare_owners(const void *a, const void *b) {
 }
 
 /* Each owner is there once, with the latest growth of any row. */
-static int find_growths(DeadList *list) {
+static int find_growths(ExitedList *list) {
         size_t n = 0;
 
         free(list->owners);
@@ -191,7 +191,7 @@ static int find_growths(DeadList *list) {
         for (size_t i = 0; i < list->n; i++) {
                 const ListedRow *row = &list->rows[i];
 
-                if (row->folded == DEAD_OWN)
+                if (row->folded == EXITED_OWN)
                         continue;
                 if (row->has_owner)
                         list->owners[n++] = (OwnerGrowth){ row->owner, row->grew_ns };
@@ -211,7 +211,7 @@ static int find_growths(DeadList *list) {
         return 0;
 }
 
-int dead_span_begin(DeadSpan *span) {
+int exited_span_begin(ExitedSpan *span) {
         span->n_lost = 0;
         for (size_t i = 0; i < span->after->n; i++)
                 span->after->rows[i].n_taken = 0;
@@ -219,9 +219,9 @@ int dead_span_begin(DeadSpan *span) {
 }
 
 /* When something was last added to a row that was put together, and has or may have @key's. */
-static uint64_t last_growth(const DeadSpan *span, const RowKey *key) {
+static uint64_t last_growth(const ExitedSpan *span, const RowKey *key) {
         const OwnerGrowth wanted = { .owner = key->owner };
-        const DeadList *list = span->after;
+        const ExitedList *list = span->after;
         const OwnerGrowth *own = NULL;
 
         if (span->grew_ns <= span->begin_ns)
@@ -252,7 +252,7 @@ static Span without_numbers(Span name, char text[static NAME_BYTES]) {
 }
 
 /* True when the row at @at can have taken in a row of @exits threads since. */
-static bool has_room(const DeadSpan *span, size_t at, const RowKey *key, uint64_t exits) {
+static bool has_room(const ExitedSpan *span, size_t at, const RowKey *key, uint64_t exits) {
         size_t earlier = find(span->before, key);
         const ListedRow *row = &span->after->rows[at];
         uint64_t had = earlier == INDEX_NONE ? 0 : span->before->rows[earlier].exits;
@@ -261,22 +261,22 @@ static bool has_room(const DeadSpan *span, size_t at, const RowKey *key, uint64_
 }
 
 /* The row of the later ledger that has what the row of @key had; NULL: none is found. */
-static ListedRow *find_target(const DeadSpan *span, const RowKey *key, uint64_t exits) {
+static ListedRow *find_target(const ExitedSpan *span, const RowKey *key, uint64_t exits) {
         const Span nameless = SPAN_LITERAL(NAMELESS_NAME), overflow = SPAN_LITERAL(OVERFLOW_NAME);
         char process[NAME_BYTES], thread[NAME_BYTES];
         RowKey targets[4] = { *key, *key, *key, *key };
 
         for (size_t i = 0; i < ELEMENTSOF(targets); i++)
                 targets[i].started_by = (Span){ NULL, 0 };
-        targets[0].folded = DEAD_NUMBERLESS;
+        targets[0].folded = EXITED_NUMBERLESS;
         targets[0].pcomm = without_numbers(key->pcomm, process);
         targets[0].comm = without_numbers(key->comm, thread);
-        targets[1].folded = DEAD_NAMELESS;
+        targets[1].folded = EXITED_NAMELESS;
         targets[1].pcomm = targets[1].comm = nameless;
         targets[2] = (RowKey){ .has_owner = key->has_owner,
                                .owner = key->owner,
                                .self = key->self,
-                               .folded = DEAD_OVERFLOW,
+                               .folded = EXITED_OVERFLOW,
                                .pcomm = overflow,
                                .comm = overflow };
         targets[3] = targets[2];
@@ -292,7 +292,7 @@ static ListedRow *find_target(const DeadSpan *span, const RowKey *key, uint64_t 
         return NULL;
 }
 
-static void call(ThreadSample *sample, const DeadList *list, const ListedRow *row) {
+static void call(ThreadSample *sample, const ExitedList *list, const ListedRow *row) {
         Span *const names[] = { &sample->pcomm, &sample->comm, &sample->cgroup };
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
@@ -302,13 +302,13 @@ static void call(ThreadSample *sample, const DeadList *list, const ListedRow *ro
         }
         if (!row->has_cgroup)
                 sample->cgroup = (Span){ NULL, 0 };
-        if (row->folded == DEAD_OVERFLOW)
+        if (row->folded == EXITED_OVERFLOW)
                 sample->has_kthread = sample->kthread = false;
 }
 
-bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row) {
+bool exited_span_place(ExitedSpan *span, unsigned end, ExitedRow *row) {
         const RowKey key = key_of_row(row);
-        bool is_idle, is_own = key.folded == DEAD_OWN;
+        bool is_idle, is_own = key.folded == EXITED_OWN;
         ListedRow *target;
         size_t first, at;
 
@@ -366,24 +366,24 @@ bool dead_span_place(DeadSpan *span, unsigned end, DeadRow *row) {
 }
 
 /* The uid of a thread is its owner's unless it lives in a user namespace. */
-void dead_span_place_gone(DeadSpan *span, ThreadSample *gone) {
+void exited_span_place_vanished(ExitedSpan *span, ThreadSample *vanished) {
         const RowKey key = {
                 .has_owner = true,
-                .self = gone->self,
-                .owner = gone->uid,
-                .pcomm = gone->pcomm,
-                .comm = gone->comm,
-                .cgroup = gone->cgroup,
+                .self = vanished->self,
+                .owner = vanished->uid,
+                .pcomm = vanished->pcomm,
+                .comm = vanished->comm,
+                .cgroup = vanished->cgroup,
         };
         ListedRow *target;
 
-        if (!span->is_known || span->grew_ns <= span->begin_ns || !gone->has_owner ||
-            (gone->has_kthread && gone->kthread) || has_names(span->after, &key))
+        if (!span->is_known || span->grew_ns <= span->begin_ns || !vanished->has_owner ||
+            (vanished->has_kthread && vanished->kthread) || has_names(span->after, &key))
                 return;
         target = find_target(span, &key, 1);
         if (!target || (!target->has_owner && target->grew_ns <= span->begin_ns))
                 return;
         target->n_taken++;
         span->n_lost++;
-        call(gone, span->after, target);
+        call(vanished, span->after, target);
 }

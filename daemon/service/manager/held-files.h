@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Lent
+ * HeldFiles
  *
  * Files in memory that callers were given a descriptor of: conversions, and captures that nobody
  * named. Their memory is ours for as long as anybody has them open, so until then their bytes count
@@ -17,21 +17,21 @@
 #include "base/macro.h"
 #include "user/user.h"
 
-typedef struct Lent Lent;
+typedef struct HeldFiles HeldFiles;
 
 /* @users is borrowed. */
-_must_check_ int lent_new(sd_event *event, Users *users, Lent **ret);
-Lent *lent_free(Lent *lent);
-DEFINE_CLEANUP(Lent *, lent_free);
+_must_check_ int held_files_new(sd_event *event, Users *users, HeldFiles **ret);
+HeldFiles *held_files_free(HeldFiles *held);
+DEFINE_CLEANUP(HeldFiles *, held_files_free);
 
 /* An empty file in memory, writable, close-on-exec. Other users can open it only to read. */
-_must_check_ int lent_file_new(int *ret);
+_must_check_ int held_file_new(int *ret);
 /*
  * Seals @file, which is borrowed and written, and counts it for @uid until only this process has it
  * open; then frees its bytes. Its reader has to have it open already, for reading only and by an
  * open file of its own, and finds it unchanged as long as that is open or mapped: nobody can write
  * or make it longer, and only root and the user of this process could make it shorter.
  */
-_must_check_ int lent_add(Lent *lent, int file, uid_t uid);
+_must_check_ int held_files_add(HeldFiles *held, int file, uid_t uid);
 /* Ends the charges of files that were returned, which otherwise happens soon. */
-void lent_take_back(Lent *lent);
+void held_files_take_back(HeldFiles *held);

@@ -29,7 +29,7 @@ static void setup(void) {
 
         manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         ck_assert_int_ge(manager, 0);
-        n = snprintf(name, sizeof(name), "@ctprof-test-vault-%d", (int) getpid());
+        n = snprintf(name, sizeof(name), "@ctprof-test-store-%d", (int) getpid());
         memcpy(address.sun_path + 1, name + 1, (size_t) n - 1);
         ck_assert_int_eq(bind(manager, (const struct sockaddr *) &address,
                               (socklen_t) (offsetof(struct sockaddr_un, sun_path) + (size_t) n)),
@@ -264,7 +264,7 @@ START_TEST(a_manager_that_does_not_take_it_is_told) {
 END_TEST
 
 int main(void) {
-        Suite *suite = suite_create("vault");
+        Suite *suite = suite_create("fd-store");
         TCase *held = tcase_create("held");
 
         tcase_add_checked_fixture(held, setup, teardown);

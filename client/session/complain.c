@@ -103,6 +103,7 @@ static void collect(const Reply *reply, WireError error, const WireTopic *topic,
         };
         if (error == WIRE_ERROR_INVALID_PARAMETER && span_is(value, "view.threshold"))
                 facts->sided_option = "--threshold";
+        /* The daemon refuses an order for this reason alone. */
         else if (error == WIRE_ERROR_INVALID_PARAMETER && span_is(value, "view.sortBy"))
                 facts->sided_option = "--sort-by percent";
         /* Name a file as the user typed it: the daemon knows only the last part of its path. */

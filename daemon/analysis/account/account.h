@@ -46,7 +46,7 @@ typedef enum AccountFigure { ACCOUNT_FIGURES(ACCOUNT_FIGURE_ID) _ACCOUNT_FIGURE_
 
 typedef struct Account {
         uint64_t threads;   /* at the end */
-        Amount born, ended; /* of the threads of either end */
+        Amount born, ended; /* of the threads of either end: LifeCounts.born and .vanished */
         Amount short_lived; /* born and ended; only the exit accounting tells */
         /*
          * Threads that ended and whose work is not in the figures, because they had other names at

@@ -227,7 +227,7 @@ static void take_memory(ThreadSlot *slot, const TaskMemory *memory) {
         slot->has_library_code = true;
         slot->library_code = task_library_code(memory, page_bytes);
         if (!(memory->has & TASK_MEMORY_HAS_RESIDENT))
-                return; /* process_memory_read() reads them */
+                return; /* process_memory_read() reads them, unless one has been put by then */
         peak = MAX_OF(memory->rss_peak, task_resident(memory));
         thread_sample_put(sample, METRIC_hiwater_rss_bytes,
                           number_multiply_saturating(peak, page_bytes));

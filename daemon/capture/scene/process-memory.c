@@ -3,6 +3,7 @@
 
 #include "kernel/procfs/procfs.h"
 
+/* A backend puts all of these or none: one of them keeps status from being read. */
 static const MetricId metrics[] = {
         METRIC_rss_anon_bytes,
         METRIC_rss_file_bytes,

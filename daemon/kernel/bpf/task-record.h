@@ -96,6 +96,7 @@ enum {
 /* include/linux/mm_types_task.h */
 enum { TASK_MEMORY_FILE, TASK_MEMORY_ANON, TASK_MEMORY_SWAP, TASK_MEMORY_SHMEM, _TASK_MEMORY_MAX };
 
+/* Programs of an earlier daemon write it as it was: whoever changes it raises PROFILER_LAYOUT. */
 typedef struct TaskMemory {
         __u64 has;
         __u64 rss_peak, vm_peak, vm; /* in pages, as noted: the peaks may lie below the present */

@@ -64,6 +64,11 @@ static Span cut(Span text, size_t from, size_t to) {
         return (Span){ text.bytes + from, to - from };
 }
 
+/* An empty text may have no bytes at all, which memchr() must not get. */
+static const char *find(Span text, char c) {
+        return text.n > 0 ? memchr(text.bytes, c, text.n) : NULL;
+}
+
 /* The parts of [USER@]HOST[:PORT] or [USER@]"["ADDRESS"]"[:PORT]. */
 typedef struct Parts {
         Span user, host, port;
@@ -80,7 +85,7 @@ static Parts split(Span name) {
                 parts.user = cut(name, 0, (size_t) (at - name.bytes));
                 rest = cut(name, parts.user.n + 1, name.n);
         }
-        colon = rest.n > 0 && rest.bytes[0] == '[' ? memchr(rest.bytes, ']', rest.n) : NULL;
+        colon = rest.n > 0 && rest.bytes[0] == '[' ? find(rest, ']') : NULL;
         parts.in_brackets = colon;
         if (parts.in_brackets) {
                 end = (size_t) (colon - rest.bytes);
@@ -91,7 +96,7 @@ static Parts split(Span name) {
                 parts.port = rest.n > 0 && rest.bytes[0] == ':' ? cut(rest, 1, rest.n) : (Span){};
                 return parts;
         }
-        colon = memchr(rest.bytes, ':', rest.n);
+        colon = find(rest, ':');
         end = colon ? (size_t) (colon - rest.bytes) : rest.n;
         parts.host = cut(rest, 0, end);
         parts.has_port = colon;
@@ -174,12 +179,12 @@ typedef struct Range {
 
 /* Takes a range and its comma from the front of @list. NULL, or what is wrong with it. */
 static const char *take_range(Span *list, Range *ret) {
-        const char *comma = list->n > 0 ? memchr(list->bytes, ',', list->n) : NULL, *dash;
+        const char *comma = find(*list, ','), *dash;
         size_t n = comma ? (size_t) (comma - list->bytes) : list->n, n_first;
         Span text = cut(*list, 0, n);
         uint32_t to;
 
-        dash = text.n > 0 ? memchr(text.bytes, '-', text.n) : NULL;
+        dash = find(text, '-');
         n_first = dash ? (size_t) (dash - text.bytes) : text.n;
         ret->first = cut(text, 0, n_first);
         ret->last = dash ? cut(text, n_first + 1, text.n) : ret->first;
@@ -204,7 +209,7 @@ typedef struct Bracket {
 
 /* Finds the first bracket that holds numbers, not an address; NULL when there is none. */
 static const char *find_bracket(Span text) {
-        const char *open = text.n > 0 ? memchr(text.bytes, '[', text.n) : NULL;
+        const char *open = find(text, '[');
 
         while (open) {
                 size_t n = text.n - (size_t) (open - text.bytes);

@@ -117,39 +117,14 @@ static json_object *account_of(json_object *row, size_t side) {
         return cell_element(cell_member(row, "accounts"), side);
 }
 
-/* Sets tell of one reason only. */
-static json_object *lock_of(json_object *account) {
-        json_object *reasons = cell_member(account, "reasons");
-
-        return reasons ? cell_member(reasons, "lock") : cell_member(account, "lockNs");
-}
-
 static json_object *figure_of(json_object *account, AccountColumn column) {
-        if (column == ACCOUNT_COLUMN_LOCK)
-                return lock_of(account);
-        return columns[column].key ? cell_member(account, columns[column].key) : NULL;
-}
+        json_object *reasons;
 
-static bool is_changed(json_object *row, json_object *changes) {
-        json_object *members = cell_member(row, "members");
-
-        for (size_t i = 0; i < cell_length(changes); i++) {
-                json_object *change = cell_element(changes, i), *key = cell_member(change, "key"),
-                            *cgroup = cell_member(change, "cgroup");
-
-                if (key && json_object_equal(cell_member(row, "key"), key))
-                        return true;
-                /* A limit is that of a group of all threads of its cgroup, or of several. */
-                if (key || !cgroup || cell_member(row, "process") || cell_member(row, "thread"))
-                        continue;
-                if (json_object_equal(cell_member(row, "cgroup"), cgroup))
-                        return true;
-                for (size_t k = 0; k < cell_length(members); k++)
-                        if (json_object_equal(cell_member(cell_element(members, k), "name"),
-                                              cgroup))
-                                return true;
-        }
-        return false;
+        if (column != ACCOUNT_COLUMN_LOCK)
+                return columns[column].key ? cell_member(account, columns[column].key) : NULL;
+        /* Sets tell of one reason only. */
+        reasons = cell_member(account, "reasons");
+        return reasons ? cell_member(reasons, "lock") : cell_member(account, "lockNs");
 }
 
 TableColumn account_column(AccountColumn column, const ReportSetting *setting) {
@@ -250,36 +225,6 @@ static double elapsed_of(json_object *account, size_t side, const AccountStyle *
         return own ? json_object_get_double(own) : (double) style->elapsed_ns[side];
 }
 
-/* Appends one figure of one side, a rate if the kind has rates and the figure is no level. */
-static void append_figure(Buffer *cell, AccountColumn column, json_object *account, size_t side,
-                          const AccountStyle *style) {
-        double elapsed_ns = elapsed_of(account, side, style);
-        json_object *at_most =
-                column == ACCOUNT_COLUMN_WRITE ? cell_member(account, "writeAtMostBytes") : NULL;
-        json_object *value = at_most ? at_most : figure_of(account, column);
-        double figure = json_object_get_double(value);
-        bool is_rate = style->setting->has_begin && columns[column].figure != FIGURE_LEVEL;
-        Quantity quantity;
-
-        if (!cell_quantity(value, &quantity) || (is_rate && elapsed_ns <= 0)) {
-                buffer_append_byte(cell, '-');
-                return;
-        }
-        if (is_rate)
-                figure /= columns[column].figure == FIGURE_TIME ? elapsed_ns
-                                                                : elapsed_ns / NSEC_PER_SEC;
-        if (style->raw)
-                append_raw(cell, figure);
-        else if (columns[column].figure == FIGURE_COUNT)
-                compact_append_count(cell, figure);
-        else if (columns[column].figure != FIGURE_TIME)
-                compact_append_bytes(cell, figure);
-        else if (is_rate)
-                compact_append_cpus(cell, figure);
-        else
-                compact_append_span(cell, figure);
-}
-
 /* memory */
 
 #define GROWTH "memoryGrowthBytes"
@@ -293,18 +238,6 @@ static double bytes_of(json_object *account, const char *key) {
 /* Memory that grew by 5 % of itself and 8 MiB grew by much. */
 static bool is_much(double bytes, double of_bytes) {
         return bytes >= LEAST_RSS_BYTES && bytes >= LEAST_RSS_SHARE * of_bytes;
-}
-
-/* Returns whether the resident size changed by much inside an interval. */
-static bool rss_changed(json_object *account) {
-        double before = bytes_of(account, "rssBeforeBytes"), end = bytes_of(account, "rssBytes");
-
-        return is_much(end > before ? end - before : before - end, before);
-}
-
-/* Returns whether the heap grew by much, be it in memory that the process had before. */
-static bool heap_grew(json_object *account) {
-        return is_much(bytes_of(account, "heapGrowthBytes"), bytes_of(account, "rssBytes"));
 }
 
 /* Appends a number of bytes, or "-" for a side that is no account. */
@@ -338,7 +271,7 @@ static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style
         bool known = cell_member(first, "rssBytes") || cell_member(first, "rssBeforeBytes") ||
                      cell_member(second, "rssBytes") || cell_member(second, "rssBeforeBytes");
         bool has_begin = style->setting->has_begin, is_one = style->setting->n_columns == 1;
-        bool is_wanted;
+        bool heap_grew, is_wanted;
         _cleanup_(buffer_done) Buffer before = {}, after = {};
 
         if (is_one) {
@@ -346,18 +279,26 @@ static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style
                 to = from;
                 from = has_begin ? bytes_of(first, "rssBeforeBytes") : to;
         }
+        heap_grew = is_much(bytes_of(second, "heapGrowthBytes"), to);
         if (style->setting->of_medians) {
                 from = bytes_of(first, GROWTH);
                 to = bytes_of(second, GROWTH);
                 known = true;
                 is_wanted = MAX_OF(from, to) >= LEAST_RSS_BYTES / 60;
         } else if (has_begin) {
-                is_wanted =
-                        rss_changed(first) || rss_changed(second) || (!is_one && heap_grew(second));
+                json_object *accounts[] = { first, second };
+
+                is_wanted = !is_one && heap_grew;
+                for (size_t i = 0; i < ELEMENTSOF(accounts); i++) {
+                        double begin = bytes_of(accounts[i], "rssBeforeBytes");
+                        double end = bytes_of(accounts[i], "rssBytes");
+
+                        is_wanted = is_wanted || is_much(fabs(end - begin), begin);
+                }
         } else {
-                is_wanted = is_much(to > from ? to - from : from - to, from);
+                is_wanted = is_much(fabs(to - from), from);
         }
-        if (has_begin && is_one && !is_wanted && heap_grew(first)) {
+        if (has_begin && is_one && !is_wanted && heap_grew) {
                 buffer_append_text(cell, "heap +");
                 append_level(cell, first, bytes_of(first, "heapGrowthBytes"), style);
         } else if (known && (is_wanted || style->all_rss)) {
@@ -369,18 +310,24 @@ static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style
         }
 }
 
-/* Appends a figure, with "~" in front if it is one and is approximate. */
+/*
+ * Appends a figure, with "~" in front if it is one and is approximate. It is a rate if the kind has
+ * rates and the figure is no level.
+ */
 static void append_side(Buffer *cell, AccountColumn column, json_object *account, size_t side,
                         const AccountStyle *style, AccountSigns *signs) {
         const char *exact = columns[column].exact;
         json_object *is_exact = exact ? cell_member(account, exact) : NULL;
-        json_object *cuts = cell_member(account, "cut");
-        bool moved = column == ACCOUNT_COLUMN_CPU && cell_u64(account, "leftOut") > 0 &&
-                     figure_of(account, column);
+        json_object *cuts = cell_member(account, "cut"), *value = figure_of(account, column);
+        json_object *at_most =
+                column == ACCOUNT_COLUMN_WRITE ? cell_member(account, "writeAtMostBytes") : NULL;
+        bool moved = column == ACCOUNT_COLUMN_CPU && cell_u64(account, "leftOut") > 0 && value;
         bool inexact = json_object_is_type(is_exact, json_type_boolean) &&
-                       !json_object_get_boolean(is_exact) &&
-                       json_object_get_double(figure_of(account, column)) > 0;
+                       !json_object_get_boolean(is_exact) && json_object_get_double(value) > 0;
+        bool is_rate = style->setting->has_begin && columns[column].figure != FIGURE_LEVEL;
         bool cut = false;
+        double elapsed_ns = elapsed_of(account, side, style), figure;
+        Quantity quantity;
 
         for (size_t i = 0; i < cell_length(cuts) && columns[column].key; i++)
                 cut = cut || span_is(cell_string(cell_element(cuts, i)), columns[column].key);
@@ -392,7 +339,25 @@ static void append_side(Buffer *cell, AccountColumn column, json_object *account
                 if (!style->raw)
                         buffer_append_byte(cell, '~');
         }
-        append_figure(cell, column, account, side, style);
+        value = at_most ? at_most : value;
+        if (!cell_quantity(value, &quantity) || (is_rate && elapsed_ns <= 0)) {
+                buffer_append_byte(cell, '-');
+                return;
+        }
+        figure = json_object_get_double(value);
+        if (is_rate)
+                figure /= columns[column].figure == FIGURE_TIME ? elapsed_ns
+                                                                : elapsed_ns / NSEC_PER_SEC;
+        if (style->raw)
+                append_raw(cell, figure);
+        else if (columns[column].figure == FIGURE_COUNT)
+                compact_append_count(cell, figure);
+        else if (columns[column].figure != FIGURE_TIME)
+                compact_append_bytes(cell, figure);
+        else if (is_rate)
+                compact_append_cpus(cell, figure);
+        else
+                compact_append_span(cell, figure);
 }
 
 static bool is_nothing(Span text) {
@@ -564,22 +529,18 @@ static void append_waits(Buffer *cell, json_object *row, const AccountStyle *sty
 
 /* columns that stand, and stay */
 
-static double seconds_of(json_object *row, size_t side, AccountColumn column,
-                         const AccountStyle *style) {
-        json_object *account = account_of(row, side);
-
-        return amount_of(figure_of(account, column), account, side, style);
-}
-
 bool account_row_tells(json_object *row, AccountColumn column, const AccountStyle *style) {
         double least_told = style->setting->has_begin ? LEAST_TOLD : LEAST_TOLD_NS;
 
         for (size_t side = 0; side < style->setting->n_columns; side++) {
-                if (column == ACCOUNT_COLUMN_WAITS && cell_member(account_of(row, side), "reasons"))
+                json_object *account = account_of(row, side);
+
+                if (column == ACCOUNT_COLUMN_WAITS && cell_member(account, "reasons"))
                         return true;
-                if (column == ACCOUNT_COLUMN_STARTER && starter_of(account_of(row, side)))
+                if (column == ACCOUNT_COLUMN_STARTER && starter_of(account))
                         return true;
-                if (columns[column].key && seconds_of(row, side, column, style) >= least_told)
+                if (columns[column].key &&
+                    amount_of(figure_of(account, column), account, side, style) >= least_told)
                         return true;
         }
         return false;
@@ -587,9 +548,12 @@ bool account_row_tells(json_object *row, AccountColumn column, const AccountStyl
 
 /* Returns how much a figure is, or by how much it moved. */
 static double moved_of(json_object *row, AccountColumn column, const AccountStyle *style) {
-        double first = seconds_of(row, 0, column, style);
+        json_object *first = account_of(row, 0), *second = account_of(row, 1);
+        double amount = amount_of(figure_of(first, column), first, 0, style);
 
-        return style->setting->n_columns == 1 ? first : seconds_of(row, 1, column, style) - first;
+        if (style->setting->n_columns == 1)
+                return amount;
+        return amount_of(figure_of(second, column), second, 1, style) - amount;
 }
 
 bool account_row_weighs(json_object *row, AccountColumn column, const AccountStyle *style) {
@@ -672,7 +636,7 @@ static void divide_cells(const double shares[_PART_MAX], unsigned ret_cells[_PAR
 static void append_bar(Buffer *cell, json_object *account, const AccountStyle *style,
                        AccountSigns *signs) {
         double shares[_PART_MAX] = {}, sum = 0;
-        double lock_ns = json_object_get_double(lock_of(account));
+        double lock_ns = json_object_get_double(figure_of(account, ACCOUNT_COLUMN_LOCK));
         unsigned cells[_PART_MAX];
         Quantity asleep;
 
@@ -718,14 +682,30 @@ void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
 
 bool account_row_is_idle(json_object *row, json_object *changes, const AccountStyle *style) {
         size_t n = cell_length(cell_member(row, "accounts"));
-        json_object *first = account_of(row, 0);
+        json_object *first = account_of(row, 0), *members = cell_member(row, "members");
         _cleanup_(buffer_done) Buffer cell = {};
         AccountStyle usual = *style;
         AccountSigns signs = {};
 
         usual.all_rss = false;
-        if (cell_member(row, "only") || n == 0 || is_changed(row, changes))
+        if (cell_member(row, "only") || n == 0)
                 return false;
+        for (size_t i = 0; i < cell_length(changes); i++) {
+                json_object *change = cell_element(changes, i), *key = cell_member(change, "key"),
+                            *cgroup = cell_member(change, "cgroup");
+
+                if (key && json_object_equal(cell_member(row, "key"), key))
+                        return false;
+                /* A limit is that of a group of all threads of its cgroup, or of several. */
+                if (key || !cgroup || cell_member(row, "process") || cell_member(row, "thread"))
+                        continue;
+                if (json_object_equal(cell_member(row, "cgroup"), cgroup))
+                        return false;
+                for (size_t k = 0; k < cell_length(members); k++)
+                        if (json_object_equal(cell_member(cell_element(members, k), "name"),
+                                              cgroup))
+                                return false;
+        }
         for (size_t i = 0; i < n; i++) {
                 json_object *account = account_of(row, i);
                 Quantity running;

@@ -193,8 +193,8 @@ static int end_overview(SinkText *text) {
                 if (r == 0)
                         r = new_accounts(text, 0, stdout, &text->accounts);
         }
-        if (r == 0 && text->accounts)
-                r = account_table_end(text->accounts);
+        if (r == 0 && text->accounts && text->accounts->begun)
+                r = table_end(text->accounts->table);
         if (!text->later && (form->rows || !text->has_overview) &&
             wants_groups(&form->session->options->view))
                 (void) putchar('\n');
@@ -441,7 +441,7 @@ static int print_omitted_columns(const SinkText *text, json_object *reply, const
         Span omitted = section_tables_omitted(text->sections);
 
         if (text->accounts)
-                account_table_omitted(text->accounts, &accounts);
+                table_omitted(text->accounts->table, &accounts);
         if (text->sink.form->rows)
                 group_table_omitted(text->table, &rows);
         buffer_append(&sections, omitted.bytes, omitted.n);
@@ -455,14 +455,13 @@ static int print_omitted_columns(const SinkText *text, json_object *reply, const
 }
 
 static void append_more_groups(Buffer *line, const SinkText *text, json_object *reply) {
-        uint64_t n = cell_u64(reply, "hiddenGroups"), n_idle = 0;
+        uint64_t n = cell_u64(reply, "hiddenGroups");
+        const AccountTable *accounts = text->accounts;
+        uint64_t n_idle = accounts ? accounts->n_idle : 0;
 
-        if (text->accounts) {
-                uint64_t n_cut = account_table_hidden(text->accounts, &n_idle);
-
-                /* The groups that were cut have their rows by metric below. */
-                n = number_add_saturating(n, text->sink.form->rows ? 0 : n_cut);
-        }
+        /* With rows, the groups that were cut have their rows by metric below. */
+        if (accounts && !text->sink.form->rows && accounts->n_rows > accounts->max_rows)
+                n = number_add_saturating(n, accounts->n_rows - accounts->max_rows);
         if (n > 0)
                 buffer_append_format(line, "%llu more group%s (--limit 0)", (unsigned long long) n,
                                      plural(n));
@@ -547,8 +546,8 @@ static int format_below(SinkText *text, json_object *reply, size_t max_rows, cha
         r = new_accounts(text, max_rows, out, &text->accounts);
         for (size_t i = 0; r == 0 && i < cell_length(text->kept); i++)
                 account_table_add(text->accounts, cell_element(text->kept, i));
-        if (r == 0)
-                r = account_table_end(text->accounts);
+        if (r == 0 && text->accounts->begun)
+                r = table_end(text->accounts->table);
         if (r == 0)
                 r = print_hints(text, reply, out);
         if (fclose(out) != 0)

@@ -17,24 +17,6 @@
 #define NAME_COLUMNS_OF_TWO 16
 #define FIGURE_COLUMNS 80 /* that the others take with all their figures */
 
-struct AccountTable {
-        const Session *session;
-        AccountStyle style;
-        json_object *changes; /* of the reply; borrowed, may be NULL */
-        AccountColumn ids[_ACCOUNT_COLUMN_MAX];
-        TableColumn columns[_ACCOUNT_COLUMN_MAX];
-        size_t n_columns;
-        Table *table;
-        FILE *out;
-        bool begun;    /* it has a row, be it of a command */
-        bool has_idle; /* groups without activity are rows as well */
-        uint64_t n_rows, n_idle, max_rows;
-        double most_read, most_written;  /* of a row on a side, in bytes */
-        bool moved[_ACCOUNT_COLUMN_MAX]; /* by place: some cell says that something did */
-        bool heavy[_ACCOUNT_COLUMN_MAX]; /* by id: half of the weight of a group is there */
-        AccountSigns signs;              /* those that were printed */
-};
-
 /* Returns the place of a column in the table; n_columns: it is not there. */
 static size_t find_column(const AccountTable *table, AccountColumn id) {
         size_t i = 0;
@@ -44,42 +26,17 @@ static size_t find_column(const AccountTable *table, AccountColumn id) {
         return i;
 }
 
-static void lay_columns(AccountTable *table, const AccountColumns *chosen) {
-        const Session *session = table->session;
-        const ReportSetting *setting = table->style.setting;
-        /* A bar is for eyes; one cannot show two sides, and in whole lives all sleep. */
-        size_t n_all = session->terminal.out && setting->has_begin && setting->n_columns == 1
-                               ? _ACCOUNT_COLUMN_MAX
-                               : ACCOUNT_COLUMN_BAR;
-        bool all = chosen->n == 0 || chosen->is_added;
-        size_t group;
-
-        table->n_columns = all ? n_all : chosen->n;
-        for (size_t i = 0; i < table->n_columns; i++) {
-                table->ids[i] = all ? (AccountColumn) i : chosen->ids[i];
-                table->columns[i] = account_column(table->ids[i], setting);
-        }
-        for (size_t i = 0; i < chosen->n; i++) {
-                TableColumn *column = &table->columns[find_column(table, chosen->ids[i])];
-
-                table->style.all_rss = table->style.all_rss || chosen->ids[i] == ACCOUNT_COLUMN_RSS;
-                column->only_told = false;
-                column->omit = 0;
-                column->extra = column->idle_first = column->absent = false;
-        }
-        group = find_column(table, ACCOUNT_COLUMN_GROUP);
-        table->columns[group].shrink_to =
-                setting->n_columns == 1 ? NAME_COLUMNS : NAME_COLUMNS_OF_TWO;
-        table->columns[group].keep_end = session->options->view.axis == VIEW_AXIS_CGROUP ||
-                                         session->options->view.axis == VIEW_AXIS_ALL;
-}
-
 int account_table_new(const Session *session, ReportKind kind, const AccountColumns *chosen,
                       json_object *reply, uint64_t max_rows, FILE *out, AccountTable **ret) {
         _cleanup_(account_table_freep) AccountTable *table = malloc(sizeof(*table));
         const ReportSetting *setting = &report_settings[kind];
         size_t n_timed = setting->has_begin ? setting->n_columns : 0;
+        /* A bar is for eyes; one cannot show two sides, and in whole lives all sleep. */
+        size_t n_all =
+                session->terminal.out && n_timed == 1 ? _ACCOUNT_COLUMN_MAX : ACCOUNT_COLUMN_BAR;
+        bool all = chosen->n == 0 || chosen->is_added;
         json_object *host = cell_member(reply, "host");
+        size_t group;
         int r;
 
         if (!table)
@@ -101,7 +58,24 @@ int account_table_new(const Session *session, ReportKind kind, const AccountColu
         for (size_t i = 0; i < n_timed; i++)
                 table->style.elapsed_ns[i] = cell_u64(
                         n_timed == 1 ? reply : cell_member(reply, setting->sides[i]), "elapsedNs");
-        lay_columns(table, chosen);
+        table->n_columns = all ? n_all : chosen->n;
+        for (size_t i = 0; i < table->n_columns; i++) {
+                table->ids[i] = all ? (AccountColumn) i : chosen->ids[i];
+                table->columns[i] = account_column(table->ids[i], setting);
+        }
+        for (size_t i = 0; i < chosen->n; i++) {
+                TableColumn *column = &table->columns[find_column(table, chosen->ids[i])];
+
+                table->style.all_rss = table->style.all_rss || chosen->ids[i] == ACCOUNT_COLUMN_RSS;
+                column->only_told = false;
+                column->omit = 0;
+                column->extra = column->idle_first = column->absent = false;
+        }
+        group = find_column(table, ACCOUNT_COLUMN_GROUP);
+        table->columns[group].shrink_to =
+                setting->n_columns == 1 ? NAME_COLUMNS : NAME_COLUMNS_OF_TWO;
+        table->columns[group].keep_end = session->options->view.axis == VIEW_AXIS_CGROUP ||
+                                         session->options->view.axis == VIEW_AXIS_ALL;
         r = table_new(table->columns, table->n_columns, &session->terminal, session_legend(session),
                       out, &table->table);
         if (r < 0)
@@ -118,16 +92,6 @@ AccountTable *account_table_free(AccountTable *table) {
         table->table = table_free(table->table);
         free(table);
         return NULL;
-}
-
-static void note_most(double *most, json_object *row, const char *key) {
-        json_object *accounts = cell_member(row, "accounts");
-
-        for (size_t i = 0; i < cell_length(accounts); i++) {
-                json_object *bytes = cell_member(cell_element(accounts, i), key);
-
-                *most = MAX_OF(*most, json_object_get_double(bytes));
-        }
 }
 
 /* Returns how late a column makes room if nothing speaks for it: of bytes, the fewer first. */
@@ -166,6 +130,7 @@ static void rank_columns(AccountTable *table) {
 /* The label of a command is its key as it is. */
 static void add_row(AccountTable *table, json_object *row, bool is_command) {
         const Terminal *terminal = &table->session->terminal;
+        json_object *accounts = cell_member(row, "accounts");
         size_t threads = find_column(table, ACCOUNT_COLUMN_THREADS);
         bool bold = cell_member(row, "only") && threads < table->n_columns;
         /* Figures leave so much for names on a terminal that is wider than the usual. */
@@ -202,8 +167,14 @@ static void add_row(AccountTable *table, json_object *row, bool is_command) {
                 if (account_row_weighs(row, table->ids[i], &table->style))
                         table->heavy[table->ids[i]] = true;
         }
-        note_most(&table->most_read, row, "readBytes");
-        note_most(&table->most_written, row, "writeBytes");
+        for (size_t i = 0; i < cell_length(accounts); i++) {
+                json_object *account = cell_element(accounts, i);
+                double read = json_object_get_double(cell_member(account, "readBytes"));
+                double written = json_object_get_double(cell_member(account, "writeBytes"));
+
+                table->most_read = MAX_OF(table->most_read, read);
+                table->most_written = MAX_OF(table->most_written, written);
+        }
         rank_columns(table);
         table_end_row(table->table, bold ? UINT32_C(1) << threads : 0);
 }
@@ -220,19 +191,6 @@ void account_table_add(AccountTable *table, json_object *row) {
 
 void account_table_add_command(AccountTable *table, json_object *row) {
         add_row(table, row, true);
-}
-
-int account_table_end(AccountTable *table) {
-        return table->begun ? table_end(table->table) : 0;
-}
-
-uint64_t account_table_hidden(const AccountTable *table, uint64_t *ret_idle) {
-        *ret_idle = table->n_idle;
-        return table->n_rows > table->max_rows ? table->n_rows - table->max_rows : 0;
-}
-
-void account_table_omitted(const AccountTable *table, Buffer *names) {
-        table_omitted(table->table, names);
 }
 
 static bool shows(const AccountTable *table, AccountColumn id) {

@@ -11,8 +11,8 @@
  * is only approximate.
  *
  * A terminal also gets a bar of how the time of a group's threads was divided, and as many lines as
- * fit; a narrow one gets fewer columns. The first failure sticks, and account_table_end() returns
- * it.
+ * fit; a narrow one gets fewer columns. The first failure sticks, and table_end() of its table
+ * returns it.
  */
 
 #include <json-c/json.h>
@@ -23,11 +23,29 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "render/lines.h"
+#include "render/table.h"
 #include "report/group/account-cell.h"
 #include "report/overview/overview.h"
 #include "session/session.h"
 
-typedef struct AccountTable AccountTable;
+typedef struct AccountTable {
+        const Session *session;
+        AccountStyle style;
+        json_object *changes; /* of the reply; borrowed, may be NULL */
+        AccountColumn ids[_ACCOUNT_COLUMN_MAX];
+        TableColumn columns[_ACCOUNT_COLUMN_MAX];
+        size_t n_columns;
+        Table *table;
+        FILE *out;
+        bool begun;    /* it has a row, be it of a command; else there is nothing to end */
+        bool has_idle; /* groups without activity are rows as well */
+        uint64_t n_rows, max_rows;       /* with activity; so many of them are printed */
+        uint64_t n_idle;                 /* without any, and left out */
+        double most_read, most_written;  /* of a row on a side, in bytes */
+        bool moved[_ACCOUNT_COLUMN_MAX]; /* by place: some cell says that something did */
+        bool heavy[_ACCOUNT_COLUMN_MAX]; /* by id: half of the weight of a group is there */
+        AccountSigns signs;              /* those that were printed */
+} AccountTable;
 
 /*
  * @chosen are the columns that the user chose, or none. @reply is the first one, which says how
@@ -48,16 +66,5 @@ void account_table_add(AccountTable *table, json_object *row);
  * the label, as it is, and whose account says by "elapsedNs" how long the command ran.
  */
 void account_table_add_command(AccountTable *table, json_object *row);
-
-/* Prints the rest. 0, -ENOMEM, or the first failed write. */
-_must_check_ int account_table_end(AccountTable *table);
-
-/*
- * After the end. Returns how many groups with activity were added but not printed; *ret_idle is how
- * many without any were left out.
- */
-uint64_t account_table_hidden(const AccountTable *table, uint64_t *ret_idle);
-/* Appends names as table_omitted() does. */
-void account_table_omitted(const AccountTable *table, Buffer *names);
 /* Prints sentences about signs that the table has: the parts of the bar, and reasons of "~". */
 _must_check_ int account_table_print_signs(const AccountTable *table, const Lines *lines);

@@ -94,37 +94,32 @@ AccountTable *account_table_free(AccountTable *table) {
         return NULL;
 }
 
-/* Returns how late a column makes room if nothing speaks for it: of bytes, the fewer first. */
-static unsigned own_rank(const AccountTable *table, AccountColumn id) {
-        bool swaps = table->most_written > table->most_read;
-
-        if (swaps && id == ACCOUNT_COLUMN_READ)
-                id = ACCOUNT_COLUMN_WRITE;
-        else if (swaps && id == ACCOUNT_COLUMN_WRITE)
-                id = ACCOUNT_COLUMN_READ;
-        return account_column(id, table->style.setting).omit;
-}
-
 /*
  * A column that has half of the weight of a group makes room after all those in which nothing
  * moved; else each has its place. The table looks when it prints.
  */
 static void rank_columns(AccountTable *table) {
+        bool swaps = table->most_written > table->most_read;
+        unsigned ranks[_ACCOUNT_COLUMN_MAX];
         unsigned last = UINT_MAX; /* the place of the last one in which nothing moved */
 
-        for (size_t i = 0; i < table->n_columns; i++)
+        for (size_t i = 0; i < table->n_columns; i++) {
+                AccountColumn id = table->ids[i];
+
+                /* Of the two columns of bytes, the one with fewer makes room first. */
+                if (swaps && (id == ACCOUNT_COLUMN_READ || id == ACCOUNT_COLUMN_WRITE))
+                        id = id == ACCOUNT_COLUMN_READ ? ACCOUNT_COLUMN_WRITE : ACCOUNT_COLUMN_READ;
+                ranks[i] = account_column(id, table->style.setting).omit;
                 if (table->columns[i].omit > 0 && !table->columns[i].absent &&
                     !table->columns[i].only_told && !table->moved[i])
-                        last = MIN_OF(last, own_rank(table, table->ids[i]));
-        for (size_t i = 0; i < table->n_columns; i++) {
-                unsigned rank = own_rank(table, table->ids[i]);
-
+                        last = MIN_OF(last, ranks[i]);
+        }
+        for (size_t i = 0; i < table->n_columns; i++)
                 /* In halves, so that there is room between two places. A named column stays. */
                 if (table->columns[i].omit > 0)
-                        table->columns[i].omit = table->heavy[table->ids[i]] && rank > last
+                        table->columns[i].omit = table->heavy[table->ids[i]] && ranks[i] > last
                                                          ? 2 * last - 1
-                                                         : 2 * rank;
-        }
+                                                         : 2 * ranks[i];
 }
 
 /* The label of a command is its key as it is. */

@@ -51,19 +51,6 @@ void group_label_append(Buffer *label, json_object *group) {
 #define NAMED_COMMANDS 2
 #define TASK_NAME_CHARS 15u /* the kernel cuts what is longer */
 
-static Span command_at(json_object *commands, size_t i) {
-        return cell_string(cell_member(cell_element(commands, i), "name"));
-}
-
-static bool begins_with(Span text, Span start) {
-        return text.n >= start.n && memcmp(text.bytes, start.bytes, start.n) == 0;
-}
-
-static bool is_called(Span program, Span process) {
-        return span_equal(program, process) ||
-               (process.n >= TASK_NAME_CHARS && begins_with(program, process));
-}
-
 /*
  * Returns the part of a command that the name of its process does not say: nothing, or only what
  * that runs. A script that the kernel starts by its first line gives the process its name, and not
@@ -72,33 +59,17 @@ static bool is_called(Span program, Span process) {
 static Span news_of(Span command, Span process) {
         const char *blank = command.n > 0 ? memchr(command.bytes, ' ', command.n) : NULL;
         size_t n = blank ? (size_t) (blank + 1 - command.bytes) : 0;
+        const Span programs[] = { command, { command.bytes + n, command.n - n } };
 
-        if (is_called(command, process) ||
-            is_called((Span){ command.bytes + n, command.n - n }, process))
-                return (Span){ command.bytes, 0 };
-        if (process.n > 0 && command.n > process.n + 1 && begins_with(command, process) &&
-            command.bytes[process.n] == ' ')
+        for (size_t i = 0; i < ELEMENTSOF(programs); i++)
+                if (span_equal(programs[i], process) ||
+                    (process.n >= TASK_NAME_CHARS && programs[i].n >= process.n &&
+                     memcmp(programs[i].bytes, process.bytes, process.n) == 0))
+                        return (Span){ command.bytes, 0 };
+        if (process.n > 0 && command.n > process.n + 1 &&
+            memcmp(command.bytes, process.bytes, process.n) == 0 && command.bytes[process.n] == ' ')
                 return (Span){ command.bytes + process.n + 1, command.n - process.n - 1 };
         return command;
-}
-
-/* Appends " worker.py", or " (firefox)", " (web.py, worker.py)". */
-static void append_names(Buffer *label, json_object *commands, Span process) {
-        size_t n = cell_length(commands);
-        Span only = n == 1 ? news_of(command_at(commands, 0), process) : (Span){};
-
-        if (n == 1 && only.n < command_at(commands, 0).n) {
-                buffer_append_text(label, only.n > 0 ? " " : "");
-                printable_append_name(label, only);
-                return;
-        }
-        for (size_t i = 0; i < n; i++) {
-                Span command = command_at(commands, i), news = news_of(command, process);
-
-                buffer_append_text(label, i == 0 ? " (" : ", ");
-                printable_append_name(label, news.n > 0 ? news : command);
-        }
-        buffer_append_byte(label, ')');
 }
 
 void group_label_append_commands(Buffer *label, json_object *group, size_t n_columns) {
@@ -107,13 +78,27 @@ void group_label_append_commands(Buffer *label, json_object *group, size_t n_col
         bool is_process = cell_member(group, "process") && !cell_member(group, "thread") &&
                           !cell_member(group, "cgroup");
         size_t n = cell_length(commands), at = label->n, n_key;
+        Span process = cell_string(cell_member(group, "process"));
 
         group_label_append(label, group);
         if (!is_process || n == 0)
                 return;
         n_key = label->n;
         if (n <= NAMED_COMMANDS && !has_more) {
-                append_names(label, commands, cell_string(cell_member(group, "process")));
+                for (size_t i = 0; i < n; i++) {
+                        json_object *name = cell_member(cell_element(commands, i), "name");
+                        Span command = cell_string(name), news = news_of(command, process);
+
+                        /* " worker.py", or " (firefox)", " (web.py, worker.py)" */
+                        if (n == 1 && news.n < command.n) {
+                                buffer_append_text(label, news.n > 0 ? " " : "");
+                                printable_append_name(label, news);
+                                continue;
+                        }
+                        buffer_append_text(label, i == 0 ? " (" : ", ");
+                        printable_append_name(label, news.n > 0 ? news : command);
+                        buffer_append_text(label, i + 1 == n ? ")" : "");
+                }
                 if (buffer_failure(label) != 0 ||
                     printable_span_width((Span){ label->bytes + at, label->n - at }) <= n_columns)
                         return;

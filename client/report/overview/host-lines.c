@@ -227,27 +227,10 @@ bool host_lines_cover_all(json_object *coverage) {
         return find_coverage(&side, &percent) && percent >= FULL_COVERAGE;
 }
 
-/*
- * Appends " (0.02 its own)": what ctprof and its callers did is in no group unless --self is given,
- * so that it is said. Nobody misses less than what rounds to 0.01.
- */
-static void append_own(Buffer *line, const HostSide sides[], size_t n_sides) {
-        double own[2] = {};
-
-        for (size_t i = 0; i < n_sides; i++)
-                if (sides[i].elapsed_ns > 0 && number_of(sides[i].coverage, "ownNs", &own[i]))
-                        own[i] /= (double) sides[i].elapsed_ns;
-        if (own[0] < LEAST_OWN && own[n_sides - 1] < LEAST_OWN)
-                return;
-        buffer_append_text(line, " (");
-        append_change(line, compact_append_cpus, own[0], own[n_sides - 1]);
-        buffer_append_text(line, " its own)");
-}
-
-/* Appends "; ctprof saw 41 % of it: 0.96 went to …", after the CPUs that were used. */
+/* Appends "; ctprof saw 41 % of it (0.02 its own): 0.96 went to …", after the CPUs in use. */
 static void append_coverage(Buffer *line, const HostSide sides[], size_t n_sides) {
         const HostSide *last = &sides[n_sides - 1];
-        double from, to, used_ns, missed_ns = 0;
+        double from, to, used_ns, missed_ns = 0, own[2] = {};
         bool is_first, lacks_run_times = false;
 
         /* One side is enough: a change "from nothing" would be wrong, as nobody measured it. */
@@ -264,7 +247,18 @@ static void append_coverage(Buffer *line, const HostSide sides[], size_t n_sides
         buffer_append_text(line, is_first ? "ctprof saw " : "; ctprof saw ");
         append_change(line, compact_append_percent, from, to);
         buffer_append_text(line, is_first ? " of the CPU time" : " of it");
-        append_own(line, sides, n_sides);
+        /*
+         * The work of ctprof and its callers is in no group unless --self is given, so that it is
+         * said. Nobody misses less than what rounds to 0.01.
+         */
+        for (size_t i = 0; i < n_sides; i++)
+                if (sides[i].elapsed_ns > 0 && number_of(sides[i].coverage, "ownNs", &own[i]))
+                        own[i] /= (double) sides[i].elapsed_ns;
+        if (!(own[0] < LEAST_OWN && own[n_sides - 1] < LEAST_OWN)) {
+                buffer_append_text(line, " (");
+                append_change(line, compact_append_cpus, own[0], own[n_sides - 1]);
+                buffer_append_text(line, " its own)");
+        }
         if (n_sides == 2 || to >= FULL_COVERAGE ||
             !number_of(last->coverage, "notAttributedNs", &missed_ns))
                 return;
@@ -339,31 +333,24 @@ static int print_first(const Lines *lines, const HostSide sides[], size_t n_side
 
 /* the second line */
 
-/* Returns the one that was busy for the longest; NULL if that is not known of any disk. */
-static json_object *busiest_disk(const HostSide *side) {
-        json_object *disks = cell_member(side->host, "disks"), *busiest = NULL;
-        double most = -1;
-
-        for (size_t i = 0; i < cell_length(disks); i++) {
-                json_object *disk = cell_element(disks, i);
-                double busy = amount_of(disk, "busyNs");
-
-                if (busy > most) {
-                        most = busy;
-                        busiest = disk;
-                }
-        }
-        return busiest;
-}
-
-/* Appends "sda busy 45 %, 12MiB/s, 340 requests/s of 1.2ms" of each side. */
+/* Appends "sda busy 45 %, 12MiB/s, 340 requests/s of 1.2ms" of the busiest disk of each side. */
 static void append_disks(Buffer *line, const HostSide sides[], size_t n_sides) {
-        json_object *disks[2] = { NULL };
+        json_object *disks[2] = { NULL }; /* NULL: it is not known of any how busy it was */
         double busy[2] = {};
         bool any_busy = false;
 
         for (size_t i = 0; i < n_sides; i++) {
-                disks[i] = busiest_disk(&sides[i]);
+                json_object *all = cell_member(sides[i].host, "disks");
+                double most = -1;
+
+                for (size_t k = 0; k < cell_length(all); k++) {
+                        double busy_ns = amount_of(cell_element(all, k), "busyNs");
+
+                        if (!(busy_ns > most))
+                                continue;
+                        most = busy_ns;
+                        disks[i] = cell_element(all, k);
+                }
                 busy[i] = share_of_time(&sides[i], disks[i], "busyNs");
                 any_busy = any_busy || busy[i] >= LEAST_SHARE;
         }

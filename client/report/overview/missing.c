@@ -80,11 +80,6 @@ static bool is_imperfect(json_object *source) {
                (strcmp(state, "partial") == 0 || strcmp(state, "unavailable") == 0);
 }
 
-/* True if a setting keeps the kernel from counting, which is no lack of the kernel's. */
-static bool is_switched_off(json_object *source) {
-        return json_object_get_boolean(cell_member(source, "switchedOff"));
-}
-
 /* Returns the kinds of failures that occurred, a bit for each. */
 static unsigned kinds_of(json_object *source) {
         unsigned kinds = 0;
@@ -100,7 +95,9 @@ static bool is_alike(json_object *a, json_object *b, bool verbose) {
         if (!a || !b || strcmp(string_of(a, "state"), string_of(b, "state")) != 0)
                 return false;
         return verbose ? strcmp(string_of(a, "reason"), string_of(b, "reason")) == 0
-                       : kinds_of(a) == kinds_of(b) && is_switched_off(a) == is_switched_off(b);
+                       : kinds_of(a) == kinds_of(b) &&
+                                 json_object_get_boolean(cell_member(a, "switchedOff")) ==
+                                         json_object_get_boolean(cell_member(b, "switchedOff"));
 }
 
 /* which sides */
@@ -166,13 +163,6 @@ static void append_range(Buffer *text, Range range) {
                 buffer_append_format(text, "-%llu", (unsigned long long) range.max);
 }
 
-static const char *noun_of(const char *source, uint64_t n) {
-        for (size_t i = 0; i < ELEMENTSOF(nouns); i++)
-                if (strcmp(nouns[i].source, source) == 0)
-                        return n == 1 ? nouns[i].one : nouns[i].many;
-        return n == 1 ? "reading" : "readings";
-}
-
 /* Counts the attempts that failed in the way @kind on a side, and all attempts. */
 static void measure(const Finding *finding, unsigned kind, Range *ret_failed, Range *ret_total) {
         *ret_failed = *ret_total = (Range){ UINT64_MAX, 0 };
@@ -196,8 +186,15 @@ static void measure(const Finding *finding, unsigned kind, Range *ret_failed, Ra
 static void append_failures(Buffer *text, const Finding *finding) {
         json_object *source = any_source(finding);
         bool is_partial = strcmp(string_of(source, "state"), "partial") == 0, is_first = true;
+        bool is_off = json_object_get_boolean(cell_member(source, "switchedOff"));
+        const char *name = string_of(source, "name"), *one = "reading", *many = "readings";
         unsigned kinds = kinds_of(source);
 
+        for (size_t i = 0; i < ELEMENTSOF(nouns); i++)
+                if (strcmp(nouns[i].source, name) == 0) {
+                        one = nouns[i].one;
+                        many = nouns[i].many;
+                }
         if (kinds == 0)
                 buffer_append_text(text, string_of(source, "state"));
         for (unsigned i = 0; i < ELEMENTSOF(failures); i++) {
@@ -213,21 +210,24 @@ static void append_failures(Buffer *text, const Finding *finding) {
                         if (is_first) {
                                 buffer_append_text(text, " of ");
                                 append_range(text, total);
-                                buffer_append_format(text, " %s",
-                                                     noun_of(string_of(source, "name"), total.max));
+                                buffer_append_format(text, " %s", total.max == 1 ? one : many);
                         }
                         buffer_append_byte(text, ' ');
                 }
                 /* A reading that needs only a switch is "off" and not unsupported. */
-                buffer_append_text(text, i == FAILURE_UNSUPPORTED && is_switched_off(source)
-                                                 ? "off"
-                                                 : failures[i].text);
+                buffer_append_text(text,
+                                   i == FAILURE_UNSUPPORTED && is_off ? "off" : failures[i].text);
                 is_first = false;
         }
 }
 
-/* Begins with "io before: ", without the sides where all of them say so. */
-static void begin_entry(Entries *entries, const Finding *finding) {
+/*
+ * Appends "io before: ", without the sides where all of them say so, and how many values are
+ * implausible, or if none are, what failed. A remedy of several sources stands behind the first of
+ * them only.
+ */
+static void add_entry(Entries *entries, const Finding *finding, unsigned long long n_implausible) {
+        const char *remedy = remedy_of(finding);
         Buffer *text = &entries->text;
 
         entries->is_short = entries->is_short || !finding->is_every;
@@ -242,31 +242,23 @@ static void begin_entry(Entries *entries, const Finding *finding) {
                 append_sides(text, finding);
         }
         buffer_append_text(text, ": ");
-}
-
-static void end_entry(Entries *entries) {
-        entries->n = MIN_OF(entries->n + 1, (size_t) MAX_ENTRIES);
-        entries->ends[entries->n - 1] = entries->text.n;
-}
-
-/* A remedy of several sources stands behind the first of them only. */
-static void add_entry(Entries *entries, const Finding *finding) {
-        const char *remedy = remedy_of(finding);
-
-        begin_entry(entries, finding);
-        if (finding->is_every) {
-                cell_append_text(&entries->text, cell_member(any_source(finding), "reason"));
+        if (n_implausible > 0) {
+                buffer_append_format(text, "%llu value%s implausible", n_implausible,
+                                     n_implausible == 1 ? "" : "s");
+        } else if (finding->is_every) {
+                cell_append_text(text, cell_member(any_source(finding), "reason"));
         } else {
-                append_failures(&entries->text, finding);
+                append_failures(text, finding);
                 if (!entries->is_brief && remedy[0] != '\0' &&
                     !(entries->remedy && strcmp(entries->remedy, remedy) == 0)) {
-                        buffer_append_text(&entries->text, " (");
-                        printable_append_name(&entries->text, span_of(remedy));
-                        buffer_append_byte(&entries->text, ')');
+                        buffer_append_text(text, " (");
+                        printable_append_name(text, span_of(remedy));
+                        buffer_append_byte(text, ')');
                         entries->remedy = remedy;
                 }
         }
-        end_entry(entries);
+        entries->n = MIN_OF(entries->n + 1, (size_t) MAX_ENTRIES);
+        entries->ends[entries->n - 1] = text->n;
 }
 
 /*
@@ -300,26 +292,6 @@ static int fit_entries(const Lines *lines, const Entries *entries, const char *w
                     printable_span_width(buffer_span(ret)) <= n_columns)
                         return buffer_failure(ret);
         }
-}
-
-/*
- * Prints as many entries as one line has room for; 1 if there is room for none, which might be had
- * without remedies. That there is more to know is left out before a remedy is.
- */
-static int print_entries(const Lines *lines, const Entries *entries, const char *way) {
-        _cleanup_(buffer_done) Buffer line = {};
-        size_t n_shown;
-        int r;
-
-        r = buffer_failure(&entries->text);
-        if (r < 0 || (entries->n == 0 && entries->n_unsupported == 0))
-                return r;
-        r = fit_entries(lines, entries, way, &line, &n_shown);
-        if (r == 0 && n_shown == 0 && entries->remedy)
-                r = fit_entries(lines, entries, NULL, &line, &n_shown);
-        if (r < 0)
-                return r;
-        return n_shown == 0 && entries->remedy ? 1 : lines_print_buffer(lines, LABEL, &line);
 }
 
 /* a line for each source */
@@ -381,11 +353,12 @@ static int tell_sources(Report *report, json_object *const *sources, bool is_eve
                 if (report->missing->verbose)
                         r = print_sentence(report->lines, &finding);
                 else if (!is_every && kinds_of(first) == 1U << FAILURE_UNSUPPORTED &&
-                         !is_switched_off(first) && remedy_of(&finding)[0] == '\0')
+                         !json_object_get_boolean(cell_member(first, "switchedOff")) &&
+                         remedy_of(&finding)[0] == '\0')
                         /* This kernel does not have it, and no setting changes that. */
                         report->entries.n_unsupported++;
                 else
-                        add_entry(&report->entries, &finding);
+                        add_entry(&report->entries, &finding, 0);
         }
         report->entries.n_unsupported = MIN_OF(report->entries.n_unsupported, n_unsupported);
         return r;
@@ -399,16 +372,12 @@ static int tell_implausible(Report *report, json_object *const *sources) {
                 unsigned long long n = cell_u64(sources[i], "implausible");
                 Finding finding = { .missing = report->missing };
                 _cleanup_(buffer_done) Buffer line = {};
-                const char *plural = n == 1 ? "" : "s";
 
                 finding.sources[i] = sources[i];
                 if (n == 0)
                         continue;
                 if (!report->missing->verbose) {
-                        begin_entry(&report->entries, &finding);
-                        buffer_append_format(&report->entries.text, "%llu value%s implausible", n,
-                                             plural);
-                        end_entry(&report->entries);
+                        add_entry(&report->entries, &finding, n);
                         continue;
                 }
                 cell_append_text(&line, cell_member(sources[i], "name"));
@@ -420,7 +389,7 @@ static int tell_implausible(Report *report, json_object *const *sources) {
                 buffer_append_format(&line,
                                      ", %llu value%s left out as implausible: more than the age of "
                                      "the thread or the interval allows",
-                                     n, plural);
+                                     n, n == 1 ? "" : "s");
                 r = lines_print_buffer(report->lines, LABEL, &line);
         }
         return r;
@@ -458,11 +427,18 @@ static int tell_names(Report *report, json_object *const *sides, json_object *na
         return r;
 }
 
+/*
+ * Prints sentences, and as many entries as one line has room for; 1 if there is room for none,
+ * which might be had without remedies, as @is_brief has them.
+ */
 static int report_print(const Lines *lines, const Missing *missing, bool is_brief) {
         Report report = { .lines = lines, .missing = missing, .entries.is_brief = is_brief };
+        const Entries *entries = &report.entries;
+        _cleanup_(buffer_done) Buffer line = {};
         json_object *sides[MISSING_MAX_SIDES] = {}, *firsts[MISSING_MAX_SIDES] = {};
         json_object *names = NULL; /* the list of sources is closed, so that any side has them */
         bool remedied = true;
+        size_t n_shown = 0;
         int r;
 
         for (size_t i = 0; i < missing->n_sides; i++) {
@@ -488,7 +464,17 @@ static int report_print(const Lines *lines, const Missing *missing, bool is_brie
         if (r == 0 && !missing->verbose)
                 r = tell_names(&report, sides, names, &remedied);
         if (r == 0)
-                r = print_entries(lines, &report.entries, missing->way);
+                r = buffer_failure(&entries->text);
+        if (r == 0 && (entries->n > 0 || entries->n_unsupported > 0)) {
+                r = fit_entries(lines, entries, missing->way, &line, &n_shown);
+                /* That there is more to know is left out before a remedy is. */
+                if (r == 0 && n_shown == 0 && entries->remedy)
+                        r = fit_entries(lines, entries, NULL, &line, &n_shown);
+                if (r == 0)
+                        r = n_shown == 0 && entries->remedy
+                                    ? 1
+                                    : lines_print_buffer(lines, LABEL, &line);
+        }
         buffer_done(&report.entries.text);
         return r;
 }

@@ -355,10 +355,13 @@ static int print_limited(const Lines *lines, const char *label, json_object *lim
 /* intervals */
 
 /*
- * Appends ": 31 lived on, 3 born, 2 ended". What those that ended did is only told by the coverage,
- * where there is one.
+ * Prints "BEFORE..AFTER: 10.250s from 2026-11-21 10:00:00, HOST, KERNEL, 35 threads: 31 lived on,
+ * …". @interval has before, after, elapsedNs and lives; @other is a head whose host and kernel
+ * are known already, or NULL.
  */
-static void append_lives(Buffer *line, json_object *lives, json_object *coverage) {
+static int print_interval_line(const Lines *lines, const char *label, json_object *interval,
+                               json_object *coverage, json_object *other) {
+        static const char *const places[] = { "hostName", "kernelRelease" };
         static const struct {
                 const char *key, *text;
         } counts[] = {
@@ -367,36 +370,14 @@ static void append_lives(Buffer *line, json_object *lives, json_object *coverage
                 { "ended", "ended" },
                 { "bornAndEnded", "born and ended" },
         };
-        const char *joint = ": ";
-
-        for (size_t i = 0; i < ELEMENTSOF(counts); i++) {
-                uint64_t n = cell_u64(lives, counts[i].key);
-
-                if (n == 0)
-                        continue;
-                buffer_append_format(line, "%s%llu %s", joint, (unsigned long long) n,
-                                     counts[i].text);
-                joint = ", ";
-                if (i == 2 && !cell_member(coverage, "endedNs") &&
-                    !cell_member(coverage, "cpuUsedNs"))
-                        buffer_append_text(line, " unseen");
-        }
-}
-
-/*
- * Prints "BEFORE..AFTER: 10.250s from 2026-11-21 10:00:00, HOST, KERNEL, 35 threads: 31 lived on,
- * …". @interval has before, after, elapsedNs and lives; @other is a head whose host and kernel
- * are known already, or NULL.
- */
-static int print_interval_line(const Lines *lines, const char *label, json_object *interval,
-                               json_object *coverage, json_object *other) {
-        static const char *const places[] = { "hostName", "kernelRelease" };
+        json_object *lives = cell_member(interval, "lives");
         json_object *before = cell_member(interval, "before"),
                     *after = cell_member(interval, "after");
         json_object *start = cell_member(before, "startRealtimeNs");
         json_object *elapsed = cell_member(interval, "elapsedNs");
         _cleanup_(buffer_done) Buffer line = {};
         char when[WHEN_CHARS], span[WHEN_CHARS];
+        const char *joint = ": ";
 
         cell_append_text(&line, cell_member(before, "name"));
         buffer_append_text(&line, "..");
@@ -413,30 +394,19 @@ static int print_interval_line(const Lines *lines, const char *label, json_objec
                         append_part(&line, value);
         }
         append_count(&line, cell_member(after, "threads"), "thread", "threads");
-        append_lives(&line, cell_member(interval, "lives"), coverage);
-        return lines_print_buffer(lines, label, &line);
-}
+        for (size_t i = 0; i < ELEMENTSOF(counts); i++) {
+                uint64_t n = cell_u64(lives, counts[i].key);
 
-/*
- * Says why the work of threads that ended is in no group, where that may have been much, and where
- * nobody knows how much it was although threads ended.
- */
-static int print_unseen(const Lines *lines, const char *label, json_object *lives,
-                        json_object *coverage, bool verbose) {
-        uint64_t n = cell_u64(lives, "ended");
-        bool measured = cell_member(coverage, "cpuUsedNs") && cell_member(coverage, "attributedNs");
-        json_object *by_name = cell_member(lives, "endedReason");
-        json_object *reason = by_name ? by_name : cell_member(coverage, "endedReason");
-        _cleanup_(buffer_done) Buffer line = {};
-
-        if (!reason ||
-            (!verbose && !by_name && (measured ? host_lines_cover_all(coverage) : n == 0)))
-                return 0;
-        buffer_append_text(&line, "the work of threads that ended ");
-        if (n > 0)
-                buffer_append_format(&line, "(%llu vanished) ", (unsigned long long) n);
-        buffer_append_text(&line, by_name ? "is in no group: " : "is not included: ");
-        cell_append_text(&line, reason);
+                if (n == 0)
+                        continue;
+                buffer_append_format(&line, "%s%llu %s", joint, (unsigned long long) n,
+                                     counts[i].text);
+                joint = ", ";
+                /* Only the coverage, where there is one, tells what those that ended did. */
+                if (i == 2 && !cell_member(coverage, "endedNs") &&
+                    !cell_member(coverage, "cpuUsedNs"))
+                        buffer_append_text(&line, " unseen");
+        }
         return lines_print_buffer(lines, label, &line);
 }
 
@@ -581,9 +551,30 @@ static int print_columns(const Lines *lines, const ReportSetting *setting, json_
         }
         if (r == 0)
                 r = host_lines_print(lines, sides, n);
-        for (size_t i = 0; r == 0 && i < n; i++)
-                r = print_unseen(lines, label_of("ended", &columns[i], label), columns[i].lives,
-                                 columns[i].side.coverage, verbose);
+        /*
+         * The work of threads that ended may be in no group: it is said why where that may have
+         * been much, and where nobody knows how much it was although threads ended.
+         */
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                json_object *lives = columns[i].lives, *coverage = columns[i].side.coverage;
+                uint64_t n_ended = cell_u64(lives, "ended");
+                bool measured =
+                        cell_member(coverage, "cpuUsedNs") && cell_member(coverage, "attributedNs");
+                json_object *by_name = cell_member(lives, "endedReason");
+                json_object *reason = by_name ? by_name : cell_member(coverage, "endedReason");
+                _cleanup_(buffer_done) Buffer line = {};
+
+                if (!reason || (!verbose && !by_name &&
+                                (measured ? host_lines_cover_all(coverage) : n_ended == 0)))
+                        continue;
+                buffer_append_text(&line, "the work of threads that ended ");
+                if (n_ended > 0)
+                        buffer_append_format(&line, "(%llu vanished) ",
+                                             (unsigned long long) n_ended);
+                buffer_append_text(&line, by_name ? "is in no group: " : "is not included: ");
+                cell_append_text(&line, reason);
+                r = lines_print_buffer(lines, label_of("ended", &columns[i], label), &line);
+        }
         /* Threads may have lost their names; groups of shortened names have their work. */
         for (size_t i = 0; r == 0 && i < n; i++) {
                 json_object *reason = cell_member(columns[i].lives, "foldedReason");

@@ -28,17 +28,6 @@ typedef enum Stage {
         STAGE_SECTIONS = STAGE_LISTS + _GROUP_LIST_MAX,
 } Stage;
 
-struct GroupView {
-        GroupForm form;
-        Format format;
-        ReportKind asked; /* what the verb is about; the reply says what became of it */
-        GroupSink *sink;
-        unsigned stage;
-        bool wants_spread; /* a column shows how sums are spread over threads */
-        bool begun;        /* the first reply was passed on */
-        bool above;        /* some rows moved by more than the threshold */
-};
-
 /* Tells a user who names something that the answer cannot have why it is not there. */
 static void warn(const GroupForm *form) {
         const View *view = &form->session->options->view;
@@ -96,25 +85,6 @@ static int check_set_options(const Session *session) {
                                         "The section \"%s\" is of two snapshots: sets have rows of "
                                         "metrics only.",
                                         view_table_names[(SectionId) id]);
-        return 0;
-}
-
-static int check_options(const GroupForm *form, Format format) {
-        const Options *options = form->session->options;
-
-        if (options_have(options, OPTION_WINDOW) && options_have(options, OPTION_TOTALS))
-                return complain(STATUS_USAGE, "--window and --totals are two views: give either.");
-        if (options_have(options, OPTION_FORMAT) && session_has_json(form->session) &&
-            !form->stream)
-                return complain(STATUS_USAGE,
-                                "--format and --json are two forms of one result: give either.");
-        if (options_have(options, OPTION_FORMULAS) && format != FORMAT_CSV &&
-            format != FORMAT_NDJSON)
-                return complain(STATUS_USAGE, "--formulas is for --format csv and ndjson.");
-        if (forms[format].is_page && form->session->terminal.out)
-                return complain(STATUS_USAGE,
-                                "A page is not for a terminal to show: redirect stdout to a file "
-                                "(> report.html).");
         return 0;
 }
 
@@ -181,10 +151,20 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
         view->format = options_have(options, OPTION_FORMAT) ? options->format : FORMAT_TABLE;
         if (form->kind == REPORT_SETS)
                 r = check_set_options(session);
-        if (r == 0)
-                r = check_options(form, view->format);
         if (r != 0)
                 return r;
+        if (options_have(options, OPTION_WINDOW) && options_have(options, OPTION_TOTALS))
+                return complain(STATUS_USAGE, "--window and --totals are two views: give either.");
+        if (options_have(options, OPTION_FORMAT) && session_has_json(session) && !form->stream)
+                return complain(STATUS_USAGE,
+                                "--format and --json are two forms of one result: give either.");
+        if (options_have(options, OPTION_FORMULAS) && view->format != FORMAT_CSV &&
+            view->format != FORMAT_NDJSON)
+                return complain(STATUS_USAGE, "--formulas is for --format csv and ndjson.");
+        if (forms[view->format].is_page && session->terminal.out)
+                return complain(STATUS_USAGE,
+                                "A page is not for a terminal to show: redirect stdout to a file "
+                                "(> report.html).");
         /* A list of columns of the overview is taken; any other one is for tables of rows. */
         if (options->columns && account_columns_parse(options->columns, &view->form.accounts,
                                                       complaint) == ACCOUNT_COLUMNS_E_INVALID)
@@ -223,7 +203,8 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
 GroupView *group_view_free(GroupView *view) {
         if (!view)
                 return NULL;
-        view->sink = group_sink_free(view->sink);
+        if (view->sink)
+                view->sink->type->free(view->sink);
         free(view);
         return NULL;
 }
@@ -273,18 +254,18 @@ void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
         }
 }
 
-bool group_view_is_above(const GroupView *view) {
-        return view->above;
-}
-
 static int begin(GroupView *view, json_object *reply) {
         const char *list = view->form.accounts.n > 0 ? NULL : view->form.session->options->columns;
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
         char quoted_before[QUOTE_BYTES], quoted_after[QUOTE_BYTES];
+        Span name = cell_string(cell_member(reply, "kind"));
         int r = 0;
 
         view->begun = true;
-        view->form.kind = report_kind_of(reply, view->asked);
+        view->form.kind = view->asked;
+        for (unsigned kind = 0; kind < _REPORT_KIND_MAX; kind++)
+                if (span_is(name, report_settings[kind].name))
+                        view->form.kind = (ReportKind) kind;
         if (view->form.kind == REPORT_INTERVAL)
                 r = take_interval_columns(list, &view->form.columns);
         else if (group_columns_parse(list, view->form.kind, &view->form.columns, complaint) != 0)

@@ -10,12 +10,22 @@
  */
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include "call/connection.h"
 #include "json/json-writer.h"
 #include "report/sink.h"
 #include "session/session.h"
 
-typedef struct GroupView GroupView;
+typedef struct GroupView {
+        GroupForm form;
+        Format format;
+        ReportKind asked; /* what the verb is about; the reply says what became of it */
+        GroupSink *sink;  /* owned; NULL: not yet made */
+        unsigned stage;
+        bool wants_spread; /* a column shows how sums are spread over threads */
+        bool begun;        /* the first reply was passed on */
+        bool above;        /* after the last reply: some rows moved by more than the threshold */
+} GroupView;
 
 /* Functions that return int return 0, or an exit status after a message to the user. */
 
@@ -31,7 +41,5 @@ int group_view_refuse_side_columns(const Options *options);
 
 /* Writes the parameters "view" and, for sets, "alpha"; @writer is in an object. */
 void group_view_write_parameters(const GroupView *view, JsonWriter *writer);
-/* After the last reply. Returns whether rows moved by more than the threshold. */
-bool group_view_is_above(const GroupView *view);
 /* This is a SessionOnReply; @userdata is the GroupView. */
 int group_view_on_reply(void *userdata, Connection *connection, json_object *parameters, bool last);

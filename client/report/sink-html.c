@@ -28,7 +28,7 @@ static int begin(GroupSink *sink, json_object *reply) {
         if (r < 0)
                 return r;
         info = html_page_open_info(page);
-        r = group_form_lead(sink->form, NULL, info);
+        r = sink->form->lead ? sink->form->lead(sink->form->lead_userdata, NULL, info) : 0;
         if (r != 0)
                 return r;
         /* The lines above the numbers are those of a terminal. */

@@ -49,11 +49,12 @@ static void write_members(SinkJson *json, const char *const names[], size_t n, j
 
 static int begin(GroupSink *sink, json_object *reply) {
         SinkJson *json = (SinkJson *) sink;
+        const GroupForm *form = sink->form;
         int r;
 
-        json->setting = &report_settings[sink->form->kind];
+        json->setting = &report_settings[form->kind];
         json_out_object(&json->out);
-        r = group_form_lead(sink->form, NULL, &json->out);
+        r = form->lead ? form->lead(form->lead_userdata, NULL, &json->out) : 0;
         if (r != 0)
                 return r;
         write_members(json, first_members, ELEMENTSOF(first_members), reply);

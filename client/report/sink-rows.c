@@ -574,7 +574,7 @@ static int begin(GroupSink *sink, json_object *reply) {
 
         rows->kind = sink->form->kind;
         rows->setting = &report_settings[rows->kind];
-        r = group_form_lead(sink->form, NULL, NULL);
+        r = sink->form->lead ? sink->form->lead(sink->form->lead_userdata, NULL, NULL) : 0;
         if (r != 0)
                 return r;
         begin_stream(rows, session);

@@ -42,7 +42,7 @@ typedef struct SinkText {
         OneSided only[2]; /* BEFORE, AFTER */
         SectionTables *sections;
         bool groups_done; /* their table is printed */
-        uint32_t user_hz;
+        uint32_t user_hz; /* the ticks of a second; 0: no head of the first reply has it */
         /* The filter lets so many groups through, unless there is none or an older daemon. */
         bool knows_matched;
         uint64_t n_matched;
@@ -84,7 +84,7 @@ static int format_head(const GroupForm *form, json_object *reply, size_t max_lin
 
         if (!head)
                 return -ENOMEM;
-        r = group_form_lead(form, head, NULL);
+        r = form->lead ? form->lead(form->lead_userdata, head, NULL) : 0;
         if (r == 0)
                 r = overview_print(&lines, form->kind, reply,
                                    options_have(form->session->options, OPTION_VERBOSE));
@@ -125,12 +125,22 @@ static int begin(GroupSink *sink, json_object *reply) {
         const GroupForm *form = sink->form;
         SinkText *text = (SinkText *) sink;
         json_object *matched = cell_member(reply, "matchedGroups");
+        json_object *after = cell_member(reply, "after");
+        json_object *const heads[] = {
+                cell_member(reply, "snapshot"), after,
+                cell_member(cell_member(reply, "b"), "after"), cell_element(after, 0), /* of sets */
+        };
         const Terminal *terminal = &form->session->terminal;
         bool has_limit = options_have(form->session->options, OPTION_LIMIT);
         int r;
 
         text->fits = form->overview && !form->rows && terminal->out && !has_limit;
-        text->user_hz = group_user_hz(reply);
+        for (size_t i = 0; text->user_hz == 0 && i < ELEMENTSOF(heads); i++) {
+                int64_t hz = json_object_get_int64(cell_member(heads[i], "userHz"));
+
+                if (hz > 0 && hz <= (int64_t) NSEC_PER_SEC)
+                        text->user_hz = (uint32_t) hz;
+        }
         text->knows_matched = matched;
         text->n_matched = json_object_get_uint64(matched);
         r = session_page(form->session);
@@ -372,10 +382,6 @@ static int add_sections(GroupSink *sink, json_object *part) {
 
 /* hints */
 
-static const char *plural(uint64_t n) {
-        return n == 1 ? "" : "s";
-}
-
 /* Prints "3 more cgroups in memory-stat, 12 in pressure, 1 more process in smaps-rollup". */
 static int print_cuts(const Lines *lines, json_object *cuts) {
         _cleanup_(buffer_done) Buffer line = {};
@@ -404,12 +410,6 @@ static int print_cuts(const Lines *lines, json_object *cuts) {
         return lines_print_buffer(lines, "", &line);
 }
 
-static void print_omitted(const Lines *lines, const Buffer *names, const char *way_out) {
-        if (names->n > 0)
-                lines_format(lines, "", "no room for %.*s: %s", (int) names->n, names->bytes,
-                             way_out);
-}
-
 static void print_hidden_rows(FILE *out, const SinkText *text, json_object *reply) {
         bool any_section;
         uint64_t n = number_add_saturating(cell_u64(reply, "hiddenRows"),
@@ -435,25 +435,6 @@ static void print_hidden_rows(FILE *out, const SinkText *text, json_object *repl
                                rows);
 }
 
-static int print_omitted_columns(const SinkText *text, json_object *reply, const Lines *lines) {
-        static const char elsewhere[] = "a wider terminal or a pipe has it";
-        _cleanup_(buffer_done) Buffer accounts = {}, rows = {}, sections = {};
-        Span omitted = section_tables_omitted(text->sections);
-
-        if (text->accounts)
-                table_omitted(text->accounts->table, &accounts);
-        if (text->sink.form->rows)
-                group_table_omitted(text->table, &rows);
-        buffer_append(&sections, omitted.bytes, omitted.n);
-        print_omitted(lines, &accounts, elsewhere);
-        print_omitted(lines, &rows,
-                      text->sink.form->kind == REPORT_SETS
-                              ? elsewhere
-                              : "a wider terminal, a pipe or --columns has it");
-        print_omitted(lines, &sections, elsewhere);
-        return buffer_failure(&accounts) < 0 ? buffer_failure(&accounts) : buffer_failure(&rows);
-}
-
 static void append_more_groups(Buffer *line, const SinkText *text, json_object *reply) {
         uint64_t n = cell_u64(reply, "hiddenGroups");
         const AccountTable *accounts = text->accounts;
@@ -464,18 +445,28 @@ static void append_more_groups(Buffer *line, const SinkText *text, json_object *
                 n = number_add_saturating(n, accounts->n_rows - accounts->max_rows);
         if (n > 0)
                 buffer_append_format(line, "%llu more group%s (--limit 0)", (unsigned long long) n,
-                                     plural(n));
+                                     n == 1 ? "" : "s");
         if (n_idle > 0)
                 buffer_append_format(line, "%s%llu idle group%s (--all-rows)", n > 0 ? "; " : "",
-                                     (unsigned long long) n_idle, plural(n_idle));
+                                     (unsigned long long) n_idle, n_idle == 1 ? "" : "s");
 }
 
 static int write_hints(const Lines *lines, const SinkText *text, json_object *reply) {
+        static const char elsewhere[] = "a wider terminal or a pipe has it";
+        static const char chosen[] = "a wider terminal, a pipe or --columns has it";
         /* Sets have groups of one side; the limit or the threshold may hide some. */
         uint64_t n_before = cell_u64(reply, "groupsOnlyBefore");
         uint64_t n_after = cell_u64(reply, "groupsOnlyAfter");
         size_t n_pairings = cell_length(cell_member(reply, "pairings"));
-        _cleanup_(buffer_done) Buffer line = {};
+        _cleanup_(buffer_done) Buffer line = {}, accounts = {}, rows = {};
+        const struct {
+                const Buffer *names;
+                const char *way_out;
+        } omitted[] = {
+                { &accounts, elsewhere },
+                { &rows, text->sink.form->kind == REPORT_SETS ? elsewhere : chosen },
+                { &text->sections->omitted, elsewhere },
+        };
         int r = 0;
 
         if (text->accounts)
@@ -487,22 +478,31 @@ static int write_hints(const Lines *lines, const SinkText *text, json_object *re
         }
         if (n_before > 0)
                 (void) fprintf(lines->out, "%llu group%s only in BEFORE%s",
-                               (unsigned long long) n_before, plural(n_before),
+                               (unsigned long long) n_before, n_before == 1 ? "" : "s",
                                n_after > 0 ? ", " : "");
         if (n_after > 0)
                 (void) fprintf(lines->out, "%llu group%s only in AFTER",
-                               (unsigned long long) n_after, plural(n_after));
+                               (unsigned long long) n_after, n_after == 1 ? "" : "s");
         if (n_before > 0 || n_after > 0)
                 (void) fputs(": not tested\n", lines->out);
         if (r == 0)
                 r = print_cuts(lines, cell_member(reply, "hiddenSections"));
-        if (r == 0)
-                r = print_omitted_columns(text, reply, lines);
+        if (r != 0)
+                return r;
+        if (text->accounts)
+                table_omitted(text->accounts->table, &accounts);
+        if (text->sink.form->rows)
+                group_table_omitted(text->table, &rows);
+        for (size_t i = 0; i < ELEMENTSOF(omitted); i++)
+                if (omitted[i].names->n > 0)
+                        lines_format(lines, "", "no room for %.*s: %s", (int) omitted[i].names->n,
+                                     omitted[i].names->bytes, omitted[i].way_out);
+        r = buffer_failure(&accounts) < 0 ? buffer_failure(&accounts) : buffer_failure(&rows);
         if (r != 0 || text->sink.form->rows)
                 return r;
         if (n_pairings > 0)
                 lines_format(lines, "", "%zu cgroup%s paired by content (--rows lists them)",
-                             n_pairings, plural(n_pairings));
+                             n_pairings, n_pairings == 1 ? "" : "s");
         append_more_groups(&line, text, reply);
         buffer_append_format(&line, "%sby metric: --rows, --filter, --metrics, --sections",
                              line.n > 0 ? "; " : "");
@@ -643,7 +643,8 @@ static void free_sink(GroupSink *sink) {
         free(text->later_text);
         text->sections = section_tables_free(text->sections);
         for (size_t i = 0; i < 2; i++)
-                one_sided_done(&text->only[i]);
+                for (size_t k = 0; k < text->only[i].n_kept; k++)
+                        (void) json_object_put(text->only[i].groups[k]);
         free(text);
 }
 

@@ -83,18 +83,6 @@ struct GroupSink {
         const GroupForm *form;
 };
 
-static inline GroupSink *group_sink_free(GroupSink *sink) {
-        if (sink)
-                sink->type->free(sink);
-        return NULL;
-}
-DEFINE_CLEANUP(GroupSink *, group_sink_free);
-
-/* Calls the lead if there is one. 0 or an exit status. */
-static inline int group_form_lead(const GroupForm *form, FILE *file, JsonOut *out) {
-        return form->lead ? form->lead(form->lead_userdata, file, out) : 0;
-}
-
 /* Returns 0 or -ENOMEM. @form is borrowed. */
 typedef int GroupSinkNew(const GroupForm *form, GroupSink **ret);
 GroupSinkNew sink_json_new; /* --json */

@@ -141,7 +141,7 @@ static int compare_pair(Session *session, const char *before, const char *after)
                                    &view);
         if (r == 0)
                 r = compare_subjects(session, view, subjects);
-        if (r == 0 && group_view_is_above(view))
+        if (r == 0 && view->above)
                 r = STATUS_ABOVE;
         subject_done(&subjects[0]);
         subject_done(&subjects[1]);
@@ -175,7 +175,7 @@ static int compare_sets(Session *session) {
                 r = call_view(session, view, PROFILER_INTERFACE ".CompareSets", sides,
                               ELEMENTSOF(sides));
         }
-        return r == 0 && group_view_is_above(view) ? STATUS_ABOVE : r;
+        return r == 0 && view->above ? STATUS_ABOVE : r;
 }
 
 int verb_compare(Session *session) {

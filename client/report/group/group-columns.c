@@ -225,22 +225,6 @@ Span group_metric_text(const char *metric) {
         return text;
 }
 
-uint32_t group_user_hz(json_object *reply) {
-        json_object *b = cell_member(reply, "b");
-        json_object *const heads[] = {
-                cell_member(reply, "snapshot"), cell_member(reply, "after"),
-                cell_member(b, "after"), cell_element(cell_member(reply, "after"), 0), /* of sets */
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(heads); i++) {
-                int64_t hz = json_object_get_int64(cell_member(heads[i], "userHz"));
-
-                if (hz > 0 && hz <= (int64_t) NSEC_PER_SEC)
-                        return (uint32_t) hz;
-        }
-        return 0;
-}
-
 static json_object *member_of(const GroupRow *row, const char *object, const char *key) {
         return cell_member(cell_member(row->entry, object), key);
 }

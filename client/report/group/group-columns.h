@@ -96,8 +96,6 @@ typedef struct GroupRow {
         const Metric *registered; /* NULL for a derived or an unknown one */
 } GroupRow;
 
-/* Returns the ticks of a second, as the heads of the first reply have it; 0 where none does. */
-uint32_t group_user_hz(json_object *reply);
 /*
  * Returns whether a row says nothing that another one of the group does not say: a second name of a
  * counter whose first name has a value, or the peak of lives in an interval in which it did not

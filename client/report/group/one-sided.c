@@ -71,12 +71,6 @@ void one_sided_add(OneSided *list, json_object *group) {
         list->run_times[at] = run_time;
 }
 
-void one_sided_done(OneSided *list) {
-        for (size_t i = 0; i < list->n_kept; i++)
-                (void) json_object_put(list->groups[i]);
-        *list = (OneSided){};
-}
-
 int one_sided_print(const OneSided *list, const Session *session, const char *side,
                     uint32_t user_hz, uint64_t n_hidden) {
         _cleanup_(table_freep) Table *table = NULL;

@@ -19,7 +19,7 @@
 
 #define ONE_SIDED_SHOWN 10
 
-/* A zeroed one is empty. */
+/* A zeroed one is empty. Its owner puts the groups that are kept. */
 typedef struct OneSided {
         json_object *groups[ONE_SIDED_SHOWN]; /* owned; in falling order of run time */
         Quantity run_times[ONE_SIDED_SHOWN];
@@ -29,7 +29,6 @@ typedef struct OneSided {
 
 /* @group is one of the interface that one side has. */
 void one_sided_add(OneSided *list, json_object *group);
-void one_sided_done(OneSided *list);
 /*
  * Prints "only in BEFORE (12 groups)" and the table; nothing if there are none. @n_hidden: how many
  * more groups were not sent. 0, -ENOMEM, or the first failed write.

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/overview/kind.h"
 
-#include "render/cell.h"
-
 #define ENDS .n_sides = 2, .sides = { "before", "after" }, .words = { "before", "after" }
 #define LISTS(a, b)                                              \
         .n_lists = 3, .lists = { "groups", "only" a, "only" b }, \
@@ -43,12 +41,3 @@ const ReportSetting report_settings[_REPORT_KIND_MAX] = {
                           .lists = { "groups" },
                           .of_medians = true },
 };
-
-ReportKind report_kind_of(json_object *reply, ReportKind asked) {
-        Span name = cell_string(cell_member(reply, "kind"));
-
-        for (unsigned kind = 0; kind < _REPORT_KIND_MAX; kind++)
-                if (span_is(name, report_settings[kind].name))
-                        return (ReportKind) kind;
-        return asked;
-}

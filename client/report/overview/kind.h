@@ -10,7 +10,6 @@
  * prints a view asks for its columns and sides here; a kind is a row of this table.
  */
 
-#include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -43,6 +42,3 @@ typedef struct ReportSetting {
 } ReportSetting;
 
 extern const ReportSetting report_settings[_REPORT_KIND_MAX];
-
-/* Returns the kind that the first reply names, or @asked if it names none. */
-ReportKind report_kind_of(json_object *reply, ReportKind asked);

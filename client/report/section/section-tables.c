@@ -11,34 +11,8 @@
 #include "render/table.h"
 #include "report/section/section-row.h"
 
-#define MAX_COLUMNS 8
 #define NAME_SHRUNK 12
-#define HEADING_BYTES 96
 #define LARGE_PERCENT 50
-
-struct SectionTables {
-        const Session *session;
-        bool is_pair;       /* values have two sides */
-        json_object *reply; /* the first one, which has the sources; borrowed */
-        bool raw;
-
-        /* the table that is being printed */
-        Table *table; /* NULL: none */
-        SectionId id;
-        char heading[HEADING_BYTES];
-        TableColumn columns[MAX_COLUMNS];
-        size_t n_columns;
-
-        json_object **kept; /* owned; rows that are shown in two tables */
-        size_t n_kept, n_allocated;
-
-        bool came[_SECTION_MAX], shown[_SECTION_MAX];
-        uint64_t n_hidden;
-        bool narrow[_SECTION_MAX]; /* one of its tables had to omit a column */
-        Buffer omitted;
-
-        int error; /* the first failure, -errno */
-};
 
 int section_tables_new(const Session *session, ReportKind kind, json_object *reply,
                        SectionTables **ret) {
@@ -56,16 +30,11 @@ int section_tables_new(const Session *session, ReportKind kind, json_object *rep
         return 0;
 }
 
-static void forget_rows(SectionTables *tables) {
-        for (size_t i = 0; i < tables->n_kept; i++)
-                (void) json_object_put(tables->kept[i]);
-        tables->n_kept = 0;
-}
-
 SectionTables *section_tables_free(SectionTables *tables) {
         if (!tables)
                 return NULL;
-        forget_rows(tables);
+        for (size_t i = 0; i < tables->n_kept; i++)
+                (void) json_object_put(tables->kept[i]);
         free(tables->kept);
         tables->table = table_free(tables->table);
         buffer_done(&tables->omitted);
@@ -424,7 +393,9 @@ static void print_limits(SectionTables *tables) {
                 return;
         print_limit_table(tables, &cpu);
         print_limit_table(tables, &memory);
-        forget_rows(tables);
+        for (size_t i = 0; i < tables->n_kept; i++)
+                (void) json_object_put(tables->kept[i]);
+        tables->n_kept = 0;
 }
 
 /* pressure: one table per resource, with a row for "some" and one for "full" */
@@ -577,8 +548,4 @@ uint64_t section_tables_hidden(const SectionTables *tables, bool *ret_any) {
         for (unsigned id = 0; id < _SECTION_MAX; id++)
                 *ret_any = *ret_any || tables->came[id];
         return tables->n_hidden;
-}
-
-Span section_tables_omitted(const SectionTables *tables) {
-        return buffer_span(&tables->omitted);
 }

@@ -11,12 +11,43 @@
  */
 
 #include <json-c/json.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "render/table.h"
 #include "report/overview/overview.h"
 #include "session/session.h"
+#include "view/section-list.h"
 
-typedef struct SectionTables SectionTables;
+#define SECTION_TABLE_COLUMNS 8
+#define SECTION_HEADING_BYTES 96
+
+typedef struct SectionTables {
+        const Session *session;
+        bool is_pair;       /* values have two sides */
+        json_object *reply; /* the first one, which has the sources; borrowed */
+        bool raw;
+
+        /* the table that is being printed */
+        Table *table; /* NULL: none */
+        SectionId id;
+        char heading[SECTION_HEADING_BYTES];
+        TableColumn columns[SECTION_TABLE_COLUMNS];
+        size_t n_columns;
+
+        json_object **kept; /* owned; rows that are shown in two tables */
+        size_t n_kept, n_allocated;
+
+        bool came[_SECTION_MAX], shown[_SECTION_MAX];
+        uint64_t n_hidden;
+        bool narrow[_SECTION_MAX]; /* one of its tables had to omit a column */
+        Buffer omitted;            /* the names of these, as "total of pressure" */
+
+        int error; /* the first failure, -errno */
+} SectionTables;
 
 /* @session is borrowed. */
 _must_check_ int section_tables_new(const Session *session, ReportKind kind, json_object *reply,
@@ -33,5 +64,3 @@ _must_check_ int section_tables_end(SectionTables *tables);
  * came, be it of zeros.
  */
 uint64_t section_tables_hidden(const SectionTables *tables, bool *ret_any);
-/* Names the columns that were omitted on a narrow terminal, as "total of pressure"; borrowed. */
-Span section_tables_omitted(const SectionTables *tables);

@@ -22,7 +22,7 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-        sink = group_sink_free(sink);
+        sink->type->free(sink);
         page = metrics_page_free(page);
         free(text);
 }

@@ -56,8 +56,11 @@ static const struct {
 /* Something that one source lacks, or that all sources of some sides do. */
 typedef struct Finding {
         const Missing *missing;
-        json_object *sources[MISSING_MAX_SIDES]; /* they say the same; NULL: not of this side */
-        bool is_every;                           /* a source stands for all of its side */
+        json_object *first;                      /* of the sources, which say the same */
+        json_object *sources[MISSING_MAX_SIDES]; /* NULL: not of this side */
+        size_t n_sources;
+        const char *remedy; /* how to turn it on, from a side that tells; "" if none does */
+        bool is_every;      /* a source stands for all of its side */
 } Finding;
 
 static const char *string_of(json_object *object, const char *key) {
@@ -100,45 +103,18 @@ static bool is_alike(json_object *a, json_object *b, bool verbose) {
                                          json_object_get_boolean(cell_member(b, "switchedOff"));
 }
 
-/* which sides */
-
-static size_t count_sides(const Finding *finding) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < finding->missing->n_sides; i++)
-                n += finding->sources[i] != NULL;
-        return n;
-}
-
 /* Appends "before", "before and after", "A before, A after and B before". */
 static void append_sides(Buffer *text, const Finding *finding) {
-        size_t n = count_sides(finding), n_done = 0;
+        size_t n_done = 0;
 
         for (size_t i = 0; i < finding->missing->n_sides; i++) {
                 if (!finding->sources[i])
                         continue;
                 if (n_done > 0)
-                        buffer_append_text(text, n_done + 1 == n ? " and " : ", ");
+                        buffer_append_text(text, n_done + 1 == finding->n_sources ? " and " : ", ");
                 buffer_append_text(text, finding->missing->sides[i].label);
                 n_done++;
         }
-}
-
-/* Returns how to turn a source on, from a side that tells; "" if none does. */
-static const char *remedy_of(const Finding *finding) {
-        const char *remedy = "";
-
-        for (size_t i = 0; i < finding->missing->n_sides && remedy[0] == '\0'; i++)
-                remedy = string_of(finding->sources[i], "remedy");
-        return remedy;
-}
-
-static json_object *any_source(const Finding *finding) {
-        size_t i = 0;
-
-        while (i + 1 < finding->missing->n_sides && !finding->sources[i])
-                i++;
-        return finding->sources[i];
 }
 
 /* one line for everything, with as many entries as fit */
@@ -184,7 +160,7 @@ static void measure(const Finding *finding, unsigned kind, Range *ret_failed, Ra
 
 /* Appends "13 of 122 threads refused, 2 malformed", or only "refused" if no value was read. */
 static void append_failures(Buffer *text, const Finding *finding) {
-        json_object *source = any_source(finding);
+        json_object *source = finding->first;
         bool is_partial = strcmp(string_of(source, "state"), "partial") == 0, is_first = true;
         bool is_off = json_object_get_boolean(cell_member(source, "switchedOff"));
         const char *name = string_of(source, "name"), *one = "reading", *many = "readings";
@@ -227,7 +203,7 @@ static void append_failures(Buffer *text, const Finding *finding) {
  * them only.
  */
 static void add_entry(Entries *entries, const Finding *finding, unsigned long long n_implausible) {
-        const char *remedy = remedy_of(finding);
+        const char *remedy = finding->remedy;
         Buffer *text = &entries->text;
 
         entries->is_short = entries->is_short || !finding->is_every;
@@ -236,8 +212,8 @@ static void add_entry(Entries *entries, const Finding *finding, unsigned long lo
         if (finding->is_every)
                 buffer_append_text(text, "every source");
         else
-                cell_append_text(text, cell_member(any_source(finding), "name"));
-        if (count_sides(finding) < finding->missing->n_sides) {
+                cell_append_text(text, cell_member(finding->first, "name"));
+        if (finding->n_sources < finding->missing->n_sides) {
                 buffer_append_byte(text, ' ');
                 append_sides(text, finding);
         }
@@ -246,7 +222,7 @@ static void add_entry(Entries *entries, const Finding *finding, unsigned long lo
                 buffer_append_format(text, "%llu value%s implausible", n_implausible,
                                      n_implausible == 1 ? "" : "s");
         } else if (finding->is_every) {
-                cell_append_text(text, cell_member(any_source(finding), "reason"));
+                cell_append_text(text, cell_member(finding->first, "reason"));
         } else {
                 append_failures(text, finding);
                 if (!entries->is_brief && remedy[0] != '\0' &&
@@ -298,7 +274,7 @@ static int fit_entries(const Lines *lines, const Entries *entries, const char *w
 
 /* Prints "smaps_rollup (before), partial: REASON", "every source (before): REASON". */
 static int print_sentence(const Lines *lines, const Finding *finding) {
-        json_object *source = any_source(finding), *reason = cell_member(source, "reason");
+        json_object *source = finding->first, *reason = cell_member(source, "reason");
         bool has_sides = finding->missing->n_sides > 1;
         _cleanup_(buffer_done) Buffer line = {};
 
@@ -340,21 +316,28 @@ static int tell_sources(Report *report, json_object *const *sources, bool is_eve
         for (size_t i = 0; i < n; i++)
                 left[i] = is_imperfect(sources[i]) ? sources[i] : NULL;
         for (size_t i = 0; r == 0 && i < n; i++) {
-                Finding finding = { .missing = report->missing, .is_every = is_every };
                 json_object *first = left[i];
+                Finding finding = { .missing = report->missing,
+                                    .first = first,
+                                    .remedy = "",
+                                    .is_every = is_every };
 
                 if (!first)
                         continue;
-                for (size_t k = i; k < n; k++)
-                        if (is_alike(first, left[k], is_every || report->missing->verbose)) {
-                                finding.sources[k] = left[k];
-                                left[k] = NULL;
-                        }
+                for (size_t k = i; k < n; k++) {
+                        if (!is_alike(first, left[k], is_every || report->missing->verbose))
+                                continue;
+                        finding.sources[k] = left[k];
+                        finding.n_sources++;
+                        if (finding.remedy[0] == '\0')
+                                finding.remedy = string_of(left[k], "remedy");
+                        left[k] = NULL;
+                }
                 if (report->missing->verbose)
                         r = print_sentence(report->lines, &finding);
                 else if (!is_every && kinds_of(first) == 1U << FAILURE_UNSUPPORTED &&
                          !json_object_get_boolean(cell_member(first, "switchedOff")) &&
-                         remedy_of(&finding)[0] == '\0')
+                         finding.remedy[0] == '\0')
                         /* This kernel does not have it, and no setting changes that. */
                         report->entries.n_unsupported++;
                 else
@@ -370,7 +353,10 @@ static int tell_implausible(Report *report, json_object *const *sources) {
 
         for (size_t i = 0; r == 0 && i < report->missing->n_sides; i++) {
                 unsigned long long n = cell_u64(sources[i], "implausible");
-                Finding finding = { .missing = report->missing };
+                Finding finding = { .missing = report->missing,
+                                    .first = sources[i],
+                                    .n_sources = 1,
+                                    .remedy = "" };
                 _cleanup_(buffer_done) Buffer line = {};
 
                 finding.sources[i] = sources[i];

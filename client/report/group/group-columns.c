@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/number.h"
 #include "metric/metric.h"
 #include "render/printable.h"
 #include "session/complain.h"

@@ -97,16 +97,26 @@ Cgroupfs *cgroupfs_free(Cgroupfs *cgroupfs) {
         return NULL;
 }
 
-/* Opens the first candidate that no other mount covers. */
-static int open_candidates(Cgroupfs *cgroupfs, Span mountinfo) {
-        int failure = CGROUPFS_E_NO_MOUNT;
+int cgroupfs_open(int proc_fd, Cgroupfs **ret) {
+        _cleanup_(cgroupfs_freep) Cgroupfs *cgroupfs = NULL;
+        _cleanup_(buffer_done) Buffer mountinfo;
+        int r, failure = CGROUPFS_E_NO_MOUNT;
 
-        for (size_t nth = 0;; nth++) {
+        buffer_init(&mountinfo, MOUNTINFO_MAX_BYTES);
+        cgroupfs = malloc(sizeof(*cgroupfs));
+        if (!cgroupfs)
+                return -ENOMEM;
+        *cgroupfs = (Cgroupfs){ .root_fd = -EBADF };
+        r = text_file_read_all(proc_fd, "self/mountinfo", &mountinfo);
+        if (r != 0)
+                return r;
+        /* The first one that no other mount covers. */
+        for (size_t nth = 0; cgroupfs->root_fd < 0; nth++) {
                 _cleanup_(fd_closep) int fd = -EBADF;
                 CgroupMount mount;
                 struct statfs fs;
 
-                if (cgroup_mount_parse(mountinfo, nth, &mount) != 0)
+                if (cgroup_mount_parse(buffer_span(&mountinfo), nth, &mount) != 0)
                         return failure;
                 fd = open(mount.point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
                 if (fd < 0 && text_file_code(errno) == CGROUPFS_E_DENIED)
@@ -115,26 +125,7 @@ static int open_candidates(Cgroupfs *cgroupfs, Span mountinfo) {
                         continue;
                 cgroupfs->root_fd = TAKE_FD(fd);
                 memcpy(cgroupfs->root, mount.root, sizeof(mount.root));
-                return 0;
         }
-}
-
-int cgroupfs_open(int proc_fd, Cgroupfs **ret) {
-        _cleanup_(cgroupfs_freep) Cgroupfs *cgroupfs = NULL;
-        Buffer mountinfo;
-        int r;
-
-        cgroupfs = malloc(sizeof(*cgroupfs));
-        if (!cgroupfs)
-                return -ENOMEM;
-        *cgroupfs = (Cgroupfs){ .root_fd = -EBADF };
-        buffer_init(&mountinfo, MOUNTINFO_MAX_BYTES);
-        r = text_file_read_all(proc_fd, "self/mountinfo", &mountinfo);
-        if (r == 0)
-                r = open_candidates(cgroupfs, buffer_span(&mountinfo));
-        buffer_done(&mountinfo);
-        if (r != 0)
-                return r;
         *ret = TAKE_PTR(cgroupfs);
         return 0;
 }

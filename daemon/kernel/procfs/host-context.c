@@ -240,30 +240,10 @@ static void write_cpus(HostReader *reader) {
                 json_write_end(reader->json);
 }
 
-static int write_cmdline(HostReader *reader) {
-        Buffer redacted;
-        Span text;
-        int r;
-
-        if (!read_text(reader, reader->proc_fd, "cmdline", NEED_ALWAYS, &text))
-                return 0;
-        reader->host->has_cmdline = true;
-        reader->host->delayacct_booted = kernel_cmdline_has(text, "delayacct");
-
-        buffer_init(&redacted, 0);
-        r = kernel_cmdline_redact(text, &redacted);
-        if (r == 0) {
-                json_write_member_name(reader->json, "kernel_cmdline", buffer_span(&redacted));
-                json_write_member_bool(reader->json, "delayacct_booted",
-                                       reader->host->delayacct_booted);
-        }
-        buffer_done(&redacted);
-        return r;
-}
-
 int host_context_read(int proc_fd, int sys_fd, const char *cgroup_v1, JsonWriter *json,
                       HostContext *ret) {
         HostReader reader = { .proc_fd = proc_fd, .sys_fd = sys_fd, .json = json, .host = ret };
+        _cleanup_(buffer_done) Buffer redacted = {};
         struct utsname names;
         size_t n = 0;
         Span text;
@@ -301,9 +281,15 @@ int host_context_read(int proc_fd, int sys_fd, const char *cgroup_v1, JsonWriter
                 json_write_member_name(json, "arch", text);
         else if (uname(&names) == 0)
                 json_write_member_name(json, "arch", span_of(names.machine));
-        r = write_cmdline(&reader);
-        if (r < 0)
-                return r;
+        if (read_text(&reader, proc_fd, "cmdline", NEED_ALWAYS, &text)) {
+                ret->has_cmdline = true;
+                ret->delayacct_booted = kernel_cmdline_has(text, "delayacct");
+                r = kernel_cmdline_redact(text, &redacted);
+                if (r < 0)
+                        return r;
+                json_write_member_name(json, "kernel_cmdline", buffer_span(&redacted));
+                json_write_member_bool(json, "delayacct_booted", ret->delayacct_booted);
+        }
         if (read_text(&reader, proc_fd, "sys/kernel/hostname", NEED_ALWAYS, &text)) {
                 copy_text(text, ret->host_name);
                 json_write_member_name(json, "host_name", text);

@@ -630,37 +630,12 @@ static const char *const key_names[] = { NETWORK_COUNTS(NAME) NETWORK_LEVELS(NAM
 enum { N_COUNTS = NETWORK_COUNTS(ONE) };
 _Static_assert(ELEMENTSOF(keys) <= FIELDS_MAX, "a field is a bit");
 
-static void write_protocols(int proc_fd, const char *whose, Buffer *text, JsonWriter *json,
-                            uint64_t *counts) {
-        static const char *const names[] = { "snmp", "netstat" };
-        uint64_t values[ELEMENTSOF(keys)];
-        Fields fields = { .keys = keys, .n_keys = ELEMENTSOF(keys), .values = values }, part;
-
-        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
-                char path[PATH_BYTES];
-                HostFile file = {};
-                Span content;
-                int r;
-
-                (void) snprintf(path, sizeof(path), "%s/net/%s", whose, names[i]);
-                r = host_file_read(proc_fd, path, text, &content);
-                file.n_bad += !network_pairs_parse(content, &fields);
-                file.n_good += content.n > 0;
-                host_file_count(&file, r, counts);
-                fields.malformed = false; /* of the next file alone */
-        }
-        part = fields;
-        part.n_keys = N_COUNTS;
-        host_fields_write(json, HOST_GROUP_COUNTS, &part, key_names);
-        part = (Fields){ .n_keys = fields.n_keys - N_COUNTS,
-                         .values = values + N_COUNTS,
-                         .present = fields.present >> N_COUNTS };
-        host_fields_write(json, HOST_GROUP_LEVELS, &part, key_names + N_COUNTS);
-}
-
 HostNetworkLack host_network_read(int proc_fd, int sys_fd, Buffer *text, JsonWriter *json,
                                   uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
-        static const char *const more[] = { "kind", NULL };
+        static const char *const more[] = { "kind", NULL }, *const protocols[] = { "snmp",
+                                                                                   "netstat" };
+        uint64_t values[ELEMENTSOF(keys)];
+        Fields fields = { .keys = keys, .n_keys = ELEMENTSOF(keys), .values = values }, part;
         _cleanup_(fd_closep) int net_fd = -EBADF;
         Span content, name, numbers;
         HostNetworkLack lack;
@@ -677,7 +652,23 @@ HostNetworkLack host_network_read(int proc_fd, int sys_fd, Buffer *text, JsonWri
                                                    : SOURCE_OUTCOME_unsupported]++;
                 return lack;
         }
-        write_protocols(proc_fd, whose, text, json, counts);
+        for (size_t i = 0; i < ELEMENTSOF(protocols); i++) {
+                HostFile pairs = {};
+
+                (void) snprintf(path, sizeof(path), "%s/net/%s", whose, protocols[i]);
+                r = host_file_read(proc_fd, path, text, &content);
+                pairs.n_bad += !network_pairs_parse(content, &fields);
+                pairs.n_good += content.n > 0;
+                host_file_count(&pairs, r, counts);
+                fields.malformed = false; /* of the next file alone */
+        }
+        part = fields;
+        part.n_keys = N_COUNTS;
+        host_fields_write(json, HOST_GROUP_COUNTS, &part, key_names);
+        part = (Fields){ .n_keys = fields.n_keys - N_COUNTS,
+                         .values = values + N_COUNTS,
+                         .present = fields.present >> N_COUNTS };
+        host_fields_write(json, HOST_GROUP_LEVELS, &part, key_names + N_COUNTS);
         /*
          * /sys shows the interfaces of the namespace that it was mounted in. Ours is only right
          * while we share the host's; else that of process 1 is, which takes CAP_SYS_PTRACE.

@@ -16,6 +16,11 @@
 /* Large because of proc_walk_list_threads(); pages that are never filled take no memory. */
 #define ENTRIES_BYTES (1024 * 1024)
 #define MAX_LISTINGS 4
+/*
+ * A task directory counts the threads of its process as links, beside the two of every directory
+ * (proc_task_getattr() of fs/proc/base.c).
+ */
+#define LINKS_OF_ONE_THREAD 3
 
 void proc_walk_done(ProcWalk *walk) {
         free(walk->ids);
@@ -100,14 +105,6 @@ int proc_walk_list(ProcWalk *walk, int dir_fd) {
         return r;
 }
 
-/*
- * A task directory counts the threads of its process as links, beside the two of every directory
- * (proc_task_getattr() of fs/proc/base.c).
- */
-static bool has_one_thread(const struct stat *task_directory) {
-        return S_ISDIR(task_directory->st_mode) && task_directory->st_nlink == 3;
-}
-
 int proc_walk_list_threads(ProcWalk *walk, int dir_fd) {
         struct stat status;
         bool is_same;
@@ -115,7 +112,7 @@ int proc_walk_list_threads(ProcWalk *walk, int dir_fd) {
 
         r = proc_walk_list(walk, dir_fd);
         is_same = r == 0 && walk->n_ids == 1 && fstat(dir_fd, &status) == 0 &&
-                  has_one_thread(&status);
+                  S_ISDIR(status.st_mode) && status.st_nlink == LINKS_OF_ONE_THREAD;
         for (unsigned i = 1; r == 0 && !is_same && i < MAX_LISTINGS; i++) {
                 size_t n = walk->n_ids;
 
@@ -142,5 +139,6 @@ int proc_walk_put(ProcWalk *walk, pid_t id) {
 bool proc_walk_has_one_thread(int dir_fd, const char *path) {
         struct stat status;
 
-        return fstatat(dir_fd, path, &status, AT_SYMLINK_NOFOLLOW) == 0 && has_one_thread(&status);
+        return fstatat(dir_fd, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+               S_ISDIR(status.st_mode) && status.st_nlink == LINKS_OF_ONE_THREAD;
 }

@@ -52,38 +52,32 @@ static int errno_of(int r) {
         }
 }
 
-static int connect_netlink(struct nl_sock *netlink, unsigned timeout_seconds,
-                           uint16_t *ret_family) {
-        const struct timeval timeout = { .tv_sec = timeout_seconds };
-        int family, r;
-
-        r = genl_connect(netlink);
-        if (r < 0)
-                return errno_of(r);
-        if (setsockopt(nl_socket_get_fd(netlink), SOL_SOCKET, SO_RCVTIMEO, &timeout,
-                       sizeof(timeout)) < 0)
-                return -errno;
-        family = genl_ctrl_resolve(netlink, TASKSTATS_GENL_NAME);
-        if (family == -NLE_OBJ_NOTFOUND)
-                return TASKSTATS_E_NO_FAMILY;
-        if (family < 0)
-                return errno_of(family);
-        *ret_family = (uint16_t) family;
-        return 0;
-}
-
 int taskstats_connect(unsigned timeout_seconds, struct nl_sock **ret, uint16_t *ret_family) {
+        const struct timeval timeout = { .tv_sec = timeout_seconds };
         struct nl_sock *netlink = nl_socket_alloc();
-        int r;
+        int family = 0, r;
 
         if (!netlink)
                 return -ENOMEM;
-        r = connect_netlink(netlink, timeout_seconds, ret_family);
-        if (r == 0)
-                *ret = netlink;
-        else
+        r = genl_connect(netlink);
+        if (r < 0)
+                r = errno_of(r);
+        else if (setsockopt(nl_socket_get_fd(netlink), SOL_SOCKET, SO_RCVTIMEO, &timeout,
+                            sizeof(timeout)) < 0)
+                r = -errno;
+        else {
+                family = genl_ctrl_resolve(netlink, TASKSTATS_GENL_NAME);
+                r = family == -NLE_OBJ_NOTFOUND ? TASKSTATS_E_NO_FAMILY
+                    : family < 0                ? errno_of(family)
+                                                : 0;
+        }
+        if (r != 0) {
                 nl_socket_free(netlink);
-        return r;
+                return r;
+        }
+        *ret = netlink;
+        *ret_family = (uint16_t) family;
+        return 0;
 }
 
 int taskstats_open(TaskstatsSocket **ret) {

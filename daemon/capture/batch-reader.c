@@ -54,49 +54,23 @@ BatchReader *batch_reader_free(BatchReader *reader) {
         if (!reader)
                 return NULL;
         batch_reader_close(reader);
-        reader->heap = heap_reader_free(reader->heap);
-        reader->commands = command_reader_free(reader->commands);
+        free(reader->heap);
+        free(reader->commands);
         reader->scene = scene_free(reader->scene);
         cgroup_set_done(&reader->cgroups);
         free(reader);
         return NULL;
 }
 
-/* rows */
-
-static int encode_row(BatchReader *reader, const BatchProcess *process, ThreadSlot *slot,
-                      Span pcomm, Span smaps) {
-        Scene *scene = reader->scene;
-        ThreadSample *sample = &slot->sample;
-        Buffer *rows = &scene->batch->rows;
-        CgroupEntry *entry;
-        int r;
-
-        sample->tgid = process->tgid;
-        sample->self = capture_host_owns(scene->host, process->tgid, sample);
-        sample->comm = scene_text(scene, slot->comm);
-        sample->cpus = scene_text(scene, slot->cpus);
-        sample->cgroup = scene_text(scene, slot->cgroup);
-        sample->pcomm = pcomm;
-
-        if (rows->n > 0)
-                (void) buffer_append_byte(rows, ',');
-        r = snapshot_row_encode(rows, sample, smaps); /* also returns a failure of the comma */
-        if (r < 0 || !sample->cgroup.bytes)
-                return r;
-        r = cgroup_set_add(&reader->cgroups, sample->cgroup, &entry);
-        if (r == 0)
-                entry->inhabited = true;
-        return r;
-}
-
+/* Makes rows of the threads of process @number that are kept. */
 static void finish_process(BatchReader *reader, size_t number) {
         Scene *scene = reader->scene;
         BatchProcess *process = &scene->batch->processes[number];
         const CommandPlace *place = &reader->places[number];
         TextPlace smaps = reader->rollups[number];
-        ThreadSlot *slots = scene_threads(scene, process);
+        ThreadSlot *slots = &scene->slots[process->first];
         const ThreadSlot *leader = scene_find_leader(scene, process);
+        Buffer *rows = &scene->batch->rows;
         Span pcomm = { NULL, 0 };
 
         reader->backend->confirm(reader->threads, process);
@@ -109,27 +83,39 @@ static void finish_process(BatchReader *reader, size_t number) {
                 pcomm = scene_text(scene, leader->comm);
         for (size_t i = 0; i < process->n && scene->error == 0; i++) {
                 ThreadSlot *slot = &slots[i];
+                ThreadSample *sample = &slot->sample;
                 bool is_leader = slot->tid == process->tgid;
+                CgroupEntry *entry;
 
-                if (slot->kept) {
-                        if (is_leader && slot->num_threads != 0)
-                                thread_sample_put(&slot->sample, METRIC_nr_threads,
-                                                  slot->num_threads);
-                        slot->sample.command = scene_text(scene, place->command);
-                        slot->sample.command_line = scene_text(scene, place->line);
-                        scene->error = encode_row(reader, process, slot, pcomm,
-                                                  is_leader ? scene_text(scene, smaps)
-                                                            : (Span){ NULL, 0 });
-                        process->n_kept++;
-                }
                 /* Readings of a thread that vanished are lost and count as vanished. */
                 for (unsigned id = 0; id < _SOURCE_MAX; id++)
                         if (slot->outcomes[id] != 0)
-                                tally_add(&scene->tally, (SourceId) id,
-                                          slot->vanished
-                                                  ? SOURCE_OUTCOME_vanished
-                                                  : (SourceOutcome) (slot->outcomes[id] - 1));
-                scene->tally.n_threads += slot->kept;
+                                scene->tally.counts[id][slot->vanished ? SOURCE_OUTCOME_vanished
+                                                                       : slot->outcomes[id] - 1]++;
+                if (!slot->kept)
+                        continue;
+                if (is_leader && slot->num_threads != 0)
+                        thread_sample_put(sample, METRIC_nr_threads, slot->num_threads);
+                sample->tgid = process->tgid;
+                sample->self = capture_host_owns(scene->host, process->tgid, sample);
+                sample->comm = scene_text(scene, slot->comm);
+                sample->cpus = scene_text(scene, slot->cpus);
+                sample->cgroup = scene_text(scene, slot->cgroup);
+                sample->pcomm = pcomm;
+                sample->command = scene_text(scene, place->command);
+                sample->command_line = scene_text(scene, place->line);
+                if (rows->n > 0)
+                        (void) buffer_append_byte(rows, ',');
+                /* It also returns a failure of the comma. */
+                scene->error = snapshot_row_encode(
+                        rows, sample, is_leader ? scene_text(scene, smaps) : (Span){ NULL, 0 });
+                if (scene->error == 0 && sample->cgroup.bytes) {
+                        scene->error = cgroup_set_add(&reader->cgroups, sample->cgroup, &entry);
+                        if (scene->error == 0)
+                                entry->inhabited = true;
+                }
+                process->n_kept++;
+                scene->tally.n_threads++;
         }
 }
 

@@ -55,27 +55,23 @@ BatchRing *batch_ring_free(BatchRing *ring) {
         return NULL;
 }
 
-static RingBatch *batch_at(BatchRing *ring, uint64_t count) {
-        return &ring->batches[count % ring->n_batches];
-}
-
 Batch *batch_ring_next(BatchRing *ring) {
         /* Only the walk changes both counts, so it needs no lock to read them. */
         if (ring->n_submitted == ring->n_collected + ring->n_batches)
                 return NULL;
-        return &batch_at(ring, ring->n_submitted)->batch;
+        return &ring->batches[ring->n_submitted % ring->n_batches].batch;
 }
 
 void batch_ring_submit(BatchRing *ring) {
         (void) pthread_mutex_lock(&ring->lock);
-        batch_at(ring, ring->n_submitted)->done = false;
+        ring->batches[ring->n_submitted % ring->n_batches].done = false;
         ring->n_submitted++;
         (void) pthread_cond_signal(&ring->submitted);
         (void) pthread_mutex_unlock(&ring->lock);
 }
 
 Batch *batch_ring_collect(BatchRing *ring, bool wait) {
-        RingBatch *oldest = batch_at(ring, ring->n_collected);
+        RingBatch *oldest = &ring->batches[ring->n_collected % ring->n_batches];
         bool done;
 
         if (ring->n_collected == ring->n_submitted)
@@ -89,7 +85,7 @@ Batch *batch_ring_collect(BatchRing *ring, bool wait) {
 }
 
 void batch_ring_release(BatchRing *ring) {
-        Batch *batch = &batch_at(ring, ring->n_collected)->batch;
+        Batch *batch = &ring->batches[ring->n_collected % ring->n_batches].batch;
 
         batch->n_tids = 0;
         batch->n_processes = 0;
@@ -112,7 +108,7 @@ Batch *batch_ring_take(BatchRing *ring, bool wait) {
         while (wait && !ring->closed && ring->n_taken == ring->n_submitted)
                 (void) pthread_cond_wait(&ring->submitted, &ring->lock);
         if (!ring->closed && ring->n_taken < ring->n_submitted)
-                batch = &batch_at(ring, ring->n_taken++)->batch;
+                batch = &ring->batches[ring->n_taken++ % ring->n_batches].batch;
         (void) pthread_mutex_unlock(&ring->lock);
         return batch;
 }

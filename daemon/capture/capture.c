@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -57,19 +58,16 @@ typedef struct Capture {
 static void capture_done(Capture *capture) {
         capture->writer = snapshot_writer_free(capture->writer);
         capture->heap = heap_free(capture->heap);
-        largest_done(&capture->smaps.largest);
+        free(capture->smaps.largest.processes);
         capture->host.cgroupfs = cgroupfs_free(capture->host.cgroupfs);
         capture->host.ledger = ledger_free(capture->host.ledger);
         cgroup_set_done(&capture->cgroups);
-        host_record_done(&capture->record);
+        for (unsigned i = 0; i < _HOST_PART_MAX; i++)
+                buffer_done(&capture->record.json[i]);
         buffer_done(&capture->host_json);
         buffer_done(&capture->pressure_json);
         buffer_done(&capture->sched_ext_json);
         buffer_done(&capture->probe_json);
-}
-
-static uint64_t used_cpu_ns(const struct rusage *usage) {
-        return clock_timeval_ns(usage->ru_utime) + clock_timeval_ns(usage->ru_stime);
 }
 
 /* before the walk */
@@ -295,7 +293,8 @@ static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_
         head->has_end_realtime = head->has_end_boottime = true;
         (void) getrusage(RUSAGE_SELF, &usage);
         head->cost_wall_ns = clock_now_ns(CLOCK_MONOTONIC) - capture->begin_ns;
-        head->cost_cpu_ns = used_cpu_ns(&usage) - capture->begin_cpu_ns;
+        head->cost_cpu_ns = clock_timeval_ns(usage.ru_utime) + clock_timeval_ns(usage.ru_stime) -
+                            capture->begin_cpu_ns;
         head->cost_peak_rss_bytes = (uint64_t) usage.ru_maxrss * 1024;
         head->has_cost = true;
         r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_PRESSURE,
@@ -313,7 +312,7 @@ static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_
         return r;
 }
 
-static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, void *sink_userdata,
+int capture_run(const CaptureOptions *options, pid_t only, SnapshotSink sink, void *sink_userdata,
                 Head *head, SourceTable *ret_sources) {
         _cleanup_(capture_done) Capture capture = {
                 .options = options,
@@ -352,7 +351,7 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
         int r;
 
         (void) getrusage(RUSAGE_SELF, &usage);
-        capture.begin_cpu_ns = used_cpu_ns(&usage);
+        capture.begin_cpu_ns = clock_timeval_ns(usage.ru_utime) + clock_timeval_ns(usage.ru_stime);
         capture.begin_ns = clock_now_ns(CLOCK_MONOTONIC);
         head->start_realtime_ns = clock_now_ns(CLOCK_REALTIME);
         head->start_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
@@ -385,11 +384,6 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
         return r == 0 ? finish(&capture, only != 0, head, ret_sources) : r;
 }
 
-int capture_run(const CaptureOptions *options, SnapshotSink sink, void *sink_userdata, Head *head,
-                SourceTable *ret_sources) {
-        return take(options, 0, sink, sink_userdata, head, ret_sources);
-}
-
 /* probe */
 
 static int drop_bytes(void *userdata, const char *bytes, size_t n) {
@@ -408,7 +402,7 @@ int capture_probe(const CaptureOptions *options, SourceTable *ret_sources,
         /* The number that the calling process has in this /proc. */
         if (n > 0 && number_parse_u32((Span){ target, (size_t) n }, &pid) && pid <= INT32_MAX)
                 self = (pid_t) pid;
-        r = take(options, self, drop_bytes, NULL, &head, ret_sources);
+        r = capture_run(options, self, drop_bytes, NULL, &head, ret_sources);
         if (r == 0)
                 *ret_sample = (CaptureSample){ head.threads, head.processes };
         head_done(&head);

@@ -80,12 +80,13 @@ typedef struct CaptureOptions {
 } CaptureOptions;
 
 /*
- * Takes a snapshot. @head has what the caller knows (name, tagged, uid, tool version, machine id);
- * what the host and the capture tell is added. 0, CAPTURE_E_CANCELLED, or -errno: what the sink
- * failed with, -ENOMEM, or that /proc cannot be listed. @ret_sources is set on 0 only.
+ * Takes a snapshot: of all processes where @only is 0, and else as a probe, of that process and the
+ * first one. @head has what the caller knows (name, tagged, uid, tool version, machine id); what
+ * the host and the capture tell is added. 0, CAPTURE_E_CANCELLED, or -errno: what the sink failed
+ * with, -ENOMEM, or that /proc cannot be listed. @ret_sources is set on 0 only.
  */
-_must_check_ int capture_run(const CaptureOptions *options, SnapshotSink sink, void *sink_userdata,
-                             Head *head, SourceTable *ret_sources);
+_must_check_ int capture_run(const CaptureOptions *options, pid_t only, SnapshotSink sink,
+                             void *sink_userdata, Head *head, SourceTable *ret_sources);
 
 /* The places that a probe looked at. */
 typedef struct CaptureSample {

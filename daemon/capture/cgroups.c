@@ -145,11 +145,11 @@ static void read_cgroup(Scene *scene, const BatchProcess *process, ThreadSlot *s
         if (r == 0)
                 r = proc_cgroup_parse((Span){ scene->file, n }, &cgroup);
         if (r != 0) {
-                tally_add(&scene->tally, SOURCE_CGROUP, text_file_outcome(r));
+                scene->tally.counts[SOURCE_CGROUP][text_file_outcome(r)]++;
                 return;
         }
-        tally_add(&scene->tally, SOURCE_CGROUP,
-                  cgroup.has_path ? SOURCE_OUTCOME_ok : SOURCE_OUTCOME_unsupported);
+        scene->tally.counts[SOURCE_CGROUP]
+                           [cgroup.has_path ? SOURCE_OUTCOME_ok : SOURCE_OUTCOME_unsupported]++;
         if (cgroup.has_path)
                 *ret = scene_add_text(scene, cgroup.path);
 }
@@ -177,7 +177,7 @@ static void learn_id(Scene *scene, CgroupSet *set, Span path, uint64_t id) {
 
 /* By the ids of their cgroups. */
 static void find_groups(Scene *scene, const BatchProcess *process, CgroupSet *set) {
-        ThreadSlot *slots = scene_threads(scene, process);
+        ThreadSlot *slots = &scene->slots[process->first];
 
         for (size_t i = 0; i < process->n; i++) {
                 ThreadSlot *slot = &slots[i];
@@ -193,7 +193,7 @@ static void find_groups(Scene *scene, const BatchProcess *process, CgroupSet *se
                         continue;
                 found = cgroup_set_find(set, slot->cgroup_id);
                 if (found) {
-                        tally_add(&scene->tally, SOURCE_CGROUP, SOURCE_OUTCOME_ok);
+                        scene->tally.counts[SOURCE_CGROUP][SOURCE_OUTCOME_ok]++;
                         slot->cgroup = scene_add_text(scene, found->path);
                         continue;
                 }
@@ -235,12 +235,12 @@ static ThreadSlot *find_spokesman(const BatchProcess *process, ThreadSlot *slots
 
 void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSet *set) {
         CgroupThreading threading = CGROUP_THREADING_WHOLE;
-        ThreadSlot *slots = scene_threads(scene, process), *spokesman;
+        ThreadSlot *slots = &scene->slots[process->first], *spokesman;
         TextPlace place = {};
         CgroupEntry *entry;
 
         if (!scene->host->gates.has_file[SOURCE_CGROUP]) {
-                tally_add(&scene->tally, SOURCE_CGROUP, SOURCE_OUTCOME_unsupported);
+                scene->tally.counts[SOURCE_CGROUP][SOURCE_OUTCOME_unsupported]++;
                 return;
         }
         if (slots[0].cgroup_id != 0) {
@@ -277,8 +277,8 @@ void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSe
 /* statistics */
 
 static void count_both(Tally *tally, SourceOutcome outcome) {
-        tally_add(tally, SOURCE_CGROUP_STATS, outcome);
-        tally_add(tally, SOURCE_CGROUP_PRESSURE, outcome);
+        tally->counts[SOURCE_CGROUP_STATS][outcome]++;
+        tally->counts[SOURCE_CGROUP_PRESSURE][outcome]++;
 }
 
 static int write_group(const Cgroupfs *cgroupfs, Span path, Buffer *scratch, Buffer *json,

@@ -10,11 +10,6 @@
 /* 8192 CPUs, or as many disks, take about 1 MB; the interrupts of a large host some 100 KB. */
 #define TEXT_MAX_BYTES (8 * 1024 * 1024)
 
-void host_record_done(HostRecord *record) {
-        for (unsigned i = 0; i < _HOST_PART_MAX; i++)
-                buffer_done(&record->json[i]);
-}
-
 int host_record_read(HostRecord *record, int proc_fd, int sys_fd, Tally *tally) {
         /* The CPUs last: they are held against the threads, whose turn comes next. */
         static const HostPartId order[] = { HOST_PART_MEMORY, HOST_PART_DISK, HOST_PART_NETWORK,

@@ -18,12 +18,10 @@
 #include "snapshot/snapshot-writer.h"
 
 typedef struct HostRecord {
-        Buffer json[_HOST_PART_MAX]; /* empty: nothing of the part could be read */
+        Buffer json[_HOST_PART_MAX]; /* owned; empty: nothing of the part could be read */
         HostNetworkLack network;
         bool too_large[_HOST_PART_MAX]; /* it is more than a document may have in one member */
 } HostRecord;
-
-void host_record_done(HostRecord *record);
 
 /* @sys_fd may be negative. Counts the outcomes in @tally. 0 or -ENOMEM. */
 _must_check_ int host_record_read(HostRecord *record, int proc_fd, int sys_fd, Tally *tally);

@@ -47,6 +47,17 @@ static const char *const general_reasons[_SOURCE_OUTCOME_MAX] = {
                                  "the kernel reported an error",
 };
 
+static const char *const network_reasons[] = {
+        [HOST_NETWORK_FOREIGN_PIDS] =
+                "/proc shows no thread of the kernel, so that it cannot be known whose network "
+                "process 1 is in: run ctprofd on the host, not in a container",
+        [HOST_NETWORK_OTHER_NAMESPACE] =
+                "process 1 is in another network namespace than the kernel's own threads, so its "
+                "interfaces are not the host's",
+        [HOST_NETWORK_DENIED] = "reading /proc/1/net needs CAP_SYS_PTRACE: " REASON_RUN_PRIVILEGED,
+        [HOST_NETWORK_NO_FILES] = "this kernel was built without CONFIG_NET",
+};
+
 /* NULL: there is nothing special to say. */
 static const char *find_reason(const SourceReport *report, SourceId id, SourceOutcome cause) {
         const Gates *gates = report->gates;
@@ -133,17 +144,9 @@ static void judge_smaps(const SourceReport *report, Source *source) {
                 source_set(source, source->state, "%s; %s", before, text);
 }
 
-static void judge_cgroup(const SourceReport *report, Source *source) {
-        if (report->cgroup_mount == CGROUPFS_E_NO_MOUNT)
-                source_set(source, SOURCE_STATE_UNAVAILABLE,
-                           "no cgroup v2 hierarchy is mounted: " SOURCE_REMEDY_CGROUP);
-        else if (report->cgroup_mount != 0)
-                source_set(source, SOURCE_STATE_UNAVAILABLE,
-                           "the cgroup v2 hierarchy cannot be opened");
-}
-
 static void judge_cgroups(const SourceReport *report, Source *stats, Source *pressure) {
         const uint64_t *host = report->tally->counts[SOURCE_HOST_PRESSURE];
+        Source *const both[] = { pressure, stats };
         char text[SOURCE_REASON_BYTES], before[SOURCE_REASON_BYTES];
         size_t n;
 
@@ -153,8 +156,11 @@ static void judge_cgroups(const SourceReport *report, Source *stats, Source *pre
                                    ? "no cgroup has pressure files: the root has none, "
                                      "and cgroup_disable=pressure removes the others"
                                    : NO_PRESSURE);
-        judge_cgroup(report, pressure);
-        judge_cgroup(report, stats);
+        for (size_t i = 0; report->cgroup_mount != 0 && i < ELEMENTSOF(both); i++)
+                source_set(both[i], SOURCE_STATE_UNAVAILABLE, "%s",
+                           report->cgroup_mount == CGROUPFS_E_NO_MOUNT
+                                   ? "no cgroup v2 hierarchy is mounted: " SOURCE_REMEDY_CGROUP
+                                   : "the cgroup v2 hierarchy cannot be opened");
         if (!report->cgroup_v1 || report->cgroup_v1[0] == '\0')
                 return;
         /*
@@ -172,29 +178,6 @@ static void judge_cgroups(const SourceReport *report, Source *stats, Source *pre
                 source_set(stats, stats->state, "%s", text);
         else if (strlen(before) + n + 2 < sizeof(before))
                 source_set(stats, stats->state, "%s; %s", before, text);
-}
-
-static void judge_host_parts(const SourceReport *report, Source *sources) {
-        static const char *const reasons[] = {
-                [HOST_NETWORK_FOREIGN_PIDS] =
-                        "/proc shows no thread of the kernel, so that it cannot be known whose "
-                        "network process 1 is in: run ctprofd on the host, not in a container",
-                [HOST_NETWORK_OTHER_NAMESPACE] =
-                        "process 1 is in another network namespace than the kernel's own threads, "
-                        "so its interfaces are not the host's",
-                [HOST_NETWORK_DENIED] =
-                        "reading /proc/1/net needs CAP_SYS_PTRACE: " REASON_RUN_PRIVILEGED,
-                [HOST_NETWORK_NO_FILES] = "this kernel was built without CONFIG_NET",
-        };
-
-        if (report->record->network != HOST_NETWORK_THERE)
-                source_set(&sources[SOURCE_HOST_NETWORK], SOURCE_STATE_UNAVAILABLE, "%s",
-                           reasons[report->record->network]);
-        for (unsigned i = 0; i < _HOST_PART_MAX; i++)
-                if (report->record->too_large[i])
-                        source_set(&sources[host_parts[i].source], SOURCE_STATE_UNAVAILABLE,
-                                   "this host has more than fits into a snapshot: %u MiB of text",
-                                   (unsigned) (SNAPSHOT_MAX_VALUE_BYTES >> 20));
 }
 
 /* Continues the sentence of a source, as far as there is room. */
@@ -367,7 +350,14 @@ void source_report_write(const SourceReport *report, SourceTable *ret) {
         else if (report->sched_ext != 0)
                 source_set(sched_ext, SOURCE_STATE_UNAVAILABLE,
                            "/sys/kernel/sched_ext cannot be opened");
-        judge_host_parts(report, sources);
+        if (report->record->network != HOST_NETWORK_THERE)
+                source_set(&sources[SOURCE_HOST_NETWORK], SOURCE_STATE_UNAVAILABLE, "%s",
+                           network_reasons[report->record->network]);
+        for (unsigned i = 0; i < _HOST_PART_MAX; i++)
+                if (report->record->too_large[i])
+                        source_set(&sources[host_parts[i].source], SOURCE_STATE_UNAVAILABLE,
+                                   "this host has more than fits into a snapshot: %u MiB of text",
+                                   (unsigned) (SNAPSHOT_MAX_VALUE_BYTES >> 20));
         judge_exits(report, &sources[SOURCE_EXITS]);
         if (!report->ledger || report->ledger->control->waits_since_ns == 0)
                 judge_absent_program(report, "WaitAccounting", &sources[SOURCE_WAITS]);

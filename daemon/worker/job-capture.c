@@ -206,7 +206,7 @@ static CaptureOptions capture_job_options(CaptureJob *job) {
         return (CaptureOptions){
                 .proc_fd = job->proc_fd,
                 .sys_fd = job->sys_fd,
-                .system = ready_system_get(job->system),
+                .system = &job->system->system,
                 .n_workers = CAPTURE_DEFAULT_WORKERS,
                 .smaps = order->smaps,
                 .smaps_max_rss_bytes = order->smaps_max_rss_bytes,
@@ -244,7 +244,7 @@ static int capture_job_run(CaptureJob *job) {
         r = snapshot_file_writer_new(job->file, &job->writer);
         if (r != 0)
                 return err_fold(r);
-        r = capture_run(&options, capture_job_write, job, &job->head, &job->sources);
+        r = capture_run(&options, 0, capture_job_write, job, &job->head, &job->sources);
         if (r == CAPTURE_E_CANCELLED)
                 return -ECANCELED;
         if (r < 0 && job->write_error != 0 && job->spool)

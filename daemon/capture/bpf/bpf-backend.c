@@ -409,7 +409,7 @@ static void bpf_read_batch(void *userdata) {
         }
         for (size_t i = 0; i < scene->batch->n_processes; i++) {
                 const BatchProcess *process = &scene->batch->processes[i];
-                ThreadSlot *slots = scene_threads(scene, process);
+                ThreadSlot *slots = &scene->slots[process->first];
 
                 for (size_t k = 0; k < process->n; k++) {
                         const TaskRecord *record = scene->batch->evidence[process->first + k];

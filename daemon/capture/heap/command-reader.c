@@ -37,11 +37,6 @@ int command_reader_new(Heap *heap, Scene *scene, HeapSummary *summary, CommandRe
         return 0;
 }
 
-CommandReader *command_reader_free(CommandReader *reader) {
-        free(reader);
-        return NULL;
-}
-
 static void take(CommandReader *reader, ThreadSlot *leader, CommandPlace *place,
                  const ProcessCommand *command) {
         if (command->n_command > 0)
@@ -61,38 +56,14 @@ static void fail(CommandReader *reader, ThreadSlot *leader, HeapFailure failure)
         reader->summary->commands[failure]++;
 }
 
-/*
- * Where nobody may see its address space, a process is known by its start and its names, which it
- * changes when it executes another program.
- */
-static CommandKey make_key(Scene *scene, const BatchProcess *process, const ThreadSlot *leader,
-                           const ThreadSlot *representative) {
-        const ThreadSample *sample = &representative->sample;
-        Span name = process->is_split ? (Span){ process->name, process->n_name } : (Span){};
-        CommandKey key = {
-                .start_ticks = process->is_split && process->has_leader ? process->start_ticks : 0,
-                .exe_dev = sample->has_exe ? sample->exe_dev : 0,
-                .exe_inode = sample->has_exe ? sample->exe_inode : 0,
-                .start_stack = representative->start_stack,
-                .tgid = (uint64_t) process->tgid,
-        };
-
-        if (leader) {
-                key.start_ticks = leader->sample.start_ticks;
-                if (!process->is_split)
-                        name = scene_text(scene, leader->comm);
-        }
-        if (name.n > 0)
-                memcpy(key.name, name.bytes, MIN_OF(name.n, sizeof(key.name)));
-        return key;
-}
-
 void command_reader_add(CommandReader *reader, const BatchProcess *process, CommandPlace *ret) {
         Scene *scene = reader->scene;
         const ThreadSlot *representative;
+        const ThreadSample *sample;
         ProcessCommand known;
         ThreadSlot *leader;
         CommandKey key;
+        Span name = {};
 
         *ret = (CommandPlace){};
         if (reader->lines == COMMAND_LINES_NO)
@@ -104,7 +75,27 @@ void command_reader_add(CommandReader *reader, const BatchProcess *process, Comm
         leader = scene_find_leader(scene, process);
         if (leader && !leader->kept)
                 leader = NULL;
-        key = make_key(scene, process, leader, representative);
+        /*
+         * Where nobody may see its address space, a process is known by its start and its names,
+         * which it changes when it executes another program.
+         */
+        sample = &representative->sample;
+        key = (CommandKey){
+                .exe_dev = sample->has_exe ? sample->exe_dev : 0,
+                .exe_inode = sample->has_exe ? sample->exe_inode : 0,
+                .start_stack = representative->start_stack,
+                .tgid = (uint64_t) process->tgid,
+        };
+        if (leader)
+                key.start_ticks = leader->sample.start_ticks;
+        else if (process->is_split && process->has_leader)
+                key.start_ticks = process->start_ticks;
+        if (process->is_split)
+                name = (Span){ process->name, process->n_name };
+        else if (leader)
+                name = scene_text(scene, leader->comm);
+        if (name.n > 0)
+                memcpy(key.name, name.bytes, MIN_OF(name.n, sizeof(key.name)));
         if (key.start_ticks != 0 &&
             heap_cache_find_command(reader->heap->cache, &key, reader->lines, &known)) {
                 take(reader, leader, ret, &known);

@@ -9,7 +9,6 @@
  * of a process: what is known from an earlier capture is found in a table.
  */
 
-#include "base/cleanup.h"
 #include "base/macro.h"
 #include "capture/heap/heap.h"
 #include "capture/scene/scene.h"
@@ -21,11 +20,12 @@ typedef struct CommandPlace {
 
 typedef struct CommandReader CommandReader;
 
-/* Belongs to the worker with @scene and counts in @summary, which are borrowed. -ENOMEM. */
+/*
+ * Belongs to the worker with @scene and counts in @summary, which are borrowed. free() releases it.
+ * -ENOMEM.
+ */
 _must_check_ int command_reader_new(Heap *heap, Scene *scene, HeapSummary *summary,
                                     CommandReader **ret);
-CommandReader *command_reader_free(CommandReader *reader);
-DEFINE_CLEANUP(CommandReader *, command_reader_free);
 
 /*
  * First of each process of the scene's batch, then once of the batch, which waits for it. *ret is

@@ -315,24 +315,10 @@ static CacheHeader make_header(const HeapCache *cache, uint64_t n_max) {
         return header;
 }
 
-static int write_whole(int fd, const char *bytes, size_t n) {
-        size_t n_written = 0;
-
-        while (n_written < n) {
-                ssize_t n_more = pwrite(fd, bytes + n_written, n - n_written, (off_t) n_written);
-
-                if (n_more < 0 && errno == EINTR)
-                        continue;
-                if (n_more < 0)
-                        return -errno;
-                n_written += (size_t) n_more;
-        }
-        return 0;
-}
-
 int heap_cache_store(HeapCache *cache, int fd) {
         _cleanup_(buffer_done) Buffer buffer;
         unsigned char digest[HASH_DIGEST_BYTES];
+        size_t n_written = 0;
         CacheHeader header;
         struct stat status;
 
@@ -360,7 +346,17 @@ int heap_cache_store(HeapCache *cache, int fd) {
                 return buffer_failure(&buffer);
         hash_digest(buffer_span(&buffer), digest);
         memcpy(buffer.bytes + offsetof(CacheHeader, digest), digest, sizeof(digest));
-        return write_whole(fd, buffer.bytes, buffer.n);
+        while (n_written < buffer.n) {
+                ssize_t n_more = pwrite(fd, buffer.bytes + n_written, buffer.n - n_written,
+                                        (off_t) n_written);
+
+                if (n_more < 0 && errno == EINTR)
+                        continue;
+                if (n_more < 0)
+                        return -errno;
+                n_written += (size_t) n_more;
+        }
+        return 0;
 }
 
 /* use */

@@ -34,10 +34,6 @@ int heap_reader_new(Heap *heap, Scene *scene, HeapSummary *summary, HeapReader *
         return 0;
 }
 
-HeapReader *heap_reader_free(HeapReader *reader) {
-        return NULL;
-}
-
 void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
 }
 

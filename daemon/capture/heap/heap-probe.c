@@ -159,14 +159,11 @@ static bool run(HeapProbe *probe, void (*step)(MemoryWork *work)) {
 
 /* files */
 
-static ModuleKey key_of_map(const Module *module) {
-        return (ModuleKey){ { module->dev, module->inode } };
-}
-
 /* Finds module number @i among the known ones; NULL when it is none of them. */
 static const KnownModule *find_known(const HeapProbe *probe, size_t i) {
+        const Module *module = &probe->work->list.modules[i];
         const KnownModule *known =
-                module_table_find(&probe->table, key_of_map(&probe->work->list.modules[i]));
+                module_table_find(&probe->table, (ModuleKey){ { module->dev, module->inode } });
 
         return known ? known : module_table_find(&probe->own, (ModuleKey){ { i, 0 } });
 }
@@ -179,7 +176,8 @@ static bool know(HeapProbe *probe, const ModuleFile *file, HeapFailure failure,
                 file->identity.dev == module->dev && file->identity.inode == module->inode;
         ModuleTable *table = is_named_so ? &probe->table : &probe->own;
         KnownModule known = {
-                .key = is_named_so ? key_of_map(module) : (ModuleKey){ { file->module, 0 } },
+                .key = is_named_so ? (ModuleKey){ { module->dev, module->inode } }
+                                   : (ModuleKey){ { file->module, 0 } },
                 .identity = file->identity,
                 .failure = failure,
         };

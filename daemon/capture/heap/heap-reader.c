@@ -45,11 +45,6 @@ int heap_reader_new(Heap *heap, Scene *scene, HeapSummary *summary, HeapReader *
         return 0;
 }
 
-HeapReader *heap_reader_free(HeapReader *reader) {
-        free(reader);
-        return NULL;
-}
-
 /* counts */
 
 /* None of the process's threads can be read. */
@@ -66,44 +61,37 @@ static void fail_process(HeapReader *reader, const HeapTarget *target, HeapFailu
 
 /* identity */
 
-/* Finds what status says of the process, from whichever of its threads it was read. */
-static const ThreadSlot *find_status(HeapReader *reader, const HeapTarget *target,
-                                     ThreadSlot *room) {
+/* Without the leader's start time the process cannot be recognised later. */
+static void make_key(HeapReader *reader, HeapTarget *target) {
+        const ThreadSlot *leader = target->leader;
+        const BatchProcess *process = target->process;
+        ThreadSlot *representative = target->representative;
+        const ThreadSample *sample = &representative->sample;
         Scene *scene = reader->scene;
+        bool has_library_code = true;
         ProcStatus status;
         size_t n;
 
-        if (target->leader && target->leader->has_library_code)
-                return target->leader;
-        if (target->representative->has_library_code)
-                return target->representative;
-        if (scene_open_thread(scene, target->process, target->representative) != 0 ||
-            text_file_read(target->representative->fd, "status", scene->file, sizeof(scene->file),
-                           &n) != 0)
-                return NULL;
-        (void) !proc_status_parse((Span){ scene->file, n }, &status);
-        room->has_library_code = status.has_library_code;
-        room->library_code = status.library_code;
-        room->is_nested = status.has_n_namespaces && status.n_namespaces > 1;
-        return room;
-}
-
-/* Without the leader's start time the process cannot be recognised later. */
-static void make_key(HeapReader *reader, HeapTarget *target) {
-        const ThreadSlot *representative = target->representative, *leader = target->leader,
-                         *status;
-        const BatchProcess *process = target->process;
-        const ThreadSample *sample = &representative->sample;
-        ThreadSlot room;
-
-        room.has_library_code = room.is_nested = false;
-        status = find_status(reader, target, &room);
-        target->is_nested = status && status->is_nested;
         target->key = (HeapProcessKey){
                 .tgid = (uint64_t) process->tgid,
                 .start_stack = representative->start_stack,
-                .library_code = status ? status->library_code : 0,
         };
+        /* Whichever of its threads status was read of, it tells this of the process. */
+        if (leader && leader->has_library_code) {
+                target->key.library_code = leader->library_code;
+                target->is_nested = leader->is_nested;
+        } else if (representative->has_library_code) {
+                target->key.library_code = representative->library_code;
+                target->is_nested = representative->is_nested;
+        } else if (scene_open_thread(scene, process, representative) == 0 &&
+                   text_file_read(representative->fd, "status", scene->file, sizeof(scene->file),
+                                  &n) == 0) {
+                (void) !proc_status_parse((Span){ scene->file, n }, &status);
+                has_library_code = status.has_library_code;
+                target->key.library_code = status.library_code;
+                target->is_nested = status.has_n_namespaces && status.n_namespaces > 1;
+        } else
+                has_library_code = false;
         if (sample->has_exe) {
                 target->key.exe_dev = sample->exe_dev;
                 target->key.exe_inode = sample->exe_inode;
@@ -112,7 +100,7 @@ static void make_key(HeapReader *reader, HeapTarget *target) {
                 target->key.start_ticks = leader->sample.start_ticks;
         else if (process->is_split && process->has_leader)
                 target->key.start_ticks = process->start_ticks;
-        target->has_key = status && status->has_library_code && target->key.start_ticks != 0;
+        target->has_key = has_library_code && target->key.start_ticks != 0;
 }
 
 /*
@@ -126,10 +114,14 @@ static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
 
         for (size_t i = 0; i < target->process->n; i++) {
                 ThreadSlot *slot = &target->slots[i];
+                BlockingQuestion file = { .owner = slot->owner, .name = "stat" };
 
                 if (!thread_slot_is_living(slot) ||
-                    scene_open_thread(scene, target->process, slot) != 0 ||
-                    scene_read_blocking(scene, slot, "stat", BLOCKING_FILE_LEAST_NS, &text) != 0 ||
+                    scene_open_thread(scene, target->process, slot) != 0)
+                        continue;
+                file.dir_fd = slot->fd;
+                if (blocking_file_read(&scene->blocking, &file, BLOCKING_FILE_LEAST_NS, NULL,
+                                       &text) != 0 ||
                     proc_stat_parse(text, &now) != 0 || now.state == 'Z' || now.state == 'X')
                         continue;
                 return now.starttime == slot->sample.start_ticks &&
@@ -241,7 +233,7 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
         Scene *scene = reader->scene;
         HeapTarget target = {
                 .process = process,
-                .slots = scene_threads(scene, process),
+                .slots = &scene->slots[process->first],
                 .leader = scene_find_leader(scene, process),
         };
         const HeapFindings *found = &target.known.found;

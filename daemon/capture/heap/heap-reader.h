@@ -9,17 +9,17 @@
  * code; of all processes that do not use jemalloc, which are most, that is a look into a table.
  */
 
-#include "base/cleanup.h"
 #include "base/macro.h"
 #include "capture/heap/heap.h"
 #include "capture/scene/scene.h"
 
 typedef struct HeapReader HeapReader;
 
-/* Belongs to the worker with @scene and counts in @summary, which are borrowed. -ENOMEM. */
+/*
+ * Belongs to the worker with @scene and counts in @summary, which are borrowed. free() releases it.
+ * -ENOMEM.
+ */
 _must_check_ int heap_reader_new(Heap *heap, Scene *scene, HeapSummary *summary, HeapReader **ret);
-HeapReader *heap_reader_free(HeapReader *reader);
-DEFINE_CLEANUP(HeapReader *, heap_reader_free);
 
 /*
  * After all else that is read of the processes of the scene's batch: first of each of them, then

@@ -19,7 +19,8 @@ typedef struct MemoryServer {
 
 /* commands */
 
-static int find_arguments(MemoryWork *work) {
+/* On the thread that may be left behind. */
+static void arguments_step(MemoryWork *work) {
         _cleanup_(fd_closep) int dir_fd = -EBADF, fd = -EBADF;
         char path[64], text[2048];
         ProcStat stat;
@@ -29,8 +30,10 @@ static int find_arguments(MemoryWork *work) {
 
         (void) snprintf(path, sizeof(path), "%u", work->life.tgid);
         dir_fd = openat(work->proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (dir_fd < 0)
-                return text_file_code(errno);
+        if (dir_fd < 0) {
+                work->command_result = text_file_code(errno);
+                return;
+        }
         /*
          * The kernel gives no arguments that lie in a mapping of a file (since 4.18), so that a
          * page of a strange file system is not waited for; but it takes the lock of the memory. A
@@ -39,8 +42,10 @@ static int find_arguments(MemoryWork *work) {
         (void) snprintf(path, sizeof(path), "task/%u/cmdline", work->life.tid);
         fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
         n_read = fd < 0 ? -1 : read(fd, work->arguments, sizeof(work->arguments));
-        if (n_read < 0)
-                return text_file_code(errno);
+        if (n_read < 0) {
+                work->command_result = text_file_code(errno);
+                return;
+        }
         work->n_arguments = (size_t) n_read;
         /* The number may be another process's by now, which began at another time. */
         (void) snprintf(path, sizeof(path), "task/%u/stat", work->life.tgid);
@@ -49,11 +54,7 @@ static int find_arguments(MemoryWork *work) {
                 r = proc_stat_parse((Span){ text, n }, &stat);
         if (r == 0 && work->life.start_ticks != 0 && stat.starttime != work->life.start_ticks)
                 r = TEXT_E_VANISHED;
-        return r;
-}
-
-static void arguments_step(MemoryWork *work) {
-        work->command_result = find_arguments(work);
+        work->command_result = r;
 }
 
 /* The parts of a command that the capture does not want do not leave this process. */

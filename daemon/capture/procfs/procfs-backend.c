@@ -164,9 +164,9 @@ static int open_process(ProcfsWalk *walk) {
                 return r;
         if (r != 0) {
                 walk->threads.n_ids = 0;
-                tally_add(walk->tally, SOURCE_STAT,
-                          r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED ? SOURCE_OUTCOME_vanished
-                                                                         : text_file_outcome(r));
+                walk->tally->counts[SOURCE_STAT][r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED
+                                                         ? SOURCE_OUTCOME_vanished
+                                                         : text_file_outcome(r)]++;
                 return 0;
         }
         if (walk->threads.n_ids <= BATCH_MAX_THREADS)
@@ -236,7 +236,8 @@ static int procfs_reader_new(Scene *scene, void **ret) {
         if (!reader)
                 return -ENOMEM;
         reader->scene = scene;
-        task_reader_init(&reader->tasks, scene);
+        reader->tasks.scene = scene;
+        reader->tasks.n_words = TASK_READER_MASK_WORDS;
         thread_stats_init(&reader->stats, scene);
         *ret = reader;
         return 0;
@@ -247,7 +248,8 @@ static void procfs_reader_free(void *userdata) {
 
         if (!reader)
                 return;
-        thread_stats_done(&reader->stats);
+        if (reader->stats.open)
+                reader->scene->host->system->close_taskstats(reader->stats.handle);
         free(reader);
 }
 
@@ -293,14 +295,12 @@ static void read_thread(ProcfsReader *reader, ThreadSlot *slot, int dir_fd, cons
                 note_unopened(slot, r);
                 return;
         }
-        task_reader_read(&reader->tasks, slot);
-        if (slot->kept)
-                thread_stats_read_files(&reader->stats, &reader->tasks, slot);
+        task_reader_read(&reader->tasks, &reader->stats, slot);
 }
 
 static void read_threads(ProcfsReader *reader, const BatchProcess *process) {
         Scene *scene = reader->scene;
-        ThreadSlot *slots = scene_threads(scene, process);
+        ThreadSlot *slots = &scene->slots[process->first];
         _cleanup_(fd_closep) int task_fd = -EBADF;
         char path[PATH_BYTES];
         size_t n;
@@ -336,7 +336,7 @@ static void read_threads(ProcfsReader *reader, const BatchProcess *process) {
  * stop the capture.
  */
 static void read_executable(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = scene_threads(scene, process);
+        ThreadSlot *slots = &scene->slots[process->first];
         const ThreadSample *found = NULL;
         struct statx file;
 

@@ -10,14 +10,6 @@
 #include "kernel/procfs/proc-sched.h"
 #include "kernel/procfs/proc-task.h"
 
-/* The kernel's mask has a bit for each CPU it was built for: at most 8192 in any distribution. */
-#define FIRST_MASK_WORDS (8192 / CPU_LIST_WORD_BITS)
-
-void task_reader_init(TaskReader *reader, Scene *scene) {
-        reader->scene = scene;
-        reader->n_words = FIRST_MASK_WORDS;
-}
-
 /*
  * Reads a file that this kernel has for every thread: if it is missing, the thread has gone. False
  * when there is no text; the outcome is noted.
@@ -73,7 +65,13 @@ static void take_stat(ThreadSlot *slot, const ProcStat *stat) {
 
         slot->state = stat->state;
         slot->policy = proc_stat_has(stat, PROC_STAT_policy) ? stat->policy : -1;
-        slot->is_kernel_worker = proc_stat_is_worker(stat);
+        /*
+         * A thread that the kernel made to work for the process, if it has none of what a C library
+         * gives to threads: before 5.12 the flag meant something else.
+         */
+        slot->is_kernel_worker =
+                proc_stat_has(stat, PROC_STAT_flags) &&
+                (stat->flags & (PROC_STAT_PF_IO_WORKER | PROC_STAT_PF_USER_WORKER)) != 0;
         slot->has_space = proc_stat_has(stat, PROC_STAT_vsize) && stat->vsize != 0;
         slot->start_stack = proc_stat_has(stat, PROC_STAT_start_stack) ? stat->start_stack : 0;
         slot->num_threads = proc_stat_has(stat, PROC_STAT_num_threads) && stat->num_threads > 0
@@ -156,55 +154,10 @@ static const struct {
 };
 // clang-format on
 
-static void read_sched(TaskReader *reader, ThreadSlot *slot) {
-        ThreadSample *sample = &slot->sample;
-        ProcSched sched;
-        uint64_t sleep;
-        Span text;
-        int r;
-
-        if (!read_file(reader, slot, SOURCE_SCHED, "sched", &text)) {
-                slot->outcomes[SOURCE_SCHEDSTATS] = slot->outcomes[SOURCE_SCHED];
-                return;
-        }
-        r = proc_sched_parse(text, &sched);
-        /* A negative value is an error of the kernel's accounting; only schedstats have it. */
-        thread_slot_note(slot, SOURCE_SCHEDSTATS,
-                         sched.has_schedstats ? parse_outcome(r) : SOURCE_OUTCOME_unsupported);
-        thread_slot_note(slot, SOURCE_SCHED, parse_outcome(sched.negative != 0 ? 0 : r));
-        for (size_t i = 0; i < ELEMENTSOF(sched_rows); i++)
-                if (proc_sched_has(&sched, sched_rows[i].key))
-                        thread_sample_put(sample, sched_rows[i].metric,
-                                          sched.values[sched_rows[i].key]);
-        if (proc_sched_voluntary_sleep(&sched, &sleep))
-                thread_sample_put(sample, METRIC_voluntary_sleep_ns, sleep);
-        if (sched.has_ext_enabled)
-                thread_sample_put(sample, METRIC_ext_enabled, sched.ext_enabled);
-        scene_drop_broken_waits(reader->scene, slot);
-}
-
 /* io */
 
 #define IO_METRIC(metric, ...) [PROC_IO_##metric] = METRIC_##metric,
 static const MetricId io_metrics[_PROC_IO_MAX] = { COUNTERS_OF_IO(IO_METRIC) };
-
-void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
-        ProcIo io;
-        Span text;
-
-        thread_sample_clear(&slot->sample);
-        read_stat(reader, slot);
-        if (!slot->kept)
-                return;
-        read_affinity(reader, slot);
-        read_sched(reader, slot);
-        if (!slot->kept || !read_file(reader, slot, SOURCE_IO, "io", &text))
-                return;
-        thread_slot_note(slot, SOURCE_IO, parse_outcome(proc_io_parse(text, &io)));
-        for (unsigned key = 0; key < _PROC_IO_MAX; key++)
-                if (io.present >> key & 1)
-                        thread_sample_put(&slot->sample, io_metrics[key], io.values[key]);
-}
 
 /* schedstat */
 
@@ -255,21 +208,13 @@ void thread_stats_init(ThreadStats *stats, Scene *scene) {
         stats->closed_outcome = r > 0 ? SOURCE_OUTCOME_unsupported : error_outcome(r);
 }
 
-void thread_stats_done(ThreadStats *stats) {
-        if (stats->open)
-                stats->scene->host->system->close_taskstats(stats->handle);
-        stats->open = false;
-}
-
-/* Reading irq delays does not fail on a kernel that is known to account none: it does not apply. */
-static bool irq_applies(const Gates *gates) {
-        return gates->irq_time_accounted || !gates->has_pressure;
-}
-
 static void note_unanswered(const ThreadStats *stats, ThreadSlot *slot, SourceOutcome outcome) {
+        const Gates *gates = &stats->scene->host->gates;
+
         thread_slot_note(slot, SOURCE_TASKSTATS, outcome);
         thread_slot_note(slot, SOURCE_TASKSTATS_DELAY, outcome);
-        if (irq_applies(&stats->scene->host->gates))
+        /* Irq delays do not apply to a kernel that is known to account none: no failure. */
+        if (gates->irq_time_accounted || !gates->has_pressure)
                 thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, outcome);
 }
 
@@ -291,27 +236,47 @@ static void read_substitutes(TaskReader *reader, ThreadSlot *slot) {
         slot->owner = sample->uid;
 }
 
-void thread_stats_read_files(ThreadStats *stats, TaskReader *reader, ThreadSlot *slot) {
-        if (stats->open)
+void task_reader_read(TaskReader *reader, const ThreadStats *stats, ThreadSlot *slot) {
+        ThreadSample *sample = &slot->sample;
+        ProcSched sched;
+        uint64_t sleep;
+        ProcIo io;
+        Span text;
+        int r;
+
+        thread_sample_clear(sample);
+        read_stat(reader, slot);
+        if (!slot->kept)
                 return;
-        note_unanswered(stats, slot, stats->closed_outcome);
-        read_substitutes(reader, slot);
-}
-
-/*
- * True for an answer about a task that started after stat had been read, because the tid was
- * reused in between. The kernel took the age after @asked_ns, so a task that existed when stat was
- * read is at least as old as the time since then; ages are cut to whole microseconds. A task that
- * is not recognised must have started within the microseconds that the kernel needed to answer,
- * which the cyclic allocation of tids rules out in practice.
- */
-static bool is_another_life(const ThreadSlot *slot, const Taskstats *answer, uint64_t asked_ns) {
-        uint64_t age_us, age_ns;
-
-        if (!taskstats_get(answer, TASKSTATS_AGE_US, &age_us))
-                return false;
-        age_ns = number_multiply_saturating(number_add_saturating(age_us, 1), 1000);
-        return number_add_saturating(slot->seen_ns, age_ns) < asked_ns;
+        read_affinity(reader, slot);
+        if (read_file(reader, slot, SOURCE_SCHED, "sched", &text)) {
+                r = proc_sched_parse(text, &sched);
+                /* A negative value is an error of the kernel, and of schedstats alone. */
+                thread_slot_note(slot, SOURCE_SCHEDSTATS,
+                                 sched.has_schedstats ? parse_outcome(r)
+                                                      : SOURCE_OUTCOME_unsupported);
+                thread_slot_note(slot, SOURCE_SCHED, parse_outcome(sched.negative != 0 ? 0 : r));
+                for (size_t i = 0; i < ELEMENTSOF(sched_rows); i++)
+                        if (proc_sched_has(&sched, sched_rows[i].key))
+                                thread_sample_put(sample, sched_rows[i].metric,
+                                                  sched.values[sched_rows[i].key]);
+                if (proc_sched_voluntary_sleep(&sched, &sleep))
+                        thread_sample_put(sample, METRIC_voluntary_sleep_ns, sleep);
+                if (sched.has_ext_enabled)
+                        thread_sample_put(sample, METRIC_ext_enabled, sched.ext_enabled);
+                scene_drop_broken_waits(reader->scene, slot);
+        } else
+                slot->outcomes[SOURCE_SCHEDSTATS] = slot->outcomes[SOURCE_SCHED];
+        if (slot->kept && read_file(reader, slot, SOURCE_IO, "io", &text)) {
+                thread_slot_note(slot, SOURCE_IO, parse_outcome(proc_io_parse(text, &io)));
+                for (unsigned key = 0; key < _PROC_IO_MAX; key++)
+                        if (io.present >> key & 1)
+                                thread_sample_put(sample, io_metrics[key], io.values[key]);
+        }
+        if (slot->kept && !stats->open) {
+                note_unanswered(stats, slot, stats->closed_outcome);
+                read_substitutes(reader, slot);
+        }
 }
 
 /*
@@ -343,29 +308,9 @@ static unsigned choose_groups(const ThreadStats *stats, ThreadSlot *slot, const 
         if (sent && (irq_count != 0 || (accounted && gates->irq_time_accounted))) {
                 groups |= TASKSTATS_GROUP_IRQ;
                 thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, SOURCE_OUTCOME_ok);
-        } else if (sent && irq_applies(gates))
+        } else if (sent && (gates->irq_time_accounted || !gates->has_pressure))
                 thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, SOURCE_OUTCOME_unsupported);
         return groups;
-}
-
-static void take_identity(ThreadSlot *slot, const Taskstats *answer) {
-        ThreadSample *sample = &slot->sample;
-        uint64_t uid, gid, dev, inode;
-
-        if (taskstats_get(answer, TASKSTATS_UID, &uid) &&
-            taskstats_get(answer, TASKSTATS_GID, &gid)) {
-                sample->has_owner = true;
-                sample->uid = (uid_t) uid;
-                slot->owner = sample->uid;
-                sample->gid = (gid_t) gid;
-        }
-        /* Encoded as by stat(2); 0 for a task without an executable. */
-        if (taskstats_get(answer, TASKSTATS_EXE_DEV, &dev) &&
-            taskstats_get(answer, TASKSTATS_EXE_INODE, &inode) && inode != 0) {
-                sample->has_exe = true;
-                sample->exe_dev = dev;
-                sample->exe_inode = inode;
-        }
 }
 
 void thread_stats_ask(ThreadStats *stats, TaskReader *reader) {
@@ -389,10 +334,23 @@ void thread_stats_ask(ThreadStats *stats, TaskReader *reader) {
         for (size_t i = 0; i < n; i++) {
                 const Taskstats *answer = &stats->answers[i].stats;
                 ThreadSlot *slot = stats->asked[i];
+                ThreadSample *sample = &slot->sample;
                 int error = r < 0 ? r : stats->answers[i].error;
+                uint64_t age_us, age_ns, uid, gid, dev, inode;
 
-                if (error == 0 && is_another_life(slot, answer, asked_ns))
-                        error = -ESRCH;
+                /*
+                 * The answer may be about a task that started after stat had been read, because the
+                 * tid was reused in between. The kernel took the age after @asked_ns, so a task
+                 * that existed when stat was read is at least as old as the time since then; ages
+                 * are cut to whole microseconds. A task that is not recognised must have started
+                 * within the microseconds that the kernel needed to answer, which the cyclic
+                 * allocation of tids rules out in practice.
+                 */
+                if (error == 0 && taskstats_get(answer, TASKSTATS_AGE_US, &age_us)) {
+                        age_ns = number_multiply_saturating(number_add_saturating(age_us, 1), 1000);
+                        if (number_add_saturating(slot->seen_ns, age_ns) < asked_ns)
+                                error = -ESRCH;
+                }
                 if (error == -ESRCH) {
                         thread_slot_note(slot, SOURCE_TASKSTATS, SOURCE_OUTCOME_vanished);
                         thread_slot_vanish(slot);
@@ -405,8 +363,21 @@ void thread_stats_ask(ThreadStats *stats, TaskReader *reader) {
                 }
                 thread_slot_note(slot, SOURCE_TASKSTATS, SOURCE_OUTCOME_ok);
                 thread_slot_note(slot, SOURCE_STATUS, SOURCE_OUTCOME_ok);
-                taskstats_put_metrics(answer, choose_groups(stats, slot, answer), &slot->sample);
-                take_identity(slot, answer);
+                taskstats_put_metrics(answer, choose_groups(stats, slot, answer), sample);
+                if (taskstats_get(answer, TASKSTATS_UID, &uid) &&
+                    taskstats_get(answer, TASKSTATS_GID, &gid)) {
+                        sample->has_owner = true;
+                        sample->uid = (uid_t) uid;
+                        slot->owner = sample->uid;
+                        sample->gid = (gid_t) gid;
+                }
+                /* Encoded as by stat(2); 0 for a task without an executable. */
+                if (taskstats_get(answer, TASKSTATS_EXE_DEV, &dev) &&
+                    taskstats_get(answer, TASKSTATS_EXE_INODE, &inode) && inode != 0) {
+                        sample->has_exe = true;
+                        sample->exe_dev = dev;
+                        sample->exe_inode = inode;
+                }
                 if (scene->host->gates.has_delay_members)
                         thread_slot_note(slot, SOURCE_SCHEDSTAT, SOURCE_OUTCOME_ok);
                 else

@@ -10,20 +10,15 @@
 #include <stdbool.h>
 #include "capture/scene/scene.h"
 
+/* The kernel's mask has a bit for each CPU it was built for: at most 8192 in any distribution. */
+#define TASK_READER_MASK_WORDS (8192 / CPU_LIST_WORD_BITS)
+
 typedef struct TaskReader {
         Scene *scene;                           /* borrowed */
         unsigned long mask[CPU_LIST_MAX_WORDS]; /* the affinity of the thread at hand */
-        size_t n_words;                         /* a size that the kernel accepts */
+        size_t n_words; /* a size that the kernel accepts; TASK_READER_MASK_WORDS at first */
         AffinityText affinity;
 } TaskReader;
-
-void task_reader_init(TaskReader *reader, Scene *scene);
-
-/*
- * Reads stat, affinity, sched and io, in this order; slot->fd is open. Sets slot->kept, or
- * slot->vanished, or neither when stat cannot be read.
- */
-void task_reader_read(TaskReader *reader, ThreadSlot *slot);
 
 /*
  * ThreadStats
@@ -46,13 +41,13 @@ typedef struct ThreadStats {
 
 /* Opens a socket where the gates say that it answers. */
 void thread_stats_init(ThreadStats *stats, Scene *scene);
-void thread_stats_done(ThreadStats *stats);
 
 /*
- * Reads the files that taskstats would replace when it will not be asked: right after the thread's
- * other files.
+ * Reads stat, affinity, sched and io, in this order, and then the files that taskstats replaces
+ * where it will not be asked; slot->fd is open. Sets slot->kept, or slot->vanished, or neither when
+ * stat cannot be read.
  */
-void thread_stats_read_files(ThreadStats *stats, TaskReader *reader, ThreadSlot *slot);
+void task_reader_read(TaskReader *reader, const ThreadStats *stats, ThreadSlot *slot);
 
 /* For all slots that are kept so far; some of them may turn out to have vanished. */
 void thread_stats_ask(ThreadStats *stats, TaskReader *reader);

@@ -57,10 +57,6 @@ static const BlockingWork blocking_work = {
 
 /* reading */
 
-void blocking_file_done(BlockingFile *file) {
-        file->thread = blocking_thread_free(file->thread);
-}
-
 int blocking_file_read(BlockingFile *file, const BlockingQuestion *question, uint64_t limit_ns,
                        int *ret_fd, Span *ret) {
         size_t owner = 0; /* of those who were late; n_late: this one was not */

@@ -30,8 +30,6 @@ typedef struct BlockingFile {
         size_t n_late;
 } BlockingFile;
 
-void blocking_file_done(BlockingFile *file);
-
 /* The file that is read, and the owner who may keep us waiting for it. */
 typedef struct BlockingQuestion {
         uint32_t owner;   /* uid of who answers for the process, as ThreadSlot has it */

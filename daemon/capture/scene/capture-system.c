@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -79,18 +78,6 @@ const CaptureSystem capture_system_kernel = {
 
 /* sockets that are ready */
 
-typedef struct ReadySocket {
-        TaskstatsSocket *socket; /* owned */
-        atomic_flag taken;
-} ReadySocket;
-
-struct ReadySystem {
-        CaptureSystem system;
-        int failure; /* why there are no more: of taskstats_open(), or -EMFILE */
-        size_t n_sockets;
-        ReadySocket sockets[];
-};
-
 static int ready_open_taskstats(void *userdata, void **ret_handle) {
         ReadySystem *ready = userdata;
 
@@ -143,10 +130,6 @@ ReadySystem *ready_system_free(ReadySystem *ready) {
                 (void) taskstats_free(ready->sockets[i].socket);
         free(ready);
         return NULL;
-}
-
-const CaptureSystem *ready_system_get(const ReadySystem *ready) {
-        return &ready->system;
 }
 
 const CaptureSystem capture_system_files = {

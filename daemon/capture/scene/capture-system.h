@@ -9,6 +9,7 @@
  * is used by the thread that opened it.
  */
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -62,12 +63,21 @@ extern const CaptureSystem capture_system_kernel;
  * The running kernel for a process that is about to give up opening sockets: the taskstats sockets
  * are opened now, and as many can be open at once as were asked for.
  */
-typedef struct ReadySystem ReadySystem;
+typedef struct ReadySocket {
+        TaskstatsSocket *socket; /* owned */
+        atomic_flag taken;
+} ReadySocket;
+
+typedef struct ReadySystem {
+        CaptureSystem system;
+        int failure; /* why there are no more: of taskstats_open(), or -EMFILE */
+        size_t n_sockets;
+        ReadySocket sockets[];
+} ReadySystem;
+
 _must_check_ int ready_system_new(unsigned n_sockets, ReadySystem **ret); /* -ENOMEM */
 ReadySystem *ready_system_free(ReadySystem *ready);
 DEFINE_CLEANUP(ReadySystem *, ready_system_free);
-/* Borrowed. */
-const CaptureSystem *ready_system_get(const ReadySystem *ready);
 
 /* Files only. */
 extern const CaptureSystem capture_system_files;

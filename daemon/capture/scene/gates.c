@@ -33,26 +33,6 @@ static uint32_t parse_release(const char *release) {
         return KERNEL(numbers[0], numbers[1]);
 }
 
-/*
- * Linux 5.14 added the sysctl and turned delay accounting off by default. Before, it was on from
- * boot unless the command line turned it off.
- */
-static DelayTrust read_delay_trust(int proc_fd, const HostContext *host, uint32_t kernel) {
-        char text[PROCFS_BUFFER_BYTES];
-        size_t n;
-
-        if (host->has_delayacct && host->delayacct == 0)
-                return DELAY_TRUST_COUNTED;
-        if (host->delayacct_booted)
-                return DELAY_TRUST_ALWAYS;
-        if (host->has_delayacct || kernel == 0 || kernel >= KERNEL(5, 14))
-                return DELAY_TRUST_YOUNG;
-        return text_file_read(proc_fd, "cmdline", text, sizeof(text), &n) == 0 &&
-                               kernel_cmdline_has((Span){ text, n }, "nodelayacct")
-                       ? DELAY_TRUST_COUNTED
-                       : DELAY_TRUST_ALWAYS;
-}
-
 static void try_taskstats(const CaptureSystem *system, Gates *gates) {
         pid_t tid = system->own_tid ? system->own_tid : (pid_t) syscall(SYS_gettid);
         uint64_t count = 0, run = 0, vm = 0, irq;
@@ -113,29 +93,6 @@ static uint64_t read_capabilities(int proc_fd) {
         return 0;
 }
 
-/* The initial user namespace maps every id to itself: "0 0 4294967295". */
-static bool is_in_user_namespace(int proc_fd) {
-        static const char *const initial[] = { "0", "0", "4294967295" };
-        char text[PROCFS_BUFFER_BYTES];
-        Cursor words;
-        Span word;
-        size_t n;
-
-        if (text_file_read(proc_fd, "thread-self/uid_map", text, sizeof(text), &n) != 0)
-                return false;
-        words = cursor_over((Span){ text, n });
-        for (size_t i = 0; i < ELEMENTSOF(initial); i++)
-                if (!cursor_word(&words, &word) || !span_is(text_trim(word), initial[i]))
-                        return true;
-        return false;
-}
-
-static bool lacks(int proc_fd, const char *name) {
-        struct stat status;
-
-        return fstatat(proc_fd, name, &status, 0) < 0 && errno == ENOENT;
-}
-
 void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *host,
                 const Cgroupfs *cgroupfs, Gates *ret) {
         static const struct {
@@ -146,6 +103,8 @@ void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *hos
                 { SOURCE_STATUS, "status" },       { SOURCE_IO, "io" },
                 { SOURCE_CGROUP, "cgroup" },       { SOURCE_SMAPS_ROLLUP, "smaps_rollup" },
         };
+        /* The initial user namespace maps every id to itself. */
+        static const char *const initial_uid_map[] = { "0", "0", "4294967295" };
         pid_t pid = system->own_pid ? system->own_pid : getpid();
         _cleanup_(fd_closep) int self_fd = -EBADF;
         uint32_t kernel = parse_release(host->kernel_release);
@@ -154,13 +113,30 @@ void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *hos
                 .has_sysctl_schedstats = host->has_schedstats,
                 .schedstats_on = host->has_schedstats && host->schedstats != 0,
                 .realtime_waits_broken = kernel >= KERNEL(5, 16) && kernel <= KERNEL(7, 0),
-                .delay_trust = read_delay_trust(proc_fd, host, kernel),
         };
         char text[PROCFS_BUFFER_BYTES], target[32];
         struct stat status;
         uint32_t shown;
         ssize_t n_target;
+        Cursor words;
+        Span word;
         size_t n;
+
+        /*
+         * Linux 5.14 added the sysctl and turned delay accounting off by default. Before, it was on
+         * from boot unless the command line turned it off.
+         */
+        if (host->has_delayacct && host->delayacct == 0)
+                gates.delay_trust = DELAY_TRUST_COUNTED;
+        else if (host->delayacct_booted)
+                gates.delay_trust = DELAY_TRUST_ALWAYS;
+        else if (host->has_delayacct || kernel == 0 || kernel >= KERNEL(5, 14))
+                gates.delay_trust = DELAY_TRUST_YOUNG;
+        else if (text_file_read(proc_fd, "cmdline", text, sizeof(text), &n) == 0 &&
+                 kernel_cmdline_has((Span){ text, n }, "nodelayacct"))
+                gates.delay_trust = DELAY_TRUST_COUNTED;
+        else
+                gates.delay_trust = DELAY_TRUST_ALWAYS;
 
         /* Such a /proc knows us by another number than system calls do. */
         n_target = readlinkat(proc_fd, "self", target, sizeof(target));
@@ -179,8 +155,15 @@ void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *hos
                 text_file_read(proc_fd, "pressure/irq", text, sizeof(text), &n) == 0;
         gates.has_sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1;
         gates.has_dac_read_search = capabilities >> CAP_DAC_READ_SEARCH & 1;
-        gates.in_user_namespace = is_in_user_namespace(proc_fd);
-        gates.only_processes = lacks(proc_fd, "sys") && lacks(proc_fd, "version");
+        if (text_file_read(proc_fd, "thread-self/uid_map", text, sizeof(text), &n) == 0) {
+                words = cursor_over((Span){ text, n });
+                for (size_t i = 0; i < ELEMENTSOF(initial_uid_map); i++)
+                        gates.in_user_namespace = gates.in_user_namespace ||
+                                                  !cursor_word(&words, &word) ||
+                                                  !span_is(text_trim(word), initial_uid_map[i]);
+        }
+        gates.only_processes = fstatat(proc_fd, "sys", &status, 0) < 0 && errno == ENOENT &&
+                               fstatat(proc_fd, "version", &status, 0) < 0 && errno == ENOENT;
         try_taskstats(system, &gates);
         /* If its children cannot be read, they may be threaded. */
         if (cgroupfs && cgroup_has_threaded_child(cgroupfs->root_fd, &gates.root_is_threaded) != 0)

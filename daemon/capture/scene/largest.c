@@ -7,12 +7,6 @@
 #include "base/array.h"
 #include "base/number.h"
 
-void largest_done(Largest *largest) {
-        free(largest->processes);
-        largest->processes = NULL;
-        largest->n = largest->n_allocated = 0;
-}
-
 /* Two of the same size are ordered by their numbers, so that no two are equal. */
 static bool is_less(const LargestProcess *a, const LargestProcess *b) {
         if (a->is_closed != b->is_closed)

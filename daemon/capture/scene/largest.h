@@ -32,8 +32,6 @@ typedef struct Largest {
         size_t n, n_allocated;
 } Largest;
 
-void largest_done(Largest *largest);
-
 /* -ENOMEM. */
 _must_check_ int largest_offer(Largest *largest, LargestProcess process);
 /* After the last offer. From then on several threads may ask. */

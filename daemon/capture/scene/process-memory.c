@@ -13,7 +13,7 @@ static const MetricId metrics[] = {
 
 ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process) {
         ThreadSlot *leader = scene_find_leader(scene, process);
-        ThreadSlot *slots = scene_threads(scene, process);
+        ThreadSlot *slots = &scene->slots[process->first];
 
         if (!leader || !leader->kept)
                 return NULL;
@@ -52,15 +52,11 @@ static bool has_some(const ThreadSample *sample) {
  * All threads of a process share its memory and so its peak. The virtual size, which is exact, says
  * whether taskstats found that memory: its own peak of the resident size may still be 0.
  */
-static bool has_peak(const ThreadSlot *slot) {
-        return slot->kept && thread_sample_has(&slot->sample, METRIC_hiwater_vm_bytes);
-}
-
 static void put_peak(Scene *scene, const BatchProcess *process, const ProcStatus *status) {
-        ThreadSlot *slots = scene_threads(scene, process);
+        ThreadSlot *slots = &scene->slots[process->first];
 
         for (size_t i = 0; i < process->n && status->has_rss_peak; i++)
-                if (has_peak(&slots[i]))
+                if (slots[i].kept && thread_sample_has(&slots[i].sample, METRIC_hiwater_vm_bytes))
                         thread_sample_put(&slots[i].sample, METRIC_hiwater_rss_bytes,
                                           status->rss_peak);
 }
@@ -96,14 +92,16 @@ static void read_status(Scene *scene, const BatchProcess *process, ThreadSlot *h
 
 /* Reads the peak alone, for the further threads of a process that has too many for one batch. */
 static void read_peak(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = scene_threads(scene, process);
+        ThreadSlot *slots = &scene->slots[process->first];
         ProcStatus status;
         size_t n;
 
         for (size_t i = 0; i < process->n; i++) {
                 if (has_some(&slots[i].sample))
                         return; /* what told of these told of the peak */
-                if (!has_peak(&slots[i]) || scene_open_thread(scene, process, &slots[i]) != 0 ||
+                if (!slots[i].kept ||
+                    !thread_sample_has(&slots[i].sample, METRIC_hiwater_vm_bytes) ||
+                    scene_open_thread(scene, process, &slots[i]) != 0 ||
                     text_file_read(slots[i].fd, "status", scene->file, sizeof(scene->file), &n) !=
                             0 ||
                     proc_status_parse((Span){ scene->file, n }, &status) != 0)
@@ -116,7 +114,7 @@ static void read_peak(Scene *scene, const BatchProcess *process) {
 void process_memory_read(Scene *scene, const BatchProcess *process) {
         ThreadSlot *holder = process_memory_find(scene, process);
         ThreadSlot *leader = scene_find_leader(scene, process);
-        ThreadSlot *slots = scene_threads(scene, process);
+        ThreadSlot *slots = &scene->slots[process->first];
 
         if (holder && has_some(&holder->sample)) {
                 for (size_t i = 0; i < ELEMENTSOF(metrics); i++)

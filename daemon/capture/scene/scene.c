@@ -28,7 +28,7 @@ int scene_new(const CaptureHost *host, Scene **ret) {
 Scene *scene_free(Scene *scene) {
         if (!scene)
                 return NULL;
-        blocking_file_done(&scene->blocking);
+        scene->blocking.thread = blocking_thread_free(scene->blocking.thread);
         buffer_done(&scene->texts);
         free(scene);
         return NULL;
@@ -81,16 +81,8 @@ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slo
         return 0;
 }
 
-int scene_read_blocking(Scene *scene, const ThreadSlot *slot, const char *name, uint64_t limit_ns,
-                        Span *ret) {
-        return blocking_file_read(
-                &scene->blocking,
-                &(BlockingQuestion){ .owner = slot->owner, .dir_fd = slot->fd, .name = name },
-                limit_ns, NULL, ret);
-}
-
 ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = scene_threads(scene, process);
+        ThreadSlot *slots = &scene->slots[process->first];
 
         for (size_t i = 0; i < process->n; i++)
                 if (slots[i].tid == process->tgid)
@@ -99,7 +91,7 @@ ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process) {
 }
 
 ThreadSlot *scene_find_representative(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = scene_threads(scene, process), *leader;
+        ThreadSlot *slots = &scene->slots[process->first], *leader;
 
         leader = scene_find_leader(scene, process);
         if (leader && thread_slot_is_living(leader))
@@ -142,7 +134,7 @@ TextPlace scene_add_text(Scene *scene, Span text) {
 }
 
 void scene_leave_zombies_out(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = scene_threads(scene, process);
+        ThreadSlot *slots = &scene->slots[process->first];
 
         for (size_t i = 0; i < process->n; i++)
                 if (thread_slot_is_zombie(&slots[i])) {
@@ -154,43 +146,34 @@ void scene_leave_zombies_out(Scene *scene, const BatchProcess *process) {
 
 /* CPU masks */
 
-/* The text of @mask; a mask equal to the last one is not formatted again. */
-static int format(AffinityText *affinity, const unsigned long *mask, size_t n_words, Span *ret,
-                  size_t *ret_n_cpus) {
-        size_t n_bytes = n_words * sizeof(*mask), n_chars;
-        int r;
-
-        if (n_words == affinity->n_last_words && memcmp(mask, affinity->last_mask, n_bytes) == 0) {
-                *ret = (Span){ affinity->last_text, affinity->n_last_text };
-                *ret_n_cpus = affinity->n_last_cpus;
-                return 0;
-        }
-        r = cpu_list_format(mask, n_words, affinity->long_text, sizeof(affinity->long_text),
-                            &n_chars, ret_n_cpus);
-        if (r != 0)
-                return r;
-        *ret = (Span){ affinity->long_text, n_chars };
-        if (n_chars <= sizeof(affinity->last_text)) {
-                memcpy(affinity->last_mask, mask, n_bytes);
-                memcpy(affinity->last_text, affinity->long_text, n_chars);
-                affinity->n_last_words = n_words;
-                affinity->n_last_text = n_chars;
-                affinity->n_last_cpus = *ret_n_cpus;
-        }
-        return 0;
-}
-
 void affinity_text_put(AffinityText *affinity, Scene *scene, ThreadSlot *slot,
                        const unsigned long *mask, size_t n_words) {
-        size_t n_cpus = 0;
-        Span text;
+        size_t n_bytes = n_words * sizeof(*mask), n_chars = 0, n_cpus = 0;
+        const char *text = affinity->long_text;
+        int r = 0;
 
+        /* A mask equal to the last one is not formatted again. */
+        if (n_words == affinity->n_last_words && memcmp(mask, affinity->last_mask, n_bytes) == 0) {
+                text = affinity->last_text;
+                n_chars = affinity->n_last_text;
+                n_cpus = affinity->n_last_cpus;
+        } else {
+                r = cpu_list_format(mask, n_words, affinity->long_text, sizeof(affinity->long_text),
+                                    &n_chars, &n_cpus);
+                if (r == 0 && n_chars <= sizeof(affinity->last_text)) {
+                        memcpy(affinity->last_mask, mask, n_bytes);
+                        memcpy(affinity->last_text, affinity->long_text, n_chars);
+                        affinity->n_last_words = n_words;
+                        affinity->n_last_text = n_chars;
+                        affinity->n_last_cpus = n_cpus;
+                }
+        }
         /* A mask without CPUs belongs to a thread that is being moved, or to none. */
-        if (format(affinity, mask, n_words, &text, &n_cpus) != 0 || n_cpus == 0) {
+        if (r != 0 || n_cpus == 0) {
                 thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_malformed);
                 return;
         }
         thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_ok);
         thread_sample_put(&slot->sample, METRIC_cpu_affinity, n_cpus);
-        slot->cpus = scene_add_text(scene, text);
+        slot->cpus = scene_add_text(scene, (Span){ text, n_chars });
 }

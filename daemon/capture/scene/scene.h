@@ -87,10 +87,6 @@ typedef struct Tally {
         uint64_t n_groups_outside; /* cgroups outside of the visible part of the hierarchy */
 } Tally;
 
-static inline void tally_add(Tally *tally, SourceId source, SourceOutcome outcome) {
-        tally->counts[source][outcome]++;
-}
-
 static inline void tally_add_counts(Tally *tally, SourceId source,
                                     const uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
         for (unsigned i = 0; i < _SOURCE_OUTCOME_MAX; i++)
@@ -200,18 +196,11 @@ void scene_begin(Scene *scene, Batch *batch);
 /* Closes the slots' descriptors and reports scene->error in the batch. */
 void scene_end(Scene *scene);
 
-/* The slots of @process in this batch: process->n of them. */
-static inline ThreadSlot *scene_threads(Scene *scene, const BatchProcess *process) {
-        return &scene->slots[process->first];
-}
 /*
  * Opens slot->fd for a backend that needs no files, if it is not open yet. 0, or as
  * blocking_file_read(); TEXT_E_VANISHED also when another thread has the number by now.
  */
 _must_check_ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slot);
-/* Reads a file of @slot, which is open, that may keep us waiting: as blocking_file_read(). */
-_must_check_ int scene_read_blocking(Scene *scene, const ThreadSlot *slot, const char *name,
-                                     uint64_t limit_ns, Span *ret);
 /* The slot of the leader; NULL when it is not in this batch. */
 ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process);
 /*

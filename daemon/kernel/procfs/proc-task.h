@@ -78,15 +78,6 @@ static inline bool proc_stat_is_kthread(const ProcStat *stat) {
         return proc_stat_has(stat, PROC_STAT_flags) && (stat->flags & PROC_STAT_PF_KTHREAD) != 0;
 }
 
-/*
- * A thread that the kernel made to work for the process, if it has none of what a C library gives
- * to threads: before 5.12 the flag meant something else.
- */
-static inline bool proc_stat_is_worker(const ProcStat *stat) {
-        return proc_stat_has(stat, PROC_STAT_flags) &&
-               (stat->flags & (PROC_STAT_PF_IO_WORKER | PROC_STAT_PF_USER_WORKER)) != 0;
-}
-
 _must_check_ int proc_stat_parse(Span text, ProcStat *ret);
 
 /*

@@ -299,7 +299,7 @@ void captured_run(Captured *captured) {
         buffer_clear(&captured->probe_summary);
         for (unsigned i = 0; i < _HOST_PART_MAX; i++)
                 buffer_clear(&captured->host_parts[i]);
-        captured->result = capture_run(&captured->options, take_bytes, captured, &captured->head,
+        captured->result = capture_run(&captured->options, 0, take_bytes, captured, &captured->head,
                                        &captured->sources);
         if (captured->result == 0)
                 read_back(captured);

@@ -28,7 +28,7 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-        blocking_file_done(&file);
+        file.thread = blocking_thread_free(file.thread);
         tree_remove(&tree);
 }
 

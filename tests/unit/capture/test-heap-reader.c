@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "capture/heap/heap-reader.h"
@@ -119,7 +120,7 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-        heap_reader_free(reader);
+        free(reader);
         scene_free(scene);
         heap_free(heap);
         memory_served_join(0);

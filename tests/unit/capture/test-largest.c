@@ -20,7 +20,8 @@ static void offer(pid_t tgid, uint64_t resident, uint64_t swap, bool is_closed) 
 }
 
 static void end(void) {
-        largest_done(&largest);
+        free(largest.processes);
+        largest = (Largest){};
 }
 
 /* Resident bytes of process @i of N_PROCESSES, all different, in several orders. */

@@ -95,34 +95,13 @@ typedef struct SchedParser {
         bool malformed;
 } SchedParser;
 
-static void put_row(SchedParser *parser, size_t row, Span text) {
-        ProcSched *sched = &parser->sched;
-        uint64_t bit = UINT64_C(1) << row;
-
-        sched->has_schedstats |= rows[row].printed == PRINTED_STATS;
-        if (parser->seen & bit) {
-                sched->present &= ~bit;
-                parser->malformed = true;
-        } else if (rows[row].value == VALUE_MS && memchr(text.bytes, '.', text.n)
-                           ? text_parse_decimal(text, MS_DECIMALS, &sched->values[row])
-                           /* Time without a point is in ns, though no kernel prints that. */
-                           : number_parse_u64(text, &sched->values[row])) {
-                sched->present |= bit;
-        } else {
-                parser->malformed = true;
-                if (is_negative(text))
-                        sched->negative |= bit;
-        }
-        parser->seen |= bit;
-        parser->expected = row + 1;
-}
-
 /* Most of a line is padding, so it is skipped in steps of eight blanks. */
 static const char padding[8] = { ' ', ' ', ' ', ' ', ' ', ' ', ' ', ' ' };
 
 static void put_line(SchedParser *parser, Span line) {
         const char *colon = line.bytes + COLON_COLUMN;
-        uint64_t number;
+        ProcSched *sched = &parser->sched;
+        uint64_t number, bit;
         Span key, value;
         size_t row;
 
@@ -147,17 +126,33 @@ static void put_line(SchedParser *parser, Span line) {
                 value.n -= sizeof(padding);
         }
         value = text_trim(value);
-        if (row < _PROC_SCHED_MAX) {
-                put_row(parser, row, value);
+        if (row >= _PROC_SCHED_MAX) {
+                sched->has_ext_enabled =
+                        !parser->seen_ext_enabled && number_parse_u64(value, &number);
+                if (sched->has_ext_enabled)
+                        sched->ext_enabled = number != 0;
+                else
+                        parser->malformed = true;
+                parser->seen_ext_enabled = true;
                 return;
         }
-        parser->sched.has_ext_enabled =
-                !parser->seen_ext_enabled && number_parse_u64(value, &number);
-        if (parser->sched.has_ext_enabled)
-                parser->sched.ext_enabled = number != 0;
-        else
+        bit = UINT64_C(1) << row;
+        sched->has_schedstats |= rows[row].printed == PRINTED_STATS;
+        if (parser->seen & bit) {
+                sched->present &= ~bit;
                 parser->malformed = true;
-        parser->seen_ext_enabled = true;
+        } else if (rows[row].value == VALUE_MS && memchr(value.bytes, '.', value.n)
+                           ? text_parse_decimal(value, MS_DECIMALS, &sched->values[row])
+                           /* Time without a point is in ns, though no kernel prints that. */
+                           : number_parse_u64(value, &sched->values[row])) {
+                sched->present |= bit;
+        } else {
+                parser->malformed = true;
+                if (is_negative(value))
+                        sched->negative |= bit;
+        }
+        parser->seen |= bit;
+        parser->expected = row + 1;
 }
 
 int proc_sched_parse(Span text, ProcSched *ret) {

@@ -106,7 +106,7 @@ static int look_around(Capture *capture, Head *head) {
         gates_read(options->proc_fd, system, &host, capture->host.cgroupfs, &capture->host.gates);
         for (size_t i = 0; !capture->backend; i++) {
                 assert(i < ELEMENTSOF(backends)); /* the last one works everywhere */
-                if (backends[i]->probe(&capture->host))
+                if (!backends[i]->probe || backends[i]->probe(&capture->host))
                         capture->backend = backends[i];
         }
         (void) snprintf(head->backend, sizeof(head->backend), "%s", capture->backend->name);

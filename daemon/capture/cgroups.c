@@ -281,35 +281,6 @@ static void count_both(Tally *tally, SourceOutcome outcome) {
         tally->counts[SOURCE_CGROUP_PRESSURE][outcome]++;
 }
 
-static int write_group(const Cgroupfs *cgroupfs, Span path, Buffer *scratch, Buffer *json,
-                       SnapshotWriter *writer, Tally *tally) {
-        _cleanup_(fd_closep) int fd = -EBADF;
-        CgroupCounts counts = {};
-        int r;
-
-        /* A path that leads out of the mount is refused before it is looked up. */
-        r = cgroup_path_is_outside(path) ? CGROUPFS_E_OUTSIDE
-                                         : cgroupfs_open_group(cgroupfs, path, &fd);
-        if (r == CGROUPFS_E_OUTSIDE || r == CGROUPFS_E_MALFORMED) {
-                count_both(tally, SOURCE_OUTCOME_unsupported);
-                tally->n_groups_outside++;
-                return 0;
-        }
-        if (r != 0) {
-                count_both(tally, r == CGROUPFS_E_VANISHED || r == CGROUPFS_E_ABSENT
-                                          ? SOURCE_OUTCOME_vanished
-                                          : text_file_outcome(r));
-                return 0;
-        }
-        buffer_clear(json);
-        r = cgroup_stats_read(fd, scratch, json, &counts);
-        tally_add_counts(tally, SOURCE_CGROUP_STATS, counts.stats);
-        tally_add_counts(tally, SOURCE_CGROUP_PRESSURE, counts.pressure);
-        if (r != 0)
-                return r < 0 ? r : 0;
-        return snapshot_writer_entry(writer, SNAPSHOT_SECTION_CGROUPS, path, buffer_span(json));
-}
-
 int cgroups_write(const CaptureHost *host, const CgroupSet *set, Pace *pace, SnapshotWriter *writer,
                   Tally *tally) {
         _cleanup_(buffer_done) Buffer scratch = {}, json = {};
@@ -319,9 +290,35 @@ int cgroups_write(const CaptureHost *host, const CgroupSet *set, Pace *pace, Sna
 
         r = cgroup_set_sort(set, &entries, &n_entries);
         for (size_t i = 0; r == 0 && i < n_entries; i++) {
-                r = write_group(host->cgroupfs, entries[i]->path, &scratch, &json, writer, tally);
-                if (r == 0)
-                        r = pace_step(pace, host->system, "cgroups", i + 1, n_entries);
+                _cleanup_(fd_closep) int fd = -EBADF;
+                Span path = entries[i]->path;
+                CgroupCounts counts = {};
+
+                /* A path that leads out of the mount is refused before it is looked up. */
+                r = cgroup_path_is_outside(path) ? CGROUPFS_E_OUTSIDE
+                                                 : cgroupfs_open_group(host->cgroupfs, path, &fd);
+                if (r == CGROUPFS_E_OUTSIDE || r == CGROUPFS_E_MALFORMED) {
+                        count_both(tally, SOURCE_OUTCOME_unsupported);
+                        tally->n_groups_outside++;
+                } else if (r != 0) {
+                        count_both(tally, r == CGROUPFS_E_VANISHED || r == CGROUPFS_E_ABSENT
+                                                  ? SOURCE_OUTCOME_vanished
+                                                  : text_file_outcome(r));
+                } else {
+                        buffer_clear(&json);
+                        r = cgroup_stats_read(fd, &scratch, &json, &counts);
+                        tally_add_counts(tally, SOURCE_CGROUP_STATS, counts.stats);
+                        tally_add_counts(tally, SOURCE_CGROUP_PRESSURE, counts.pressure);
+                        if (r < 0)
+                                return r;
+                        /* One that went meanwhile is left out. */
+                        r = r > 0 ? 0
+                                  : snapshot_writer_entry(writer, SNAPSHOT_SECTION_CGROUPS, path,
+                                                          buffer_span(&json));
+                        if (r != 0)
+                                return r;
+                }
+                r = pace_step(pace, host->system, "cgroups", i + 1, n_entries);
         }
         return r;
 }

@@ -24,10 +24,6 @@ static size_t format_path(pid_t pid, const char *suffix, char *ret_path) {
         return n + n_suffix;
 }
 
-static bool procfs_probe(const CaptureHost *host) {
-        return true;
-}
-
 /* the walk: processes in ascending order, the threads of each when its turn comes */
 
 typedef struct ProcfsWalk {
@@ -378,41 +374,38 @@ static void procfs_read_batch(void *userdata) {
  * (de_thread() of fs/exec.c). It shows in one of these: the task lives although the leader had
  * exited, it has a new address space, or a count is less than it was. A leader that executed a
  * program itself has a new address space too and is taken for another task.
- */
-static bool is_same_task(const ThreadSlot *leader, const ProcStat *now) {
-        const ThreadSample *sample = &leader->sample;
-
-        /*
-         * Several tasks may have taken over and exited in turn; an executable was read of a living
-         * one only.
-         */
-        if (thread_slot_is_zombie(leader))
-                return !sample->has_exe && (now->state == 'Z' || now->state == 'X');
-        if (leader->start_stack != 0 && now->start_stack != 0 &&
-            now->start_stack != leader->start_stack)
-                return false;
-        return !thread_sample_has(sample, METRIC_minflt) || !proc_stat_has(now, PROC_STAT_minflt) ||
-               now->minflt >= thread_sample_get(sample, METRIC_minflt);
-}
-
-/*
+ *
  * A process with one thread would have to start a second one, and that to execute a program, before
  * its last file is read: too unlikely to read one more file of each such process.
  */
 static void procfs_confirm(void *userdata, const BatchProcess *process) {
         Scene *scene = ((ProcfsReader *) userdata)->scene;
         ThreadSlot *leader = scene_find_leader(scene, process);
+        const ThreadSample *sample;
+        bool is_same;
         ProcStat now;
         size_t n;
         int r;
 
         if (!leader || !leader->kept || leader->num_threads <= 1)
                 return;
+        sample = &leader->sample;
         r = text_file_read(leader->fd, "stat", scene->file, sizeof(scene->file), &n);
         if (r == 0)
                 r = proc_stat_parse((Span){ scene->file, n }, &now);
-        if (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED ||
-            (r == 0 && !is_same_task(leader, &now)))
+        if (r != 0)
+                is_same = r != PROCFS_E_ABSENT && r != PROCFS_E_VANISHED;
+        else if (thread_slot_is_zombie(leader))
+                /* Several may have taken over and exited in turn; exe is read of a living one. */
+                is_same = !sample->has_exe && (now.state == 'Z' || now.state == 'X');
+        else if (leader->start_stack != 0 && now.start_stack != 0 &&
+                 now.start_stack != leader->start_stack)
+                is_same = false;
+        else
+                is_same = !thread_sample_has(sample, METRIC_minflt) ||
+                          !proc_stat_has(&now, PROC_STAT_minflt) ||
+                          now.minflt >= thread_sample_get(sample, METRIC_minflt);
+        if (!is_same)
                 thread_slot_vanish(leader);
 }
 
@@ -589,7 +582,6 @@ const Backend procfs_backend = {
                 [SOURCE_TASKSTATS_DELAY] = SOURCE_BACKEND_TASKSTATS,
                 [SOURCE_TASKSTATS_IRQ] = SOURCE_BACKEND_TASKSTATS,
         },
-        .probe = procfs_probe,
         .walk_new = procfs_walk_new,
         .offer_memory = procfs_offer_memory,
         .walk_next = procfs_walk_next,

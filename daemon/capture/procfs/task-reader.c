@@ -44,44 +44,10 @@ static SourceOutcome parse_outcome(int r) {
 #define STAT_METRIC(member, type, number, metric) [PROC_STAT_##member] = (metric),
 static const MetricId stat_metrics[_PROC_STAT_MAX] = { PROC_STAT_FIELDS(STAT_METRIC) };
 
-static void take_stat(ThreadSlot *slot, const ProcStat *stat) {
-        ThreadSample *sample = &slot->sample;
-
-        sample->tid = slot->tid;
-        sample->start_ticks = stat->starttime;
-        sample->has_ppid = proc_stat_has(stat, PROC_STAT_ppid);
-        sample->ppid = stat->ppid;
-        sample->has_kthread = proc_stat_has(stat, PROC_STAT_flags);
-        sample->kthread = proc_stat_is_kthread(stat);
-        thread_sample_put(sample, METRIC_state, (uint64_t) (unsigned char) stat->state);
-
-#define PUT_STAT(member, ...)                                               \
-        if (stat_metrics[PROC_STAT_##member] != _METRIC_MAX &&              \
-            proc_stat_has(stat, PROC_STAT_##member))                        \
-                thread_sample_put(sample, stat_metrics[PROC_STAT_##member], \
-                                  (uint64_t) (int64_t) stat->member);
-        PROC_STAT_FIELDS(PUT_STAT)
-#undef PUT_STAT
-
-        slot->state = stat->state;
-        slot->policy = proc_stat_has(stat, PROC_STAT_policy) ? stat->policy : -1;
-        /*
-         * A thread that the kernel made to work for the process, if it has none of what a C library
-         * gives to threads: before 5.12 the flag meant something else.
-         */
-        slot->is_kernel_worker =
-                proc_stat_has(stat, PROC_STAT_flags) &&
-                (stat->flags & (PROC_STAT_PF_IO_WORKER | PROC_STAT_PF_USER_WORKER)) != 0;
-        slot->has_space = proc_stat_has(stat, PROC_STAT_vsize) && stat->vsize != 0;
-        slot->start_stack = proc_stat_has(stat, PROC_STAT_start_stack) ? stat->start_stack : 0;
-        slot->num_threads = proc_stat_has(stat, PROC_STAT_num_threads) && stat->num_threads > 0
-                                    ? (uint64_t) stat->num_threads
-                                    : 0;
-}
-
 static void read_stat(TaskReader *reader, ThreadSlot *slot) {
         Scene *scene = reader->scene;
         const CaptureSystem *system = scene->host->system;
+        ThreadSample *sample = &slot->sample;
         ProcStat stat;
         size_t n;
         int r;
@@ -107,7 +73,36 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
                 slot->vanished = true;
                 return;
         }
-        take_stat(slot, &stat);
+        sample->tid = slot->tid;
+        sample->start_ticks = stat.starttime;
+        sample->has_ppid = proc_stat_has(&stat, PROC_STAT_ppid);
+        sample->ppid = stat.ppid;
+        sample->has_kthread = proc_stat_has(&stat, PROC_STAT_flags);
+        sample->kthread = proc_stat_is_kthread(&stat);
+        thread_sample_put(sample, METRIC_state, (uint64_t) (unsigned char) stat.state);
+
+#define PUT_STAT(member, ...)                                               \
+        if (stat_metrics[PROC_STAT_##member] != _METRIC_MAX &&              \
+            proc_stat_has(&stat, PROC_STAT_##member))                       \
+                thread_sample_put(sample, stat_metrics[PROC_STAT_##member], \
+                                  (uint64_t) (int64_t) stat.member);
+        PROC_STAT_FIELDS(PUT_STAT)
+#undef PUT_STAT
+
+        slot->state = stat.state;
+        slot->policy = proc_stat_has(&stat, PROC_STAT_policy) ? stat.policy : -1;
+        /*
+         * A thread that the kernel made to work for the process, if it has none of what a C library
+         * gives to threads: before 5.12 the flag meant something else.
+         */
+        slot->is_kernel_worker =
+                proc_stat_has(&stat, PROC_STAT_flags) &&
+                (stat.flags & (PROC_STAT_PF_IO_WORKER | PROC_STAT_PF_USER_WORKER)) != 0;
+        slot->has_space = proc_stat_has(&stat, PROC_STAT_vsize) && stat.vsize != 0;
+        slot->start_stack = proc_stat_has(&stat, PROC_STAT_start_stack) ? stat.start_stack : 0;
+        slot->num_threads = proc_stat_has(&stat, PROC_STAT_num_threads) && stat.num_threads > 0
+                                    ? (uint64_t) stat.num_threads
+                                    : 0;
         slot->kept = true;
         slot->comm = scene_add_text(scene, stat.comm);
 }

@@ -25,7 +25,7 @@ typedef struct Backend {
 
         /* Through what it reads each source; NONE: another part of a capture reads it. */
         SourceBackend sources[_SOURCE_MAX];
-        /* Returns whether this host can be read with it. */
+        /* Returns whether this host can be read with it. NULL: every host can. */
         bool (*probe)(const CaptureHost *host);
 
         /*

@@ -279,47 +279,22 @@ static int latest_first(const void *a, const void *b) {
         return (used_a < used_b) - (used_a > used_b);
 }
 
-/* A capture that leaves the counters out looks for no process: it cannot tell which have ended. */
-static const CacheTable *processes_to_store(const HeapCache *cache) {
-        return cache->seen.n > 0 ? &cache->seen : &cache->known;
-}
-
-/* As many records as fit into a file of @n_max bytes: a file costs more to parse than a process. */
-static CacheHeader make_header(const HeapCache *cache, uint64_t n_max) {
+int heap_cache_store(HeapCache *cache, int fd) {
+        _cleanup_(buffer_done) Buffer buffer;
+        unsigned char digest[HASH_DIGEST_BYTES];
+        /*
+         * A capture that leaves the counters out looks for no process: it cannot tell which have
+         * ended.
+         */
+        const CacheTable *processes = cache->seen.n > 0 ? &cache->seen : &cache->known;
         CacheHeader header = {
                 .version = CACHE_VERSION,
                 .n_file_bytes = sizeof(FileRecord),
                 .n_process_bytes = sizeof(HeapProcess),
                 .sequence = cache->sequence,
         };
-        uint64_t n_files = MIN_OF(cache->files.n, (size_t) HEAP_CACHE_MAX_FILES);
-        uint64_t n_room = n_max - sizeof(header);
-
-        memcpy(header.magic, cache_magic, sizeof(cache_magic));
-        header.n_files = (uint32_t) MIN_OF(n_files, n_room / sizeof(FileRecord));
-        n_room -= header.n_files * sizeof(FileRecord);
-        header.n_processes = (uint32_t) MIN_OF((uint64_t) processes_to_store(cache)->n,
-                                               n_room / sizeof(HeapProcess));
-        n_room -= header.n_processes * sizeof(HeapProcess);
-        for (size_t i = 0; i < cache->seen_commands.table.n; i++) {
-                const CommandItem *item = table_item(&cache->seen_commands.table, i);
-                const CommandRecord *record = &item->record;
-                uint64_t n = header.n_command_bytes + sizeof(*record) + record->n_command +
-                             record->n_line;
-
-                if (n > n_room)
-                        break;
-                header.n_commands++;
-                header.n_command_bytes = n;
-        }
-        return header;
-}
-
-int heap_cache_store(HeapCache *cache, int fd) {
-        _cleanup_(buffer_done) Buffer buffer;
-        unsigned char digest[HASH_DIGEST_BYTES];
+        uint64_t n_files = MIN_OF(cache->files.n, (size_t) HEAP_CACHE_MAX_FILES), n_room;
         size_t n_written = 0;
-        CacheHeader header;
         struct stat status;
 
         buffer_init(&buffer, 0);
@@ -329,11 +304,27 @@ int heap_cache_store(HeapCache *cache, int fd) {
                 return -ENOSPC;
         if (cache->files.n > 0)
                 qsort(cache->files.items, cache->files.n, sizeof(FileRecord), latest_first);
-        header = make_header(cache, (uint64_t) status.st_size);
+        /* As many records as there is room for: a file costs more to parse than a process. */
+        n_room = (uint64_t) status.st_size - sizeof(header);
+        memcpy(header.magic, cache_magic, sizeof(cache_magic));
+        header.n_files = (uint32_t) MIN_OF(n_files, n_room / sizeof(FileRecord));
+        n_room -= header.n_files * sizeof(FileRecord);
+        header.n_processes =
+                (uint32_t) MIN_OF((uint64_t) processes->n, n_room / sizeof(HeapProcess));
+        n_room -= header.n_processes * sizeof(HeapProcess);
+        for (size_t i = 0; i < cache->seen_commands.table.n; i++) {
+                const CommandItem *item = table_item(&cache->seen_commands.table, i);
+                uint64_t n = header.n_command_bytes + sizeof(item->record) +
+                             item->record.n_command + item->record.n_line;
+
+                if (n > n_room)
+                        break;
+                header.n_commands++;
+                header.n_command_bytes = n;
+        }
         (void) buffer_append(&buffer, &header, sizeof(header));
         (void) buffer_append(&buffer, cache->files.items, header.n_files * sizeof(FileRecord));
-        (void) buffer_append(&buffer, processes_to_store(cache)->items,
-                             header.n_processes * sizeof(HeapProcess));
+        (void) buffer_append(&buffer, processes->items, header.n_processes * sizeof(HeapProcess));
         for (uint32_t i = 0; i < header.n_commands; i++) {
                 const CommandItem *item = table_item(&cache->seen_commands.table, i);
 

@@ -49,7 +49,7 @@ struct HeapProbe {
 };
 
 int heap_probe_new(MemoryJob *job, HeapProbe **ret) {
-        const MemoryJobOptions *options = memory_job_options(job);
+        const MemoryJobOptions *options = &job->options;
         HeapProbe *probe = calloc(1, sizeof(*probe));
         int r = probe ? file_answers_new(options->cache_fd, options->open_files, options->userdata,
                                          &probe->answers)
@@ -76,7 +76,7 @@ HeapProbe *heap_probe_free(HeapProbe *probe) {
 
 void heap_probe_keep(HeapProbe *probe) {
         file_answers_keep(probe->answers,
-                          memory_job_last_patience_ns(memory_job_options(probe->job)->limit_ns));
+                          memory_job_last_patience_ns(probe->job->options.limit_ns));
 }
 
 /*
@@ -500,8 +500,8 @@ static pid_t find_number(HeapProbe *probe, const HeapCase *heap, pid_t tid) {
         size_t n;
 
         (void) snprintf(path, sizeof(path), "%u/task/%d/status", heap->process->life.tgid, tid);
-        if (text_file_read(memory_job_options(probe->job)->proc_fd, path, probe->file,
-                           sizeof(probe->file), &n) != 0)
+        if (text_file_read(probe->job->options.proc_fd, path, probe->file, sizeof(probe->file),
+                           &n) != 0)
                 return 0;
         lines = cursor_over((Span){ probe->file, n });
         while (cursor_colon_pair(&lines, &key, &value)) {
@@ -610,8 +610,7 @@ static int open_thread(const HeapProbe *probe, const MemoryLife *life) {
         char path[64];
 
         (void) snprintf(path, sizeof(path), "%u/task/%u", life->tgid, life->tid);
-        return openat(memory_job_options(probe->job)->proc_fd, path,
-                      O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return openat(probe->job->options.proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 static int answer_process(HeapProbe *probe, const HeapCase *heap) {

@@ -201,34 +201,6 @@ static void try_process(HeapReader *reader, const HeapTarget *target) {
                         thread_slot_note(&target->slots[i], SOURCE_JEMALLOC, SOURCE_OUTCOME_ok);
 }
 
-static void ask_about(HeapReader *reader, const HeapTarget *target) {
-        HeapAsked *asked = &reader->asked;
-        HeapAskedProcess *process = &asked->processes[asked->n_processes];
-
-        *process = (HeapAskedProcess){
-                .life = find_life(target),
-                .first = asked->n_threads,
-                .is_nested = target->is_nested,
-                .known.verdict = _HEAP_VERDICT_MAX,
-        };
-        if (target->is_recalled) {
-                process->was_slow = (uint32_t) target->known.was_slow;
-                process->known = target->known.found;
-        }
-        for (size_t i = 0; i < target->process->n; i++) {
-                const ThreadSlot *slot = &target->slots[i];
-
-                if (thread_slot_is_living(slot))
-                        asked->threads[asked->n_threads++] = (HeapAskedThread){
-                                .pointer = slot->thread_pointer,
-                                .tid = (uint32_t) slot->tid,
-                                .is_kernel_worker = slot->is_kernel_worker,
-                        };
-        }
-        process->n = asked->n_threads - process->first;
-        reader->targets[asked->n_processes++] = *target;
-}
-
 void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
         Scene *scene = reader->scene;
         HeapTarget target = {
@@ -237,6 +209,8 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
                 .leader = scene_find_leader(scene, process),
         };
         const HeapFindings *found = &target.known.found;
+        HeapAsked *asked = &reader->asked;
+        HeapAskedProcess *question;
 
         if (reader->heap->state != HEAP_STATE_READING)
                 return;
@@ -271,9 +245,31 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
 
                 if (failure != HEAP_FAILURE_NONE)
                         fail_process(reader, &target, failure);
-        } else {
-                ask_about(reader, &target);
+                return;
         }
+        question = &asked->processes[asked->n_processes];
+        *question = (HeapAskedProcess){
+                .life = find_life(&target),
+                .first = asked->n_threads,
+                .is_nested = target.is_nested,
+                .known.verdict = _HEAP_VERDICT_MAX,
+        };
+        if (target.is_recalled) {
+                question->was_slow = (uint32_t) target.known.was_slow;
+                question->known = *found;
+        }
+        for (size_t i = 0; i < process->n; i++) {
+                const ThreadSlot *slot = &target.slots[i];
+
+                if (thread_slot_is_living(slot))
+                        asked->threads[asked->n_threads++] = (HeapAskedThread){
+                                .pointer = slot->thread_pointer,
+                                .tid = (uint32_t) slot->tid,
+                                .is_kernel_worker = slot->is_kernel_worker,
+                        };
+        }
+        question->n = asked->n_threads - question->first;
+        reader->targets[asked->n_processes++] = target;
 }
 
 /* the answer */

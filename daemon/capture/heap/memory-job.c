@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "capture/scene/blocking-thread.h"
 
 #define PATIENCE_LEAST_NS (2 * NSEC_PER_MSEC)
 
@@ -17,33 +16,6 @@
 
 /* The patience starts anew so often for a thread that is ready to run. */
 #define MAX_STARVED 7
-
-/* Owners beyond share the last account. */
-#define MAX_ACCOUNTS 64
-
-typedef struct OwnerAccount {
-        uint32_t owner;
-        unsigned n_left; /* calls that were left behind */
-        uint64_t spent_ns[_MEMORY_PURPOSE_MAX];
-} OwnerAccount;
-
-struct MemoryJob {
-        MemoryJobOptions options;
-        BlockingThread *thread; /* owned; NULL: not started, or left behind */
-        /* Processes of which a call was left behind in this job: what hangs once hangs again. */
-        MemoryLife left[MAX_ACCOUNTS * MEMORY_JOB_MAX_LEFT];
-        size_t n_left;
-        OwnerAccount accounts[MAX_ACCOUNTS];
-        size_t n_accounts;
-        /* of the limit; of the part of the slow */
-        uint64_t spent_ns[_MEMORY_PURPOSE_MAX], slow_ns[_MEMORY_PURPOSE_MAX];
-        /* the process at hand */
-        MemoryPurpose purpose;
-        MemoryLife life;
-        OwnerAccount *account;
-        bool is_of_slow;
-        uint64_t waited_ns;
-};
 
 int memory_job_new(const MemoryJobOptions *options, MemoryJob **ret) {
         MemoryJob *job = calloc(1, sizeof(*job));
@@ -64,10 +36,6 @@ MemoryJob *memory_job_free(MemoryJob *job) {
         return NULL;
 }
 
-const MemoryJobOptions *memory_job_options(const MemoryJob *job) {
-        return &job->options;
-}
-
 /* the process at hand */
 
 /* Where a start is not known, the number of the process has to do. */
@@ -85,7 +53,7 @@ HeapFailure memory_job_begin(MemoryJob *job, MemoryPurpose purpose, const Memory
         job->life = *life;
         while (at < job->n_accounts && job->accounts[at].owner != life->owner)
                 at++;
-        if (at == MAX_ACCOUNTS)
+        if (at == MEMORY_JOB_MAX_OWNERS)
                 at--;
         else if (at == job->n_accounts)
                 job->accounts[job->n_accounts++] = (OwnerAccount){ .owner = life->owner };

@@ -20,6 +20,7 @@
 #include "capture/heap/memory-question.h"
 #include "capture/heap/module.h"
 #include "capture/heap/thread-counters.h"
+#include "capture/scene/blocking-thread.h"
 #include "capture/scene/scene.h"
 
 /* Calls for processes of one owner that may hang, in this job or in earlier ones. */
@@ -42,22 +43,46 @@ typedef struct MemoryJobOptions {
         size_t n_barred_owners;
 } MemoryJobOptions;
 
-typedef struct MemoryJob MemoryJob;
-
-_must_check_ int memory_job_new(const MemoryJobOptions *options, MemoryJob **ret); /* -ENOMEM */
-MemoryJob *memory_job_free(MemoryJob *job);
-DEFINE_CLEANUP(MemoryJob *, memory_job_free);
-
-const MemoryJobOptions *memory_job_options(const MemoryJob *job);
-
-/* the process at hand */
-
 /* A process is read for one of these, whose time is not spent on another. */
 typedef enum MemoryPurpose {
         MEMORY_COUNTERS,
         MEMORY_COMMANDS,
         _MEMORY_PURPOSE_MAX,
 } MemoryPurpose;
+
+/* Owners beyond share the last account. */
+#define MEMORY_JOB_MAX_OWNERS 64
+
+typedef struct OwnerAccount {
+        uint32_t owner;
+        unsigned n_left; /* calls that were left behind */
+        uint64_t spent_ns[_MEMORY_PURPOSE_MAX];
+} OwnerAccount;
+
+/* Read its options; the rest is for the functions below. */
+typedef struct MemoryJob {
+        MemoryJobOptions options;
+        BlockingThread *thread; /* owned; NULL: not started, or left behind */
+        /* Processes of which a call was left behind in this job: what hangs once hangs again. */
+        MemoryLife left[MEMORY_JOB_MAX_OWNERS * MEMORY_JOB_MAX_LEFT];
+        size_t n_left;
+        OwnerAccount accounts[MEMORY_JOB_MAX_OWNERS];
+        size_t n_accounts;
+        /* of the limit; of the part of the slow */
+        uint64_t spent_ns[_MEMORY_PURPOSE_MAX], slow_ns[_MEMORY_PURPOSE_MAX];
+        /* the process at hand */
+        MemoryPurpose purpose;
+        MemoryLife life;
+        OwnerAccount *account;
+        bool is_of_slow;
+        uint64_t waited_ns;
+} MemoryJob;
+
+_must_check_ int memory_job_new(const MemoryJobOptions *options, MemoryJob **ret); /* -ENOMEM */
+MemoryJob *memory_job_free(MemoryJob *job);
+DEFINE_CLEANUP(MemoryJob *, memory_job_free);
+
+/* the process at hand */
 
 /*
  * From here on everything is for one process, and counts for its owner. NONE, or why it is not to

@@ -69,7 +69,7 @@ static HeapFailure read_command(MemoryJob *job, const MemoryLife *life, CommandL
         work = memory_job_work(job);
         if (!work)
                 return HEAP_FAILURE_PROCESS_VM_READV;
-        work->proc_fd = memory_job_options(job)->proc_fd;
+        work->proc_fd = job->options.proc_fd;
         work->life = *life;
         failure = memory_job_run(job, arguments_step, memory_job_patience_ns(job, true));
         if (failure == HEAP_FAILURE_NONE)

@@ -558,40 +558,31 @@ static int gather(Evidence *evidence) {
         return r == 0 ? read_tables(evidence) : r;
 }
 
-static int find(ElfFile *elf, HeapLayout *layout, HeapVerdict *verdict) {
-        Evidence evidence = { .elf = elf };
-        int r;
-
-        *verdict = HEAP_NOT_JEMALLOC;
-        layout->machine = elf->machine;
-        if (elf->tls.p_type == PT_NULL || elf->tls.p_filesz < TSD_BYTES_MIN)
-                return 0;
-        *verdict = HEAP_ARCH_MISMATCH;
-        if (!heap_code_knows(elf->machine))
-                return 0;
-        *verdict = HEAP_FILE_UNREADABLE;
-        if (!elf->is_sound)
-                return 0;
-        r = gather(&evidence);
-        *verdict = HEAP_NOT_JEMALLOC;
-        /* A program that only asks jemalloc for its counters has the end of a name alone. */
-        if (r == 0 &&
-            (evidence.tables.has_name ||
-             (evidence.tables.has_end_of_name &&
-              (evidence.tables.n > 0 || evidence.counters.n > 0 || evidence.symbols.n > 0))))
-                r = find_layout(&evidence, layout, verdict);
-        free(evidence.image);
-        return r;
-}
-
 int heap_layout_find(int fd, uint64_t size, HeapLayout *ret) {
         _cleanup_(elf_file_freep) ElfFile *elf = NULL;
         HeapVerdict verdict = HEAP_FILE_UNREADABLE;
         HeapLayout layout = {};
+        Evidence evidence = {};
         int r = elf_file_open(fd, size, &elf);
 
         if (r == 0)
-                r = find(elf, &layout, &verdict);
+                layout.machine = elf->machine;
+        if (r == 0 && (elf->tls.p_type == PT_NULL || elf->tls.p_filesz < TSD_BYTES_MIN))
+                verdict = HEAP_NOT_JEMALLOC;
+        else if (r == 0 && !heap_code_knows(elf->machine))
+                verdict = HEAP_ARCH_MISMATCH;
+        else if (r == 0 && elf->is_sound) {
+                evidence.elf = elf;
+                r = gather(&evidence);
+                verdict = HEAP_NOT_JEMALLOC;
+                /* A program that asks jemalloc for its counters has the end of a name alone. */
+                if (r == 0 && (evidence.tables.has_name ||
+                               (evidence.tables.has_end_of_name &&
+                                (evidence.tables.n > 0 || evidence.counters.n > 0 ||
+                                 evidence.symbols.n > 0))))
+                        r = find_layout(&evidence, &layout, &verdict);
+                free(evidence.image);
+        }
         switch (r) {
         case 0:
                 break;

@@ -122,39 +122,12 @@ TaskstatsSocket *taskstats_free(TaskstatsSocket *socket) {
 }
 
 /*
- * Receives until all @n_tids answers are known, no more arrive in time, or the kernel reports that
- * it dropped some (ENOBUFS). Answers that did not arrive stay -EINPROGRESS.
+ * Sends @n_tids requests at once, and receives until all answers are known, no more arrive in time,
+ * or the kernel reports that it dropped some (ENOBUFS). Unanswered ones stay -EINPROGRESS.
  */
-static int receive_answers(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
-                           TaskstatsAnswer *answers) {
-        size_t n_known = 0;
-
-        while (n_known < n_tids) {
-                int n;
-
-                for (size_t i = 0; i < n_tids - n_known; i++)
-                        socket->headers[i].msg_hdr.msg_namelen = sizeof(struct sockaddr_nl);
-                n = recvmmsg(socket->fd, socket->headers, (unsigned) (n_tids - n_known),
-                             MSG_WAITFORONE, NULL);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0 && (errno == ENOBUFS || errno == EAGAIN))
-                        return 0;
-                if (n < 0)
-                        return -errno;
-                for (int i = 0; i < n; i++)
-                        if (socket->senders[i].nl_pid == 0) /* of the kernel, of no process */
-                                n_known += taskstats_replies_decode(
-                                        socket->replies[i], socket->headers[i].msg_len,
-                                        socket->message.family, socket->sequence, tids, n_tids,
-                                        answers);
-        }
-        return 0;
-}
-
-/* Sends @n_tids requests at once; unanswered ones stay -EINPROGRESS. */
 static int converse(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                     TaskstatsAnswer *answers) {
+        size_t n_known = 0;
         int r;
 
         for (size_t i = 0; i < n_tids; i++) {
@@ -165,8 +138,26 @@ static int converse(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
         /* Not nl_sendto(), which names the kernel's address: a job may name none. */
         r = send(socket->fd, socket->requests, n_tids * TASKSTATS_REQUEST_BYTES, 0) < 0 ? -errno
                                                                                         : 0;
-        if (r == 0)
-                r = receive_answers(socket, tids, n_tids, answers);
+        while (r == 0 && n_known < n_tids) {
+                int n;
+
+                for (size_t i = 0; i < n_tids - n_known; i++)
+                        socket->headers[i].msg_hdr.msg_namelen = sizeof(struct sockaddr_nl);
+                n = recvmmsg(socket->fd, socket->headers, (unsigned) (n_tids - n_known),
+                             MSG_WAITFORONE, NULL);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0 && (errno == ENOBUFS || errno == EAGAIN))
+                        break;
+                if (n < 0)
+                        r = -errno;
+                for (int i = 0; i < n; i++)
+                        if (socket->senders[i].nl_pid == 0) /* of the kernel, of no process */
+                                n_known += taskstats_replies_decode(
+                                        socket->replies[i], socket->headers[i].msg_len,
+                                        socket->message.family, socket->sequence, tids, n_tids,
+                                        answers);
+        }
         /* Numbers are not used again, so a late answer of this batch matches no later request. */
         socket->sequence += (uint32_t) n_tids;
         return r;

@@ -219,20 +219,6 @@ static CgroupThreading read_threading(const CaptureHost *host, Span path) {
         return CGROUP_THREADING_WHOLE;
 }
 
-/* The thread that is read for all: preferably a living one, as an exited one may have left. */
-static ThreadSlot *find_spokesman(const BatchProcess *process, ThreadSlot *slots) {
-        ThreadSlot *last = NULL;
-
-        for (size_t i = 0; i < process->n; i++)
-                if (slots[i].kept) {
-                        if (!thread_slot_is_zombie(&slots[i]))
-                                return &slots[i];
-                        if (!last)
-                                last = &slots[i];
-                }
-        return last;
-}
-
 void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSet *set) {
         CgroupThreading threading = CGROUP_THREADING_WHOLE;
         ThreadSlot *slots = &scene->slots[process->first], *spokesman;
@@ -248,7 +234,12 @@ void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSe
                 return;
         }
         do { /* until one is read that has not vanished */
-                spokesman = find_spokesman(process, slots);
+                /* Preferably a living one is read for all, as an exited one may have left. */
+                spokesman = NULL;
+                for (size_t i = 0;
+                     i < process->n && (!spokesman || thread_slot_is_zombie(spokesman)); i++)
+                        if (slots[i].kept && (!spokesman || !thread_slot_is_zombie(&slots[i])))
+                                spokesman = &slots[i];
                 if (!spokesman)
                         return;
                 read_cgroup(scene, process, spokesman, &place);

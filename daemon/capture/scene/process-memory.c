@@ -61,35 +61,6 @@ static void put_peak(Scene *scene, const BatchProcess *process, const ProcStatus
                                           status->rss_peak);
 }
 
-/*
- * That it fails, and why, is told of the leader, which will lack the counts. A leader that has
- * gone meanwhile is dropped like any other thread that goes while it is being read.
- */
-static void read_status(Scene *scene, const BatchProcess *process, ThreadSlot *holder,
-                        ThreadSlot *leader) {
-        ProcStatus status;
-        size_t n;
-        int r;
-
-        if (!scene->host->gates.has_file[SOURCE_STATUS]) {
-                thread_slot_note(leader, SOURCE_STATUS, SOURCE_OUTCOME_unsupported);
-                return;
-        }
-        r = scene_open_thread(scene, process, holder);
-        if (r == 0)
-                r = text_file_read(holder->fd, "status", scene->file, sizeof(scene->file), &n);
-        if (r != 0) {
-                thread_slot_note(leader, SOURCE_STATUS, text_file_outcome(r));
-                if (holder == leader && (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED))
-                        thread_slot_vanish(leader);
-                return;
-        }
-        if (proc_status_parse((Span){ scene->file, n }, &status) != 0)
-                thread_slot_note(leader, SOURCE_STATUS, SOURCE_OUTCOME_malformed);
-        process_memory_put(leader, &status);
-        put_peak(scene, process, &status);
-}
-
 /* Reads the peak alone, for the further threads of a process that has too many for one batch. */
 static void read_peak(Scene *scene, const BatchProcess *process) {
         ThreadSlot *slots = &scene->slots[process->first];
@@ -115,15 +86,38 @@ void process_memory_read(Scene *scene, const BatchProcess *process) {
         ThreadSlot *holder = process_memory_find(scene, process);
         ThreadSlot *leader = scene_find_leader(scene, process);
         ThreadSlot *slots = &scene->slots[process->first];
+        ProcStatus status;
+        size_t n;
+        int r;
 
         if (holder && has_some(&holder->sample)) {
                 for (size_t i = 0; i < ELEMENTSOF(metrics); i++)
                         if (thread_sample_has(&holder->sample, metrics[i]))
                                 thread_sample_put(&leader->sample, metrics[i],
                                                   thread_sample_get(&holder->sample, metrics[i]));
-        } else if (holder)
-                read_status(scene, process, holder, leader);
-        else if (!leader)
+        } else if (holder && !scene->host->gates.has_file[SOURCE_STATUS])
+                thread_slot_note(leader, SOURCE_STATUS, SOURCE_OUTCOME_unsupported);
+        else if (holder) {
+                /*
+                 * That it fails, and why, is told of the leader, which will lack the counts. A
+                 * leader that has gone meanwhile is dropped like any other thread that goes while
+                 * it is being read.
+                 */
+                r = scene_open_thread(scene, process, holder);
+                if (r == 0)
+                        r = text_file_read(holder->fd, "status", scene->file, sizeof(scene->file),
+                                           &n);
+                if (r == 0) {
+                        if (proc_status_parse((Span){ scene->file, n }, &status) != 0)
+                                thread_slot_note(leader, SOURCE_STATUS, SOURCE_OUTCOME_malformed);
+                        process_memory_put(leader, &status);
+                        put_peak(scene, process, &status);
+                } else {
+                        thread_slot_note(leader, SOURCE_STATUS, text_file_outcome(r));
+                        if (holder == leader && (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED))
+                                thread_slot_vanish(leader);
+                }
+        } else if (!leader)
                 read_peak(scene, process);
         for (size_t i = 0; i < process->n; i++)
                 for (size_t k = 0; &slots[i] != leader && k < ELEMENTSOF(metrics); k++)

@@ -154,12 +154,8 @@ int taskstats_decode(const void *payload, size_t n_payload, Taskstats *ret) {
         return 0;
 }
 
-static inline size_t place_of(const Taskstats *stats, Place place) {
-        return stats->version == VERSION_OF_ITS_OWN ? place.at_15 : place.at;
-}
-
 static inline bool read_word(const Taskstats *stats, Place place, size_t n_bytes, uint64_t *ret) {
-        size_t at = place_of(stats, place);
+        size_t at = stats->version == VERSION_OF_ITS_OWN ? place.at_15 : place.at;
         uint32_t half;
 
         if (at + n_bytes > stats->n_bytes)
@@ -177,7 +173,7 @@ bool taskstats_get(const Taskstats *stats, TaskstatsMember member, uint64_t *ret
 }
 
 bool taskstats_get_name(const Taskstats *stats, char ret[static TASKSTATS_NAME_BYTES]) {
-        size_t at = place_of(stats, name_place);
+        size_t at = stats->version == VERSION_OF_ITS_OWN ? name_place.at_15 : name_place.at;
 
         if (at + TASKSTATS_NAME_BYTES > stats->n_bytes)
                 return false;

@@ -418,12 +418,6 @@ static void procfs_confirm(void *userdata, const BatchProcess *process) {
         "threads by other numbers"
 #define NO_SCHED "this kernel has no /proc/PID/sched: it was built without CONFIG_SCHED_DEBUG"
 
-/* The kernel could count schedstats, and only a setting keeps it from that. */
-static bool schedstats_are_off(const Gates *gates) {
-        return gates->has_file[SOURCE_SCHED] && !gates->only_processes &&
-               gates->has_sysctl_schedstats && !gates->schedstats_on;
-}
-
 static const char *taskstats_reason(const Gates *gates, SourceOutcome cause) {
         if (gates->foreign_pids)
                 return FOREIGN_PIDS;
@@ -440,7 +434,7 @@ static bool taskstats_answers(const Gates *gates) {
         return gates->taskstats_asked && gates->taskstats == 0;
 }
 
-/* As schedstats_are_off(). */
+/* The kernel could account delays, and only a setting keeps it from that. */
 static bool delays_are_off(const Gates *gates) {
         return taskstats_answers(gates) && gates->has_delay_members && !gates->only_processes &&
                gates->delay_trust == DELAY_TRUST_COUNTED;
@@ -499,7 +493,7 @@ static const char *find_reason(const Gates *gates, SourceId id, SourceOutcome ca
                         return REASON_ONLY_PROCESSES;
                 if (!gates->has_sysctl_schedstats)
                         return "this kernel was built without CONFIG_SCHEDSTATS";
-                if (schedstats_are_off(gates))
+                if (!gates->schedstats_on)
                         return "schedstats are off: " SOURCE_REMEDY_SCHEDSTATS;
                 return "schedstats were switched on or off during the capture";
         case SOURCE_IO:
@@ -535,7 +529,9 @@ static void procfs_explain(const Gates *gates, const Tally *tally, SourceId id, 
                 source_set(source, source->state, "%s", reason);
         /* An unsupported source may be missing by a setting and not by the kernel's build. */
         source->switched_off = cause == SOURCE_OUTCOME_unsupported &&
-                               ((id == SOURCE_SCHEDSTATS && schedstats_are_off(gates)) ||
+                               ((id == SOURCE_SCHEDSTATS && gates->has_file[SOURCE_SCHED] &&
+                                 !gates->only_processes && gates->has_sysctl_schedstats &&
+                                 !gates->schedstats_on) ||
                                 (id == SOURCE_TASKSTATS_DELAY && delays_are_off(gates)) ||
                                 (id == SOURCE_TASKSTATS_IRQ && delays_are_off(gates) &&
                                  !irq_time_is_unknown(gates)));

@@ -12,17 +12,11 @@ static const MetricId metrics[] = {
 };
 
 ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *leader = scene_find_leader(scene, process);
-        ThreadSlot *slots = &scene->slots[process->first];
+        const ThreadSlot *leader = scene_find_leader(scene, process);
 
-        if (!leader || !leader->kept)
+        if (!leader || !leader->kept || (!leader->has_space && !thread_slot_is_zombie(leader)))
                 return NULL;
-        if (!thread_slot_is_zombie(leader))
-                return leader->has_space ? leader : NULL;
-        for (size_t i = 0; i < process->n; i++)
-                if (thread_slot_is_living(&slots[i]))
-                        return &slots[i];
-        return NULL;
+        return scene_find_representative(scene, process);
 }
 
 void process_memory_put(ThreadSlot *slot, const ProcStatus *status) {

@@ -121,33 +121,41 @@ static int analysis_on_name(void *userdata, const ThreadSample *sample) {
         Analysis *analysis = userdata;
         int r = section_feed_census(&analysis->feed, sample);
 
-        return r == 0 ? comparison_census(analysis->comparison, sample) : r;
+        return r == 0 ? thread_groups_census(&analysis->comparison->table.threads, sample) : r;
 }
 
 static int analysis_on_cgroup_name(void *userdata, Span path) {
         Analysis *analysis = userdata;
         int r = section_feed_census_cgroup(&analysis->feed, path);
 
-        return r == 0 ? comparison_census_cgroup(analysis->comparison, path) : r;
+        return r == 0 ? thread_groups_census_cgroup(&analysis->comparison->table.threads, path) : r;
 }
 
 static int analysis_on_thread(void *userdata, Side side, const ThreadSample *sample) {
-        return comparison_add(((Analysis *) userdata)->comparison, side, NULL, sample);
+        Group *group;
+
+        return column_table_add(&((Analysis *) userdata)->comparison->table, side, NULL, sample,
+                                &group);
 }
 
 static int analysis_on_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
         Analysis *analysis = userdata;
         unsigned column = analysis->column;
         int r = crowds_add(&analysis->crowds[column], &analysis->periods[column], before, after);
+        Group *group;
 
-        return r == 0 ? comparison_add(analysis->comparison, column, before, after) : r;
+        return r == 0 ? column_table_add(&analysis->comparison->table, column, before, after,
+                                         &group)
+                      : r;
 }
 
 static int analysis_on_exited(void *userdata, Side end, const ExitedRow *row) {
         Analysis *analysis = userdata;
         int r = crowds_add_exited(&analysis->crowds[analysis->column], end, row);
 
-        return r == 0 ? comparison_add_ended(analysis->comparison, analysis->column, end, row) : r;
+        return r == 0 ? column_table_add_ended(&analysis->comparison->table, analysis->column, end,
+                                               row)
+                      : r;
 }
 
 /*
@@ -191,7 +199,7 @@ static int analysis_on_progress(void *userdata, uint64_t n_read, uint64_t n_tota
 
 static int analysis_read_threads(Analysis *analysis, AnalysisRead *read) {
         Subject *subjects = analysis->call->subjects;
-        bool has_census = comparison_wants_census(analysis->comparison);
+        bool has_census = analysis->comparison->table.threads.keys.has_census;
         int r = 0;
 
         for (unsigned i = 0; i < analysis->call->n; i++)
@@ -209,7 +217,7 @@ static int analysis_read_threads(Analysis *analysis, AnalysisRead *read) {
                 analysis->column = i;
                 r = analysis_read_window(read, begin, end);
                 if (r == 0 && subjects_loss_of_names(begin, end))
-                        comparison_lose_names(analysis->comparison, i);
+                        analysis->comparison->table.columns.of[i].lost_names = true;
         }
         return r;
 }
@@ -234,16 +242,20 @@ static int analysis_read_result(Analysis *analysis, Subject *subject, int r) {
 
 static int analysis_old_name(void *userdata, Span name, Span *ret) {
         Analysis *analysis = userdata;
-        int r;
+        const Pairing *pairing = analysis->comparison->table.pairing;
+        int r = 0;
 
         buffer_clear(&analysis->name);
-        r = comparison_append_old_cgroup(analysis->comparison, name, &analysis->name);
+        if (pairing)
+                r = pairing_append_old_name(pairing, name, &analysis->name);
         *ret = buffer_span(&analysis->name);
         return r;
 }
 
 /* Reads what the hosts did, against which accounts are measured, and of intervals also shows it. */
 static int analysis_read_hosts(Analysis *analysis) {
+        Columns *columns = &analysis->comparison->table.columns;
+
         for (unsigned i = 0; i < analysis->setup.n_columns; i++) {
                 Subject *before = analysis->begins[i], *after = analysis->ends[i], *culprit;
                 HostView *host = &analysis->hosts[i];
@@ -253,9 +265,8 @@ static int analysis_read_hosts(Analysis *analysis) {
 
                 if (r != 0)
                         return analysis_read_result(analysis, culprit, r);
-                comparison_set_host(analysis->comparison, i, &analysis->uses[i]);
-                comparison_lack_reasons(analysis->comparison, i,
-                                        subjects_lack_reasons(before, after));
+                columns->of[i].host = analysis->uses[i];
+                columns->of[i].no_reasons = subjects_lack_reasons(before, after);
                 if (!before)
                         continue;
                 r = subject_host_view(before, after, &culprit, host);
@@ -264,7 +275,7 @@ static int analysis_read_hosts(Analysis *analysis) {
                 host->n_cpus = analysis->uses[i].n_cpus;
                 ledger = coverage_ledger_of(before, after);
                 host->waiting_ns =
-                        coverage_waiting_ns(comparison_coverage(analysis->comparison, i), &ledger);
+                        coverage_waiting_ns(&analysis->comparison->table.coverages[i], &ledger);
         }
         return 0;
 }
@@ -281,6 +292,7 @@ static int analysis_read(Analysis *analysis) {
         };
         const SourceTable *sources[SIDES] = {};
         AnalysisRead read = { .visitor = &visitor, .userdata = analysis };
+        const KeyPart *cgroup;
         int r;
 
         r = comparison_new(&analysis->call->view, &analysis->setup, &analysis->comparison);
@@ -290,7 +302,8 @@ static int analysis_read(Analysis *analysis) {
                 return err_fold(r);
         for (unsigned i = 0; i < analysis->n_sides; i++)
                 section_feed_head(&analysis->feed, i, &view_subjects_end(analysis->call, i)->head);
-        if (comparison_wants_cgroups(analysis->comparison))
+        cgroup = analysis->comparison->table.threads.keys.cgroup;
+        if (cgroup && cgroup->census)
                 visitor.on_cgroup_name = analysis_on_cgroup_name;
         r = analysis_read_threads(analysis, &read);
         if (r != 0)
@@ -353,7 +366,7 @@ static void analysis_write_lives(const Analysis *analysis, unsigned column, Json
         char folded[LOST_ROWS_BYTES];
 
         json_write_key(writer, "lives");
-        life_counts_write_json(writer, comparison_lives(analysis->comparison, column),
+        life_counts_write_json(writer, &analysis->comparison->table.columns.of[column].lives,
                                subjects_loss_of_names(from, to),
                                subjects_lost_rows(from, to, folded));
 }
@@ -381,8 +394,8 @@ static int analysis_write_coverage(Analysis *analysis, unsigned column, JsonWrit
         if (sources && sources->sources[metric_table[METRIC_run_time_ns].explained_by].state ==
                                SOURCE_STATE_OK)
                 sources = subject_sources(analysis->ends[column]);
-        coverage_write_json(writer, comparison_coverage(analysis->comparison, column),
-                            &scale.ledger, &analysis->uses[column], &scale.span,
+        coverage_write_json(writer, &analysis->comparison->table.coverages[column], &scale.ledger,
+                            &analysis->uses[column], &scale.span,
                             absence_of_metric(sources, METRIC_run_time_ns, absence));
         return 0;
 }
@@ -406,9 +419,8 @@ static int analysis_write_but(Analysis *analysis, unsigned column, JsonWriter *w
                 .elapsed_ns = period_elapsed_ns(&analysis->periods[column]),
                 .host = &analysis->hosts[column],
                 .use = use,
-                .believed_ns =
-                        coverage_believed_ns(comparison_coverage(analysis->comparison, column),
-                                             &scale.ledger, use, &scale.span),
+                .believed_ns = coverage_believed_ns(&analysis->comparison->table.coverages[column],
+                                                    &scale.ledger, use, &scale.span),
                 .crowds = &analysis->crowds[column],
                 .limits = &analysis->limits[column],
         };
@@ -495,8 +507,7 @@ static int analysis_answer_heads(Analysis *analysis) {
 
         json_write_member_text(writer, "kind", view_kind_names[analysis->call->kind]);
         if (analysis->call->view.n_filter > 0)
-                json_write_member_u64(writer, "matchedGroups",
-                                      comparison_n_matched(analysis->comparison));
+                json_write_member_u64(writer, "matchedGroups", analysis->comparison->n_matched);
         analysis_write_subjects(analysis, writer);
         if (analysis->setup.columns[0].has_begin)
                 r = analysis_write_intervals(analysis, writer);
@@ -537,7 +548,7 @@ static void analysis_write_member(const void *userdata, size_t index, JsonWriter
 static int analysis_answer_list(Analysis *analysis, ComparisonList list, const char *key) {
         AnalysisList from = { analysis->comparison, list };
 
-        return answer_list(&analysis->work->answer, key, comparison_n(from.comparison, list),
+        return answer_list(&analysis->work->answer, key, from.comparison->lists[list].n_shown,
                            analysis_write_member, &from);
 }
 
@@ -565,7 +576,7 @@ static int analysis_answer(Analysis *analysis) {
         const Comparison *comparison = analysis->comparison;
         const View *view = &analysis->call->view;
         bool is_one = analysis->n_sides == 1, of_intervals = analysis->of_intervals;
-        size_t n_pairings = comparison_n_pairings(comparison);
+        size_t n_pairings = comparison->table.pairing ? pairing_n(comparison->table.pairing) : 0;
         SectionCursor sections;
         JsonWriter *writer;
         int r;
@@ -586,9 +597,8 @@ static int analysis_answer(Analysis *analysis) {
         if (r != 0)
                 return r;
         writer = &analysis->work->answer.writer;
-        json_write_member_u64(
-                writer, "hiddenRows",
-                number_add_saturating(comparison_hidden_rows(comparison), sections.n_hidden));
+        json_write_member_u64(writer, "hiddenRows",
+                              number_add_saturating(comparison->n_hidden_rows, sections.n_hidden));
         /*
          * Everything that the view shows counts, and all that only its limit left out. A cgroup or
          * process that the limit cut off a section had at least one row.
@@ -597,23 +607,24 @@ static int analysis_answer(Analysis *analysis) {
                 json_write_member_u64(
                         writer, "rowsAboveThreshold",
                         number_add_saturating(
-                                number_add_saturating(comparison_rows_above_threshold(comparison),
+                                number_add_saturating(comparison->n_rows_above_threshold,
                                                       sections.n_rows),
                                 section_n_cut(analysis->feed.sections)));
-        json_write_member_u64(writer, "hiddenGroups",
-                              comparison_hidden(comparison, view->overview ? COMPARISON_OVERVIEW
-                                                                           : COMPARISON_GROUPS));
+        json_write_member_u64(
+                writer, "hiddenGroups",
+                comparison->lists[view->overview ? COMPARISON_OVERVIEW : COMPARISON_GROUPS]
+                        .n_hidden);
         json_write_key(writer, "hiddenSections");
         section_cuts_write(analysis->feed.sections, writer);
         if (!is_one && view->rows) {
                 json_write_member_u64(writer, of_intervals ? "hiddenOnlyA" : "hiddenOnlyBefore",
-                                      comparison_hidden(comparison, COMPARISON_ONLY_BEFORE));
+                                      comparison->lists[COMPARISON_ONLY_BEFORE].n_hidden);
                 json_write_member_u64(writer, of_intervals ? "hiddenOnlyB" : "hiddenOnlyAfter",
-                                      comparison_hidden(comparison, COMPARISON_ONLY_AFTER));
+                                      comparison->lists[COMPARISON_ONLY_AFTER].n_hidden);
         }
         if (!is_one && (view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL)) {
                 json_write_key(writer, "pairings");
-                comparison_write_pairings(comparison, writer);
+                pairing_write_json(comparison->table.pairing, writer);
                 json_write_member_u64(
                         writer, "hiddenPairings",
                         n_pairings > PAIRING_MAX_WRITTEN ? n_pairings - PAIRING_MAX_WRITTEN : 0);

@@ -85,11 +85,12 @@ static int open_sets(SetAnalysis *sets) {
 /* reading */
 
 static int set_on_name(void *userdata, const ThreadSample *sample) {
-        return set_comparison_census(((SetAnalysis *) userdata)->comparison, sample);
+        return thread_groups_census(&((SetAnalysis *) userdata)->comparison->table.threads, sample);
 }
 
 static int set_on_cgroup_name(void *userdata, Span path) {
-        return set_comparison_census_cgroup(((SetAnalysis *) userdata)->comparison, path);
+        return thread_groups_census_cgroup(&((SetAnalysis *) userdata)->comparison->table.threads,
+                                           path);
 }
 
 static int set_on_thread(void *userdata, Side side, const ThreadSample *sample) {
@@ -101,7 +102,7 @@ static int set_on_life(void *userdata, const ThreadSample *before, const ThreadS
 }
 
 static int set_on_exited(void *userdata, Side end, const ExitedRow *row) {
-        return set_comparison_add_ended(((SetAnalysis *) userdata)->comparison, end, row);
+        return column_table_add_ended(&((SetAnalysis *) userdata)->comparison->table, 0, end, row);
 }
 
 static int set_on_progress(void *userdata, uint64_t n_read, uint64_t n_total) {
@@ -112,7 +113,7 @@ static int set_on_progress(void *userdata, uint64_t n_read, uint64_t n_total) {
 static int read_captures(SetAnalysis *sets, AnalysisRead *read) {
         const SetSubject *members = sets->subjects.members;
         size_t n = sets->subjects.n;
-        bool has_census = set_comparison_wants_census(sets->comparison);
+        bool has_census = sets->comparison->table.threads.keys.has_census;
         Subject *previous;
         int r = 0;
 
@@ -141,7 +142,7 @@ static int read_captures(SetAnalysis *sets, AnalysisRead *read) {
                 r = previous ? analysis_read_window(read, previous, members[i].subject)
                              : analysis_read_side(read, capture.side, members[i].subject);
                 if (previous && subjects_loss_of_names(previous, members[i].subject))
-                        set_comparison_lose_names(sets->comparison);
+                        sets->comparison->table.columns.of[0].lost_names = true;
                 if (r == 0)
                         r = set_comparison_end(sets->comparison);
         }
@@ -165,13 +166,15 @@ static int read_sets(SetAnalysis *sets) {
         };
         const SourceTable *sources[SIDES];
         AnalysisRead read = { .visitor = &visitor, .userdata = sets };
+        const KeyPart *cgroup;
         int r;
 
         r = set_comparison_new(&sets->order->view, sets->subjects.n, sets->order->alpha,
                                &sets->comparison);
         if (r != 0)
                 return err_fold(r);
-        if (set_comparison_wants_cgroups(sets->comparison))
+        cgroup = sets->comparison->table.threads.keys.cgroup;
+        if (cgroup && cgroup->census)
                 visitor.on_cgroup_name = set_on_cgroup_name;
         r = read_captures(sets, &read);
         if (r != 0)
@@ -184,7 +187,7 @@ static int read_sets(SetAnalysis *sets) {
                 r = set_host_find(&sets->subjects, side, &host, &culprit);
                 if (r != 0)
                         return work_read_result(sets->work, culprit, r);
-                set_comparison_set_host(sets->comparison, side, &host);
+                sets->comparison->family.hosts[side] = host;
                 sources[side] = subject_sources(last_of(sets, side));
         }
         return err_fold(set_comparison_finish(sets->comparison, sources));
@@ -218,7 +221,7 @@ static void write_begins(const SetAnalysis *sets, unsigned side, const char *key
 static int answer_heads(SetAnalysis *sets) {
         static const char *const source_names[SIDES] = { "sourcesBefore", "sourcesAfter" };
         static const char *const from_names[SIDES] = { "beforeFrom", "afterFrom" };
-        const SetFigures *figures = set_comparison_figures(sets->comparison);
+        const SetFigures *figures = &sets->comparison->figures;
         JsonWriter *writer = answer_begin(&sets->work->answer);
 
         json_write_member_text(writer, "kind", view_kind_names[VIEW_KIND_SETS]);
@@ -267,11 +270,11 @@ int work_compare_sets(Work *work) {
         if (r == 0)
                 r = answer_heads(&sets);
         if (r == 0)
-                r = answer_list(&work->answer, "groups", set_comparison_n(sets.comparison),
-                                write_group, sets.comparison);
+                r = answer_list(&work->answer, "groups", sets.comparison->n_shown, write_group,
+                                sets.comparison);
         if (r != 0)
                 return r;
-        figures = set_comparison_figures(sets.comparison);
+        figures = &sets.comparison->figures;
         writer = answer_begin(&work->answer);
         json_write_member_u64(writer, "hiddenRows", figures->n_hidden_rows);
         if (sets.order->view.has_threshold)

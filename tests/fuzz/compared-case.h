@@ -58,7 +58,7 @@ static inline void write_list(Answer *answer, ComparisonList list) {
 
         json_writer_init(&writer, &answer->texts[list]);
         json_write_array(&writer);
-        for (size_t i = 0; i < comparison_n(answer->comparison, list); i++)
+        for (size_t i = 0; i < answer->comparison->lists[list].n_shown; i++)
                 comparison_write(answer->comparison, list, i, &writer);
         json_write_end(&writer);
         fuzz_expect(json_writer_finish(&writer) == 0, "every group can be written");
@@ -68,7 +68,7 @@ static inline void write_list(Answer *answer, ComparisonList list) {
 static inline void fold(const Case *one, Comparison *comparison) {
         for (unsigned side = 0; side < one->setup.n_sides; side++)
                 for (size_t i = 0; i < one->sides[side].n; i++)
-                        fuzz_expect(comparison_add(comparison, (Side) side, NULL,
+                        fuzz_expect(side_setup_add(comparison, (Side) side, NULL,
                                                    &one->sides[side].samples[i]) == 0,
                                     "memory");
 }
@@ -77,12 +77,12 @@ static inline void fold_lives(const Case *one, Comparison *comparison) {
         const MadeThreads *before = &one->sides[0], *after = &one->sides[1];
 
         for (size_t i = 0; i < before->n; i++)
-                fuzz_expect(comparison_add(comparison, 0, &before->samples[i],
+                fuzz_expect(side_setup_add(comparison, 0, &before->samples[i],
                                            made_find(after, &before->samples[i])) == 0,
                             "memory");
         for (size_t i = 0; i < after->n; i++)
                 if (!made_find(before, &after->samples[i]))
-                        fuzz_expect(comparison_add(comparison, 0, NULL, &after->samples[i]) == 0,
+                        fuzz_expect(side_setup_add(comparison, 0, NULL, &after->samples[i]) == 0,
                                     "memory");
 }
 
@@ -96,11 +96,11 @@ static inline Answer answer_of(const Case *one) {
         JsonWriter writer;
 
         fuzz_expect(side_setup_compare(&one->view, &one->setup, &answer.comparison) == 0, "memory");
-        if (comparison_wants_census(answer.comparison))
+        if (answer.comparison->table.threads.keys.has_census)
                 for (unsigned side = 0; side < one->setup.n_sides; side++)
                         for (size_t i = 0; i < one->sides[side].n; i++)
-                                fuzz_expect(comparison_census(answer.comparison,
-                                                              &one->sides[side].samples[i]) == 0,
+                                fuzz_expect(thread_groups_census(&answer.comparison->table.threads,
+                                                                 &one->sides[side].samples[i]) == 0,
                                             "memory");
         if (has_lives(one))
                 fold_lives(one, answer.comparison);
@@ -110,7 +110,7 @@ static inline Answer answer_of(const Case *one) {
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
                 write_list(&answer, (ComparisonList) list);
         json_writer_init(&writer, &answer.pairings);
-        comparison_write_pairings(answer.comparison, &writer);
+        pairing_write_json(answer.comparison->table.pairing, &writer);
         fuzz_expect(json_writer_finish(&writer) == 0, "pairings can be written");
         (void) json_object_put(read_array(buffer_span(&answer.pairings)));
         return answer;

@@ -126,7 +126,7 @@ static void check_sums(const Case *one, const Answer *answer) {
 }
 
 static void check_lives(const Case *one, const Answer *answer) {
-        LifeCounts all = *comparison_lives(answer->comparison, 0), sum = {}, wanted = {};
+        LifeCounts all = answer->comparison->table.columns.of[0].lives, sum = {}, wanted = {};
 
         for (size_t i = 0; i < n_groups(answer, COMPARISON_GROUPS); i++) {
                 json_object *group = group_at(answer, COMPARISON_GROUPS, i);
@@ -319,8 +319,7 @@ static void check_hidden(const Case *one, const Answer *answer, const Answer *al
 
                 fuzz_expect(n_groups(answer, list) == (limit > 0 ? MIN_OF(limit, n) : n),
                             "a limit is kept");
-                fuzz_expect(n_groups(answer, list) + comparison_hidden(answer->comparison, list) ==
-                                    n,
+                fuzz_expect(n_groups(answer, list) + answer->comparison->lists[list].n_hidden == n,
                             "what is cut off is counted");
                 for (size_t k = 0; k < n_groups(answer, list); k++)
                         fuzz_expect(json_object_equal(group_at(answer, list, k),
@@ -335,7 +334,7 @@ static void check_hidden(const Case *one, const Answer *answer, const Answer *al
                 n_rows += (uint64_t) json_object_object_length(member(group, "metrics")) +
                           (uint64_t) json_object_object_length(member(group, "derived"));
         }
-        n_rows += comparison_hidden_rows(whole.comparison);
+        n_rows += whole.comparison->n_hidden_rows;
         for (size_t i = 0; i < n_groups(all, COMPARISON_GROUPS); i++) {
                 json_object *group = group_at(all, COMPARISON_GROUPS, i);
 

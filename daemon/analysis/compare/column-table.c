@@ -6,18 +6,18 @@
 #include "base/index.h"
 
 int column_table_init(ColumnTable *table, const View *view, unsigned n_columns, Boots boots) {
-        int r = thread_groups_init(&table->threads, view, boots);
-
         table->view = view;
         table->columns.n = n_columns;
+        table->threads.view = view;
         table->threads.table.columns = &table->columns;
-        return r;
+        return thread_keys_init(&table->threads.keys, view, boots);
 }
 
 void column_table_done(ColumnTable *table) {
         pairing_free(table->pairing);
         spread_names_free(table->spread_names);
-        thread_groups_done(&table->threads);
+        group_table_done(&table->threads.table);
+        thread_keys_done(&table->threads.keys);
 }
 
 void column_table_begin(ColumnTable *table, unsigned column, const ColumnSetup *setup) {
@@ -105,14 +105,11 @@ int column_table_add_ended(ColumnTable *table, unsigned index, Side end, const E
         return r == 0 ? column_add_ended(&group->of[index], end, row) : r;
 }
 
-static bool lacks_places(const Column *column) {
-        return column->setup.has_ledger && column->places.has_row && !column->places.has_cgroup;
-}
-
 bool column_table_place_vanished(ColumnTable *table, unsigned index) {
         GroupTable *groups = &table->threads.table;
+        const Column *column = &table->columns.of[index];
 
-        if (!lacks_places(&table->columns.of[index]))
+        if (!column->setup.has_ledger || !column->places.has_row || column->places.has_cgroup)
                 return false;
         for (size_t i = 0; i < groups->n_groups; i++)
                 if (groups->groups[i]->unplaced)
@@ -124,13 +121,15 @@ bool column_table_place_vanished(ColumnTable *table, unsigned index) {
 int column_table_settle(ColumnTable *table, unsigned index) {
         GroupTable *groups = &table->threads.table;
         Column *column = &table->columns.of[index];
+        bool lacks_places =
+                column->setup.has_ledger && column->places.has_row && !column->places.has_cgroup;
         uint64_t n_short_lived = column->n_exits - column->lives.vanished;
         int r = 0;
 
         for (size_t i = 0; i < groups->n_groups && r == 0; i++) {
                 Group *group = groups->groups[i];
                 bool tells = column->setup.has_ledger && !column->lost_names &&
-                             !(lacks_places(column) && group_is_placed(group, table->view->axis));
+                             !(lacks_places && group_is_placed(group, table->view->axis));
 
                 r = column_settle(column, &group->of[index], tells);
         }

@@ -6,35 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/compare/column-table.h"
 #include "analysis/account/weight.h"
 #include "analysis/compare/group-json.h"
 #include "analysis/compare/order.h"
-
-/* Groups in the order of display, borrowed from the table. */
-typedef struct GroupList {
-        Group **groups; /* owned */
-        size_t n_groups;
-        size_t n_shown; /* the others are beyond the limit */
-} GroupList;
-
-struct Comparison {
-        View view;
-        ColumnTable table;
-        /*
-         * The sides are of one boot and the second is the later one: counters only grew. 0: they
-         * are not.
-         */
-        uint64_t elapsed_ns;
-        unsigned n_sides;
-        Uptimes uptimes;
-        const SourceTable *sources[SIDES]; /* borrowed */
-        ImpactScale scale;
-        GroupList lists[_COMPARISON_LIST_MAX];
-        uint64_t n_matched;
-        uint64_t n_hidden_rows;
-        uint64_t n_rows_above_threshold;
-};
 
 int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **ret) {
         _cleanup_(comparison_freep) Comparison *comparison = calloc(1, sizeof(*comparison));
@@ -53,11 +27,11 @@ int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **
         for (unsigned i = 0; i < setup->n_columns; i++)
                 column_table_begin(table, i, &setup->columns[i]);
         table->columns.interval_ns = setup->interval_ns;
-        comparison->n_sides = columns_n_sides(&table->columns);
+        comparison->n_sides = columns_are_ends(&table->columns) ? SIDES : table->columns.n;
         if (r == 0 && comparison->n_sides == 2 &&
             (view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL) &&
             (view->pairing || view->pairs.n > 0))
-                r = pairing_new(thread_keys_cgroup_part(&table->threads.keys), &table->pairing);
+                r = pairing_new(table->threads.keys.cgroup, &table->pairing);
         if (r == 0)
                 *ret = TAKE_PTR(comparison);
         return r;
@@ -71,45 +45,6 @@ Comparison *comparison_free(Comparison *comparison) {
         column_table_done(&comparison->table);
         free(comparison);
         return NULL;
-}
-
-bool comparison_wants_census(const Comparison *comparison) {
-        return thread_groups_want_census(&comparison->table.threads);
-}
-
-int comparison_census(Comparison *comparison, const ThreadSample *sample) {
-        return thread_groups_census(&comparison->table.threads, sample);
-}
-
-bool comparison_wants_cgroups(Comparison *comparison) {
-        return thread_groups_want_cgroups(&comparison->table.threads);
-}
-
-int comparison_census_cgroup(Comparison *comparison, Span path) {
-        return thread_groups_census_cgroup(&comparison->table.threads, path);
-}
-
-int comparison_add(Comparison *comparison, unsigned column, const ThreadSample *before,
-                   const ThreadSample *after) {
-        Group *group;
-
-        return column_table_add(&comparison->table, column, before, after, &group);
-}
-
-int comparison_add_ended(Comparison *comparison, unsigned column, Side end, const ExitedRow *row) {
-        return column_table_add_ended(&comparison->table, column, end, row);
-}
-
-void comparison_lose_names(Comparison *comparison, unsigned column) {
-        comparison->table.columns.of[column].lost_names = true;
-}
-
-void comparison_set_host(Comparison *comparison, unsigned column, const HostUse *host) {
-        comparison->table.columns.of[column].host = *host;
-}
-
-void comparison_lack_reasons(Comparison *comparison, unsigned column, const char *why) {
-        comparison->table.columns.of[column].no_reasons = why;
 }
 
 /* Merges the group of a renamed cgroup into the group of its old name, if that exists. */
@@ -272,35 +207,13 @@ static int order_lists(Comparison *comparison) {
         return order_groups(&order, overview->groups, overview->n_groups);
 }
 
-static void count_hidden_rows(Comparison *comparison) {
-        const GroupList *list = &comparison->lists[COMPARISON_GROUPS];
-        GroupContext context = context_of(comparison, COMPARISON_GROUPS);
-        size_t n_rows = group_context_n_rows(&context);
-        Row rows[ROW_MAX];
-
-        if (!context.changed_only && !context.threshold)
-                return;
-        if (!comparison->view.rows && !context.threshold)
-                return;
-        if (context.threshold && n_rows > 0)
-                comparison->n_rows_above_threshold =
-                        comparison->lists[COMPARISON_ONLY_BEFORE].n_groups +
-                        comparison->lists[COMPARISON_ONLY_AFTER].n_groups;
-        for (size_t i = 0; i < list->n_groups; i++) {
-                size_t n_left = group_context_rows(&context, list->groups[i],
-                                                   side_of(comparison, COMPARISON_GROUPS), rows);
-
-                if (context.threshold)
-                        comparison->n_rows_above_threshold += n_left;
-                if (i < list->n_shown && comparison->view.rows)
-                        comparison->n_hidden_rows += n_rows - n_left;
-        }
-}
-
 int comparison_finish(Comparison *comparison, const SourceTable *const sources[static SIDES]) {
         ColumnTable *table = &comparison->table;
         const GroupTable *groups = &table->threads.table;
-        size_t limit = comparison->view.limit;
+        const GroupList *both = &comparison->lists[COMPARISON_GROUPS];
+        size_t limit = comparison->view.limit, n_rows;
+        GroupContext context;
+        Row rows[ROW_MAX];
         int r;
 
         for (unsigned side = 0; side < SIDES; side++)
@@ -329,6 +242,7 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
                 GroupList *list = &comparison->lists[i];
 
                 list->n_shown = limit > 0 ? MIN_OF(limit, list->n_groups) : list->n_groups;
+                list->n_hidden = list->n_groups - list->n_shown;
                 for (size_t j = 0; j < list->n_shown; j++) {
                         member_list_sort(&list->groups[j]->members);
                         member_list_sort(&list->groups[j]->commands);
@@ -336,19 +250,33 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
                                 member_list_sort(&list->groups[j]->of[c].starters);
                 }
         }
-        count_hidden_rows(comparison);
-        return 0;
-}
 
-size_t comparison_n(const Comparison *comparison, ComparisonList list) {
-        return comparison->lists[list].n_shown;
+        /* Rows that are hidden, and those that are above the threshold. */
+        context = context_of(comparison, COMPARISON_GROUPS);
+        n_rows = group_context_n_rows(&context);
+        if (!context.threshold && !(context.changed_only && comparison->view.rows))
+                return 0;
+        if (context.threshold && n_rows > 0)
+                comparison->n_rows_above_threshold =
+                        comparison->lists[COMPARISON_ONLY_BEFORE].n_groups +
+                        comparison->lists[COMPARISON_ONLY_AFTER].n_groups;
+        for (size_t i = 0; i < both->n_groups; i++) {
+                size_t n_left = group_context_rows(&context, both->groups[i],
+                                                   side_of(comparison, COMPARISON_GROUPS), rows);
+
+                if (context.threshold)
+                        comparison->n_rows_above_threshold += n_left;
+                if (i < both->n_shown && comparison->view.rows)
+                        comparison->n_hidden_rows += n_rows - n_left;
+        }
+        return 0;
 }
 
 void comparison_write(const Comparison *comparison, ComparisonList list, size_t index,
                       JsonWriter *writer) {
         GroupContext context = context_of(comparison, list);
 
-        assert(index < comparison_n(comparison, list));
+        assert(index < comparison->lists[list].n_shown);
         if (list == COMPARISON_OVERVIEW) {
                 group_write_overview_json(writer, &context, comparison->lists[list].groups[index]);
                 return;
@@ -587,47 +515,4 @@ int comparison_write_waits(const Comparison *comparison, JsonWriter *writer) {
         json_write_end(writer);
         free(shifts);
         return 0;
-}
-
-uint64_t comparison_n_matched(const Comparison *comparison) {
-        return comparison->n_matched;
-}
-
-uint64_t comparison_hidden_rows(const Comparison *comparison) {
-        return comparison->n_hidden_rows;
-}
-
-uint64_t comparison_rows_above_threshold(const Comparison *comparison) {
-        return comparison->n_rows_above_threshold;
-}
-
-size_t comparison_n_pairings(const Comparison *comparison) {
-        return comparison->table.pairing ? pairing_n(comparison->table.pairing) : 0;
-}
-
-void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer) {
-        if (comparison->table.pairing) {
-                pairing_write_json(comparison->table.pairing, writer);
-                return;
-        }
-        json_write_array(writer);
-        json_write_end(writer);
-}
-
-int comparison_append_old_cgroup(const Comparison *comparison, Span key, Buffer *name) {
-        return comparison->table.pairing
-                       ? pairing_append_old_name(comparison->table.pairing, key, name)
-                       : 0;
-}
-
-const LifeCounts *comparison_lives(const Comparison *comparison, unsigned column) {
-        return &comparison->table.columns.of[column].lives;
-}
-
-const Coverage *comparison_coverage(const Comparison *comparison, unsigned column) {
-        return &comparison->table.coverages[column];
-}
-
-uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list) {
-        return comparison->lists[list].n_groups - comparison->lists[list].n_shown;
 }

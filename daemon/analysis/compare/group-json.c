@@ -544,7 +544,7 @@ void group_write_overview_json(JsonWriter *writer, const GroupContext *context,
         group_write_key(writer, group, context->view->axis);
         write_weight(writer, group, FIGURES_CUT);
         /* It has threads on neither side where all of them were born and ended inside. */
-        if (columns_n_sides(columns) == SIDES && before != after)
+        if ((columns_are_ends(columns) || columns->n == SIDES) && before != after)
                 json_write_member_text(
                         writer, "only",
                         columns_side_name(columns, before ? SIDE_BEFORE : SIDE_AFTER));

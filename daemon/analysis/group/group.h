@@ -39,9 +39,6 @@ static inline bool columns_are_ends(const Columns *columns) {
 static inline bool columns_are_intervals(const Columns *columns) {
         return columns->n == 2 && columns->of[0].setup.has_begin;
 }
-static inline unsigned columns_n_sides(const Columns *columns) {
-        return columns_are_ends(columns) ? SIDES : columns->n;
-}
 /* The column that tells of @side: an only one tells of both. */
 static inline unsigned columns_index(const Columns *columns, unsigned side) {
         return columns->n == 1 ? 0 : side;

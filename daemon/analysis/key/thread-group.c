@@ -6,39 +6,14 @@
 #include "base/macro.h"
 #include "base/name.h"
 
-int thread_groups_init(ThreadGroups *groups, const View *view, Boots boots) {
-        *groups = (ThreadGroups){ .view = view };
-        return thread_keys_init(&groups->keys, view, boots);
-}
-
-void thread_groups_done(ThreadGroups *groups) {
-        group_table_done(&groups->table);
-        thread_keys_done(&groups->keys);
-}
-
-bool thread_groups_want_census(const ThreadGroups *groups) {
-        for (unsigned i = 0; i < groups->keys.n_parts; i++)
-                if (groups->keys.parts[i].census)
-                        return true;
-        return false;
-}
-
 int thread_groups_census(ThreadGroups *groups, const ThreadSample *sample) {
         if (thread_is_left_out(groups->view, sample))
                 return 0;
         return thread_keys_census(&groups->keys, sample);
 }
 
-bool thread_groups_want_cgroups(ThreadGroups *groups) {
-        const KeyPart *part = thread_keys_cgroup_part(&groups->keys);
-
-        return part && part->census;
-}
-
 int thread_groups_census_cgroup(ThreadGroups *groups, Span path) {
-        KeyPart *part = thread_keys_cgroup_part(&groups->keys);
-
-        return part ? key_part_census(part, path) : 0;
+        return groups->keys.cgroup ? key_part_census(groups->keys.cgroup, path) : 0;
 }
 
 static int obtain(ThreadGroups *groups, Side side, const ThreadSample *sample, ThreadKey *ret_key,
@@ -68,7 +43,7 @@ static int obtain(ThreadGroups *groups, Side side, const ThreadSample *sample, T
                         r = group_set_label(group, ret_key->label);
         }
         group->has_program = group->has_program || !sample->has_kthread || !sample->kthread;
-        if (thread_keys_has_patterns(keys))
+        if (keys->has_patterns)
                 group->is_pattern = group->is_pattern || ret_key->is_pattern;
         *ret = group;
         return r;
@@ -79,7 +54,7 @@ int thread_groups_obtain(ThreadGroups *groups, Side side, const ThreadSample *sa
         int r;
 
         r = obtain(groups, side, sample, &key, ret);
-        if (r == 0 && thread_keys_has_patterns(&groups->keys))
+        if (r == 0 && groups->keys.has_patterns)
                 r = member_list_add(&(*ret)->members, key.name);
         if (r == 0 && sample->command.n > 0)
                 r = member_list_add(&(*ret)->commands, sample->command_name);
@@ -151,7 +126,7 @@ int thread_groups_obtain_exited(ThreadGroups *groups, const ThreadSample *sample
         }
         renamed.command_name = renamed.pcomm;
         r = obtain(groups, SIDE_AFTER, &renamed, &key, ret);
-        if (r == 0 && thread_keys_has_patterns(&groups->keys))
+        if (r == 0 && groups->keys.has_patterns)
                 r = member_list_add_ended(&(*ret)->members, key.name, n);
         return r;
 }

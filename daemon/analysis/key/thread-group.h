@@ -25,21 +25,14 @@ typedef struct ThreadGroups {
         GroupTable table;
 } ThreadGroups;
 
-/* @view outlives the groups. 0 or -ENOMEM. */
-_must_check_ int thread_groups_init(ThreadGroups *groups, const View *view, Boots boots);
-void thread_groups_done(ThreadGroups *groups);
-
 /* ctprof marks its own threads; a view shows them only when asked to. */
 static inline bool thread_is_left_out(const View *view, const ThreadSample *sample) {
         return sample->self && !view->self;
 }
 
-bool thread_groups_want_census(const ThreadGroups *groups);
-/* 0 or -ENOMEM. */
+/* Counts the names of a thread, if keys.has_census. 0 or -ENOMEM. */
 _must_check_ int thread_groups_census(ThreadGroups *groups, const ThreadSample *sample);
-/* True when the census counts cgroups by their paths, too. */
-bool thread_groups_want_cgroups(ThreadGroups *groups);
-/* A cgroup, which may have no threads of its own. 0 or -ENOMEM. */
+/* Counts a cgroup by its path, which may have no threads of its own. 0 or -ENOMEM. */
 _must_check_ int thread_groups_census_cgroup(ThreadGroups *groups, Span path);
 /* The thread, which is not left out, counts among the group's members. 0 or -ENOMEM. */
 _must_check_ int thread_groups_obtain(ThreadGroups *groups, Side side, const ThreadSample *sample,

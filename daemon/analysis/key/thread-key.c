@@ -269,15 +269,11 @@ Span key_part_name(const KeyPart *part, const ThreadSample *sample) {
         return sample->comm;
 }
 
-static bool is_last(const KeyPart *part, Span name) {
-        return part->has_name && span_equal(buffer_span(&part->name), name);
-}
-
 /* Finds the glob or skeleton of @name unless it is the cached one. */
 static int set_name(KeyPart *part, Span name) {
         int r;
 
-        if (is_last(part, name))
+        if (part->has_name && span_equal(buffer_span(&part->name), name))
                 return 0;
         part->has_name = false;
         buffer_clear(&part->name);
@@ -298,7 +294,7 @@ static int set_name(KeyPart *part, Span name) {
 int key_part_census(KeyPart *part, Span name) {
         int r;
 
-        if (!part->census || is_last(part, name))
+        if (!part->census || (part->has_name && span_equal(buffer_span(&part->name), name)))
                 return 0;
         r = set_name(part, name);
         if (r != 0 || part->is_flat)
@@ -348,16 +344,21 @@ int thread_keys_init(ThreadKeys *keys, const View *view, Boots boots) {
 
         *keys = (ThreadKeys){ .axis = view->axis, .boots = boots };
         while (keys->n_parts < axes[view->axis].n) {
+                KeyPart *part = &keys->parts[keys->n_parts];
                 KeyPartName name = axes[view->axis].names[keys->n_parts];
                 bool patterns =
                         name == KEY_PART_CGROUP
                                 ? view->cgroup_normalize
                                 : view->thread_normalize && view->axis != VIEW_AXIS_COMM_EXACT;
 
-                r = key_part_init(&keys->parts[keys->n_parts], name, view, patterns);
+                r = key_part_init(part, name, view, patterns);
                 if (r != 0)
                         return r;
                 keys->n_parts++;
+                keys->has_census = keys->has_census || part->census;
+                keys->has_patterns = keys->has_patterns || part->census || part->flatten;
+                if (name == KEY_PART_CGROUP)
+                        keys->cgroup = part;
         }
         return 0;
 }
@@ -369,13 +370,6 @@ void thread_keys_done(ThreadKeys *keys) {
         buffer_done(&keys->text);
 }
 
-bool thread_keys_has_patterns(const ThreadKeys *keys) {
-        for (unsigned i = 0; i < keys->n_parts; i++)
-                if (keys->parts[i].census || keys->parts[i].flatten)
-                        return true;
-        return false;
-}
-
 int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample) {
         for (unsigned i = 0; i < keys->n_parts; i++) {
                 KeyPart *part = &keys->parts[i];
@@ -385,12 +379,6 @@ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample) {
                         return r;
         }
         return 0;
-}
-
-KeyPart *thread_keys_cgroup_part(ThreadKeys *keys) {
-        if (keys->n_parts == 0 || keys->parts[0].of != KEY_PART_CGROUP)
-                return NULL;
-        return &keys->parts[0];
 }
 
 /*

@@ -120,7 +120,10 @@ typedef struct ThreadKeys {
         Boots boots;
         KeyPart parts[THREAD_KEY_MAX_PARTS]; /* none: each thread is its own group */
         unsigned n_parts;
-        Buffer text; /* scratch for keys with several parts */
+        KeyPart *cgroup;   /* of the parts; NULL: keys have none */
+        bool has_census;   /* some names may become patterns */
+        bool has_patterns; /* keys may be patterns or globs, so groups list the names behind them */
+        Buffer text;       /* scratch for keys with several parts */
 } ThreadKeys;
 
 /* Borrowed from the ThreadKeys and the sample until either changes. */
@@ -133,15 +136,11 @@ typedef struct ThreadKey {
         size_t n_process; /* the same of the process */
 } ThreadKey;
 
-/* @view outlives the keys. */
+/* @view outlives the keys, which stay where they are. */
 _must_check_ int thread_keys_init(ThreadKeys *keys, const View *view, Boots boots);
 void thread_keys_done(ThreadKeys *keys);
 
-/* Keys may be patterns or globs, so groups list the names behind them. */
-bool thread_keys_has_patterns(const ThreadKeys *keys);
 _must_check_ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample);
-/* The part that is the cgroup, for counting cgroups by their paths; NULL when keys have none. */
-KeyPart *thread_keys_cgroup_part(ThreadKeys *keys);
 _must_check_ int thread_keys_make(ThreadKeys *keys, Side side, const ThreadSample *sample,
                                   ThreadKey *ret);
 /*

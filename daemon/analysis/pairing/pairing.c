@@ -514,7 +514,8 @@ void pairing_write_json(const Pairing *pairing, JsonWriter *writer) {
 
         json_write_array(writer);
         for (unsigned parents = 0; parents < 2; parents++)
-                for (size_t i = 0; i < pairing->n_matches && n < PAIRING_MAX_WRITTEN; i++) {
+                for (size_t i = 0; pairing && i < pairing->n_matches && n < PAIRING_MAX_WRITTEN;
+                     i++) {
                         const PairingMatch *match = &pairing->matches[i].match;
 
                         if ((match->by == PAIRING_PARENT) != parents)

@@ -8,34 +8,10 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "analysis/compare/column-table.h"
 #include "analysis/compare/order.h"
 #include "analysis/compare/row.h"
 #include "analysis/key/thread-group.h"
 #include "analysis/set/rank-test.h"
-#include "analysis/set/set-family.h"
-#include "analysis/set/set-group.h"
-
-struct SetComparison {
-        View view;
-        ColumnTable table; /* its column is the capture that is being read */
-        SetRowList list;
-        SetGroup **groups; /* owned; in the order of the table's */
-        size_t n_groups, n_allocated;
-        size_t n_captures, n_begun;
-        uint64_t ledgers;   /* captures whose intervals have one */
-        uint64_t unplaced;  /* of these, those whose rows have no cgroups */
-        SetCapture capture; /* being read */
-        double windows_ns;  /* total length */
-        size_t n_windows;
-
-        /* after finish */
-        SetFamily family;
-        const SourceTable *sources[SIDES]; /* borrowed */
-        SetGroup **shown;                  /* owned; the groups are borrowed */
-        size_t n_shown;
-        SetFigures figures;
-};
 
 int set_comparison_new(const View *view, size_t n_captures, double alpha, SetComparison **ret) {
         _cleanup_(set_comparison_freep) SetComparison *comparison = calloc(1, sizeof(*comparison));
@@ -72,28 +48,6 @@ SetComparison *set_comparison_free(SetComparison *comparison) {
         return NULL;
 }
 
-/* input */
-
-bool set_comparison_wants_census(const SetComparison *comparison) {
-        return thread_groups_want_census(&comparison->table.threads);
-}
-
-int set_comparison_census(SetComparison *comparison, const ThreadSample *sample) {
-        return thread_groups_census(&comparison->table.threads, sample);
-}
-
-bool set_comparison_wants_cgroups(SetComparison *comparison) {
-        return thread_groups_want_cgroups(&comparison->table.threads);
-}
-
-int set_comparison_census_cgroup(SetComparison *comparison, Span path) {
-        return thread_groups_census_cgroup(&comparison->table.threads, path);
-}
-
-void set_comparison_set_host(SetComparison *comparison, unsigned side, const HostUse *host) {
-        comparison->family.hosts[side] = *host;
-}
-
 void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) {
         assert(comparison->n_begun < comparison->n_captures && capture->side < SIDES);
         comparison->capture = *capture;
@@ -120,11 +74,6 @@ static int make_groups(SetComparison *comparison) {
         return r;
 }
 
-int set_comparison_add_ended(SetComparison *comparison, Side end, const ExitedRow *row) {
-        assert(comparison->capture.column.has_ledger);
-        return column_table_add_ended(&comparison->table, 0, end, row);
-}
-
 int set_comparison_add(SetComparison *comparison, const ThreadSample *before,
                        const ThreadSample *after) {
         const SetCapture *capture = &comparison->capture;
@@ -144,10 +93,6 @@ int set_comparison_add(SetComparison *comparison, const ThreadSample *before,
         if (r == 0)
                 comparison->groups[group->index]->lives_on = true;
         return r;
-}
-
-void set_comparison_lose_names(SetComparison *comparison) {
-        comparison->table.columns.of[0].lost_names = true;
 }
 
 int set_comparison_end(SetComparison *comparison) {
@@ -610,14 +555,6 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
         if (approximation)
                 json_write_member_text(writer, "approximate", approximation);
         json_write_end(writer);
-}
-
-const SetFigures *set_comparison_figures(const SetComparison *comparison) {
-        return &comparison->figures;
-}
-
-size_t set_comparison_n(const SetComparison *comparison) {
-        return comparison->n_shown;
 }
 
 void set_comparison_write(const SetComparison *comparison, size_t index, JsonWriter *writer) {

@@ -12,14 +12,15 @@
  * Call in this order:
  *
  *     set_comparison_new()
- *     set_comparison_census()  for every thread of every capture, only when
- *                              set_comparison_wants_census()
+ *     thread_groups_census()   for every thread of every capture, only when keys.has_census, and
+ *                              thread_groups_census_cgroup() for every cgroup, if keys have them
  *     set_comparison_begin()   for every capture, each side's in the order of time,
  *     set_comparison_add()         then for every thread in it or in its interval,
- *     set_comparison_add_ended()   then for every row of the ledgers of its interval,
+ *     column_table_add_ended()     then for every row of the ledgers of its interval, if it has
+ *                                  one; the column is also told if they lost names,
  *     set_comparison_end()         then once
  *     set_comparison_finish()  once: tests and orders everything
- *     set_comparison_n() ...
+ *     set_comparison_write()   for the groups that are shown
  *
  * The family of tests, over which p-values are adjusted, consists of all rows that the view wants,
  * of the groups that its filter matches, that have at least two samples on both sides which are not
@@ -34,55 +35,13 @@
 #include <stdint.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "analysis/compare/column-table.h"
 #include "analysis/set/set-family.h"
 #include "analysis/set/set-group.h"
 #include "view/view.h"
 #include "json/json-writer.h"
-#include "snapshot/exited-row.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
-
-typedef struct SetComparison SetComparison;
-
-/* @view is copied; n_captures: of both sides, at most SET_MAX_CAPTURES. 0 < @alpha < 1. */
-_must_check_ int set_comparison_new(const View *view, size_t n_captures, double alpha,
-                                    SetComparison **ret);
-SetComparison *set_comparison_free(SetComparison *comparison);
-DEFINE_CLEANUP(SetComparison *, set_comparison_free);
-
-/* input: 0 or -ENOMEM; samples are borrowed for the call */
-
-bool set_comparison_wants_census(const SetComparison *comparison);
-_must_check_ int set_comparison_census(SetComparison *comparison, const ThreadSample *sample);
-/* True if the census is for cgroups, too: for every cgroup of every capture. */
-bool set_comparison_wants_cgroups(SetComparison *comparison);
-_must_check_ int set_comparison_census_cgroup(SetComparison *comparison, Span path);
-
-void set_comparison_begin(SetComparison *comparison, const SetCapture *capture);
-/*
- * One thread. @after is in the capture; NULL: it has ended, and only a ledger tells what it did
- * since. @before is its sample in the capture at which the interval begins; NULL: there is none, or
- * no interval.
- */
-_must_check_ int set_comparison_add(SetComparison *comparison, const ThreadSample *before,
-                                    const ThreadSample *after);
-/* A row of the ledger at the @end of the interval of a capture that has one. */
-_must_check_ int set_comparison_add_ended(SetComparison *comparison, Side end,
-                                          const ExitedRow *row);
-/* The ledger lost names in the interval: it does not tell what groups did whose threads ended. */
-void set_comparison_lose_names(SetComparison *comparison);
-_must_check_ int set_comparison_end(SetComparison *comparison);
-
-/* Says what the host of a side did in a second. Without its CPUs the weights are null. */
-void set_comparison_set_host(SetComparison *comparison, unsigned side, const HostUse *host);
-/*
- * @sources[side] explains why values are absent: borrowed until the comparison is freed; NULL when
- * it is not recorded.
- */
-_must_check_ int set_comparison_finish(SetComparison *comparison,
-                                       const SourceTable *const sources[static SIDES]);
-
-/* output, after set_comparison_finish() */
 
 typedef struct SetFigures {
         size_t n_tested;      /* rows in the family */
@@ -106,13 +65,59 @@ typedef struct SetFigures {
         uint64_t n_above_threshold; /* significant rows above the threshold, hidden ones included */
 } SetFigures;
 
-const SetFigures *set_comparison_figures(const SetComparison *comparison);
+typedef struct SetComparison {
+        View view;
+        ColumnTable table; /* its column is the capture that is being read */
+        SetRowList list;
+        SetGroup **groups; /* owned; in the order of the table's */
+        size_t n_groups, n_allocated;
+        size_t n_captures, n_begun;
+        uint64_t ledgers;   /* captures whose intervals have one */
+        uint64_t unplaced;  /* of these, those whose rows have no cgroups */
+        SetCapture capture; /* being read */
+        double windows_ns;  /* total length */
+        size_t n_windows;
+        /* Its hosts, set before the end: what each did in a second; without CPUs no weights. */
+        SetFamily family;
+
+        /* after set_comparison_finish() */
+        const SourceTable *sources[SIDES]; /* borrowed */
+        /*
+         * Groups in the order of display: those with significant rows first. Those of one side, and
+         * all where no test could succeed, are there even if the view wants significant rows only:
+         * with their weight, and without rows.
+         */
+        SetGroup **shown; /* owned; the groups are borrowed */
+        size_t n_shown;
+        SetFigures figures;
+} SetComparison;
+
+/* @view is copied; n_captures: of both sides, at most SET_MAX_CAPTURES. 0 < @alpha < 1. */
+_must_check_ int set_comparison_new(const View *view, size_t n_captures, double alpha,
+                                    SetComparison **ret);
+SetComparison *set_comparison_free(SetComparison *comparison);
+DEFINE_CLEANUP(SetComparison *, set_comparison_free);
+
+/* input: 0 or -ENOMEM; samples are borrowed for the call */
+
+void set_comparison_begin(SetComparison *comparison, const SetCapture *capture);
+/*
+ * One thread. @after is in the capture; NULL: it has ended, and only a ledger tells what it did
+ * since. @before is its sample in the capture at which the interval begins; NULL: there is none, or
+ * no interval.
+ */
+_must_check_ int set_comparison_add(SetComparison *comparison, const ThreadSample *before,
+                                    const ThreadSample *after);
+_must_check_ int set_comparison_end(SetComparison *comparison);
 
 /*
- * Groups in the order of display: those with significant rows first. Those of one side, and all
- * where no test could succeed, are there even if the view wants significant rows only: with their
- * weight, and without rows.
+ * @sources[side] explains why values are absent: borrowed until the comparison is freed; NULL when
+ * it is not recorded.
  */
-size_t set_comparison_n(const SetComparison *comparison);
+_must_check_ int set_comparison_finish(SetComparison *comparison,
+                                       const SourceTable *const sources[static SIDES]);
+
+/* output, after set_comparison_finish() */
+
 /* Writes the @index-th group as one object: tens of kilobytes at most. */
 void set_comparison_write(const SetComparison *comparison, size_t index, JsonWriter *writer);

@@ -37,7 +37,7 @@ static inline json_object *compared_list(const Comparison *comparison, Compariso
         JsonWriter writer;
 
         json_write_array(json_text_begin(&writer));
-        for (size_t i = 0; i < comparison_n(comparison, list); i++)
+        for (size_t i = 0; i < comparison->lists[list].n_shown; i++)
                 comparison_write(comparison, list, i, &writer);
         json_write_end(&writer);
         objects = json_tokener_parse(json_text_end(&writer));
@@ -50,10 +50,10 @@ static inline void compared_begin(Compared *compared, const View *view, const Si
         ck_assert_int_eq(side_setup_compare(view, setup, &compared->comparison), 0);
         for (unsigned side = 0; side < setup->n_sides; side++)
                 for (size_t i = 0;
-                     i < sides[side].n && comparison_wants_census(compared->comparison); i++)
-                        ck_assert_int_eq(
-                                comparison_census(compared->comparison, &sides[side].samples[i]),
-                                0);
+                     i < sides[side].n && compared->comparison->table.threads.keys.has_census; i++)
+                        ck_assert_int_eq(thread_groups_census(&compared->comparison->table.threads,
+                                                              &sides[side].samples[i]),
+                                         0);
 }
 
 static inline void compared_end(Compared *compared,
@@ -71,7 +71,7 @@ static inline Compared compared_of(const View *view, const SideSetup *setup, con
         compared_begin(&compared, view, setup, sides);
         for (unsigned side = 0; side < setup->n_sides; side++)
                 for (size_t i = 0; i < sides[side].n; i++)
-                        ck_assert_int_eq(comparison_add(compared.comparison, (Side) side, NULL,
+                        ck_assert_int_eq(side_setup_add(compared.comparison, (Side) side, NULL,
                                                         &sides[side].samples[i]),
                                          0);
         compared_end(&compared, sources);
@@ -95,13 +95,13 @@ static inline Compared compared_window_of(const View *view, const SideSetup *set
 
         compared_begin(&compared, view, setup, sides);
         for (size_t i = 0; i < sides[0].n; i++)
-                ck_assert_int_eq(comparison_add(compared.comparison, 0, &sides[0].samples[i],
+                ck_assert_int_eq(side_setup_add(compared.comparison, 0, &sides[0].samples[i],
                                                 compared_life(&sides[1], &sides[0].samples[i])),
                                  0);
         for (size_t i = 0; i < sides[1].n; i++)
                 if (!compared_life(&sides[0], &sides[1].samples[i]))
                         ck_assert_int_eq(
-                                comparison_add(compared.comparison, 0, NULL, &sides[1].samples[i]),
+                                side_setup_add(compared.comparison, 0, NULL, &sides[1].samples[i]),
                                 0);
         compared_end(&compared, sources);
         return compared;

@@ -91,11 +91,11 @@ static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previ
                                 0);
         for (unsigned end = 0; end < SIDES && has_ledger; end++)
                 for (size_t i = 0; i < ends[end]->n_exited; i++)
-                        ck_assert_int_eq(set_comparison_add_ended(run->comparison, (Side) end,
-                                                                  &ends[end]->exited[i]),
+                        ck_assert_int_eq(column_table_add_ended(&run->comparison->table, 0,
+                                                                (Side) end, &ends[end]->exited[i]),
                                          0);
         if (shot->lost_names)
-                set_comparison_lose_names(run->comparison);
+                run->comparison->table.columns.of[0].lost_names = true;
         ck_assert_int_eq(set_comparison_end(run->comparison), 0);
 }
 
@@ -105,10 +105,11 @@ static inline SetRun set_run_of(const View *view, double alpha, const Shot *shot
         JsonWriter writer;
 
         ck_assert_int_eq(set_comparison_new(view, n_shots, alpha, &run.comparison), 0);
-        for (size_t i = 0; i < n_shots && set_comparison_wants_census(run.comparison); i++)
+        for (size_t i = 0; i < n_shots && run.comparison->table.threads.keys.has_census; i++)
                 for (size_t j = 0; j < shots[i].n_samples; j++)
-                        ck_assert_int_eq(
-                                set_comparison_census(run.comparison, &shots[i].samples[j]), 0);
+                        ck_assert_int_eq(thread_groups_census(&run.comparison->table.threads,
+                                                              &shots[i].samples[j]),
+                                         0);
         for (size_t i = 0; i < n_shots; i++) {
                 const Shot *earlier = NULL;
 
@@ -121,12 +122,12 @@ static inline SetRun set_run_of(const View *view, double alpha, const Shot *shot
         }
         for (unsigned side = 0; side < SIDES; side++)
                 if (set_run_hosts[side].n_cpus.known)
-                        set_comparison_set_host(run.comparison, side, &set_run_hosts[side]);
+                        run.comparison->family.hosts[side] = set_run_hosts[side];
         ck_assert_int_eq(set_comparison_finish(run.comparison, sources), 0);
-        run.figures = *set_comparison_figures(run.comparison);
+        run.figures = run.comparison->figures;
 
         json_write_array(json_text_begin(&writer));
-        for (size_t i = 0; i < set_comparison_n(run.comparison); i++)
+        for (size_t i = 0; i < run.comparison->n_shown; i++)
                 set_comparison_write(run.comparison, i, &writer);
         json_write_end(&writer);
         run.groups = json_tokener_parse(json_text_end(&writer));

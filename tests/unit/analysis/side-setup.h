@@ -56,3 +56,11 @@ static inline int side_setup_compare(const View *view, const SideSetup *setup, C
 
         return comparison_new(view, &columns, ret);
 }
+
+/* Adds a thread to the groups of @comparison, whichever it is in. */
+static inline int side_setup_add(Comparison *comparison, unsigned column,
+                                 const ThreadSample *before, const ThreadSample *after) {
+        Group *group;
+
+        return column_table_add(&comparison->table, column, before, after, &group);
+}

@@ -51,16 +51,16 @@ static void fold(Comparison *comparison, const View *view, const Life *life, siz
         ThreadSample after = sample_of(life, i, life->after);
 
         if (view->window) {
-                ck_assert_int_eq(comparison_add(comparison, 0,
+                ck_assert_int_eq(side_setup_add(comparison, 0,
                                                 life->before == GONE ? NULL : &before,
                                                 life->after == GONE ? NULL : &after),
                                  0);
                 return;
         }
         if (life->before != GONE)
-                ck_assert_int_eq(comparison_add(comparison, SIDE_BEFORE, NULL, &before), 0);
+                ck_assert_int_eq(side_setup_add(comparison, SIDE_BEFORE, NULL, &before), 0);
         if (life->after != GONE)
-                ck_assert_int_eq(comparison_add(comparison, SIDE_AFTER, NULL, &after), 0);
+                ck_assert_int_eq(side_setup_add(comparison, SIDE_AFTER, NULL, &after), 0);
 }
 
 static Compared compared_lives(const View *view, const SideSetup *setup, const Life *lives,
@@ -71,7 +71,7 @@ static Compared compared_lives(const View *view, const SideSetup *setup, const L
         for (size_t i = 0; i < n; i++)
                 fold(compared.comparison, view, &lives[i], i);
         for (unsigned side = 0; side < SIDES; side++)
-                comparison_set_host(compared.comparison, side, &host);
+                compared.comparison->table.columns.of[side].host = host;
         compared_end(&compared, no_sources);
         return compared;
 }
@@ -265,8 +265,8 @@ START_TEST(a_state_is_weighed_by_whole_lives) {
         ThreadSample sample = sample_of(&lives[0], 0, S(20));
 
         ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
-        ck_assert_int_eq(comparison_add(compared.comparison, SIDE_BEFORE, NULL, &sample), 0);
-        comparison_set_host(compared.comparison, SIDE_BEFORE, &host);
+        ck_assert_int_eq(side_setup_add(compared.comparison, SIDE_BEFORE, NULL, &sample), 0);
+        compared.comparison->table.columns.of[SIDE_BEFORE].host = host;
         compared_end(&compared, no_sources);
         ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 0, "weight"), "0.05");
         ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 0, "only"), "");
@@ -306,7 +306,7 @@ START_TEST(lists_are_merged_in_the_order_of_the_view) {
         view.limit = merge_rows[_i].limit;
         compared = compared_lives(&view, &two_captures, lives, ELEMENTSOF(lives));
         ck_assert_str_eq(keys_of(&compared, COMPARISON_OVERVIEW), merge_rows[_i].keys);
-        ck_assert_uint_eq(comparison_hidden(compared.comparison, COMPARISON_OVERVIEW),
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_OVERVIEW].n_hidden,
                           merge_rows[_i].hidden);
         compared_done(&compared);
 }
@@ -328,9 +328,9 @@ START_TEST(equal_weights_are_ordered_by_impact_and_key) {
 
                 thread_sample_put(&before, METRIC_minflt, 0);
                 thread_sample_put(&after, METRIC_minflt, same[i].name[0] == 'c' ? 90000 : 0);
-                ck_assert_int_eq(comparison_add(compared.comparison, 0, &before, &after), 0);
+                ck_assert_int_eq(side_setup_add(compared.comparison, 0, &before, &after), 0);
         }
-        comparison_set_host(compared.comparison, 0, &host);
+        compared.comparison->table.columns.of[0].host = host;
         compared_end(&compared, no_sources);
         ck_assert_str_eq(keys_of(&compared, COMPARISON_OVERVIEW), "heavy c a b");
         ck_assert_str_eq(keys_of(&compared, COMPARISON_GROUPS), "heavy c a b");
@@ -346,11 +346,11 @@ START_TEST(a_view_without_overview_has_none_and_one_without_rows_counts_none) {
         view.changed_only = true;
         compared = compared_lives(&view, &two_captures, lives, ELEMENTSOF(lives));
         ck_assert_str_eq(keys_of(&compared, COMPARISON_OVERVIEW), "");
-        ck_assert_uint_gt(comparison_hidden_rows(compared.comparison), 0);
+        ck_assert_uint_gt(compared.comparison->n_hidden_rows, 0);
         compared_done(&compared);
         view.rows = false;
         compared = compared_lives(&view, &two_captures, lives, ELEMENTSOF(lives));
-        ck_assert_uint_eq(comparison_hidden_rows(compared.comparison), 0);
+        ck_assert_uint_eq(compared.comparison->n_hidden_rows, 0);
         compared_done(&compared);
 }
 END_TEST
@@ -364,13 +364,12 @@ START_TEST(coverage_counts_every_thread) {
 
         ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("none"), complaint), VIEW_OK);
         ck_assert_int_eq(side_setup_compare(&view, &two_captures, &comparison), 0);
-        ck_assert_int_eq(comparison_add(comparison, 0, &before, &after), 0);
+        ck_assert_int_eq(side_setup_add(comparison, 0, &before, &after), 0);
         before.self = after.self = true;
-        ck_assert_int_eq(comparison_add(comparison, 0, &before, &after), 0);
+        ck_assert_int_eq(side_setup_add(comparison, 0, &before, &after), 0);
         ck_assert_int_eq(comparison_finish(comparison, no_sources), 0);
-        ck_assert_uint_eq(comparison_n(comparison, COMPARISON_GROUPS), 0);
-        ck_assert_uint_eq(coverage_amount(&comparison_coverage(comparison, 0)->survived_ns).n,
-                          S(4));
+        ck_assert_uint_eq(comparison->lists[COMPARISON_GROUPS].n_shown, 0);
+        ck_assert_uint_eq(coverage_amount(&comparison->table.coverages[0].survived_ns).n, S(4));
         comparison_free(comparison);
 }
 END_TEST
@@ -391,10 +390,10 @@ START_TEST(an_older_thread_that_was_overlooked_is_not_born) {
 
                 after.start_ticks = rows[i].start_ticks;
                 ck_assert_int_eq(side_setup_compare(&view, &two_captures, &compared.comparison), 0);
-                ck_assert_int_eq(comparison_add(compared.comparison, 0, NULL, &after), 0);
+                ck_assert_int_eq(side_setup_add(compared.comparison, 0, NULL, &after), 0);
                 compared_end(&compared, no_sources);
-                coverage = comparison_coverage(compared.comparison, 0);
-                counts = *comparison_lives(compared.comparison, 0);
+                coverage = &compared.comparison->table.coverages[0];
+                counts = compared.comparison->table.columns.of[0].lives;
                 ck_assert_uint_eq(counts.born, rows[i].is_born);
                 ck_assert_uint_eq(counts.survived, !rows[i].is_born);
                 ck_assert_uint_eq(coverage->born_ns.sum, rows[i].is_born ? S(50) : 0);

@@ -36,7 +36,7 @@ START_TEST(a_group_is_cgroup_process_and_thread) {
         Compared compared = compared_of(&view, &two_sides, sides, no_sources);
         json_object *group = json_object_array_get_idx(compared.lists[COMPARISON_GROUPS], 0);
 
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS), 1);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_GROUPS].n_shown, 1);
         ck_assert_str_eq(json_object_get_string(json_object_object_get(group, "key")),
                          "/pod{N}\x1fserver\x1fworker-{N}");
         ck_assert_str_eq(json_at(group, "cgroup", END), "\"\\/pod{N}\"");
@@ -127,7 +127,7 @@ START_TEST(the_filter_may_match_any_part) {
                 view_set(&view, VIEW_PART_filter, span_of(filter_rows[_i].filter), complaint),
                 VIEW_OK);
         compared = compared_of(&view, &two_sides, sides, no_sources);
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS),
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_GROUPS].n_shown,
                           filter_rows[_i].n_groups);
         compared_done(&compared);
 }

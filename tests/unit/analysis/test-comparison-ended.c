@@ -100,15 +100,16 @@ static void fold(Comparison *comparison, const Scene *scene, bool has_ledger) {
         for (size_t i = 0; i < scene->n_exited && has_ledger; i++) {
                 ExitedRow row = row_of(&scene->exited[i]);
 
-                ck_assert_int_eq(comparison_add_ended(comparison, 0, scene->exited[i].end, &row),
-                                 0);
+                ck_assert_int_eq(
+                        column_table_add_ended(&comparison->table, 0, scene->exited[i].end, &row),
+                        0);
         }
         for (size_t i = 0; i < scene->n_lives; i++) {
                 const Life *life = &scene->lives[i];
                 ThreadSample before = sample_of(life, i, life->before);
                 ThreadSample after = sample_of(life, i, life->after);
 
-                ck_assert_int_eq(comparison_add(comparison, 0,
+                ck_assert_int_eq(side_setup_add(comparison, 0,
                                                 life->before == GONE ? NULL : &before,
                                                 life->after == GONE ? NULL : &after),
                                  0);
@@ -133,7 +134,7 @@ static Compared compared_scene(const Scene *scene, ViewAxis axis, bool has_ledge
 
         ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         fold(compared.comparison, scene, has_ledger);
-        comparison_set_host(compared.comparison, 0, &host);
+        compared.comparison->table.columns.of[0].host = host;
         compared_end(&compared, no_sources);
         return compared;
 }
@@ -167,7 +168,7 @@ START_TEST(who_was_born_and_ended_inside_is_a_group) {
         Scene scene = SCENE(shell, gzip);
         Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
         json_object *group = compared_group(&compared, COMPARISON_GROUPS, "gzip");
-        LifeCounts lives = *comparison_lives(compared.comparison, 0);
+        LifeCounts lives = compared.comparison->table.columns.of[0].lives;
 
         ck_assert_ptr_nonnull(group);
         ck_assert_str_eq(json_at(group, "threadsBefore", END), "0");
@@ -211,7 +212,7 @@ START_TEST(without_a_ledger_nobody_knows) {
         ck_assert_str_eq(json_at(group, "births", END), "null");
         ck_assert_str_eq(metric_at(&compared, "sh", "run_time_ns", "work"), "1000000000");
         ck_assert_str_eq(json_at(first_account(&compared, "sh"), "leftOut", END), "null");
-        ck_assert(!comparison_lives(compared.comparison, 0)->short_lived.known);
+        ck_assert(!compared.comparison->table.columns.of[0].lives.short_lived.known);
         compared_done(&compared);
 }
 END_TEST
@@ -284,7 +285,7 @@ START_TEST(who_ends_under_another_name_is_said_to) {
                          "0");
         ck_assert_str_eq(metric_at(&compared, "gzip", "run_time_ns", "work"), "5000000000");
         /* Nobody was born and ended, however it looks to the group. */
-        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->short_lived.n, 0);
+        ck_assert_uint_eq(compared.comparison->table.columns.of[0].lives.short_lived.n, 0);
         compared_done(&compared);
 }
 END_TEST
@@ -381,15 +382,15 @@ START_TEST(a_ledger_that_lost_names_tells_of_all_threads_alone) {
 
         ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         fold(compared.comparison, &scene, true);
-        comparison_lose_names(compared.comparison, 0);
+        compared.comparison->table.columns.of[0].lost_names = true;
         compared_end(&compared, no_sources);
         ck_assert_ptr_null(compared_group(&compared, COMPARISON_GROUPS, "[ended, names folded]"));
         ck_assert_str_eq(metric_at(&compared, "sh", "run_time_ns", "work"), "1000000000");
         ck_assert_str_eq(json_at(compared_group(&compared, COMPARISON_GROUPS, "sh"), "exits", END),
                          "null");
-        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->exits.n, 301);
+        ck_assert_uint_eq(compared.comparison->table.columns.of[0].lives.exits.n, 301);
         /* 1 of the shell, and 9 - 5 - 3 of the ended */
-        coverage = comparison_coverage(compared.comparison, 0);
+        coverage = &compared.comparison->table.coverages[0];
         coverage_write_json(json_text_begin(&writer), coverage, &ledger, &host, &span, "");
         json = json_tokener_parse(json_text_end(&writer));
         ck_assert_str_eq(json_at(json, "attributedNs", END), "2000000000");
@@ -422,9 +423,11 @@ START_TEST(a_ledger_without_cgroups_tells_nothing_of_one_cgroup) {
                 row.sample.cgroup = (Span){ NULL, 0 };
                 thread_sample_put(&row.sample, METRIC_run_time_ns, S(9));
                 ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
-                ck_assert_int_eq(comparison_add(compared.comparison, 0, &vanished, NULL), 0);
-                ck_assert_int_eq(comparison_add(compared.comparison, 0, &on, &on), 0);
-                ck_assert_int_eq(comparison_add_ended(compared.comparison, 0, SIDE_AFTER, &row), 0);
+                ck_assert_int_eq(side_setup_add(compared.comparison, 0, &vanished, NULL), 0);
+                ck_assert_int_eq(side_setup_add(compared.comparison, 0, &on, &on), 0);
+                ck_assert_int_eq(
+                        column_table_add_ended(&compared.comparison->table, 0, SIDE_AFTER, &row),
+                        0);
                 compared_end(&compared, no_sources);
                 ck_assert_str_eq(metric_at(&compared, unplaced[i], "run_time_ns", "work"),
                                  "2000000000");
@@ -527,7 +530,8 @@ START_TEST(an_incomplete_sum_of_the_ended_is_left_out) {
         scene.n_exited = 0;
         ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         fold(compared.comparison, &scene, true);
-        ck_assert_int_eq(comparison_add_ended(compared.comparison, 0, SIDE_AFTER, &row), 0);
+        ck_assert_int_eq(column_table_add_ended(&compared.comparison->table, 0, SIDE_AFTER, &row),
+                         0);
         compared_end(&compared, no_sources);
         ck_assert_str_eq(metric_at(&compared, "p", "run_time_ns", "work"), "1000000000");
         ck_assert_str_eq(metric_at(&compared, "p", "run_time_ns", "leftOut"),
@@ -552,8 +556,8 @@ START_TEST(delays_are_of_accounted_threads) {
         thread_sample_put(&row.sample, METRIC_swapin_delay_count, 4);
         ck_assert_int_eq(side_setup_compare(&view, &setup, &comparison), 0);
         compared.comparison = comparison;
-        ck_assert_int_eq(comparison_add(comparison, 0, &vanished, NULL), 0);
-        ck_assert_int_eq(comparison_add_ended(comparison, 0, SIDE_AFTER, &row), 0);
+        ck_assert_int_eq(side_setup_add(comparison, 0, &vanished, NULL), 0);
+        ck_assert_int_eq(column_table_add_ended(&comparison->table, 0, SIDE_AFTER, &row), 0);
         compared_end(&compared, no_sources);
         ck_assert_str_eq(metric_at(&compared, "p", "cpu_delay_count", "work"), "4");
         ck_assert_str_eq(metric_at(&compared, "p", "swapin_delay_count", "work"), "4");
@@ -578,12 +582,14 @@ START_TEST(a_cgroup_of_which_only_a_ledger_tells_can_be_renamed) {
         after[1] = thread_of("job", "job", 300);
         ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
         for (unsigned end = 0; end < SIDES; end++)
-                ck_assert_int_eq(comparison_add_ended(compared.comparison, 0, (Side) end, &row), 0);
-        ck_assert_int_eq(comparison_add(compared.comparison, 0, &before, NULL), 0);
+                ck_assert_int_eq(
+                        column_table_add_ended(&compared.comparison->table, 0, (Side) end, &row),
+                        0);
+        ck_assert_int_eq(side_setup_add(compared.comparison, 0, &before, NULL), 0);
         for (unsigned i = 0; i < 2; i++) {
                 after[i].cgroup = SPAN_LITERAL("/new");
                 after[i].start_ticks = 10500;
-                ck_assert_int_eq(comparison_add(compared.comparison, 0, NULL, &after[i]), 0);
+                ck_assert_int_eq(side_setup_add(compared.comparison, 0, NULL, &after[i]), 0);
         }
         compared_end(&compared, no_sources);
         group = compared_group(&compared, COMPARISON_GROUPS, "/old\x1fjob\x1fjob");
@@ -628,12 +634,12 @@ START_TEST(own_threads_are_left_out_of_the_view_alone) {
         static const CoverageLedger ledger = { .known = true, .in_a_row = true };
         Scene scene = SCENE(shell, rows);
         Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
-        const Coverage *coverage = comparison_coverage(compared.comparison, 0);
+        const Coverage *coverage = &compared.comparison->table.coverages[0];
         JsonWriter writer;
         json_object *json;
 
         ck_assert_ptr_null(compared_group(&compared, COMPARISON_GROUPS, "ctprofctl"));
-        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->short_lived.n, 0);
+        ck_assert_uint_eq(compared.comparison->table.columns.of[0].lives.short_lived.n, 0);
         coverage_write_json(json_text_begin(&writer), coverage, &ledger, &host, &span, "");
         json = json_tokener_parse(json_text_end(&writer));
         ck_assert_str_eq(json_at(json, "bornAndEndedNs", END), "1000000000");
@@ -686,9 +692,9 @@ START_TEST(two_intervals_compare_the_work_of_the_ended) {
 
                         if (i == 1 && side == SIDE_AFTER) /* twice as much */
                                 thread_sample_put(&row.sample, METRIC_run_time_ns, S(5 + 48));
-                        ck_assert_int_eq(
-                                comparison_add_ended(compared.comparison, side, gzip[i].end, &row),
-                                0);
+                        ck_assert_int_eq(column_table_add_ended(&compared.comparison->table, side,
+                                                                gzip[i].end, &row),
+                                         0);
                 }
         compared_end(&compared, no_sources);
         group = compared_group(&compared, COMPARISON_GROUPS, "gzip");
@@ -698,7 +704,8 @@ START_TEST(two_intervals_compare_the_work_of_the_ended) {
         ck_assert_str_eq(json_at(group, "exits", END), "{\"a\":300,\"b\":300}");
         ck_assert_str_eq(json_at(group, "lives", "b", "bornAndEnded", END), "300");
         ck_assert_str_eq(json_at(group, "time", "b", "runningNs", END), "48000000000");
-        ck_assert_uint_eq(comparison_lives(compared.comparison, SIDE_BEFORE)->short_lived.n, 300);
+        ck_assert_uint_eq(compared.comparison->table.columns.of[SIDE_BEFORE].lives.short_lived.n,
+                          300);
         compared_done(&compared);
 }
 END_TEST
@@ -738,8 +745,9 @@ START_TEST(who_started_what_ended_is_told) {
 
                 if (rows[i].parent)
                         row.started_by = span_of(rows[i].parent);
-                ck_assert_int_eq(
-                        comparison_add_ended(compared.comparison, 0, rows[i].exited.end, &row), 0);
+                ck_assert_int_eq(column_table_add_ended(&compared.comparison->table, 0,
+                                                        rows[i].exited.end, &row),
+                                 0);
         }
         fold(compared.comparison, &scene, true);
         compared_end(&compared, no_sources);
@@ -772,7 +780,8 @@ START_TEST(patterns_count_who_ended) {
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 ExitedRow row = row_of(&rows[i]);
 
-                ck_assert_int_eq(comparison_census(compared.comparison, &row.sample), 0);
+                ck_assert_int_eq(
+                        thread_groups_census(&compared.comparison->table.threads, &row.sample), 0);
         }
         fold(compared.comparison, &scene, true);
         compared_end(&compared, no_sources);
@@ -798,18 +807,19 @@ START_TEST(the_ended_have_no_command) {
         json_object *group;
 
         ck_assert_int_eq(side_setup_compare(&view, &setup, &compared.comparison), 0);
-        ck_assert_int_eq(comparison_add_ended(compared.comparison, 0, SIDE_AFTER, &row), 0);
+        ck_assert_int_eq(column_table_add_ended(&compared.comparison->table, 0, SIDE_AFTER, &row),
+                         0);
         for (size_t i = 0; i < ELEMENTSOF(lives); i++) {
                 ThreadSample before = sample_of(&lives[i], i, lives[i].before);
                 ThreadSample after = sample_of(&lives[i], i, lives[i].after);
 
                 before.command_name = after.command_name = span_of(names[i]);
                 before.command = after.command = SPAN_LITERAL("python3\0x.py\0");
-                ck_assert_int_eq(comparison_add(compared.comparison, 0, &before,
+                ck_assert_int_eq(side_setup_add(compared.comparison, 0, &before,
                                                 lives[i].after == GONE ? NULL : &after),
                                  0);
         }
-        comparison_set_host(compared.comparison, 0, &host);
+        compared.comparison->table.columns.of[0].host = host;
         compared_end(&compared, no_sources);
         group = compared_group(&compared, COMPARISON_GROUPS, "python3 worker.py");
         ck_assert_ptr_nonnull(group);

@@ -252,7 +252,7 @@ START_TEST(what_whole_groups_run_with_is_told_where_it_changed) {
                 thread_sample_put(i == 0 ? &made.before[8] : &made.after[8], METRIC_rss_anon_bytes,
                                   4096);
         compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
-        comparison_set_host(compared.comparison, 0, &(const HostUse){ .n_cpus = amount_of(4) });
+        compared.comparison->table.columns.of[0].host = (HostUse){ .n_cpus = amount_of(4) };
         json_write_array(json_text_begin(&writer));
         ck_assert_int_eq(comparison_write_changes(compared.comparison, &writer), 0);
         json_write_end(&writer);
@@ -413,7 +413,7 @@ START_TEST(lives_are_counted_over_all_groups) {
         view.limit = 1;
         ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("a"), complaint), VIEW_OK);
         compared = window_of(&view, lives);
-        counts = *comparison_lives(compared.comparison, 0);
+        counts = compared.comparison->table.columns.of[0].lives;
         ck_assert_uint_eq(counts.survived, 2);
         ck_assert_uint_eq(counts.born, 3);
         ck_assert_uint_eq(counts.vanished, 1);
@@ -464,11 +464,11 @@ START_TEST(a_life_is_ours_when_either_side_says_so) {
                 make(lives, &made);
                 (side == 0 ? made.before : made.after)[1].self = true;
                 compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
-                ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->survived, 1);
+                ck_assert_uint_eq(compared.comparison->table.columns.of[0].lives.survived, 1);
                 compared_done(&compared);
                 view.self = true;
                 compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
-                ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->survived, 2);
+                ck_assert_uint_eq(compared.comparison->table.columns.of[0].lives.survived, 2);
                 compared_done(&compared);
         }
 }
@@ -551,8 +551,8 @@ START_TEST(rows_are_hidden_ordered_and_cut_as_ever) {
         ck_assert_uint_eq(json_object_array_length(groups), 2);
         ck_assert_str_eq(json_at(json_object_array_get_idx(groups, 0), "key", END), "\"much\"");
         ck_assert_str_eq(json_at(json_object_array_get_idx(groups, 1), "key", END), "\"new\"");
-        ck_assert_uint_eq(comparison_rows_above_threshold(compared.comparison), 2);
-        ck_assert_uint_eq(comparison_hidden_rows(compared.comparison), 2);
+        ck_assert_uint_eq(compared.comparison->n_rows_above_threshold, 2);
+        ck_assert_uint_eq(compared.comparison->n_hidden_rows, 2);
         compared_done(&compared);
 }
 END_TEST
@@ -580,8 +580,7 @@ START_TEST(resets_and_ended_groups_are_above_every_threshold) {
                 view.has_threshold = true;
                 view.threshold = 1e9;
                 compared = window_of(&view, rows[i].lives);
-                ck_assert_uint_eq(comparison_rows_above_threshold(compared.comparison),
-                                  rows[i].n_above);
+                ck_assert_uint_eq(compared.comparison->n_rows_above_threshold, rows[i].n_above);
                 compared_done(&compared);
         }
 }
@@ -639,7 +638,7 @@ START_TEST(a_pool_that_moved_to_another_cgroup_is_paired) {
         ck_assert_int_eq(view_set(&view, VIEW_PART_pairs, span_of("/old=/new"), complaint),
                          VIEW_OK);
         compared = window_of(&view, lives);
-        ck_assert_uint_eq(comparison_n_pairings(compared.comparison), 1);
+        ck_assert_uint_eq(pairing_n(compared.comparison->table.pairing), 1);
         ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_GROUPS]), 1);
         group = json_object_array_get_idx(compared.lists[COMPARISON_GROUPS], 0);
         ck_assert_ptr_eq(compared_group(&compared, COMPARISON_GROUPS, "/old"), group);

@@ -376,12 +376,12 @@ START_TEST(unchanged_rows_are_hidden_and_counted) {
         ck_assert_int_eq(json_object_object_length(json_object_object_get(
                                  compared_group(&compared, COMPARISON_GROUPS, "moved"), "metrics")),
                          1);
-        ck_assert_uint_eq(comparison_hidden_rows(compared.comparison), 2 * n_rows - 1);
-        ck_assert_uint_eq(comparison_hidden(compared.comparison, COMPARISON_GROUPS), 0);
+        ck_assert_uint_eq(compared.comparison->n_hidden_rows, 2 * n_rows - 1);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_GROUPS].n_hidden, 0);
         compared_done(&compared);
 
         compared = show(&view, after, 2);
-        ck_assert_uint_eq(comparison_hidden_rows(compared.comparison),
+        ck_assert_uint_eq(compared.comparison->n_hidden_rows,
                           2 * (n_rows - 2)); /* minflt and thread_count */
         compared_done(&compared);
 }
@@ -409,13 +409,11 @@ START_TEST(the_limit_counts_groups_of_each_list) {
         view.limit = limit_rows[_i].limit;
         compared = compare(&view, before, 10, after, 5);
         for (unsigned list = COMPARISON_GROUPS; list <= COMPARISON_ONLY_BEFORE; list++) {
-                ck_assert_uint_eq(comparison_n(compared.comparison, (ComparisonList) list),
-                                  limit_rows[_i].shown);
-                ck_assert_uint_eq(comparison_hidden(compared.comparison, (ComparisonList) list),
-                                  limit_rows[_i].hidden);
+                ck_assert_uint_eq(compared.comparison->lists[list].n_shown, limit_rows[_i].shown);
+                ck_assert_uint_eq(compared.comparison->lists[list].n_hidden, limit_rows[_i].hidden);
         }
         ck_assert_str_eq(key_at(&compared, COMPARISON_GROUPS, 0), "g4"); /* cut after ordering */
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_ONLY_AFTER), 0);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_ONLY_AFTER].n_shown, 0);
         compared_done(&compared);
 }
 END_TEST
@@ -468,8 +466,8 @@ START_TEST(nothing_against_nothing_is_nothing) {
         Compared compared = compare(&view, NULL, 0, NULL, 0);
 
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
-                ck_assert_uint_eq(comparison_n(compared.comparison, (ComparisonList) list), 0);
-        ck_assert_uint_eq(comparison_hidden_rows(compared.comparison), 0);
+                ck_assert_uint_eq(compared.comparison->lists[list].n_shown, 0);
+        ck_assert_uint_eq(compared.comparison->n_hidden_rows, 0);
         compared_done(&compared);
 }
 END_TEST

@@ -204,23 +204,21 @@ START_TEST(rows_above_the_threshold_are_left) {
                         sorted[n_sorted++] = *key;
         ck_assert_str_eq(sorted, threshold_rows[_i].keys);
         ck_assert_uint_eq(strlen(keys), strlen(sorted));
-        ck_assert_uint_eq(comparison_rows_above_threshold(compared.comparison),
-                          threshold_rows[_i].n_rows);
-        ck_assert_uint_eq(comparison_hidden_rows(compared.comparison),
+        ck_assert_uint_eq(compared.comparison->n_rows_above_threshold, threshold_rows[_i].n_rows);
+        ck_assert_uint_eq(compared.comparison->n_hidden_rows,
                           2 * N_PROCESSES - threshold_rows[_i].n_rows);
         compared_done(&compared);
 
         /* The limit affects what is shown, not what is counted. */
         view.limit = 1;
         compared = run(&view, &two_sides);
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS), 1);
-        ck_assert_uint_eq(comparison_rows_above_threshold(compared.comparison),
-                          threshold_rows[_i].n_rows);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_GROUPS].n_shown, 1);
+        ck_assert_uint_eq(compared.comparison->n_rows_above_threshold, threshold_rows[_i].n_rows);
         compared_done(&compared);
 
         compared = run(&view, &one_side); /* nothing moved in one snapshot */
-        ck_assert_uint_eq(comparison_rows_above_threshold(compared.comparison), 0);
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS), 1);
+        ck_assert_uint_eq(compared.comparison->n_rows_above_threshold, 0);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_GROUPS].n_shown, 1);
         compared_done(&compared);
 }
 END_TEST
@@ -243,7 +241,7 @@ START_TEST(modes_and_ratios_are_under_every_threshold) {
                          VIEW_OK);
         ck_assert_int_eq(view_set(&view, VIEW_PART_threshold, span_of("0"), complaint), VIEW_OK);
         compared = compared_of(&view, &two_sides, sides, no_sources);
-        ck_assert_uint_eq(comparison_rows_above_threshold(compared.comparison), 0);
+        ck_assert_uint_eq(compared.comparison->n_rows_above_threshold, 0);
         compared_done(&compared);
 }
 END_TEST
@@ -259,18 +257,18 @@ START_TEST(the_filter_leaves_groups_out_of_every_list) {
 
         ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("*1"), complaint), VIEW_OK);
         compared = compared_of(&view, &two_sides, sides, no_sources);
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS), 1);
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_ONLY_BEFORE), 1);
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_ONLY_AFTER), 0);
-        ck_assert_uint_eq(comparison_hidden(compared.comparison, COMPARISON_ONLY_BEFORE), 0);
-        ck_assert_uint_eq(comparison_n_matched(compared.comparison), 2);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_GROUPS].n_shown, 1);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_ONLY_BEFORE].n_shown, 1);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_ONLY_AFTER].n_shown, 0);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_ONLY_BEFORE].n_hidden, 0);
+        ck_assert_uint_eq(compared.comparison->n_matched, 2);
         compared_done(&compared);
 
         /* The key of a thread contains the name of its process. */
         view.axis = VIEW_AXIS_THREAD;
         ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("p"), complaint), VIEW_OK);
         compared = compared_of(&view, &two_sides, sides, no_sources);
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_ONLY_BEFORE), 2);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_ONLY_BEFORE].n_shown, 2);
         compared_done(&compared);
 }
 END_TEST
@@ -295,8 +293,8 @@ START_TEST(a_group_matches_whether_or_not_it_is_shown) {
                         view_set(&view, VIEW_PART_filter, span_of(rows[i].filter), complaint),
                         VIEW_OK);
                 compared = compared_of(&view, &two_sides, sides, no_sources);
-                ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS), i == 2);
-                ck_assert_uint_eq(comparison_n_matched(compared.comparison), rows[i].n);
+                ck_assert_uint_eq(compared.comparison->lists[COMPARISON_GROUPS].n_shown, i == 2);
+                ck_assert_uint_eq(compared.comparison->n_matched, rows[i].n);
                 compared_done(&compared);
         }
 }

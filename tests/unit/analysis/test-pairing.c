@@ -301,9 +301,9 @@ START_TEST(paired_cgroups_are_one_group) {
         ck_assert_ptr_nonnull(group);
         ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "delta", END), "2400");
         for (unsigned list = COMPARISON_ONLY_BEFORE; list <= COMPARISON_ONLY_AFTER; list++)
-                ck_assert_uint_eq(comparison_n(compared.comparison, (ComparisonList) list), 0);
-        ck_assert_uint_eq(comparison_n_pairings(compared.comparison), 1);
-        comparison_write_pairings(compared.comparison, json_text_begin(&writer));
+                ck_assert_uint_eq(compared.comparison->lists[list].n_shown, 0);
+        ck_assert_uint_eq(pairing_n(compared.comparison->table.pairing), 1);
+        pairing_write_json(compared.comparison->table.pairing, json_text_begin(&writer));
         pairings = json_tokener_parse(json_text_end(&writer));
         group = json_object_array_get_idx(pairings, 0);
         ck_assert_str_eq(json_at(group, "before", END), "\"\\/pod-old\"");
@@ -317,9 +317,9 @@ START_TEST(paired_cgroups_are_one_group) {
 
         view.pairing = false;
         compared = renamed(&view);
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS), 0);
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_ONLY_AFTER), 1);
-        ck_assert_uint_eq(comparison_n_pairings(compared.comparison), 0);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_GROUPS].n_shown, 0);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_ONLY_AFTER].n_shown, 1);
+        ck_assert_ptr_null(compared.comparison->table.pairing);
         compared_done(&compared);
 }
 END_TEST
@@ -331,7 +331,7 @@ START_TEST(on_the_axis_all_kinds_are_paired_one_by_one) {
         view_init(&view);
         view.axis = VIEW_AXIS_ALL;
         compared = renamed(&view);
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS), N_KINDS * 2 - 1);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_GROUPS].n_shown, N_KINDS * 2 - 1);
         ck_assert_ptr_nonnull(
                 compared_group(&compared, COMPARISON_GROUPS, "/pod-old\x1fprocess\x1fkind-ab"));
         /* A cgroup without a counterpart keeps its name. */
@@ -339,7 +339,7 @@ START_TEST(on_the_axis_all_kinds_are_paired_one_by_one) {
                                              "/pod-old\x1fprocess\x1fkind-aa"));
         ck_assert_ptr_nonnull(
                 compared_group(&compared, COMPARISON_ONLY_AFTER, "/pod-new\x1fprocess\x1fkind-da"));
-        ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_ONLY_AFTER), 1);
+        ck_assert_uint_eq(compared.comparison->lists[COMPARISON_ONLY_AFTER].n_shown, 1);
         compared_done(&compared);
 }
 END_TEST
@@ -351,8 +351,8 @@ START_TEST(other_axes_pair_nothing) {
 
         view_init(&view);
         compared = renamed(&view);
-        ck_assert_uint_eq(comparison_n_pairings(compared.comparison), 0);
-        comparison_write_pairings(compared.comparison, json_text_begin(&writer));
+        ck_assert_ptr_null(compared.comparison->table.pairing);
+        pairing_write_json(compared.comparison->table.pairing, json_text_begin(&writer));
         ck_assert_str_eq(json_text_end(&writer), "[]");
         compared_done(&compared);
 }

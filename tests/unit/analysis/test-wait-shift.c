@@ -64,7 +64,7 @@ static void fold(Comparison *comparison, Side side, const Part *parts, size_t n,
                 after = before;
                 for (size_t j = i; j < n && strcmp(parts[i].group, parts[j].group) == 0; j++)
                         thread_sample_put(&after, parts[j].id, S(parts[j].seconds[side]));
-                ck_assert_int_eq(comparison_add(comparison, side, &before, &after), 0);
+                ck_assert_int_eq(side_setup_add(comparison, side, &before, &after), 0);
         }
 }
 

@@ -183,7 +183,7 @@ START_TEST(lives_add_up) {
                                 ck_assert_uint_eq(number_at(group, "threads"), vanished);
                         }
                 }
-        all = *comparison_lives(compared.comparison, 0);
+        all = compared.comparison->table.columns.of[0].lives;
         ck_assert_uint_eq(sum.survived, all.survived);
         ck_assert_uint_eq(sum.born, all.born);
         ck_assert_uint_eq(sum.vanished, all.vanished);
@@ -198,8 +198,8 @@ START_TEST(a_window_of_a_snapshot_with_itself_is_empty) {
         case_init(&one, _i);
         one.sides[1] = one.sides[0];
         compared = compared_window_of(&one.view, &setup, one.sides, no_sources);
-        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->born, 0);
-        ck_assert_uint_eq(comparison_lives(compared.comparison, 0)->vanished, 0);
+        ck_assert_uint_eq(compared.comparison->table.columns.of[0].lives.born, 0);
+        ck_assert_uint_eq(compared.comparison->table.columns.of[0].lives.vanished, 0);
         ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_ONLY_BEFORE]), 0);
         for (size_t i = 0; i < json_object_array_length(compared.lists[COMPARISON_GROUPS]); i++) {
                 json_object *group =

@@ -339,16 +339,15 @@ static int sort_by_keys(const GroupOrder *order, Group **groups, size_t n_groups
         return 0;
 }
 
-static int compare_weights(const GroupOrder *order, const Group *left, const Group *right) {
-        double a = fabs(left->weights[order->figures]), b = fabs(right->weights[order->figures]);
+static int by_weight(const void *a, const void *b, void *userdata) {
+        const Group *left = *(Group *const *) a, *right = *(Group *const *) b;
+        const GroupOrder *order = userdata;
+        double first = fabs(left->weights[order->figures]);
+        double second = fabs(right->weights[order->figures]);
 
         if (left->has_weight != right->has_weight)
                 return left->has_weight ? -1 : 1;
-        return left->has_weight ? (a < b) - (a > b) : 0;
-}
-
-static int by_weight(const void *a, const void *b, void *userdata) {
-        return compare_weights(userdata, *(Group *const *) a, *(Group *const *) b);
+        return left->has_weight ? (first < second) - (first > second) : 0;
 }
 
 static void sort_by_impact(const GroupOrder *order, Group **groups, size_t n_groups) {
@@ -373,7 +372,7 @@ int order_groups(const GroupOrder *order, Group **groups, size_t n_groups) {
         /* Only groups of one weight are ranked by impact, which looks at all of their sums. */
         for (size_t begin = 0; begin < n_groups; begin = end) {
                 end = begin + 1;
-                while (end < n_groups && compare_weights(order, groups[begin], groups[end]) == 0)
+                while (end < n_groups && by_weight(&groups[begin], &groups[end], &context) == 0)
                         end++;
                 if (end - begin > 1)
                         sort_by_impact(order, groups + begin, end - begin);

@@ -118,25 +118,6 @@ static void init_number(Row *row, unsigned side) {
                                                      !value_equal(&row->values[0], &row->values[1]);
 }
 
-/* Says what of the threads of each side that is shown may be in doubt. */
-static void init_threads(Row *row, const Group *group, unsigned side) {
-        for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++) {
-                unsigned of = side == BOTH_SIDES ? i : side;
-                const Aggregate *threads = group_side(group, of);
-
-                row->doubts[i] = threads->doubts;
-                /* In an interval the ended are of the later side. */
-                if (!columns_are_ends(group->columns))
-                        row->exited[i] = group->of[of].exited;
-                else if (of == SIDE_AFTER)
-                        row->exited[i] = group->of[0].exited;
-                row->has_no_thread[i] = threads->n_threads == 0;
-                if (columns_are_intervals(group->columns))
-                        row->works[i] = &group->of[of];
-        }
-        row->interval = side == BOTH_SIDES ? group_interval(group) : NULL;
-}
-
 /* The values of one side */
 
 static Value per_second(Value value, uint64_t elapsed_ns) {
@@ -145,29 +126,6 @@ static Value per_second(Value value, uint64_t elapsed_ns) {
         return (Value){ .kind = VALUE_REAL,
                         .real = value_number(&value) * (double) NSEC_PER_SEC /
                                 (double) elapsed_ns };
-}
-
-static void set_metric(Row *row, unsigned i, const Group *group, unsigned side) {
-        MetricId id = (MetricId) row->id;
-        Sum sum;
-
-        if (metric_table[id].shape != METRIC_SHAPE_SUM) {
-                /* That of threads whose peak or minimum moved, not of one which had it before. */
-                row->values[i] = row->inside ? column_record(row->interval, (Side) side, id)
-                                             : aggregate_value(group_side(group, side), id);
-                row->present = group_side(group, side)->present[id];
-                return;
-        }
-        sum = group_sum(group, side, id);
-        row->present = sum.present;
-        row->limited[i] = sum.saturated;
-        row->is_rate = row->works[i] && row_has_rate(id);
-        if (row->is_rate && column_fell(row->works[i], id))
-                return;
-        row->values[i] = sum_value(&sum);
-        if (row->is_rate)
-                row->values[i] =
-                        per_second(row->values[i], group->columns->of[side].setup.elapsed_ns);
 }
 
 static void set_derived(Row *row, unsigned i, const Group *group, unsigned side) {
@@ -196,13 +154,28 @@ static void set_derived(Row *row, unsigned i, const Group *group, unsigned side)
 }
 
 void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order) {
+        unsigned n_sides = side == BOTH_SIDES ? SIDES : 1;
         MetricId id = (MetricId) index;
 
         *row = (Row){ .is_derived = index >= _METRIC_MAX,
                       .id = index < _METRIC_MAX ? index : index - _METRIC_MAX };
-        init_threads(row, group, side);
+        for (unsigned i = 0; i < n_sides; i++) {
+                unsigned of = side == BOTH_SIDES ? i : side;
+                const Aggregate *threads = group_side(group, of);
+
+                row->doubts[i] = threads->doubts;
+                /* In an interval the ended are of the later side. */
+                if (!columns_are_ends(group->columns))
+                        row->exited[i] = group->of[of].exited;
+                else if (of == SIDE_AFTER)
+                        row->exited[i] = group->of[0].exited;
+                row->has_no_thread[i] = threads->n_threads == 0;
+                if (columns_are_intervals(group->columns))
+                        row->works[i] = &group->of[of];
+        }
+        row->interval = side == BOTH_SIDES ? group_interval(group) : NULL;
         if (row->is_derived) {
-                for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
+                for (unsigned i = 0; i < n_sides; i++)
                         set_derived(row, i, group, side == BOTH_SIDES ? i : side);
                 init_number(row, side);
                 return;
@@ -211,8 +184,28 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
                 row->inside = row->interval && column_moved(row->interval, id);
                 row->refuted = group_refutes_growth(group, id);
         }
-        for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
-                set_metric(row, i, group, side == BOTH_SIDES ? i : side);
+        for (unsigned i = 0; i < n_sides; i++) {
+                unsigned of = side == BOTH_SIDES ? i : side;
+                Sum sum;
+
+                if (metric_table[id].shape != METRIC_SHAPE_SUM) {
+                        /* That of threads whose peak or minimum moved, not of one which had it. */
+                        row->values[i] = row->inside ? column_record(row->interval, (Side) of, id)
+                                                     : aggregate_value(group_side(group, of), id);
+                        row->present = group_side(group, of)->present[id];
+                        continue;
+                }
+                sum = group_sum(group, of, id);
+                row->present = sum.present;
+                row->limited[i] = sum.saturated;
+                row->is_rate = row->works[i] && row_has_rate(id);
+                if (row->is_rate && column_fell(row->works[i], id))
+                        continue;
+                row->values[i] = sum_value(&sum);
+                if (row->is_rate)
+                        row->values[i] =
+                                per_second(row->values[i], group->columns->of[of].setup.elapsed_ns);
+        }
         init_number(row, side);
         /*
          * In one boot, a sum over the same threads with as many values can only grow. If a thread

@@ -51,33 +51,13 @@ static bool has_counted(const Basis *basis, Amount since) {
         return basis->lives || (since.known && first->known && first->n >= since.n);
 }
 
-static void account_for_reasons(Account *account, const Basis *basis) {
-        static const MetricId metrics[] = { WAIT_REASONS(METRIC_OF_REASON) };
-        Amount sums[ELEMENTSOF(metrics)];
-        bool known = has_counted(basis, basis->column->setup.reasons_since_ns);
-
-        account->no_reasons = basis->column->no_reasons ? basis->column->no_reasons
-                              : known ? "none of these threads was counted all the time"
-                                      : "these threads began before waits were counted by reason";
-        for (unsigned i = 0; i < ELEMENTSOF(metrics) && known; i++) {
-                sums[i] = sum_of(account, basis, metrics[i],
-                                 i == WAIT_REASON_sync ? ACCOUNT_SYNC : ACCOUNT_REASONS);
-                known = sums[i].known;
-        }
-        if (!known) {
-                account->is_cut[ACCOUNT_SYNC] = account->is_cut[ACCOUNT_REASONS] = false;
-                return;
-        }
-        account->no_reasons = NULL;
-        account->sync_ns = sums[WAIT_REASON_sync];
-        memcpy(account->reasons_ns, sums, sizeof(account->reasons_ns));
-}
-
 static void account_for_time(Account *account, const Basis *basis) {
+        static const MetricId metrics[] = { WAIT_REASONS(METRIC_OF_REASON) };
         const MetricId delay = METRIC_blkio_delay_total_ns;
         const LifeTally *tally = &basis->of->tally;
         bool has_waits = has_counted(basis, basis->column->setup.waits_since_ns);
-        Amount parts, all;
+        bool has_reasons = has_counted(basis, basis->column->setup.reasons_since_ns);
+        Amount sums[ELEMENTSOF(metrics)], parts, all;
 
         if (basis->of->ends[SIDE_AFTER] && basis->column->period.known && !tally->lacks_alive)
                 account->alive_ns = amount_of(tally->alive_ns);
@@ -114,11 +94,29 @@ static void account_for_time(Account *account, const Basis *basis) {
                                         sum_of(account, basis, METRIC_iowait_sum, ACCOUNT_BLOCKED));
         if (!account->blocked_ns.known)
                 account->is_cut[ACCOUNT_BLOCKED] = false;
-        account_for_reasons(account, basis);
+
+        account->no_reasons = basis->column->no_reasons ? basis->column->no_reasons
+                              : has_reasons
+                                      ? "none of these threads was counted all the time"
+                                      : "these threads began before waits were counted by reason";
+        for (unsigned i = 0; i < ELEMENTSOF(metrics) && has_reasons; i++) {
+                sums[i] = sum_of(account, basis, metrics[i],
+                                 i == WAIT_REASON_sync ? ACCOUNT_SYNC : ACCOUNT_REASONS);
+                has_reasons = sums[i].known;
+        }
+        if (has_reasons) {
+                account->no_reasons = NULL;
+                account->sync_ns = sums[WAIT_REASON_sync];
+                memcpy(account->reasons_ns, sums, sizeof(account->reasons_ns));
+        } else {
+                account->is_cut[ACCOUNT_SYNC] = account->is_cut[ACCOUNT_REASONS] = false;
+        }
 
         if (!account->alive_ns.known)
                 return;
-        parts = amount_add_known(account_busy_ns(account), account->blocked_ns);
+        parts = amount_add_known(account->running_ns, account->waiting_ns);
+        parts = amount_add_known(parts, account->storage_ns);
+        parts = amount_add_known(parts, account->blocked_ns);
         all = parts;
         for (unsigned i = 0; i < WAIT_REASONS_APART_MAX; i++)
                 all = amount_add_known(all, account->reasons_ns[i]);
@@ -191,7 +189,8 @@ Account account_of(const Column *column, const GroupColumn *of, bool is_of_kerne
 }
 
 Amount account_figure(const Account *account, ViewColumn column) {
-        const Amount written = account_written_bytes(account);
+        const Amount *written = account->write_at_most_bytes.known ? &account->write_at_most_bytes
+                                                                   : &account->write_bytes;
         const Amount *const figures[_VIEW_COLUMN_MAX] = {
                 [VIEW_COLUMN_CPU] = &account->running_ns,
                 [VIEW_COLUMN_WAIT] = &account->waiting_ns,
@@ -200,30 +199,13 @@ Amount account_figure(const Account *account, ViewColumn column) {
                 [VIEW_COLUMN_BLOCKED] = &account->blocked_ns,
                 [VIEW_COLUMN_SWITCH] = &account->switches,
                 [VIEW_COLUMN_READ] = &account->read_bytes,
-                [VIEW_COLUMN_WRITE] = &written,
+                [VIEW_COLUMN_WRITE] = written,
                 [VIEW_COLUMN_MAJFLT] = &account->major_faults,
                 [VIEW_COLUMN_RSS] = &account->rss_bytes,
                 [VIEW_COLUMN_PEAK] = &account->peak_rss_bytes,
         };
 
         return *figures[column];
-}
-
-Amount account_busy_ns(const Account *account) {
-        return amount_add_known(amount_add_known(account->running_ns, account->waiting_ns),
-                                account->storage_ns);
-}
-
-Amount account_written_bytes(const Account *account) {
-        return account->write_at_most_bytes.known ? account->write_at_most_bytes
-                                                  : account->write_bytes;
-}
-
-Amount account_weighty_ns(const Account *account) {
-        Amount ns =
-                amount_add_known(account_busy_ns(account), account->reasons_ns[WAIT_REASON_lock]);
-
-        return account->is_of_kernel ? ns : amount_add_known(ns, account->blocked_ns);
 }
 
 bool group_account(const Group *group, unsigned column, Figures figures, Account *ret) {

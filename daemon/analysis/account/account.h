@@ -87,15 +87,6 @@ typedef struct Account {
 Account account_of(const Column *column, const GroupColumn *of, bool is_of_kernel, Figures figures);
 /* The figure that a column of the overview shows. */
 Amount account_figure(const Account *account, ViewColumn column);
-/* Running, waiting and storage, which exclude each other, added up; known if any is known. */
-Amount account_busy_ns(const Account *account);
-/*
- * The time that weighs: the same, and waits that nobody chooses to be in: for locks, and in the
- * kernel those of programs. Threads of the kernel are known to idle uninterruptibly.
- */
-Amount account_weighty_ns(const Account *account);
-/* The bytes that the group wrote, as well as that is known. */
-Amount account_written_bytes(const Account *account);
 
 /*
  * The account of @group in @column; false if there is none, because it has no thread there. A group

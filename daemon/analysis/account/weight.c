@@ -24,19 +24,26 @@ WeightScale weight_scale_of(const HostUse *host, Amount elapsed_ns) {
 
 Shares shares_of(const WeightScale *scale, const Account *account) {
         bool has_memory = scale->memory_bytes > 0;
-        Amount weighty, moved, grown;
+        Amount time, moved, grown;
 
         if (!account)
                 return (Shares){ .has_time = true, .has_storage = true, .has_memory = true };
-        weighty = account_weighty_ns(account);
-        moved = amount_add_known(account->read_bytes, account_written_bytes(account));
+        /* Time in parts that exclude each other, and waits that nobody chooses to be in. */
+        time = amount_add_known(account->running_ns, account->waiting_ns);
+        time = amount_add_known(time, account->storage_ns);
+        time = amount_add_known(time, account->reasons_ns[WAIT_REASON_lock]);
+        if (!account->is_of_kernel) /* its threads are known to idle uninterruptibly */
+                time = amount_add_known(time, account->blocked_ns);
+        moved = amount_add_known(account->read_bytes, account->write_at_most_bytes.known
+                                                              ? account->write_at_most_bytes
+                                                              : account->write_bytes);
         grown.known = account->rss_growth_bytes.known || account->heap_growth_bytes.known;
         grown.n = MAX_OF(account->rss_growth_bytes.n, account->heap_growth_bytes.n);
         return (Shares){
-                .has_time = weighty.known,
+                .has_time = time.known,
                 .has_storage = moved.known,
                 .has_memory = has_memory && grown.known,
-                .time = (double) weighty.n / scale->cpu_ns,
+                .time = (double) time.n / scale->cpu_ns,
                 .storage = fmin((double) moved.n / scale->storage_bytes, 1),
                 .memory = has_memory ? fmin((double) grown.n / scale->memory_bytes, 1) : 0,
         };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/account/account.h"
+#include "analysis/account/weight.h"
 #include "json-text.h"
 #include "thread.h"
 
@@ -146,9 +147,9 @@ static const struct {
         "\"syncNs\":null,\"reasons\":null,\"reasonsReason\":\"none of these threads was " \
         "counted all the time\""
 
-static Amount moved_bytes(const Account *account) {
-        return amount_add_known(account->read_bytes, account_written_bytes(account));
-}
+/* Shares by this scale are in ns, and in MB. */
+#define MB 1000000
+static const WeightScale scale = { .known = true, .cpu_ns = 1, .storage_bytes = MB };
 
 START_TEST(parts_of_time_do_not_overlap) {
         static const char *const keys[] = { "\"aliveNs\":",   "\"runningNs\":", "\"waitingNs\":",
@@ -248,8 +249,8 @@ START_TEST(the_whole_account_is_written) {
                          "\"writeExact\":true,\"majorFaults\":7,\"peakRssBytes\":4096,"
                          "\"rssBytes\":3000,\"rssBeforeBytes\":2000,\"heapGrowthBytes\":700}");
         ck_assert_uint_eq(account.rss_growth_bytes.n, 1000);
-        ck_assert_uint_eq(account_busy_ns(&account).n, 150);
-        ck_assert_uint_eq(moved_bytes(&account).n, 11);
+        ck_assert_double_eq(shares_of(&scale, &account).time, 150);
+        ck_assert_double_eq(shares_of(&scale, &account).storage, 11.0 / MB);
         aggregate_free(work);
 }
 END_TEST
@@ -341,9 +342,9 @@ END_TEST
 START_TEST(locks_weigh_and_waits_in_the_kernel_of_programs) {
         Account account = account_with_reasons(_METRIC_MAX, 2000, false, NULL);
 
-        ck_assert_uint_eq(account_weighty_ns(&account).n, 100 + 50 + 30 + 20 + 10);
+        ck_assert_double_eq(shares_of(&scale, &account).time, 100 + 50 + 30 + 20 + 10);
         account = account_with_reasons(_METRIC_MAX, 2000, true, NULL);
-        ck_assert_uint_eq(account_weighty_ns(&account).n, 100 + 50 + 30 + 10);
+        ck_assert_double_eq(shares_of(&scale, &account).time, 100 + 50 + 30 + 10);
 }
 END_TEST
 
@@ -364,7 +365,8 @@ START_TEST(of_unknown_work_nothing_is_known) {
                          "\"readBytes\":null,\"writeBytes\":null,\"writeExact\":null,"
                          "\"majorFaults\":null,\"peakRssBytes\":null,\"rssBytes\":null,"
                          "\"rssBeforeBytes\":null,\"heapGrowthBytes\":null}");
-        ck_assert(!account_busy_ns(&account).known && !moved_bytes(&account).known);
+        ck_assert(!shares_of(&scale, &account).has_time &&
+                  !shares_of(&scale, &account).has_storage);
 }
 END_TEST
 
@@ -425,7 +427,8 @@ START_TEST(what_calls_were_handed_bounds_writes_that_are_not_exact) {
                                          .host = &host });
         ck_assert_uint_eq(account.write_bytes.n, 1000);
         ck_assert_int_eq(account.write_at_most_bytes.known, bounded);
-        ck_assert_uint_eq(moved_bytes(&account).n, bounded ? at_most_rows[_i].at_most : 1000);
+        ck_assert_double_eq(shares_of(&scale, &account).storage,
+                            (double) (bounded ? at_most_rows[_i].at_most : 1000) / MB);
         ck_assert_uint_eq(account_figure(&account, VIEW_COLUMN_WRITE).n,
                           bounded ? at_most_rows[_i].at_most : 1000);
         ck_assert_int_eq(strstr(text_of(&account, false), "writeAtMostBytes") != NULL, bounded);

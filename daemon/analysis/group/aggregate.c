@@ -138,33 +138,23 @@ static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sa
         return 0;
 }
 
-static int fold_doubts(Aggregate *aggregate, const ThreadSample *sample) {
-        uint64_t any = 0;
+int aggregate_add(Aggregate *aggregate, const ThreadSample *sample) {
+        uint64_t doubts = 0;
+        int r;
 
         for (unsigned word = 0; word < ELEMENTSOF(sample->present); word++)
-                any |= sample->implausible[word] | sample->corrected[word];
-        if (any == 0)
-                return 0;
-        if (!aggregate->doubts) {
+                doubts |= sample->implausible[word] | sample->corrected[word];
+        if (doubts != 0 && !aggregate->doubts) {
                 aggregate->doubts = calloc(1, sizeof(*aggregate->doubts));
                 if (!aggregate->doubts)
                         return -ENOMEM;
         }
-        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+        for (unsigned id = 0; doubts != 0 && id < _METRIC_MAX; id++) {
                 aggregate->doubts->implausible[id] += bits_has(sample->implausible, id);
                 /* A corrected value may have been dropped since, as one that lacks its partner. */
                 aggregate->doubts->corrected[id] +=
                         bits_has(sample->corrected, id) && bits_has(sample->present, id);
         }
-        return 0;
-}
-
-int aggregate_add(Aggregate *aggregate, const ThreadSample *sample) {
-        int r;
-
-        r = fold_doubts(aggregate, sample);
-        if (r != 0)
-                return r;
         aggregate->n_threads++;
         aggregate->n_started += sample->start_ticks > 0;
         aggregate->start_ticks = number_add_saturating(aggregate->start_ticks, sample->start_ticks);

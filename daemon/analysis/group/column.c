@@ -32,7 +32,7 @@ void group_column_done(GroupColumn *of) {
                 spread_done(&of->spreads[end]);
         }
         work_free(of->work);
-        group_exited_free(of->exited);
+        free(of->exited);
         member_list_done(&of->starters);
         *of = (GroupColumn){ .work = NULL };
 }
@@ -165,12 +165,31 @@ static int match_survivor(ColumnWork *of, const ThreadSample *read, const Thread
         return 0;
 }
 
-static int add_to_interval(const Column *column, GroupColumn *of, const ThreadSample *before,
-                           const ThreadSample *after) {
+int column_add(const Column *column, GroupColumn *of, const ThreadSample *before,
+               const ThreadSample *after) {
         bool keeps_begin = column->setup.keeps_begin;
         ThreadSample begin, work;
-        int r = OBTAIN(of->work);
+        uint64_t life[2];
+        int r;
 
+        life_tally_add(&of->tally, &column->period, before, after);
+        if (!column->setup.has_begin) {
+                /*
+                 * A thread is identified by its tid and start. The hashes are added because the
+                 * order of threads is arbitrary. Nobody can choose threads whose sums are equal:
+                 * the seed is secret.
+                 */
+                life[0] = (uint64_t) after->tid;
+                life[1] = after->start_ticks;
+                of->lives +=
+                        hash_bytes((Span){ (const char *) life, sizeof(life) }, column->life_seed);
+                r = fold(&of->ends[SIDE_AFTER], after);
+                if (r == 0 && column->spread_names)
+                        r = spread_add_sample(&of->spreads[SIDE_AFTER], column->spread_names,
+                                              after);
+                return r;
+        }
+        r = OBTAIN(of->work);
         if (r == 0 && !after && column->setup.has_ledger)
                 r = OBTAIN(of->exited);
         if (r != 0)
@@ -213,27 +232,6 @@ static int add_to_interval(const Column *column, GroupColumn *of, const ThreadSa
         /* The spread of an interval beside another is not shown. */
         if (r == 0 && keeps_begin && column->spread_names)
                 r = spread_add_sample(&of->spreads[SIDE_AFTER], column->spread_names, &work);
-        return r;
-}
-
-int column_add(const Column *column, GroupColumn *of, const ThreadSample *before,
-               const ThreadSample *after) {
-        uint64_t life[2];
-        int r;
-
-        life_tally_add(&of->tally, &column->period, before, after);
-        if (column->setup.has_begin)
-                return add_to_interval(column, of, before, after);
-        /*
-         * A thread is identified by its tid and start. The hashes are added because the order of
-         * threads is arbitrary. Nobody can choose threads whose sums are equal: the seed is secret.
-         */
-        life[0] = (uint64_t) after->tid;
-        life[1] = after->start_ticks;
-        of->lives += hash_bytes((Span){ (const char *) life, sizeof(life) }, column->life_seed);
-        r = fold(&of->ends[SIDE_AFTER], after);
-        if (r == 0 && column->spread_names)
-                r = spread_add_sample(&of->spreads[SIDE_AFTER], column->spread_names, after);
         return r;
 }
 
@@ -380,7 +378,7 @@ int column_settle(const Column *column, GroupColumn *of, bool tells) {
         int r = 0;
 
         if (!tells)
-                of->exited = group_exited_free(of->exited);
+                free(TAKE_PTR(of->exited));
         else if (of->exited && group_exited_exits(of->exited) > 0)
                 r = settle_ended(column, of);
         if (r != 0)

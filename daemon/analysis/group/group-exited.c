@@ -7,11 +7,6 @@
 #include "base/number.h"
 #include "analysis/group/life.h"
 
-GroupExited *group_exited_free(GroupExited *exited) {
-        free(exited);
-        return NULL;
-}
-
 static bool is_peak(MetricId id) {
         return metric_table[id].kind == METRIC_KIND_PEAK ||
                metric_table[id].kind == METRIC_KIND_FLOOR;
@@ -108,7 +103,7 @@ void group_exited_adopt(GroupExited **to, GroupExited **from_other) {
                 exited->early_ns[i] = number_add_saturating(exited->early_ns[i], from->early_ns[i]);
         for (unsigned word = 0; word < GROUP_EXITED_WORDS; word++)
                 exited->unknown[word] |= from->unknown[word];
-        group_exited_free(from);
+        free(from);
 }
 
 void group_exited_judge(GroupExited *exited, const Period *period) {

@@ -83,9 +83,6 @@ typedef struct LedgerPlaces {
         bool has_row, has_cgroup;
 } LedgerPlaces;
 
-GroupExited *group_exited_free(GroupExited *exited);
-DEFINE_CLEANUP(GroupExited *, group_exited_free);
-
 /* A row of the ledger of the snapshot at which the interval begins, or ends. */
 void group_exited_add_row(GroupExited *exited, Side side, const ExitedRow *row);
 /* A thread that the earlier snapshot has and the later one lacks. */

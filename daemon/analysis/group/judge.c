@@ -206,31 +206,6 @@ static bool was_waiting(const ThreadSample *sample, const char *states) {
                strchr(states, (char) thread_sample_get(sample, METRIC_state));
 }
 
-static void judge_growth(const ThreadSample *before, ThreadSample *after, size_t i,
-                         const Bound *interval) {
-        MetricId id = totals[i].id, max = totals[i].max;
-        uint64_t first, last, event, record;
-
-        if (!thread_sample_has(after, id) || !life_before(before, after, id, &first) ||
-            was_waiting(before, totals[i].states))
-                return;
-        last = thread_sample_get(after, id);
-        if (last < first || judge_ns(id, last - first, interval->tick_ns) <= interval->ns)
-                return;
-        /* The longest event ended inside if the record rose; did it alone spoil the total? */
-        if (max != NO_MAX && thread_sample_has(after, max) &&
-            life_before(before, after, max, &record) && thread_sample_get(after, max) > record &&
-            thread_sample_get(after, max) > interval->ns) {
-                event = thread_sample_get(after, max);
-                thread_sample_refute(after, max);
-                if (last - first >= event && last - first - event <= interval->ns) {
-                        thread_sample_correct(after, id, last - event);
-                        return;
-                }
-        }
-        thread_sample_refute(after, id);
-}
-
 void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, ThreadSample *after) {
         uint64_t interval_ns = judge_interval_ns(times);
         Impossible impossible = {};
@@ -241,8 +216,30 @@ void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, Threa
         if (interval_ns == 0)
                 return;
         interval = bound_of(interval_ns, times[SIDE_AFTER].tick_ns);
-        for (size_t i = 0; i < N_TOTALS; i++)
-                judge_growth(before, after, i, &interval);
+        for (size_t i = 0; i < N_TOTALS; i++) {
+                MetricId id = totals[i].id, max = totals[i].max;
+                uint64_t first, last, event, record;
+
+                if (!thread_sample_has(after, id) || !life_before(before, after, id, &first) ||
+                    was_waiting(before, totals[i].states))
+                        continue;
+                last = thread_sample_get(after, id);
+                if (last < first || judge_ns(id, last - first, interval.tick_ns) <= interval.ns)
+                        continue;
+                /* The longest event ended inside if the record rose; did it alone spoil it? */
+                if (max != NO_MAX && thread_sample_has(after, max) &&
+                    life_before(before, after, max, &record) &&
+                    thread_sample_get(after, max) > record &&
+                    thread_sample_get(after, max) > interval.ns) {
+                        event = thread_sample_get(after, max);
+                        thread_sample_refute(after, max);
+                        if (last - first >= event && last - first - event <= interval.ns) {
+                                thread_sample_correct(after, id, last - event);
+                                continue;
+                        }
+                }
+                thread_sample_refute(after, id);
+        }
 }
 
 /* threads that ended */

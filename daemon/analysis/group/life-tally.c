@@ -36,25 +36,6 @@ Amount period_elapsed_ns(const Period *period) {
                              : (Amount){ .known = false };
 }
 
-/*
- * The peak of a life, where it is known to have been reached inside. It is that of the memory of
- * the whole process, so of a thread that was born it is news only if its process was born with it.
- */
-static Amount risen_rss(const Period *period, const ThreadSample *before,
-                        const ThreadSample *after) {
-        const MetricId id = METRIC_hiwater_rss_bytes;
-
-        if (!after || !thread_sample_has(after, id))
-                return (Amount){ .known = false };
-        if (period->is_interval && !before && after->tid != after->tgid)
-                return (Amount){ .known = false };
-        if (period->is_interval && before &&
-            (!thread_sample_has(before, id) ||
-             thread_sample_get(before, id) >= thread_sample_get(after, id)))
-                return (Amount){ .known = false };
-        return amount_of(thread_sample_get(after, id));
-}
-
 static Amount higher(Amount a, Amount b) {
         return (Amount){ .known = a.known || b.known, .n = MAX_OF(a.n, b.n) };
 }
@@ -102,8 +83,10 @@ static void add_heap(LifeTally *tally, const Period *period, const ThreadSample 
 
 void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *before,
                     const ThreadSample *after) {
+        const MetricId peak = METRIC_hiwater_rss_bytes;
         Amount ends[SIDES] = { rss_of(before), rss_of(after) };
         uint64_t start_ns, alive_ns = 0;
+        bool rose = after && thread_sample_has(after, peak);
 
         /* A process of which one end is not known has no part in either. */
         if (!before || !after || ends[SIDE_BEFORE].known == ends[SIDE_AFTER].known) {
@@ -114,7 +97,19 @@ void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *
                         amount_add_known(tally->rss_bytes[SIDE_AFTER], ends[SIDE_AFTER]);
         }
         add_heap(tally, period, before, after);
-        tally->risen_rss_bytes = higher(tally->risen_rss_bytes, risen_rss(period, before, after));
+        /*
+         * Its peak, where it is known to have been reached inside. It is that of the memory of the
+         * whole process, so of a thread that was born it is news only if its process was born with
+         * it.
+         */
+        if (rose && period->is_interval)
+                rose = before ? thread_sample_has(before, peak) &&
+                                        thread_sample_get(before, peak) <
+                                                thread_sample_get(after, peak)
+                              : after->tid == after->tgid;
+        if (rose)
+                tally->risen_rss_bytes =
+                        higher(tally->risen_rss_bytes, amount_of(thread_sample_get(after, peak)));
         if (!period->known || !after)
                 return;
         start_ns = number_multiply_saturating(after->start_ticks, period->tick_ns);

@@ -16,7 +16,7 @@ static Span member_name(const Member *member) {
         return (Span){ member->name, member->n_name };
 }
 
-static int add_threads(MemberList *list, Span name, uint64_t n_threads) {
+int member_list_add(MemberList *list, Span name, uint64_t n_threads) {
         size_t n = list->n_members;
         char *copy;
 
@@ -48,18 +48,14 @@ static int add_threads(MemberList *list, Span name, uint64_t n_threads) {
         return 0;
 }
 
-int member_list_add(MemberList *list, Span name) {
-        return add_threads(list, name, 1);
-}
-
 int member_list_add_ended(MemberList *list, Span name, uint64_t n) {
-        return n == 0 ? 0 : add_threads(list, name, n);
+        return n == 0 ? 0 : member_list_add(list, name, n);
 }
 
 int member_list_merge(MemberList *list, const MemberList *from) {
         for (size_t i = 0; i < from->n_members; i++) {
                 const Member *member = &from->members[i];
-                int r = add_threads(list, member_name(member), member->n_threads);
+                int r = member_list_add(list, member_name(member), member->n_threads);
 
                 if (r != 0)
                         return r;

@@ -31,8 +31,8 @@ typedef struct MemberList {
 } MemberList;
 
 void member_list_done(MemberList *list);
-/* Adds one thread with that name. */
-_must_check_ int member_list_add(MemberList *list, Span name);
+/* Adds threads with that name. */
+_must_check_ int member_list_add(MemberList *list, Span name, uint64_t n_threads);
 /*
  * Adds threads that ended, modulo 2^64: some of them may have to be taken away again. A name that
  * is left without threads is none.

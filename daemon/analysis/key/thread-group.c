@@ -55,9 +55,9 @@ int thread_groups_obtain(ThreadGroups *groups, Side side, const ThreadSample *sa
 
         r = obtain(groups, side, sample, &key, ret);
         if (r == 0 && groups->keys.has_patterns)
-                r = member_list_add(&(*ret)->members, key.name);
+                r = member_list_add(&(*ret)->members, key.name, 1);
         if (r == 0 && sample->command.n > 0)
-                r = member_list_add(&(*ret)->commands, sample->command_name);
+                r = member_list_add(&(*ret)->commands, sample->command_name, 1);
         return r;
 }
 

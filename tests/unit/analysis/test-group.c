@@ -134,7 +134,7 @@ START_TEST(adopted_threads_change_their_group) {
         ck_assert_uint_eq(from->index, 1);
         fold_into(group, 0, &sample);
         fold_into(from, 1, &sample);
-        ck_assert_int_eq(member_list_add(&from->members, span_of("t")), 0);
+        ck_assert_int_eq(member_list_add(&from->members, span_of("t"), 1), 0);
         from->is_pattern = true;
         ck_assert_int_eq(group_adopt(group, 1, from), 0);
         ck_assert(group_is_empty(from));

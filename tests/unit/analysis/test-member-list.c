@@ -18,7 +18,7 @@ static const char *written(MemberList *list) {
 }
 
 static void add(MemberList *list, const char *name) {
-        ck_assert_int_eq(member_list_add(list, span_of(name)), 0);
+        ck_assert_int_eq(member_list_add(list, span_of(name), 1), 0);
 }
 
 START_TEST(members_stand_by_threads_then_name) {
@@ -38,7 +38,7 @@ END_TEST
 START_TEST(names_are_bytes_and_may_be_empty) {
         MemberList list = { .members = NULL };
 
-        ck_assert_int_eq(member_list_add(&list, (Span){ NULL, 0 }), 0);
+        ck_assert_int_eq(member_list_add(&list, (Span){ NULL, 0 }, 1), 0);
         add(&list, "");
         add(&list, "\xff");
         ck_assert_str_eq(written(&list), "{\"members\":[{\"name\":\"\",\"threads\":2},"
@@ -51,8 +51,8 @@ START_TEST(names_whose_hashes_collide_are_two_members) {
         MemberList list = { .members = NULL };
 
         ck_assert_colliding();
-        ck_assert_int_eq(member_list_add(&list, COLLIDING_A), 0);
-        ck_assert_int_eq(member_list_add(&list, COLLIDING_B), 0);
+        ck_assert_int_eq(member_list_add(&list, COLLIDING_A, 1), 0);
+        ck_assert_int_eq(member_list_add(&list, COLLIDING_B, 1), 0);
         ck_assert_uint_eq(list.n_members, 2);
         member_list_done(&list);
 }
@@ -84,12 +84,12 @@ START_TEST(merged_lists_count_all_threads) {
         MemberList list = { .members = NULL }, from = { .members = NULL };
         char name[16];
 
-        ck_assert_int_eq(member_list_add(&list, span_of("n0")), 0);
+        ck_assert_int_eq(member_list_add(&list, span_of("n0"), 1), 0);
         for (unsigned i = 0; i < MEMBER_LIST_MAX_NAMES + 3; i++) {
                 (void) snprintf(name, sizeof(name), "n%u", i);
-                ck_assert_int_eq(member_list_add(&from, span_of(name)), 0);
+                ck_assert_int_eq(member_list_add(&from, span_of(name), 1), 0);
         }
-        ck_assert_int_eq(member_list_add(&list, span_of("other")), 0);
+        ck_assert_int_eq(member_list_add(&list, span_of("other"), 1), 0);
         ck_assert_int_eq(member_list_merge(&list, &from), 0);
         ck_assert_uint_eq(list.n_members, MEMBER_LIST_MAX_NAMES);
         ck_assert_uint_eq(list.members[0].n_threads, 2);

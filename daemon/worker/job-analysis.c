@@ -197,31 +197,6 @@ static int analysis_on_progress(void *userdata, uint64_t n_read, uint64_t n_tota
         return answer_progress(&((Analysis *) userdata)->work->answer, "reading", n_read, n_total);
 }
 
-static int analysis_read_threads(Analysis *analysis, AnalysisRead *read) {
-        Subject *subjects = analysis->call->subjects;
-        bool has_census = analysis->comparison->table.threads.keys.has_census;
-        int r = 0;
-
-        for (unsigned i = 0; i < analysis->call->n; i++)
-                analysis_read_expect(read, &subjects[i], has_census ? 2 : 1);
-        for (unsigned i = 0; has_census && i < analysis->call->n && r == 0; i++)
-                r = analysis_read_names(read, &subjects[i]);
-        /* The names are known: now the numbers of all threads. */
-        for (unsigned i = 0; i < analysis->setup.n_columns && r == 0; i++) {
-                Subject *begin = analysis->begins[i], *end = analysis->ends[i];
-
-                if (!begin) {
-                        r = analysis_read_side(read, (Side) i, end);
-                        continue;
-                }
-                analysis->column = i;
-                r = analysis_read_window(read, begin, end);
-                if (r == 0 && subjects_loss_of_names(begin, end))
-                        analysis->comparison->table.columns.of[i].lost_names = true;
-        }
-        return r;
-}
-
 /* A record that cannot be read makes its file unreadable. */
 static int analysis_read_result(Analysis *analysis, Subject *subject, int r) {
         const char *complaint = "";
@@ -292,7 +267,10 @@ static int analysis_read(Analysis *analysis) {
         };
         const SourceTable *sources[SIDES] = {};
         AnalysisRead read = { .visitor = &visitor, .userdata = analysis };
+        Subject *subjects = analysis->call->subjects;
+        ColumnTable *table;
         const KeyPart *cgroup;
+        bool has_census;
         int r;
 
         r = comparison_new(&analysis->call->view, &analysis->setup, &analysis->comparison);
@@ -302,10 +280,28 @@ static int analysis_read(Analysis *analysis) {
                 return err_fold(r);
         for (unsigned i = 0; i < analysis->n_sides; i++)
                 section_feed_head(&analysis->feed, i, &view_subjects_end(analysis->call, i)->head);
-        cgroup = analysis->comparison->table.threads.keys.cgroup;
+        table = &analysis->comparison->table;
+        cgroup = table->threads.keys.cgroup;
         if (cgroup && cgroup->census)
                 visitor.on_cgroup_name = analysis_on_cgroup_name;
-        r = analysis_read_threads(analysis, &read);
+        has_census = table->threads.keys.has_census;
+        for (unsigned i = 0; i < analysis->call->n; i++)
+                analysis_read_expect(&read, &subjects[i], has_census ? 2 : 1);
+        for (unsigned i = 0; has_census && i < analysis->call->n && r == 0; i++)
+                r = analysis_read_names(&read, &subjects[i]);
+        /* The names are known: now the numbers of all threads. */
+        for (unsigned i = 0; i < analysis->setup.n_columns && r == 0; i++) {
+                Subject *begin = analysis->begins[i], *end = analysis->ends[i];
+
+                if (!begin) {
+                        r = analysis_read_side(&read, (Side) i, end);
+                        continue;
+                }
+                analysis->column = i;
+                r = analysis_read_window(&read, begin, end);
+                if (r == 0 && subjects_loss_of_names(begin, end))
+                        table->columns.of[i].lost_names = true;
+        }
         if (r != 0)
                 return analysis_read_result(analysis, read.culprit, r);
         for (unsigned i = 0; i < analysis->n_sides; i++) {
@@ -371,93 +367,72 @@ static void analysis_write_lives(const Analysis *analysis, unsigned column, Json
                                subjects_lost_rows(from, to, folded));
 }
 
-/* The interval of a column, and what threads are known to have done in it, is measured so. */
-typedef struct IntervalScale {
-        CoverageSpan span;
-        CoverageLedger ledger;
-} IntervalScale;
-
-static IntervalScale scale_of(const Analysis *analysis, unsigned column) {
-        const Subject *from = analysis->begins[column], *to = analysis->ends[column];
-        const Head *const heads[SIDES] = { &from->head, &to->head };
-
-        return (IntervalScale){ .span = coverage_span_of(&analysis->uses[column], heads),
-                                .ledger = coverage_ledger_of(from, to) };
-}
-
-static int analysis_write_coverage(Analysis *analysis, unsigned column, JsonWriter *writer) {
-        const IntervalScale scale = scale_of(analysis, column);
-        const SourceTable *sources = subject_sources(analysis->begins[column]);
-        char absence[ABSENCE_BYTES];
-
-        /* Work is known of threads whose run time both have: the first without says why. */
-        if (sources && sources->sources[metric_table[METRIC_run_time_ns].explained_by].state ==
-                               SOURCE_STATE_OK)
-                sources = subject_sources(analysis->ends[column]);
-        coverage_write_json(writer, &analysis->comparison->table.coverages[column], &scale.ledger,
-                            &analysis->uses[column], &scale.span,
-                            absence_of_metric(sources, METRIC_run_time_ns, absence));
-        return 0;
-}
-
-static int analysis_write_host(Analysis *analysis, unsigned column, JsonWriter *writer) {
-        host_view_write_json(&analysis->hosts[column], writer);
-        return 0;
-}
-
-static int analysis_write_limited(Analysis *analysis, unsigned column, JsonWriter *writer) {
-        return limit_tally_write_json(&analysis->limits[column],
-                                      host_view_oom_kills(&analysis->hosts[column]), writer);
-}
-
-/* Writes what of the interval contradicts itself. */
-static int analysis_write_but(Analysis *analysis, unsigned column, JsonWriter *writer) {
-        const IntervalScale scale = scale_of(analysis, column);
-        const HostUse *use = &analysis->uses[column];
-        _cleanup_(buffer_done) Buffer cgroup_v1 = {};
-        ContradictionBasis basis = {
-                .elapsed_ns = period_elapsed_ns(&analysis->periods[column]),
-                .host = &analysis->hosts[column],
-                .use = use,
-                .believed_ns = coverage_believed_ns(&analysis->comparison->table.coverages[column],
-                                                    &scale.ledger, use, &scale.span),
-                .crowds = &analysis->crowds[column],
-                .limits = &analysis->limits[column],
-        };
-        bool found;
-        int r = host_context_find(buffer_span(&analysis->ends[column]->host),
-                                  HOST_CONTEXT_CGROUP_V1, &cgroup_v1, &found);
-
-        basis.cgroup_v1 = buffer_span(&cgroup_v1);
-        return r == 0 ? contradictions_write_json(&basis, writer) : r;
-}
-
 /* These members tell of an interval; with two intervals each is an object of both. */
-static const struct {
-        const char *key;
-        int (*write)(Analysis *analysis, unsigned column, JsonWriter *writer);
-} interval_members[] = {
-        { "coverage", analysis_write_coverage },
-        { "host", analysis_write_host },
-        { "limited", analysis_write_limited },
-        { "but", analysis_write_but },
+typedef enum IntervalMember {
+        INTERVAL_COVERAGE,
+        INTERVAL_HOST,
+        INTERVAL_LIMITED,
+        INTERVAL_BUT,
+        _INTERVAL_MEMBER_MAX,
+} IntervalMember;
+
+static const char *const interval_members[_INTERVAL_MEMBER_MAX] = {
+        [INTERVAL_COVERAGE] = "coverage",
+        [INTERVAL_HOST] = "host",
+        [INTERVAL_LIMITED] = "limited",
+        [INTERVAL_BUT] = "but",
 };
 
-static int analysis_write_intervals(Analysis *analysis, JsonWriter *writer) {
+static int analysis_write_interval(Analysis *analysis, IntervalMember member, unsigned column,
+                                   JsonWriter *writer) {
+        const Subject *from = analysis->begins[column], *to = analysis->ends[column];
+        const Head *const heads[SIDES] = { &from->head, &to->head };
+        const Coverage *coverage = &analysis->comparison->table.coverages[column];
+        const HostView *host = &analysis->hosts[column];
+        const HostUse *use = &analysis->uses[column];
+        const CoverageSpan span = coverage_span_of(use, heads);
+        const CoverageLedger ledger = coverage_ledger_of(from, to);
+        const SourceTable *sources = subject_sources(from);
+        _cleanup_(buffer_done) Buffer cgroup_v1 = {};
+        ContradictionBasis basis;
+        char absence[ABSENCE_BYTES];
+        bool found;
         int r = 0;
 
-        for (size_t i = 0; i < ELEMENTSOF(interval_members) && r == 0; i++) {
-                json_write_key(writer, interval_members[i].key);
-                if (!analysis->of_intervals) {
-                        r = interval_members[i].write(analysis, 0, writer);
-                        continue;
-                }
-                json_write_object(writer);
-                for (unsigned c = 0; c < SIDES && r == 0; c++) {
-                        json_write_key(writer, interval_names[c]);
-                        r = interval_members[i].write(analysis, c, writer);
-                }
-                json_write_end(writer);
+        switch (member) {
+        case INTERVAL_COVERAGE:
+                /* Work is known of threads whose run time both have: the first without says why. */
+                if (sources &&
+                    sources->sources[metric_table[METRIC_run_time_ns].explained_by].state ==
+                            SOURCE_STATE_OK)
+                        sources = subject_sources(to);
+                coverage_write_json(writer, coverage, &ledger, use, &span,
+                                    absence_of_metric(sources, METRIC_run_time_ns, absence));
+                break;
+        case INTERVAL_HOST:
+                host_view_write_json(host, writer);
+                break;
+        case INTERVAL_LIMITED:
+                r = limit_tally_write_json(&analysis->limits[column], host_view_oom_kills(host),
+                                           writer);
+                break;
+        case INTERVAL_BUT: /* what of the interval contradicts itself */
+                basis = (ContradictionBasis){
+                        .elapsed_ns = period_elapsed_ns(&analysis->periods[column]),
+                        .host = host,
+                        .use = use,
+                        .believed_ns = coverage_believed_ns(coverage, &ledger, use, &span),
+                        .crowds = &analysis->crowds[column],
+                        .limits = &analysis->limits[column],
+                };
+                r = host_context_find(buffer_span(&to->host), HOST_CONTEXT_CGROUP_V1, &cgroup_v1,
+                                      &found);
+                basis.cgroup_v1 = buffer_span(&cgroup_v1);
+                if (r == 0)
+                        r = contradictions_write_json(&basis, writer);
+                break;
+        case _INTERVAL_MEMBER_MAX:
+                break;
         }
         return r;
 }
@@ -509,10 +484,22 @@ static int analysis_answer_heads(Analysis *analysis) {
         if (analysis->call->view.n_filter > 0)
                 json_write_member_u64(writer, "matchedGroups", analysis->comparison->n_matched);
         analysis_write_subjects(analysis, writer);
-        if (analysis->setup.columns[0].has_begin)
-                r = analysis_write_intervals(analysis, writer);
-        else
+        if (!analysis->setup.columns[0].has_begin)
                 json_write_member_null(writer, "coverage");
+        for (unsigned i = 0;
+             analysis->setup.columns[0].has_begin && i < _INTERVAL_MEMBER_MAX && r == 0; i++) {
+                json_write_key(writer, interval_members[i]);
+                if (!analysis->of_intervals) {
+                        r = analysis_write_interval(analysis, (IntervalMember) i, 0, writer);
+                        continue;
+                }
+                json_write_object(writer);
+                for (unsigned c = 0; c < SIDES && r == 0; c++) {
+                        json_write_key(writer, interval_names[c]);
+                        r = analysis_write_interval(analysis, (IntervalMember) i, c, writer);
+                }
+                json_write_end(writer);
+        }
         if (r == 0 && analysis->of_intervals)
                 r = comparison_write_waits(analysis->comparison, writer);
         if (r == 0 && analysis->n_sides > 1)
@@ -552,33 +539,15 @@ static int analysis_answer_list(Analysis *analysis, ComparisonList list, const c
                            analysis_write_member, &from);
 }
 
-/* Answers in parts of about LIMIT_BATCH_BYTES; leaves the last reply open for what follows. */
-static int analysis_answer_sections(Analysis *analysis, SectionCursor *ret_end) {
-        Answer *answer = &analysis->work->answer;
-        SectionCursor cursor = {};
-        bool done = false;
-        int r = 0;
-
-        while (r == 0 && !done) {
-                JsonWriter *writer = answer_begin(answer);
-
-                json_write_key(writer, "sections");
-                done = section_part_write(analysis->feed.sections, &cursor, writer,
-                                          LIMIT_BATCH_BYTES);
-                if (!done)
-                        r = answer_reply(answer);
-        }
-        *ret_end = cursor;
-        return r;
-}
-
 static int analysis_answer(Analysis *analysis) {
         const Comparison *comparison = analysis->comparison;
         const View *view = &analysis->call->view;
         bool is_one = analysis->n_sides == 1, of_intervals = analysis->of_intervals;
         size_t n_pairings = comparison->table.pairing ? pairing_n(comparison->table.pairing) : 0;
-        SectionCursor sections;
-        JsonWriter *writer;
+        Answer *answer = &analysis->work->answer;
+        JsonWriter *writer = &answer->writer;
+        SectionCursor sections = {};
+        bool done = false;
         int r;
 
         r = analysis_answer_heads(analysis);
@@ -592,11 +561,17 @@ static int analysis_answer(Analysis *analysis) {
         if (r == 0 && view->rows && !is_one)
                 r = analysis_answer_list(analysis, COMPARISON_ONLY_AFTER,
                                          of_intervals ? "onlyB" : "onlyAfter");
-        if (r == 0)
-                r = analysis_answer_sections(analysis, &sections);
+        /* Parts of about LIMIT_BATCH_BYTES; the last reply stays open for what follows. */
+        while (r == 0 && !done) {
+                writer = answer_begin(answer);
+                json_write_key(writer, "sections");
+                done = section_part_write(analysis->feed.sections, &sections, writer,
+                                          LIMIT_BATCH_BYTES);
+                if (!done)
+                        r = answer_reply(answer);
+        }
         if (r != 0)
                 return r;
-        writer = &analysis->work->answer.writer;
         json_write_member_u64(writer, "hiddenRows",
                               number_add_saturating(comparison->n_hidden_rows, sections.n_hidden));
         /*
@@ -629,7 +604,7 @@ static int analysis_answer(Analysis *analysis) {
                         writer, "hiddenPairings",
                         n_pairings > PAIRING_MAX_WRITTEN ? n_pairings - PAIRING_MAX_WRITTEN : 0);
         }
-        return answer_final(&analysis->work->answer);
+        return answer_final(answer);
 }
 
 /* The comparison borrows the sources of the subjects, so these are freed after it. */

@@ -28,6 +28,10 @@ int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **
                 column_table_begin(table, i, &setup->columns[i]);
         table->columns.interval_ns = setup->interval_ns;
         comparison->n_sides = columns_are_ends(&table->columns) ? SIDES : table->columns.n;
+        comparison->order = (GroupOrder){ .sort = &comparison->view.sort,
+                                          .scale = &comparison->scale,
+                                          .n_sides = comparison->n_sides,
+                                          .in_order = comparison->elapsed_ns > 0 };
         if (r == 0 && comparison->n_sides == 2 &&
             (view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL) &&
             (view->pairing || view->pairs.n > 0))
@@ -128,11 +132,10 @@ static ComparisonList list_of(const Comparison *comparison, const Group *group) 
         return before ? COMPARISON_ONLY_BEFORE : COMPARISON_ONLY_AFTER;
 }
 
-/* Sorts the groups into the lists and leaves out groups without a row to show. */
-static int fill_lists(Comparison *comparison) {
+/* Sorts the groups, of @n_rows each, into the lists without those that have no row to show. */
+static int fill_lists(Comparison *comparison, size_t n_rows) {
         const GroupTable *table = &comparison->table.threads.table;
         GroupContext context = context_of(comparison, COMPARISON_GROUPS);
-        size_t n_rows = group_context_n_rows(&context);
         size_t counts[_COMPARISON_LIST_MAX] = { 0 };
 
         for (size_t i = 0; i < table->n_groups; i++)
@@ -164,17 +167,10 @@ static int fill_lists(Comparison *comparison) {
         return 0;
 }
 
-static GroupOrder order_of(const Comparison *comparison) {
-        return (GroupOrder){ .sort = &comparison->view.sort,
-                             .scale = &comparison->scale,
-                             .n_sides = comparison->n_sides,
-                             .in_order = comparison->elapsed_ns > 0 };
-}
-
 static int order_lists(Comparison *comparison) {
         GroupList *groups = &comparison->lists[COMPARISON_GROUPS];
         GroupList *overview = &comparison->lists[COMPARISON_OVERVIEW];
-        GroupOrder order = order_of(comparison);
+        GroupOrder order = comparison->order;
         int r;
 
         r = order_groups(&order, groups->groups, groups->n_groups);
@@ -202,7 +198,7 @@ static int order_lists(Comparison *comparison) {
                                list->n_groups * sizeof(*list->groups));
                 overview->n_groups += list->n_groups;
         }
-        order = order_of(comparison);
+        order = comparison->order;
         order.figures = FIGURES_CUT;
         return order_groups(&order, overview->groups, overview->n_groups);
 }
@@ -211,7 +207,7 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
         ColumnTable *table = &comparison->table;
         const GroupTable *groups = &table->threads.table;
         const GroupList *both = &comparison->lists[COMPARISON_GROUPS];
-        size_t limit = comparison->view.limit, n_rows;
+        size_t limit = comparison->view.limit, n_rows = 0;
         GroupContext context;
         Row rows[ROW_MAX];
         int r;
@@ -232,7 +228,10 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
         for (size_t i = 0; i < groups->n_groups; i++)
                 if (!group_is_empty(groups->groups[i]))
                         group_weigh(groups->groups[i]);
-        r = fill_lists(comparison);
+        /* The view wants so many rows of each group. */
+        for (unsigned index = 0; index < ROW_MAX; index++)
+                n_rows += row_is_wanted(&comparison->view, index);
+        r = fill_lists(comparison, n_rows);
         if (r == 0)
                 r = order_lists(comparison);
         if (r != 0)
@@ -253,7 +252,6 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
 
         /* Rows that are hidden, and those that are above the threshold. */
         context = context_of(comparison, COMPARISON_GROUPS);
-        n_rows = group_context_n_rows(&context);
         if (!context.threshold && !(context.changed_only && comparison->view.rows))
                 return 0;
         if (context.threshold && n_rows > 0)
@@ -321,7 +319,7 @@ int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
         static const char *const side_names[SIDES] = { "before", "after" };
         const ViewSort by_weight = { .order = VIEW_ORDER_WEIGHT };
         const GroupTable *table = &comparison->table.threads.table;
-        GroupOrder order = order_of(comparison);
+        GroupOrder order = comparison->order;
         Group **groups = calloc(table->n_groups + 1, sizeof(*groups));
         Value values[SIDES];
         size_t n = 0;

@@ -85,6 +85,7 @@ typedef struct Comparison {
          */
         uint64_t elapsed_ns;
         unsigned n_sides;
+        GroupOrder order; /* of groups on all sides */
 
         /* after comparison_finish() */
         Uptimes uptimes;

@@ -10,14 +10,6 @@
 #include "analysis/key/thread-group.h"
 #include "analysis/compare/order.h"
 
-size_t group_context_n_rows(const GroupContext *context) {
-        size_t n = 0;
-
-        for (unsigned index = 0; index < ROW_MAX; index++)
-                n += row_is_wanted(context->view, index);
-        return n;
-}
-
 /*
  * Every thread has a policy, a priority and CPUs. A newborn one's are news where somebody chose
  * them; so is the memory that it holds.

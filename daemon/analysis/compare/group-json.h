@@ -37,8 +37,6 @@ typedef struct GroupContext {
         uint64_t elapsed_ns;
 } GroupContext;
 
-/* The number of rows of each group that the view wants. */
-size_t group_context_n_rows(const GroupContext *context);
 /*
  * The rows of @group that are not hidden, in the order of the registry; at most ROW_MAX. With
  * changed_only a group whose threads were all born in an interval has, unless the view names

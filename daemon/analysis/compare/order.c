@@ -55,41 +55,38 @@ double impact_of(const ImpactScale *scale, MetricId id, double magnitude) {
         return magnitude / scale->denominators[id];
 }
 
-/* The |delta| of one sum of @group, or its value with one side; false when there is none. */
-static bool movement_of_sum(const Group *group, unsigned n_sides, MetricId id, uint64_t *ret) {
-        uint64_t before, after;
-
-        if (n_sides == 1 || !group_side(group, SIDE_BEFORE) || !group_side(group, SIDE_AFTER)) {
-                unsigned only = group_side(group, SIDE_BEFORE) ? SIDE_BEFORE : SIDE_AFTER;
-
-                *ret = group_scaled_sum(group, only, id);
-                return group_has_sum(group, only, id);
-        }
-        if (!group_has_sum(group, SIDE_BEFORE, id) || !group_has_sum(group, SIDE_AFTER, id) ||
-            group_refutes_growth(group, id))
-                return false;
-        /* A sum that is at its limit moved by nobody knows how much. */
-        if (group_sum(group, SIDE_BEFORE, id).saturated ||
-            group_sum(group, SIDE_AFTER, id).saturated)
-                return false;
-        before = group_scaled_sum(group, SIDE_BEFORE, id);
-        after = group_scaled_sum(group, SIDE_AFTER, id);
-        *ret = after > before ? after - before : before - after;
-        return true;
-}
-
 void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group) {
+        unsigned only = group_side(group, SIDE_BEFORE) ? SIDE_BEFORE : SIDE_AFTER;
+        bool has_delta =
+                n_sides > 1 && group_side(group, SIDE_BEFORE) && group_side(group, SIDE_AFTER);
+
         group->rank = IMPACT_NONE;
         group->rank_row = _METRIC_MAX;
-        for (unsigned id = 0; id < _METRIC_MAX; id++) {
-                uint64_t magnitude;
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                MetricId id = (MetricId) i;
+                uint64_t magnitude, before, after;
                 double impact;
 
                 if (metric_table[id].shape != METRIC_SHAPE_SUM ||
-                    metric_table[id].section == METRIC_SECTION_TASKSTATS_ACCOUNTING ||
-                    !movement_of_sum(group, n_sides, (MetricId) id, &magnitude))
+                    metric_table[id].section == METRIC_SECTION_TASKSTATS_ACCOUNTING)
                         continue;
-                impact = impact_of(scale, (MetricId) id, (double) magnitude);
+                if (!has_delta) {
+                        if (!group_has_sum(group, only, id))
+                                continue;
+                        magnitude = group_scaled_sum(group, only, id);
+                } else {
+                        /* A sum that is at its limit moved by nobody knows how much. */
+                        if (!group_has_sum(group, SIDE_BEFORE, id) ||
+                            !group_has_sum(group, SIDE_AFTER, id) ||
+                            group_refutes_growth(group, id) ||
+                            group_sum(group, SIDE_BEFORE, id).saturated ||
+                            group_sum(group, SIDE_AFTER, id).saturated)
+                                continue;
+                        before = group_scaled_sum(group, SIDE_BEFORE, id);
+                        after = group_scaled_sum(group, SIDE_AFTER, id);
+                        magnitude = after > before ? after - before : before - after;
+                }
+                impact = impact_of(scale, id, (double) magnitude);
                 if (impact > group->rank) {
                         group->rank = impact;
                         group->rank_row = id;

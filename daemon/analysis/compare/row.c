@@ -253,10 +253,25 @@ bool row_per_second(const Row *row, uint64_t elapsed_ns, double *ret) {
 
 /* absence */
 
-/* The reason when the source itself could be read. */
-static const char *absence_despite_source(MetricId id) {
+const char *absence_of_metric(const SourceTable *sources, MetricId id,
+                              char ret_text[static ABSENCE_BYTES]) {
         const Metric *metric = &metric_table[id];
+        const Source *source;
 
+        if (!sources)
+                return "not recorded by this file";
+        source = &sources->sources[metric->explained_by];
+        if (metric->explained_by == SOURCE_JEMALLOC && source->state == SOURCE_STATE_PARTIAL) {
+                /* Most processes do not use it: that it was partial explains few of them. */
+                (void) snprintf(ret_text, ABSENCE_BYTES,
+                                "no thread of this group uses jemalloc, or none could be read: %s",
+                                source->reason);
+                return ret_text;
+        }
+        if (source->state != SOURCE_STATE_OK)
+                return source->reason[0] != '\0' ? source->reason
+                                                 : source_state_names[source->state];
+        /* The source itself could be read. */
         if (id == METRIC_nr_threads)
                 return "only the first thread of a process has it";
         if (metric->rule == METRIC_RULE_SumGaugeBytes)
@@ -278,26 +293,6 @@ static const char *absence_despite_source(MetricId id) {
             (metric->shape == METRIC_SHAPE_MAX || metric->shape == METRIC_SHAPE_MIN))
                 return "this kernel's taskstats does not keep it";
         return "this kernel does not give it for these threads";
-}
-
-const char *absence_of_metric(const SourceTable *sources, MetricId id,
-                              char ret_text[static ABSENCE_BYTES]) {
-        const Source *source;
-
-        if (!sources)
-                return "not recorded by this file";
-        source = &sources->sources[metric_table[id].explained_by];
-        if (source->state == SOURCE_STATE_OK)
-                return absence_despite_source(id);
-        if (metric_table[id].explained_by == SOURCE_JEMALLOC &&
-            source->state == SOURCE_STATE_PARTIAL) {
-                /* Most processes do not use it: that it was partial explains few of them. */
-                (void) snprintf(ret_text, ABSENCE_BYTES,
-                                "no thread of this group uses jemalloc, or none could be read: %s",
-                                source->reason);
-                return ret_text;
-        }
-        return source->reason[0] != '\0' ? source->reason : source_state_names[source->state];
 }
 
 /*

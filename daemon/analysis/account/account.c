@@ -36,27 +36,18 @@ static Amount sum_of(Account *account, const Basis *basis, MetricId id, AccountF
 
 /* time */
 
-/* The rest of @whole without @part, which may not be known. */
-static uint64_t without(uint64_t whole, Amount part) {
-        return whole > part.n ? whole - part.n : 0;
-}
-
-/*
- * An account of waits that began @since misses what older lives did before. An interval has it only
- * if the account began before.
- */
-static bool has_counted(const Basis *basis, Amount since) {
-        const Amount *first = &basis->of->tally.first_start_ns;
-
-        return basis->lives || (since.known && first->known && first->n >= since.n);
-}
-
 static void account_for_time(Account *account, const Basis *basis) {
         static const MetricId metrics[] = { WAIT_REASONS(METRIC_OF_REASON) };
         const MetricId delay = METRIC_blkio_delay_total_ns;
         const LifeTally *tally = &basis->of->tally;
-        bool has_waits = has_counted(basis, basis->column->setup.waits_since_ns);
-        bool has_reasons = has_counted(basis, basis->column->setup.reasons_since_ns);
+        /*
+         * An account of waits that began at some time misses what older lives did before. An
+         * interval has it only if the account began before.
+         */
+        const Amount first = tally->first_start_ns, waits = basis->column->setup.waits_since_ns;
+        const Amount reasons = basis->column->setup.reasons_since_ns;
+        bool has_waits = basis->lives || (waits.known && first.known && first.n >= waits.n);
+        bool has_reasons = basis->lives || (reasons.known && first.known && first.n >= reasons.n);
         Amount sums[ELEMENTSOF(metrics)], parts, all;
 
         if (basis->of->ends[SIDE_AFTER] && basis->column->period.known && !tally->lacks_alive)
@@ -74,8 +65,8 @@ static void account_for_time(Account *account, const Basis *basis) {
                 account->storage_ns = sum_of(account, basis, delay, ACCOUNT_STORAGE);
         if (!account->storage_exact && account->storage_ns.known) {
                 const Doubts *doubts = basis->of->ends[SIDE_AFTER]->doubts;
-                uint64_t left = without(without(account->alive_ns.n, account->running_ns),
-                                        account->waiting_ns);
+                uint64_t busy = number_add_saturating(account->running_ns.n, account->waiting_ns.n);
+                uint64_t left = account->alive_ns.n > busy ? account->alive_ns.n - busy : 0;
 
                 account->storage_exact =
                         !kernel_defects_of_metric(basis->column->setup.defects, delay) &&
@@ -122,7 +113,7 @@ static void account_for_time(Account *account, const Basis *basis) {
                 all = amount_add_known(all, account->reasons_ns[i]);
         account->alive_ns.n = MAX_OF(account->alive_ns.n, all.n);
         if (account->running_ns.known && account->waiting_ns.known)
-                account->asleep_ns = amount_of(without(account->alive_ns.n, parts));
+                account->asleep_ns = amount_subtract(account->alive_ns, parts);
 }
 
 Account account_of(const Column *column, const GroupColumn *of, bool is_of_kernel,

@@ -81,16 +81,6 @@ static int tally_add(Tally *tally, uint64_t word) {
         return 0;
 }
 
-/* Signed and unsigned ordinals compare differently. */
-static void fold_range(uint64_t numbers[static 2], uint64_t value, bool first, bool is_signed) {
-        uint64_t flip = is_signed ? UINT64_C(1) << 63 : 0;
-
-        if (first || (value ^ flip) < (numbers[0] ^ flip))
-                numbers[0] = value;
-        if (first || (value ^ flip) > (numbers[1] ^ flip))
-                numbers[1] = value;
-}
-
 static void add_to_sum(Aggregate *aggregate, MetricId id, uint64_t value) {
         uint64_t *number = &aggregate->numbers[number_slots[id]];
 
@@ -104,6 +94,7 @@ static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sa
         uint64_t value = thread_sample_get(sample, id);
         uint64_t *numbers = &aggregate->numbers[number_slots[id]];
         bool first = aggregate->present[id]++ == 0;
+        uint64_t flip;
 
         switch ((MetricShape) shapes[id]) {
         case METRIC_SHAPE_SUM:
@@ -117,13 +108,18 @@ static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sa
                 if (value != 0 && (numbers[0] == 0 || value < numbers[0]))
                         numbers[0] = value;
                 break;
-        case METRIC_SHAPE_RANGE:
-                fold_range(numbers, value, first, metric_table[id].rule == METRIC_RULE_RangeI32);
-                break;
         case METRIC_SHAPE_MODE:
                 return tally_add(&aggregate->tallies[tally_slots[id]], value);
+        case METRIC_SHAPE_RANGE:
         case METRIC_SHAPE_AFFINITY:
-                fold_range(numbers, value, first, false);
+                /* Signed and unsigned ordinals compare differently. */
+                flip = metric_table[id].rule == METRIC_RULE_RangeI32 ? UINT64_C(1) << 63 : 0;
+                if (first || (value ^ flip) < (numbers[0] ^ flip))
+                        numbers[0] = value;
+                if (first || (value ^ flip) > (numbers[1] ^ flip))
+                        numbers[1] = value;
+                if (shapes[id] == METRIC_SHAPE_RANGE)
+                        break;
                 if (first) {
                         aggregate->cpus = strndup(sample->cpus.bytes ? sample->cpus.bytes : "",
                                                   sample->cpus.n);

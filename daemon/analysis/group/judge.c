@@ -87,11 +87,6 @@ uint64_t judge_ns(MetricId id, uint64_t value, uint64_t tick_ns) {
                        : value;
 }
 
-static bool exceeds(const ThreadSample *sample, MetricId id, const Bound *bound) {
-        return thread_sample_has(sample, id) &&
-               judge_ns(id, thread_sample_get(sample, id), bound->tick_ns) > bound->ns;
-}
-
 JudgeTime judge_time_of(const Head *head) {
         uint64_t hz = head->has_user_hz && head->user_hz > 0 ? head->user_hz : DEFAULT_USER_HZ;
 
@@ -117,37 +112,8 @@ uint64_t judge_interval_ns(const JudgeTime times[static SIDES]) {
 
 /*
  * @impossible: what an earlier snapshot of the thread proved; this one's is added. The longest
- * event goes first, because it explains an impossible total.
+ * event of a total goes first, because it explains an impossible total.
  */
-static void judge_one(ThreadSample *sample, size_t i, const Bound *life, Impossible *impossible) {
-        MetricId id = totals[i].id, max = totals[i].max;
-        uint64_t event = 0, total;
-
-        if (max != NO_MAX && thread_sample_has(sample, max)) {
-                event = thread_sample_get(sample, max);
-                if (event <= life->ns && event != impossible->max[i])
-                        event = 0;
-        }
-        if (event > 0 && event != impossible->max[i]) {
-                impossible->ns[i] = number_add_saturating(impossible->ns[i], event);
-                impossible->max[i] = event;
-        }
-        if (!thread_sample_has(sample, id))
-                return;
-        total = thread_sample_get(sample, id);
-        if (impossible->ns[i] == 0 ||
-            (impossible->ns[i] > total && judge_ns(id, total, life->tick_ns) <= life->ns)) {
-                /* Nothing to subtract, or the two were not read at one moment. */
-                if (exceeds(sample, id, life))
-                        thread_sample_refute(sample, id);
-                return;
-        }
-        if (impossible->ns[i] > total || total - impossible->ns[i] > life->ns)
-                thread_sample_refute(sample, id);
-        else
-                thread_sample_correct(sample, id, total - impossible->ns[i]);
-}
-
 static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impossible) {
         uint64_t born_ns;
         Bound life;
@@ -158,16 +124,44 @@ static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impos
         if (born_ns > time->end_ns)
                 return; /* of another boot or clock: nothing is known */
         life = bound_of(time->end_ns - born_ns, time->tick_ns);
-        for (size_t i = 0; i < N_TOTALS; i++)
-                judge_one(sample, i, &life, impossible);
+        for (size_t i = 0; i < N_TOTALS; i++) {
+                MetricId id = totals[i].id, max = totals[i].max;
+                uint64_t event = 0, total;
+
+                if (max != NO_MAX && thread_sample_has(sample, max)) {
+                        event = thread_sample_get(sample, max);
+                        if (event <= life.ns && event != impossible->max[i])
+                                event = 0;
+                }
+                if (event > 0 && event != impossible->max[i]) {
+                        impossible->ns[i] = number_add_saturating(impossible->ns[i], event);
+                        impossible->max[i] = event;
+                }
+                if (!thread_sample_has(sample, id))
+                        continue;
+                total = thread_sample_get(sample, id);
+                if (impossible->ns[i] == 0 ||
+                    (impossible->ns[i] > total && judge_ns(id, total, life.tick_ns) <= life.ns)) {
+                        /* Nothing to subtract, or the two were not read at one moment. */
+                        if (judge_ns(id, total, life.tick_ns) > life.ns)
+                                thread_sample_refute(sample, id);
+                        continue;
+                }
+                if (impossible->ns[i] > total || total - impossible->ns[i] > life.ns)
+                        thread_sample_refute(sample, id);
+                else
+                        thread_sample_correct(sample, id, total - impossible->ns[i]);
+        }
 
         /* The longest and shortest events, after the totals have used them. */
         for (unsigned i = 0; i < _METRIC_MAX; i++) {
                 MetricKind kind = metric_table[i].kind;
+                MetricId id = (MetricId) i;
 
                 if ((kind == METRIC_KIND_PEAK || kind == METRIC_KIND_FLOOR) &&
-                    metric_table[i].unit == METRIC_UNIT_NS && exceeds(sample, (MetricId) i, &life))
-                        thread_sample_refute(sample, (MetricId) i);
+                    metric_table[id].unit == METRIC_UNIT_NS && thread_sample_has(sample, id) &&
+                    thread_sample_get(sample, id) > life.ns)
+                        thread_sample_refute(sample, id);
         }
         for (size_t i = 0; i < N_TOTALS; i++) {
                 MetricId max = totals[i].max;

@@ -36,10 +36,6 @@ Amount period_elapsed_ns(const Period *period) {
                              : (Amount){ .known = false };
 }
 
-static Amount higher(Amount a, Amount b) {
-        return (Amount){ .known = a.known || b.known, .n = MAX_OF(a.n, b.n) };
-}
-
 static Amount earlier(Amount a, Amount b) {
         if (!a.known || !b.known)
                 return a.known ? a : b;
@@ -57,33 +53,13 @@ static Amount rss_of(const ThreadSample *sample) {
         return rss;
 }
 
-static void add_heap(LifeTally *tally, const Period *period, const ThreadSample *before,
-                     const ThreadSample *after) {
-        const MetricId ids[] = { METRIC_allocated_bytes, METRIC_deallocated_bytes };
-        uint64_t done[ELEMENTSOF(ids)];
-
-        if (!period->is_interval || !((before && thread_sample_has(before, ids[0])) ||
-                                      (after && thread_sample_has(after, ids[0]))))
-                return;
-        for (size_t i = 0; i < ELEMENTSOF(ids); i++) {
-                bool known = after && thread_sample_has(after, ids[i]);
-
-                if (known && before)
-                        known = life_grown(before, after, ids[i], &done[i]);
-                else if (known)
-                        done[i] = thread_sample_get(after, ids[i]);
-                if (!known || (!before && life_may_inherit(after, ids[i]))) {
-                        tally->lacks_heap = true;
-                        return;
-                }
-        }
-        tally->has_heap = true;
-        tally->heap_growth += (int64_t) (done[0] - done[1]);
-}
-
 void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *before,
                     const ThreadSample *after) {
+        static const MetricId heap[] = { METRIC_allocated_bytes, METRIC_deallocated_bytes };
         const MetricId peak = METRIC_hiwater_rss_bytes;
+        bool has_heap = period->is_interval && ((before && thread_sample_has(before, heap[0])) ||
+                                                (after && thread_sample_has(after, heap[0])));
+        uint64_t done[ELEMENTSOF(heap)] = {};
         Amount ends[SIDES] = { rss_of(before), rss_of(after) };
         uint64_t start_ns, alive_ns = 0;
         bool rose = after && thread_sample_has(after, peak);
@@ -96,11 +72,24 @@ void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *
                 tally->rss_bytes[SIDE_AFTER] =
                         amount_add_known(tally->rss_bytes[SIDE_AFTER], ends[SIDE_AFTER]);
         }
-        add_heap(tally, period, before, after);
+        for (size_t i = 0; has_heap && i < ELEMENTSOF(heap); i++) {
+                bool known = after && thread_sample_has(after, heap[i]);
+
+                if (known && before)
+                        known = life_grown(before, after, heap[i], &done[i]);
+                else if (known)
+                        done[i] = thread_sample_get(after, heap[i]);
+                has_heap = known && (before || !life_may_inherit(after, heap[i]));
+                tally->lacks_heap = tally->lacks_heap || !has_heap;
+        }
+        if (has_heap) {
+                tally->has_heap = true;
+                tally->heap_growth += (int64_t) (done[0] - done[1]);
+        }
         /*
-         * Its peak, where it is known to have been reached inside. It is that of the memory of the
-         * whole process, so of a thread that was born it is news only if its process was born with
-         * it.
+         * The peak of a life, where it is known to have been reached inside. It is that of the
+         * memory of the whole process, so of a thread that was born it is news only if its process
+         * was born with it.
          */
         if (rose && period->is_interval)
                 rose = before ? thread_sample_has(before, peak) &&
@@ -109,7 +98,7 @@ void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *
                               : after->tid == after->tgid;
         if (rose)
                 tally->risen_rss_bytes =
-                        higher(tally->risen_rss_bytes, amount_of(thread_sample_get(after, peak)));
+                        amount_of(MAX_OF(tally->risen_rss_bytes.n, thread_sample_get(after, peak)));
         if (!period->known || !after)
                 return;
         start_ns = number_multiply_saturating(after->start_ticks, period->tick_ns);
@@ -126,7 +115,8 @@ void life_tally_merge(LifeTally *tally, const LifeTally *from) {
         tally->lacks_alive = tally->lacks_alive || from->lacks_alive;
         tally->first_start_ns = earlier(tally->first_start_ns, from->first_start_ns);
         tally->alive_ns = number_add_saturating(tally->alive_ns, from->alive_ns);
-        tally->risen_rss_bytes = higher(tally->risen_rss_bytes, from->risen_rss_bytes);
+        tally->risen_rss_bytes.known = tally->risen_rss_bytes.known || from->risen_rss_bytes.known;
+        tally->risen_rss_bytes.n = MAX_OF(tally->risen_rss_bytes.n, from->risen_rss_bytes.n);
         for (unsigned side = 0; side < SIDES; side++)
                 tally->rss_bytes[side] =
                         amount_add_known(tally->rss_bytes[side], from->rss_bytes[side]);

@@ -124,45 +124,35 @@ static unsigned side_of(const Comparison *comparison, ComparisonList list) {
         return list == COMPARISON_ONLY_AFTER ? SIDE_AFTER : SIDE_BEFORE;
 }
 
-static ComparisonList list_of(const Comparison *comparison, const Group *group) {
-        bool before = group_side(group, SIDE_BEFORE), after = group_side(group, SIDE_AFTER);
-
-        if (comparison->n_sides == 1 || (before && after))
-                return COMPARISON_GROUPS;
-        return before ? COMPARISON_ONLY_BEFORE : COMPARISON_ONLY_AFTER;
-}
-
 /* Sorts the groups, of @n_rows each, into the lists without those that have no row to show. */
 static int fill_lists(Comparison *comparison, size_t n_rows) {
         const GroupTable *table = &comparison->table.threads.table;
         GroupContext context = context_of(comparison, COMPARISON_GROUPS);
-        size_t counts[_COMPARISON_LIST_MAX] = { 0 };
 
-        for (size_t i = 0; i < table->n_groups; i++)
-                if (!group_is_empty(table->groups[i]))
-                        counts[list_of(comparison, table->groups[i])]++;
-        for (unsigned list = 0; list < COMPARISON_OVERVIEW; list++)
-                counts[COMPARISON_OVERVIEW] += comparison->view.overview ? counts[list] : 0;
-        for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++) {
+        for (unsigned i = 0; i < _COMPARISON_LIST_MAX; i++) {
                 /* One more than needed because calloc(0) may return NULL. */
-                comparison->lists[list].groups = calloc(counts[list] + 1, sizeof(Group *));
-                if (!comparison->lists[list].groups)
+                comparison->lists[i].groups = calloc(table->n_groups + 1, sizeof(Group *));
+                if (!comparison->lists[i].groups)
                         return -ENOMEM;
         }
-
         for (size_t i = 0; i < table->n_groups; i++) {
                 Group *group = table->groups[i];
-                ComparisonList list = list_of(comparison, group);
+                GroupList *list = &comparison->lists[COMPARISON_GROUPS];
+                bool before = group_side(group, SIDE_BEFORE), after = group_side(group, SIDE_AFTER);
 
                 if (group_is_empty(group) || !group_passes(group, &comparison->view))
                         continue;
                 comparison->n_matched++;
-                if (list == COMPARISON_GROUPS && (context.changed_only || context.threshold) &&
-                    !group_context_has_rows(&context, group, side_of(comparison, list))) {
+                if (comparison->n_sides > 1 && !(before && after)) {
+                        list = &comparison->lists[before ? COMPARISON_ONLY_BEFORE
+                                                         : COMPARISON_ONLY_AFTER];
+                } else if ((context.changed_only || context.threshold) &&
+                           !group_context_has_rows(&context, group,
+                                                   side_of(comparison, COMPARISON_GROUPS))) {
                         comparison->n_hidden_rows += comparison->view.rows ? n_rows : 0;
                         continue;
                 }
-                comparison->lists[list].groups[comparison->lists[list].n_groups++] = group;
+                list->groups[list->n_groups++] = group;
         }
         return 0;
 }

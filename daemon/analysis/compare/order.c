@@ -173,12 +173,6 @@ static Delta movement(const GroupOrder *order, const Row *row) {
                                                       : row->delta;
 }
 
-/* With one side there is no percent to order by. */
-static ViewOrder kind_of(const GroupOrder *order) {
-        return order->n_sides == 1 && order->sort->order == VIEW_ORDER_PERCENT ? VIEW_ORDER_IMPACT
-                                                                               : order->sort->order;
-}
-
 static unsigned n_keys_of(const GroupOrder *order) {
         switch (order->sort->order) {
         case VIEW_ORDER_DELTA:
@@ -347,32 +341,28 @@ static int by_weight(const void *a, const void *b, void *userdata) {
         return left->has_weight ? (first < second) - (first > second) : 0;
 }
 
-static void sort_by_impact(const GroupOrder *order, Group **groups, size_t n_groups) {
-        for (size_t i = 0; i < n_groups; i++)
-                impact_rank_group(order->scale, order->n_sides, groups[i]);
-        impact_sort_groups(groups, n_groups);
-}
-
 int order_groups(const GroupOrder *order, Group **groups, size_t n_groups) {
         GroupOrder context = *order;
-        ViewOrder kind = kind_of(order);
+        ViewOrder kind = order->sort->order;
         size_t end;
 
-        if (kind == VIEW_ORDER_IMPACT) {
-                sort_by_impact(order, groups, n_groups);
-                return 0;
-        }
-        if (kind != VIEW_ORDER_WEIGHT)
+        /* With one side there is no percent to order by. */
+        if (kind == VIEW_ORDER_PERCENT && order->n_sides == 1)
+                kind = VIEW_ORDER_IMPACT;
+        if (kind != VIEW_ORDER_WEIGHT && kind != VIEW_ORDER_IMPACT)
                 return sort_by_keys(order, groups, n_groups);
-        if (n_groups > 1)
+        if (kind == VIEW_ORDER_WEIGHT && n_groups > 1)
                 qsort_r(groups, n_groups, sizeof(*groups), by_weight, &context);
-        /* Only groups of one weight are ranked by impact, which looks at all of their sums. */
+        /* By weight, only equals are ranked by impact, which looks at all of their sums. */
         for (size_t begin = 0; begin < n_groups; begin = end) {
-                end = begin + 1;
+                end = kind == VIEW_ORDER_IMPACT ? n_groups : begin + 1;
                 while (end < n_groups && by_weight(&groups[begin], &groups[end], &context) == 0)
                         end++;
-                if (end - begin > 1)
-                        sort_by_impact(order, groups + begin, end - begin);
+                if (end - begin == 1)
+                        continue;
+                for (size_t i = begin; i < end; i++)
+                        impact_rank_group(order->scale, order->n_sides, groups[i]);
+                impact_sort_groups(groups + begin, end - begin);
         }
         return 0;
 }
@@ -414,10 +404,14 @@ static int by_growth(const void *a, const void *b, void *userdata) {
 
 void order_rows(const GroupOrder *order, Row *rows, size_t n_rows) {
         int (*compare)(const void *a, const void *b, void *userdata) = by_growth;
+        ViewOrder kind = order->sort->order;
         GroupOrder context = *order;
         size_t n_metrics = 0;
 
-        switch (kind_of(order)) {
+        /* With one side there is no percent here, either. */
+        if (kind == VIEW_ORDER_PERCENT && order->n_sides == 1)
+                kind = VIEW_ORDER_IMPACT;
+        switch (kind) {
         case VIEW_ORDER_WEIGHT:
         case VIEW_ORDER_IMPACT:
                 if (n_rows > 1)

@@ -102,22 +102,6 @@ bool row_is_at_limit(const Row *row) {
         return row->limited[0] || row->limited[1];
 }
 
-/* Derives delta, number and change from the values. */
-static void init_number(Row *row, unsigned side) {
-        if (!row->is_derived && metric_is_momentary((MetricId) row->id))
-                return;
-        if (side != BOTH_SIDES) {
-                row->has_number = value_has_number(&row->values[0]);
-                return;
-        }
-        if (!row->refuted && !row_is_at_limit(row))
-                row->delta = delta_between(&row->values[0], &row->values[1]);
-        row->has_number = row->delta.kind != DELTA_NONE;
-        row->changed = row_has_inside(row) ? row->inside
-                                           : row_is_at_limit(row) ||
-                                                     !value_equal(&row->values[0], &row->values[1]);
-}
-
 /* The values of one side */
 
 static Value per_second(Value value, uint64_t elapsed_ns) {
@@ -155,13 +139,20 @@ static void set_derived(Row *row, unsigned i, const Group *group, unsigned side)
 
 void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order) {
         unsigned n_sides = side == BOTH_SIDES ? SIDES : 1;
+        bool is_momentary = index < _METRIC_MAX && metric_is_momentary((MetricId) index);
         MetricId id = (MetricId) index;
 
         *row = (Row){ .is_derived = index >= _METRIC_MAX,
-                      .id = index < _METRIC_MAX ? index : index - _METRIC_MAX };
+                      .id = index < _METRIC_MAX ? index : index - _METRIC_MAX,
+                      .interval = side == BOTH_SIDES ? group_interval(group) : NULL };
+        if (side == BOTH_SIDES && !row->is_derived) {
+                row->inside = row->interval && column_moved(row->interval, id);
+                row->refuted = group_refutes_growth(group, id);
+        }
         for (unsigned i = 0; i < n_sides; i++) {
                 unsigned of = side == BOTH_SIDES ? i : side;
                 const Aggregate *threads = group_side(group, of);
+                Sum sum;
 
                 row->doubts[i] = threads->doubts;
                 /* In an interval the ended are of the later side. */
@@ -172,27 +163,15 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
                 row->has_no_thread[i] = threads->n_threads == 0;
                 if (columns_are_intervals(group->columns))
                         row->works[i] = &group->of[of];
-        }
-        row->interval = side == BOTH_SIDES ? group_interval(group) : NULL;
-        if (row->is_derived) {
-                for (unsigned i = 0; i < n_sides; i++)
-                        set_derived(row, i, group, side == BOTH_SIDES ? i : side);
-                init_number(row, side);
-                return;
-        }
-        if (side == BOTH_SIDES) {
-                row->inside = row->interval && column_moved(row->interval, id);
-                row->refuted = group_refutes_growth(group, id);
-        }
-        for (unsigned i = 0; i < n_sides; i++) {
-                unsigned of = side == BOTH_SIDES ? i : side;
-                Sum sum;
-
+                if (row->is_derived) {
+                        set_derived(row, i, group, of);
+                        continue;
+                }
                 if (metric_table[id].shape != METRIC_SHAPE_SUM) {
                         /* That of threads whose peak or minimum moved, not of one which had it. */
                         row->values[i] = row->inside ? column_record(row->interval, (Side) of, id)
-                                                     : aggregate_value(group_side(group, of), id);
-                        row->present = group_side(group, of)->present[id];
+                                                     : aggregate_value(threads, id);
+                        row->present = threads->present[id];
                         continue;
                 }
                 sum = group_sum(group, of, id);
@@ -206,7 +185,20 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
                         row->values[i] =
                                 per_second(row->values[i], group->columns->of[of].setup.elapsed_ns);
         }
-        init_number(row, side);
+
+        if (side != BOTH_SIDES) {
+                row->has_number = !is_momentary && value_has_number(&row->values[0]);
+        } else if (!is_momentary) {
+                if (!row->refuted && !row_is_at_limit(row))
+                        row->delta = delta_between(&row->values[0], &row->values[1]);
+                row->has_number = row->delta.kind != DELTA_NONE;
+                row->changed = row_has_inside(row)
+                                       ? row->inside
+                                       : row_is_at_limit(row) ||
+                                                 !value_equal(&row->values[0], &row->values[1]);
+        }
+        if (row->is_derived)
+                return;
         /*
          * In one boot, a sum over the same threads with as many values can only grow. If a thread
          * lost a value while another gained one this also looks like a reset, but that takes a race

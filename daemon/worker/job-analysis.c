@@ -158,26 +158,16 @@ static int analysis_on_exited(void *userdata, Side end, const ExitedRow *row) {
                       : r;
 }
 
-/*
- * Finds the side of the sections for things that are read on @side of an interval or alone: of two
- * intervals they take the end of each. False: they take nothing of it.
- */
-static bool find_side(const Analysis *analysis, Side *side) {
-        bool is_end = *side == SIDE_AFTER;
-
-        if (!analysis->of_intervals)
-                return true;
-        *side = (Side) analysis->column;
-        return is_end;
-}
-
+/* Of two intervals the sections take the end of each, and that is their side. */
 static int analysis_on_smaps(void *userdata, Side side, const ThreadSample *sample,
                              Span smaps_json) {
         Analysis *analysis = userdata;
 
-        if (!find_side(analysis, &side))
+        if (analysis->of_intervals && side != SIDE_AFTER)
                 return 0;
-        return section_feed_thread(&analysis->feed, side, sample, smaps_json);
+        return section_feed_thread(&analysis->feed,
+                                   analysis->of_intervals ? (Side) analysis->column : side, sample,
+                                   smaps_json);
 }
 
 static int analysis_on_cgroup(void *userdata, Side side, Span path, Span stats_json) {
@@ -188,9 +178,11 @@ static int analysis_on_cgroup(void *userdata, Side side, Span path, Span stats_j
         if (analysis->n_sides > 1)
                 r = limit_tally_add(&analysis->limits[analysis->column], side, path, stats_json);
 
-        if (r != 0 || !find_side(analysis, &side))
+        if (r != 0 || (analysis->of_intervals && side != SIDE_AFTER))
                 return r;
-        return section_feed_cgroup(&analysis->feed, side, path, stats_json);
+        return section_feed_cgroup(&analysis->feed,
+                                   analysis->of_intervals ? (Side) analysis->column : side, path,
+                                   stats_json);
 }
 
 static int analysis_on_progress(void *userdata, uint64_t n_read, uint64_t n_total) {

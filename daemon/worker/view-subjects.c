@@ -22,12 +22,6 @@ static int refuse_window(Work *work, Buffer *reason) {
         return r == 0 ? work_refuse(work, WIRE_ERROR_NO_WINDOW, &detail) : r;
 }
 
-/* Both say when they were captured, in one boot. */
-static bool are_ordered(const Subject *from, const Subject *to) {
-        return subject_boots(from, to) == BOOTS_SAME && from->head.has_start_boottime &&
-               to->head.has_start_boottime;
-}
-
 /* Refuses two snapshots that are not of one boot, or do not say. */
 static int refuse_unordered(Work *work, const Subject *from, const Subject *to) {
         const char *first = subject_name(from), *second = subject_name(to);
@@ -56,7 +50,8 @@ int view_subjects_check_interval(Work *work, const Subject *from, const Subject 
         const char *first = subject_name(from), *second = subject_name(to);
         _cleanup_(buffer_done) Buffer reason = { .bytes = NULL };
 
-        if (!are_ordered(from, to))
+        if (subject_boots(from, to) != BOOTS_SAME || !from->head.has_start_boottime ||
+            !to->head.has_start_boottime)
                 return refuse_unordered(work, from, to);
         if (from->head.start_boottime_ns < to->head.start_boottime_ns)
                 return 0;
@@ -151,7 +146,9 @@ int view_subjects_open(Work *work, ViewSubjects *ret) {
                 return r;
         if (ret->n == SIDES)
                 ret->boots = subject_boots(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]);
-        if (ret->n == SIDES && are_ordered(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER])) {
+        if (ret->n == SIDES && ret->boots == BOOTS_SAME &&
+            subjects[SIDE_BEFORE].head.has_start_boottime &&
+            subjects[SIDE_AFTER].head.has_start_boottime) {
                 uint64_t before_ns = subjects[SIDE_BEFORE].head.start_boottime_ns;
                 uint64_t after_ns = subjects[SIDE_AFTER].head.start_boottime_ns;
 

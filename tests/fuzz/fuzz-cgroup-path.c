@@ -406,11 +406,14 @@ static void make_keys(const Threads *threads, const View *view, bool backwards,
         ThreadKeys keys;
 
         fuzz_expect(thread_keys_init(&keys, view, BOOTS_SAME) == 0, "there are keys");
-        for (unsigned i = 0; i < threads->n; i++)
-                fuzz_expect(thread_keys_census(
-                                    &keys, &threads->samples[backwards ? threads->n - 1 - i : i]) ==
-                                    0,
-                            "a name can be counted");
+        for (unsigned n = 0; n < threads->n * keys.n_parts; n++) {
+                unsigned i = n / keys.n_parts;
+                KeyPart *part = &keys.parts[n % keys.n_parts];
+                Span name =
+                        key_part_name(part, &threads->samples[backwards ? threads->n - 1 - i : i]);
+
+                fuzz_expect(key_part_census(part, name) == 0, "a name can be counted");
+        }
         for (unsigned n = 0; n < threads->n; n++) {
                 unsigned i = backwards ? threads->n - 1 - n : n;
                 ThreadKey key;

@@ -7,9 +7,16 @@
 #include "base/name.h"
 
 int thread_groups_census(ThreadGroups *groups, const ThreadSample *sample) {
+        int r = 0;
+
         if (thread_is_left_out(groups->view, sample))
                 return 0;
-        return thread_keys_census(&groups->keys, sample);
+        for (unsigned i = 0; i < groups->keys.n_parts && r == 0; i++) {
+                KeyPart *part = &groups->keys.parts[i];
+
+                r = key_part_census(part, key_part_name(part, sample));
+        }
+        return r;
 }
 
 int thread_groups_census_cgroup(ThreadGroups *groups, Span path) {

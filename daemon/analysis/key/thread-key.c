@@ -370,17 +370,6 @@ void thread_keys_done(ThreadKeys *keys) {
         buffer_done(&keys->text);
 }
 
-int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample) {
-        for (unsigned i = 0; i < keys->n_parts; i++) {
-                KeyPart *part = &keys->parts[i];
-                int r = key_part_census(part, key_part_name(part, sample));
-
-                if (r != 0)
-                        return r;
-        }
-        return 0;
-}
-
 /*
  * Within one boot, pid, tid and start identify a thread even if it renames itself. No thread
  * survives a reboot, so across two boots the side is part of the id. If the boots are not known,

@@ -140,7 +140,6 @@ typedef struct ThreadKey {
 _must_check_ int thread_keys_init(ThreadKeys *keys, const View *view, Boots boots);
 void thread_keys_done(ThreadKeys *keys);
 
-_must_check_ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample);
 _must_check_ int thread_keys_make(ThreadKeys *keys, Side side, const ThreadSample *sample,
                                   ThreadKey *ret);
 /*

@@ -128,6 +128,7 @@ static unsigned side_of(const Comparison *comparison, ComparisonList list) {
 static int fill_lists(Comparison *comparison, size_t n_rows) {
         const GroupTable *table = &comparison->table.threads.table;
         GroupContext context = context_of(comparison, COMPARISON_GROUPS);
+        Row row;
 
         for (unsigned i = 0; i < _COMPARISON_LIST_MAX; i++) {
                 /* One more than needed because calloc(0) may return NULL. */
@@ -147,8 +148,9 @@ static int fill_lists(Comparison *comparison, size_t n_rows) {
                         list = &comparison->lists[before ? COMPARISON_ONLY_BEFORE
                                                          : COMPARISON_ONLY_AFTER];
                 } else if ((context.changed_only || context.threshold) &&
-                           !group_context_has_rows(&context, group,
-                                                   side_of(comparison, COMPARISON_GROUPS))) {
+                           group_context_rows(&context, group,
+                                              side_of(comparison, COMPARISON_GROUPS), 1,
+                                              &row) == 0) {
                         comparison->n_hidden_rows += comparison->view.rows ? n_rows : 0;
                         continue;
                 }
@@ -249,8 +251,9 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
                         comparison->lists[COMPARISON_ONLY_BEFORE].n_groups +
                         comparison->lists[COMPARISON_ONLY_AFTER].n_groups;
         for (size_t i = 0; i < both->n_groups; i++) {
-                size_t n_left = group_context_rows(&context, both->groups[i],
-                                                   side_of(comparison, COMPARISON_GROUPS), rows);
+                size_t n_left =
+                        group_context_rows(&context, both->groups[i],
+                                           side_of(comparison, COMPARISON_GROUPS), ROW_MAX, rows);
 
                 if (context.threshold)
                         comparison->n_rows_above_threshold += n_left;

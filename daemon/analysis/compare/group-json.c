@@ -73,21 +73,12 @@ static bool init_row(Row *row, const GroupContext *context, const Group *group, 
 }
 
 size_t group_context_rows(const GroupContext *context, const Group *group, unsigned side,
-                          Row *ret_rows) {
+                          size_t max, Row *ret_rows) {
         size_t n = 0;
 
-        for (unsigned index = 0; index < ROW_MAX; index++)
+        for (unsigned index = 0; index < ROW_MAX && n < max; index++)
                 n += init_row(&ret_rows[n], context, group, side, index);
         return n;
-}
-
-bool group_context_has_rows(const GroupContext *context, const Group *group, unsigned side) {
-        Row row;
-
-        for (unsigned index = 0; index < ROW_MAX; index++)
-                if (init_row(&row, context, group, side, index))
-                        return true;
-        return false;
 }
 
 /* The members of JSON in which the two sides stand. */
@@ -274,7 +265,7 @@ static void write_doubts(JsonWriter *writer, const GroupContext *context, const 
         } else if (join_sides(context, found[0], found[1], text)) {
                 json_write_member_text(writer, "approximate", text);
         }
-        if (row_is_at_limit(row))
+        if (row->limited[0] || row->limited[1])
                 json_write_member_bool(writer, "atLimit", true);
         if (n_implausible > 0)
                 json_write_member_u64(writer, "implausible", n_implausible);
@@ -346,7 +337,7 @@ static void write_pair_reason(JsonWriter *writer, const GroupContext *context, c
                         (void) snprintf(text, sizeof(text),
                                         "implausible: these threads cannot have done that much in "
                                         "the time between");
-                else if (row_is_at_limit(row))
+                else if (row->limited[0] || row->limited[1])
                         (void) snprintf(text, sizeof(text), "delta: " ROW_AT_ITS_LIMIT);
                 else if (row->delta.kind == DELTA_TOO_LARGE)
                         (void) snprintf(text, sizeof(text), "delta: it is beyond 2^64-1");
@@ -469,7 +460,7 @@ static void write_weight(JsonWriter *writer, const Group *group, Figures figures
 void group_write_json(JsonWriter *writer, const GroupContext *context, const Group *group,
                       unsigned side) {
         Row rows[ROW_MAX];
-        size_t n_rows = group_context_rows(context, group, side, rows), i = 0;
+        size_t n_rows = group_context_rows(context, group, side, ROW_MAX, rows), i = 0;
         GroupOrder order = { .sort = &context->view->sort,
                              .scale = context->scale,
                              .n_sides = side == BOTH_SIDES ? 2 : 1,

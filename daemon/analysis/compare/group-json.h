@@ -38,15 +38,13 @@ typedef struct GroupContext {
 } GroupContext;
 
 /*
- * The rows of @group that are not hidden, in the order of the registry; at most ROW_MAX. With
+ * The rows of @group that are not hidden, in the order of the registry: the first @max. With
  * changed_only a group whose threads were all born in an interval has, unless the view names
  * metrics, only what they did (counters, derived values, peaks; nothing that is 0), and levels that
  * are not what any thread has.
  */
 size_t group_context_rows(const GroupContext *context, const Group *group, unsigned side,
-                          Row *ret_rows);
-/* At least one row is not hidden. */
-bool group_context_has_rows(const GroupContext *context, const Group *group, unsigned side);
+                          size_t max, Row *ret_rows);
 
 /*
  * Writes the object Lives of the interface: @reason says why what the ended did is in no

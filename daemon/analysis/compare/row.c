@@ -98,10 +98,6 @@ bool row_has_inside(const Row *row) {
                 metric_table[row->id].kind == METRIC_KIND_FLOOR);
 }
 
-bool row_is_at_limit(const Row *row) {
-        return row->limited[0] || row->limited[1];
-}
-
 /* The values of one side */
 
 static Value per_second(Value value, uint64_t elapsed_ns) {
@@ -141,6 +137,7 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
         unsigned n_sides = side == BOTH_SIDES ? SIDES : 1;
         bool is_momentary = index < _METRIC_MAX && metric_is_momentary((MetricId) index);
         MetricId id = (MetricId) index;
+        bool is_at_limit;
 
         *row = (Row){ .is_derived = index >= _METRIC_MAX,
                       .id = index < _METRIC_MAX ? index : index - _METRIC_MAX,
@@ -186,16 +183,16 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
                                 per_second(row->values[i], group->columns->of[of].setup.elapsed_ns);
         }
 
+        is_at_limit = row->limited[0] || row->limited[1];
         if (side != BOTH_SIDES) {
                 row->has_number = !is_momentary && value_has_number(&row->values[0]);
         } else if (!is_momentary) {
-                if (!row->refuted && !row_is_at_limit(row))
+                if (!row->refuted && !is_at_limit)
                         row->delta = delta_between(&row->values[0], &row->values[1]);
                 row->has_number = row->delta.kind != DELTA_NONE;
-                row->changed = row_has_inside(row)
-                                       ? row->inside
-                                       : row_is_at_limit(row) ||
-                                                 !value_equal(&row->values[0], &row->values[1]);
+                row->changed = row_has_inside(row) ? row->inside
+                                                   : is_at_limit || !value_equal(&row->values[0],
+                                                                                 &row->values[1]);
         }
         if (row->is_derived)
                 return;

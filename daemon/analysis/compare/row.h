@@ -97,8 +97,6 @@ typedef struct Row {
  */
 void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order);
 
-/* The sum of a side is, so that by how much it moved is not known. */
-bool row_is_at_limit(const Row *row);
 /* The row is a peak or a minimum in an interval: it moved inside or it did not. */
 bool row_has_inside(const Row *row);
 /* The change in percent. There is none without a delta, from 0, for ratios and after a reset. */

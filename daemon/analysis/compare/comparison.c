@@ -77,8 +77,6 @@ static int pair_cgroups(Comparison *comparison) {
         ViewAxis axis = comparison->view.axis;
         int r;
 
-        if (!pairing)
-                return 0;
         r = pairing_match(pairing, &comparison->view);
         for (size_t i = 0; r == 0 && i < pairing_n(pairing); i++) {
                 const PairingMatch *match = pairing_get(pairing, i);
@@ -202,14 +200,15 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
         size_t limit = comparison->view.limit, n_rows = 0;
         GroupContext context;
         Row rows[ROW_MAX];
-        int r;
+        int r = 0;
 
         for (unsigned side = 0; side < SIDES; side++)
                 comparison->sources[side] = sources[side];
         /* Threads that are gone count where their rows are; then groups are paired. */
         for (unsigned i = 0; i < table->columns.n; i++)
                 (void) column_table_place_vanished(table, i);
-        r = pair_cgroups(comparison);
+        if (table->pairing)
+                r = pair_cgroups(comparison);
         for (unsigned i = 0; i < table->columns.n && r == 0; i++)
                 r = column_table_settle(table, i);
         if (r != 0)

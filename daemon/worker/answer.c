@@ -14,19 +14,6 @@
 #include "wire/message.h"
 
 #define PROGRESS_INTERVAL_NS (100 * NSEC_PER_MSEC)
-/* Room for the members around the parameters of a reply. */
-#define ENVELOPE_BYTES 256
-
-void answer_init(Answer *answer) {
-        *answer = (Answer){ .socket = -EBADF };
-        buffer_init(&answer->parameters, LIMIT_REPLY_BYTES - ENVELOPE_BYTES);
-        buffer_init(&answer->frame, LIMIT_REPLY_BYTES);
-}
-
-void answer_done(Answer *answer) {
-        buffer_done(&answer->parameters);
-        buffer_done(&answer->frame);
-}
 
 JsonWriter *answer_begin(Answer *answer) {
         buffer_clear(&answer->parameters);
@@ -85,11 +72,7 @@ int answer_reply(Answer *answer) {
         return send_parameters(answer, PACKET_PART, -EBADF);
 }
 
-int answer_final(Answer *answer) {
-        return send_parameters(answer, PACKET_LAST, -EBADF);
-}
-
-int answer_final_descriptor(Answer *answer, int fd) {
+int answer_final(Answer *answer, int fd) {
         return send_parameters(answer, PACKET_LAST, fd);
 }
 

@@ -22,7 +22,12 @@
 #include "job/packet.h"
 #include "json/json-writer.h"
 #include "wire/frame.h"
+#include "wire/limits.h"
 
+/* There is room for the members around the parameters of a reply. */
+#define ANSWER_PARAMETERS_BYTES (LIMIT_REPLY_BYTES - 256)
+
+/* It begins with its peer and the bounds of its buffers. */
 typedef struct Answer {
         int socket;           /* borrowed */
         FrameStream *stream;  /* borrowed, of a client; NULL: the peer is the main process */
@@ -33,22 +38,20 @@ typedef struct Answer {
         bool closed;          /* the peer hung up */
 
         uint64_t progress_ns; /* CLOCK_MONOTONIC of the last progress reply; 0: none yet */
-        Buffer parameters;    /* of the reply under construction */
-        Buffer frame;
+        Buffer parameters;    /* of the reply under construction; ANSWER_PARAMETERS_BYTES */
+        Buffer frame;         /* LIMIT_REPLY_BYTES */
         JsonWriter writer;
 } Answer;
-
-void answer_init(Answer *answer);
-void answer_done(Answer *answer);
 
 /* Begins a reply and returns its parameters, an open object to write members into. */
 JsonWriter *answer_begin(Answer *answer);
 /* Sends the reply that was begun and announces another. Requires a caller that asked for more. */
 _must_check_ int answer_reply(Answer *answer);
-/* Sends the reply that was begun as the last one. */
-_must_check_ int answer_final(Answer *answer);
-/* The same with @fd as descriptor 0. Takes over @fd in any case. */
-_must_check_ int answer_final_descriptor(Answer *answer, int fd);
+/*
+ * Sends the reply that was begun as the last one, with @fd as descriptor 0. @fd: taken over in any
+ * case; negative: none.
+ */
+_must_check_ int answer_final(Answer *answer, int fd);
 
 /* For the main process alone. @fd: taken over in any case; negative: none. */
 _must_check_ int answer_note(Answer *answer, PacketKind kind, Span body, int fd);

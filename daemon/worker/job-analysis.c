@@ -46,9 +46,9 @@ typedef struct Analysis {
 static void analysis_done(Analysis *analysis) {
         section_feed_done(&analysis->feed);
         for (unsigned i = 0; i < COLUMNS_MAX; i++) {
-                limit_tally_done(&analysis->limits[i]);
+                key_tree_done(&analysis->limits[i].cgroups, NULL);
                 crowds_done(&analysis->crowds[i]);
-                host_view_done(&analysis->hosts[i]);
+                host_totals_done(&analysis->hosts[i].difference);
         }
         buffer_done(&analysis->name);
         analysis->comparison = comparison_free(analysis->comparison);
@@ -324,11 +324,9 @@ static void analysis_write_side(JsonWriter *writer, const Subject *subject, cons
 }
 
 static int analysis_write_host_changes(Analysis *analysis, JsonWriter *writer) {
-        HostFacts facts[SIDES];
+        HostFacts facts[SIDES] = {};
         int r = 0;
 
-        for (unsigned i = 0; i < SIDES; i++)
-                host_facts_init(&facts[i]);
         for (unsigned i = 0; i < SIDES && r == 0; i++) {
                 Subject *subject = view_subjects_end(analysis->call, i);
 
@@ -405,8 +403,10 @@ static int analysis_write_interval(Analysis *analysis, IntervalMember member, un
                 host_view_write_json(host, writer);
                 break;
         case INTERVAL_LIMITED:
-                r = limit_tally_write_json(&analysis->limits[column], host_view_oom_kills(host),
-                                           writer);
+                r = limit_tally_write_json(
+                        &analysis->limits[column],
+                        host_totals_number(&host->difference, HOST_PART_MEMORY, "oom_kill"),
+                        writer);
                 break;
         case INTERVAL_BUT: /* what of the interval contradicts itself */
                 basis = (ContradictionBasis){
@@ -596,7 +596,7 @@ static int analysis_answer(Analysis *analysis) {
                         writer, "hiddenPairings",
                         n_pairings > PAIRING_MAX_WRITTEN ? n_pairings - PAIRING_MAX_WRITTEN : 0);
         }
-        return answer_final(answer);
+        return answer_final(answer, -EBADF);
 }
 
 /* The comparison borrows the sources of the subjects, so these are freed after it. */
@@ -605,10 +605,6 @@ int work_analysis(Work *work) {
         _cleanup_(analysis_done) Analysis analysis = { .work = work, .call = &call };
         int r;
 
-        for (unsigned i = 0; i < COLUMNS_MAX; i++) {
-                limit_tally_init(&analysis.limits[i]);
-                crowds_init(&analysis.crowds[i]);
-        }
         r = view_subjects_open(work, &call);
         if (r != 0)
                 return r;

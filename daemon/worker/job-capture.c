@@ -74,7 +74,8 @@ static void capture_job_init(CaptureJob *job, Work *work) {
                 .main_pid = getppid(),
                 .n_self_pids = MIN_OF(order->n_self_pids, (uint32_t) ORDER_MAX_PIDS),
         };
-        work_take_tasks(work, order->tasks, &job->tasks);
+        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
+                job->tasks.fds[i] = work_take_fd(work, order->tasks[i]);
         memcpy(job->self_pids, order->self_pids, job->n_self_pids * sizeof(*job->self_pids));
         job->self_pids[job->n_self_pids++] = getpid();
         buffer_init(&job->rotated, 0);
@@ -270,25 +271,6 @@ static int capture_job_run(CaptureJob *job) {
         return err_fold(r);
 }
 
-/* Nobody names an anonymous snapshot, so this is the whole answer. */
-static int capture_job_answer_file(CaptureJob *job) {
-        JsonWriter *writer = answer_begin(&job->work->answer);
-        char path[64];
-        int fd;
-
-        json_write_key(writer, "snapshot");
-        head_write_json(writer, &job->head);
-        json_write_key(writer, "sources");
-        source_table_write_json(writer, &job->sources);
-        /* Reopen read-only: our descriptor is writable and the caller must not get it. */
-        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", job->file);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        json_write_member_u64(writer, "fileDescriptor", 0);
-        return answer_final_descriptor(&job->work->answer, fd);
-}
-
 static int write_sources(const SourceTable *sources, Buffer *text) {
         JsonWriter writer;
 
@@ -338,8 +320,24 @@ int work_capture(Work *work) {
 
         if (r != 0)
                 return r;
-        if (!job.spool)
-                return capture_job_answer_file(&job);
+        /* Nobody names an anonymous snapshot, so this is the whole answer. */
+        if (!job.spool) {
+                JsonWriter *writer = answer_begin(&work->answer);
+                char path[64];
+                int fd;
+
+                json_write_key(writer, "snapshot");
+                head_write_json(writer, head);
+                json_write_key(writer, "sources");
+                source_table_write_json(writer, &job.sources);
+                /* Reopen read-only: our descriptor is writable and the caller must not get it. */
+                (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", job.file);
+                fd = open(path, O_RDONLY | O_CLOEXEC);
+                if (fd < 0)
+                        return -errno;
+                json_write_member_u64(writer, "fileDescriptor", 0);
+                return answer_final(&work->answer, fd);
+        }
         /* A spool job gives the file its name and tells the rest. */
         r = write_sources(&job.sources, &sources);
         if (r != 0)

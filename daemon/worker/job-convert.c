@@ -26,7 +26,7 @@ static void conversion_done(Conversion *conversion) {
 static int conversion_drain(Conversion *conversion, int r) {
         if (r == 0)
                 r = conversion->writer.error;
-        return r == 0 ? output_drain(conversion->output) : r;
+        return r == 0 ? output_drain(conversion->output, false) : r;
 }
 
 /* ktstr */
@@ -103,7 +103,7 @@ static int convert_ktstr(Conversion *conversion) {
 
 static int ndjson_on_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
         Conversion *conversion = userdata;
-        Buffer *buffer = output_buffer(conversion->output);
+        Buffer *buffer = &conversion->output->buffer;
         int r;
 
         json_writer_init(&conversion->writer, buffer);
@@ -117,7 +117,7 @@ static int ndjson_on_thread(void *userdata, const ThreadSample *sample, Span sma
 
 static int ndjson_on_exited(void *userdata, const ExitedRow *row) {
         Conversion *conversion = userdata;
-        Buffer *buffer = output_buffer(conversion->output);
+        Buffer *buffer = &conversion->output->buffer;
         int r;
 
         json_writer_init(&conversion->writer, buffer);
@@ -174,16 +174,16 @@ int work_convert(Work *work) {
                 r = output_new(output, formats[order->format].form, &conversion.output);
         if (r != 0)
                 return r;
-        json_writer_init(&conversion.writer, output_buffer(conversion.output));
+        json_writer_init(&conversion.writer, &conversion.output->buffer);
         r = formats[order->format].run(&conversion);
         if (r == 0)
-                r = output_finish(conversion.output);
+                r = output_drain(conversion.output, true);
         if (r != 0)
                 return r;
         if (work->answer.stream) {
                 json_write_key(answer_begin(&work->answer), "snapshot");
                 subject_write_head(&conversion.subject, &work->answer.writer);
-                return answer_final(&work->answer);
+                return answer_final(&work->answer, -EBADF);
         }
         json_writer_init(&writer, &head);
         subject_write_head(&conversion.subject, &writer);

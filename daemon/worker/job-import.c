@@ -137,19 +137,18 @@ static int rewriting_on_cgroup(void *userdata, Span path, Span stats_json) {
 
 /* Finds the kernel release, which the prior tool keeps in the host context. */
 static int rewriting_find_release(Rewriting *rewriting, Head *head) {
-        _cleanup_(host_facts_done) HostFacts facts;
+        _cleanup_(host_facts_done) HostFacts facts = {};
         _cleanup_(buffer_done) Buffer release = {};
         int r;
 
-        host_facts_init(&facts);
         buffer_init(&release, sizeof(head->kernel_release) - 1);
         r = host_facts_flatten(&facts, buffer_span(&rewriting->subject.host), head);
         if (r != 0)
                 return r == HOST_CHANGE_E_MALFORMED ? 0 : r;
         for (size_t i = 0; i < facts.n; i++) {
-                if (strcmp(host_facts_key(&facts, i), "kernel_release") != 0)
+                if (strcmp(facts.text.bytes + facts.facts[i].key, "kernel_release") != 0)
                         continue;
-                r = name_unescape(&release, span_of(host_facts_value(&facts, i)));
+                r = name_unescape(&release, span_of(facts.text.bytes + facts.facts[i].value));
                 if (r == -EMSGSIZE)
                         return 0;
                 if (r != 0)

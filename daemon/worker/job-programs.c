@@ -52,7 +52,8 @@ int work_fold(Work *work) {
         /* Rows that have not grown since are old. */
         options.idle_since_ns = now_ns - MIN_OF(now_ns, LEDGER_IDLE_NS);
         options.is_forced = work->order->fold.is_forced;
-        work_take_tasks(work, work->order->fold.tasks, &given);
+        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
+                given.fds[i] = work_take_fd(work, work->order->fold.tasks[i]);
         task_objects_init(&made);
         r = ledger_open(&given, &ledger);
         if (r == 0 && (!ledger || ledger_origin(ledger) != LEDGER_FROM_PROGRAMS))

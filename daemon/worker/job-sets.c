@@ -282,5 +282,5 @@ int work_compare_sets(Work *work) {
         json_write_member_u64(writer, "hiddenGroups", figures->n_hidden_groups);
         json_write_member_u64(writer, "groupsOnlyBefore", figures->n_only[0]);
         json_write_member_u64(writer, "groupsOnlyAfter", figures->n_only[1]);
-        return answer_final(&work->answer);
+        return answer_final(&work->answer, -EBADF);
 }

@@ -316,7 +316,7 @@ int work_remove(Work *work) {
         if (r != 0)
                 return r;
         (void) begin_heads(work, removal->heads, removal->n);
-        return answer_final(&work->answer);
+        return answer_final(&work->answer, -EBADF);
 }
 
 /* rename */
@@ -344,7 +344,7 @@ int work_rename(Work *work) {
         if (r != 0)
                 return r;
         json_write_member_text(begin_heads(work, &head, 1), "oldName", name);
-        return answer_final(&work->answer);
+        return answer_final(&work->answer, -EBADF);
 }
 
 /* clean */
@@ -370,48 +370,41 @@ int work_clean(Work *work) {
 /* Somebody who changes the spool all the time must not keep a survey from its end. */
 #define MAX_ROUNDS 3
 
-static int list_unchanged(Spool *spool, SpoolEntry **entries, size_t *n, SpoolStamp *stamp) {
-        const struct timespec pause = { .tv_nsec = SETTLE_NS };
-        SpoolStamp after;
-        uint64_t now_ns;
-        int r = 0;
-
-        for (unsigned round = 0; round < MAX_ROUNDS; round++) {
-                spool_entries_free(*entries, *n);
-                *entries = NULL;
-                *n = 0;
-                r = spool_stamp_read(spool_dir_fd(spool), stamp);
-                if (r < 0)
-                        return r;
-                /*
-                 * Two changes within one tick have one time. Wait until the last change is older
-                 * than that, so that any further one has another time.
-                 */
-                now_ns = clock_now_ns(CLOCK_REALTIME);
-                if (now_ns >= stamp->change_ns && now_ns - stamp->change_ns < SETTLE_NS)
-                        (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-                r = spool_list(spool, entries, n);
-                if (r == 0)
-                        r = spool_stamp_read(spool_dir_fd(spool), &after);
-                if (r != 0 || spool_stamp_equal(stamp, &after))
-                        return r;
-        }
-        return r;
-}
-
 int work_survey(Work *work) {
         _cleanup_(buffer_done) Buffer body = { .max_bytes = LIMIT_REPLY_BYTES - 1024u };
+        const struct timespec pause = { .tv_nsec = SETTLE_NS };
         _cleanup_(spool_freep) Spool *spool = NULL;
+        SpoolStamp stamp = {}, after = {};
         SpoolEntry *entries = NULL;
-        SpoolStamp stamp = {};
         char reason[128];
+        uint64_t now_ns;
         size_t n = 0;
         int r;
 
         r = adopt_spool(work, &spool);
         if (r != 0)
                 return r;
-        r = list_unchanged(spool, &entries, &n, &stamp);
+        /* The list is one of a directory that did not change meanwhile. */
+        for (unsigned round = 0; round < MAX_ROUNDS; round++) {
+                spool_entries_free(entries, n);
+                entries = NULL;
+                n = 0;
+                r = spool_stamp_read(spool_dir_fd(spool), &stamp);
+                if (r < 0)
+                        break;
+                /*
+                 * Two changes within one tick have one time. Wait until the last change is older
+                 * than that, so that any further one has another time.
+                 */
+                now_ns = clock_now_ns(CLOCK_REALTIME);
+                if (now_ns >= stamp.change_ns && now_ns - stamp.change_ns < SETTLE_NS)
+                        (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+                r = spool_list(spool, &entries, &n);
+                if (r == 0)
+                        r = spool_stamp_read(spool_dir_fd(spool), &after);
+                if (r != 0 || spool_stamp_equal(&stamp, &after))
+                        break;
+        }
         /* An index with an unread entry is never current, so the next call has it read anew. */
         for (size_t i = 0; i < n; i++)
                 if (entries[i].is_unread)

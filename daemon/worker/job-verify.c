@@ -66,7 +66,7 @@ int work_verify(Work *work) {
                 writer = verify_begin(&work->answer);
         }
         json_write_end(writer);
-        return answer_final(&work->answer);
+        return answer_final(&work->answer, -EBADF);
 }
 
 /* The ledger of exits as a whole, if the snapshot has one. */
@@ -124,7 +124,7 @@ int work_info(Work *work) {
         }
         json_write_key(writer, "sources");
         source_table_write_json(writer, &subject.sources);
-        return answer_final(&work->answer);
+        return answer_final(&work->answer, -EBADF);
 }
 
 int work_tell_sources(Work *work) {

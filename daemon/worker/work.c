@@ -55,11 +55,6 @@ int work_take_fd(Work *work, OrderFd fd) {
         return fd > 0 && fd <= work->n_fds ? TAKE_FD(work->fds[fd - 1]) : -EBADF;
 }
 
-void work_take_tasks(Work *work, const OrderFd tasks[static _TASK_OBJECT_MAX], TaskObjects *ret) {
-        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
-                ret->fds[i] = work_take_fd(work, tasks[i]);
-}
-
 int work_check_name(Work *work, const char *name) {
         const char *complaint = snapshot_name_new_complaint(span_of(name));
 

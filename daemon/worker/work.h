@@ -60,7 +60,6 @@ int work_survey(Work *work);
  * The descriptor, which the caller owns from now on; -EBADF when there is none, or it was taken.
  */
 int work_take_fd(Work *work, OrderFd fd);
-void work_take_tasks(Work *work, const OrderFd tasks[static _TASK_OBJECT_MAX], TaskObjects *ret);
 
 /*
  * Enters the sandbox of this kind of job, with those of its capabilities that are in @keep. A job

@@ -57,19 +57,13 @@ static int enter(Work *work, OrderMethod method) {
                        : sandbox_limit_capabilities(work->terms->capabilities);
 }
 
-static int run(Work *work) {
-        int r = methods[work->order->method].run(work);
-
-        assert(r != 0 || work->is_confined || !work->confines);
-        return r;
-}
-
 /* Sends the error of a method that failed with @r, unless the last reply is sent. */
 static int end(Work *work, int r) {
-        const char *full = work_full_reason(r);
-        WireErrorDetail detail = { .reason = full };
-
+        assert(r != 0 || work->is_confined || !work->confines);
         if (r < 0 && !work->answer.closed && !work->answer.finished) {
+                const char *full = work_full_reason(r);
+                WireErrorDetail detail = { .reason = full };
+
                 if (r == -EPROTONOSUPPORT)
                         detail.reason = "this kernel has no seccomp filters, and without one a "
                                         "privileged daemon reads no files";
@@ -109,7 +103,7 @@ static int serve_order(JobKind kind, Work *work, PacketReader *reader) {
         work->answer.reader = reader;
         work->answer.more = work->order->more;
         r = enter(work, work->order->method);
-        return end(work, r == 0 ? run(work) : r);
+        return end(work, r == 0 ? methods[work->order->method].run(work) : r);
 }
 
 /* a call of a client that has started this job itself */
@@ -134,29 +128,11 @@ static int refuse_call(void *userdata, WireError error, const WireErrorDetail *d
         return work_refuse(userdata, error, detail);
 }
 
-static int serve_call(Work *work, const Call *call) {
-        const OrderDoor door = { .open = open_reference, .refuse = refuse_call, .userdata = work };
-        OrderMethod method = order_method_find(call->method);
-        int r;
-
-        work->answer.more = call->more;
-        work->answer.silent = call->oneway;
-        if (method == _ORDER_METHOD_MAX)
-                return work_refuse(work, WIRE_ERROR_METHOD_NOT_FOUND,
-                                   &(WireErrorDetail){ .subject = span_of(call->method) });
-        work->order = order_new(method);
-        if (!work->order)
-                return -ENOMEM;
-        work->order->more = call->more;
-        r = enter(work, method);
-        if (r == 0)
-                r = order_decode(&door, call->parameters, work->order);
-        return r == 0 ? run(work) : r;
-}
-
 static int serve_frame(Work *work) {
+        const OrderDoor door = { .open = open_reference, .refuse = refuse_call, .userdata = work };
         char complaint[MESSAGE_COMPLAINT_BYTES];
         _cleanup_(call_done) Call call = {};
+        OrderMethod method;
         Span frame;
         int r;
 
@@ -170,22 +146,41 @@ static int serve_frame(Work *work) {
         r = call_decode(frame, &call, complaint);
         if (r == MESSAGE_E_MALFORMED)
                 r = work_refuse_parameter(work, "call", complaint);
-        else if (r == 0)
-                r = serve_call(work, &call);
-        return end(work, r);
+        if (r != 0)
+                return end(work, r);
+        work->answer.more = call.more;
+        work->answer.silent = call.oneway;
+        method = order_method_find(call.method);
+        if (method == _ORDER_METHOD_MAX) {
+                r = work_refuse(work, WIRE_ERROR_METHOD_NOT_FOUND,
+                                &(WireErrorDetail){ .subject = span_of(call.method) });
+                return end(work, r);
+        }
+        work->order = order_new(method);
+        if (!work->order)
+                return end(work, -ENOMEM);
+        work->order->more = call.more;
+        r = enter(work, method);
+        if (r == 0)
+                r = order_decode(&door, call.parameters, work->order);
+        return end(work, r == 0 ? methods[method].run(work) : r);
 }
 
 int worker_serve(JobKind kind, int socket, WorkerConfinement confinement) {
-        Work work = { .terms = job_terms(kind), .confines = confinement == WORKER_CONFINED };
+        Work work = {
+                .terms = job_terms(kind),
+                .confines = confinement == WORKER_CONFINED,
+                .answer = { .socket = socket,
+                            .parameters = { .max_bytes = ANSWER_PARAMETERS_BYTES },
+                            .frame = { .max_bytes = LIMIT_REPLY_BYTES } },
+        };
         PacketReader reader;
         socklen_t n_type = sizeof(int);
         int type, r;
 
         if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &n_type) < 0)
                 return -errno;
-        answer_init(&work.answer);
         packet_reader_init(&reader, ORDER_MAX_BYTES);
-        work.answer.socket = socket;
         if (type == SOCK_SEQPACKET) {
                 r = serve_order(kind, &work, &reader);
         } else if (kind == JOB_ANALYSIS) {
@@ -200,7 +195,8 @@ int worker_serve(JobKind kind, int socket, WorkerConfinement confinement) {
                 (void) fd_close(work.fds[i]);
         work.order = order_free(work.order);
         packet_reader_done(&reader);
-        answer_done(&work.answer);
+        buffer_done(&work.answer.parameters);
+        buffer_done(&work.answer.frame);
         if (work.answer.stream)
                 (void) frame_stream_free(work.answer.stream);
         else

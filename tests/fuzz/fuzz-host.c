@@ -133,7 +133,7 @@ static void check_difference(HostPartId id, const HostTotals *totals) {
                 json_write_end(&writer);
                 fuzz_expect(json_writer_finish(&writer) == 0, "lines can be written");
                 buffer_done(&buffer);
-                host_lines_done(&lines);
+                free(lines.lines);
         }
         host_totals_done(&difference);
 }

@@ -31,10 +31,6 @@ static double cpus_of(const ContradictionBasis *basis, uint64_t ns) {
         return (double) ns / (double) basis->elapsed_ns.n;
 }
 
-static bool is_much(const ContradictionBasis *basis, uint64_t ns) {
-        return cpus_of(basis, ns) >= LEAST;
-}
-
 static void begin(Sentence *sentence, const char *what) {
         buffer_clear(&sentence->text);
         json_write_object(sentence->writer);
@@ -76,34 +72,9 @@ typedef struct CpuUse {
         unsigned long mask[CPU_LIST_MAX_WORDS]; /* scratch */
 } CpuUse;
 
-static void cpu_use_done(CpuUse *use) {
-        free(use->cpus);
-}
-
 static bool mask_has(const unsigned long *mask, uint64_t cpu) {
         return cpu < CPU_LIST_MAX_CPUS &&
                (mask[cpu / CPU_LIST_WORD_BITS] >> cpu % CPU_LIST_WORD_BITS & 1) != 0;
-}
-
-static int read_cpus(const HostView *view, CpuUse *ret) {
-        const HostPart *part = &view->difference.parts[HOST_PART_CPU];
-
-        ret->cpus = calloc(part->n_items + 1, sizeof(*ret->cpus));
-        if (!ret->cpus)
-                return -ENOMEM;
-        for (const HostItem *item = part->items; item && item < part->items + part->n_items;
-             item++) {
-                const Amount *counts = item->counts, time = host_cpu_time(counts);
-                CpuIdle *cpu = &ret->cpus[ret->n];
-
-                if (!time.known || time.n == 0 || !number_parse_u64(span_of(item->name), &cpu->cpu))
-                        continue;
-                cpu->idle =
-                        ((double) counts[HOST_CPU_IDLE].n + (double) counts[HOST_CPU_IOWAIT].n) /
-                        (double) time.n;
-                ret->n++;
-        }
-        return 0;
 }
 
 /*
@@ -156,7 +127,7 @@ static uint64_t sum_of(const Crowds *crowds, CrowdTime time, CrowdMatch matches,
 
         *ret_most = NULL;
         for (const KeyNode *node = crowds->tree.first; node; node = node->next) {
-                const Crowd *crowd = crowd_of(node);
+                const Crowd *crowd = (const Crowd *) (const void *) node->payload;
                 uint64_t ns = crowd_ns(crowd, time);
 
                 if (ns == 0 || (matches && !matches(userdata, crowd)))
@@ -303,25 +274,6 @@ static int tell_affinity(Sentence *sentence, CpuUse *use, const Crowd *crowd) {
         return tell_full_cpus(sentence, use, sharing->mask);
 }
 
-/* Ticks miss what is shorter than they are, so that what they have as idle may be less. */
-static Amount idle_of(const ContradictionBasis *basis) {
-        const HostTotals *host = &basis->host->difference;
-        const Amount *all = host->parts[HOST_PART_CPU].all_cpus;
-        Amount idle = all[HOST_CPU_IDLE], ns;
-
-        if (!idle.known)
-                return (Amount){ .known = false };
-        idle.n = number_add_saturating(idle.n, all[HOST_CPU_IOWAIT].n);
-        ns = host_value(host, HOST_PART_CPU, HOST_CPU_IDLE, idle);
-        if (ns.known && basis->believed_ns.known && basis->use->n_cpus.known) {
-                Amount all_ns = amount_of(
-                        number_multiply_saturating(basis->use->n_cpus.n, basis->elapsed_ns.n));
-
-                ns.n = MIN_OF(ns.n, amount_subtract(all_ns, basis->believed_ns).n);
-        }
-        return ns;
-}
-
 /* The crowd that has most of the waiting of those that match; NULL if they have too little. */
 static const Crowd *find_cause(const ContradictionBasis *basis, CrowdMatch matches,
                                void *userdata) {
@@ -333,12 +285,25 @@ static const Crowd *find_cause(const ContradictionBasis *basis, CrowdMatch match
 
 static int tell_waiting(Sentence *sentence, CpuUse *use) {
         const ContradictionBasis *basis = sentence->basis;
-        Amount waiting = basis->host->waiting_ns, idle = idle_of(basis);
+        const HostTotals *host = &basis->host->difference;
+        const Amount *all = host->parts[HOST_PART_CPU].all_cpus;
+        Amount waiting = basis->host->waiting_ns, idle = all[HOST_CPU_IDLE];
         JsonWriter *writer = sentence->writer;
         const Crowd *most;
         int r = 0;
 
-        if (!waiting.known || !idle.known || !is_much(basis, waiting.n) || !is_much(basis, idle.n))
+        if (!waiting.known || !idle.known)
+                return 0;
+        idle.n = number_add_saturating(idle.n, all[HOST_CPU_IOWAIT].n);
+        idle = host_value(host, HOST_PART_CPU, HOST_CPU_IDLE, idle);
+        /* Ticks miss what is shorter than they are, so that what they have as idle may be less. */
+        if (idle.known && basis->believed_ns.known && basis->use->n_cpus.known) {
+                Amount all_ns = amount_of(
+                        number_multiply_saturating(basis->use->n_cpus.n, basis->elapsed_ns.n));
+
+                idle.n = MIN_OF(idle.n, amount_subtract(all_ns, basis->believed_ns).n);
+        }
+        if (!idle.known || cpus_of(basis, waiting.n) < LEAST || cpus_of(basis, idle.n) < LEAST)
                 return 0;
         begin(sentence, "waiting");
         json_write_member_u64(writer, "waitingNs", waiting.n);
@@ -436,15 +401,15 @@ static int tell_stuck(Sentence *sentence) {
 
 static int tell_pressure(Sentence *sentence, unsigned resource, const char *name, CrowdTime time) {
         const ContradictionBasis *basis = sentence->basis;
-        Amount pressure = host_view_stalled_ns(basis->host, resource);
+        Amount pressure = host_view_stalled_ns(basis->host, resource, PRESSURE_HALF_SOME);
         uint64_t explained, ring;
         const Crowd *most;
         int r = 0;
 
         pressure.n = MIN_OF(pressure.n, basis->elapsed_ns.n);
-        explained = crowds_ns(basis->crowds, time);
+        explained = sum_of(basis->crowds, time, NULL, NULL, &most);
         if (!pressure.known || explained >= pressure.n / EXPLAINS ||
-            !is_much(basis, pressure.n - explained))
+            cpus_of(basis, pressure.n - explained) < LEAST)
                 return 0;
         begin(sentence, "pressure");
         json_write_member_text(sentence->writer, "resource", name);
@@ -505,7 +470,7 @@ static int tell_limits(Sentence *sentence) {
 
                 (void) sum_of(basis->crowds, limit_rows[i].time, NULL, NULL, &most);
                 if (!has_controller(basis->cgroup_v1, limit_rows[i].controller) || !most ||
-                    !is_much(basis, crowd_ns(most, limit_rows[i].time)))
+                    cpus_of(basis, crowd_ns(most, limit_rows[i].time)) < LEAST)
                         continue;
                 begin(sentence, "limits");
                 tell_who(sentence, most, "process");
@@ -541,20 +506,37 @@ int contradictions_write_json(const ContradictionBasis *basis, JsonWriter *write
                 { "memory", PRESSURE_RESOURCE_MEMORY, CROWD_MEMORY },
                 { "cpu", PRESSURE_RESOURCE_CPU, CROWD_WAITING },
         };
-        _cleanup_(cpu_use_done) CpuUse use = { .n = 0 };
+        const HostPart *part = &basis->host->difference.parts[HOST_PART_CPU];
         Sentence sentence = { .basis = basis, .writer = writer };
+        CpuUse use = { .n = 0 };
         int r;
 
         json_write_array(writer);
-        r = basis->elapsed_ns.n > 0 ? read_cpus(basis->host, &use) : 0;
-        if (r == 0 && basis->elapsed_ns.n > 0) {
-                r = tell_waiting(&sentence, &use);
-                for (size_t i = 0; r == 0 && i < ELEMENTSOF(pressures); i++)
-                        r = tell_pressure(&sentence, pressures[i].resource, pressures[i].name,
-                                          pressures[i].time);
-                if (r == 0)
-                        r = tell_limits(&sentence);
+        if (basis->elapsed_ns.n == 0) {
+                json_write_end(writer);
+                return 0;
         }
+        use.cpus = calloc(part->n_items + 1, sizeof(*use.cpus));
+        for (const HostItem *item = part->items;
+             use.cpus && item && item < part->items + part->n_items; item++) {
+                const Amount *counts = item->counts;
+                Amount time = host_cpu_time(counts, HOST_CPU_TIME_ALL);
+                CpuIdle *cpu = &use.cpus[use.n];
+
+                if (!time.known || time.n == 0 || !number_parse_u64(span_of(item->name), &cpu->cpu))
+                        continue;
+                cpu->idle =
+                        ((double) counts[HOST_CPU_IDLE].n + (double) counts[HOST_CPU_IOWAIT].n) /
+                        (double) time.n;
+                use.n++;
+        }
+        r = use.cpus ? tell_waiting(&sentence, &use) : -ENOMEM;
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(pressures); i++)
+                r = tell_pressure(&sentence, pressures[i].resource, pressures[i].name,
+                                  pressures[i].time);
+        if (r == 0)
+                r = tell_limits(&sentence);
+        free(use.cpus);
         buffer_done(&sentence.text);
         json_write_end(writer);
         return r;

@@ -7,13 +7,6 @@
 #include "base/number.h"
 #include "analysis/group/life.h"
 
-void crowds_init(Crowds *crowds) {
-        *crowds = (Crowds){};
-        key_tree_init(&crowds->tree, sizeof(Crowd));
-        key_tree_init(&crowds->stuck, sizeof(StuckName));
-        buffer_init(&crowds->key, 0);
-}
-
 void crowds_done(Crowds *crowds) {
         key_tree_done(&crowds->tree, NULL);
         key_tree_done(&crowds->stuck, NULL);
@@ -76,9 +69,12 @@ static bool read_times(const ThreadSample *before, const ThreadSample *after,
 
 /* crowds */
 
-/* @after: the thread as it lives at the end, which tells its CPUs and class; NULL: it does not. */
-static int obtain(Crowds *crowds, const ThreadSample *names, const ThreadSample *after,
-                  Crowd **ret) {
+/*
+ * Adds @sign times @ns to the crowd of a thread. @after: the thread as it lives at the end, which
+ * tells its CPUs and class; NULL: it does not.
+ */
+static int add_times(Crowds *crowds, const ThreadSample *names, const ThreadSample *after,
+                     const uint64_t ns[static _CROWD_TIME_MAX], uint64_t sign) {
         Buffer *key = &crowds->key;
         Crowd *crowd, like = {};
         int r;
@@ -103,7 +99,7 @@ static int obtain(Crowds *crowds, const ThreadSample *names, const ThreadSample 
         buffer_append(key, (const char *) &like.policy, sizeof(like.policy));
         r = buffer_append(key, (const char *) &like.nice, sizeof(like.nice));
         if (r == 0 && (!crowds->last || !span_equal(crowds->last->key, buffer_span(key))))
-                r = key_tree_put(&crowds->tree, buffer_span(key), &crowds->last);
+                r = key_tree_put(&crowds->tree, sizeof(*crowd), buffer_span(key), &crowds->last);
         if (r != 0)
                 return r;
         crowd = (Crowd *) (void *) crowds->last->payload;
@@ -115,13 +111,10 @@ static int obtain(Crowds *crowds, const ThreadSample *names, const ThreadSample 
                 crowd->cgroup = (Span){ at + names->pcomm.n + 1, names->cgroup.n };
                 crowd->cpus = (Span){ at + names->pcomm.n + names->cgroup.n + 2, like.cpus.n };
         }
-        *ret = crowd;
-        return 0;
-}
-
-static void add_times(Crowd *crowd, const uint64_t ns[static _CROWD_TIME_MAX], uint64_t sign) {
+        crowd->n_threads += after != NULL;
         for (unsigned i = 0; i < _CROWD_TIME_MAX; i++)
                 crowd->ns[i] += sign * ns[i];
+        return 0;
 }
 
 /* threads in state D */
@@ -136,7 +129,6 @@ static bool is_stuck(const ThreadSample *sample) {
 int crowds_add(Crowds *crowds, const Period *period, const ThreadSample *before,
                const ThreadSample *after) {
         uint64_t ns[_CROWD_TIME_MAX];
-        Crowd *crowd;
         int r;
 
         assert(before || after);
@@ -150,7 +142,8 @@ int crowds_add(Crowds *crowds, const Period *period, const ThreadSample *before,
                 buffer_append(&crowds->key, after->comm.bytes, after->comm.n);
                 r = buffer_failure(&crowds->key);
                 if (r == 0)
-                        r = key_tree_put(&crowds->stuck, buffer_span(&crowds->key), &node);
+                        r = key_tree_put(&crowds->stuck, sizeof(*name), buffer_span(&crowds->key),
+                                         &node);
                 if (r != 0)
                         return r;
                 name = (StuckName *) (void *) node->payload;
@@ -163,31 +156,13 @@ int crowds_add(Crowds *crowds, const Period *period, const ThreadSample *before,
         /* A thread that was overlooked before did not do inside all that it has. */
         if ((!before && period_overlooked(period, after)) || !read_times(before, after, ns))
                 return 0;
-        r = obtain(crowds, after ? after : before, after, &crowd);
-        if (r != 0)
-                return r;
-        crowd->n_threads += after != NULL;
-        add_times(crowd, ns, after ? 1 : UINT64_MAX);
-        return 0;
+        return add_times(crowds, after ? after : before, after, ns, after ? 1 : UINT64_MAX);
 }
 
 int crowds_add_exited(Crowds *crowds, Side end, const ExitedRow *row) {
         uint64_t ns[_CROWD_TIME_MAX];
-        Crowd *crowd;
-        int r;
 
         if (row->exits == 0 || !read_times(NULL, &row->sample, ns))
                 return 0;
-        r = obtain(crowds, &row->sample, NULL, &crowd);
-        if (r == 0)
-                add_times(crowd, ns, end == SIDE_AFTER ? 1 : UINT64_MAX);
-        return r;
-}
-
-uint64_t crowds_ns(const Crowds *crowds, CrowdTime time) {
-        uint64_t ns = 0;
-
-        for (const KeyNode *node = crowds->tree.first; node; node = node->next)
-                ns = number_add_saturating(ns, crowd_ns(crowd_of(node), time));
-        return ns;
+        return add_times(crowds, &row->sample, NULL, ns, end == SIDE_AFTER ? 1 : UINT64_MAX);
 }

@@ -52,6 +52,7 @@ typedef struct StuckName {
         uint64_t n, n_before; /* of these, those that were in state D at the beginning, too */
 } StuckName;
 
+/* Zeroed: there is none. */
 typedef struct Crowds {
         KeyTree tree;  /* of Crowd */
         KeyTree stuck; /* of StuckName */
@@ -59,7 +60,6 @@ typedef struct Crowds {
         Buffer key;    /* scratch */
 } Crowds;
 
-void crowds_init(Crowds *crowds);
 void crowds_done(Crowds *crowds);
 
 /* One thread of an interval: both samples, or the only one. 0 or -ENOMEM. */
@@ -68,9 +68,6 @@ _must_check_ int crowds_add(Crowds *crowds, const Period *period, const ThreadSa
 /* A row of the ledger of the snapshot at the @end of the interval. 0 or -ENOMEM. */
 _must_check_ int crowds_add_exited(Crowds *crowds, Side end, const ExitedRow *row);
 
-static inline const Crowd *crowd_of(const KeyNode *node) {
-        return (const Crowd *) (const void *) node->payload;
-}
 static inline const StuckName *stuck_name_of(const KeyNode *node) {
         return (const StuckName *) (const void *) node->payload;
 }
@@ -78,5 +75,3 @@ static inline const StuckName *stuck_name_of(const KeyNode *node) {
 static inline uint64_t crowd_ns(const Crowd *crowd, CrowdTime time) {
         return (int64_t) crowd->ns[time] > 0 ? crowd->ns[time] : 0;
 }
-/* Adds up all crowds. */
-uint64_t crowds_ns(const Crowds *crowds, CrowdTime time);

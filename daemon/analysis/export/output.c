@@ -11,14 +11,6 @@
 #define DRAIN_BYTES (128 * 1024)
 #define OUTPUT_ZSTD_LEVEL 3
 
-struct Output {
-        int fd;          /* borrowed */
-        ZSTD_CCtx *zstd; /* NULL: plain */
-        char *space;     /* compressed bytes to be written */
-        size_t n_space;
-        Buffer buffer;
-};
-
 int output_new(int fd, OutputForm form, Output **ret) {
         _cleanup_(output_freep) Output *output = NULL;
 
@@ -26,7 +18,6 @@ int output_new(int fd, OutputForm form, Output **ret) {
         if (!output)
                 return -ENOMEM;
         *output = (Output){ .fd = fd };
-        buffer_init(&output->buffer, 0);
         if (form == OUTPUT_ZSTD) {
                 output->n_space = ZSTD_CStreamOutSize();
                 output->space = malloc(output->n_space);
@@ -52,15 +43,14 @@ Output *output_free(Output *output) {
         return NULL;
 }
 
-Buffer *output_buffer(Output *output) {
-        return &output->buffer;
-}
-
-static int output_pass_on(Output *output, ZSTD_EndDirective directive) {
+int output_drain(Output *output, bool is_end) {
+        ZSTD_EndDirective directive = is_end ? ZSTD_e_end : ZSTD_e_continue;
         ZSTD_inBuffer in = { output->buffer.bytes, output->buffer.n, 0 };
         size_t left = 0;
         int r = 0;
 
+        if (!is_end && output->buffer.n < DRAIN_BYTES)
+                return 0;
         if (!output->zstd)
                 r = file_write(output->fd, output->buffer.bytes, output->buffer.n);
         else
@@ -71,16 +61,8 @@ static int output_pass_on(Output *output, ZSTD_EndDirective directive) {
                         if (ZSTD_isError(left))
                                 return -ENOMEM;
                         r = file_write(output->fd, output->space, out.pos);
-                } while (r == 0 && (in.pos < in.size || (directive == ZSTD_e_end && left > 0)));
+                } while (r == 0 && (in.pos < in.size || (is_end && left > 0)));
         if (r == 0)
                 buffer_clear(&output->buffer);
         return r;
-}
-
-int output_drain(Output *output) {
-        return output->buffer.n < DRAIN_BYTES ? 0 : output_pass_on(output, ZSTD_e_continue);
-}
-
-int output_finish(Output *output) {
-        return output_pass_on(output, ZSTD_e_end);
 }

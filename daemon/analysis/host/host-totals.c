@@ -45,30 +45,17 @@ const HostItem *host_part_find(const HostPart *part, const char *name, size_t hi
 
 /* sums */
 
-static Amount add(const Amount *counts, const unsigned *columns, size_t n) {
+Amount host_cpu_time(const Amount cpu[static HOST_MAX_COLUMNS], HostCpuTime what) {
+        static const unsigned used[] = { HOST_CPU_USER, HOST_CPU_NICE, HOST_CPU_SYSTEM,
+                                         HOST_CPU_IRQ, HOST_CPU_SOFTIRQ };
+        static const unsigned rest[] = { HOST_CPU_IDLE, HOST_CPU_IOWAIT, HOST_CPU_STEAL };
         Amount sum = amount_of(0);
 
-        for (size_t i = 0; i < n; i++) {
-                if (!counts[columns[i]].known)
-                        return (Amount){};
-                sum.n = number_add_saturating(sum.n, counts[columns[i]].n);
-        }
+        for (size_t i = 0; i < ELEMENTSOF(used); i++)
+                sum = amount_add(sum, cpu[used[i]]);
+        for (size_t i = 0; what == HOST_CPU_TIME_ALL && i < ELEMENTSOF(rest); i++)
+                sum = amount_add(sum, cpu[rest[i]]);
         return sum;
-}
-
-Amount host_cpu_used(const Amount cpu[static HOST_MAX_COLUMNS]) {
-        static const unsigned columns[] = { HOST_CPU_USER, HOST_CPU_NICE, HOST_CPU_SYSTEM,
-                                            HOST_CPU_IRQ, HOST_CPU_SOFTIRQ };
-
-        return add(cpu, columns, ELEMENTSOF(columns));
-}
-
-Amount host_cpu_time(const Amount cpu[static HOST_MAX_COLUMNS]) {
-        static const unsigned columns[] = { HOST_CPU_USER,    HOST_CPU_NICE,   HOST_CPU_SYSTEM,
-                                            HOST_CPU_IDLE,    HOST_CPU_IOWAIT, HOST_CPU_IRQ,
-                                            HOST_CPU_SOFTIRQ, HOST_CPU_STEAL };
-
-        return add(cpu, columns, ELEMENTSOF(columns));
 }
 
 Amount host_totals_sum(const HostTotals *totals, HostPartId part, unsigned column) {
@@ -148,15 +135,6 @@ static void subtract_columns(HostPartId part, const Amount *before, const Amount
                                                after[i]);
 }
 
-static const HostNumber *find_number(const HostPart *part, const HostNumber *like, size_t hint) {
-        if (hint < part->n_numbers && strcmp(part->numbers[hint].name, like->name) == 0)
-                return &part->numbers[hint];
-        for (size_t i = 0; i < part->n_numbers; i++)
-                if (strcmp(part->numbers[i].name, like->name) == 0)
-                        return &part->numbers[i];
-        return NULL;
-}
-
 int host_totals_difference(const HostTotals *before, const HostTotals *after, HostTotals *ret) {
         int r = 0;
 
@@ -185,13 +163,17 @@ int host_totals_difference(const HostTotals *before, const HostTotals *after, Ho
                 if (r == 0)
                         r = ARRAY_RESERVE(part->numbers, part->n_numbers_allocated, new->n_numbers);
                 for (size_t i = 0; r == 0 && i < new->n_numbers; i++) {
-                        const HostNumber *number = find_number(old, &new->numbers[i], i);
-                        HostRule rule = host_groups[new->numbers[i].group].rule;
-                        Amount earlier = number ? number->count : (Amount){ .known = false };
+                        const HostNumber *number = &new->numbers[i];
+                        /* Both sides mostly list the same ones. */
+                        bool in_place = i < old->n_numbers &&
+                                        strcmp(old->numbers[i].name, number->name) == 0;
+                        Amount earlier = in_place ? old->numbers[i].count
+                                                  : host_totals_number(before, (HostPartId) id,
+                                                                       number->name);
 
-                        part->numbers[part->n_numbers] = new->numbers[i];
-                        part->numbers[part->n_numbers++].count =
-                                host_count_difference(rule, earlier, new->numbers[i].count);
+                        part->numbers[part->n_numbers] = *number;
+                        part->numbers[part->n_numbers++].count = host_count_difference(
+                                host_groups[number->group].rule, earlier, number->count);
                 }
         }
         return r;
@@ -276,41 +258,10 @@ static unsigned find_column(HostPartId part, Span name) {
         return COLUMN_UNKNOWN;
 }
 
-static int scan_columns(PartScan *scan, JsonScanner *scanner) {
-        JsonToken token;
-        int r;
-
-        r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
-        if (r != 0)
-                return r;
-        for (;;) {
-                json_scanner_next(scanner, &token);
-                if (token == JSON_TOKEN_ARRAY_END)
-                        return 0;
-                if (token != JSON_TOKEN_STRING)
-                        return json_scanner_fail(scanner, "the name of a column is expected");
-                if (scan->n_columns == MAX_CELLS)
-                        return json_scanner_fail(scanner, "there are too many columns");
-                scan->columns[scan->n_columns++] =
-                        find_column(scan->id, json_scanner_string(scanner));
-        }
-}
-
-static int scan_u32(JsonScanner *scanner, bool *ret_has, uint32_t *ret) {
-        Amount count;
-        int r;
-
-        r = scan_count(scanner, &count);
-        if (r != 0)
-                return r;
-        *ret_has = count.known && count.n <= UINT32_MAX;
-        *ret = *ret_has ? (uint32_t) count.n : 0;
-        return 0;
-}
-
 static int scan_cell(JsonScanner *scanner, unsigned column, HostItem *item) {
         JsonToken token;
-        bool has_minor;
+        Amount count;
+        bool has;
         Span text;
         int r;
 
@@ -329,9 +280,16 @@ static int scan_cell(JsonScanner *scanner, unsigned column, HostItem *item) {
                 item->kind = host_kind_find(json_scanner_string(scanner));
                 return 0;
         case COLUMN_MAJOR:
-                return scan_u32(scanner, &item->has_device, &item->major);
         case COLUMN_MINOR:
-                return scan_u32(scanner, &has_minor, &item->minor);
+                r = scan_count(scanner, &count);
+                if (r != 0)
+                        return r;
+                has = count.known && count.n <= UINT32_MAX;
+                if (column == COLUMN_MAJOR)
+                        item->has_device = has;
+                *(column == COLUMN_MAJOR ? &item->major : &item->minor) =
+                        has ? (uint32_t) count.n : 0;
+                return 0;
         case COLUMN_UNKNOWN:
                 r = json_scanner_next(scanner, &token);
                 if (r == 0 && (token == JSON_TOKEN_OBJECT || token == JSON_TOKEN_ARRAY))
@@ -385,11 +343,28 @@ static int scan_rows(PartScan *scan, JsonScanner *scanner) {
 
 static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
         PartScan *scan = userdata;
+        JsonToken token;
+        int r;
 
         if (span_is(key, "at_boottime_ns"))
                 return scan_count(scanner, &scan->part->at_boottime_ns);
-        if (span_is(key, "columns"))
-                return scan_columns(scan, scanner);
+        if (span_is(key, "columns")) {
+                r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
+                if (r != 0)
+                        return r;
+                for (;;) {
+                        json_scanner_next(scanner, &token);
+                        if (token == JSON_TOKEN_ARRAY_END)
+                                return 0;
+                        if (token != JSON_TOKEN_STRING)
+                                return json_scanner_fail(scanner,
+                                                         "the name of a column is expected");
+                        if (scan->n_columns == MAX_CELLS)
+                                return json_scanner_fail(scanner, "there are too many columns");
+                        scan->columns[scan->n_columns++] =
+                                find_column(scan->id, json_scanner_string(scanner));
+                }
+        }
         if (span_is(key, "rows"))
                 return scan_rows(scan, scanner);
         for (unsigned i = 0; i < _HOST_GROUP_MAX; i++)

@@ -77,10 +77,13 @@ Amount host_totals_number(const HostTotals *totals, HostPartId part, const char 
 /* @hint: the place of the item if both sides list the same ones, as they mostly do. */
 const HostItem *host_part_find(const HostPart *part, const char *name, size_t hint);
 
-/* user + nice + system + irq + softirq of one CPU or of all; in ticks. Steal is not use. */
-Amount host_cpu_used(const Amount cpu[static HOST_MAX_COLUMNS]);
-/* The same and idle, iowait and steal: all the time there was. */
-Amount host_cpu_time(const Amount cpu[static HOST_MAX_COLUMNS]);
+/* A sum of ticks of one CPU or of all. */
+typedef enum HostCpuTime {
+        HOST_CPU_TIME_USED, /* user + nice + system + irq + softirq; steal is not use */
+        HOST_CPU_TIME_ALL,  /* the same and idle, iowait and steal: all the time there was */
+} HostCpuTime;
+
+Amount host_cpu_time(const Amount cpu[static HOST_MAX_COLUMNS], HostCpuTime what);
 
 /*
  * One column of all items that are whole (metric/host-part.h): the bytes of all disks, or of all

@@ -35,18 +35,13 @@ static int scan_half(void *userdata, JsonScanner *scanner, Span key) {
         return member_scan_value(scanner, scan_value, halves[i]);
 }
 
-static int scan_resource(void *userdata, JsonScanner *scanner, Span key) {
+int pressure_record_scan(void *userdata, JsonScanner *scanner, Span key) {
         PressureRecord *record = userdata;
         size_t i = index_of(key, resource_names, ELEMENTSOF(resource_names));
 
         if (i == ELEMENTSOF(resource_names))
                 return json_scanner_skip(scanner);
         return member_scan_value(scanner, scan_half, record->values[i]);
-}
-
-int pressure_record_scan_text(PressureRecord *record, Span json,
-                              char ret_complaint[static MEMBER_COMPLAINT_BYTES]) {
-        return member_scan_text(json, scan_resource, record, ret_complaint);
 }
 
 bool pressure_record_has(const PressureRecord *record, unsigned resource) {
@@ -141,7 +136,7 @@ static int scan_object(void *userdata, JsonScanner *scanner, Span key) {
                         return member_scan_value(scanner, scan_member, scan);
                 }
         if (span_is(key, "psi"))
-                return member_scan_value(scanner, scan_resource, &scan->record->pressure);
+                return member_scan_value(scanner, pressure_record_scan, &scan->record->pressure);
         return json_scanner_skip(scanner);
 }
 

@@ -34,9 +34,8 @@ typedef struct PressureRecord {
         Reading values[_PRESSURE_RESOURCE_MAX][_PRESSURE_HALF_MAX][_PRESSURE_VALUE_MAX];
 } PressureRecord;
 
-/* Fills in what a whole text has, an object or null. JSON_E_MALFORMED with a complaint. */
-_must_check_ int pressure_record_scan_text(PressureRecord *record, Span json,
-                                           char ret_complaint[static MEMBER_COMPLAINT_BYTES]);
+/* Fills in one member of what a snapshot has; @userdata: the record. For member_scan_text(). */
+_must_check_ int pressure_record_scan(void *userdata, JsonScanner *scanner, Span key);
 
 /* Some value of @resource is not 0. */
 bool pressure_record_has(const PressureRecord *record, unsigned resource);

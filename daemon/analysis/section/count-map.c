@@ -154,32 +154,27 @@ void key_tree_done(KeyTree *tree, void (*payload_done)(void *payload)) {
                 free(node);
                 node = next;
         }
-        key_tree_init(tree, tree->n_payload);
-}
-
-static KeyNode *node_of_key(Span *key) {
-        return (KeyNode *) (void *) ((char *) key - offsetof(KeyNode, key));
+        *tree = (KeyTree){};
 }
 
 KeyNode *key_tree_find(const KeyTree *tree, Span key) {
         void *const *found = tfind(&key, &tree->root, compare_keys);
 
-        return found ? node_of_key(*found) : NULL;
+        return found ? (KeyNode *) (void *) ((char *) *found - offsetof(KeyNode, key)) : NULL;
 }
 
-int key_tree_put(KeyTree *tree, Span key, KeyNode **ret) {
-        void *const *found = tfind(&key, &tree->root, compare_keys);
-        KeyNode *node;
+int key_tree_put(KeyTree *tree, size_t n_payload, Span key, KeyNode **ret) {
+        KeyNode *node = key_tree_find(tree, key);
         char *bytes;
 
-        if (found) {
-                *ret = node_of_key(*found);
+        if (node) {
+                *ret = node;
                 return 0;
         }
-        node = calloc(1, sizeof(*node) + tree->n_payload + key.n + 1);
+        node = calloc(1, sizeof(*node) + n_payload + key.n + 1);
         if (!node)
                 return -ENOMEM;
-        bytes = (char *) node->payload + tree->n_payload;
+        bytes = (char *) node->payload + n_payload;
         if (key.n > 0)
                 memcpy(bytes, key.bytes, key.n);
         node->key = (Span){ bytes, key.n };
@@ -278,15 +273,11 @@ static size_t position_of(const CountMap *map, Span key) {
         return low;
 }
 
-static bool is_at(const CountMap *map, size_t i, Span key) {
-        return i < map->n && span_equal(map->counts[i].name->key, key);
-}
-
 int count_map_put(CountMap *map, const KeyNode *name, Count **ret) {
         size_t i = position_of(map, name->key);
         int r;
 
-        if (!is_at(map, i, name->key)) {
+        if (i == map->n || !span_equal(map->counts[i].name->key, name->key)) {
                 r = ARRAY_RESERVE(map->counts, map->n_allocated, map->n + 1);
                 if (r != 0)
                         return r;
@@ -298,16 +289,12 @@ int count_map_put(CountMap *map, const KeyNode *name, Count **ret) {
         return 0;
 }
 
-static Reading reading_of(const Count *count) {
-        if (count->absent)
-                return (Reading){};
-        return READING(count->value);
-}
-
 Reading count_map_get(const CountMap *map, Span key) {
         size_t i = position_of(map, key);
 
-        return is_at(map, i, key) ? reading_of(&map->counts[i]) : (Reading){};
+        if (i == map->n || !span_equal(map->counts[i].name->key, key) || map->counts[i].absent)
+                return (Reading){};
+        return READING(map->counts[i].value);
 }
 
 int count_map_merge(CountMap *map, const CountMap *from, CountRule rule) {
@@ -346,7 +333,7 @@ static int scan_count(void *userdata, JsonScanner *scanner, Span key) {
         Count *count;
         int r;
 
-        r = key_tree_put(scan->names, key, &name);
+        r = key_tree_put(scan->names, 0, key, &name);
         if (r != 0)
                 return r;
         r = json_scanner_u64(scanner, &value);
@@ -390,7 +377,7 @@ bool count_walk_next(CountWalk *walk, const CountMap *const maps[static 2], Span
         for (size_t i = 0; i < 2; i++) {
                 bool has = counts[i] && span_equal(counts[i]->name->key, *ret_key);
 
-                ret_sides[i] = has ? reading_of(counts[i]) : (Reading){};
+                ret_sides[i] = has && !counts[i]->absent ? READING(counts[i]->value) : (Reading){};
                 walk->at[i] += has;
         }
         return true;

@@ -87,11 +87,11 @@ typedef struct KeyNode {
         uint64_t payload[];
 } KeyNode;
 
+/* Zeroed: empty. */
 typedef struct KeyTree {
         void *root; /* of tsearch(3) */
         KeyNode *first, *last;
         size_t n;
-        size_t n_payload; /* bytes */
 } KeyTree;
 
 /* Finds the key of a name; *ret is borrowed until the next call. 0 or a negative errno. */
@@ -99,14 +99,14 @@ typedef int (*KeyOfName)(void *userdata, Span name, Span *ret);
 
 typedef int (*KeyNodeCompare)(const void *a, const void *b); /* of two KeyNode *const */
 
-static inline void key_tree_init(KeyTree *tree, size_t n_payload) {
-        *tree = (KeyTree){ .n_payload = n_payload };
-}
 /* @payload_done releases what a payload owns; may be NULL. The tree is empty and usable again. */
 void key_tree_done(KeyTree *tree, void (*payload_done)(void *payload));
 
-/* The node of @key, made when there is none. 0 or -ENOMEM. */
-_must_check_ int key_tree_put(KeyTree *tree, Span key, KeyNode **ret);
+/*
+ * The node of @key, made when there is none, with a payload of @n_payload bytes, which is the same
+ * for all nodes of a tree. 0 or -ENOMEM.
+ */
+_must_check_ int key_tree_put(KeyTree *tree, size_t n_payload, Span key, KeyNode **ret);
 /* NULL when there is none. */
 KeyNode *key_tree_find(const KeyTree *tree, Span key);
 /* All nodes in the order of @compare; *ret is an array to free(), NULL for none. */

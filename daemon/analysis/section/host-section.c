@@ -34,11 +34,6 @@ typedef struct ItemPair {
         bool cut;
 } ItemPair;
 
-void host_lines_done(HostLines *lines) {
-        free(lines->lines);
-        *lines = (HostLines){};
-}
-
 static const HostPart *part_of(const LineMaker *maker, unsigned side) {
         return &maker->totals[side].parts[maker->part];
 }
@@ -134,7 +129,7 @@ static uint64_t done_in(const LineMaker *maker, const ItemPair *pair) {
                 const HostItem *item = pair->sides[side];
 
                 if (item && maker->part == HOST_PART_CPU)
-                        done[side] = host_cpu_used(item->counts).n;
+                        done[side] = host_cpu_time(item->counts, HOST_CPU_TIME_USED).n;
                 else if (item)
                         done[side] = item->counts[moved[0]].n / 2 + item->counts[moved[1]].n / 2;
         }

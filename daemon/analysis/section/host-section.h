@@ -31,8 +31,6 @@ typedef struct HostLines {
         uint64_t n_cut; /* items beyond the limit */
 } HostLines;
 
-void host_lines_done(HostLines *lines);
-
 /*
  * Makes the lines of @part; @totals outlive them. @same_boot: both sides are of one boot, so that
  * there are rates and counters of 32 bits may have passed their end. @limit: how many items there

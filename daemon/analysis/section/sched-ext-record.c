@@ -12,10 +12,6 @@ typedef struct SchedExtScan {
         KeyTree *names;
 } SchedExtScan;
 
-void sched_ext_record_done(SchedExtRecord *record) {
-        count_map_done(&record->events);
-}
-
 static int scan_text(const KeyNode **ret, JsonScanner *scanner, KeyTree *names) {
         JsonToken token;
         KeyNode *node;
@@ -30,7 +26,7 @@ static int scan_text(const KeyNode **ret, JsonScanner *scanner, KeyTree *names) 
         text = json_scanner_string(scanner);
         if (text.n == 0) /* format version 0: could not be read */
                 return 0;
-        r = key_tree_put(names, text, &node);
+        r = key_tree_put(names, 0, text, &node);
         if (r == 0)
                 *ret = node;
         return r;

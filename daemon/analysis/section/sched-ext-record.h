@@ -22,10 +22,8 @@ typedef struct SchedExtRecord {
         bool has;
         const KeyNode *state, *ops; /* valid UTF-8 under name_escape(); NULL: not known, or empty */
         Reading numbers[_SCHED_EXT_NUMBER_MAX];
-        CountMap events;
+        CountMap events; /* owned */
 } SchedExtRecord;
-
-void sched_ext_record_done(SchedExtRecord *record);
 
 /* Fills an empty record; all texts are put into @names. JSON_E_MALFORMED with a complaint. */
 _must_check_ int sched_ext_record_scan(SchedExtRecord *record, Span json, KeyTree *names,

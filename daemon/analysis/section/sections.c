@@ -25,9 +25,6 @@ int sections_new(const View *view, unsigned n_sides, Sections **ret) {
                 return -ENOMEM;
         sections->view = *view;
         sections->n_sides = n_sides;
-        key_tree_init(&sections->names, 0);
-        key_tree_init(&sections->cgroups, sizeof(CgroupEntry));
-        smaps_init(&sections->smaps);
         for (unsigned side = 0; side < SECTION_SIDES; side++)
                 sections->smaps_max_rss_bytes[side] = UINT64_MAX;
         *ret = sections;
@@ -43,11 +40,11 @@ Sections *sections_free(Sections *sections) {
         key_tree_done(&sections->cgroups, cgroup_entry_done);
         smaps_done(&sections->smaps);
         for (unsigned side = 0; side < SECTION_SIDES; side++) {
-                sched_ext_record_done(&sections->sched_ext[side]);
+                count_map_done(&sections->sched_ext[side].events);
                 host_totals_done(&sections->totals[side]);
         }
         for (unsigned part = 0; part < _HOST_PART_MAX; part++)
-                host_lines_done(&sections->host_lines[part]);
+                free(sections->host_lines[part].lines);
         key_tree_done(&sections->names, NULL);
         free(sections);
         return NULL;
@@ -58,10 +55,6 @@ bool sections_want_cgroups(const Sections *sections) {
                 if (view_wants_table(&sections->view, id))
                         return true;
         return false;
-}
-
-bool sections_want_smaps(const Sections *sections) {
-        return view_wants_table(&sections->view, SECTION_SMAPS_ROLLUP);
 }
 
 /* Turns the result of reading a record into a result of sections_add_*(). */
@@ -93,7 +86,7 @@ int sections_add_cgroup(Sections *sections, unsigned side, Span key, Span json) 
         r = settle(sections, cgroup_record_scan(record, json, &sections->names, complaint),
                    "record of a cgroup", complaint);
         if (r == 0)
-                r = err_fold(key_tree_put(&sections->cgroups, key, &node));
+                r = err_fold(key_tree_put(&sections->cgroups, sizeof(CgroupEntry), key, &node));
         if (r == 0) {
                 place = &cgroup_entry(node)->sides[side];
                 if (*place)
@@ -110,7 +103,7 @@ int sections_add_cgroup(Sections *sections, unsigned side, Span key, Span json) 
 int sections_add_smaps(Sections *sections, unsigned side, Span process, Span json) {
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
 
-        if (!sections_want_smaps(sections))
+        if (!view_wants_table(&sections->view, SECTION_SMAPS_ROLLUP))
                 return 0;
         return settle(sections,
                       smaps_add(&sections->smaps, side, process, json, &sections->names, complaint),
@@ -122,7 +115,7 @@ int sections_add_memory(Sections *sections, unsigned side, const ThreadSample *s
         SmapsGap gap = SMAPS_GAP_NONE;
         uint64_t bytes;
 
-        if (!sections_want_smaps(sections))
+        if (!view_wants_table(&sections->view, SECTION_SMAPS_ROLLUP))
                 return 0;
         if (!has_smaps && thread_sample_memory(sample, &bytes) &&
             bytes > sections->smaps_max_rss_bytes[side])
@@ -141,7 +134,8 @@ int sections_add_of_host(Sections *sections, unsigned side, SectionId id, Span j
                 return 0;
         if (id == SECTION_HOST_PRESSURE)
                 return settle(sections,
-                              pressure_record_scan_text(&sections->host[side], json, complaint),
+                              member_scan_text(json, pressure_record_scan, &sections->host[side],
+                                               complaint),
                               "pressure", complaint);
         if (id == SECTION_SCHED_EXT)
                 return settle(sections,

@@ -20,11 +20,6 @@ static void entry_done(void *payload) {
         count_map_done(&entry->sides[1]);
 }
 
-void smaps_init(Smaps *smaps) {
-        *smaps = (Smaps){};
-        key_tree_init(&smaps->processes, sizeof(SmapsEntry));
-}
-
 void smaps_done(Smaps *smaps) {
         free(smaps->list);
         smaps->list = NULL;
@@ -45,7 +40,7 @@ static int add_map(KeyTree *processes, unsigned side, Span key, const CountMap *
         KeyNode *node;
         int r;
 
-        r = key_tree_put(processes, key, &node);
+        r = key_tree_put(processes, sizeof(SmapsEntry), key, &node);
         if (r != 0)
                 return r;
         sum = &smaps_entry(node)->counts[side];
@@ -69,7 +64,7 @@ int smaps_add(Smaps *smaps, unsigned side, Span process, Span json, KeyTree *nam
 
 static int put_count(CountMap *map, Span key, KeyTree *names, Count **ret) {
         KeyNode *name;
-        int r = key_tree_put(names, key, &name);
+        int r = key_tree_put(names, 0, key, &name);
 
         return r == 0 ? count_map_put(map, name, ret) : r;
 }
@@ -100,11 +95,10 @@ int smaps_add_counts(Smaps *smaps, unsigned side, const ThreadSample *sample, Sm
 }
 
 int smaps_regroup(Smaps *smaps, KeyOfName key_of, void *userdata) {
-        Smaps regrouped;
+        Smaps regrouped = {};
         Span key;
         int r = 0;
 
-        smaps_init(&regrouped);
         for (KeyNode *node = smaps->processes.first; node && r == 0; node = node->next) {
                 r = key_of(userdata, node->key, &key);
                 for (unsigned side = 0; side < 2 && r == 0; side++)

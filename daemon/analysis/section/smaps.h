@@ -37,13 +37,13 @@ typedef struct SmapsEntry {
         uint64_t rank[2];
 } SmapsEntry;
 
+/* Zeroed: empty. */
 typedef struct Smaps {
-        KeyTree processes; /* of SmapsEntry */
+        KeyTree processes; /* with payloads SmapsEntry */
         KeyNode **list;    /* in the order of display; NULL before smaps_order() */
         size_t n_listed;   /* all, until somebody leaves some out */
 } Smaps;
 
-void smaps_init(Smaps *smaps);
 void smaps_done(Smaps *smaps);
 
 static inline SmapsEntry *smaps_entry(KeyNode *node) {

@@ -15,7 +15,7 @@
 /* One of the two documents and its next thread. */
 typedef struct Stream {
         Subject *subject;
-        SubjectPass *pass;          /* owned */
+        SubjectPass *pass;          /* borrowed */
         const ThreadSample *thread; /* NULL: none is left */
         bool has_last;
         pid_t last_tgid, last_tid;
@@ -27,12 +27,24 @@ static int compare_ids(pid_t tgid, pid_t tid, const ThreadSample *other) {
         return (tid > other->tid) - (tid < other->tid);
 }
 
-static int merge(Stream streams[static SIDES], MergeLife on_life, void *userdata,
-                 unsigned *ret_culprit) {
+int subject_merge(const MergeSide sides[static SIDES], MergeLife on_life, void *userdata,
+                  unsigned *ret_culprit) {
+        _cleanup_(subject_pass_freep) SubjectPass *before = NULL, *after = NULL;
+        SubjectPass **const passes[SIDES] = { &before, &after };
         /* Both sides advance at the start, later each one whose thread was handed on. */
         bool due[SIDES] = { true, true };
+        Stream streams[SIDES] = {};
         int r;
 
+        for (unsigned i = 0; i < SIDES; i++) {
+                *ret_culprit = i;
+                r = subject_pass_new(sides[i].subject, sides[i].visitor, sides[i].userdata,
+                                     passes[i]);
+                if (r != 0)
+                        return r;
+                streams[i].subject = sides[i].subject;
+                streams[i].pass = *passes[i];
+        }
         for (;;) {
                 const ThreadSample *a, *b;
                 int order;
@@ -82,26 +94,6 @@ static int merge(Stream streams[static SIDES], MergeLife on_life, void *userdata
                 if (r != 0)
                         return err_fold(r);
         }
-}
-
-int subject_merge(const MergeSide sides[static SIDES], MergeLife on_life, void *userdata,
-                  unsigned *ret_culprit) {
-        Stream streams[SIDES] = {};
-        int r = 0;
-
-        for (unsigned i = 0; i < SIDES && r == 0; i++) {
-                const MergeSide *side = &sides[i];
-
-                *ret_culprit = i;
-                streams[i].subject = side->subject;
-                r = subject_pass_new(side->subject, side->visitor, side->userdata,
-                                     &streams[i].pass);
-        }
-        if (r == 0)
-                r = merge(streams, on_life, userdata, ret_culprit);
-        for (unsigned i = 0; i < SIDES; i++)
-                streams[i].pass = subject_pass_free(streams[i].pass);
-        return r;
 }
 
 #define THREADS_PER_PROGRESS 512
@@ -288,7 +280,7 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
         bool share_waits =
                 before->head.has_waits_since && after->head.has_waits_since &&
                 before->head.waits_since_boottime_ns == after->head.waits_since_boottime_ns;
-        bool share_reasons = subjects_share_reasons(before, after);
+        bool share_reasons = !subjects_lack_reasons(before, after);
         static const SubjectVisitor nothing = { .names_only = true };
         Subject *const subjects[SIDES] = { before, after };
         ExitedSpan span = {};

@@ -178,10 +178,16 @@ static int compare_owners(const void *a, const void *b) {
         return (x->owner > y->owner) - (x->owner < y->owner);
 }
 
-/* Each owner is there once, with the latest growth of any row. */
-static int find_growths(ExitedList *list) {
+int exited_span_begin(ExitedSpan *span) {
+        ExitedList *list = span->after;
         size_t n = 0;
 
+        span->n_lost = 0;
+        for (size_t i = 0; i < list->n; i++)
+                list->rows[i].n_taken = 0;
+        if (!span->is_known)
+                return 0;
+        /* Each owner is listed once, with the latest growth of any of its rows. */
         free(list->owners);
         list->n_owners = 0;
         list->others_grew_ns = 0;
@@ -209,13 +215,6 @@ static int find_growths(ExitedList *list) {
                         list->owners[list->n_owners++] = list->owners[i];
         }
         return 0;
-}
-
-int exited_span_begin(ExitedSpan *span) {
-        span->n_lost = 0;
-        for (size_t i = 0; i < span->after->n; i++)
-                span->after->rows[i].n_taken = 0;
-        return span->is_known ? find_growths(span->after) : 0;
 }
 
 /* When something was last added to a row that was put together, and has or may have @key's. */

@@ -28,27 +28,14 @@ static const struct {
         { "hugepages_size_kb", "hugepages_size_kib" },
 };
 
-void host_facts_init(HostFacts *facts) {
-        *facts = (HostFacts){ .facts = NULL };
-        buffer_init(&facts->text, LIMIT_VALUE_BYTES);
-}
-
 void host_facts_done(HostFacts *facts) {
         buffer_done(&facts->text);
         free(facts->facts);
 }
 
-const char *host_facts_key(const HostFacts *facts, size_t index) {
-        return facts->text.bytes + facts->facts[index].key;
-}
-
-const char *host_facts_value(const HostFacts *facts, size_t index) {
-        return facts->text.bytes + facts->facts[index].value;
-}
-
 static bool host_facts_has(const HostFacts *facts, const char *key) {
         for (size_t i = 0; i < facts->n; i++)
-                if (strcmp(host_facts_key(facts, i), key) == 0)
+                if (strcmp(facts->text.bytes + facts->facts[i].key, key) == 0)
                         return true;
         return false;
 }
@@ -66,6 +53,7 @@ static int host_facts_add(HostFacts *facts, Span key, Span value) {
                         return 0;
         }
 
+        facts->text.max_bytes = LIMIT_VALUE_BYTES;
         fact.key = facts->text.n;
         buffer_append(&facts->text, key.bytes, key.n);
         buffer_append_byte(&facts->text, '\0');
@@ -81,52 +69,35 @@ static int host_facts_add(HostFacts *facts, Span key, Span value) {
 
 static int host_path_value(HostPath *path, JsonToken token);
 
-/* Enters a member; @name is its key or the index of an element. */
-static int host_path_enter(HostPath *path, Span name, size_t *ret_n) {
-        *ret_n = path->path.n;
-        if (path->path.n > 0)
-                buffer_append_byte(&path->path, '.');
-        return buffer_append(&path->path, name.bytes, name.n);
-}
-
-static int host_path_object(HostPath *path) {
-        JsonToken token;
-        size_t n;
-        Span key;
+/* Enters one member after the other; the name of an element of an array is its index. */
+static int host_path_members(HostPath *path, bool is_array) {
+        const size_t n_outer = path->path.n;
+        char digits[NUMBER_U64_CHARS];
+        JsonToken token = JSON_TOKEN_END;
+        Span name;
         int r;
 
-        for (;;) {
-                r = json_scanner_member(path->scanner, &key);
-                if (r != 0 || !key.bytes)
-                        return r;
-                r = host_path_enter(path, key, &n);
-                if (r == 0)
+        for (uint64_t i = 0;; i++) {
+                if (is_array) {
+                        r = json_scanner_next(path->scanner, &token);
+                        if (r != 0 || token == JSON_TOKEN_ARRAY_END)
+                                return r;
+                        name = (Span){ digits, number_format_u64(i, digits) };
+                } else {
+                        r = json_scanner_member(path->scanner, &name);
+                        if (r != 0 || !name.bytes)
+                                return r;
+                }
+                if (n_outer > 0)
+                        buffer_append_byte(&path->path, '.');
+                r = buffer_append(&path->path, name.bytes, name.n);
+                if (r == 0 && !is_array)
                         r = json_scanner_next(path->scanner, &token);
                 if (r == 0)
                         r = host_path_value(path, token);
                 if (r != 0)
                         return r;
-                buffer_truncate(&path->path, n);
-        }
-}
-
-static int host_path_array(HostPath *path) {
-        char digits[NUMBER_U64_CHARS];
-        size_t n, n_digits;
-        JsonToken token;
-        int r;
-
-        for (uint64_t i = 0;; i++) {
-                r = json_scanner_next(path->scanner, &token);
-                if (r != 0 || token == JSON_TOKEN_ARRAY_END)
-                        return r;
-                n_digits = number_format_u64(i, digits);
-                r = host_path_enter(path, (Span){ digits, n_digits }, &n);
-                if (r == 0)
-                        r = host_path_value(path, token);
-                if (r != 0)
-                        return r;
-                buffer_truncate(&path->path, n);
+                buffer_truncate(&path->path, n_outer);
         }
 }
 
@@ -138,9 +109,9 @@ static int host_path_value(HostPath *path, JsonToken token) {
 
         switch (token) {
         case JSON_TOKEN_OBJECT:
-                return host_path_object(path);
+                return host_path_members(path, false);
         case JSON_TOKEN_ARRAY:
-                return host_path_array(path);
+                return host_path_members(path, true);
         case JSON_TOKEN_STRING:
                 return host_facts_add(path->facts, key, json_scanner_string(path->scanner));
         case JSON_TOKEN_INTEGER:
@@ -180,7 +151,7 @@ static int host_facts_scan(HostFacts *facts, Span json) {
         buffer_init(&path.path, LIMIT_VALUE_BYTES);
         r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
         if (r == 0)
-                r = host_path_object(&path);
+                r = host_path_members(&path, false);
         if (r == 0)
                 r = json_scanner_expect(scanner, JSON_TOKEN_END);
         buffer_done(&path.path);
@@ -227,16 +198,15 @@ int host_facts_flatten(HostFacts *facts, Span json, const Head *head) {
 }
 
 int host_context_find(Span json, const char *key, Buffer *ret, bool *ret_found) {
-        HostFacts facts;
+        HostFacts facts = {};
         int r;
 
         *ret_found = false;
-        host_facts_init(&facts);
         r = json.n > 0 ? host_facts_scan(&facts, json) : 0;
         for (size_t i = 0; r == 0 && i < facts.n && !*ret_found; i++)
-                if (strcmp(host_facts_key(&facts, i), key) == 0) {
+                if (strcmp(facts.text.bytes + facts.facts[i].key, key) == 0) {
                         *ret_found = true;
-                        r = buffer_append_text(ret, host_facts_value(&facts, i));
+                        r = buffer_append_text(ret, facts.text.bytes + facts.facts[i].value);
                 }
         host_facts_done(&facts);
         return r == JSON_E_MALFORMED || r == -EMSGSIZE ? 0 : r;
@@ -247,16 +217,24 @@ void host_changes_write(JsonWriter *writer, const HostFacts *before, const HostF
 
         json_write_array(writer);
         while (i < before->n || j < after->n) {
-                int order = i == before->n  ? 1
-                            : j == after->n ? -1
-                                            : strverscmp(host_facts_key(before, i),
-                                                         host_facts_key(after, j));
-                const char *key = order <= 0 ? host_facts_key(before, i) : host_facts_key(after, j);
+                const HostFact *left = i < before->n ? &before->facts[i] : NULL;
+                const HostFact *right = j < after->n ? &after->facts[j] : NULL;
+                const char *left_key = left ? before->text.bytes + left->key : NULL;
+                const char *right_key = right ? after->text.bytes + right->key : NULL;
+                int order = !left ? 1 : !right ? -1 : strverscmp(left_key, right_key);
+                const char *key = order <= 0 ? left_key : right_key;
                 /* Files of earlier versions do not have it, which is no change of the host. */
                 bool is_late = strcmp(key, HOST_CONTEXT_CGROUP_V1) == 0;
-                const char *old = order <= 0 ? host_facts_value(before, i++) : NULL;
-                const char *new = order >= 0 ? host_facts_value(after, j++) : NULL;
+                const char *old = NULL, *new = NULL;
 
+                if (order <= 0) {
+                        old = before->text.bytes + left->value;
+                        i++;
+                }
+                if (order >= 0) {
+                        new = after->text.bytes + right->value;
+                        j++;
+                }
                 if ((!old && (before->is_sparse || is_late)) ||
                     (!new && (after->is_sparse || is_late)) || (old && new &&strcmp(old, new) == 0))
                         continue;

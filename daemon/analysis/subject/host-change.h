@@ -32,7 +32,7 @@ typedef struct HostFact {
 
 /*
  * The facts of one side in ascending order of keys; numbers within keys are compared as numbers.
- * The texts are valid UTF-8 under name_escape(), as in the file.
+ * The texts are valid UTF-8 under name_escape(), as in the file. Zeroed: there are none.
  */
 typedef struct HostFacts {
         Buffer text;
@@ -42,16 +42,12 @@ typedef struct HostFacts {
         bool is_sparse;
 } HostFacts;
 
-void host_facts_init(HostFacts *facts);
 void host_facts_done(HostFacts *facts);
 /*
  * Adds @json, the host context as a JSON object (empty: unknown), and the facts about the host in
  * @head. HOST_CHANGE_E_MALFORMED.
  */
 _must_check_ int host_facts_flatten(HostFacts *facts, Span json, const Head *head);
-
-const char *host_facts_key(const HostFacts *facts, size_t index);
-const char *host_facts_value(const HostFacts *facts, size_t index);
 
 /*
  * Appends what the host context @json says of @key; false if it says nothing, or is not an object.

@@ -9,10 +9,6 @@
 
 #define HUNDREDTHS 100.0
 
-void host_view_done(HostView *view) {
-        host_totals_done(&view->difference);
-}
-
 /* for the accounts of groups */
 
 static Amount kib_of(const HostTotals *totals, const char *name) {
@@ -21,22 +17,24 @@ static Amount kib_of(const HostTotals *totals, const char *name) {
         return host_value_of_unit(totals, HOST_UNIT_KIB, kib);
 }
 
-/* Memory that is to be written, or is being written and not counted by the disk yet. */
-static Amount dirty_bytes(const HostTotals *totals) {
-        Amount dirty = kib_of(totals, "Dirty");
-
-        return dirty.known ? amount_add_known(dirty, kib_of(totals, "Writeback")) : dirty;
-}
-
 HostUse host_use_of(const HostTotals *before, const HostTotals *after,
                     const HostTotals *difference) {
         const HostTotals *used = before ? difference : after;
-        Amount cpu = host_cpu_used(used->parts[HOST_PART_CPU].all_cpus);
+        Amount cpu = host_cpu_time(used->parts[HOST_PART_CPU].all_cpus, HOST_CPU_TIME_USED);
         Amount read = host_totals_sum(used, HOST_PART_DISK, HOST_DISK_READ_SECTORS);
         Amount written = host_totals_sum(used, HOST_PART_DISK, HOST_DISK_WRITTEN_SECTORS);
-        Amount dirty = dirty_bytes(after);
         size_t n_cpus = after->parts[HOST_PART_CPU].n_items;
+        const HostTotals *const both[SIDES] = { before, after };
+        Amount dirty[SIDES] = {};
 
+        /* Memory that is to be written, or is being written and not counted by the disk yet. */
+        for (unsigned i = 0; i < SIDES; i++) {
+                if (!both[i])
+                        continue;
+                dirty[i] = kib_of(both[i], "Dirty");
+                if (dirty[i].known)
+                        dirty[i] = amount_add_known(dirty[i], kib_of(both[i], "Writeback"));
+        }
         return (HostUse){
                 .n_cpus = n_cpus > 0 ? amount_of(n_cpus) : (Amount){ .known = false },
                 .memory_bytes = kib_of(after, "MemTotal"),
@@ -44,7 +42,9 @@ HostUse host_use_of(const HostTotals *before, const HostTotals *after,
                 .disk_read_bytes = host_value(used, HOST_PART_DISK, HOST_DISK_READ_SECTORS, read),
                 .disk_written_bytes =
                         host_value(used, HOST_PART_DISK, HOST_DISK_WRITTEN_SECTORS, written),
-                .dirty_growth_bytes = before ? amount_subtract(dirty, dirty_bytes(before)) : dirty,
+                .dirty_growth_bytes =
+                        before ? amount_subtract(dirty[SIDE_AFTER], dirty[SIDE_BEFORE])
+                               : dirty[SIDE_AFTER],
         };
 }
 
@@ -93,8 +93,8 @@ int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit, Ho
                 *ret_culprit = subjects[i];
                 if (subjects[i]->psi.n == 0)
                         continue;
-                r = pressure_record_scan_text(&view->pressure[i], buffer_span(&subjects[i]->psi),
-                                              complaint);
+                r = member_scan_text(buffer_span(&subjects[i]->psi), pressure_record_scan,
+                                     &view->pressure[i], complaint);
                 if (r != JSON_E_MALFORMED)
                         continue;
                 *fault = (SnapshotFault){};
@@ -109,34 +109,16 @@ int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit, Ho
 
 /* numbers */
 
-static Amount number(const HostView *view, HostPartId part, const char *name) {
-        return host_totals_number(&view->difference, part, name);
-}
-
 static Amount column(const HostView *view, HostPartId part, const Amount *counts, unsigned id) {
         return host_value(&view->difference, part, id, counts[id]);
 }
 
-static Amount sum(const HostView *view, HostPartId part, unsigned id) {
-        Amount count = host_totals_sum(&view->difference, part, id);
-
-        return host_value(&view->difference, part, id, count);
-}
-
-static Amount used_ns(const HostView *view, const Amount *cpu) {
-        return host_value(&view->difference, HOST_PART_CPU, HOST_CPU_USER, host_cpu_used(cpu));
-}
-
 static Amount pages_bytes(const HostView *view, const char *name) {
-        Amount pages = number(view, HOST_PART_MEMORY, name);
+        Amount pages = host_totals_number(&view->difference, HOST_PART_MEMORY, name);
 
         if (!pages.known || !view->page_bytes.known)
                 return (Amount){ .known = false };
         return amount_of(number_multiply_saturating(pages.n, view->page_bytes.n));
-}
-
-Amount host_view_oom_kills(const HostView *view) {
-        return number(view, HOST_PART_MEMORY, "oom_kill");
 }
 
 /* writing */
@@ -157,7 +139,8 @@ static void write_cpu_times(const HostView *view, const Amount *cpu, JsonWriter 
 }
 
 static void write_cpus(const HostView *view, JsonWriter *writer) {
-        const HostPart *part = &view->difference.parts[HOST_PART_CPU];
+        const HostTotals *host = &view->difference;
+        const HostPart *part = &host->parts[HOST_PART_CPU];
 
         if (!part->has) {
                 json_write_member_null(writer, "perCpu");
@@ -167,21 +150,22 @@ static void write_cpus(const HostView *view, JsonWriter *writer) {
         json_write_array(writer);
         for (size_t i = 0; i < MIN_OF(part->n_items, (size_t) HOST_VIEW_MAX_CPUS); i++) {
                 const HostItem *cpu = &part->items[i];
+                Amount used = host_cpu_time(cpu->counts, HOST_CPU_TIME_USED);
                 uint64_t id;
 
                 if (!number_parse_u64(span_of(cpu->name), &id))
                         continue;
                 json_write_object(writer);
                 json_write_member_u64(writer, "cpu", id);
-                amount_write_json(writer, "usedNs", used_ns(view, cpu->counts));
+                amount_write_json(writer, "usedNs",
+                                  host_value(host, HOST_PART_CPU, HOST_CPU_USER, used));
                 write_cpu_times(view, cpu->counts, writer);
                 json_write_end(writer);
         }
         json_write_end(writer);
 }
 
-/* The time that some, or all, tasks were held up; it is not known when the counter fell. */
-static Amount stalled_ns(const HostView *view, unsigned resource, unsigned half) {
+Amount host_view_stalled_ns(const HostView *view, unsigned resource, unsigned half) {
         Reading usec = reading_delta(
                 view->pressure[SIDE_BEFORE].values[resource][half][PRESSURE_VALUE_TOTAL],
                 view->pressure[SIDE_AFTER].values[resource][half][PRESSURE_VALUE_TOTAL]);
@@ -189,10 +173,6 @@ static Amount stalled_ns(const HostView *view, unsigned resource, unsigned half)
         if (usec.state != READING_NUMBER || usec.negative)
                 return (Amount){ .known = false };
         return amount_of(number_multiply_saturating(usec.magnitude, NSEC_PER_USEC));
-}
-
-Amount host_view_stalled_ns(const HostView *view, unsigned resource) {
-        return stalled_ns(view, resource, PRESSURE_HALF_SOME);
 }
 
 static void write_pressure(const HostView *view, JsonWriter *writer) {
@@ -208,8 +188,8 @@ static void write_pressure(const HostView *view, JsonWriter *writer) {
         json_write_key(writer, "pressure");
         json_write_object(writer);
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                Amount some = host_view_stalled_ns(view, rows[i].resource);
-                Amount full = stalled_ns(view, rows[i].resource, PRESSURE_HALF_FULL);
+                Amount some = host_view_stalled_ns(view, rows[i].resource, PRESSURE_HALF_SOME);
+                Amount full = host_view_stalled_ns(view, rows[i].resource, PRESSURE_HALF_FULL);
 
                 json_write_key(writer, rows[i].key);
                 if (!some.known && !full.known) {
@@ -272,46 +252,34 @@ static void write_disks(const HostView *view, JsonWriter *writer) {
         json_write_end(writer);
 }
 
-static void write_memory(const HostView *view, JsonWriter *writer) {
-        Amount total = kib_of(&view->difference, "MemTotal");
-        Amount swap_total = kib_of(&view->difference, "SwapTotal");
-
-        if (!view->difference.parts[HOST_PART_MEMORY].has) {
-                json_write_member_null(writer, "memory");
-                return;
-        }
-        json_write_key(writer, "memory");
-        json_write_object(writer);
-        amount_write_json(writer, "usedBytes",
-                          amount_subtract(total, kib_of(&view->difference, "MemAvailable")));
-        amount_write_json(writer, "totalBytes", total);
-        amount_write_json(writer, "swapUsedBytes",
-                          amount_subtract(swap_total, kib_of(&view->difference, "SwapFree")));
-        amount_write_json(writer, "swapTotalBytes", swap_total);
-        amount_write_json(writer, "swapInBytes", pages_bytes(view, "pswpin"));
-        amount_write_json(writer, "swapOutBytes", pages_bytes(view, "pswpout"));
-        amount_write_json(writer, "dirtyBytes", kib_of(&view->difference, "Dirty"));
-        json_write_end(writer);
-}
-
 void host_view_write_json(const HostView *view, JsonWriter *writer) {
-        const Amount *all = view->difference.parts[HOST_PART_CPU].all_cpus;
-        Amount load = number(view, HOST_PART_CPU, "load1");
+        static const struct {
+                const char *key, *name;
+        } numbers[] = {
+                { "processesCreated", "processes" },
+                { "contextSwitches", "ctxt" },
+                { "interrupts", "intr" },
+                { "running", "procs_running" },
+                { "blocked", "procs_blocked" },
+        };
+        const HostTotals *host = &view->difference;
+        const Amount *all = host->parts[HOST_PART_CPU].all_cpus;
+        Amount used_ns = host_value(host, HOST_PART_CPU, HOST_CPU_USER,
+                                    host_cpu_time(all, HOST_CPU_TIME_USED));
+        Amount load = host_totals_number(host, HOST_PART_CPU, "load1");
 
         json_write_object(writer);
         amount_write_json(writer, "cpus", view->n_cpus);
-        amount_write_json(writer, "cpuUsedNs", used_ns(view, all));
+        amount_write_json(writer, "cpuUsedNs", used_ns);
         amount_write_json(writer, "userNs", column(view, HOST_PART_CPU, all, HOST_CPU_USER));
         amount_write_json(writer, "niceNs", column(view, HOST_PART_CPU, all, HOST_CPU_NICE));
         amount_write_json(writer, "systemNs", column(view, HOST_PART_CPU, all, HOST_CPU_SYSTEM));
         write_cpu_times(view, all, writer);
         write_cpus(view, writer);
         amount_write_json(writer, "waitingNs", view->waiting_ns);
-        amount_write_json(writer, "processesCreated", number(view, HOST_PART_CPU, "processes"));
-        amount_write_json(writer, "contextSwitches", number(view, HOST_PART_CPU, "ctxt"));
-        amount_write_json(writer, "interrupts", number(view, HOST_PART_CPU, "intr"));
-        amount_write_json(writer, "running", number(view, HOST_PART_CPU, "procs_running"));
-        amount_write_json(writer, "blocked", number(view, HOST_PART_CPU, "procs_blocked"));
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++)
+                amount_write_json(writer, numbers[i].key,
+                                  host_totals_number(host, HOST_PART_CPU, numbers[i].name));
         json_write_key(writer, "load1");
         if (load.known)
                 json_write_double(writer, (double) load.n / HUNDREDTHS);
@@ -319,22 +287,42 @@ void host_view_write_json(const HostView *view, JsonWriter *writer) {
                 json_write_null(writer);
         write_pressure(view, writer);
         write_disks(view, writer);
-        write_memory(view, writer);
-        if (view->difference.parts[HOST_PART_NETWORK].has) {
+        if (host->parts[HOST_PART_MEMORY].has) {
+                Amount total = kib_of(host, "MemTotal"), swap_total = kib_of(host, "SwapTotal");
+
+                json_write_key(writer, "memory");
+                json_write_object(writer);
+                amount_write_json(writer, "usedBytes",
+                                  amount_subtract(total, kib_of(host, "MemAvailable")));
+                amount_write_json(writer, "totalBytes", total);
+                amount_write_json(writer, "swapUsedBytes",
+                                  amount_subtract(swap_total, kib_of(host, "SwapFree")));
+                amount_write_json(writer, "swapTotalBytes", swap_total);
+                amount_write_json(writer, "swapInBytes", pages_bytes(view, "pswpin"));
+                amount_write_json(writer, "swapOutBytes", pages_bytes(view, "pswpout"));
+                amount_write_json(writer, "dirtyBytes", kib_of(host, "Dirty"));
+                json_write_end(writer);
+        } else {
+                json_write_member_null(writer, "memory");
+        }
+        if (host->parts[HOST_PART_NETWORK].has) {
+                /* The kernel counts both in bytes. */
+                Amount received = host_totals_sum(host, HOST_PART_NETWORK, HOST_NETWORK_RX_BYTES);
+                Amount sent = host_totals_sum(host, HOST_PART_NETWORK, HOST_NETWORK_TX_BYTES);
+
                 json_write_key(writer, "network");
                 json_write_object(writer);
-                amount_write_json(writer, "receivedBytes",
-                                  sum(view, HOST_PART_NETWORK, HOST_NETWORK_RX_BYTES));
-                amount_write_json(writer, "sentBytes",
-                                  sum(view, HOST_PART_NETWORK, HOST_NETWORK_TX_BYTES));
+                amount_write_json(writer, "receivedBytes", received);
+                amount_write_json(writer, "sentBytes", sent);
                 amount_write_json(writer, "tcpRetransmits",
-                                  number(view, HOST_PART_NETWORK, "TcpRetransSegs"));
+                                  host_totals_number(host, HOST_PART_NETWORK, "TcpRetransSegs"));
                 amount_write_json(writer, "listenDrops",
-                                  number(view, HOST_PART_NETWORK, "TcpExtListenDrops"));
+                                  host_totals_number(host, HOST_PART_NETWORK, "TcpExtListenDrops"));
                 json_write_end(writer);
         } else {
                 json_write_member_null(writer, "network");
         }
-        amount_write_json(writer, "oomKills", host_view_oom_kills(view));
+        amount_write_json(writer, "oomKills",
+                          host_totals_number(host, HOST_PART_MEMORY, "oom_kill"));
         json_write_end(writer);
 }

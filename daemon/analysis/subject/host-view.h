@@ -22,7 +22,7 @@
 #define HOST_VIEW_MAX_CPUS 4096
 #define HOST_VIEW_MAX_DISKS 512
 
-/* Zeroed: nothing is known. */
+/* Zeroed: nothing is known. Its difference is to be freed: host_totals_done(). */
 typedef struct HostView {
         HostTotals difference;          /* for the caller to fill in: subject_host_use() */
         PressureRecord pressure[SIDES]; /* since boot, at both ends */
@@ -31,8 +31,6 @@ typedef struct HostView {
         Amount waiting_ns; /* of all threads; for the caller to fill in */
 } HostView;
 
-void host_view_done(HostView *view);
-
 /*
  * Reads the rest from two subjects of one boot, the earlier first, after a pass.
  * SUBJECT_E_UNREADABLE with the fault in *ret_culprit, or -ENOMEM.
@@ -40,14 +38,11 @@ void host_view_done(HostView *view);
 _must_check_ int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit,
                                    HostView *view);
 
-/* Counts the processes that the OOM killer killed on the whole host, its cgroups included. */
-Amount host_view_oom_kills(const HostView *view);
-
 /*
- * Tells for how long some task was held up for a resource (PRESSURE_RESOURCE_CPU, ...); it is not
- * known when the counter fell.
+ * Tells for how long some task, or all (PRESSURE_HALF_SOME, ...), were held up for a resource
+ * (PRESSURE_RESOURCE_CPU, ...); it is not known when the counter fell.
  */
-Amount host_view_stalled_ns(const HostView *view, unsigned resource);
+Amount host_view_stalled_ns(const HostView *view, unsigned resource, unsigned half);
 
 /* Writes the object HostView of the interface. */
 void host_view_write_json(const HostView *view, JsonWriter *writer);

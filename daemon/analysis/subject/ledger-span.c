@@ -9,11 +9,6 @@ bool subjects_share_ledger(const Subject *before, const Subject *after) {
                strcmp(before->head.ledger_id, after->head.ledger_id) == 0;
 }
 
-bool subjects_share_reasons(const Subject *before, const Subject *after) {
-        return before->head.reasons_id[0] != '\0' &&
-               strcmp(before->head.reasons_id, after->head.reasons_id) == 0;
-}
-
 bool subjects_join_ledgers(Subject *before, Subject *after) {
         bool same = subjects_share_ledger(before, after);
 
@@ -65,7 +60,7 @@ const char *subjects_lack_reasons(const Subject *before, const Subject *after) {
 
         if (after->head.reasons_id[0] == '\0')
                 return absence_of(after, SOURCE_REASONS, none);
-        if (!before || subjects_share_reasons(before, after))
+        if (!before || strcmp(before->head.reasons_id, after->head.reasons_id) == 0)
                 return NULL;
         if (before->head.reasons_id[0] == '\0')
                 return absence_of(before, SOURCE_REASONS, not_at_first);

@@ -18,11 +18,10 @@
 /* The two snapshots have the same ledger of exits. */
 bool subjects_share_ledger(const Subject *before, const Subject *after);
 
-/* One epoch of the account of waits by reason spans both. */
-bool subjects_share_reasons(const Subject *before, const Subject *after);
 /*
- * Says why they have none in common, or @after has none, if there is no @before; NULL: they have.
- * Call after a pass over each. Borrowed from the subjects, or static.
+ * Says why no one epoch of the account of waits by reason spans both, or @after has none, if there
+ * is no @before; NULL: one does. The reason is known after a pass over each. Borrowed from the
+ * subjects, or static.
  */
 const char *subjects_lack_reasons(const Subject *before, const Subject *after);
 /*

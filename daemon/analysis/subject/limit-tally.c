@@ -62,11 +62,13 @@ static const struct {
         [SETTING_MEMORY_MIN] = { "memory.min", "memory", "min", READING_KIND_LIMIT },
 };
 
+/* This count stands behind those of the limits. */
+enum { COUNT_THROTTLED_USEC = _LIMIT_MAX, _COUNT_MAX };
+
 /* A snapshot has this of a cgroup. */
 typedef struct Record {
         bool has;
-        Reading counts[_LIMIT_MAX];
-        Reading throttled_usec;
+        Reading counts[_COUNT_MAX]; /* of each limit, and one more */
         Reading settings[_SETTING_MAX];
 } Record;
 
@@ -85,15 +87,6 @@ typedef struct Line {
 
 static Cgroup *cgroup_of(KeyNode *node) {
         return (Cgroup *) (void *) node->payload;
-}
-
-void limit_tally_init(LimitTally *tally) {
-        *tally = (LimitTally){};
-        key_tree_init(&tally->cgroups, sizeof(Cgroup));
-}
-
-void limit_tally_done(LimitTally *tally) {
-        key_tree_done(&tally->cgroups, NULL);
 }
 
 /* reading */
@@ -135,7 +128,8 @@ static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
         if (is_cpu && span_is(key, "nr_throttled"))
                 return reading_scan(&scan->record->counts[LIMIT_CPU], scanner, READING_KIND_COUNT);
         if (is_cpu && span_is(key, "throttled_usec"))
-                return reading_scan(&scan->record->throttled_usec, scanner, READING_KIND_COUNT);
+                return reading_scan(&scan->record->counts[COUNT_THROTTLED_USEC], scanner,
+                                    READING_KIND_COUNT);
         if (!is_cpu && span_is(key, "events"))
                 return member_scan_value(scanner, scan_event, userdata);
         return json_scanner_skip(scanner);
@@ -167,7 +161,7 @@ int limit_tally_add(LimitTally *tally, Side side, Span path, Span stats_json) {
         }
         if (r != 0)
                 return err_fold(r);
-        r = key_tree_put(&tally->cgroups, path, &node);
+        r = key_tree_put(&tally->cgroups, sizeof(Cgroup), path, &node);
         if (r != 0)
                 return r;
         cgroup_of(node)->sides[side] = record;
@@ -177,29 +171,17 @@ int limit_tally_add(LimitTally *tally, Side side, Span path, Span stats_json) {
 
 /* what happened inside */
 
-/* The rise of a counter; not known where it fell, or where it is not in both snapshots. */
-static Amount risen(const Cgroup *cgroup, Reading before, Reading after) {
+/* The rise of a count; not known where it fell, or where it is not in both snapshots. */
+static Amount count_of(const Cgroup *cgroup, unsigned count) {
+        const Record *before = &cgroup->sides[SIDE_BEFORE], *after = &cgroup->sides[SIDE_AFTER];
         Reading rise;
 
-        if (!cgroup->sides[SIDE_BEFORE].has || !cgroup->sides[SIDE_AFTER].has)
+        if (!before->has || !after->has)
                 return (Amount){ .known = false };
-        rise = reading_delta(before, after);
+        rise = reading_delta(before->counts[count], after->counts[count]);
         if (rise.state != READING_NUMBER || rise.negative)
                 return (Amount){ .known = false };
         return amount_of(rise.magnitude);
-}
-
-static Amount count_of(const Cgroup *cgroup, Limit limit) {
-        return risen(cgroup, cgroup->sides[SIDE_BEFORE].counts[limit],
-                     cgroup->sides[SIDE_AFTER].counts[limit]);
-}
-
-static Amount throttled_ns(const Cgroup *cgroup) {
-        Amount usec = risen(cgroup, cgroup->sides[SIDE_BEFORE].throttled_usec,
-                            cgroup->sides[SIDE_AFTER].throttled_usec);
-
-        usec.n = number_multiply_saturating(usec.n, NSEC_PER_USEC);
-        return usec;
 }
 
 /* The next cgroup above @path that has a record, or NULL. */
@@ -223,8 +205,9 @@ bool limit_tally_throttling(const LimitTally *tally, Span cgroup, Throttling *re
 
         for (node = node ? node : find_above(tally, cgroup); node;
              node = find_above(tally, node->key)) {
-                Amount ns = throttled_ns(cgroup_of(node));
+                Amount ns = count_of(cgroup_of(node), COUNT_THROTTLED_USEC);
 
+                ns.n = number_multiply_saturating(ns.n, NSEC_PER_USEC);
                 if (ns.n == 0 && count_of(cgroup_of(node), LIMIT_CPU).n == 0)
                         continue;
                 *ret = (Throttling){ .cgroup = node->key, .ns = ns };
@@ -279,8 +262,7 @@ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter 
                 uint64_t *below = above ? cgroup_of(above)->below : NULL;
 
                 for (unsigned i = 0; above && i < _LIMIT_MAX; i++)
-                        below[i] = number_add_saturating(below[i],
-                                                         count_of(cgroup_of(node), (Limit) i).n);
+                        below[i] = number_add_saturating(below[i], count_of(cgroup_of(node), i).n);
         }
         /* The host keeps what no cgroup counted: each event of a cgroup is one of the host too. */
         for (KeyNode *node = tally->cgroups.first; has_cgroups && node; node = node->next) {
@@ -294,13 +276,15 @@ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter 
         for (KeyNode *node = tally->cgroups.first; has_cgroups && node && r == 0; node = node->next)
                 for (unsigned i = 0; i < _LIMIT_MAX && r == 0; i++) {
                         const Cgroup *cgroup = cgroup_of(node);
-                        Line line = { node->key, (Limit) i, count_of(cgroup, (Limit) i), {} };
+                        Line line = { node->key, (Limit) i, count_of(cgroup, i), {} };
 
                         /* Throttling is counted in the cgroup with the limit alone. */
-                        if (i == LIMIT_CPU)
-                                line.ns = throttled_ns(cgroup);
-                        else if (cgroup->below[i] >= line.count.n)
+                        if (i == LIMIT_CPU) {
+                                line.ns = count_of(cgroup, COUNT_THROTTLED_USEC);
+                                line.ns.n = number_multiply_saturating(line.ns.n, NSEC_PER_USEC);
+                        } else if (cgroup->below[i] >= line.count.n) {
                                 continue;
+                        }
                         r = add_line(&list, line);
                 }
         if (r == 0 && list.n > 1)
@@ -335,14 +319,6 @@ typedef struct Change {
         double first_factor;
 } Change;
 
-static Reading setting_of(const Record *record, Setting setting) {
-        const Reading *all = record->settings;
-
-        return setting == SETTING_CPU_MAX
-                       ? cgroup_cpus(all[SETTING_CPU_MAX], all[SETTING_CPU_PERIOD])
-                       : all[setting];
-}
-
 static int compare_changes(const void *a, const void *b) {
         const Change *x = a, *y = b;
         int order;
@@ -366,11 +342,19 @@ static int list_changes(ChangeList *list, Span cgroup, const Record *before, con
         int r = 0;
 
         for (unsigned i = 0; i < _SETTING_MAX && r == 0; i++) {
-                Change change = { .cgroup = cgroup, .setting = (Setting) i };
+                const Reading *old = before->settings, *new = after->settings;
+                Change change = {
+                        .cgroup = cgroup,
+                        .setting = (Setting) i,
+                        .before = old[i],
+                        .after = new[i],
+                };
                 double smaller, larger;
 
-                change.before = setting_of(before, change.setting);
-                change.after = setting_of(after, change.setting);
+                if (i == SETTING_CPU_MAX) {
+                        change.before = cgroup_cpus(old[i], old[SETTING_CPU_PERIOD]);
+                        change.after = cgroup_cpus(new[i], new[SETTING_CPU_PERIOD]);
+                }
                 if (!settings[i].name || change.before.state == READING_ABSENT ||
                     change.after.state == READING_ABSENT ||
                     reading_equal(change.before, change.after))

@@ -27,14 +27,12 @@
 #define LIMIT_TALLY_MAX_WRITTEN 64
 #define LIMIT_TALLY_MAX_CHANGES 32
 
+/* Zeroed: no cgroup is known. */
 typedef struct LimitTally {
-        KeyTree cgroups;  /* by path */
+        KeyTree cgroups;  /* owned; by path */
         bool seen[SIDES]; /* whether the snapshot has any record of a cgroup */
         char complaint[MEMBER_COMPLAINT_BYTES + 32]; /* after -EBADMSG */
 } LimitTally;
-
-void limit_tally_init(LimitTally *tally);
-void limit_tally_done(LimitTally *tally);
 
 /*
  * Takes the record of a cgroup as a snapshot has it; it may be null. -EBADMSG with a complaint when

@@ -40,10 +40,6 @@ static Span key_of(const void *owner, size_t element) {
         return (Span){ (const char *) &list->threads[element].life, sizeof(Life) };
 }
 
-static size_t find(const MovedList *list, const Life *life) {
-        return index_find(&list->index, (Span){ (const char *) life, sizeof(*life) }, key_of, list);
-}
-
 int moved_list_add(MovedList *list, const ThreadSample *ended) {
         MovedThread thread = {
                 .life = life_of(ended),
@@ -52,9 +48,10 @@ int moved_list_add(MovedList *list, const ThreadSample *ended) {
                 .self = ended->self,
         };
         const Span names[] = { ended->pcomm, ended->comm, ended->cgroup };
+        const Span key = { (const char *) &thread.life, sizeof(thread.life) };
         int r = 0;
 
-        if (find(list, &thread.life) != INDEX_NONE)
+        if (index_find(&list->index, key, key_of, list) != INDEX_NONE)
                 return 0;
         for (size_t i = 0; i < ELEMENTSOF(names) && r == 0; i++) {
                 thread.names[i] = (NamePlace){ list->names.n, names[i].n, names[i].bytes };
@@ -74,12 +71,13 @@ int moved_list_add(MovedList *list, const ThreadSample *ended) {
 void moved_list_rename(const MovedList *list, ThreadSample *vanished) {
         Span *const names[] = { &vanished->pcomm, &vanished->comm, &vanished->cgroup };
         const Life life = life_of(vanished);
+        const Span key = { (const char *) &life, sizeof(life) };
         const MovedThread *thread;
         size_t at;
 
         if (list->n == 0)
                 return;
-        at = find(list, &life);
+        at = index_find(&list->index, key, key_of, list);
         if (at == INDEX_NONE)
                 return;
         thread = &list->threads[at];

@@ -61,7 +61,8 @@ int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sa
                         Span smaps_json) {
         int r;
 
-        if (thread_is_left_out(feed->view, sample) || !sections_want_smaps(feed->sections))
+        if (thread_is_left_out(feed->view, sample) ||
+            !view_wants_table(&feed->sections->view, SECTION_SMAPS_ROLLUP))
                 return 0;
         /* Memory maps are kept by their literal names until all names were counted. */
         r = key_part_census(&feed->processes, sample->pcomm);

@@ -264,37 +264,6 @@ static int pass_result(SubjectPass *pass, int r) {
         return subject_file_result(subject, subject->read_error);
 }
 
-/* Completes the subject from the whole document. */
-static int pass_end(SubjectPass *pass) {
-        const SnapshotReader *reader = pass->reader;
-        Subject *subject = pass->subject;
-        Head *head = &subject->head;
-
-        /* This is a current document whose head was cut off the file. */
-        if (head->format_version == 0 && snapshot_reader_format_version(reader) > 0) {
-                subject->fault = (SnapshotFault){};
-                (void) snprintf(subject->fault.text, sizeof(subject->fault.text),
-                                "the head is missing");
-                return SUBJECT_E_UNREADABLE;
-        }
-        /* Files of format version 0 have no head: take it from the document. */
-        if (!subject->passed && head->format_version == 0) {
-                head->threads = snapshot_reader_n_threads(reader);
-                head->processes = snapshot_reader_n_processes(reader);
-                head->start_realtime_ns = snapshot_reader_captured_realtime_ns(reader);
-                head->has_threads = head->has_processes = true;
-                head->has_start_realtime = head->start_realtime_ns > 0;
-        }
-        /* Files of the prior tool do not record which numbers were measured. */
-        for (unsigned id = 0; !subject->passed && !subject->has_sources && id < _SOURCE_MAX; id++)
-                subject->sources.sources[id] = (Source){
-                        .state = SOURCE_STATE_PARTIAL,
-                        .reason = "format version 0: absent cannot be told from zero",
-                };
-        subject->passed = true;
-        return 0;
-}
-
 int subject_pass_new(Subject *subject, const SubjectVisitor *visitor, void *userdata,
                      SubjectPass **ret) {
         _cleanup_(subject_pass_freep) SubjectPass *pass = NULL;
@@ -346,17 +315,45 @@ SubjectPass *subject_pass_free(SubjectPass *pass) {
 }
 
 int subject_pass_next(SubjectPass *pass, const ThreadSample **ret_sample) {
+        SnapshotReader *reader = pass->reader;
+        Subject *subject = pass->subject;
+        Head *head = &subject->head;
         Span smaps;
         int r;
 
-        r = snapshot_reader_next(pass->reader, &pass->document, pass, ret_sample, &smaps);
+        r = snapshot_reader_next(reader, &pass->document, pass, ret_sample, &smaps);
         if (r != 0)
                 return pass_result(pass, r);
-        if (!*ret_sample)
-                return pass_end(pass);
-        if (!pass->visitor->on_thread)
-                return 0;
-        return err_fold(pass->visitor->on_thread(pass->userdata, *ret_sample, smaps));
+        if (*ret_sample) {
+                r = pass->visitor->on_thread
+                            ? pass->visitor->on_thread(pass->userdata, *ret_sample, smaps)
+                            : 0;
+                return err_fold(r);
+        }
+
+        /* The document is complete. A current one without a head had it cut off the file. */
+        if (head->format_version == 0 && snapshot_reader_format_version(reader) > 0) {
+                subject->fault = (SnapshotFault){};
+                (void) snprintf(subject->fault.text, sizeof(subject->fault.text),
+                                "the head is missing");
+                return SUBJECT_E_UNREADABLE;
+        }
+        /* Files of format version 0 have no head: take it from the document. */
+        if (!subject->passed && head->format_version == 0) {
+                head->threads = snapshot_reader_n_threads(reader);
+                head->processes = snapshot_reader_n_processes(reader);
+                head->start_realtime_ns = snapshot_reader_captured_realtime_ns(reader);
+                head->has_threads = head->has_processes = true;
+                head->has_start_realtime = head->start_realtime_ns > 0;
+        }
+        /* Files of the prior tool do not record which numbers were measured. */
+        for (unsigned id = 0; !subject->passed && !subject->has_sources && id < _SOURCE_MAX; id++)
+                subject->sources.sources[id] = (Source){
+                        .state = SOURCE_STATE_PARTIAL,
+                        .reason = "format version 0: absent cannot be told from zero",
+                };
+        subject->passed = true;
+        return 0;
 }
 
 int subject_pass(Subject *subject, const SubjectVisitor *visitor, void *userdata) {

@@ -76,10 +76,10 @@ START_TEST(what_a_capture_writes_is_read_back) {
         buffer_done(&text);
         (void) close(fd);
         ck_assert_uint_eq(before.parts[HOST_PART_CPU].n_items, 2);
-        check_count(host_cpu_used(before.parts[HOST_PART_CPU].all_cpus), true,
+        check_count(host_cpu_time(before.parts[HOST_PART_CPU].all_cpus, HOST_CPU_TIME_USED), true,
                     135856 + 100062 + 78983 + 0 + 1123);
-        check_count(host_cpu_time(before.parts[HOST_PART_CPU].items[1].counts), true,
-                    70228 + 48498 + 41372 + 61219 + 1113 + 0 + 852 + 149);
+        check_count(host_cpu_time(before.parts[HOST_PART_CPU].items[1].counts, HOST_CPU_TIME_ALL),
+                    true, 70228 + 48498 + 41372 + 61219 + 1113 + 0 + 852 + 149);
         check_count(host_totals_number(&before, HOST_PART_CPU, "ctxt"), true, 9726005);
         check_count(host_totals_number(&before, HOST_PART_CPU, "load5"), true, 563);
         check_count(host_totals_number(&before, HOST_PART_MEMORY, "MemTotal"), true, 24684096);
@@ -106,7 +106,8 @@ START_TEST(nothing_and_null_are_absent) {
         ck_assert(!before.parts[HOST_PART_CPU].has && !before.parts[HOST_PART_DISK].has);
         check_count(host_totals_sum(&before, HOST_PART_DISK, HOST_DISK_READS), ABSENT);
         check_count(host_totals_number(&before, HOST_PART_CPU, "ctxt"), ABSENT);
-        check_count(host_cpu_used(before.parts[HOST_PART_CPU].all_cpus), ABSENT);
+        check_count(host_cpu_time(before.parts[HOST_PART_CPU].all_cpus, HOST_CPU_TIME_USED),
+                    ABSENT);
         ck_assert_ptr_null(host_part_find(&before.parts[HOST_PART_CPU], "0", 0));
 }
 END_TEST
@@ -265,7 +266,8 @@ START_TEST(a_cpu_that_was_plugged_in_between_has_no_difference) {
         check_count(host_totals_number(&difference, HOST_PART_CPU, "procs_running"), true, 400);
         ck_assert_uint_eq(difference.user_hz, 100);
         /* Used needs irq and softirq, too. */
-        check_count(host_cpu_used(difference.parts[HOST_PART_CPU].all_cpus), ABSENT);
+        check_count(host_cpu_time(difference.parts[HOST_PART_CPU].all_cpus, HOST_CPU_TIME_USED),
+                    ABSENT);
 }
 END_TEST
 

@@ -11,7 +11,7 @@ static void scan_into(CgroupRecord *record, KeyTree *names, const char *json) {
 }
 
 static void scan(CgroupRecord *record, KeyTree *names, const char *json) {
-        key_tree_init(names, 0);
+        *names = (KeyTree){};
         *record = (CgroupRecord){};
         scan_into(record, names, json);
 }
@@ -23,7 +23,7 @@ static void done(CgroupRecord *record, KeyTree *names) {
 
 START_TEST(fields_are_found_in_their_objects) {
         CgroupRecord record;
-        KeyTree names;
+        KeyTree names = {};
 
         scan(&record, &names,
              "{\"later\":[1],\"cpu\":{\"usage_usec\":7,\"max\":9,\"max_quota_us\":\"max\","
@@ -51,7 +51,7 @@ END_TEST
 
 START_TEST(full_protection_is_told_from_a_number) {
         CgroupRecord record;
-        KeyTree names;
+        KeyTree names = {};
 
         scan(&record, &names,
              "{\"memory\":{\"low\":18446744073709551615,\"min\":18446744073709551614,"
@@ -81,9 +81,8 @@ static const char *const malformed_rows[] = {
 START_TEST(a_record_of_another_shape_is_malformed) {
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
         CgroupRecord record = {};
-        KeyTree names;
+        KeyTree names = {};
 
-        key_tree_init(&names, 0);
         ck_assert_int_eq(
                 cgroup_record_scan(&record, span_of(malformed_rows[_i]), &names, complaint),
                 JSON_E_MALFORMED);
@@ -112,7 +111,7 @@ static const struct {
 START_TEST(a_quota_is_a_number_of_cpus) {
         CgroupRecord record;
         Reading cpus;
-        KeyTree names;
+        KeyTree names = {};
 
         scan(&record, &names, cpu_rows[_i].json);
         cpus = cgroup_cpus(record.fields[CGROUP_FIELD_MAX_QUOTA_US],
@@ -208,9 +207,8 @@ static const struct {
 START_TEST(keys_of_maps_have_rules_too) {
         CgroupRecord a = {}, b = {};
         Reading merged;
-        KeyTree names;
+        KeyTree names = {};
 
-        key_tree_init(&names, 0);
         scan_into(&a, &names,
                   "{\"memory\":{\"stat\":{\"anon\":10,\"pgfault\":5,\"workingset_refault_anon\":9,"
                   "\"later\":18446744073709551615},\"events\":{\"oom_kill\":1,\"low\":5}}}");
@@ -232,9 +230,8 @@ END_TEST
 START_TEST(pressure_averages_peak_and_totals_add_up) {
         CgroupRecord a = {}, b = {};
         const Reading *values = a.pressure.values[PRESSURE_RESOURCE_CPU][PRESSURE_HALF_SOME];
-        KeyTree names;
+        KeyTree names = {};
 
-        key_tree_init(&names, 0);
         scan_into(&a, &names,
                   "{\"psi\":{\"cpu\":{\"some\":{\"avg10\":100,\"avg60\":5,\"total_usec\":7}}}}");
         scan_into(&b, &names,

@@ -13,9 +13,8 @@ static void scan(CountMap *map, KeyTree *names, const char *json, uint64_t unit)
 
 START_TEST(keys_are_ascending_whatever_the_file) {
         CountMap map = {};
-        KeyTree names;
+        KeyTree names = {};
 
-        key_tree_init(&names, 0);
         scan(&map, &names, "{\"c\":3,\"a\":1,\"b\":2,\"ab\":12,\"\":0}", 1);
         ck_assert_uint_eq(map.n, 5);
         for (size_t i = 1; i < map.n; i++)
@@ -30,9 +29,8 @@ END_TEST
 
 START_TEST(units_do_not_overflow) {
         CountMap map = {};
-        KeyTree names;
+        KeyTree names = {};
 
-        key_tree_init(&names, 0);
         scan(&map, &names, "{\"Rss\":18014398509481983,\"Pss\":18014398509481984}", 1024);
         ck_assert(reading_equal(count_map_get(&map, SPAN_LITERAL("Rss")),
                                 READING(UINT64_MAX - 1023)));
@@ -44,16 +42,15 @@ END_TEST
 
 START_TEST(many_keys_fit) {
         CountMap map = {};
-        KeyTree names;
+        KeyTree names = {};
         char key[16];
 
-        key_tree_init(&names, 0);
         for (unsigned i = 1000; i > 0; i--) {
                 KeyNode *name;
                 Count *count;
 
                 (void) snprintf(key, sizeof(key), "%04u", i);
-                ck_assert_int_eq(key_tree_put(&names, span_of(key), &name), 0);
+                ck_assert_int_eq(key_tree_put(&names, 0, span_of(key), &name), 0);
                 ck_assert_int_eq(count_map_put(&map, name, &count), 0);
                 ck_assert_uint_eq(count->value, 0);
                 count->value = i;
@@ -73,11 +70,10 @@ START_TEST(a_walk_meets_every_key_once) {
         const CountMap *const maps[] = { &a, &b };
         CountWalk walk = {};
         Reading sides[2];
-        KeyTree names;
+        KeyTree names = {};
         size_t n = 0;
         Span key;
 
-        key_tree_init(&names, 0);
         scan(&a, &names, "{\"a\":1,\"b\":2,\"d\":4}", 1);
         scan(&b, &names, "{\"b\":20,\"c\":30,\"d\":40}", 1);
         for (; count_walk_next(&walk, maps, &key, sides); n++) {
@@ -103,9 +99,8 @@ static const char *const malformed_rows[] = {
 START_TEST(anything_but_counts_is_malformed) {
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
         CountMap map = {};
-        KeyTree names;
+        KeyTree names = {};
 
-        key_tree_init(&names, 0);
         ck_assert_int_eq(
                 count_map_scan_text(&map, span_of(malformed_rows[_i]), &names, 1, complaint),
                 JSON_E_MALFORMED);

@@ -7,8 +7,9 @@ static PressureRecord scan(const char *json) {
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
         PressureRecord record = {};
 
-        ck_assert_msg(pressure_record_scan_text(&record, span_of(json), complaint) == 0, "%s",
-                      complaint);
+        ck_assert_msg(member_scan_text(span_of(json), pressure_record_scan, &record, complaint) ==
+                              0,
+                      "%s", complaint);
         return record;
 }
 
@@ -43,7 +44,8 @@ START_TEST(pressure_of_another_shape_is_malformed) {
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
         PressureRecord record = {};
 
-        ck_assert_int_eq(pressure_record_scan_text(&record, span_of(malformed_rows[_i]), complaint),
+        ck_assert_int_eq(member_scan_text(span_of(malformed_rows[_i]), pressure_record_scan,
+                                          &record, complaint),
                          JSON_E_MALFORMED);
         ck_assert_ptr_nonnull(strstr(complaint, "expected"));
 }

@@ -29,17 +29,16 @@ START_TEST(a_difference_of_anything_counts) {
         const char *const texts[] = { differ_rows[_i].before, differ_rows[_i].after };
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
         SchedExtRecord records[2] = {};
-        KeyTree names;
+        KeyTree names = {};
 
-        key_tree_init(&names, 0);
         for (size_t i = 0; i < 2; i++)
                 if (texts[i])
                         ck_assert_int_eq(sched_ext_record_scan(&records[i], span_of(texts[i]),
                                                                &names, complaint),
                                          0);
         ck_assert(sched_ext_record_differs(&records[0], &records[1]) == differ_rows[_i].differs);
-        sched_ext_record_done(&records[0]);
-        sched_ext_record_done(&records[1]);
+        count_map_done(&records[0].events);
+        count_map_done(&records[1].events);
         key_tree_done(&names, NULL);
 }
 END_TEST
@@ -54,14 +53,13 @@ static const char *const malformed_rows[] = {
 START_TEST(sched_ext_of_another_shape_is_malformed) {
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
         SchedExtRecord record = {};
-        KeyTree names;
+        KeyTree names = {};
 
-        key_tree_init(&names, 0);
         ck_assert_int_eq(
                 sched_ext_record_scan(&record, span_of(malformed_rows[_i]), &names, complaint),
                 JSON_E_MALFORMED);
         ck_assert(!record.has);
-        sched_ext_record_done(&record);
+        count_map_done(&record.events);
         key_tree_done(&names, NULL);
 }
 END_TEST

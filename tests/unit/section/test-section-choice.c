@@ -421,7 +421,7 @@ START_TEST(what_is_not_wanted_is_not_kept) {
                 sectioned_new(VIEW_AXIS_PCOMM, "primary,memory-stat", 1);
 
         ck_assert(!sections_want_cgroups(sections));
-        ck_assert(!sections_want_smaps(sections));
+        ck_assert(!view_wants_table(&sections->view, SECTION_SMAPS_ROLLUP));
         sectioned_cgroup(sections, 0, "/a", "not even JSON");
         ck_assert_int_eq(sections_add_smaps(sections, 0, SPAN_LITERAL("a"), SPAN_LITERAL("[")), 0);
         ck_assert_int_eq(

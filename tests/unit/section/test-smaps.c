@@ -19,11 +19,9 @@ static Reading get(Smaps *smaps, const char *process, unsigned side, const char 
 }
 
 START_TEST(processes_of_one_name_add_up_in_bytes) {
-        KeyTree names;
-        Smaps smaps;
+        KeyTree names = {};
+        Smaps smaps = {};
 
-        key_tree_init(&names, 0);
-        smaps_init(&smaps);
         add(&smaps, &names, 0, "a", "{\"Rss\":1,\"Swap\":2}");
         add(&smaps, &names, 0, "a", "{\"Rss\":3,\"Pss\":4}");
         add(&smaps, &names, 1, "a", "{\"Rss\":18446744073709551615}");
@@ -62,11 +60,9 @@ static const struct {
 };
 
 START_TEST(a_rollup_that_lacks_a_process_is_absent) {
-        KeyTree names;
-        Smaps smaps;
+        KeyTree names = {};
+        Smaps smaps = {};
 
-        key_tree_init(&names, 0);
-        smaps_init(&smaps);
         add(&smaps, &names, 0, "a", "{\"Pss\":1,\"Rss\":1}");
         add_counts(&smaps, &names, 0, "a", 1, SMAPS_GAP_NONE);
         add_counts(&smaps, &names, 0, "a", 9, gap_rows[_i].gap);
@@ -87,11 +83,9 @@ END_TEST
 
 START_TEST(a_thread_without_counts_is_no_process) {
         ThreadSample sample;
-        KeyTree names;
-        Smaps smaps;
+        KeyTree names = {};
+        Smaps smaps = {};
 
-        key_tree_init(&names, 0);
-        smaps_init(&smaps);
         thread_sample_clear(&sample);
         sample.pcomm = SPAN_LITERAL("a");
         ck_assert_int_eq(smaps_add_counts(&smaps, 0, &sample, SMAPS_GAP_NONE, &names), 0);
@@ -102,11 +96,9 @@ START_TEST(a_thread_without_counts_is_no_process) {
 END_TEST
 
 START_TEST(a_large_process_keeps_its_place_without_a_rollup) {
-        KeyTree names;
-        Smaps smaps;
+        KeyTree names = {};
+        Smaps smaps = {};
 
-        key_tree_init(&names, 0);
-        smaps_init(&smaps);
         add(&smaps, &names, 0, "small", "{\"Pss\":1,\"Rss\":1}");
         add_counts(&smaps, &names, 0, "small", 1, SMAPS_GAP_NONE);
         add_counts(&smaps, &names, 0, "large", 9, SMAPS_GAP_SIZE);
@@ -127,11 +119,9 @@ static int refuse(void *userdata, Span name, Span *ret) {
 }
 
 START_TEST(names_are_put_under_their_keys) {
-        KeyTree names;
-        Smaps smaps;
+        KeyTree names = {};
+        Smaps smaps = {};
 
-        key_tree_init(&names, 0);
-        smaps_init(&smaps);
         add(&smaps, &names, 0, "a1", "{\"Rss\":1}");
         add(&smaps, &names, 0, "a2", "{\"Rss\":2}");
         add(&smaps, &names, 1, "a3", "{\"Rss\":4}");
@@ -157,11 +147,9 @@ static const struct {
 };
 
 START_TEST(the_largest_comes_first) {
-        KeyTree names;
-        Smaps smaps;
+        KeyTree names = {};
+        Smaps smaps = {};
 
-        key_tree_init(&names, 0);
-        smaps_init(&smaps);
         add(&smaps, &names, 0, "d", "{\"Rss\":100,\"Pss\":1}");
         add(&smaps, &names, 0, "c", "{\"Rss\":50,\"Pss\":1}");
         add(&smaps, &names, 0, "b", "{\"Rss\":50,\"Pss\":1}");

@@ -27,10 +27,13 @@ static void line_open(Line *line, bool more) {
         ck_assert_int_eq(
                 frame_stream_new(pair[1], LIMIT_REPLY_BYTES, LIMIT_QUEUED_BYTES, 4, &line->theirs),
                 0);
-        answer_init(&line->answer);
-        line->answer.socket = pair[0];
-        line->answer.stream = line->ours;
-        line->answer.more = more;
+        line->answer = (Answer){
+                .socket = pair[0],
+                .stream = line->ours,
+                .more = more,
+                .parameters = { .max_bytes = ANSWER_PARAMETERS_BYTES },
+                .frame = { .max_bytes = LIMIT_REPLY_BYTES },
+        };
 }
 
 static void line_open_packets(Line *line, bool more) {
@@ -42,14 +45,18 @@ static void line_open_packets(Line *line, bool more) {
         line->their_fd = pair[1];
         packet_reader_init(&line->reader, LIMIT_REPLY_BYTES);
         packet_reader_init(&line->our_reader, LIMIT_REPLY_BYTES);
-        answer_init(&line->answer);
-        line->answer.socket = pair[0];
-        line->answer.reader = &line->our_reader;
-        line->answer.more = more;
+        line->answer = (Answer){
+                .socket = pair[0],
+                .reader = &line->our_reader,
+                .more = more,
+                .parameters = { .max_bytes = ANSWER_PARAMETERS_BYTES },
+                .frame = { .max_bytes = LIMIT_REPLY_BYTES },
+        };
 }
 
 static void line_done(Line *line) {
-        answer_done(&line->answer);
+        buffer_done(&line->answer.parameters);
+        buffer_done(&line->answer.frame);
         packet_reader_done(&line->reader);
         packet_reader_done(&line->our_reader);
         line->ours = frame_stream_free(line->ours);
@@ -83,7 +90,7 @@ START_TEST(replies_come_in_order) {
         json_write_member_u64(writer, "a", 1);
         ck_assert_int_eq(answer_reply(&line.answer), 0);
         (void) answer_begin(&line.answer);
-        ck_assert_int_eq(answer_final(&line.answer), 0);
+        ck_assert_int_eq(answer_final(&line.answer, -EBADF), 0);
         expect(&line, "{\"parameters\":{\"a\":1},\"continues\":true}");
         expect(&line, "{\"parameters\":{}}");
         line_done(&line);
@@ -145,7 +152,7 @@ START_TEST(a_descriptor_is_closed_whatever_happens) {
         if (_i)
                 line.theirs = frame_stream_free(line.theirs);
         (void) answer_begin(&line.answer);
-        ck_assert_int_eq(answer_final_descriptor(&line.answer, fd), _i ? -EPIPE : 0);
+        ck_assert_int_eq(answer_final(&line.answer, fd), _i ? -EPIPE : 0);
         line.ours = frame_stream_free(line.ours);
         ck_assert_int_eq(fstat(fd, &status), -1);
         line_done(&line);
@@ -162,7 +169,7 @@ START_TEST(a_peer_that_hung_up_is_noticed) {
                 ck_assert(!answer_has_peer(&line.answer));
         } else {
                 (void) answer_begin(&line.answer);
-                ck_assert_int_eq(answer_final(&line.answer), -EPIPE);
+                ck_assert_int_eq(answer_final(&line.answer, -EBADF), -EPIPE);
         }
         ck_assert(line.answer.closed);
         ck_assert(!answer_has_peer(&line.answer));
@@ -188,7 +195,7 @@ START_TEST(a_main_process_that_asks_for_an_end_is_still_there) {
         ck_assert_int_eq(packet_send(line.their_fd, PACKET_STOP, (Span){}, NULL, 0, 0), 0);
         ck_assert(answer_has_peer(&line.answer));
         (void) answer_begin(&line.answer);
-        ck_assert_int_eq(answer_final(&line.answer), 0);
+        ck_assert_int_eq(answer_final(&line.answer, -EBADF), 0);
         expect_packet(&line, PACKET_LAST, "{}");
         line.their_fd = fd_close(line.their_fd);
         ck_assert(!answer_has_peer(&line.answer));
@@ -237,7 +244,7 @@ START_TEST(a_long_reply_goes_in_packets) {
         for (unsigned i = 0; i < PACKET_BYTES; i++)
                 ck_assert_int_eq(buffer_append_text(&text, "xy"), 0);
         json_write_member_name(answer_begin(&line.answer), "a", buffer_span(&text));
-        ck_assert_int_eq(answer_final(&line.answer), 0);
+        ck_assert_int_eq(answer_final(&line.answer, -EBADF), 0);
         while ((r = packet_receive(&line.reader, line.their_fd)) == PACKET_E_PARTIAL)
                 ck_assert_uint_le(line.reader.body.n, 2 * PACKET_BYTES + 16);
         ck_assert_int_eq(r, 0);
@@ -253,7 +260,7 @@ START_TEST(oneway_gets_nothing) {
         line_open(&line, false);
         line.answer.silent = true;
         (void) answer_begin(&line.answer);
-        ck_assert_int_eq(answer_final(&line.answer), 0);
+        ck_assert_int_eq(answer_final(&line.answer, -EBADF), 0);
         ck_assert_int_eq(frame_stream_wait(line.theirs, 0, &frame), FRAME_E_AGAIN);
         line_done(&line);
 }
@@ -276,7 +283,7 @@ START_TEST(a_note_may_carry_a_descriptor) {
         (void) close(fd);
         ck_assert_int_eq(read(pipe_fds[0], &byte, 1), 0); /* ours is closed */
         (void) answer_begin(&line.answer);
-        ck_assert_int_eq(answer_final(&line.answer), 0);
+        ck_assert_int_eq(answer_final(&line.answer, -EBADF), 0);
         expect_packet(&line, PACKET_LAST, "{}");
         (void) close(pipe_fds[0]);
         line_done(&line);
@@ -294,7 +301,7 @@ START_TEST(a_reply_past_the_bound_fails_and_an_error_still_fits) {
         for (unsigned i = 0; i < LIMIT_REPLY_BYTES / 10; i++)
                 json_write_u64(writer, UINT64_MAX);
         json_write_end(writer);
-        ck_assert_int_eq(answer_final(&line.answer), -EMSGSIZE);
+        ck_assert_int_eq(answer_final(&line.answer, -EBADF), -EMSGSIZE);
         ck_assert(!line.answer.finished);
         ck_assert_int_eq(answer_error(&line.answer, WIRE_ERROR_JOB_FAILED,
                                       &(WireErrorDetail){ .reason = "too large" }),

@@ -40,8 +40,8 @@ static void set_used(uint64_t first, uint64_t second) {
 }
 
 static void setup(void) {
-        crowds_init(&crowds);
-        limit_tally_init(&limits);
+        crowds = (Crowds){};
+        limits = (LimitTally){};
         memcpy(cpus[0].name, "0", 2);
         memcpy(cpus[1].name, "1", 2);
         view = (HostView){ .difference = { .user_hz = 100 } };
@@ -58,7 +58,7 @@ static void setup(void) {
 
 static void teardown(void) {
         crowds_done(&crowds);
-        limit_tally_done(&limits);
+        key_tree_done(&limits.cgroups, NULL);
         (void) json_object_put(told);
         told = NULL;
 }

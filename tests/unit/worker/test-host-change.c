@@ -64,12 +64,10 @@ static void write_changes(const HostFacts *before, const HostFacts *after, Buffe
 }
 
 START_TEST(what_differs_is_listed) {
-        HostFacts before, after;
+        HostFacts before = {}, after = {};
         Head head = { .format_version = HEAD_FORMAT_VERSION };
         Buffer text;
 
-        host_facts_init(&before);
-        host_facts_init(&after);
         ck_assert_int_eq(host_facts_flatten(&before, span_of(rows[_i].before), &head), 0);
         ck_assert_int_eq(host_facts_flatten(&after, span_of(rows[_i].after), &head), 0);
         write_changes(&before, &after, &text);
@@ -82,11 +80,9 @@ END_TEST
 
 START_TEST(what_an_old_file_lacks_is_unknown) {
         Head old = {}, head = { .format_version = HEAD_FORMAT_VERSION };
-        HostFacts before, after;
+        HostFacts before = {}, after = {};
         Buffer text;
 
-        host_facts_init(&before);
-        host_facts_init(&after);
         ck_assert_int_eq(host_facts_flatten(&before, span_of("{\"a\":1,\"b\":1}"), &old), 0);
         ck_assert_int_eq(host_facts_flatten(&after, span_of("{\"b\":2,\"c\":3}"), &head), 0);
         write_changes(&before, &after, &text);
@@ -103,11 +99,9 @@ START_TEST(the_head_tells_what_the_context_does_not) {
                 { .host_name = "a\xff", .kernel_release = "1" },
                 { .host_name = "b", .kernel_release = "2" },
         };
-        HostFacts before, after;
+        HostFacts before = {}, after = {};
         Buffer text;
 
-        host_facts_init(&before);
-        host_facts_init(&after);
         ck_assert_int_eq(host_facts_flatten(&before, SPAN_LITERAL("{}"), &heads[0]), 0);
         /* Facts of the context take precedence. */
         ck_assert_int_eq(
@@ -128,10 +122,9 @@ static const char *const malformed[] = {
 };
 
 START_TEST(what_is_no_object_is_malformed) {
-        HostFacts facts;
+        HostFacts facts = {};
         Head head = {};
 
-        host_facts_init(&facts);
         ck_assert_int_eq(host_facts_flatten(&facts, span_of(malformed[_i]), &head),
                          HOST_CHANGE_E_MALFORMED);
         host_facts_done(&facts);
@@ -142,7 +135,7 @@ START_TEST(long_paths_do_not_multiply) {
         /* One long key above many short ones: small as JSON, large when flat. */
         size_t n_key = 60000, n = 0;
         char *text = malloc(n_key + 16 * 4000);
-        HostFacts facts;
+        HostFacts facts = {};
         Head head = {};
 
         ck_assert_ptr_nonnull(text);
@@ -156,7 +149,6 @@ START_TEST(long_paths_do_not_multiply) {
         n += (size_t) sprintf(text + n, "}}");
         ck_assert_uint_lt(n, LIMIT_VALUE_BYTES);
 
-        host_facts_init(&facts);
         ck_assert_int_eq(host_facts_flatten(&facts, (Span){ text, n }, &head),
                          HOST_CHANGE_E_MALFORMED);
         host_facts_done(&facts);

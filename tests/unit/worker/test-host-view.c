@@ -46,7 +46,7 @@ static json_object *view(void) {
         object = json_tokener_parse(text.bytes);
         ck_assert_ptr_nonnull(object);
         buffer_done(&text);
-        host_view_done(&host);
+        host_totals_done(&host.difference);
         return object;
 }
 
@@ -208,7 +208,7 @@ START_TEST(pressure_that_no_capture_writes_is_refused) {
         ck_assert_int_eq(subject_host_view(&before, &after, &culprit, &host), SUBJECT_E_UNREADABLE);
         ck_assert_ptr_eq(culprit, &after);
         ck_assert_ptr_nonnull(strstr(after.fault.text, "its pressure of the host: "));
-        host_view_done(&host);
+        host_totals_done(&host.difference);
 }
 END_TEST
 

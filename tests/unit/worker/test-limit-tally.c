@@ -12,11 +12,11 @@
 static LimitTally tally;
 
 static void setup(void) {
-        limit_tally_init(&tally);
+        tally = (LimitTally){};
 }
 
 static void teardown(void) {
-        limit_tally_done(&tally);
+        key_tree_done(&tally.cgroups, NULL);
 }
 
 static void add(Side side, const char *path, const char *json) {

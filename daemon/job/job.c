@@ -231,7 +231,8 @@ static void release(Job *job) {
         sd_event_source_disable_unref(job->next);
         sd_event_source_disable_unref(job->io);
         packet_reader_done(&job->reader);
-        frame_keeper_close_socket(&job->keeper.keeper, job->socket);
+        if (job->socket >= 0)
+                job->keeper.keeper.close_socket(job->socket, job->keeper.keeper.userdata);
         charge_end(&job->stuck);
         charge_end(&job->hangable);
         free(job);

@@ -113,7 +113,8 @@ int packet_receive(PacketReader *reader, int socket_fd) {
                         int fd;
 
                         memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
-                        frame_keeper_note(reader->keeper, fd);
+                        if (reader->keeper)
+                                reader->keeper->note(fd, reader->keeper->userdata);
                         fits &= reader->n_fds < PACKET_MAX_FDS;
                         if (reader->n_fds < PACKET_MAX_FDS)
                                 reader->fds[reader->n_fds++] = fd;

@@ -21,21 +21,9 @@ typedef struct FrameKeeper {
         void *userdata;
 } FrameKeeper;
 
-static inline void frame_keeper_note(const FrameKeeper *keeper, int fd) {
-        if (keeper)
-                keeper->note(fd, keeper->userdata);
-}
-
 static inline void frame_keeper_close(const FrameKeeper *keeper, int fd) {
         if (!keeper)
                 (void) fd_close(fd);
         else if (fd >= 0)
                 keeper->close(fd, keeper->userdata);
-}
-
-static inline void frame_keeper_close_socket(const FrameKeeper *keeper, int fd) {
-        if (!keeper)
-                (void) fd_close(fd);
-        else if (fd >= 0)
-                keeper->close_socket(fd, keeper->userdata);
 }

@@ -138,7 +138,10 @@ FrameStream *frame_stream_free(FrameStream *stream) {
                 attachment_done(&stream->queue.attachments[i], stream->keeper);
         free(stream->queue.attachments);
         free(stream->queue.bytes);
-        frame_keeper_close_socket(stream->keeper, stream->fd);
+        if (!stream->keeper)
+                (void) fd_close(stream->fd);
+        else if (stream->fd >= 0)
+                stream->keeper->close_socket(stream->fd, stream->keeper->userdata);
         free(stream->control);
         free(stream->received);
         free(stream->fds);
@@ -240,33 +243,6 @@ static void find_frame(FrameStream *stream, size_t from) {
                 stream->frame_end = (size_t) (found - stream->bytes);
 }
 
-/* Takes every descriptor. False if there are too many: then the stream dies and closes them. */
-static bool receive_fds(FrameStream *stream, struct msghdr *message, uint64_t position) {
-        bool fit = true;
-
-        for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
-                size_t n;
-
-                if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-                        continue;
-                n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-                for (size_t i = 0; i < n; i++) {
-                        int fd;
-
-                        memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-                        frame_keeper_note(stream->keeper, fd);
-                        if (stream->n_received < 2 * stream->max_fds)
-                                stream->received[stream->n_received++] =
-                                        (ReceivedFd){ fd, position };
-                        else {
-                                frame_keeper_close(stream->keeper, fd);
-                                fit = false;
-                        }
-                }
-        }
-        return fit;
-}
-
 int frame_stream_read(FrameStream *stream) {
         struct iovec vector;
         struct msghdr message = {
@@ -275,9 +251,10 @@ int frame_stream_read(FrameStream *stream) {
                 .msg_control = stream->control,
                 .msg_controllen = stream->n_control,
         };
+        bool fits = true;
+        uint64_t position;
         size_t old_end;
         ssize_t n;
-        bool fit;
         int r;
 
         if (stream->exited)
@@ -306,8 +283,30 @@ int frame_stream_read(FrameStream *stream) {
                 return -errno;
         old_end = stream->end;
         stream->end += (size_t) n;
-        fit = receive_fds(stream, &message, stream->position + (stream->end - stream->first) - 1);
-        if (!fit || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+        /* Every descriptor is taken. If there are too many the stream dies and closes them. */
+        position = stream->position + (stream->end - stream->first) - 1;
+        for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
+                size_t n_fds;
+
+                if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+                        continue;
+                n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+                for (size_t i = 0; i < n_fds; i++) {
+                        int fd;
+
+                        memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+                        if (stream->keeper)
+                                stream->keeper->note(fd, stream->keeper->userdata);
+                        if (stream->n_received < 2 * stream->max_fds) {
+                                stream->received[stream->n_received++] =
+                                        (ReceivedFd){ fd, position };
+                                continue;
+                        }
+                        frame_keeper_close(stream->keeper, fd);
+                        fits = false;
+                }
+        }
+        if (!fits || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
                 return die(stream);
         if (!stream->has_frame)
                 find_frame(stream, old_end);
@@ -422,47 +421,39 @@ int frame_stream_queue(FrameStream *stream, Span frame, const int *fds, size_t n
         return 0;
 }
 
-static ssize_t send_some(int socket_fd, char *bytes, size_t n, const FrameAttachment *attachment) {
-        union {
-                char bytes[CMSG_SPACE(sizeof(int) * FRAME_QUEUE_MAX_FDS)];
-                struct cmsghdr header;
-        } control = {};
-        struct iovec vector = { .iov_base = bytes, .iov_len = n };
-        struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1 };
-        ssize_t n_sent;
-
-        if (attachment) {
-                size_t n_bytes = sizeof(int) * attachment->n_fds;
-
-                control.header.cmsg_level = SOL_SOCKET;
-                control.header.cmsg_type = SCM_RIGHTS;
-                control.header.cmsg_len = CMSG_LEN(n_bytes);
-                memcpy(CMSG_DATA(&control.header), attachment->fds, n_bytes);
-                message.msg_control = control.bytes;
-                message.msg_controllen = CMSG_SPACE(n_bytes);
-        }
-        do
-                n_sent = sendmsg(socket_fd, &message, MSG_NOSIGNAL);
-        while (n_sent < 0 && errno == EINTR);
-        return n_sent;
-}
-
 int frame_stream_write(FrameStream *stream) {
         FrameQueue *queue = &stream->queue;
 
         while (queue->n > 0) {
+                union {
+                        char bytes[CMSG_SPACE(sizeof(int) * FRAME_QUEUE_MAX_FDS)];
+                        struct cmsghdr header;
+                } control = {};
+                struct iovec vector = { .iov_base = queue->bytes + queue->first };
+                struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1 };
                 FrameAttachment *attachment = NULL;
                 uint64_t end = queue->position + queue->n;
                 ssize_t n_sent;
 
                 if (queue->n_attachments > 0 && queue->attachments[0].first == queue->position) {
+                        size_t n_bytes;
+
                         attachment = &queue->attachments[0];
                         end = attachment->end;
+                        n_bytes = sizeof(int) * attachment->n_fds;
+                        control.header.cmsg_level = SOL_SOCKET;
+                        control.header.cmsg_type = SCM_RIGHTS;
+                        control.header.cmsg_len = CMSG_LEN(n_bytes);
+                        memcpy(CMSG_DATA(&control.header), attachment->fds, n_bytes);
+                        message.msg_control = control.bytes;
+                        message.msg_controllen = CMSG_SPACE(n_bytes);
                 } else if (queue->n_attachments > 0)
                         end = queue->attachments[0].first;
 
-                n_sent = send_some(stream->fd, queue->bytes + queue->first,
-                                   (size_t) (end - queue->position), attachment);
+                vector.iov_len = (size_t) (end - queue->position);
+                do
+                        n_sent = sendmsg(stream->fd, &message, MSG_NOSIGNAL);
+                while (n_sent < 0 && errno == EINTR);
                 if (n_sent < 0) {
                         if (errno == EAGAIN)
                                 return FRAME_E_AGAIN;

@@ -161,44 +161,14 @@ void json_write_signed_u64(JsonWriter *writer, bool negative, uint64_t magnitude
         (void) number_format_u64(magnitude, room);
 }
 
-/* Significant digits and decimal exponent of a positive number: 0.d1d2d3... times 10^exponent. */
-typedef struct Decimal {
-        char digits[17];
-        int n_digits;
-        int exponent;
-} Decimal;
-
-static Decimal decimal_of(double value) {
-        Decimal decimal = {};
-        char text[64];
-        const char *c;
-
-        /*
-         * printf() and strtod() both use the decimal point of the locale, so only digits are
-         * copied.
-         */
-        for (int precision = 15; precision <= 17; precision++) {
-                (void) snprintf(text, sizeof(text), "%.*e", precision - 1, value);
-                if (strtod(text, NULL) == value)
-                        break;
-        }
-        for (c = text; *c != 'e'; c++)
-                if (*c >= '0' && *c <= '9' && decimal.n_digits < (int) sizeof(decimal.digits))
-                        decimal.digits[decimal.n_digits++] = *c;
-        decimal.exponent = atoi(c + 1) + 1;
-        while (decimal.n_digits > 1 && decimal.digits[decimal.n_digits - 1] == '0')
-                decimal.n_digits--;
-        return decimal;
-}
-
 /* Room for a sign, 17 digits, a point, and four leading zeros or an exponent. */
 #define DOUBLE_CHARS 32
 
 void json_write_double(JsonWriter *writer, double value) {
-        char text[DOUBLE_CHARS], *c = text, *room;
+        char printed[64], digits[17], text[DOUBLE_CHARS], *c = text, *room;
+        int n_digits = 0, exponent, point;
+        const char *from;
         bool is_scientific;
-        Decimal decimal;
-        int point;
 
         if (!isfinite(value)) {
                 json_write_null(writer);
@@ -208,40 +178,47 @@ void json_write_double(JsonWriter *writer, double value) {
                 json_write_u64(writer, 0);
                 return;
         }
-        decimal = decimal_of(fabs(value));
-        is_scientific = decimal.exponent < -4 || decimal.exponent > 17;
-        point = is_scientific ? 1 : decimal.exponent;
+        for (int precision = 15; precision <= 17; precision++) {
+                (void) snprintf(printed, sizeof(printed), "%.*e", precision - 1, fabs(value));
+                if (strtod(printed, NULL) == fabs(value))
+                        break;
+        }
+        /*
+         * The magnitude is 0.d1d2d3... times 10^exponent. printf() and strtod() both use the
+         * decimal point of the locale, so only digits are copied.
+         */
+        for (from = printed; *from != 'e'; from++)
+                if (*from >= '0' && *from <= '9' && n_digits < (int) sizeof(digits))
+                        digits[n_digits++] = *from;
+        exponent = atoi(from + 1) + 1;
+        while (n_digits > 1 && digits[n_digits - 1] == '0')
+                n_digits--;
+        is_scientific = exponent < -4 || exponent > 17;
+        point = is_scientific ? 1 : exponent;
         if (value < 0)
                 *c++ = '-';
         if (point <= 0)
                 *c++ = '0';
-        for (int i = point < 0 ? point : 0; i < decimal.n_digits || i < point; i++) {
+        for (int i = point < 0 ? point : 0; i < n_digits || i < point; i++) {
                 if (i == point)
                         *c++ = '.';
-                *c++ = (char) (i >= 0 && i < decimal.n_digits ? decimal.digits[i] : '0');
+                *c++ = (char) (i >= 0 && i < n_digits ? digits[i] : '0');
         }
         if (is_scientific) {
                 *c++ = 'e';
-                c += number_format_i64(decimal.exponent - 1, c);
+                c += number_format_i64(exponent - 1, c);
         }
         room = take_value(writer, (size_t) (c - text));
         if (room)
                 memcpy(room, text, (size_t) (c - text));
 }
 
-static void write_word(JsonWriter *writer, Span word) {
-        char *room = take_value(writer, word.n);
-
-        if (room)
-                memcpy(room, word.bytes, word.n);
-}
-
 void json_write_bool(JsonWriter *writer, bool value) {
-        write_word(writer, value ? SPAN_LITERAL("true") : SPAN_LITERAL("false"));
+        json_write_raw(writer, value ? SPAN_LITERAL("true") : SPAN_LITERAL("false"));
 }
 
 void json_write_null(JsonWriter *writer) {
-        write_word(writer, SPAN_LITERAL("null"));
+        json_write_raw(writer, SPAN_LITERAL("null"));
 }
 
 static void append_unit(Buffer *buffer, uint32_t unit) {

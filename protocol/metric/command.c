@@ -152,18 +152,6 @@ static bool find_program(const Interpreter *interpreter, Span rest, Span *ret) {
 
 /* commands */
 
-/* A process writes over its arguments from their beginning, and leaves zeros or nothing behind. */
-static bool is_title(Span text) {
-        Span rest = text, first;
-
-        if (!command_next(&rest, &first))
-                return true;
-        for (size_t i = 0; i < rest.n; i++)
-                if (rest.bytes[i] != '\0')
-                        return false;
-        return first.n > 0 && memchr(first.bytes, ' ', first.n);
-}
-
 static size_t put(char *room, size_t at, Span argument) {
         if (argument.n >= COMMAND_MAX_BYTES - at)
                 return at;
@@ -174,9 +162,17 @@ static size_t put(char *room, size_t at, Span argument) {
 
 size_t command_shorten(Span text, char ret[static COMMAND_MAX_BYTES]) {
         Span rest = text, first, name, program;
-        size_t n;
+        size_t n, n_zeros = 0;
 
-        if (is_title(text) || !command_next(&rest, &first) || program_name(first).n == 0)
+        if (!command_next(&rest, &first) || program_name(first).n == 0)
+                return 0;
+        /*
+         * It may be a title: a process writes over its arguments from their beginning, and leaves
+         * zeros or nothing behind.
+         */
+        while (n_zeros < rest.n && rest.bytes[n_zeros] == '\0')
+                n_zeros++;
+        if (n_zeros == rest.n && memchr(first.bytes, ' ', first.n))
                 return 0;
         n = put(ret, 0, first);
         if (n == 0)

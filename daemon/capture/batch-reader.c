@@ -8,7 +8,7 @@
 #include "capture/heap/command-reader.h"
 #include "capture/heap/heap-reader.h"
 #include "capture/scene/process-memory.h"
-#include "snapshot/snapshot-writer.h"
+#include "snapshot/thread-column.h"
 
 struct BatchReader {
         const Backend *backend; /* borrowed */
@@ -107,7 +107,7 @@ static void finish_process(BatchReader *reader, size_t number) {
                 if (rows->n > 0)
                         (void) buffer_append_byte(rows, ',');
                 /* It also returns a failure of the comma. */
-                scene->error = snapshot_row_encode(
+                scene->error = thread_row_encode(
                         rows, sample, is_leader ? scene_text(scene, smaps) : (Span){ NULL, 0 });
                 if (scene->error == 0 && sample->cgroup.bytes) {
                         scene->error = cgroup_set_add(&reader->cgroups, sample->cgroup, &entry);

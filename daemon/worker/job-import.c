@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/name.h"
 #include "snapshot/snapshot-writer.h"
+#include "snapshot/thread-column.h"
 #include "wire/limits.h"
 #include "analysis/subject/host-change.h"
 
@@ -122,7 +123,7 @@ static int rewriting_on_thread(void *userdata, const ThreadSample *sample, Span 
         if (rewriting->rows.n > 0)
                 r = buffer_append_byte(&rewriting->rows, ',');
         if (r == 0)
-                r = snapshot_row_encode(&rewriting->rows, sample, smaps_json);
+                r = thread_row_encode(&rewriting->rows, sample, smaps_json);
         if (r == 0 && rewriting->rows.n >= ROWS_BYTES)
                 r = rewriting_flush(rewriting);
         return r;

@@ -89,7 +89,7 @@ int document_object(DocumentReader *document, Span *ret_json) {
         return take_object(document, ret_json);
 }
 
-int document_map(DocumentReader *document) {
+int document_map(void *userdata, DocumentReader *document) {
         name_set_clear(&document->names);
         return json_scanner_expect(document->scanner, JSON_TOKEN_OBJECT);
 }

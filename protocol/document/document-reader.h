@@ -82,8 +82,8 @@ static inline void document_blame(DocumentReader *document, uint64_t element, co
 
 /* The next value: an object as one JSON text, or (Span){} for null. Borrowed until the next one. */
 _must_check_ int document_object(DocumentReader *document, Span *ret_json);
-/* Begins a map. document_entry() reads it, until the name is (Span){}. */
-_must_check_ int document_map(DocumentReader *document);
+/* Begins a map, as read() of its section. document_entry() reads it, until the name is (Span){}. */
+_must_check_ int document_map(void *userdata, DocumentReader *document);
 /*
  * An entry of a map: the bytes that its name stands for (base/name.h) and its object. No name may
  * come twice in a map; @twice is the complaint when one does.

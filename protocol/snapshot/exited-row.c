@@ -52,8 +52,9 @@ ExitedColumn exited_column_find(Span name) {
                 return _COLUMN_MAX + count;
         column = thread_column_find(name);
         if (column >= _COLUMN_IDENTITY_MAX && column < _COLUMN_MAX)
-                return exited_row_carries(thread_column_metric(column)) ? column
-                                                                        : _EXITED_COLUMN_MAX;
+                return exited_row_carries((MetricId) (column - _COLUMN_IDENTITY_MAX))
+                               ? column
+                               : _EXITED_COLUMN_MAX;
         for (size_t i = 0; i < ELEMENTSOF(identity); i++)
                 if (identity[i] == column)
                         return column;
@@ -74,7 +75,7 @@ static void visit_columns(JsonWriter *writer, const ExitedRow *row, ColumnVisit 
                 visit(writer, row, column);
         for (unsigned id = 0; id < _METRIC_MAX; id++)
                 if (exited_row_carries((MetricId) id))
-                        visit(writer, row, thread_column_of((MetricId) id));
+                        visit(writer, row, _COLUMN_IDENTITY_MAX + id);
 }
 
 static void write_name(JsonWriter *writer, const ExitedRow *row, ExitedColumn column) {

@@ -119,14 +119,6 @@ static void write_member(JsonWriter *writer, const Head *head, const HeadMember 
         }
 }
 
-static void write_place(JsonWriter *writer, const Head *head, MemberPlace place) {
-        for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                if (members[i].place == place)
-                        write_member(writer, head, &members[i],
-                                     members[i].document_key ? members[i].document_key
-                                                             : members[i].key);
-}
-
 static void write_cost(JsonWriter *writer, const Head *head) {
         if (!head->has_cost)
                 return;
@@ -152,8 +144,16 @@ void head_write_json(JsonWriter *writer, const Head *head) {
         json_write_end(writer);
 }
 
-void head_write_start(JsonWriter *writer, const Head *head) {
-        write_place(writer, head, PLACE_START);
+void head_write_members(JsonWriter *writer, const Head *head, bool of_end) {
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                if (members[i].place == (of_end ? PLACE_END : PLACE_START))
+                        write_member(writer, head, &members[i],
+                                     members[i].document_key ? members[i].document_key
+                                                             : members[i].key);
+        if (of_end) {
+                write_cost(writer, head);
+                return;
+        }
         if (head->has_smaps_requested) /* the prior tool had no such option */
                 json_write_member_bool(writer, "smapsRequested", head->smaps_requested);
         /* The prior tool's readers refuse a document without it. */
@@ -161,58 +161,40 @@ void head_write_start(JsonWriter *writer, const Head *head) {
                               head->has_start_realtime ? head->start_realtime_ns : 0);
 }
 
-void head_write_end(JsonWriter *writer, const Head *head) {
-        write_place(writer, head, PLACE_END);
-        write_cost(writer, head);
-}
-
 /* reading */
 
-static int scan_text(JsonScanner *scanner, char *text, size_t size) {
-        _cleanup_(buffer_done) Buffer buffer = { .max_bytes = size - 1 };
-        Span span;
-        int r;
-
-        r = json_scanner_text(scanner, &span);
-        if (r != 0)
-                return r;
-        r = name_unescape(&buffer, span);
-        if (r == -EMSGSIZE)
-                return json_scanner_fail(scanner, "the text is too long");
-        if (r != 0)
-                return r;
-        memcpy(text, buffer.bytes ? buffer.bytes : "", buffer.n);
-        text[buffer.n] = '\0';
-        return 0;
-}
-
-static int scan_id(JsonScanner *scanner, char *id, size_t size) {
-        Span span;
-        int r;
-
-        r = json_scanner_text(scanner, &span);
-        if (r != 0)
-                return r;
-        if (span.n != size - 1)
-                return json_scanner_fail(scanner, "an id of 32 hex digits is expected");
-        for (size_t i = 0; i < span.n; i++)
-                if (!isxdigit((unsigned char) span.bytes[i]))
-                        return json_scanner_fail(scanner, "an id of 32 hex digits is expected");
-        memcpy(id, span.bytes, span.n);
-        id[span.n] = '\0';
-        return 0;
-}
-
 static int scan_member(JsonScanner *scanner, const HeadMember *member, Head *head) {
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = member->size - 1 };
         void *value = (char *) head + member->offset;
         uint64_t number = 0;
+        Span span;
         int r = -EINVAL;
 
         switch (member->kind) {
         case MEMBER_TEXT:
-                return scan_text(scanner, value, member->size);
+                r = json_scanner_text(scanner, &span);
+                if (r != 0)
+                        return r;
+                r = name_unescape(&text, span);
+                if (r == -EMSGSIZE)
+                        return json_scanner_fail(scanner, "the text is too long");
+                if (r != 0)
+                        return r;
+                memcpy(value, text.bytes ? text.bytes : "", text.n);
+                ((char *) value)[text.n] = '\0';
+                break;
         case MEMBER_ID:
-                return scan_id(scanner, value, member->size);
+                r = json_scanner_text(scanner, &span);
+                if (r != 0)
+                        return r;
+                for (size_t i = 0; i < span.n; i++)
+                        if (!isxdigit((unsigned char) span.bytes[i]))
+                                span.n = 0;
+                if (span.n != member->size - 1)
+                        return json_scanner_fail(scanner, "an id of 32 hex digits is expected");
+                memcpy(value, span.bytes, span.n);
+                ((char *) value)[span.n] = '\0';
+                break;
         case MEMBER_BOOL:
                 r = json_scanner_bool(scanner, value);
                 break;

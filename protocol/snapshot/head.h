@@ -89,8 +89,8 @@ void head_write_json(JsonWriter *writer, const Head *head);
 _must_check_ int head_scan_json(JsonScanner *scanner, Head *ret);
 
 /*
- * Write the same facts as members of a snapshot document, into an object that is open: the ones
- * that are known before the first thread is read, and the ones that are known only after the last.
+ * Writes the same facts as members of a snapshot document, into an object that is open: the ones
+ * that are known before the first thread is read, or @of_end, the ones that are known only after
+ * the last.
  */
-void head_write_start(JsonWriter *writer, const Head *head);
-void head_write_end(JsonWriter *writer, const Head *head);
+void head_write_members(JsonWriter *writer, const Head *head, bool of_end);

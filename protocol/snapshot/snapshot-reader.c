@@ -161,13 +161,16 @@ static int read_ledger(void *userdata, DocumentReader *document) {
         return err_fold(reader->visitor->on_ledger(reader->userdata, &ledger));
 }
 
-static int begin_exited(void *userdata, DocumentReader *document) {
+static int begin_rows(void *userdata, DocumentReader *document) {
+        bool is_moved = document->reading == &snapshot_sections[SNAPSHOT_SECTION_MOVED];
         SnapshotReader *reader = userdata;
         JsonToken token;
 
         json_scanner_next(document->scanner, &token);
-        return table_reader_begin(&reader->exited_table, document, token, &exited_rows,
-                                  &reader->exited, 0);
+        return is_moved ? table_reader_begin(&reader->moved_table, document, token, &moved_rows,
+                                             &reader->moved, 0)
+                        : table_reader_begin(&reader->exited_table, document, token, &exited_rows,
+                                             &reader->exited, 0);
 }
 
 static int next_exited(void *userdata, DocumentReader *document, bool *ret_more) {
@@ -182,15 +185,6 @@ static int next_exited(void *userdata, DocumentReader *document, bool *ret_more)
         if (!reader->visitor->on_exited)
                 return 0;
         return err_fold(reader->visitor->on_exited(reader->userdata, &reader->exited.row));
-}
-
-static int begin_moved(void *userdata, DocumentReader *document) {
-        SnapshotReader *reader = userdata;
-        JsonToken token;
-
-        json_scanner_next(document->scanner, &token);
-        return table_reader_begin(&reader->moved_table, document, token, &moved_rows,
-                                  &reader->moved, 0);
 }
 
 static int next_moved(void *userdata, DocumentReader *document, bool *ret_more) {
@@ -244,10 +238,6 @@ static int read_object(void *userdata, DocumentReader *document) {
         return err_fold(r);
 }
 
-static int begin_cgroups(void *userdata, DocumentReader *document) {
-        return document_map(document);
-}
-
 static int next_cgroup(void *userdata, DocumentReader *document, bool *ret_more) {
         SnapshotReader *reader = userdata;
         Span path, stats;
@@ -271,10 +261,10 @@ const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX] = {
                                        .next = next_thread },
         [SNAPSHOT_SECTION_LEDGER] = { "ledger", DOCUMENT_OBJECT, .read = read_ledger },
         [SNAPSHOT_SECTION_EXITED] = { "dead", DOCUMENT_TABLE, .write_columns = exited_columns_write,
-                                      .read = begin_exited, .next = next_exited },
+                                      .read = begin_rows, .next = next_exited },
         [SNAPSHOT_SECTION_MOVED] = { "moved", DOCUMENT_TABLE, .write_columns = moved_columns_write,
-                                     .read = begin_moved, .next = next_moved },
-        [SNAPSHOT_SECTION_CGROUPS] = { "cgroup_stats", DOCUMENT_MAP, .read = begin_cgroups,
+                                     .read = begin_rows, .next = next_moved },
+        [SNAPSHOT_SECTION_CGROUPS] = { "cgroup_stats", DOCUMENT_MAP, .read = document_map,
                                        .next = next_cgroup },
         [SNAPSHOT_SECTION_PRESSURE] = { "psi", DOCUMENT_OBJECT, .read = read_object },
         [SNAPSHOT_SECTION_SCHED_EXT] = { "sched_ext", DOCUMENT_OBJECT, .read = read_object },

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
-#include "snapshot/thread-column.h"
 
 /* Small members gather here before they go to the sink; rows go past it. */
 #define FLUSH_BYTES (64 * 1024)
@@ -123,7 +122,7 @@ static void go_to_section(SnapshotWriter *writer, size_t id) {
 
 int snapshot_writer_begin(SnapshotWriter *writer, const Head *head) {
         json_write_object(&writer->json);
-        head_write_start(&writer->json, head);
+        head_write_members(&writer->json, head, false);
         return flush(writer, FLUSH_BYTES);
 }
 
@@ -171,26 +170,10 @@ int snapshot_writer_end(SnapshotWriter *writer, const SourceTable *sources, cons
         source_table_write_json(json, sources);
         json_write_key(json, "end");
         json_write_object(json);
-        head_write_end(json, head);
+        head_write_members(json, head, true);
         json_write_end(json);
         json_write_end(json);
 
         r = json_writer_finish(json);
         return r < 0 ? r : flush(writer, 0);
-}
-
-/* rows */
-
-int snapshot_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps) {
-        size_t n_before = buffer->n;
-        JsonWriter json;
-        int r;
-
-        json_writer_init(&json, buffer);
-        thread_row_write(&json, sample, smaps);
-
-        r = json_writer_finish(&json);
-        if (r < 0)
-                buffer_truncate(buffer, n_before);
-        return r;
 }

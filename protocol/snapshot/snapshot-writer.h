@@ -45,8 +45,3 @@ _must_check_ int snapshot_writer_rows(SnapshotWriter *writer, size_t section, Sp
 /* Once, last: closes the document. */
 _must_check_ int snapshot_writer_end(SnapshotWriter *writer, const SourceTable *sources,
                                      const Head *head);
-/*
- * Appends one thread's row to @buffer; @smaps is the leader's rollup as one JSON object {"Rss": kB,
- * ...}, or empty.
- */
-_must_check_ int snapshot_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps);

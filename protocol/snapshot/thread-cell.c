@@ -220,28 +220,6 @@ static int read_cpu_array(ThreadReader *reader) {
         return 0;
 }
 
-static int read_cpus(ThreadReader *reader, JsonToken token) {
-        uint64_t n_cpus;
-        Span list;
-        int r;
-
-        if (reader->is_version_0) {
-                if (token != JSON_TOKEN_ARRAY)
-                        return fail(reader, "an array of CPU ids is expected");
-                return read_cpu_array(reader);
-        }
-        r = take_text(reader, token, &list);
-        if (r != 0)
-                return r;
-        if (!count_cpus(list, &n_cpus))
-                return fail(reader, "an ascending list of CPU ranges is expected");
-        r = thread_reader_name(reader, token, &reader->cpus);
-        if (r != 0)
-                return r;
-        thread_sample_put(&reader->sample, METRIC_cpu_affinity, n_cpus);
-        return 0;
-}
-
 /* cells */
 
 static int read_metric(ThreadReader *reader, JsonToken token, MetricId id) {
@@ -290,17 +268,21 @@ static int read_metric(ThreadReader *reader, JsonToken token, MetricId id) {
                 value = (uint64_t) policy;
                 break;
         case CELL_CPUS:
-                return read_cpus(reader, token);
+                if (reader->is_version_0)
+                        return token == JSON_TOKEN_ARRAY
+                                       ? read_cpu_array(reader)
+                                       : fail(reader, "an array of CPU ids is expected");
+                r = take_text(reader, token, &text);
+                if (r != 0)
+                        return r;
+                if (!count_cpus(text, &value))
+                        return fail(reader, "an ascending list of CPU ranges is expected");
+                r = thread_reader_name(reader, token, &reader->cpus);
+                break;
         }
         if (r == 0)
                 thread_sample_put(&reader->sample, id, value);
         return r;
-}
-
-static int read_id(ThreadReader *reader, JsonToken token, uint64_t max, uint64_t *ret) {
-        int r = take_unsigned(reader, max, ret);
-
-        return r == 0 && *ret == 0 ? fail(reader, "0 is no thread") : r;
 }
 
 static int read_identity(ThreadReader *reader, ThreadColumn column, JsonToken token) {
@@ -310,12 +292,11 @@ static int read_identity(ThreadReader *reader, ThreadColumn column, JsonToken to
 
         switch (column) {
         case COLUMN_tid:
-                r = read_id(reader, token, INT32_MAX, &value);
-                sample->tid = (pid_t) value;
-                break;
         case COLUMN_tgid:
-                r = read_id(reader, token, INT32_MAX, &value);
-                sample->tgid = (pid_t) value;
+                r = take_unsigned(reader, INT32_MAX, &value);
+                if (r == 0 && value == 0)
+                        r = fail(reader, "0 is no thread");
+                *(column == COLUMN_tid ? &sample->tid : &sample->tgid) = (pid_t) value;
                 break;
         case COLUMN_ppid:
                 r = take_unsigned(reader, INT32_MAX, &value);
@@ -373,5 +354,5 @@ int thread_reader_cell(void *row, unsigned column, JsonToken token) {
 
         if (column < _COLUMN_IDENTITY_MAX)
                 return read_identity(reader, column, token);
-        return read_metric(reader, token, thread_column_metric(column));
+        return read_metric(reader, token, (MetricId) (column - _COLUMN_IDENTITY_MAX));
 }

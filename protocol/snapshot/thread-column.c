@@ -59,7 +59,7 @@ const char *thread_column_name(ThreadColumn column) {
         assert(column < _COLUMN_MAX);
         if (column < _COLUMN_IDENTITY_MAX)
                 return identity_names[column];
-        return metric_table[thread_column_metric(column)].name;
+        return metric_table[column - _COLUMN_IDENTITY_MAX].name;
 }
 
 ThreadColumn thread_column_find(Span name) {
@@ -71,12 +71,12 @@ ThreadColumn thread_column_find(Span name) {
         id = metric_find(name);
         if (id == _METRIC_MAX || thread_cell_kinds[id] == CELL_NONE)
                 return _COLUMN_MAX;
-        return thread_column_of(id);
+        return _COLUMN_IDENTITY_MAX + (ThreadColumn) id;
 }
 
 void thread_columns_write(JsonWriter *writer) {
         for (ThreadColumn column = 0; column < _COLUMN_MAX; column++)
-                if (column != thread_column_of(METRIC_thread_count))
+                if (column != _COLUMN_IDENTITY_MAX + (ThreadColumn) METRIC_thread_count)
                         json_write_text(writer, thread_column_name(column));
 }
 
@@ -206,7 +206,7 @@ void thread_cell_write(JsonWriter *writer, const ThreadSample *sample, ThreadCol
         if (column < _COLUMN_IDENTITY_MAX)
                 write_identity(writer, sample, column);
         else
-                write_metric(writer, sample, thread_column_metric(column));
+                write_metric(writer, sample, (MetricId) (column - _COLUMN_IDENTITY_MAX));
 }
 
 /* rows */
@@ -239,30 +239,39 @@ static char *put_plain(char *at, const ThreadSample *sample, MetricId id) {
         return at + word.n;
 }
 
-void thread_row_write(JsonWriter *writer, const ThreadSample *sample, Span smaps) {
+int thread_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps) {
+        size_t n_before = buffer->n;
         MetricId id = 0;
+        JsonWriter writer;
+        int r;
 
-        json_write_array(writer);
+        json_writer_init(&writer, buffer);
+        json_write_array(&writer);
         for (ThreadColumn column = 0; column < _COLUMN_IDENTITY_MAX; column++)
                 if (column == COLUMN_smaps_rollup_kb && smaps.n > 0)
-                        json_write_raw(writer, smaps);
+                        json_write_raw(&writer, smaps);
                 else
-                        write_identity(writer, sample, column);
+                        write_identity(&writer, sample, column);
         while (id < _METRIC_MAX) {
                 char *at;
 
                 if (!is_plain(id)) {
                         if (thread_cell_kinds[id] != CELL_NONE)
-                                write_metric(writer, sample, id);
+                                write_metric(&writer, sample, id);
                         id++;
                         continue;
                 }
-                at = json_write_begin_values(writer, (_METRIC_MAX - id) * PLAIN_CHARS);
+                at = json_write_begin_values(&writer, (_METRIC_MAX - id) * PLAIN_CHARS);
                 for (; id < _METRIC_MAX && is_plain(id); id++)
                         if (at)
                                 at = put_plain(at, sample, id);
                 if (at)
-                        json_write_end_values(writer, at);
+                        json_write_end_values(&writer, at);
         }
-        json_write_end(writer);
+        json_write_end(&writer);
+
+        r = json_writer_finish(&writer);
+        if (r < 0)
+                buffer_truncate(buffer, n_before);
+        return r;
 }

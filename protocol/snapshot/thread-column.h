@@ -58,15 +58,6 @@ typedef enum CellKind {
         CELL_CPUS,
 } CellKind;
 
-static inline ThreadColumn thread_column_of(MetricId id) {
-        return (ThreadColumn) (_COLUMN_IDENTITY_MAX + id);
-}
-
-/* @column is at least _COLUMN_IDENTITY_MAX. */
-static inline MetricId thread_column_metric(ThreadColumn column) {
-        return (MetricId) (column - _COLUMN_IDENTITY_MAX);
-}
-
 extern const unsigned char thread_cell_kinds[_METRIC_MAX];
 
 const char *thread_column_name(ThreadColumn column);
@@ -78,9 +69,10 @@ ThreadColumn thread_column_find(Span name);
  */
 void thread_cell_write(JsonWriter *writer, const ThreadSample *sample, ThreadColumn column);
 /*
- * Writes an array of all cells that are stored: the same as thread_cell_write() of each, but fast.
- * The cell of smaps_rollup_kb is @smaps, a JSON object, unless that is empty.
+ * Appends an array of all cells that are stored: the same as thread_cell_write() of each, but fast.
+ * The cell of smaps_rollup_kb is @smaps, the rollup of the leader as one JSON object {"Rss": kB,
+ * ...}, unless that is empty. A row that does not fit leaves nothing in @buffer.
  */
-void thread_row_write(JsonWriter *writer, const ThreadSample *sample, Span smaps);
+_must_check_ int thread_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps);
 /* The names of all columns that are stored, in the order of a row's cells. */
 void thread_columns_write(JsonWriter *writer);

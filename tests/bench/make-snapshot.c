@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "snapshot/snapshot-writer.h"
+#include "snapshot/thread-column.h"
 #include "spool/snapshot-file.h"
 
 #define BATCH_BYTES (256u * 1024u)
@@ -119,7 +120,7 @@ int main(int argc, char **argv) {
                 if (rows.n > 0)
                         r = buffer_append_byte(&rows, ',');
                 if (r == 0)
-                        r = snapshot_row_encode(&rows, &sample, (Span){});
+                        r = thread_row_encode(&rows, &sample, (Span){});
                 if (r == 0 && rows.n > BATCH_BYTES) {
                         r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS,
                                                  buffer_span(&rows));

@@ -18,6 +18,7 @@
 #include "snapshot/snapshot-reader.h"
 #include "snapshot/exited-row.h"
 #include "snapshot/snapshot-writer.h"
+#include "snapshot/thread-column.h"
 
 #define RECORD_MAX_THREADS 64
 #define RECORD_MAX_CGROUPS 64
@@ -368,7 +369,7 @@ static inline void record_rows(const SnapshotRecord *record, Buffer *rows) {
         for (size_t i = 0; i < record->n_threads; i++) {
                 if (i > 0)
                         fuzz_expect(buffer_append_byte(rows, ',') == 0, "memory");
-                fuzz_expect(snapshot_row_encode(rows, &record->samples[i], record->smaps[i]) == 0,
+                fuzz_expect(thread_row_encode(rows, &record->samples[i], record->smaps[i]) == 0,
                             "every thread that was read can be written");
         }
 }

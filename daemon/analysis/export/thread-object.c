@@ -94,7 +94,7 @@ void thread_object_write_ktstr(JsonWriter *writer, const ThreadSample *sample, S
                         continue;
                 }
                 if (thread_cell_kinds[id] != CELL_CPUS) {
-                        thread_cell_write(writer, sample, thread_column_of(id));
+                        thread_cell_write(writer, sample, _COLUMN_IDENTITY_MAX + (ThreadColumn) id);
                         continue;
                 }
                 /* The number of every CPU, [0,1,2,3,7]; an empty array for an invalid list. */
@@ -139,7 +139,7 @@ void thread_object_write_ndjson(JsonWriter *writer, const ThreadSample *sample, 
                                 const Head *head) {
         ndjson_begin(writer, "thread", head);
         for (ThreadColumn column = 0; column < _COLUMN_MAX; column++) {
-                if (column == thread_column_of(METRIC_thread_count))
+                if (column == _COLUMN_IDENTITY_MAX + (ThreadColumn) METRIC_thread_count)
                         continue;
                 json_write_key(writer, thread_column_name(column));
                 if (column == COLUMN_smaps_rollup_kb && smaps_json.n > 0)

@@ -103,10 +103,6 @@ static void write_exits_columns(JsonWriter *writer) {
                 json_write_text(writer, exits_columns[i]);
 }
 
-static int begin_frames(void *userdata, DocumentReader *document) {
-        return document_map(document);
-}
-
 static int next_frame(void *userdata, DocumentReader *document, bool *ret_more) {
         Ledger *ledger = userdata;
         Span name, json;
@@ -121,7 +117,7 @@ static int next_frame(void *userdata, DocumentReader *document, bool *ret_more) 
 enum { EXITS, FRAMES, STACKS, N_SECTIONS };
 static const DocumentSection sections[] = {
         [EXITS] = { "dead", DOCUMENT_TABLE, write_exits_columns, begin_exits, next_exits },
-        [FRAMES] = { "frames", DOCUMENT_MAP, NULL, begin_frames, next_frame },
+        [FRAMES] = { "frames", DOCUMENT_MAP, NULL, document_map, next_frame },
         [STACKS] = { "stacks", DOCUMENT_TABLE, write_exits_columns, begin_exits, next_exits },
 };
 

@@ -139,7 +139,8 @@ START_TEST(the_dead_have_no_levels) {
 
         ck_assert_int_eq(exited_row_carries(id), metric_rows[_i].is_carried);
         ck_assert_uint_eq(exited_column_find(span_of(metric_table[id].name)),
-                          metric_rows[_i].is_carried ? thread_column_of(id) : _EXITED_COLUMN_MAX);
+                          metric_rows[_i].is_carried ? _COLUMN_IDENTITY_MAX + (ThreadColumn) id
+                                                     : _EXITED_COLUMN_MAX);
 }
 END_TEST
 

@@ -7,6 +7,7 @@
 #include "base/name.h"
 #include "colliding.h"
 #include "document.h"
+#include "snapshot/thread-column.h"
 
 static const Head head = { .format_version = 1,
                            .has_start_realtime = true,
@@ -28,7 +29,7 @@ static Visited *pass_through(const ThreadSample *sample, Span smaps) {
         Visited *visited;
 
         buffer_init(&row, 0);
-        ck_assert_int_eq(snapshot_row_encode(&row, sample, smaps), 0);
+        ck_assert_int_eq(thread_row_encode(&row, sample, smaps), 0);
         document_write(&document, &head, buffer_span(&row));
         ck_assert_msg(document_read(buffer_span(&document), &visited) == SNAPSHOT_OK, "%s",
                       visited->complaint);
@@ -345,7 +346,7 @@ START_TEST(chunks_make_no_difference) {
                 thread_sample_put(&sample, (MetricId) id, id == METRIC_ext_enabled ? 1 : 65);
         sample.cpus = SPAN_LITERAL("0-64");
         buffer_init(&row, 0);
-        ck_assert_int_eq(snapshot_row_encode(&row, &sample, SPAN_LITERAL("{\"Rss\":1}")), 0);
+        ck_assert_int_eq(thread_row_encode(&row, &sample, SPAN_LITERAL("{\"Rss\":1}")), 0);
         document_write(&document, &head, buffer_span(&row));
         ck_assert_int_eq(document_read_chunks(buffer_span(&document), 1, &visited_all, &visited),
                          SNAPSHOT_OK);
@@ -366,7 +367,7 @@ START_TEST(a_document_cut_anywhere_is_malformed) {
 
         sample.comm = SPAN_LITERAL("\"\xff");
         buffer_init(&row, 0);
-        ck_assert_int_eq(snapshot_row_encode(&row, &sample, SPAN_LITERAL("{\"Rss\":1}")), 0);
+        ck_assert_int_eq(thread_row_encode(&row, &sample, SPAN_LITERAL("{\"Rss\":1}")), 0);
         document_write(&document, &head, buffer_span(&row));
         for (size_t n = 0; n < document.n; n++) {
                 ck_assert_int_eq(document_read((Span){ document.bytes, n }, &visited),

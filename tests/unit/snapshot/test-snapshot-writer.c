@@ -49,10 +49,12 @@ START_TEST(columns_are_identity_then_the_registry) {
                 if (column < _COLUMN_IDENTITY_MAX)
                         ck_assert_str_eq(name, identity[column]);
                 else
-                        ck_assert_str_eq(name, metric_table[thread_column_metric(column)].name);
+                        ck_assert_str_eq(name, metric_table[column - _COLUMN_IDENTITY_MAX].name);
                 ck_assert_uint_eq(thread_column_find(span_of(name)),
-                                  column == thread_column_of(METRIC_thread_count) ? _COLUMN_MAX
-                                                                                  : column);
+                                  column == _COLUMN_IDENTITY_MAX +
+                                                          (ThreadColumn) METRIC_thread_count
+                                          ? _COLUMN_MAX
+                                          : column);
         }
         ck_assert_uint_eq(thread_column_find(span_of("")), _COLUMN_MAX);
 }
@@ -88,7 +90,7 @@ START_TEST(the_manual_lists_every_column_and_source) {
         char *manual = read_manual();
 
         for (ThreadColumn column = 0; column < _COLUMN_MAX; column++)
-                if (column != thread_column_of(METRIC_thread_count))
+                if (column != _COLUMN_IDENTITY_MAX + (ThreadColumn) METRIC_thread_count)
                         ck_assert_msg(is_in_manual(manual, thread_column_name(column)), "%s",
                                       thread_column_name(column));
         for (ExitedColumn column = _COLUMN_MAX; column < _EXITED_COLUMN_MAX; column++)
@@ -241,7 +243,7 @@ START_TEST(a_row_has_a_cell_for_every_column) {
         sample.tgid = 6;
         sample.start_ticks = 5;
         buffer_init(&row, 0);
-        ck_assert_int_eq(snapshot_row_encode(&row, &sample, (Span){}), 0);
+        ck_assert_int_eq(thread_row_encode(&row, &sample, (Span){}), 0);
         ck_assert_mem_eq(row.bytes,
                          "[7,6,null,null,null,null,null,null,5,null,false,null,null,null", 62);
         for (size_t i = 0; i + 4 <= row.n; i++)
@@ -285,7 +287,7 @@ START_TEST(a_cell_looks_like_its_type) {
         if (cell_rows[_i].id != METRIC_cpu_affinity)
                 thread_sample_drop(&sample, METRIC_cpu_affinity);
         buffer_init(&row, 0);
-        ck_assert_int_eq(snapshot_row_encode(&row, &sample, (Span){}), 0);
+        ck_assert_int_eq(thread_row_encode(&row, &sample, (Span){}), 0);
         (void) snprintf(expected, sizeof(expected), ",%s,", cell_rows[_i].cell);
         ck_assert_ptr_nonnull(memmem(row.bytes, row.n, expected, strlen(expected)));
         buffer_done(&row);
@@ -317,11 +319,11 @@ START_TEST(a_row_is_its_cells) {
         fill(&sample, _i);
         buffer_init(&row, 0);
         buffer_init(&cells, 0);
-        ck_assert_int_eq(snapshot_row_encode(&row, &sample, (Span){}), 0);
+        ck_assert_int_eq(thread_row_encode(&row, &sample, (Span){}), 0);
         json_writer_init(&json, &cells);
         json_write_array(&json);
         for (ThreadColumn column = 0; column < _COLUMN_MAX; column++)
-                if (column != thread_column_of(METRIC_thread_count))
+                if (column != _COLUMN_IDENTITY_MAX + (ThreadColumn) METRIC_thread_count)
                         thread_cell_write(&json, &sample, column);
         json_write_end(&json);
         ck_assert_int_eq(json_writer_finish(&json), 0);
@@ -338,7 +340,7 @@ START_TEST(a_row_that_does_not_fit_leaves_nothing) {
         thread_sample_clear(&sample);
         buffer_init(&row, 100);
         ck_assert_int_eq(buffer_append_text(&row, "before"), 0);
-        ck_assert_int_eq(snapshot_row_encode(&row, &sample, (Span){}), -EMSGSIZE);
+        ck_assert_int_eq(thread_row_encode(&row, &sample, (Span){}), -EMSGSIZE);
         ck_assert(span_is(buffer_span(&row), "before"));
         buffer_done(&row);
 }

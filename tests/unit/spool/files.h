@@ -21,6 +21,7 @@
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "snapshot/snapshot-writer.h"
+#include "snapshot/thread-column.h"
 #include "spool/snapshot-file.h"
 
 typedef struct TestDir {
@@ -109,11 +110,11 @@ static inline uint64_t write_snapshot(int fd, Head *head) {
         thread_sample_clear(&sample);
         sample.tid = sample.tgid = 1;
         sample.comm = SPAN_LITERAL("one");
-        ck_assert_int_eq(snapshot_row_encode(&rows, &sample, (Span){}), 0);
+        ck_assert_int_eq(thread_row_encode(&rows, &sample, (Span){}), 0);
         ck_assert_int_eq(buffer_append_byte(&rows, ','), 0);
         sample.tid = 2;
         thread_sample_put(&sample, METRIC_run_time_ns, 4711);
-        ck_assert_int_eq(snapshot_row_encode(&rows, &sample, (Span){}), 0);
+        ck_assert_int_eq(thread_row_encode(&rows, &sample, (Span){}), 0);
 
         ck_assert_int_eq(snapshot_file_writer_new(fd, &file), 0);
         ck_assert_int_eq(snapshot_writer_new(snapshot_file_writer_write, file, &writer), 0);

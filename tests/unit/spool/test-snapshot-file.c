@@ -148,7 +148,7 @@ START_TEST(the_order_of_threads_is_verified) {
                 sample.tid = order_rows[_i].ids[i][1];
                 if (i > 0)
                         ck_assert_int_eq(buffer_append_byte(&rows, ','), 0);
-                ck_assert_int_eq(snapshot_row_encode(&rows, &sample, (Span){}), 0);
+                ck_assert_int_eq(thread_row_encode(&rows, &sample, (Span){}), 0);
         }
         ck_assert_int_eq(snapshot_file_writer_new(fd, &file), 0);
         ck_assert_int_eq(snapshot_writer_new(snapshot_file_writer_write, file, &writer), 0);

@@ -18,6 +18,7 @@
 #include <zstd.h>
 #include "snapshot/exited-row.h"
 #include "snapshot/snapshot-writer.h"
+#include "snapshot/thread-column.h"
 #include "spool/snapshot-file.h"
 
 #define FIXTURE_BOOT_ID "0123456789abcdef0123456789abcdef"
@@ -241,8 +242,8 @@ static inline int fixture_snapshot(const FixtureSnapshot *snapshot) {
                 if (i > 0)
                         ck_assert_int_eq(buffer_append_byte(&rows, ','), 0);
                 ck_assert_int_eq(
-                        snapshot_row_encode(&rows, &sample,
-                                            i == 0 ? span_of(snapshot->smaps_json) : (Span){}),
+                        thread_row_encode(&rows, &sample,
+                                          i == 0 ? span_of(snapshot->smaps_json) : (Span){}),
                         0);
         }
         ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, buffer_span(&rows)),

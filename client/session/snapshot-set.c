@@ -53,10 +53,6 @@ static int add(SnapshotSet *set, char *text) {
 
 /* globs */
 
-bool snapshot_is_glob(const char *text) {
-        return !snapshot_name_is_file(text) && strpbrk(text, "*?[");
-}
-
 static int add_glob(SnapshotNames *names, SnapshotSet *set, const char *glob) {
         char quoted[QUOTE_BYTES];
         json_object *heads;
@@ -263,7 +259,7 @@ static int add_entry(SnapshotNames *names, SnapshotSet *set, Choice *choice, Spa
         if (text &&
             (text[entry.n - 1] == '/' || (!snapshot_name_is_file(text) && strchr(text, '='))))
                 return add_choice(set, choice, text);
-        if (!text || !snapshot_is_glob(text)) {
+        if (!text || snapshot_name_is_file(text) || !strpbrk(text, "*?[")) {
                 if (text && is_in(set, text)) {
                         r = complain(STATUS_USAGE, "%s names %s twice.", set->option,
                                      quote(text, quoted));

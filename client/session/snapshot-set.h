@@ -37,9 +37,6 @@ typedef struct SnapshotNames {
 
 void snapshot_names_done(SnapshotNames *names);
 
-/* It stands for names of the spool. */
-bool snapshot_is_glob(const char *text);
-
 #define SNAPSHOT_SET_EMPTY ((SnapshotSet){ .n = 0 })
 
 void snapshot_set_done(SnapshotSet *set);

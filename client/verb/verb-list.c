@@ -27,33 +27,26 @@ static const TableColumn columns[] = {
         { .header = "BY", .shrink_to = 8 },
 };
 
-/* True if all times have one zone in common, which then stands in the header. */
-static bool find_zone(json_object *heads, char ret_zone[static WHEN_CHARS]) {
-        char zone[WHEN_CHARS];
-
-        ret_zone[0] = '\0';
-        for (size_t i = 0; i < cell_length(heads); i++) {
-                json_object *start = cell_member(cell_element(heads, i), "startRealtimeNs");
-
-                if (!start)
-                        continue;
-                when_format_zone(json_object_get_uint64(start), zone);
-                if (ret_zone[0] != '\0' && strcmp(ret_zone, zone) != 0)
-                        return false;
-                memcpy(ret_zone, zone, sizeof(zone));
-        }
-        return ret_zone[0] != '\0';
-}
-
 static int print_heads(Session *session, json_object *heads) {
-        char zone[WHEN_CHARS], header[WHEN_CHARS + sizeof("CAPTURED ()")];
+        char zone[WHEN_CHARS] = "", other[WHEN_CHARS], header[WHEN_CHARS + sizeof("CAPTURED ()")];
         uint64_t now_realtime_ns = clock_now_ns(CLOCK_REALTIME);
         TableColumn zoned[ELEMENTSOF(columns)];
         _cleanup_(table_freep) Table *table = NULL;
         TableLegend legend = session_legend(session);
-        bool in_header = legend == TABLE_LEGEND_SHOWN && find_zone(heads, zone);
+        bool in_header = legend == TABLE_LEGEND_SHOWN;
         int r;
 
+        /* If all times have one zone in common, it stands in the header. */
+        for (size_t i = 0; in_header && i < cell_length(heads); i++) {
+                json_object *start = cell_member(cell_element(heads, i), "startRealtimeNs");
+
+                if (!start)
+                        continue;
+                when_format_zone(json_object_get_uint64(start), other);
+                in_header = zone[0] == '\0' || strcmp(zone, other) == 0;
+                memcpy(zone, other, sizeof(zone));
+        }
+        in_header = in_header && zone[0] != '\0';
         memcpy(zoned, columns, sizeof(columns));
         if (in_header) {
                 (void) snprintf(header, sizeof(header), "CAPTURED (%s)", zone);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "base/name.h"
 #include "interface/error-list.h"
 #include "json/json-writer.h"
 #include "session/complain.h"
@@ -104,41 +107,36 @@ int compare_subjects(Session *session, GroupView *view, const SubjectReference s
         return call_view(session, view, PROFILER_INTERFACE ".Compare", sides, ELEMENTSOF(sides));
 }
 
-/* Both are snapshots or intervals; the daemon knows if two snapshots have one between them. */
-static int check_pair(const Session *session, const SubjectReference subjects[static 2]) {
-        char interval[QUOTE_BYTES], snapshot[QUOTE_BYTES];
-        unsigned which = subjects[0].is_interval ? 0 : 1;
-
-        if (subjects[0].is_interval != subjects[1].is_interval)
-                return complain(STATUS_USAGE,
-                                "%s is an interval and %s a snapshot: \"compare\" takes two of one "
-                                "kind.",
-                                quote(subjects[which].text, interval),
-                                quote(subjects[1 - which].text, snapshot));
-        if (subjects[0].is_interval && options_have(session->options, OPTION_TOTALS))
-                return complain(STATUS_USAGE,
-                                "--totals is for two snapshots: an interval has work, and no "
-                                "totals of lives.");
-        if (options_have(session->options, OPTION_WINDOW) && !subjects[0].is_interval)
-                return refuse_sides_of_interval(session->options);
-        return 0;
-}
-
 static int compare_pair(Session *session, const char *before, const char *after) {
         SubjectReference subjects[2] = { SUBJECT_EMPTY, SUBJECT_EMPTY };
         _cleanup_(group_view_freep) GroupView *view = NULL;
+        char interval[QUOTE_BYTES], snapshot[QUOTE_BYTES];
+        const Options *options = session->options;
+        bool is_interval;
         int r;
 
         r = subject_open_anywhere(session, before, &subjects[0]);
         if (r == 0)
                 r = subject_open_anywhere(session, after, &subjects[1]);
+        /* Both are snapshots or intervals; the daemon knows if two snapshots have one between. */
+        is_interval = subjects[0].is_interval;
+        if (r == 0 && is_interval != subjects[1].is_interval)
+                r = complain(STATUS_USAGE,
+                             "%s is an interval and %s a snapshot: \"compare\" takes two of one "
+                             "kind.",
+                             quote(subjects[is_interval ? 0 : 1].text, interval),
+                             quote(subjects[is_interval ? 1 : 0].text, snapshot));
+        else if (r == 0 && is_interval && options_have(options, OPTION_TOTALS))
+                r = complain(STATUS_USAGE,
+                             "--totals is for two snapshots: an interval has work, and no "
+                             "totals of lives.");
+        else if (r == 0 && !is_interval && options_have(options, OPTION_WINDOW))
+                r = refuse_sides_of_interval(options);
         if (r == 0)
-                r = check_pair(session, subjects);
-        if (r == 0)
-                r = group_view_new(&(GroupForm){ .session = session,
-                                                 .kind = subjects[0].is_interval ? REPORT_INTERVALS
-                                                                                 : REPORT_PAIR },
-                                   &view);
+                r = group_view_new(
+                        &(GroupForm){ .session = session,
+                                      .kind = is_interval ? REPORT_INTERVALS : REPORT_PAIR },
+                        &view);
         if (r == 0)
                 r = compare_subjects(session, view, subjects);
         if (r == 0 && view->above)
@@ -203,7 +201,8 @@ int verb_compare(Session *session) {
                                 "--after); " COMPLAIN_BEGIN " takes a first one.");
         /* A shell makes more than two names of a glob that is not quoted. */
         for (size_t i = 1; i <= n; i++)
-                if (snapshot_is_glob(options->arguments[i]))
+                if (!snapshot_name_is_file(options->arguments[i]) &&
+                    strpbrk(options->arguments[i], "*?["))
                         return complain(STATUS_USAGE,
                                         "%s is a glob, and \"compare\" takes two names: sets are "
                                         "compared by --before 'GLOB' --after 'GLOB'.",

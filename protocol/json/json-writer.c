@@ -338,10 +338,6 @@ char *json_write_begin_values(JsonWriter *writer, size_t n) {
         return take_room(writer, n);
 }
 
-void json_write_end_values(JsonWriter *writer, const char *end) {
-        writer->buffer->n = (size_t) (end - writer->buffer->bytes);
-}
-
 void json_write_member_u64(JsonWriter *writer, const char *key, uint64_t value) {
         json_write_key(writer, key);
         json_write_u64(writer, value);

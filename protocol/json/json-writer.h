@@ -60,11 +60,10 @@ void json_write_raw(JsonWriter *writer, Span json);
 
 /*
  * For many numbers in a row: room for at most @n bytes of further values of an array that has one
- * already. The caller writes the values, a comma before each, and tells where they end before it
- * calls any other function of the writer. NULL after a failure.
+ * already. The caller writes the values, a comma before each, and ends the buffer behind the last
+ * before it calls any other function of the writer. NULL after a failure.
  */
 _must_check_ char *json_write_begin_values(JsonWriter *writer, size_t n);
-void json_write_end_values(JsonWriter *writer, const char *end);
 
 /* Shorthands for "key, value". */
 void json_write_member_u64(JsonWriter *writer, const char *key, uint64_t value);

@@ -73,51 +73,44 @@ static int flush(SnapshotWriter *writer, size_t threshold) {
 
 /* sections */
 
-static void open_section(SnapshotWriter *writer) {
-        const DocumentSection *section = &writer->sections[writer->at];
-        JsonWriter *json = &writer->json;
-
-        json_write_key(json, section->name);
-        writer->is_open = section->shape != DOCUMENT_OBJECT;
-        writer->has_rows = false;
-        if (writer->is_open)
-                json_write_object(json);
-        if (section->shape == DOCUMENT_TABLE) {
-                json_write_key(json, "columns");
-                json_write_array(json);
-                section->write_columns(json);
-                json_write_end(json);
-                json_write_key(json, "rows");
-                json_write_array(json);
-        }
-}
-
-static void close_section(SnapshotWriter *writer) {
-        if (writer->sections[writer->at].shape == DOCUMENT_TABLE)
-                json_write_end(&writer->json);
-        json_write_end(&writer->json);
-        writer->is_open = false;
-        writer->at++;
-}
-
 /* Opens section @id where it is not open; sections before it that were left out become empty. */
 static void go_to_section(SnapshotWriter *writer, size_t id) {
-        if (writer->is_open && writer->at == id)
-                return;
-        if (writer->is_open)
-                close_section(writer);
-        assert(writer->at <= id && id <= writer->n_sections);
-        while (writer->at < id) {
-                open_section(writer);
-                if (writer->is_open)
-                        close_section(writer);
-                else {
-                        json_write_null(&writer->json);
+        JsonWriter *json = &writer->json;
+
+        while (!writer->is_open || writer->at != id) {
+                const DocumentSection *section = &writer->sections[writer->at];
+
+                if (writer->is_open) {
+                        if (section->shape == DOCUMENT_TABLE)
+                                json_write_end(json);
+                        json_write_end(json);
+                        writer->is_open = false;
                         writer->at++;
+                        continue;
+                }
+                assert(writer->at <= id && id <= writer->n_sections);
+                if (writer->at == writer->n_sections)
+                        return;
+                json_write_key(json, section->name);
+                writer->has_rows = false;
+                if (section->shape == DOCUMENT_OBJECT) {
+                        if (writer->at == id) /* the caller writes it */
+                                return;
+                        json_write_null(json);
+                        writer->at++;
+                        continue;
+                }
+                writer->is_open = true;
+                json_write_object(json);
+                if (section->shape == DOCUMENT_TABLE) {
+                        json_write_key(json, "columns");
+                        json_write_array(json);
+                        section->write_columns(json);
+                        json_write_end(json);
+                        json_write_key(json, "rows");
+                        json_write_array(json);
                 }
         }
-        if (id < writer->n_sections)
-                open_section(writer);
 }
 
 int snapshot_writer_begin(SnapshotWriter *writer, const Head *head) {

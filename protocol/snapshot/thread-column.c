@@ -266,7 +266,7 @@ int thread_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps) {
                         if (at)
                                 at = put_plain(at, sample, id);
                 if (at)
-                        json_write_end_values(&writer, at);
+                        buffer->n = (size_t) (at - buffer->bytes);
         }
         json_write_end(&writer);
 

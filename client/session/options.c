@@ -89,7 +89,10 @@ static int take_json(Taking *taking) {
 static int take_smaps(Taking *taking) {
         SmapsMode *smaps = &taking->options->smaps;
 
-        *smaps = taking->value ? smaps_mode_find(span_of(taking->value)) : SMAPS_MODE_ALL;
+        *smaps = SMAPS_MODE_ALL;
+        if (taking->value)
+                *smaps = (SmapsMode) name_find(span_of(taking->value), smaps_mode_names,
+                                               _SMAPS_MODE_MAX);
         if (*smaps != _SMAPS_MODE_MAX)
                 return 0;
         return refuse(taking->complaint,
@@ -98,7 +101,8 @@ static int take_smaps(Taking *taking) {
 }
 
 static int take_backend(Taking *taking) {
-        taking->options->backend = backend_choice_find(span_of(taking->value));
+        taking->options->backend = (BackendChoice) name_find(
+                span_of(taking->value), backend_choice_names, _BACKEND_CHOICE_MAX);
         if (taking->options->backend != _BACKEND_CHOICE_MAX)
                 return 0;
         return refuse(taking->complaint, "--backend=%s is none: it is auto, procfs or bpf.",

@@ -8,8 +8,6 @@
  * backend that did.
  */
 
-#include "base/span.h"
-
 // clang-format off
 #define BACKEND_CHOICES(B)                                                                         \
         B(AUTO,   "auto")   /* through BPF where that works, else from files */                    \
@@ -21,8 +19,6 @@
 typedef enum BackendChoice { BACKEND_CHOICES(BACKEND_CHOICE_ID) _BACKEND_CHOICE_MAX } BackendChoice;
 
 extern const char *const backend_choice_names[_BACKEND_CHOICE_MAX];
-/* _BACKEND_CHOICE_MAX when there is none of that name. */
-BackendChoice backend_choice_find(Span name);
 
 /*
  * ExitChoice
@@ -62,5 +58,3 @@ typedef enum ExitChoice { EXIT_CHOICES(EXIT_CHOICE_ID) _EXIT_CHOICE_MAX } ExitCh
 typedef enum SmapsMode { SMAPS_MODES(SMAPS_MODE_ID) _SMAPS_MODE_MAX } SmapsMode;
 
 extern const char *const smaps_mode_names[_SMAPS_MODE_MAX];
-/* _SMAPS_MODE_MAX when there is none of that name. */
-SmapsMode smaps_mode_find(Span name);

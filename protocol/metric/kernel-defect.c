@@ -7,28 +7,23 @@
 
 #include "base/macro.h"
 
-typedef struct Release {
-        unsigned major, minor;
-} Release;
+/* Releases are compared as one number; of both of theirs 16 bits are read. */
+#define RELEASE(major, minor) ((uint32_t) (major) << 16 | (uint32_t) (minor))
 
 typedef struct Defect {
         const char *prefix;
-        Release first, fixed;
+        uint32_t first, fixed; /* releases; 0: none */
         const char *text;
 } Defect;
 
-#define DEFECT_ROW(id, prefix, major, minor, fixed_major, fixed_minor, text) \
-        [KERNEL_DEFECT_##id] = { prefix, { major, minor }, { fixed_major, fixed_minor }, text },
+#define DEFECT_ROW(id, prefix, x, y, fixed_x, fixed_y, text) \
+        [KERNEL_DEFECT_##id] = { prefix, RELEASE(x, y), RELEASE(fixed_x, fixed_y), text },
 static const Defect defects_table[_KERNEL_DEFECT_MAX] = { KERNEL_DEFECTS(DEFECT_ROW) };
-
-static bool is_before(Release a, Release b) {
-        return a.major != b.major ? a.major < b.major : a.minor < b.minor;
-}
 
 KernelDefects kernel_defects_of(const char *release) {
         KernelDefects defects = 0;
         unsigned long numbers[2];
-        Release of;
+        uint32_t of;
         char *end;
 
         /* "6.12.1-amd64": the first two numbers. */
@@ -38,12 +33,11 @@ KernelDefects kernel_defects_of(const char *release) {
                         return 0;
                 release = end + 1;
         }
-        of = (Release){ (unsigned) numbers[0], (unsigned) numbers[1] };
+        of = RELEASE(numbers[0], numbers[1]);
         for (unsigned i = 0; i < _KERNEL_DEFECT_MAX; i++) {
                 const Defect *defect = &defects_table[i];
-                bool is_fixed = defect->fixed.major > 0 && !is_before(of, defect->fixed);
 
-                if (!is_before(of, defect->first) && !is_fixed)
+                if (of >= defect->first && (defect->fixed == 0 || of < defect->fixed))
                         defects |= UINT32_C(1) << i;
         }
         return defects;

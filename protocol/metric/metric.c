@@ -50,7 +50,7 @@ const Derived derived_table[_DERIVED_MAX] = { DERIVED(DERIVED_ROW) };
 #define NAME_ENTRY(id, name, ...) name,
 const char *const metric_section_names[_METRIC_SECTION_MAX] = { METRIC_SECTIONS(NAME_ENTRY) };
 const char *const metric_class_names[_METRIC_CLASS_MAX] = { METRIC_CLASSES(NAME_ENTRY) };
-static const char *const source_names[] = { SOURCES(NAME_ENTRY) };
+const char *const metric_source_names[_SOURCE_MAX] = { SOURCES(NAME_ENTRY) };
 const char *const metric_unit_names[] = {
         [METRIC_UNIT_NONE] = "none",   [METRIC_UNIT_COUNT] = "count", [METRIC_UNIT_NS] = "ns",
         [METRIC_UNIT_BYTES] = "bytes", [METRIC_UNIT_TICKS] = "ticks", [METRIC_UNIT_RATIO] = "ratio",
@@ -70,14 +70,6 @@ DerivedId derived_find(Span name) {
         while (id < _DERIVED_MAX && !span_is(name, derived_table[id].name))
                 id++;
         return (DerivedId) id;
-}
-
-SourceId source_find(Span name) {
-        return (SourceId) name_find(name, source_names, _SOURCE_MAX);
-}
-
-const char *source_name(SourceId source) {
-        return source_names[source];
 }
 
 static char lower(char c) {

@@ -113,10 +113,9 @@ static inline bool derived_is_sum(DerivedId id) {
                derived_table[id].formula == DERIVED_FORMULA_OFFCPU;
 }
 
-/* _METRIC_MAX, _DERIVED_MAX, _SOURCE_MAX when there is none of that name. */
+/* _METRIC_MAX, _DERIVED_MAX when there is none of that name. */
 MetricId metric_find(Span name);
 DerivedId derived_find(Span name);
-SourceId source_find(Span name);
 
 /*
  * True when the metric says where or how a thread was found when it was read: on which CPU, in
@@ -128,7 +127,7 @@ bool metric_is_momentary(MetricId id);
 extern const char *const metric_unit_names[]; /* "none" "count" "ns" "bytes" "ticks" "ratio" */
 extern const char *const metric_section_names[_METRIC_SECTION_MAX];
 extern const char *const metric_class_names[_METRIC_CLASS_MAX];
-const char *source_name(SourceId source);
+extern const char *const metric_source_names[_SOURCE_MAX];
 
 /*
  * The metric or derived name closest to a mistyped one (fewest edits, case aside), for "did you

@@ -47,7 +47,7 @@ void source_write_json(JsonWriter *writer, SourceId id, const Source *source) {
         Span reason = span_of(source->state != SOURCE_STATE_OK ? source->reason : "");
 
         json_write_object(writer);
-        json_write_member_text(writer, "name", source_name(id));
+        json_write_member_text(writer, "name", metric_source_names[id]);
         json_write_member_text(writer, "state", source_state_names[source->state]);
         /*
          * A reason may contain a path with any bytes, which must be escaped. A reason that was read
@@ -111,7 +111,7 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         if (r != 0)
                 return r;
         if (is_name)
-                scan->id = source_find(text);
+                scan->id = (SourceId) name_find(text, metric_source_names, _SOURCE_MAX);
         else if (is_state)
                 source->state =
                         (SourceState) name_find(text, source_state_names, _SOURCE_STATE_MAX);

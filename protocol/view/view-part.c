@@ -423,10 +423,6 @@ static const struct {
         size_t offset;
 } flags[] = { VIEW_FLAGS(FLAG_ROW) };
 
-static const void *member_of(const View *view, size_t offset) {
-        return (const char *) view + offset;
-}
-
 /* A list that is not set is left out. */
 void view_write_json(JsonWriter *writer, const View *view) {
         json_write_object(writer);
@@ -479,10 +475,12 @@ void view_write_json(JsonWriter *writer, const View *view) {
         }
         for (size_t i = 0; i < _VIEW_NUMBER_MAX; i++)
                 json_write_member_u64(writer, view_numbers[i].key,
-                                      *(const uint32_t *) member_of(view, view_numbers[i].offset));
+                                      *(const uint32_t *) (const void *) ((const char *) view +
+                                                                          view_numbers[i].offset));
         for (size_t i = 0; i < ELEMENTSOF(flags); i++)
-                json_write_member_bool(writer, flags[i].key,
-                                       *(const bool *) member_of(view, flags[i].offset));
+                json_write_member_bool(
+                        writer, flags[i].key,
+                        *(const bool *) (const void *) ((const char *) view + flags[i].offset));
         json_write_end(writer);
 }
 

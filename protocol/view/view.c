@@ -36,18 +36,17 @@ void view_init(View *view) {
         memset(view->tables, true, sizeof(view->tables));
 }
 
-static bool wants_section(const View *view, MetricSection section) {
-        return view->sections[section] || (view->has_metrics && !view->has_sections);
-}
-
+/* Where metrics are named, and no sections, they are wanted of all sections. */
 bool view_wants_metric(const View *view, MetricId id) {
-        return wants_section(view, metric_table[id].section) &&
-               (!view->has_metrics || view->metrics[id]);
+        return view->has_metrics ? view->metrics[id] && (!view->has_sections ||
+                                                         view->sections[metric_table[id].section])
+                                 : view->sections[metric_table[id].section];
 }
 
 bool view_wants_derived(const View *view, DerivedId id) {
-        return wants_section(view, derived_table[id].section) &&
-               (!view->has_metrics || view->derived[id]);
+        return view->has_metrics ? view->derived[id] && (!view->has_sections ||
+                                                         view->sections[derived_table[id].section])
+                                 : view->sections[derived_table[id].section];
 }
 
 bool view_table_is_of_states(SectionId id) {

@@ -128,7 +128,7 @@ static void ktstr_write_parse(JsonWriter *writer, const SourceTable *sources, co
                 n_failed = number_add_saturating(n_failed, failures[i]);
                 if (failures[i] > n_most) { /* the first of several */
                         n_most = failures[i];
-                        most = source_name(files[i]);
+                        most = metric_source_names[files[i]];
                 }
         }
 
@@ -139,7 +139,7 @@ static void ktstr_write_parse(JsonWriter *writer, const SourceTable *sources, co
         json_write_object(writer);
         for (size_t i = 0; i < ELEMENTSOF(files); i++)
                 if (failures[i] > 0)
-                        json_write_member_u64(writer, source_name(files[i]), failures[i]);
+                        json_write_member_u64(writer, metric_source_names[files[i]], failures[i]);
         json_write_end(writer);
         if (most)
                 json_write_member_text(writer, "dominant_read_failure", most);

@@ -51,7 +51,7 @@ void section_feed_head(SectionFeed *feed, unsigned side, const Head *head) {
         sections->same_boot =
                 feed->boots[0][0] != '\0' && strcmp(feed->boots[0], feed->boots[1]) == 0;
         if (head->has_smaps_max_rss &&
-            smaps_mode_find(span_of(head->smaps_mode)) == SMAPS_MODE_SMALL) {
+            span_is(span_of(head->smaps_mode), smaps_mode_names[SMAPS_MODE_SMALL])) {
                 sections->smaps_max_rss_bytes[side] = head->smaps_max_rss_bytes;
                 sections->smaps_max_processes[side] = head->smaps_max_processes;
         }

@@ -153,8 +153,10 @@ static int check_fields(Request *request, CaptureFields *fields) {
                                     });
         fields->heap = fields->wants_heap.is_set ? fields->wants_heap.value : settings->heap;
 
-        wish = fields->backend_name ? backend_choice_find(span_of(fields->backend_name))
-                                    : settings->backend;
+        wish = settings->backend;
+        if (fields->backend_name)
+                wish = (BackendChoice) name_find(span_of(fields->backend_name),
+                                                 backend_choice_names, _BACKEND_CHOICE_MAX);
         if (wish == _BACKEND_CHOICE_MAX)
                 return request_refuse_parameter(request, "backend",
                                                 "It is \"auto\", \"procfs\" or \"bpf\".");
@@ -166,7 +168,8 @@ static int check_fields(Request *request, CaptureFields *fields) {
                 fields->smaps = fields->wants_smaps.value ? SMAPS_MODE_ALL : SMAPS_MODE_NONE;
         if (!fields->smaps_mode)
                 return 0;
-        fields->smaps = smaps_mode_find(span_of(fields->smaps_mode));
+        fields->smaps = (SmapsMode) name_find(span_of(fields->smaps_mode), smaps_mode_names,
+                                              _SMAPS_MODE_MAX);
         if (fields->smaps == _SMAPS_MODE_MAX)
                 return request_refuse_parameter(request, "smapsMode",
                                                 "It is \"all\", \"small\" or \"none\".");

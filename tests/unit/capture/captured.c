@@ -328,7 +328,7 @@ void captured_check_source(const Captured *captured, SourceId id, SourceState st
                            uint64_t denied, uint64_t vanished, uint64_t unsupported,
                            uint64_t other) {
         const Source *source = &captured->sources.sources[id];
-        const char *name = source_name(id);
+        const char *name = metric_source_names[id];
 
         ck_assert_msg(source->state == state, "%s is %s: %s", name,
                       source_state_names[source->state], source->reason);

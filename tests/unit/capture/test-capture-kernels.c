@@ -86,7 +86,7 @@ START_TEST(a_saved_kernel_is_read_whole) {
                 const Source *source = &captured.sources.sources[whole_sources[i]];
 
                 ck_assert_msg(source->state == SOURCE_STATE_OK, "%s: %s",
-                              source_name(whole_sources[i]), source->reason);
+                              metric_source_names[whole_sources[i]], source->reason);
         }
         captured_done(&captured);
         close(tree.proc_fd);

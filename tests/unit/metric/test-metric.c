@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/name.h"
 #include "metric/metric.h"
 
 /* One line of a table of tests/data, cut at its tabs. */
@@ -192,7 +193,8 @@ START_TEST(a_metric_has_a_source_that_explains_its_absence) {
         const Metric *metric = &metric_table[_i];
 
         ck_assert_uint_lt(metric->explained_by, _SOURCE_MAX);
-        ck_assert_uint_eq(source_find(span_of(source_name(metric->explained_by))),
+        ck_assert_uint_eq(name_find(span_of(metric_source_names[metric->explained_by]),
+                                    metric_source_names, _SOURCE_MAX),
                           metric->explained_by);
 }
 END_TEST
@@ -220,7 +222,8 @@ START_TEST(names_that_are_none_are_not_found) {
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
                 ck_assert_uint_eq(metric_find(span_of(rows[i])), _METRIC_MAX);
                 ck_assert_uint_eq(derived_find(span_of(rows[i])), _DERIVED_MAX);
-                ck_assert_uint_eq(source_find(span_of(rows[i])), _SOURCE_MAX);
+                ck_assert_uint_eq(name_find(span_of(rows[i]), metric_source_names, _SOURCE_MAX),
+                                  _SOURCE_MAX);
         }
 }
 END_TEST
@@ -238,7 +241,7 @@ START_TEST(sources_are_the_closed_list) {
 
         ck_assert_uint_eq(ELEMENTSOF(names), _SOURCE_MAX);
         for (unsigned id = 0; id < _SOURCE_MAX; id++)
-                ck_assert_str_eq(source_name((SourceId) id), names[id]);
+                ck_assert_str_eq(metric_source_names[id], names[id]);
 }
 END_TEST
 

@@ -106,7 +106,7 @@ START_TEST(the_manual_lists_every_column_and_source) {
         for (unsigned id = 0; id < _SOURCE_MAX; id++) {
                 char name[64], *c = name;
 
-                for (const char *from = source_name((SourceId) id); *from; from++) {
+                for (const char *from = metric_source_names[id]; *from; from++) {
                         if (*from == '-')
                                 *c++ = '\\';
                         *c++ = *from;

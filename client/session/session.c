@@ -127,38 +127,6 @@ int local_spool_prepare(const char *path, char **ret) {
 
 /* calls */
 
-/* Turns a code of the connection into an exit status, and explains it. */
-static int conclude(Session *session, const SessionCall *call, int r, const char *complaint,
-                    const Reply *error) {
-        const WireTopic topic = { .subject = call->subject,
-                                  .taken_hint = call->taken_hint,
-                                  .daemon_version = session->daemon_version };
-        _cleanup_(buffer_done) Buffer sentence = {};
-        int status = STATUS_FAILED;
-
-        progress_clear(&session->progress);
-        session->is_refused = r == CONNECTION_E_ERROR;
-        switch (r) {
-        case 0:
-                return 0;
-        case CONNECTION_E_FAILED:
-                break;
-        case CONNECTION_E_CANCELLED:
-                return complain(STATUS_FAILED, "Cancelled.");
-        case CONNECTION_E_ERROR:
-                r = wire_complaint_format(error, &topic, &sentence, &status);
-                if (r == 0)
-                        r = buffer_terminate(&sentence, &complaint);
-                if (r != 0)
-                        return complain_errno(r, "explain the answer of ctprofd");
-                break;
-        default:
-                return complain_errno(r, "talk to ctprofd");
-        }
-        return complain(status, "%s%s%s", session->host ? session->host : "",
-                        session->host ? ": " : "", complaint);
-}
-
 /* A call while its replies come. */
 typedef struct Exchange {
         Session *session;
@@ -284,15 +252,19 @@ static int open_connection(Session *session, const SessionCall *call, const Endp
 
 int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_reply,
                  void *userdata) {
-        _cleanup_(buffer_done) Buffer prelude = {};
+        const WireTopic topic = { .subject = call->subject,
+                                  .taken_hint = call->taken_hint,
+                                  .daemon_version = session->daemon_version };
+        _cleanup_(buffer_done) Buffer prelude = {}, sentence = {};
         _cleanup_(connection_freep) Connection *connection = NULL;
         _cleanup_(reply_done) Reply error = {};
         char complaint[CONNECTION_COMPLAINT_BYTES];
+        const char *why = complaint;
         Exchange exchange = { session, verb_on_reply, userdata, call->is_about_files, 0 };
         Endpoint endpoint = { .kind = call->endpoint,
                               .socket_path = session_socket_path(session->options) };
         Request request;
-        int r;
+        int r, status = STATUS_FAILED;
 
         if (call->writer.buffer) {
                 json_write_end(&call->writer);
@@ -322,12 +294,29 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
                 r = connection_call(connection, &request, on_reply, &exchange, &error, complaint);
         if (r == 0 && endpoint.kind == ENDPOINT_PRIVATE && session->captures_ends)
                 session->kept = TAKE_PTR(connection);
-        if (exchange.status > 0) {
-                progress_clear(&session->progress);
-                session->is_refused = false;
+        progress_clear(&session->progress);
+        session->is_refused = exchange.status <= 0 && r == CONNECTION_E_ERROR;
+        if (exchange.status > 0)
                 return exchange.status;
+        switch (r) {
+        case 0:
+                return 0;
+        case CONNECTION_E_FAILED:
+                break;
+        case CONNECTION_E_CANCELLED:
+                return complain(STATUS_FAILED, "Cancelled.");
+        case CONNECTION_E_ERROR:
+                r = wire_complaint_format(&error, &topic, &sentence, &status);
+                if (r == 0)
+                        r = buffer_terminate(&sentence, &why);
+                if (r != 0)
+                        return complain_errno(r, "explain the answer of ctprofd");
+                break;
+        default:
+                return complain_errno(r, "talk to ctprofd");
         }
-        return conclude(session, call, r, complaint, &error);
+        return complain(status, "%s%s%s", session->host ? session->host : "",
+                        session->host ? ": " : "", why);
 }
 
 typedef struct One {

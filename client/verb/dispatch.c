@@ -297,30 +297,9 @@ static int run_on_hosts(Session *session, const Verb *verb) {
         return r;
 }
 
-static int run(Session *session) {
-        const Options *options = session->options;
-        const Verb *verb = NULL;
-        int r = options->n_arguments > 0 ? take_verb(options->arguments[0], &verb) : 0;
-
-        if (r != 0)
-                return r;
-        if (options_have(options, OPTION_VERSION)) {
-                (void) puts("ctprofctl " CTPROF_VERSION);
-                return STATUS_DONE;
-        }
-        if (options_have(options, OPTION_HELP))
-                return show_help(session, verb);
-        if (!verb)
-                return complain(STATUS_USAGE, "No verb is given: \"ctprofctl --help\" lists them.");
-        r = check(options, verb);
-        if (r != 0)
-                return r;
-        return options->n_hosts > 0 || options->hosts_path ? run_on_hosts(session, verb)
-                                                           : verb->run(session);
-}
-
 int dispatch(int argc, char *argv[]) {
         char complaint[OPTIONS_COMPLAINT_BYTES];
+        const Verb *verb = NULL;
         Options options;
         Session session;
         int r;
@@ -331,5 +310,19 @@ int dispatch(int argc, char *argv[]) {
         if (r != 0)
                 return complain_errno(r, "read the command line");
         session_init(&session, &options);
-        return session_done(&session, run(&session));
+        if (options.n_arguments > 0)
+                r = take_verb(options.arguments[0], &verb);
+        if (r == 0 && options_have(&options, OPTION_VERSION))
+                (void) puts("ctprofctl " CTPROF_VERSION);
+        else if (r == 0 && options_have(&options, OPTION_HELP))
+                r = show_help(&session, verb);
+        else if (r == 0 && !verb)
+                r = complain(STATUS_USAGE, "No verb is given: \"ctprofctl --help\" lists them.");
+        else if (r == 0) {
+                r = check(&options, verb);
+                if (r == 0)
+                        r = options.n_hosts > 0 || options.hosts_path ? run_on_hosts(&session, verb)
+                                                                      : verb->run(&session);
+        }
+        return session_done(&session, r);
 }

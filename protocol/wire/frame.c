@@ -355,35 +355,10 @@ int frame_stream_take_fd(FrameStream *stream, size_t index) {
         return index < stream->n_fds ? TAKE_FD(stream->fds[index]) : -EBADF;
 }
 
-/* Makes room for @n bytes behind the unsent ones. For each byte sent at most one byte moves. */
-static int make_queue_room(FrameQueue *queue, size_t n) {
-        size_t wanted = queue->n + n, n_allocated;
-        char *bytes;
-
-        if (queue->first + wanted <= queue->n_allocated)
-                return 0;
-        if (queue->first >= queue->n_allocated / 2 && wanted <= queue->n_allocated) {
-                memmove(queue->bytes, queue->bytes + queue->first, queue->n);
-                queue->first = 0;
-                return 0;
-        }
-        n_allocated = MAX_OF(2 * queue->n_allocated, (size_t) FIRST_BYTES);
-        n_allocated = MAX_OF(n_allocated, wanted);
-        bytes = malloc(n_allocated);
-        if (!bytes)
-                return -ENOMEM;
-        if (queue->n > 0)
-                memcpy(bytes, queue->bytes + queue->first, queue->n);
-        free(queue->bytes);
-        queue->bytes = bytes;
-        queue->n_allocated = n_allocated;
-        queue->first = 0;
-        return 0;
-}
-
 int frame_stream_queue(FrameStream *stream, Span frame, const int *fds, size_t n_fds) {
         FrameQueue *queue = &stream->queue;
         _cleanup_(freep) int *copy = NULL;
+        size_t wanted;
         char *end;
         int r;
 
@@ -393,9 +368,27 @@ int frame_stream_queue(FrameStream *stream, Span frame, const int *fds, size_t n
             n_fds > FRAME_QUEUE_MAX_FDS - queue->n_fds)
                 return FRAME_E_FULL;
 
-        r = make_queue_room(queue, frame.n + 1);
-        if (r < 0)
-                return r;
+        /* Room behind the unsent bytes: for each byte that is sent at most one byte moves. */
+        wanted = queue->n + frame.n + 1;
+        if (queue->first + wanted > queue->n_allocated) {
+                if (queue->first >= queue->n_allocated / 2 && wanted <= queue->n_allocated)
+                        memmove(queue->bytes, queue->bytes + queue->first, queue->n);
+                else {
+                        size_t n_allocated = MAX_OF(2 * queue->n_allocated, (size_t) FIRST_BYTES);
+                        char *bytes;
+
+                        n_allocated = MAX_OF(n_allocated, wanted);
+                        bytes = malloc(n_allocated);
+                        if (!bytes)
+                                return -ENOMEM;
+                        if (queue->n > 0)
+                                memcpy(bytes, queue->bytes + queue->first, queue->n);
+                        free(queue->bytes);
+                        queue->bytes = bytes;
+                        queue->n_allocated = n_allocated;
+                }
+                queue->first = 0;
+        }
         if (n_fds > 0) {
                 r = ARRAY_RESERVE(queue->attachments, queue->n_attachments_allocated,
                                   queue->n_attachments + 1);

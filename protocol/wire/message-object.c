@@ -10,17 +10,11 @@
 #include "base/number.h"
 #include "json/json-writer.h"
 
-typedef struct ObjectReader {
-        JsonScanner *scanner;
-        size_t n_left; /* values that may still come */
-} ObjectReader;
+static int read_container(JsonScanner *scanner, bool is_array, size_t *n_left, json_object **ret) {
+        _cleanup_(message_object_freep) json_object *container =
+                is_array ? json_object_new_array_ext(4) : json_object_new_object();
 
-static int read_value(ObjectReader *reader, JsonToken token, json_object **ret);
-
-static int read_object(ObjectReader *reader, json_object **ret) {
-        _cleanup_(message_object_freep) json_object *object = json_object_new_object();
-
-        if (!object)
+        if (!container)
                 return -ENOMEM;
         for (;;) {
                 _cleanup_(message_object_freep) json_object *value = NULL;
@@ -29,52 +23,32 @@ static int read_object(ObjectReader *reader, json_object **ret) {
                 Span key;
                 int r;
 
-                r = json_scanner_member(reader->scanner, &key);
+                if (!is_array) {
+                        r = json_scanner_member(scanner, &key);
+                        if (r != 0)
+                                return r;
+                        if (!key.bytes)
+                                break;
+                        name = strndup(key.bytes, key.n);
+                        if (!name)
+                                return -ENOMEM;
+                }
+                r = json_scanner_next(scanner, &token);
                 if (r != 0)
                         return r;
-                if (!key.bytes)
+                if (is_array && token == JSON_TOKEN_ARRAY_END)
                         break;
-                name = strndup(key.bytes, key.n);
-                if (!name)
-                        return -ENOMEM;
-                r = json_scanner_next(reader->scanner, &token);
+                r = message_object_read(scanner, token, n_left, &value);
                 if (r != 0)
                         return r;
-                r = read_value(reader, token, &value);
-                if (r != 0)
-                        return r;
-                if (json_object_object_add_ex(object, name, value, JSON_C_OBJECT_ADD_KEY_IS_NEW) <
-                    0)
+                r = is_array ? json_object_array_add(container, value)
+                             : json_object_object_add_ex(container, name, value,
+                                                         JSON_C_OBJECT_ADD_KEY_IS_NEW);
+                if (r < 0)
                         return -ENOMEM;
-                value = NULL; /* the object owns it */
+                value = NULL; /* the container owns it */
         }
-        *ret = TAKE_PTR(object);
-        return 0;
-}
-
-static int read_array(ObjectReader *reader, json_object **ret) {
-        _cleanup_(message_object_freep) json_object *array = json_object_new_array_ext(4);
-
-        if (!array)
-                return -ENOMEM;
-        for (;;) {
-                _cleanup_(message_object_freep) json_object *value = NULL;
-                JsonToken token;
-                int r;
-
-                r = json_scanner_next(reader->scanner, &token);
-                if (r != 0)
-                        return r;
-                if (token == JSON_TOKEN_ARRAY_END)
-                        break;
-                r = read_value(reader, token, &value);
-                if (r != 0)
-                        return r;
-                if (json_object_array_add(array, value) < 0)
-                        return -ENOMEM;
-                value = NULL; /* the array owns it */
-        }
-        *ret = TAKE_PTR(array);
+        *ret = TAKE_PTR(container);
         return 0;
 }
 
@@ -107,21 +81,19 @@ static int read_double(JsonScanner *scanner, json_object **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-static int read_value(ObjectReader *reader, JsonToken token, json_object **ret) {
-        JsonScanner *scanner = reader->scanner;
+int message_object_read(JsonScanner *scanner, JsonToken token, size_t *n_left, json_object **ret) {
         uint64_t magnitude;
         bool is_negative;
         Span text;
 
-        if (reader->n_left == 0)
+        if (*n_left == 0)
                 return json_scanner_fail(scanner, "too many values");
-        reader->n_left--;
+        --*n_left;
 
         switch (token) {
         case JSON_TOKEN_OBJECT:
-                return read_object(reader, ret);
         case JSON_TOKEN_ARRAY:
-                return read_array(reader, ret);
+                return read_container(scanner, token == JSON_TOKEN_ARRAY, n_left, ret);
         case JSON_TOKEN_STRING:
                 text = json_scanner_string(scanner);
                 if (text.n > INT_MAX)
@@ -156,13 +128,6 @@ static int read_value(ObjectReader *reader, JsonToken token, json_object **ret) 
                 break;
         }
         return -EINVAL; /* no value begins with this token: a mistake of the caller */
-}
-
-int message_object_read(JsonScanner *scanner, JsonToken token, size_t max_values,
-                        json_object **ret) {
-        ObjectReader reader = { .scanner = scanner, .n_left = max_values };
-
-        return read_value(&reader, token, ret);
 }
 
 /* The parts of json-c's values that it does not show: the value itself, the head of a table. */

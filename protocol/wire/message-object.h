@@ -25,9 +25,10 @@ DEFINE_CLEANUP(json_object *, message_object_free);
 
 /*
  * Reads the value that begins with @token, which was just read; *ret is NULL for null. More than
- * @max_values in it are malformed: a container needs a hundred times the memory of its two bytes.
+ * *n_left values, which it counts down, are malformed: a container needs a hundred times the memory
+ * of its two bytes.
  */
-_must_check_ int message_object_read(JsonScanner *scanner, JsonToken token, size_t max_values,
+_must_check_ int message_object_read(JsonScanner *scanner, JsonToken token, size_t *n_left,
                                      json_object **ret);
 
 /*

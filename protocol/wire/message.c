@@ -23,7 +23,7 @@ typedef struct Envelope {
         const char *text_name;
         const char *flag_names[MAX_FLAGS];
         size_t n_flags;
-        size_t max_values; /* in the parameters */
+        size_t max_values; /* in the parameters, which count it down */
 
         char *text;
         json_object *parameters;
@@ -70,7 +70,7 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         if (is_parameters && token != JSON_TOKEN_OBJECT)
                 return fail_member(scanner, "parameters", "must be an object");
         if (is_parameters)
-                return message_object_read(scanner, token, envelope->max_values,
+                return message_object_read(scanner, token, &envelope->max_values,
                                            &envelope->parameters);
         if (token != JSON_TOKEN_TRUE && token != JSON_TOKEN_FALSE)
                 return fail_member(scanner, envelope->flag_names[flag], "must be true or false");

@@ -47,7 +47,8 @@ static inline json_object *read_array(Span text) {
 
         fuzz_expect(json_scanner_new_text(text, &limits, &scanner) == 0, "memory");
         fuzz_expect(json_scanner_next(scanner, &token) == 0 &&
-                            message_object_read(scanner, token, SIZE_MAX, &array) == 0 &&
+                            message_object_read(scanner, token, &(size_t){ SIZE_MAX }, &array) ==
+                                    0 &&
                             json_scanner_expect(scanner, JSON_TOKEN_END) == 0,
                     "what is written is strict JSON: %s", json_scanner_complaint(scanner));
         return array;

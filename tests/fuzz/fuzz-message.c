@@ -116,7 +116,7 @@ static int read_object(Span text, const JsonLimits *limits, json_object **ret) {
         fuzz_expect(json_scanner_new_text(text, limits, &scanner) == 0, "memory");
         r = json_scanner_next(scanner, &token);
         if (r == 0)
-                r = message_object_read(scanner, token, MAX_VALUES, ret);
+                r = message_object_read(scanner, token, &(size_t){ MAX_VALUES }, ret);
         if (r == 0)
                 r = json_scanner_expect(scanner, JSON_TOKEN_END);
         return r;

@@ -82,7 +82,8 @@ static int read_object(Span text, json_object **ret) {
 
         fuzz_expect(json_scanner_new_text(text, &limits, &scanner) == 0, "memory");
         r = json_scanner_next(scanner, &token);
-        return r == 0 ? message_object_read(scanner, token, LIMIT_CALL_VALUES, ret) : r;
+        return r == 0 ? message_object_read(scanner, token, &(size_t){ LIMIT_CALL_VALUES }, ret)
+                      : r;
 }
 
 static void write_view(const View *view, Buffer *text) {

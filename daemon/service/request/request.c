@@ -268,7 +268,7 @@ int request_parse(Span text, json_object **ret) {
         if (r == 0)
                 r = json_scanner_next(scanner, &token);
         if (r == 0)
-                r = message_object_read(scanner, token, SIZE_MAX, &object);
+                r = message_object_read(scanner, token, &(size_t){ SIZE_MAX }, &object);
         if (r == 0)
                 r = json_scanner_expect(scanner, JSON_TOKEN_END);
         if (r == 0)

@@ -190,10 +190,12 @@ int name_escape_controls(Buffer *buffer, Span bytes) {
         int r = 0;
 
         for (size_t i = 0; i < bytes.n && r == 0; i++) {
-                if (!name_is_control(bytes.bytes[i]))
+                unsigned char byte = (unsigned char) bytes.bytes[i];
+
+                if (byte >= 0x20 && byte != 0x7f)
                         continue;
                 r = name_escape(buffer, (Span){ bytes.bytes + run, i - run });
-                name_escape_byte(buffer, (unsigned char) bytes.bytes[i]);
+                name_escape_byte(buffer, byte);
                 run = i + 1;
         }
         return r == 0 ? name_escape(buffer, (Span){ bytes.bytes + run, bytes.n - run }) : r;
@@ -209,7 +211,7 @@ static int unescape(Buffer *buffer, Span text, bool controls) {
                 if (n == 3 && is_escape_range(text.bytes))
                         byte = (unsigned char) ((b[1] & 0x03) << 6 | (b[2] & 0x3f));
                 n = n == 0 ? 1 : n;
-                if (byte >= 0x80 || (byte != 0 && controls && name_is_control((char) byte)))
+                if (byte >= 0x80 || (byte != 0 && controls && (byte < 0x20 || byte == 0x7f)))
                         buffer_append_byte(buffer, (char) byte);
                 else
                         buffer_append(buffer, text.bytes, n);

@@ -59,9 +59,6 @@ int name_escape_byte(Buffer *buffer, unsigned char byte);
  * The same escape for control bytes, too (U+EF01 to U+EF1F, U+EF7F): a key joins names by one of
  * them, and is unique only if no name has it.
  */
-static inline bool name_is_control(char byte) {
-        return (unsigned char) byte < 0x20 || byte == 0x7f;
-}
 _must_check_ int name_escape_controls(Buffer *buffer, Span bytes);
 /* The inverse. */
 _must_check_ int name_unescape_controls(Buffer *buffer, Span text);

@@ -152,19 +152,11 @@ static bool find_program(const Interpreter *interpreter, Span rest, Span *ret) {
 
 /* commands */
 
-static size_t put(char *room, size_t at, Span argument) {
-        if (argument.n >= COMMAND_MAX_BYTES - at)
-                return at;
-        memcpy(room + at, argument.bytes, argument.n);
-        room[at + argument.n] = '\0';
-        return at + argument.n + 1;
-}
-
 size_t command_shorten(Span text, char ret[static COMMAND_MAX_BYTES]) {
-        Span rest = text, first, name, program;
-        size_t n, n_zeros = 0;
+        Span rest = text, name, kept[2] = {}; /* the program, and what it interprets */
+        size_t n = 0, n_kept = 1, n_zeros = 0;
 
-        if (!command_next(&rest, &first) || program_name(first).n == 0)
+        if (!command_next(&rest, &kept[0]) || program_name(kept[0]).n == 0)
                 return 0;
         /*
          * It may be a title: a process writes over its arguments from their beginning, and leaves
@@ -172,20 +164,23 @@ size_t command_shorten(Span text, char ret[static COMMAND_MAX_BYTES]) {
          */
         while (n_zeros < rest.n && rest.bytes[n_zeros] == '\0')
                 n_zeros++;
-        if (n_zeros == rest.n && memchr(first.bytes, ' ', first.n))
-                return 0;
-        n = put(ret, 0, first);
-        if (n == 0)
+        if (n_zeros == rest.n && memchr(kept[0].bytes, ' ', kept[0].n))
                 return 0;
         /* "python3.11" and "perl5.36.0" are called by their version. */
-        name = program_name(first);
+        name = program_name(kept[0]);
         while (name.n > 0 && (name.bytes[name.n - 1] == '.' ||
                               (name.bytes[name.n - 1] >= '0' && name.bytes[name.n - 1] <= '9')))
                 name.n--;
         for (size_t i = 0; i < ELEMENTSOF(interpreters); i++)
-                if (span_is(name, interpreters[i].name))
-                        return find_program(&interpreters[i], rest, &program) ? put(ret, n, program)
-                                                                              : n;
+                if (span_is(name, interpreters[i].name)) {
+                        n_kept += find_program(&interpreters[i], rest, &kept[1]);
+                        break;
+                }
+        for (size_t i = 0; i < n_kept && kept[i].n < COMMAND_MAX_BYTES - n; i++) {
+                memcpy(ret + n, kept[i].bytes, kept[i].n);
+                n += kept[i].n;
+                ret[n++] = '\0';
+        }
         return n;
 }
 

@@ -148,28 +148,27 @@ static bool parse_cpu(Span *list, uint64_t *ret) {
         return true;
 }
 
-static bool skip_char(Span *list, char c) {
-        if (list->n == 0 || list->bytes[0] != c)
-                return false;
-        *list = (Span){ list->bytes + 1, list->n - 1 };
-        return true;
-}
-
 /* "0-3,7": ascending ranges. */
 static bool count_cpus(Span list, uint64_t *ret) {
         uint64_t n_cpus = 0, next = 0;
 
-        do {
+        for (;;) {
                 uint64_t first, last;
 
                 if (!parse_cpu(&list, &first) || first < next)
                         return false;
                 last = first;
-                if (skip_char(&list, '-') && (!parse_cpu(&list, &last) || last <= first))
-                        return false;
+                if (list.n > 0 && list.bytes[0] == '-') {
+                        list = (Span){ list.bytes + 1, list.n - 1 };
+                        if (!parse_cpu(&list, &last) || last <= first)
+                                return false;
+                }
                 n_cpus += last - first + 1;
                 next = last + 1;
-        } while (skip_char(&list, ','));
+                if (list.n == 0 || list.bytes[0] != ',')
+                        break;
+                list = (Span){ list.bytes + 1, list.n - 1 };
+        }
         *ret = n_cpus;
         return list.n == 0;
 }

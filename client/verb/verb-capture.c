@@ -13,11 +13,16 @@
 #include "verb/verb.h"
 #include "wire/message-object.h"
 
-/*
- * "before: 213 threads of 98 processes in 52.301ms, 48.126KiB"; with @path, that stands before the
- * colon too
- */
-static int print_summary(FILE *out, json_object *head, const char *path) {
+/* @out is stdout unless the snapshot itself was written there. */
+static int print_capture(Session *session, json_object *reply, FILE *out, const char *path) {
+        const Lines lines = { .out = out,
+                              .terminal = &session->terminal,
+                              .label_columns = OVERVIEW_LABEL_COLUMNS };
+        Missing missing = { .sides = { { "", cell_member(reply, "sources") } },
+                            .n_sides = 1,
+                            .verbose = options_have(session->options, OPTION_VERBOSE) };
+        size_t n_rotated = cell_length(cell_member(reply, "rotated"));
+        json_object *head = cell_member(reply, "snapshot");
         const struct {
                 json_object *value;
                 QuantityLadder ladder;
@@ -28,10 +33,13 @@ static int print_summary(FILE *out, json_object *head, const char *path) {
                 { cell_member(cell_member(head, "cost"), "wallNs"), QUANTITY_LADDER_NS, ", " },
                 { cell_member(head, "sizeBytes"), QUANTITY_LADDER_BYTES, "" },
         };
-        _cleanup_(buffer_done) Buffer line = {};
+        _cleanup_(buffer_done) Buffer line = {}, way = {};
         const char *text;
         int r;
 
+        if (!session_is_chatty(session))
+                return 0;
+        /* "before written to PATH: 213 threads of 98 processes in 52.301ms, 48.126KiB" */
         cell_append_text(&line, cell_member(head, "name"));
         if (path) {
                 buffer_append_text(&line, " written to ");
@@ -43,34 +51,15 @@ static int print_summary(FILE *out, json_object *head, const char *path) {
                 buffer_append_text(&line, parts[i].tail);
         }
         r = buffer_terminate(&line, &text);
-        if (r < 0)
-                return r;
-        (void) fprintf(out, "%s\n", text);
-        return 0;
-}
-
-/* @out is stdout unless the snapshot itself was written there. */
-static int print_capture(Session *session, json_object *reply, FILE *out, const char *path) {
-        const Lines lines = { .out = out,
-                              .terminal = &session->terminal,
-                              .label_columns = OVERVIEW_LABEL_COLUMNS };
-        Missing missing = { .sides = { { "", cell_member(reply, "sources") } },
-                            .n_sides = 1,
-                            .verbose = options_have(session->options, OPTION_VERBOSE) };
-        size_t n_rotated = cell_length(cell_member(reply, "rotated"));
-        _cleanup_(buffer_done) Buffer way = {};
-        int r;
-
-        if (!session_is_chatty(session))
-                return 0;
-        r = print_summary(out, cell_member(reply, "snapshot"), path);
+        if (r == 0)
+                (void) fprintf(out, "%s\n", text);
         /* The reasons of what was not read are in the snapshot too, unless it went into a pipe. */
         if (r == 0 && out != stderr) {
                 buffer_append_text(&way, "info ");
                 if (path)
                         printable_append_name(&way, span_of(path));
                 else
-                        cell_append_text(&way, cell_member(cell_member(reply, "snapshot"), "name"));
+                        cell_append_text(&way, cell_member(head, "name"));
                 r = buffer_terminate(&way, &missing.way);
         }
         if (r == 0)
@@ -99,50 +88,36 @@ static int print_capture_json(Session *session, json_object *reply) {
         return session_finish_json(&out);
 }
 
-static int capture_into(Session *session, const char *path) {
+int verb_capture(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         _cleanup_(output_freep) Output *output = NULL;
         _cleanup_(fd_closep) int fd = -EBADF;
-        bool to_stdout = strcmp(path, "-") == 0;
-        int r;
+        const Options *options = session->options;
+        const char *path = options->output_path;
+        bool to_stdout = path && strcmp(path, "-") == 0;
+        int r = 0;
 
+        if (options_have(options, OPTION_SMAPS) && options_have(options, OPTION_NO_SMAPS))
+                return complain(STATUS_USAGE, "--smaps and --no-smaps exclude each other.");
         if (to_stdout && session_has_json(session))
                 return complain(STATUS_USAGE,
                                 "--output - and --json both want stdout: name a file.");
+        if (!path && options_have(options, OPTION_REPLACE) && !options->tag)
+                return complain(STATUS_USAGE,
+                                "--replace needs the name to replace: give --tag NAME.");
         /* Open the output first: a capture that cannot be written is not worth taking. */
-        r = output_open(path, OUTPUT_REPLACE, &output);
-        if (r != 0)
-                return r;
-        r = take_snapshot(session, session->options->tag, &reply, &fd);
-        if (r != 0)
-                return r;
-        r = output_copy(output, fd);
-        if (r != 0)
-                return r;
-        r = output_publish(output);
+        if (path)
+                r = output_open(path, OUTPUT_REPLACE, &output);
+        if (r == 0)
+                r = take_snapshot(session, options->tag, &reply, path ? &fd : NULL);
+        if (r == 0 && path)
+                r = output_copy(output, fd);
+        if (r == 0 && path)
+                r = output_publish(output);
         if (r != 0)
                 return r;
         return session_has_json(session)
                        ? print_capture_json(session, reply)
                        : print_capture(session, reply, to_stdout ? stderr : stdout,
                                        to_stdout ? "stdout" : path);
-}
-
-int verb_capture(Session *session) {
-        _cleanup_(message_object_freep) json_object *reply = NULL;
-        const Options *options = session->options;
-        int r;
-
-        if (options_have(options, OPTION_SMAPS) && options_have(options, OPTION_NO_SMAPS))
-                return complain(STATUS_USAGE, "--smaps and --no-smaps exclude each other.");
-        if (options->output_path)
-                return capture_into(session, options->output_path);
-        if (options_have(options, OPTION_REPLACE) && !options->tag)
-                return complain(STATUS_USAGE,
-                                "--replace needs the name to replace: give --tag NAME.");
-        r = take_snapshot(session, options->tag, &reply, NULL);
-        if (r != 0)
-                return r;
-        return session_has_json(session) ? print_capture_json(session, reply)
-                                         : print_capture(session, reply, stdout, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/name.h"
 #include "call/cancel.h"
 #include "interface/error-list.h"
 #include "remote/bridge-frame.h"
@@ -136,6 +137,34 @@ typedef struct Exchange {
         int status; /* what the verb returned, apart from what the connection did */
 } Exchange;
 
+/*
+ * Names of snapshots in a reply of the daemon end up on command lines: a completion offers them, a
+ * user copies them from a list, and export makes them paths. A daemon of ours sends only names that
+ * base/name.h accepts; any other reply is refused as a whole, before a verb sees it.
+ *
+ * These are the members of replies that are names, have names, or are lists of either.
+ */
+static const char *const name_members[] = {
+        "snapshot", "snapshots",  "before",  "after",    "results",
+        "rotated",  "unreadable", "oldName", "replaced",
+};
+
+/* A name is a text, or an object has it; one that is not there or null is left to the verb. */
+static const char *check_name(json_object *value, char *ret_quoted) {
+        const char *complaint;
+
+        if (json_object_is_type(value, json_type_object))
+                value = cell_member(value, "name");
+        if (!value)
+                return NULL;
+        complaint = json_object_is_type(value, json_type_string)
+                            ? snapshot_name_complaint(cell_string(value))
+                            : "is not a text";
+        if (complaint)
+                (void) quote_json(value, ret_quoted);
+        return complaint;
+}
+
 /* Takes progress out of the stream of replies, and hands the rest to the verb. */
 static int on_reply(void *userdata, Connection *connection, json_object *parameters, bool last) {
         Exchange *exchange = userdata;
@@ -150,8 +179,15 @@ static int on_reply(void *userdata, Connection *connection, json_object *paramet
                 return 0;
         }
         progress_clear(&exchange->session->progress);
-        if (!exchange->is_about_files)
-                bad_name = reply_names_complaint(parameters, quoted);
+        for (size_t i = 0; !exchange->is_about_files && !bad_name && i < ELEMENTSOF(name_members);
+             i++) {
+                json_object *value = cell_member(parameters, name_members[i]);
+
+                if (!json_object_is_type(value, json_type_array))
+                        bad_name = check_name(value, quoted);
+                for (size_t k = 0; !bad_name && k < cell_length(value); k++)
+                        bad_name = check_name(cell_element(value, k), quoted);
+        }
         r = bad_name ? complain(STATUS_FAILED,
                                 "The reply of ctprofd is not used: the snapshot name %s in it %s.",
                                 quoted, bad_name)

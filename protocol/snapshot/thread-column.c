@@ -211,16 +211,10 @@ void thread_cell_write(JsonWriter *writer, const ThreadSample *sample, ThreadCol
 
 /* rows */
 
-static bool is_plain(MetricId id) {
-        CellKind kind = (CellKind) thread_cell_kinds[id];
-
-        return kind == CELL_UNSIGNED || kind == CELL_U32 || kind == CELL_I32 || kind == CELL_BOOL;
-}
-
 #define PLAIN_CHARS ((size_t) NUMBER_U64_CHARS + 1) /* with the comma */
 _Static_assert(NUMBER_I64_CHARS <= NUMBER_U64_CHARS, "there is room for every kind of number");
 
-/* Writes the cell of a metric that is_plain(), and the comma before it. Returns its end. */
+/* Writes the cell of a number or a boolean, and the comma before it. Returns its end. */
 static char *put_plain(char *at, const ThreadSample *sample, MetricId id) {
         CellKind kind = (CellKind) thread_cell_kinds[id];
         Span word = SPAN_LITERAL("null");
@@ -241,7 +235,7 @@ static char *put_plain(char *at, const ThreadSample *sample, MetricId id) {
 
 int thread_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps) {
         size_t n_before = buffer->n;
-        MetricId id = 0;
+        char *at = NULL; /* the end of a run of plain cells */
         JsonWriter writer;
         int r;
 
@@ -252,22 +246,26 @@ int thread_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps) {
                         json_write_raw(&writer, smaps);
                 else
                         write_identity(&writer, sample, column);
-        while (id < _METRIC_MAX) {
-                char *at;
+        for (MetricId id = 0; id < _METRIC_MAX; id++) {
+                CellKind kind = (CellKind) thread_cell_kinds[id];
 
-                if (!is_plain(id)) {
-                        if (thread_cell_kinds[id] != CELL_NONE)
-                                write_metric(&writer, sample, id);
-                        id++;
-                        continue;
-                }
-                at = json_write_begin_values(&writer, (_METRIC_MAX - id) * PLAIN_CHARS);
-                for (; id < _METRIC_MAX && is_plain(id); id++)
+                if (kind == CELL_UNSIGNED || kind == CELL_U32 || kind == CELL_I32 ||
+                    kind == CELL_BOOL) {
+                        if (!at)
+                                at = json_write_begin_values(&writer,
+                                                             (_METRIC_MAX - id) * PLAIN_CHARS);
                         if (at)
                                 at = put_plain(at, sample, id);
+                        continue;
+                }
                 if (at)
                         buffer->n = (size_t) (at - buffer->bytes);
+                at = NULL;
+                if (kind != CELL_NONE)
+                        write_metric(&writer, sample, id);
         }
+        if (at)
+                buffer->n = (size_t) (at - buffer->bytes);
         json_write_end(&writer);
 
         r = json_writer_finish(&writer);

@@ -312,15 +312,6 @@ static int refuse_unknown(const char *word, int letter, char *ret_complaint) {
                       quote_span(name, quoted));
 }
 
-/*
- * getopt_long() accepts abbreviations; we refuse them, because a new option could change their
- * meaning.
- */
-static bool is_in_full(const char *word, OptionId id) {
-        return word[0] == '-' && word[1] == '-' &&
-               span_is((Span){ word + 2, strcspn(word + 2, "=") }, option_table[id].name);
-}
-
 int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret,
                   char ret_complaint[static OPTIONS_COMPLAINT_BYTES]) {
         Options options = { .json = JSON_WISH_OFF, .format = _FORMAT_MAX };
@@ -335,22 +326,26 @@ int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret
                 word = argv[optind - 1];
                 if (code == ':' && optopt < LONG_BASE)
                         return refuse(ret_complaint, "-%c needs a value.", optopt);
-                if (code == ':' && is_in_full(word, (OptionId) (optopt - LONG_BASE)))
-                        return refuse(ret_complaint, "%s needs a value.", word);
-                if (code == ':')
-                        return refuse_unknown(word, 0, ret_complaint);
                 if (code == '?')
                         return refuse_unknown(word, optopt, ret_complaint);
-                if (code < LONG_BASE) {
+                if (code != ':' && code < LONG_BASE) {
                         /* getopt_long() returns only letters that it was given. */
                         for (id = 0; option_table[id].letter != code;)
                                 id++;
                 } else {
-                        id = (OptionId) (code - LONG_BASE);
-                        if (optarg == word) /* the value was a word of its own */
+                        id = (OptionId) ((code == ':' ? optopt : code) - LONG_BASE);
+                        if (code != ':' && optarg == word) /* the value was a word of its own */
                                 word = argv[optind - 2];
-                        if (!is_in_full(word, id))
+                        /*
+                         * getopt_long() accepts abbreviations; we refuse them, because a new option
+                         * could change their meaning.
+                         */
+                        if (strncmp(word, "--", 2) != 0 ||
+                            !span_is((Span){ word + 2, strcspn(word + 2, "=") },
+                                     option_table[id].name))
                                 return refuse_unknown(word, 0, ret_complaint);
+                        if (code == ':')
+                                return refuse(ret_complaint, "%s needs a value.", word);
                 }
                 options.given |= UINT64_C(1) << id;
                 r = take_option(&(Taking){ .options = &options,

@@ -214,25 +214,6 @@ void thread_cell_write(JsonWriter *writer, const ThreadSample *sample, ThreadCol
 #define PLAIN_CHARS ((size_t) NUMBER_U64_CHARS + 1) /* with the comma */
 _Static_assert(NUMBER_I64_CHARS <= NUMBER_U64_CHARS, "there is room for every kind of number");
 
-/* Writes the cell of a number or a boolean, and the comma before it. Returns its end. */
-static char *put_plain(char *at, const ThreadSample *sample, MetricId id) {
-        CellKind kind = (CellKind) thread_cell_kinds[id];
-        Span word = SPAN_LITERAL("null");
-
-        *at++ = ',';
-        if (thread_sample_has(sample, id)) {
-                uint64_t value = thread_sample_get(sample, id);
-
-                if (kind == CELL_I32)
-                        return at + number_format_i64((int64_t) value, at);
-                if (kind != CELL_BOOL)
-                        return at + number_format_u64(value, at);
-                word = value != 0 ? SPAN_LITERAL("true") : SPAN_LITERAL("false");
-        }
-        memcpy(at, word.bytes, word.n);
-        return at + word.n;
-}
-
 int thread_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps) {
         size_t n_before = buffer->n;
         char *at = NULL; /* the end of a run of plain cells */
@@ -248,21 +229,37 @@ int thread_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps) {
                         write_identity(&writer, sample, column);
         for (MetricId id = 0; id < _METRIC_MAX; id++) {
                 CellKind kind = (CellKind) thread_cell_kinds[id];
+                Span word = SPAN_LITERAL("null");
+                uint64_t value = 0;
+                bool is_known;
 
-                if (kind == CELL_UNSIGNED || kind == CELL_U32 || kind == CELL_I32 ||
-                    kind == CELL_BOOL) {
-                        if (!at)
-                                at = json_write_begin_values(&writer,
-                                                             (_METRIC_MAX - id) * PLAIN_CHARS);
+                if (kind != CELL_UNSIGNED && kind != CELL_U32 && kind != CELL_I32 &&
+                    kind != CELL_BOOL) {
                         if (at)
-                                at = put_plain(at, sample, id);
+                                buffer->n = (size_t) (at - buffer->bytes);
+                        at = NULL;
+                        if (kind != CELL_NONE)
+                                write_metric(&writer, sample, id);
                         continue;
                 }
-                if (at)
-                        buffer->n = (size_t) (at - buffer->bytes);
-                at = NULL;
-                if (kind != CELL_NONE)
-                        write_metric(&writer, sample, id);
+                if (!at)
+                        at = json_write_begin_values(&writer, (_METRIC_MAX - id) * PLAIN_CHARS);
+                if (!at)
+                        continue;
+                *at++ = ',';
+                is_known = thread_sample_has(sample, id);
+                if (is_known)
+                        value = thread_sample_get(sample, id);
+                if (is_known && kind == CELL_I32)
+                        at += number_format_i64((int64_t) value, at);
+                else if (is_known && kind != CELL_BOOL)
+                        at += number_format_u64(value, at);
+                else {
+                        if (is_known)
+                                word = value != 0 ? SPAN_LITERAL("true") : SPAN_LITERAL("false");
+                        memcpy(at, word.bytes, word.n);
+                        at += word.n;
+                }
         }
         if (at)
                 buffer->n = (size_t) (at - buffer->bytes);

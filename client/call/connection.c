@@ -182,14 +182,6 @@ static int complain_late(Exchange *exchange) {
                         (double) request->timeout_ns / (double) NSEC_PER_SEC);
 }
 
-/* A peer that never stops sending is never waited for: each read is followed by this, too. */
-static int check_time(Exchange *exchange) {
-        return clock_now_ns(CLOCK_MONOTONIC) >=
-                               MIN_OF(exchange->end_mono_ns, exchange->silence_mono_ns)
-                       ? complain_late(exchange)
-                       : 0;
-}
-
 /* Waits until the socket is ready, and writes the complaint otherwise. */
 static int wait_for_peer(Exchange *exchange, short events) {
         Connection *connection = exchange->connection;
@@ -252,6 +244,7 @@ static int send_call(Exchange *exchange) {
 
 static int next_reply(Exchange *exchange, Reply *ret) {
         char malformed[MESSAGE_COMPLAINT_BYTES], *ret_complaint = exchange->complaint;
+        uint64_t deadline_mono_ns = MIN_OF(exchange->end_mono_ns, exchange->silence_mono_ns);
         Connection *connection = exchange->connection;
         Span frame;
         int r;
@@ -261,8 +254,9 @@ static int next_reply(Exchange *exchange, Reply *ret) {
                 if (r != FRAME_E_AGAIN)
                         break;
                 r = frame_stream_read(connection->stream);
-                if (r == 0)
-                        r = check_time(exchange);
+                /* A peer that never stops sending is never waited for: reads look at the clock. */
+                if (r == 0 && clock_now_ns(CLOCK_MONOTONIC) >= deadline_mono_ns)
+                        r = complain_late(exchange);
                 else if (r == FRAME_E_AGAIN)
                         r = wait_for_peer(exchange, POLLIN);
                 else if (r == FRAME_E_CLOSED)
@@ -292,7 +286,7 @@ static int next_reply(Exchange *exchange, Reply *ret) {
                                 "%s does not come to an end: it sent %llu replies with %llu bytes.",
                                 connection->peer, (unsigned long long) exchange->n_replies,
                                 (unsigned long long) exchange->n_bytes);
-        return check_time(exchange);
+        return clock_now_ns(CLOCK_MONOTONIC) >= deadline_mono_ns ? complain_late(exchange) : 0;
 }
 
 int connection_call(Connection *connection, const Request *request, ConnectionOnReply on_reply,

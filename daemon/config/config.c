@@ -18,15 +18,6 @@
 #define CONFIG_DROP_INS 256 /* more of them are a mistake */
 #define CONFIG_SUFFIX ".conf"
 
-typedef struct SettingValue {
-        uint64_t number;
-        char *origin; /* owned; NULL: nobody set it */
-} SettingValue;
-
-struct Config {
-        SettingValue values[_SETTING_MAX];
-};
-
 /* rows and their values as text */
 
 typedef enum SettingType {
@@ -221,16 +212,6 @@ int config_set(Config *config, SettingId id, Span value, const char *origin,
         free(config->values[id].origin);
         config->values[id] = (SettingValue){ .number = number, .origin = copy };
         return CONFIG_OK;
-}
-
-/* what is known */
-
-bool config_is_set(const Config *config, SettingId id) {
-        return config->values[id].origin;
-}
-
-uint64_t config_get(const Config *config, SettingId id) {
-        return config->values[id].number;
 }
 
 /* one file */

@@ -24,7 +24,18 @@ enum {
         CONFIG_E_WRONG, /* some lines were wrong and reported; the others were used */
 };
 
-typedef struct Config Config;
+typedef struct SettingValue {
+        /*
+         * Bytes, nanoseconds, a count, 0 or 1 of a BOOL, or a SmapsMode; QUANTITY_INFINITY for
+         * "infinity", and for automatic.
+         */
+        uint64_t number;
+        char *origin; /* owned; NULL: nobody set it */
+} SettingValue;
+
+typedef struct Config {
+        SettingValue values[_SETTING_MAX]; /* by SettingId */
+} Config;
 
 typedef enum ConfigFault {
         CONFIG_FAULT_WRONG,   /* a value, a line or a file that cannot be used */
@@ -58,15 +69,6 @@ _must_check_ int config_load(Config *config, const char *const *directories, siz
 /* A setting from elsewhere; @origin is where, for messages. An empty value is the default. */
 _must_check_ int config_set(Config *config, SettingId id, Span value, const char *origin,
                             const ConfigListener *listener);
-
-/* what is known */
-
-bool config_is_set(const Config *config, SettingId id);
-/*
- * Bytes, nanoseconds, a count, 0 or 1 of a BOOL, or a SmapsMode; QUANTITY_INFINITY for "infinity",
- * and for automatic.
- */
-uint64_t config_get(const Config *config, SettingId id);
 
 /* The same settings as a file, with where each comes from; those at their default as comments. */
 _must_check_ int config_dump(const Config *config, Buffer *ret);

@@ -45,13 +45,6 @@ static size_t find(const FdStore *fd_store, const char *name) {
         return i;
 }
 
-static void hold(FdStore *fd_store, const char *name, int fd) {
-        Held *held = &fd_store->held[fd_store->n_held++];
-
-        (void) snprintf(held->name, sizeof(held->name), "%s", name);
-        held->fd = fd;
-}
-
 int fd_store_new(const char *digest, FdStore **ret) {
         FdStore *fd_store;
 
@@ -77,6 +70,7 @@ FdStore *fd_store_free(FdStore *fd_store) {
 bool fd_store_adopt(FdStore *fd_store, const char *fd_name, int fd) {
         char name[FD_STORE_NAME_MAX_CHARS + 1];
         const char *start, *digest;
+        Held *held;
 
         if (strncmp(fd_name, FD_STORE_PREFIX, strlen(FD_STORE_PREFIX)) != 0)
                 return false;
@@ -93,7 +87,9 @@ bool fd_store_adopt(FdStore *fd_store, const char *fd_name, int fd) {
                 fd_store->n_outdated++;
         } else if (find(fd_store, name) == fd_store->n_held &&
                    fd_store->n_held < LIMIT_HELD_OBJECTS && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) {
-                hold(fd_store, name, fd);
+                held = &fd_store->held[fd_store->n_held++];
+                held->fd = fd;
+                (void) snprintf(held->name, sizeof(held->name), "%s", name);
                 return true;
         }
         (void) fd_close(fd);
@@ -102,6 +98,7 @@ bool fd_store_adopt(FdStore *fd_store, const char *fd_name, int fd) {
 
 int fd_store_put(FdStore *fd_store, const char *name, int fd) {
         char state[FD_STORE_STATE_BYTES];
+        Held *held;
         int copy;
 
         if (!is_name(name))
@@ -112,7 +109,9 @@ int fd_store_put(FdStore *fd_store, const char *name, int fd) {
         if (copy < 0)
                 return -errno;
         fd_store_drop(fd_store, name);
-        hold(fd_store, name, copy);
+        held = &fd_store->held[fd_store->n_held++];
+        held->fd = copy;
+        (void) snprintf(held->name, sizeof(held->name), "%s", name);
 
         /* Without FDPOLL=0 the manager drops an object when poll(2) reports a hang-up on it. */
         (void) snprintf(state, sizeof(state),

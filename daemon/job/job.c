@@ -219,11 +219,6 @@ static int deliver(Job *job) {
         return 0;
 }
 
-static void tell_changed(const JobPool *pool) {
-        if (pool->on_changed)
-                pool->on_changed(pool->userdata);
-}
-
 /* Releases a job at once. Its child must have been reaped, or is given up, or never was. */
 static void release(Job *job) {
         sd_event_source_disable_unref(job->deadline);
@@ -246,7 +241,8 @@ static void forget(Job *job) {
         while (pool->jobs[i] != job)
                 i++;
         pool->jobs[i] = pool->jobs[--pool->n_jobs];
-        tell_changed(pool);
+        if (pool->on_changed)
+                pool->on_changed(pool->userdata);
         release(job);
 }
 
@@ -319,6 +315,7 @@ static int on_exit_child(sd_event_source *source, const siginfo_t *status, void 
 
 static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         Job *job = userdata;
+        const JobPool *pool = job->pool;
 
         if (!job->killed) {
                 JobKill why = JOB_KILL_DEADLINE;
@@ -335,45 +332,17 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         job->input_ended = true;
         charge_set(&job->hangable, 1);
         charge_set(&job->stuck, 1);
-        tell_changed(job->pool);
+        if (pool->on_changed)
+                pool->on_changed(pool->userdata);
         settle(job);
         return 0;
 }
 
 /* life */
 
-static int add_sources(Job *job) {
-        sd_event *event = job->pool->event;
-        int r;
-
-        r = sd_event_add_io(event, &job->io, job->socket, EPOLLIN, on_io, job);
-        if (r < 0)
-                return r;
-        r = sd_event_add_defer(event, &job->next, on_next, job);
-        if (r < 0)
-                return r;
-        (void) sd_event_source_set_enabled(job->next, SD_EVENT_OFF);
-        r = child_exit_watch(event, &job->exit, job->pid, on_exit_child, job);
-        if (r < 0)
-                return r;
-        r = sd_event_add_time_relative(event, &job->deadline, CLOCK_MONOTONIC,
-                                       job->timeout_ns / NSEC_PER_USEC, JOB_TIMER_ACCURACY_US,
-                                       on_deadline, job);
-        if (r < 0)
-                return r;
-
-        if (job->terms->clock == JOB_CLOCK_NONE)
-                (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
-
-        (void) sd_event_source_set_description(job->io, "job-io");
-        (void) sd_event_source_set_description(job->next, "job-next");
-        (void) sd_event_source_set_description(job->exit, "job-exit");
-        (void) sd_event_source_set_description(job->deadline, "job-deadline");
-        return 0;
-}
-
 static int start_child(Job *job, const JobOrder *order) {
         _cleanup_(fd_closep) int child_fd = -EBADF;
+        sd_event *event = job->pool->event;
         char argument[64];
         int ends[2], r;
 
@@ -389,10 +358,30 @@ static int start_child(Job *job, const JobOrder *order) {
                                                                   order->terms->max_data_bytes),
                                          .max_file_bytes = order->max_file_bytes },
                           &job->pid);
-        if (r == 0)
-                r = add_sources(job);
         if (r < 0)
                 return r;
+        r = sd_event_add_io(event, &job->io, job->socket, EPOLLIN, on_io, job);
+        if (r < 0)
+                return r;
+        r = sd_event_add_defer(event, &job->next, on_next, job);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_enabled(job->next, SD_EVENT_OFF);
+        r = child_exit_watch(event, &job->exit, job->pid, on_exit_child, job);
+        if (r < 0)
+                return r;
+        r = sd_event_add_time_relative(event, &job->deadline, CLOCK_MONOTONIC,
+                                       job->timeout_ns / NSEC_PER_USEC, JOB_TIMER_ACCURACY_US,
+                                       on_deadline, job);
+        if (r < 0)
+                return r;
+        if (job->terms->clock == JOB_CLOCK_NONE)
+                (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
+        (void) sd_event_source_set_description(job->io, "job-io");
+        (void) sd_event_source_set_description(job->next, "job-next");
+        (void) sd_event_source_set_description(job->exit, "job-exit");
+        (void) sd_event_source_set_description(job->deadline, "job-deadline");
+
         r = packet_send(job->socket, PACKET_ORDER, order->body, order->fds, order->n_fds,
                         MSG_DONTWAIT);
         /* A child that does not take its order has ended, and its exit status says why. */

@@ -55,17 +55,9 @@ int packet_send(int socket_fd, PacketKind kind, Span body, const int *fds, size_
         return 0;
 }
 
-void packet_reader_init(PacketReader *reader, size_t max_bytes) {
-        *reader = (PacketReader){ .max_bytes = max_bytes };
-}
-
-static void close_fds(PacketReader *reader) {
+void packet_reader_done(PacketReader *reader) {
         while (reader->n_fds > 0)
                 frame_keeper_close(reader->keeper, reader->fds[--reader->n_fds]);
-}
-
-void packet_reader_done(PacketReader *reader) {
-        close_fds(reader);
         buffer_done(&reader->body);
 }
 
@@ -89,7 +81,8 @@ int packet_receive(PacketReader *reader, int socket_fd) {
         int r;
 
         if (is_first) {
-                close_fds(reader);
+                while (reader->n_fds > 0)
+                        frame_keeper_close(reader->keeper, reader->fds[--reader->n_fds]);
                 buffer_clear(&reader->body);
         }
         r = buffer_reserve(&reader->body, PACKET_BYTES, &space);

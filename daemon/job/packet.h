@@ -62,6 +62,7 @@ enum {
 _must_check_ int packet_send(int socket_fd, PacketKind kind, Span body, const int *fds,
                              size_t n_fds, int flags);
 
+/* A new one is zeroed but for @max_bytes, and @keeper if there is one. */
 typedef struct PacketReader {
         PacketKind kind; /* of the message that came or is coming */
         Buffer body;     /* its bytes, as far as they have come */
@@ -72,7 +73,6 @@ typedef struct PacketReader {
         const FrameKeeper *keeper; /* borrowed: closes descriptors; NULL: they are just closed */
 } PacketReader;
 
-void packet_reader_init(PacketReader *reader, size_t max_bytes);
 void packet_reader_done(PacketReader *reader);
 /*
  * Receives one packet without waiting. 0 when a message is complete: it and its descriptors are

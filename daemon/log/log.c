@@ -60,10 +60,6 @@ void log_open(int default_level) {
         to_journal = strcmp(stream, expected) == 0;
 }
 
-bool log_is_enabled(int level) {
-        return level <= max_level;
-}
-
 /* stdio may delay a line or split it; one write(2) is one line. */
 static void write_stderr(const char *line) {
         char text[LOG_LINE_BYTES + 16];
@@ -124,7 +120,7 @@ void log_write(int level, int error, const char *format, ...) {
         va_list args;
         size_t n;
 
-        if (!log_is_enabled(level))
+        if (level > max_level)
                 return;
         va_start(args, format);
         (void) vsnprintf(line, sizeof(line), format, args);
@@ -139,7 +135,7 @@ void log_event(int level, const LogEvent *event, const char *format, ...) {
         char line[LOG_LINE_BYTES];
         va_list args;
 
-        if (!log_is_enabled(level))
+        if (level > max_level)
                 return;
         va_start(args, format);
         (void) vsnprintf(line, sizeof(line), format, args);

@@ -24,7 +24,6 @@
  * ...).
  */
 void log_open(int default_level);
-bool log_is_enabled(int level);
 /* LOG_ERR for "err", "error" and "3"; -1 when @text is no level. */
 int log_level_parse(Span text);
 

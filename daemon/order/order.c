@@ -29,38 +29,32 @@ static const struct {
 _Static_assert(sizeof(VERSION) <= sizeof(((OrderHead *) NULL)->version),
                "a shortened version may be that of another program");
 
-JobKind order_kind(OrderMethod method) {
-        return rows[method].kind;
-}
-
 Order *order_new(OrderMethod method) {
         Order *order = calloc(1, sizeof(*order));
 
         if (!order)
                 return NULL;
         order->method = method;
+        order->kind = rows[method].kind;
         if (rows[method].kind == JOB_ANALYSIS)
                 view_init(&order->analysis.view);
         return order;
 }
 
-/* Only those texts of an analysis are sent that there are. */
-static size_t count_bytes(OrderMethod method, uint32_t n_texts) {
-        return rows[method].n_bytes -
-               (rows[method].kind == JOB_ANALYSIS ? ORDER_TEXTS_BYTES - n_texts : 0);
-}
-
 int order_pack(const Order *order, Buffer *buffer) {
         OrderHead head = { .version = VERSION, .method = order->method, .more = order->more };
+        size_t n = rows[order->method].n_bytes;
 
+        /* Only those texts of an analysis are sent that there are. */
+        if (rows[order->method].kind == JOB_ANALYSIS)
+                n -= ORDER_TEXTS_BYTES - order->analysis.n_texts;
         buffer_append(buffer, &head, sizeof(head));
-        return buffer_append(buffer, &order->capture,
-                             count_bytes(order->method, order->analysis.n_texts));
+        return buffer_append(buffer, &order->capture, n);
 }
 
 int order_unpack(Span body, JobKind kind, size_t n_fds, Order **ret) {
-        _cleanup_(order_freep) Order *order = NULL;
-        size_t n = body.n - sizeof(OrderHead);
+        _cleanup_(freep) Order *order = NULL;
+        size_t n = body.n - sizeof(OrderHead), n_expected;
         const AnalysisOrder *analysis;
         unsigned n_subjects;
         OrderHead head;
@@ -80,7 +74,10 @@ int order_unpack(Span body, JobKind kind, size_t n_fds, Order **ret) {
         analysis = &order->analysis;
         if (kind == JOB_ANALYSIS && analysis->n_texts > ORDER_TEXTS_BYTES)
                 return -EBADMSG;
-        if (n != count_bytes(order->method, analysis->n_texts))
+        n_expected = rows[order->method].n_bytes;
+        if (kind == JOB_ANALYSIS)
+                n_expected -= ORDER_TEXTS_BYTES - analysis->n_texts;
+        if (n != n_expected)
                 return -EBADMSG;
         if (kind == JOB_ANALYSIS) {
                 /* A member that says where something else lies has to stay within its bounds. */

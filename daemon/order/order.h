@@ -16,7 +16,6 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/types.h>
 #include "base/buffer.h"
 #include "base/cleanup.h"
@@ -173,7 +172,8 @@ typedef struct MemoryOrder {
 
 typedef struct Order {
         OrderMethod method;
-        bool more; /* the caller takes several replies */
+        JobKind kind; /* that obeys it */
+        bool more;    /* the caller takes several replies */
         union {
                 CaptureOrder capture;
                 SpoolOrder spool;
@@ -189,15 +189,8 @@ typedef struct Order {
 /* The longest order, and then some. */
 #define ORDER_MAX_BYTES (sizeof(Order) + 128u)
 
-JobKind order_kind(OrderMethod method);
-
-/* Zeroed, but for a view with its defaults. NULL: no memory. */
+/* Zeroed, but for its kind and a view with its defaults; free(3) frees it. NULL: no memory. */
 Order *order_new(OrderMethod method);
-static inline Order *order_free(Order *order) {
-        free(order);
-        return NULL;
-}
-DEFINE_CLEANUP(Order *, order_free);
 
 /* Appends the bytes of a PACKET_ORDER. */
 _must_check_ int order_pack(const Order *order, Buffer *buffer);

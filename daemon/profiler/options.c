@@ -75,73 +75,70 @@ static int take_size(Options *options, SettingId id, const char *name, char *com
         return 0;
 }
 
-static int take_option(Options *options, int option, char *complaint) {
-        uint64_t ns;
-
-        switch (option) {
-        case OPTION_SPOOL:
-                options->spool_path = optarg;
-                return 0;
-        case OPTION_LISTEN:
-                options->listen_path = optarg;
-                return 0;
-        case OPTION_MAX_BYTES:
-                return take_size(options, SETTING_MAX_BYTES, "--max-bytes", complaint);
-        case OPTION_KEEP_FREE:
-                return take_size(options, SETTING_KEEP_FREE, "--keep-free", complaint);
-        case OPTION_MAX_AGE:
-                if (!quantity_parse_time(span_of(optarg), &ns))
-                        return complain(complaint,
-                                        "--max-age: \"%s\" is not a time like 12h or 30d.", optarg);
-                options->settings[SETTING_MAX_AGE] = optarg;
-                return 0;
-        case OPTION_CONFIG:
-                options->config_path = optarg;
-                return 0;
-        case OPTION_DUMP_CONFIG:
-                options->action = OPTIONS_DUMP_CONFIG;
-                return 0;
-        case OPTION_JOB:
-                options->action = OPTIONS_JOB;
-                options->job = optarg;
-                return 0;
-        case 'h':
-                options->action = OPTIONS_HELP;
-                return 0;
-        case OPTION_VERSION:
-                options->action = OPTIONS_VERSION;
-                return 0;
-        default:
-                return OPTIONS_E_WRONG;
-        }
-}
-
-/* After one of these the rest of the command line is ignored. */
-static bool is_decided(OptionsAction action) {
-        return action == OPTIONS_HELP || action == OPTIONS_VERSION || action == OPTIONS_JOB;
-}
-
 int options_parse(int argc, char *argv[], Options *ret,
                   char ret_complaint[static OPTIONS_COMPLAINT_BYTES]) {
         Options options = { .action = OPTIONS_SERVE };
+        bool is_decided = false; /* the rest of the command line is ignored */
+        uint64_t ns;
         int option, r;
 
         optind = 0; /* makes glibc start anew, in case somebody has parsed before */
         opterr = 0;
-        while (!is_decided(options.action) &&
-               (option = getopt_long(argc, argv, ":h", option_rows, NULL)) >= 0) {
-                if (option == ':')
+        while (!is_decided && (option = getopt_long(argc, argv, ":h", option_rows, NULL)) >= 0) {
+                r = 0;
+                switch (option) {
+                case OPTION_SPOOL:
+                        options.spool_path = optarg;
+                        break;
+                case OPTION_LISTEN:
+                        options.listen_path = optarg;
+                        break;
+                case OPTION_MAX_BYTES:
+                        r = take_size(&options, SETTING_MAX_BYTES, "--max-bytes", ret_complaint);
+                        break;
+                case OPTION_KEEP_FREE:
+                        r = take_size(&options, SETTING_KEEP_FREE, "--keep-free", ret_complaint);
+                        break;
+                case OPTION_MAX_AGE:
+                        if (!quantity_parse_time(span_of(optarg), &ns))
+                                return complain(ret_complaint,
+                                                "--max-age: \"%s\" is not a time like 12h or 30d.",
+                                                optarg);
+                        options.settings[SETTING_MAX_AGE] = optarg;
+                        break;
+                case OPTION_CONFIG:
+                        options.config_path = optarg;
+                        break;
+                case OPTION_DUMP_CONFIG:
+                        options.action = OPTIONS_DUMP_CONFIG;
+                        break;
+                case OPTION_JOB:
+                        options.action = OPTIONS_JOB;
+                        options.job = optarg;
+                        is_decided = true;
+                        break;
+                case 'h':
+                        options.action = OPTIONS_HELP;
+                        is_decided = true;
+                        break;
+                case OPTION_VERSION:
+                        options.action = OPTIONS_VERSION;
+                        is_decided = true;
+                        break;
+                case ':':
                         return complain(ret_complaint, "Option \"%s\" needs a value.",
                                         argv[optind - 1]);
-                if (option == '?')
+                case '?':
                         return complain(ret_complaint,
                                         "There is no option \"%s\"; see ctprofd --help.",
                                         argv[optind - 1]);
-                r = take_option(&options, option, ret_complaint);
+                default:
+                        return OPTIONS_E_WRONG;
+                }
                 if (r != 0)
                         return r;
         }
-        if (!is_decided(options.action) && optind < argc)
+        if (!is_decided && optind < argc)
                 return complain(ret_complaint,
                                 "\"%s\" is one word too many: ctprofd takes only options.",
                                 argv[optind]);

@@ -21,11 +21,13 @@
 #include "job/sandbox/sandbox.h"
 #include "job/fd-store.h"
 #include "job/job.h"
+#include "kernel/bpf/ledger-record.h"
 #include "log/log.h"
 #include "profiler/settings.h"
 #include "profiler/socket-file.h"
 #include "profiler/status-line.h"
 #include "server/server.h"
+#include "service/method/loading.h"
 #include "service/service.h"
 #include "spool/spool.h"
 #include "wire/limits.h"
@@ -37,6 +39,11 @@
  * closed.
  */
 #define PROFILER_LAYOUT "heap-1-tasks-6"
+_Static_assert(sizeof(TaskRecord) + sizeof(TaskMemory) + sizeof(TaskDelays) +
+                               sizeof(TaskSchedstats) + sizeof(TaskWaits) + sizeof(TaskReasons) +
+                               sizeof(LedgerRecord) + sizeof(LedgerControl) + sizeof(MovedEnd) ==
+                       53936,
+               "a member that is added raises the number in PROFILER_LAYOUT, and then this one");
 
 /* A step of the start returns these besides a negative errno. */
 enum {
@@ -81,7 +88,7 @@ typedef struct Profiler {
  * few nothing works: children get the lowest numbers, which stay occupied (job/spawner.h).
  */
 static int raise_descriptor_limit(const Config *config) {
-        rlim_t wanted = config_get(config, SETTING_CONNECTIONS) * (LIMIT_FDS_PER_CALL + 2u) +
+        rlim_t wanted = config->values[SETTING_CONNECTIONS].number * (LIMIT_FDS_PER_CALL + 2u) +
                         PROFILER_DESCRIPTORS;
         struct rlimit limit;
 
@@ -135,25 +142,21 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
         Profiler *profiler = userdata;
         Config *config = NULL;
         ManagerSettings settings;
-        ConnectionLimits connections;
-        UserLimits users;
         int r;
 
         (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
                           clock_now_ns(CLOCK_MONOTONIC) / NSEC_PER_USEC);
         r = settings_load(profiler->options, profiler->connected, &config);
         if (r == SETTINGS_OK) {
-                users = settings_of_users(config);
-                users_set_limits(profiler->users, &users);
-                connections = settings_of_connections(config);
-                server_set_limits(profiler->server, &connections);
-                settings = settings_of_service(config, spool_dir_fd(profiler->spool));
+                profiler->users->limits = settings_of_users(config);
+                profiler->server->setup.limits = settings_of_connections(config);
+                settings = settings_of_service(config, profiler->spool->dir_fd);
                 service_configure(profiler->service, &settings);
-                job_pool_set_memory(profiler->pool, config_get(config, SETTING_JOB_MEMORY));
+                job_pool_set_memory(profiler->pool, config->values[SETTING_JOB_MEMORY].number);
                 raise_descriptor_limit(config);
                 (void) config_free(profiler->config);
                 profiler->config = TAKE_PTR(config);
-                profiler->config_note = service_needs_restart(profiler->service)
+                profiler->config_note = loading_needs_restart(&profiler->service->manager)
                                                 ? "; the new Backend= takes a restart"
                                                 : "";
                 log_info("Read the configuration again");
@@ -222,8 +225,8 @@ static int find_socket(Profiler *profiler, const char *path) {
         return 0;
 }
 
-/* The first step: it decides whether this is a private daemon. */
-static int open_socket(Profiler *profiler) {
+/* The first step: it decides whether this is a private daemon, and so which files configure it. */
+static int open_socket_and_config(Profiler *profiler) {
         int r;
 
         r = fd_store_new(PROFILER_LAYOUT, &profiler->fd_store);
@@ -232,10 +235,43 @@ static int open_socket(Profiler *profiler) {
         r = find_socket(profiler, profiler->options->listen_path);
         /* A private daemon logs only failures. */
         log_open(profiler->connected ? LOG_WARNING : LOG_INFO);
-        return r < 0 ? STEP_TOLD : STEP_DONE;
+        if (r < 0)
+                return STEP_TOLD;
+        r = settings_load(profiler->options, profiler->connected, &profiler->config);
+        if (r < 0)
+                return STEP_TOLD;
+        /* Wrong lines are ignored: not starting at all would be worse for the host. */
+        if (r == SETTINGS_E_WRONG)
+                profiler->config_note = "; wrong lines of the configuration are left out";
+        return raise_descriptor_limit(profiler->config);
 }
 
+static int on_trim_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
+        Profiler *profiler = userdata;
+
+        (void) malloc_trim(0);
+        profiler->trimmed = true;
+        return 0;
+}
+
+/* Runs at the end of every iteration of the event loop in which anything happened. */
+static int on_trim_post(sd_event_source *source, void *userdata) {
+        Profiler *profiler = userdata;
+        int is_running = SD_EVENT_OFF;
+
+        (void) sd_event_source_get_enabled(profiler->trim_timer, &is_running);
+        if (!profiler->trimmed && is_running == SD_EVENT_OFF) {
+                (void) sd_event_source_set_time_relative(profiler->trim_timer,
+                                                         PROFILER_TRIM_INTERVAL_US);
+                (void) sd_event_source_set_enabled(profiler->trim_timer, SD_EVENT_ONESHOT);
+        }
+        profiler->trimmed = false;
+        return 0;
+}
+
+/* The event loop, and what every later step needs. */
 static int open_event_loop(Profiler *profiler) {
+        const UserLimits limits = settings_of_users(profiler->config);
         /* A private daemon ends with the terminal of its caller and has nothing to reload. */
         const struct {
                 int number;
@@ -264,40 +300,22 @@ static int open_event_loop(Profiler *profiler) {
         }
         /* Without $WATCHDOG_USEC this does nothing. */
         r = sd_event_set_watchdog(profiler->event, !profiler->connected);
-        return r < 0 ? r : 0;
-}
-
-static int on_trim_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
-        Profiler *profiler = userdata;
-
-        (void) malloc_trim(0);
-        profiler->trimmed = true;
-        return 0;
-}
-
-/* Runs at the end of every iteration of the event loop in which anything happened. */
-static int on_trim_post(sd_event_source *source, void *userdata) {
-        Profiler *profiler = userdata;
-        int is_running = SD_EVENT_OFF;
-
-        (void) sd_event_source_get_enabled(profiler->trim_timer, &is_running);
-        if (!profiler->trimmed && is_running == SD_EVENT_OFF) {
-                (void) sd_event_source_set_time_relative(profiler->trim_timer,
-                                                         PROFILER_TRIM_INTERVAL_US);
-                (void) sd_event_source_set_enabled(profiler->trim_timer, SD_EVENT_ONESHOT);
-        }
-        profiler->trimmed = false;
-        return 0;
-}
-
-/*
- * Gives memory back some seconds after a burst of calls. malloc(3) itself only returns free memory
- * at the end of its heap, where one small allocation can keep megabytes.
- */
-static int open_heap_trim(Profiler *profiler) {
-        int r;
-
-        /* A private daemon ends with its caller, and its memory with it. */
+        if (r < 0)
+                return r;
+        r = status_line_new(profiler->event, &profiler->status_line);
+        if (r == 0)
+                r = own_processes_new(&profiler->own);
+        if (r == 0)
+                r = users_new(&limits, &profiler->users);
+        if (r == 0)
+                r = disposal_new(profiler->event, profiler->users, &profiler->disposal);
+        if (r < 0)
+                return r;
+        /*
+         * Memory is given back some seconds after a burst of calls. malloc(3) itself only returns
+         * free memory at the end of its heap, where one small allocation can keep megabytes. A
+         * private daemon ends with its caller, and its memory with it.
+         */
         if (profiler->connected)
                 return 0;
         /* Setting the threshold fixes it: large buffers stay mappings, which free(3) unmaps. */
@@ -333,7 +351,7 @@ static int open_spool(Profiler *profiler) {
                 log_warning(r, "Could not make the spool %s", path);
         r = spool_open(path, &profiler->spool);
         if (r == SPOOL_E_UNAVAILABLE)
-                log_warning(0, "No snapshots can be kept: %s", spool_complaint(profiler->spool));
+                log_warning(0, "No snapshots can be kept: %s", profiler->spool->complaint);
         if (r != 0 || profiler->connected)
                 return r == SPOOL_E_UNAVAILABLE ? 0 : err_fold(r);
         /* A private daemon has no other users. */
@@ -342,13 +360,13 @@ static int open_spool(Profiler *profiler) {
                 break;
         case SPOOL_ACCESS_TIGHTENED:
                 log_warning(0, "Other users could open the spool %s: changed its mode to 0700",
-                            spool_path(profiler->spool));
+                            profiler->spool->path);
                 break;
         case SPOOL_ACCESS_SHARED:
                 log_warning(0,
                             "Other users can open the spool %s, so they can read all snapshots and "
                             "hold up captures: let its owner change the mode to 0700",
-                            spool_path(profiler->spool));
+                            profiler->spool->path);
                 break;
         }
         return 0;
@@ -370,11 +388,13 @@ static int open_job_pool(Profiler *profiler) {
                 (void) fd_close(fd);
                 return r;
         }
-        job_pool_set_memory(profiler->pool, config_get(profiler->config, SETTING_JOB_MEMORY));
+        job_pool_set_memory(profiler->pool, profiler->config->values[SETTING_JOB_MEMORY].number);
         return 0;
 }
 
+/* The service, and in front of it the server. */
 static int open_service(Profiler *profiler) {
+        const ConnectionLimits limits = settings_of_connections(profiler->config);
         const ServiceSetup setup = {
                 .event = profiler->event,
                 .users = profiler->users,
@@ -383,7 +403,7 @@ static int open_service(Profiler *profiler) {
                 .fd_store = profiler->fd_store,
                 .spool = profiler->spool,
                 .own = profiler->own,
-                .settings = settings_of_service(profiler->config, spool_dir_fd(profiler->spool)),
+                .settings = settings_of_service(profiler->config, profiler->spool->dir_fd),
                 .is_private = profiler->connected,
                 .on_activity = on_activity,
                 .userdata = profiler,
@@ -398,19 +418,13 @@ static int open_service(Profiler *profiler) {
                 service_load_programs(profiler->service);
                 service_open_spool(profiler->service);
         }
-        return 0;
-}
-
-static int open_server(Profiler *profiler) {
-        const ConnectionLimits limits = settings_of_connections(profiler->config);
-        int r;
-
         r = server_new(profiler->event, profiler->users, profiler->disposal, &limits,
                        &service_events, profiler->service, &profiler->server);
         if (r < 0)
                 return r;
-        server_watch_empty(profiler->server, on_last_connection, profiler);
-        server_note_peers(profiler->server, profiler->own);
+        profiler->server->on_empty = on_last_connection;
+        profiler->server->on_empty_userdata = profiler;
+        profiler->server->own = profiler->own;
         if (profiler->connected)
                 return err_fold(server_adopt(profiler->server, TAKE_FD(profiler->socket_fd)));
         r = server_listen(profiler->server, profiler->socket_fd);
@@ -420,55 +434,9 @@ static int open_server(Profiler *profiler) {
         return 0;
 }
 
-/* Wrong lines are ignored: not starting at all would be worse for the host. */
-static int open_config(Profiler *profiler) {
-        int r = settings_load(profiler->options, profiler->connected, &profiler->config);
-
-        if (r < 0)
-                return STEP_TOLD;
-        if (r == SETTINGS_E_WRONG)
-                profiler->config_note = "; wrong lines of the configuration are left out";
-        return raise_descriptor_limit(profiler->config);
-}
-
-static int open_helpers(Profiler *profiler) {
-        const UserLimits limits = settings_of_users(profiler->config);
-        int r;
-
-        r = status_line_new(profiler->event, &profiler->status_line);
-        if (r == 0)
-                r = own_processes_new(&profiler->own);
-        if (r == 0)
-                r = users_new(&limits, &profiler->users);
-        return r < 0 ? r : disposal_new(profiler->event, profiler->users, &profiler->disposal);
-}
-
-/* taking apart */
-
-static void profiler_done(Profiler *profiler) {
-        if (profiler->service)
-                service_stop(profiler->service);
-        profiler->server = server_free(profiler->server);
-        profiler->service = service_free(profiler->service);
-        profiler->own = own_processes_free(profiler->own);
-        profiler->pool = job_pool_free(profiler->pool);
-        profiler->fd_store = fd_store_free(profiler->fd_store);
-        profiler->disposal = disposal_free(profiler->disposal);
-        profiler->users = users_free(profiler->users);
-        profiler->spool = spool_free(profiler->spool);
-        profiler->status_line = status_line_free(profiler->status_line);
-        sd_event_source_disable_unref(profiler->trim_post);
-        sd_event_source_disable_unref(profiler->trim_timer);
-        profiler->event = sd_event_unref(profiler->event);
-        profiler->socket_fd = fd_close(profiler->socket_fd);
-        profiler->socket_file = socket_file_free(profiler->socket_file);
-        profiler->config = config_free(profiler->config);
-}
-
 int profiler_run(const Options *options) {
         static int (*const steps[])(Profiler * profiler) = {
-                open_socket, open_config,   open_event_loop, open_heap_trim, open_helpers,
-                open_spool,  open_job_pool, open_service,    open_server,
+                open_socket_and_config, open_event_loop, open_spool, open_job_pool, open_service,
         };
         Profiler profiler = { .options = options, .config_note = "", .socket_fd = -EBADF };
         int r = 0;
@@ -485,11 +453,11 @@ int profiler_run(const Options *options) {
                  * loading takes. Calls are served meanwhile, except that captures wait. A host may
                  * need longer for that than a service manager waits by itself.
                  */
-                if (service_is_loading(profiler.service))
+                if (profiler.service->manager.is_loading)
                         (void) sd_notifyf(
                                 0, "EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=Loading BPF programs",
                                 (LIMIT_LOAD_NS + LIMIT_LOAD_MARGIN_NS) / NSEC_PER_USEC);
-                while (r >= 0 && service_is_loading(profiler.service) &&
+                while (r >= 0 && profiler.service->manager.is_loading &&
                        sd_event_get_state(profiler.event) != SD_EVENT_FINISHED)
                         r = sd_event_run(profiler.event, UINT64_MAX);
                 if (!profiler.connected)
@@ -501,6 +469,22 @@ int profiler_run(const Options *options) {
         }
         if (!profiler.connected)
                 (void) sd_notify(0, "STOPPING=1");
-        profiler_done(&profiler);
+        if (profiler.service)
+                service_stop(profiler.service);
+        profiler.server = server_free(profiler.server);
+        profiler.service = service_free(profiler.service);
+        profiler.own = own_processes_free(profiler.own);
+        profiler.pool = job_pool_free(profiler.pool);
+        profiler.fd_store = fd_store_free(profiler.fd_store);
+        profiler.disposal = disposal_free(profiler.disposal);
+        profiler.users = users_free(profiler.users);
+        profiler.spool = spool_free(profiler.spool);
+        profiler.status_line = status_line_free(profiler.status_line);
+        sd_event_source_disable_unref(profiler.trim_post);
+        sd_event_source_disable_unref(profiler.trim_timer);
+        profiler.event = sd_event_unref(profiler.event);
+        profiler.socket_fd = fd_close(profiler.socket_fd);
+        profiler.socket_file = socket_file_free(profiler.socket_file);
+        profiler.config = config_free(profiler.config);
         return r < 0 ? r : 0;
 }

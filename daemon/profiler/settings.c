@@ -41,75 +41,61 @@ static void on_fault(ConfigFault fault, const char *text, void *userdata) {
 
 static const ConfigListener listener = { .on_fault = on_fault };
 
-static int load(const Options *options, bool is_private, Config **ret) {
+int settings_load(const Options *options, bool is_private, Config **ret) {
         _cleanup_(config_freep) Config *config = NULL;
         bool wrong;
         int r;
 
         r = config_new(&config);
-        if (r < 0)
-                return r;
-        if (options->config_path)
+        if (r == 0 && options->config_path)
                 r = config_load_file(config, options->config_path, &listener);
-        else if (!is_private)
+        else if (r == 0 && !is_private)
                 r = config_load(config, directories, ELEMENTSOF(directories), SETTINGS_FILE,
                                 &listener);
-        if (r < 0)
-                return r;
         wrong = r == CONFIG_E_WRONG;
-        for (unsigned id = 0; id < _SETTING_MAX; id++) {
+        for (unsigned id = 0; id < _SETTING_MAX && r >= 0; id++) {
                 if (!options->settings[id])
                         continue;
                 r = config_set(config, (SettingId) id, span_of(options->settings[id]),
                                option_names[id], &listener);
-                if (r < 0)
-                        return r;
                 wrong |= r == CONFIG_E_WRONG;
+        }
+        if (r < 0) {
+                log_error(r, "Could not read the configuration %s",
+                          options->config_path ? options->config_path : SETTINGS_FILE);
+                return r;
         }
         *ret = TAKE_PTR(config);
         return wrong ? SETTINGS_E_WRONG : SETTINGS_OK;
 }
 
-int settings_load(const Options *options, bool is_private, Config **ret) {
-        int r = load(options, is_private, ret);
-
-        if (r < 0)
-                log_error(r, "Could not read the configuration %s",
-                          options->config_path ? options->config_path : SETTINGS_FILE);
-        return r;
-}
-
-/* Reads a bound that both 0 and "infinity" switch off. */
-static uint64_t bound_of(const Config *config, SettingId id) {
-        uint64_t value = config_get(config, id);
-
-        return value == QUANTITY_INFINITY ? 0 : value;
-}
-
 ManagerSettings settings_of_service(const Config *config, int spool_fd) {
+        uint64_t max_bytes = config->values[SETTING_MAX_BYTES].number;
+        uint64_t max_age_ns = config->values[SETTING_MAX_AGE].number;
         ManagerSettings settings = manager_default_settings();
 
         settings.spool = spool_default_limits(spool_fd);
-        if (config_is_set(config, SETTING_MAX_BYTES))
-                settings.spool.max_bytes = bound_of(config, SETTING_MAX_BYTES);
-        if (config_is_set(config, SETTING_KEEP_FREE))
-                settings.spool.keep_free_bytes = config_get(config, SETTING_KEEP_FREE);
-        settings.spool.max_age_ns = bound_of(config, SETTING_MAX_AGE);
-        settings.spool.max_snapshots = config_get(config, SETTING_SNAPSHOTS);
-        settings.spool.max_snapshots_per_uid = config_get(config, SETTING_SNAPSHOTS_PER_USER);
-        settings.backend = (BackendChoice) config_get(config, SETTING_BACKEND);
-        settings.exits = (ExitChoice) config_get(config, SETTING_EXIT_ACCOUNTING);
-        settings.counts_waits = config_get(config, SETTING_WAIT_ACCOUNTING) != 0;
-        settings.reasons_ns = config_get(config, SETTING_WAIT_REASONS);
-        settings.smaps = (SmapsMode) config_get(config, SETTING_SMAPS);
-        settings.smaps_max_rss_bytes = config_get(config, SETTING_SMAPS_MAX_RSS);
-        settings.smaps_max_processes = config_get(config, SETTING_SMAPS_MAX_PROCESSES);
-        settings.smaps_ns = config_get(config, SETTING_SMAPS_TIME);
-        settings.heap = config_get(config, SETTING_HEAP) != 0;
-        settings.commands = (CommandLines) config_get(config, SETTING_COMMANDS);
-        settings.heap_ns = config_get(config, SETTING_HEAP_TIME);
-        settings.capture_ns = config_get(config, SETTING_CAPTURE_TIME);
-        settings.analysis_ns = config_get(config, SETTING_ANALYSIS_TIME);
+        /* These two are switched off by 0 and by "infinity". */
+        if (config->values[SETTING_MAX_BYTES].origin)
+                settings.spool.max_bytes = max_bytes == QUANTITY_INFINITY ? 0 : max_bytes;
+        settings.spool.max_age_ns = max_age_ns == QUANTITY_INFINITY ? 0 : max_age_ns;
+        if (config->values[SETTING_KEEP_FREE].origin)
+                settings.spool.keep_free_bytes = config->values[SETTING_KEEP_FREE].number;
+        settings.spool.max_snapshots = config->values[SETTING_SNAPSHOTS].number;
+        settings.spool.max_snapshots_per_uid = config->values[SETTING_SNAPSHOTS_PER_USER].number;
+        settings.backend = (BackendChoice) config->values[SETTING_BACKEND].number;
+        settings.exits = (ExitChoice) config->values[SETTING_EXIT_ACCOUNTING].number;
+        settings.counts_waits = config->values[SETTING_WAIT_ACCOUNTING].number != 0;
+        settings.reasons_ns = config->values[SETTING_WAIT_REASONS].number;
+        settings.smaps = (SmapsMode) config->values[SETTING_SMAPS].number;
+        settings.smaps_max_rss_bytes = config->values[SETTING_SMAPS_MAX_RSS].number;
+        settings.smaps_max_processes = config->values[SETTING_SMAPS_MAX_PROCESSES].number;
+        settings.smaps_ns = config->values[SETTING_SMAPS_TIME].number;
+        settings.heap = config->values[SETTING_HEAP].number != 0;
+        settings.commands = (CommandLines) config->values[SETTING_COMMANDS].number;
+        settings.heap_ns = config->values[SETTING_HEAP_TIME].number;
+        settings.capture_ns = config->values[SETTING_CAPTURE_TIME].number;
+        settings.analysis_ns = config->values[SETTING_ANALYSIS_TIME].number;
         return settings;
 }
 
@@ -131,21 +117,20 @@ UserLimits settings_of_users(const Config *config) {
                 { USE_WAITING + QUEUE_LOADING, SETTING_ANALYSES_WAITING_PER_USER,
                   SETTING_ANALYSES_WAITING },
         };
-        UserLimits limits = user_default_limits();
+        UserLimits limits = user_default_limits(config->values[SETTING_ANALYSES].number);
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                limits.of_user[rows[i].use] = config_get(config, rows[i].of_user);
-                limits.of_all[rows[i].use] = config_get(config, rows[i].of_all);
+                limits.of_user[rows[i].use] = config->values[rows[i].of_user].number;
+                limits.of_all[rows[i].use] = config->values[rows[i].of_all].number;
         }
-        user_limits_set_readers(&limits, config_get(config, SETTING_ANALYSES));
         return limits;
 }
 
 ConnectionLimits settings_of_connections(const Config *config) {
         ConnectionLimits limits = server_default_limits();
 
-        limits.idle_ns = config_get(config, SETTING_IDLE_TIME);
-        limits.stalled_ns = config_get(config, SETTING_STALLED_TIME);
+        limits.idle_ns = config->values[SETTING_IDLE_TIME].number;
+        limits.stalled_ns = config->values[SETTING_STALLED_TIME].number;
         return limits;
 }
 

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "base/err.h"
-#include "wire/frame.h"
 #include "wire/limits.h"
 #include "wire/message-object.h"
 
@@ -16,40 +15,6 @@
 
 #define TOO_MUCH_REASON \
         "You have too many calls and unread replies under way; let some of them finish."
-
-/* READING -> CALLED -> READING ... -> CLOSING (queued replies are sent first) or BROKEN. */
-typedef enum ConnectionState {
-        CONNECTION_READING, /* no call in flight */
-        CONNECTION_CALLED,  /* the call is not answered yet */
-        CONNECTION_CLOSING, /* the last answer is queued, nothing is read any more */
-        CONNECTION_BROKEN,  /* to be freed: nothing can be sent */
-} ConnectionState;
-
-struct Connection {
-        const ConnectionSetup *setup;
-        Peer peer;
-        FrameStream *stream;
-        DisposalKeeper keeper; /* of the stream */
-        ConnectionState state;
-        void *call_data;
-        size_t n_call_bytes; /* of the values of the call in flight */
-        size_t n_held_bytes; /* what else is kept for it */
-        Charge charge, bytes, unread;
-
-        bool in_flight;   /* an answer is owed; true in CALLED, perhaps in BROKEN */
-        bool oneway;      /* that call wants no answer */
-        bool stopped;     /* that caller closed its writing side, and on_stop told so */
-        bool input_ended; /* the peer will send nothing more */
-        bool peer_gone;   /* the peer will read nothing more */
-        bool told_full;   /* a sender pauses: on_drained is owed */
-        bool begun;       /* the idle timer runs for a call that has begun */
-        bool hungry;      /* no complete frame waits, so more may be read */
-
-        sd_event_source *io;
-        sd_event_source *next; /* continues outside the current call stack */
-        sd_event_source *idle_timer;
-        sd_event_source *stalled_timer;
-};
 
 /* what is known */
 
@@ -64,23 +29,12 @@ const char *connection_state(const Connection *connection) {
         return names[connection->state];
 }
 
-const Peer *connection_peer(const Connection *connection) {
-        return &connection->peer;
-}
-
-size_t connection_queued_bytes(const Connection *connection) {
-        return frame_stream_queued_bytes(connection->stream);
-}
-
-size_t connection_memory(const Connection *connection) {
-        return connection->bytes.n;
-}
-
 /* Called after everything that changes what is kept for the peer. */
 static void weigh(Connection *connection) {
         bool is_broken = connection->state == CONNECTION_BROKEN;
 
-        charge_set(&connection->unread, is_broken ? 0 : connection_queued_bytes(connection));
+        charge_set(&connection->unread,
+                   is_broken ? 0 : frame_stream_queued_bytes(connection->stream));
         charge_set(&connection->bytes, is_broken ? 0
                                                  : frame_stream_memory(connection->stream) +
                                                            connection->n_call_bytes +
@@ -93,17 +47,12 @@ static bool may_have(const Connection *connection, size_t n_bytes) {
                USER_OK;
 }
 
-static bool takes_reply(const Connection *connection, size_t n_bytes) {
-        return users_count(connection->setup->users, connection->peer.uid, USE_UNREAD) == 0 ||
-               may_have(connection, n_bytes);
-}
-
 /*
  * With nothing queued there would be no drain event, and the call would never resume. Nor would a
  * oneway call whose peer left without reading what is queued; it adds nothing to that.
  */
 static bool is_full(const Connection *connection) {
-        size_t n_queued = connection_queued_bytes(connection);
+        size_t n_queued = frame_stream_queued_bytes(connection->stream);
         const Users *users = connection->setup->users;
 
         if (connection->oneway)
@@ -111,7 +60,7 @@ static bool is_full(const Connection *connection) {
         /* Senders pause early, so that what others of the same user still send has room. */
         return n_queued >= connection->setup->limits.pause_bytes ||
                (n_queued > 0 && users_count(users, connection->peer.uid, USE_BYTES) >
-                                        users_limits(users)->of_user[USE_BYTES] / 2);
+                                        users->limits.of_user[USE_BYTES] / 2);
 }
 
 /*
@@ -126,23 +75,9 @@ bool connection_is_full(Connection *connection) {
 }
 
 bool connection_has_room(const Connection *connection, size_t n_bytes) {
-        return !is_full(connection) && takes_reply(connection, n_bytes);
-}
-
-void *connection_call_data(const Connection *connection) {
-        return connection->call_data;
-}
-
-void connection_set_call_data(Connection *connection, void *data) {
-        connection->call_data = data;
-}
-
-size_t connection_n_fds(const Connection *connection) {
-        return frame_stream_n_fds(connection->stream);
-}
-
-int connection_take_fd(Connection *connection, size_t index) {
-        return frame_stream_take_fd(connection->stream, index);
+        return !is_full(connection) &&
+               (users_count(connection->setup->users, connection->peer.uid, USE_UNREAD) == 0 ||
+                may_have(connection, n_bytes));
 }
 
 /* timers and sources */
@@ -153,15 +88,6 @@ static void timer_start(sd_event_source *timer, uint64_t ns) {
 }
 
 /*
- * A timer that is due at once and not a deferred source: sd-event serves sources in the order in
- * which they became ready, and a deferred source, ready since it was made, would always come before
- * the sources of other connections.
- */
-static void run_next(Connection *connection) {
-        timer_start(connection->next, 0);
-}
-
-/*
  * Marks the connection as broken; its event sources free it. This comes before the calls of others:
  * what it holds counts no more, so it must not be there for long.
  */
@@ -169,7 +95,7 @@ static void break_soon(Connection *connection) {
         connection->state = CONNECTION_BROKEN;
         weigh(connection);
         (void) sd_event_source_set_priority(connection->next, SD_EVENT_PRIORITY_IMPORTANT);
-        run_next(connection);
+        timer_start(connection->next, 0);
 }
 
 void connection_drop(Connection *connection, const char *what) {
@@ -199,7 +125,7 @@ static bool may_stop(const Connection *connection) {
 static void arm(Connection *connection) {
         bool reads = connection->state == CONNECTION_READING && connection->hungry &&
                      !connection->input_ended;
-        bool writes = connection_queued_bytes(connection) > 0;
+        bool writes = frame_stream_queued_bytes(connection->stream) > 0;
         uint32_t events = (reads ? (uint32_t) EPOLLIN : 0) | (writes ? (uint32_t) EPOLLOUT : 0) |
                           (may_stop(connection) ? (uint32_t) EPOLLRDHUP : 0);
 
@@ -222,7 +148,7 @@ static void close_all(Connection *connection, const int *fds, size_t n_fds) {
 
 /* Nothing is sent after the last answer of a connection, nor for a call that wants none. */
 static void queue_frame(Connection *connection, Span frame, const int *fds, size_t n_fds) {
-        bool was_empty = connection_queued_bytes(connection) == 0;
+        bool was_empty = frame_stream_queued_bytes(connection->stream) == 0;
         int r;
 
         if (connection->state == CONNECTION_BROKEN || connection->state == CONNECTION_CLOSING ||
@@ -249,12 +175,14 @@ static void queue_frame(Connection *connection, Span frame, const int *fds, size
 
 static void refuse_as(Connection *connection, WireError error, const char *reason);
 
-/* A reply that a call made, which may be as large as a reply can be. */
+/* A reply that a call made may be as large as a reply can be; a user gets one in any case. */
 static void queue_reply(Connection *connection, Span frame, const int *fds, size_t n_fds) {
         bool is_sent = connection->state != CONNECTION_BROKEN &&
                        connection->state != CONNECTION_CLOSING && !connection->oneway;
 
-        if (is_sent && !takes_reply(connection, frame.n + 1)) {
+        if (is_sent &&
+            users_count(connection->setup->users, connection->peer.uid, USE_UNREAD) > 0 &&
+            !may_have(connection, frame.n + 1)) {
                 close_all(connection, fds, n_fds);
                 refuse_as(connection, WIRE_ERROR_BUSY, TOO_MUCH_REASON);
                 return;
@@ -270,7 +198,7 @@ static void end_call(Connection *connection) {
         weigh(connection);
         if (connection->state == CONNECTION_CALLED)
                 connection->state = CONNECTION_READING;
-        run_next(connection);
+        timer_start(connection->next, 0);
 }
 
 void connection_forward(Connection *connection, Span frame, ReplyKind kind, const int *fds,
@@ -405,13 +333,19 @@ static void end_watch(Connection *connection) {
 }
 
 /*
- * Takes at most one call in an iteration of the event loop, so that a peer that sends a thousand
+ * Takes the next call, also one that the peer sent before it left: its socket no longer causes
+ * events. Takes at most one in an iteration of the event loop, so that a peer that sends a thousand
  * calls in one write takes turns with the others.
  */
-static void take_call(Connection *connection) {
+static void go_on(Connection *connection) {
         Span frame;
         int r;
 
+        while (connection->peer_gone && !connection->input_ended &&
+               connection->state == CONNECTION_READING)
+                read_input(connection);
+        if (connection->state != CONNECTION_READING)
+                return;
         if (is_full(connection) && !connection->peer_gone) {
                 /* Its answers are sent first; on_io() comes back here. */
                 connection->hungry = false;
@@ -443,26 +377,14 @@ static void take_call(Connection *connection) {
         end_watch(connection);
         take_frame(connection, frame);
         if (connection->state == CONNECTION_READING)
-                run_next(connection);
-}
-
-/*
- * Takes the next call, also one that the peer sent before it left: its socket no longer causes
- * events.
- */
-static void go_on(Connection *connection) {
-        while (connection->peer_gone && !connection->input_ended &&
-               connection->state == CONNECTION_READING)
-                read_input(connection);
-        if (connection->state == CONNECTION_READING)
-                take_call(connection);
+                timer_start(connection->next, 0);
 }
 
 /* Every event source ends here: it decides the state of the connection, and may free it. */
 static void settle(Connection *connection) {
         const ConnectionSetup *setup = connection->setup;
         bool abandoned = connection->peer_gone && connection->in_flight && !connection->oneway;
-        bool drained = connection->peer_gone || connection_queued_bytes(connection) == 0;
+        bool drained = connection->peer_gone || frame_stream_queued_bytes(connection->stream) == 0;
 
         if (connection->state != CONNECTION_BROKEN && !abandoned &&
             !(connection->state == CONNECTION_CLOSING && drained)) {
@@ -483,7 +405,7 @@ static void settle(Connection *connection) {
 static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
         Connection *connection = userdata;
         const ConnectionSetup *setup = connection->setup;
-        size_t n_queued = connection_queued_bytes(connection);
+        size_t n_queued = frame_stream_queued_bytes(connection->stream);
         int r;
 
         if (n_queued > 0) {
@@ -493,7 +415,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userda
                         connection->peer_gone = true;
                 else if (r == 0)
                         (void) sd_event_source_set_enabled(connection->stalled_timer, SD_EVENT_OFF);
-                else if (connection_queued_bytes(connection) < n_queued)
+                else if (frame_stream_queued_bytes(connection->stream) < n_queued)
                         timer_start(connection->stalled_timer, setup->limits.stalled_ns);
                 if ((r == 0 || r == FRAME_E_AGAIN) && connection->told_full &&
                     !is_full(connection)) {
@@ -611,7 +533,7 @@ Connection *connection_free(Connection *connection) {
         sd_event_source_disable_unref(connection->idle_timer);
         sd_event_source_disable_unref(connection->next);
         sd_event_source_disable_unref(connection->io);
-        if (connection->stream && connection_queued_bytes(connection) > 0)
+        if (connection->stream && frame_stream_queued_bytes(connection->stream) > 0)
                 (void) !frame_stream_write(connection->stream);
         frame_stream_free(connection->stream);
         charge_end(&connection->unread);

@@ -32,6 +32,7 @@
 #include "interface/interface.h"
 #include "server/own-processes.h"
 #include "user/user.h"
+#include "wire/frame.h"
 #include "wire/message.h"
 
 typedef struct Connection Connection;
@@ -85,6 +86,49 @@ typedef struct ConnectionSetup {
         void *owner;
 } ConnectionSetup;
 
+/* READING -> CALLED -> READING ... -> CLOSING (queued replies are sent first) or BROKEN. */
+typedef enum ConnectionState {
+        CONNECTION_READING, /* no call in flight */
+        CONNECTION_CALLED,  /* the call is not answered yet */
+        CONNECTION_CLOSING, /* the last answer is queued, nothing is read any more */
+        CONNECTION_BROKEN,  /* to be freed: nothing can be sent */
+} ConnectionState;
+
+struct Connection {
+        const ConnectionSetup *setup;
+        Peer peer;
+        /* Whoever takes a call finds it again by this; NULL at first, and after the last reply. */
+        void *call_data;
+        FrameStream *stream; /* inside on_call it has the descriptors of the call */
+
+        /* The members from here on are of the connection itself. */
+        DisposalKeeper keeper; /* of the stream */
+        ConnectionState state;
+        size_t n_call_bytes; /* of the values of the call in flight */
+        size_t n_held_bytes; /* what else is kept for it */
+        Charge charge, bytes, unread;
+
+        bool in_flight;   /* an answer is owed; true in CALLED, perhaps in BROKEN */
+        bool oneway;      /* that call wants no answer */
+        bool stopped;     /* that caller closed its writing side, and on_stop told so */
+        bool input_ended; /* the peer will send nothing more */
+        bool peer_gone;   /* the peer will read nothing more */
+        bool told_full;   /* a sender pauses: on_drained is owed */
+        bool begun;       /* the idle timer runs for a call that has begun */
+        bool hungry;      /* no complete frame waits, so more may be read */
+
+        sd_event_source *io;
+        /*
+         * Continues outside the current call stack. It is a timer that is due at once and not a
+         * deferred source: sd-event serves sources in the order in which they became ready, and a
+         * deferred source, ready since it was made, would always come before the sources of other
+         * connections.
+         */
+        sd_event_source *next;
+        sd_event_source *idle_timer;
+        sd_event_source *stalled_timer;
+};
+
 /* life */
 
 /* Takes over @fd in any case. @setup is borrowed for the connection's life. */
@@ -98,15 +142,8 @@ DEFINE_CLEANUP(Connection *, connection_free);
 
 /* Its state in one word: "reading", "called" (a call is in flight), "closing" or "broken". */
 const char *connection_state(const Connection *connection);
-const Peer *connection_peer(const Connection *connection);
 /* True when a sender has to pause; on_drained tells it when there is room again. */
 bool connection_is_full(Connection *connection);
-size_t connection_queued_bytes(const Connection *connection);
-/* The bytes that are kept for this peer; 0 when the connection is about to be freed. */
-size_t connection_memory(const Connection *connection);
-/* A pointer for on_call to find its call again; NULL at first and after the last reply. */
-void *connection_call_data(const Connection *connection);
-void connection_set_call_data(Connection *connection, void *data);
 
 /*
  * Ends the connection soon, with its call and everything that is queued. @what: the reason, for the
@@ -118,12 +155,6 @@ void connection_drop(Connection *connection, const char *what);
  * when its user holds too much; the call is then to be answered with an error.
  */
 _must_check_ bool connection_hold(Connection *connection, size_t n_bytes);
-
-/* descriptors of the call, inside on_call */
-
-size_t connection_n_fds(const Connection *connection);
-/* -EBADF when there is no such descriptor. */
-int connection_take_fd(Connection *connection, size_t index);
 
 /*
  * Answers to the call in flight. Descriptors are always taken over. A oneway call gets no answer.

@@ -72,28 +72,19 @@ struct OwnProcesses {
         unsigned n_connections[LEDGER_OWN_PLACES]; /* of the process in each place */
 };
 
-static LedgerOwn *map_list(int fd) {
-        void *memory = mmap(NULL, sizeof(LedgerOwn), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-        return memory == MAP_FAILED ? NULL : memory;
-}
-
-static void unmap_list(LedgerOwn *list) {
-        if (list)
-                (void) munmap(list, sizeof(*list));
-}
-
 int own_processes_new(OwnProcesses **ret) {
         _cleanup_(own_processes_freep) OwnProcesses *own = calloc(1, sizeof(*own));
+        LedgerOwn *list;
 
         if (!own)
                 return -ENOMEM;
         own->fd = memfd_create("ctprof-own", MFD_CLOEXEC);
         if (own->fd < 0 || ftruncate(own->fd, sizeof(LedgerOwn)) < 0)
                 return -errno;
-        own->list = map_list(own->fd);
-        if (!own->list)
+        list = mmap(NULL, sizeof(LedgerOwn), PROT_READ | PROT_WRITE, MAP_SHARED, own->fd, 0);
+        if (list == MAP_FAILED)
                 return -errno;
+        own->list = list;
         *ret = TAKE_PTR(own);
         return 0;
 }
@@ -101,23 +92,21 @@ int own_processes_new(OwnProcesses **ret) {
 OwnProcesses *own_processes_free(OwnProcesses *own) {
         if (!own)
                 return NULL;
-        unmap_list(own->list);
-        unmap_list(own->copy);
+        if (own->list)
+                (void) munmap(own->list, sizeof(*own->list));
+        if (own->copy)
+                (void) munmap(own->copy, sizeof(*own->copy));
         (void) fd_close(own->fd);
         free(own);
         return NULL;
 }
 
-static void store(__u64 *word, uint64_t value) {
-        __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
-}
-
 /* A reader meanwhile finds a place that is free rather than one of two processes. */
 static void write_place(LedgerOwnPlace *place, const LedgerOwnPlace *value) {
-        store(&place->until_ns, 0);
-        store(&place->pid, value->pid);
-        store(&place->start_ticks, value->start_ticks);
-        store(&place->until_ns, value->until_ns);
+        __atomic_store_n(&place->until_ns, 0, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&place->pid, value->pid, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&place->start_ticks, value->start_ticks, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&place->until_ns, value->until_ns, __ATOMIC_SEQ_CST);
 }
 
 static void set_place(OwnProcesses *own, size_t i, const LedgerOwnPlace *value) {
@@ -208,11 +197,12 @@ int own_processes_lend(const OwnProcesses *own) {
 }
 
 int own_processes_share(OwnProcesses *own, int fd) {
-        LedgerOwn *copy = map_list(fd);
+        LedgerOwn *copy = mmap(NULL, sizeof(LedgerOwn), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-        if (!copy)
+        if (copy == MAP_FAILED)
                 return -errno;
-        unmap_list(own->copy);
+        if (own->copy)
+                (void) munmap(own->copy, sizeof(*own->copy));
         own->copy = copy;
         for (size_t i = 0; i < LEDGER_OWN_PLACES; i++)
                 write_place(&copy->places[i], &own->list->places[i]);

@@ -11,7 +11,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "log/log.h"
 #include "wire/limits.h"
 
 /* With more unsent bytes than this, the job that feeds a connection should pause. */
@@ -20,20 +19,6 @@
 #define SERVER_BREACH_ID "916b51d33e7d445a872d99ae81cfb2ad"
 
 #define LISTENING_REST_US USEC_PER_SEC
-
-struct Server {
-        ConnectionSetup setup;
-        Connection **connections; /* owned, all of them */
-        unsigned n_connections;
-        size_t n_allocated;
-        LogLimit log_limit; /* for lines that a peer can cause */
-        void (*on_empty)(void *userdata);
-        void *on_empty_userdata;
-        OwnProcesses *own; /* borrowed; NULL: nobody asks who calls */
-        /* of the socket that connections come from, if there is one */
-        int listening_fd;
-        sd_event_source *io, *rest;
-};
 
 ConnectionLimits server_default_limits(void) {
         return (ConnectionLimits){
@@ -63,7 +48,7 @@ static void log_peer(Server *server, const Peer *peer, const char *what, const c
 /* what connections tell */
 
 static void on_breach(Connection *connection, const char *what, void *owner) {
-        log_peer(owner, connection_peer(connection), what, connection_state(connection));
+        log_peer(owner, &connection->peer, what, connection_state(connection));
 }
 
 /*
@@ -79,12 +64,10 @@ static void on_grown(Connection *connection, void *owner) {
 
                 for (unsigned i = 0; i < server->n_connections; i++) {
                         Connection *other = server->connections[i];
-                        uint64_t n = users_count(server->setup.users, connection_peer(other)->uid,
-                                                 USE_BYTES);
+                        uint64_t n = users_count(server->setup.users, other->peer.uid, USE_BYTES);
 
-                        if (connection_memory(other) == 0 || n < of_user ||
-                            (n == of_user && largest &&
-                             connection_memory(other) <= connection_memory(largest)))
+                        if (other->bytes.n == 0 || n < of_user ||
+                            (n == of_user && largest && other->bytes.n <= largest->bytes.n))
                                 continue;
                         of_user = n;
                         largest = other;
@@ -105,7 +88,7 @@ static void on_closed(Connection *connection, void *owner) {
                 i++;
         server->connections[i] = server->connections[--server->n_connections];
         if (server->own)
-                own_processes_leave(server->own, connection_peer(connection));
+                own_processes_leave(server->own, &connection->peer);
         if (server->n_connections == 0 && server->on_empty)
                 server->on_empty(server->on_empty_userdata);
 }
@@ -149,20 +132,6 @@ Server *server_free(Server *server) {
         sd_event_unref(server->setup.event);
         free(server);
         return NULL;
-}
-
-/* All connections share this setup. */
-void server_set_limits(Server *server, const ConnectionLimits *limits) {
-        server->setup.limits = *limits;
-}
-
-void server_watch_empty(Server *server, void (*on_empty)(void *userdata), void *userdata) {
-        server->on_empty = on_empty;
-        server->on_empty_userdata = userdata;
-}
-
-void server_note_peers(Server *server, OwnProcesses *own) {
-        server->own = own;
 }
 
 /* admission */

@@ -16,10 +16,29 @@
 #include <systemd/sd-event.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "log/log.h"
 #include "server/connection.h"
 #include "server/own-processes.h"
 
-typedef struct Server Server;
+typedef struct Server {
+        /* All connections share it, and follow other limits from their next timer on. */
+        ConnectionSetup setup;
+        Connection **connections; /* owned, all of them */
+        unsigned n_connections;
+        size_t n_allocated;
+        LogLimit log_limit; /* for lines that a peer can cause */
+        /* Called each time the last connection has ended; NULL, as at first: nobody is told. */
+        void (*on_empty)(void *userdata);
+        void *on_empty_userdata;
+        /*
+         * Borrowed: peers that connect while it is set are in it until they disconnect; NULL, as at
+         * first: nobody asks who calls.
+         */
+        OwnProcesses *own;
+        /* of the socket that connections come from, if there is one */
+        int listening_fd;
+        sd_event_source *io, *rest;
+} Server;
 
 enum {
         SERVER_OK,
@@ -37,9 +56,6 @@ _must_check_ int server_new(sd_event *event, Users *users, Disposal *disposal,
 Server *server_free(Server *server);
 DEFINE_CLEANUP(Server *, server_free);
 
-/* Connections that exist follow these from their next timer on. */
-void server_set_limits(Server *server, const ConnectionLimits *limits);
-
 /* Makes a connection of a connected socket, which is taken over in any case. */
 _must_check_ int server_adopt(Server *server, int fd);
 /*
@@ -47,7 +63,3 @@ _must_check_ int server_adopt(Server *server, int fd);
  * for lack of descriptors or memory, the server pauses for a moment instead of spinning.
  */
 _must_check_ int server_listen(Server *server, int fd);
-/* Calls @on_empty each time the last connection has ended. */
-void server_watch_empty(Server *server, void (*on_empty)(void *userdata), void *userdata);
-/* Peers that connect from now on are in @own, which is borrowed, until they disconnect. */
-void server_note_peers(Server *server, OwnProcesses *own);

@@ -15,14 +15,6 @@
 #include "service/method/method.h"
 #include "service/method/upkeep.h"
 
-struct Service {
-        Manager manager;
-        void (*on_activity)(unsigned n_running, unsigned n_waiting, void *userdata);
-        void *userdata;
-        sd_event_source *heartbeat; /* off while there are no requests */
-        sd_event_source *look;      /* at the tables of programs */
-};
-
 /* turns */
 
 void service_tell_activity(const Service *service) {
@@ -92,12 +84,6 @@ static void on_killed(const JobTerms *terms, void *userdata) {
 
 /* signs of life */
 
-static void set_heartbeat(Service *service) {
-        (void) sd_event_source_set_time_relative(service->heartbeat,
-                                                 service->manager.heartbeat_ns / NSEC_PER_USEC);
-        (void) sd_event_source_set_enabled(service->heartbeat, SD_EVENT_ONESHOT);
-}
-
 /*
  * A client gives up a daemon that sends nothing for LIMIT_SILENCE_NS. Jobs are silent while they
  * wait for a disk or compute, and requests while they wait in a queue. One message more or less
@@ -116,8 +102,11 @@ static int on_heartbeat(sd_event_source *source, uint64_t usec, void *userdata) 
                         connection_continue(request->connection,
                                             request->entry.place == QUEUE_WAITING ? waiting
                                                                                   : working);
-        if (service->manager.requests)
-                set_heartbeat(service);
+        if (service->manager.requests) {
+                (void) sd_event_source_set_time_relative(source, service->manager.heartbeat_ns /
+                                                                         NSEC_PER_USEC);
+                (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+        }
         return 0;
 }
 
@@ -161,16 +150,16 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
                 return;
         }
         log_debug("uid %u calls %s", (unsigned) request->uid, method->name);
-        if (sd_event_source_get_enabled(service->heartbeat, &enabled) == 0)
-                set_heartbeat(service);
-        r = spool_refresh(service->manager.spool);
-        if (r == 0 && method->uses_index && survey_is_due(&service->manager)) {
-                survey_await(request);
-                return;
+        if (sd_event_source_get_enabled(service->heartbeat, &enabled) == 0) {
+                (void) sd_event_source_set_time_relative(
+                        service->heartbeat, service->manager.heartbeat_ns / NSEC_PER_USEC);
+                (void) sd_event_source_set_enabled(service->heartbeat, SD_EVENT_ONESHOT);
         }
-        if (r == 0)
-                r = request_handle(request);
-        request_settle(request, r);
+        spool_refresh(service->manager.spool);
+        if (method->uses_index && survey_is_due(&service->manager))
+                survey_await(request);
+        else
+                request_settle(request, request_handle(request));
 }
 
 /* Asks a job that has no end of its own for the answer it has by now. */
@@ -183,7 +172,7 @@ static int stop(Request *request) {
 
 /* The request is freed, or left to end without a caller. */
 static void on_hangup(Connection *connection, void *userdata) {
-        Request *request = connection_call_data(connection);
+        Request *request = connection->call_data;
 
         log_debug("uid %u hung up during %s", (unsigned) request->uid, request->method->name);
         if (!request->job || !request->stage->outlives_caller || request->is_stopping) {
@@ -199,13 +188,13 @@ static void on_hangup(Connection *connection, void *userdata) {
 }
 
 static void on_stop(Connection *connection, void *userdata) {
-        Request *request = connection_call_data(connection);
+        Request *request = connection->call_data;
 
         request_settle(request, stop(request));
 }
 
 static void on_drained(Connection *connection, void *userdata) {
-        Request *request = connection_call_data(connection);
+        Request *request = connection->call_data;
         int r = 0;
 
         if (request->on_drained) {
@@ -263,6 +252,10 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                         .own = setup->own,
                         .settings = setup->settings,
                         .is_private = setup->is_private,
+                        .recorder.failures = {
+                                .interval_ns = 60 * NSEC_PER_SEC,
+                                .burst = LIMIT_LOGGED_FAILURES_PER_MINUTE,
+                        },
                         .heartbeat_ns = LIMIT_HEARTBEAT_NS,
                         .started_ns = clock_now_ns(CLOCK_MONOTONIC),
                 },
@@ -270,7 +263,6 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                 .userdata = setup->userdata,
         };
         manager = &service->manager;
-        recorder_init(&manager->recorder);
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
                 manager->queues[kind] = (Queue){
                         .users = setup->users,
@@ -305,9 +297,6 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                 return r;
         (void) sd_event_source_set_description(service->look, "service-look");
         manager->look = service->look;
-        r = listening_new(manager);
-        if (r < 0)
-                return r;
         job_pool_watch(setup->pool, on_killed, on_jobs_changed, service);
         memory_jobs_prepare(setup->fd_store);
 
@@ -322,7 +311,7 @@ Service *service_free(Service *service) {
         service->manager.is_over = true;
         while (service->manager.requests)
                 (void) request_free(service->manager.requests);
-        listening_free(&service->manager);
+        service->manager.listening.job = job_free(service->manager.listening.job);
         service->manager.calls = sd_event_source_disable_unref(service->manager.calls);
         job_pool_watch(service->manager.pool, NULL, NULL, NULL);
         service->heartbeat = sd_event_source_disable_unref(service->heartbeat);
@@ -333,10 +322,6 @@ Service *service_free(Service *service) {
         service->manager.index = spool_index_free(service->manager.index);
         free(service);
         return NULL;
-}
-
-Manager *service_manager(Service *service) {
-        return &service->manager;
 }
 
 void service_stop(Service *service) {
@@ -364,14 +349,6 @@ void service_load_programs(Service *service) {
         loading_start(&service->manager);
         listening_begin(&service->manager);
         loading_limit_reasons(&service->manager);
-}
-
-bool service_is_loading(const Service *service) {
-        return service->manager.is_loading;
-}
-
-bool service_needs_restart(const Service *service) {
-        return loading_needs_restart(&service->manager);
 }
 
 void service_open_spool(Service *service) {

@@ -15,7 +15,13 @@
 #include "server/connection.h"
 #include "service/manager/manager.h"
 
-typedef struct Service Service;
+typedef struct Service {
+        Manager manager;
+        void (*on_activity)(unsigned n_running, unsigned n_waiting, void *userdata);
+        void *userdata;
+        sd_event_source *heartbeat; /* off while there are no requests */
+        sd_event_source *look;      /* at the tables of programs */
+} Service;
 
 typedef struct ServiceSetup {
         sd_event *event;
@@ -47,22 +53,16 @@ DEFINE_CLEANUP(Service *, service_free);
 void service_open_spool(Service *service);
 /*
  * Has a job load the programs through which threads are read, unless the settings want none or the
- * descriptor store has them already; calls that add to the spool wait for it. Afterwards this
- * process has given up the capabilities that loading takes, whatever came of it. For the start; a
- * private service loads when a call is worth it, and gives them up then.
+ * descriptor store has them already; calls that add to the spool wait while manager.is_loading.
+ * Afterwards this process has given up the capabilities that loading takes, whatever came of it.
+ * For the start; a private service loads when a call is worth it, and gives them up then.
  */
 void service_load_programs(Service *service);
-/* True while that goes on. */
-bool service_is_loading(const Service *service);
-/* True when the settings want programs that only a new process can load. */
-bool service_needs_restart(const Service *service);
 /*
  * New settings for what begins from now on; requests that run end with the old ones. What the users
  * may have is set before.
  */
 void service_configure(Service *service, const ManagerSettings *settings);
-/* Tests make requests here that no connection called for. */
-Manager *service_manager(Service *service);
 /* Calls on_activity although nothing happened. */
 void service_tell_activity(const Service *service);
 /* Ends every request with an error, which its caller can read if the server is still there. */

@@ -24,6 +24,7 @@ static const char magic[8] = { 'c', 't', 'p', 'r', 'o', 'f', 0, 1 };
 #define LENGTH_BYTES 4
 #define BACK_BYTES (TRAILER_DIGEST_BYTES + LENGTH_BYTES + sizeof(magic))
 
+_Static_assert(sizeof(XXH128_canonical_t) == TRAILER_DIGEST_BYTES, "XXH3-128 has 128 bits");
 _Static_assert(LIMIT_JSON_DEPTH <= JSON_WRITER_MAX_DEPTH, "a head that was read can be written");
 
 static const JsonLimits head_limits = {
@@ -41,18 +42,6 @@ int hash_new(Hash *ret) {
         return 0;
 }
 
-static uint32_t get_le32(const void *bytes) {
-        uint32_t value;
-
-        memcpy(&value, bytes, sizeof(value));
-        return le32toh(value);
-}
-
-static void put_le32(void *bytes, uint32_t value) {
-        value = htole32(value);
-        memcpy(bytes, &value, sizeof(value));
-}
-
 /* Fails with @fault when the file has fewer than @n bytes left. */
 static int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, SnapshotFault *fault) {
         size_t n_read;
@@ -67,7 +56,10 @@ static int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, Snapshot
         return SNAPSHOT_FILE_E_DAMAGED;
 }
 
-static int file_size(int fd, uint64_t *ret, SnapshotFault *fault) {
+int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault) {
+        uint32_t front[FRONT_BYTES / sizeof(uint32_t)], n_json;
+        uint64_t file_bytes, start;
+        char back[BACK_BYTES];
         struct stat st;
         int r;
 
@@ -75,32 +67,21 @@ static int file_size(int fd, uint64_t *ret, SnapshotFault *fault) {
         if (r < 0)
                 return r;
         if (!S_ISREG(st.st_mode)) {
-                fault_set(fault, "it is not a regular file");
+                fault_set(ret_fault, "it is not a regular file");
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
         if (st.st_size == 0) {
-                fault_set(fault, "the file is empty");
+                fault_set(ret_fault, "the file is empty");
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
         /* Its digest alone would take as long as its length says, also where it has no blocks. */
-        if ((uint64_t) st.st_size > LIMIT_FILE_BYTES) {
-                fault_set(fault, "it is %" PRIu64 " bytes long, and a snapshot has at most %llu",
-                          (uint64_t) st.st_size, LIMIT_FILE_BYTES);
+        file_bytes = (uint64_t) st.st_size;
+        if (file_bytes > LIMIT_FILE_BYTES) {
+                fault_set(ret_fault,
+                          "it is %" PRIu64 " bytes long, and a snapshot has at most %llu",
+                          file_bytes, LIMIT_FILE_BYTES);
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
-        *ret = (uint64_t) st.st_size;
-        return 0;
-}
-
-int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault) {
-        char back[BACK_BYTES], front[FRONT_BYTES];
-        uint64_t file_bytes = 0, start;
-        uint32_t n_json;
-        int r;
-
-        r = file_size(fd, &file_bytes, ret_fault);
-        if (r != 0)
-                return r;
         *ret = (FileTrailer){ .file_bytes = file_bytes, .body_bytes = file_bytes };
         if (file_bytes < BACK_BYTES)
                 return SNAPSHOT_FILE_E_NO_HEAD;
@@ -110,7 +91,8 @@ int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault) {
         if (memcmp(back + BACK_BYTES - sizeof(magic), magic, sizeof(magic)) != 0)
                 return SNAPSHOT_FILE_E_NO_HEAD;
 
-        n_json = get_le32(back + TRAILER_DIGEST_BYTES);
+        memcpy(&n_json, back + TRAILER_DIGEST_BYTES, sizeof(n_json));
+        n_json = le32toh(n_json);
         if (n_json == 0 || n_json > HEAD_MAX_BYTES ||
             file_bytes < FRONT_BYTES + n_json + BACK_BYTES) {
                 fault_set_at(ret_fault, file_bytes - sizeof(magic) - LENGTH_BYTES,
@@ -121,7 +103,7 @@ int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault) {
         r = read_exactly(fd, front, sizeof(front), start, ret_fault);
         if (r != 0)
                 return r;
-        if (get_le32(front) != TRAILER_FRAME_MAGIC || get_le32(front + 4) != n_json + BACK_BYTES) {
+        if (le32toh(front[0]) != TRAILER_FRAME_MAGIC || le32toh(front[1]) != n_json + BACK_BYTES) {
                 fault_set_at(ret_fault, start, "the frame of the head is damaged");
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
@@ -166,23 +148,15 @@ int trailer_read_head(int fd, const FileTrailer *trailer, Head *ret, SnapshotFau
         return 0;
 }
 
-static void digest_of(Hash hash, unsigned char ret_digest[static TRAILER_DIGEST_BYTES]) {
-        XXH128_canonical_t canonical;
-
-        _Static_assert(sizeof(canonical) == TRAILER_DIGEST_BYTES, "XXH3-128 has 128 bits");
-        XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(hash));
-        memcpy(ret_digest, &canonical, sizeof(canonical));
-}
-
 int trailer_check_digest(int fd, const FileTrailer *trailer, Hash hash, SnapshotFault *ret_fault) {
-        unsigned char stored[TRAILER_DIGEST_BYTES], computed[TRAILER_DIGEST_BYTES];
+        XXH128_canonical_t stored, computed;
         int r;
 
-        r = read_exactly(fd, stored, sizeof(stored), trailer->digest_offset, ret_fault);
+        r = read_exactly(fd, &stored, sizeof(stored), trailer->digest_offset, ret_fault);
         if (r != 0)
                 return r;
-        digest_of(hash, computed);
-        if (memcmp(stored, computed, sizeof(stored)) == 0)
+        XXH128_canonicalFromHash(&computed, XXH3_128bits_digest(hash));
+        if (memcmp(&stored, &computed, sizeof(stored)) == 0)
                 return 0;
         /* Any byte before may be the wrong one, so there is no offset to tell. */
         fault_set(ret_fault, "the digest does not match");
@@ -190,8 +164,10 @@ int trailer_check_digest(int fd, const FileTrailer *trailer, Hash hash, Snapshot
 }
 
 int trailer_append(int fd, Hash hash, Head *head, uint64_t *n_bytes) {
-        char front[FRONT_BYTES], back[BACK_BYTES];
         _cleanup_(buffer_done) Buffer json = { .max_bytes = HEAD_MAX_BYTES };
+        uint32_t front[FRONT_BYTES / sizeof(uint32_t)], n_json;
+        char back[BACK_BYTES];
+        XXH128_canonical_t digest;
         Head stored = *head;
         JsonWriter writer;
         int r;
@@ -203,12 +179,14 @@ int trailer_append(int fd, Hash hash, Head *head, uint64_t *n_bytes) {
         r = json_writer_finish(&writer);
         if (r < 0)
                 return r;
-        put_le32(front, TRAILER_FRAME_MAGIC);
-        put_le32(front + 4, (uint32_t) (json.n + BACK_BYTES));
+        front[0] = htole32(TRAILER_FRAME_MAGIC);
+        front[1] = htole32((uint32_t) (json.n + BACK_BYTES));
         (void) XXH3_128bits_update(hash, front, sizeof(front));
         (void) XXH3_128bits_update(hash, json.bytes, json.n);
-        digest_of(hash, (unsigned char *) back);
-        put_le32(back + TRAILER_DIGEST_BYTES, (uint32_t) json.n);
+        XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(hash));
+        memcpy(back, &digest, sizeof(digest));
+        n_json = htole32((uint32_t) json.n);
+        memcpy(back + TRAILER_DIGEST_BYTES, &n_json, sizeof(n_json));
         memcpy(back + TRAILER_DIGEST_BYTES + LENGTH_BYTES, magic, sizeof(magic));
         r = file_write(fd, front, sizeof(front));
         if (r < 0)

@@ -20,8 +20,6 @@
 #include "spool/spool-outcome.h"
 #include "spool/spool-stamp.h"
 
-typedef struct Spool Spool;
-
 #define SPOOL_COMPLAINT_BYTES 1024
 #define SPOOL_NAME_BYTES (SNAPSHOT_NAME_MAX_CHARS + 1)
 #define SPOOL_FILE_BYTES (SPOOL_NAME_BYTES + sizeof(SNAPSHOT_FILE_SUFFIX))
@@ -56,15 +54,16 @@ typedef struct SpoolRoll {
         RollEntry *entries; /* owned; newest first, damaged ones last */
 } SpoolRoll;
 
-struct Spool {
-        int dir_fd;
+typedef struct Spool {
+        int dir_fd; /* owned; negative while the directory is not available */
         char *path;
         bool is_unavailable;  /* @complaint says why */
         uint64_t patience_ns; /* for the lock of another process; tests shorten it */
+        /* One sentence for the last SPOOL_E_FULL or SPOOL_E_UNAVAILABLE. */
         char complaint[SPOOL_COMPLAINT_BYTES];
         SpoolChange change;
         SpoolRoll roll; /* of the main process; zeroed: there is none */
-};
+} Spool;
 
 /* Sets the complaint and returns @code. The sentence begins 'Spool "PATH" '. */
 int spool_complain(Spool *spool, int code, const char *format, ...) _printf_(3, 4);

@@ -63,11 +63,11 @@ bool spool_failure_init(SpoolFailure *failure, Spool *spool, const SpoolView *vi
                 return true;
         case SPOOL_E_FULL:
                 failure->error = WIRE_ERROR_SPOOL_FULL;
-                detail->reason = spool_complaint(spool);
+                detail->reason = spool->complaint;
                 return true;
         case SPOOL_E_UNAVAILABLE:
                 failure->error = WIRE_ERROR_SPOOL_UNAVAILABLE;
-                detail->reason = spool_complaint(spool);
+                detail->reason = spool->complaint;
                 return true;
         case SPOOL_E_NOT_OWNER:
                 failure->error = WIRE_ERROR_PERMISSION_DENIED;

@@ -17,13 +17,6 @@ typedef struct ChangeHead {
         uint64_t n_removed; /* bytes: each name has its NUL */
 } ChangeHead;
 
-struct SpoolIndex {
-        SpoolView *view;    /* never NULL */
-        SpoolView *filling; /* by a survey, or NULL */
-        SpoolStamp stamp;
-        bool is_known; /* @view is what the directory held at @stamp */
-};
-
 /* entries */
 
 int spool_entry_pack(Buffer *buffer, const SpoolEntry *from) {
@@ -120,11 +113,6 @@ static SpoolView *view_new(void) {
         return view;
 }
 
-SpoolView *spool_view_ref(SpoolView *view) {
-        view->n_refs++;
-        return view;
-}
-
 SpoolView *spool_view_unref(SpoolView *view) {
         if (!view || --view->n_refs > 0)
                 return NULL;
@@ -215,10 +203,6 @@ SpoolIndex *spool_index_free(SpoolIndex *index) {
         (void) spool_view_unref(index->filling);
         free(index);
         return NULL;
-}
-
-SpoolView *spool_index_view(const SpoolIndex *index) {
-        return index->view;
 }
 
 bool spool_index_is_current(const SpoolIndex *index, int dir_fd) {

@@ -24,8 +24,6 @@
 #include "spool/spool-stamp.h"
 #include "spool/spool.h"
 
-typedef struct SpoolIndex SpoolIndex;
-
 /* views */
 
 typedef struct IndexEntry {
@@ -45,14 +43,13 @@ typedef struct IndexEntry {
 } IndexEntry;
 
 typedef struct SpoolView {
-        unsigned n_refs;
+        unsigned n_refs; /* whoever keeps the view adds one, and takes it back by unref */
         size_t n, n_places;
         IndexEntry **entries; /* in the order of publishing, newest first; damaged last, by name */
         uint64_t size_bytes, allocated_bytes; /* of all files */
         size_t memory;                        /* that the view and its entries take, in bytes */
 } SpoolView;
 
-SpoolView *spool_view_ref(SpoolView *view);
 SpoolView *spool_view_unref(SpoolView *view);
 DEFINE_CLEANUP(SpoolView *, spool_view_unref);
 
@@ -63,12 +60,17 @@ const IndexEntry *spool_view_resolve(const SpoolView *view, Span reference);
 
 /* the index */
 
+typedef struct SpoolIndex {
+        SpoolView *view;    /* never NULL; empty before the first survey, another one after each */
+        SpoolView *filling; /* by a survey, or NULL */
+        SpoolStamp stamp;
+        bool is_known; /* @view is what the directory held at @stamp */
+} SpoolIndex;
+
 _must_check_ int spool_index_new(SpoolIndex **ret);
 SpoolIndex *spool_index_free(SpoolIndex *index);
 DEFINE_CLEANUP(SpoolIndex *, spool_index_free);
 
-/* Borrowed until the index changes. Empty before the first survey. */
-SpoolView *spool_index_view(const SpoolIndex *index);
 /* True while the directory is as the index knows it. */
 bool spool_index_is_current(const SpoolIndex *index, int dir_fd);
 /*

@@ -13,7 +13,7 @@ enum {
         SPOOL_E_NOT_FOUND,
         SPOOL_E_EXISTS,
         SPOOL_E_DAMAGED,     /* the file is there and its head cannot be read */
-        SPOOL_E_FULL,        /* budget, keep-free floor or ENOSPC: spool_complaint() */
-        SPOOL_E_UNAVAILABLE, /* no directory, not ours to write, read-only: spool_complaint() */
+        SPOOL_E_FULL,        /* budget, keep-free floor or ENOSPC: Spool has a complaint */
+        SPOOL_E_UNAVAILABLE, /* no directory, not ours to write, read-only: Spool has a complaint */
         SPOOL_E_NOT_OWNER,
 };

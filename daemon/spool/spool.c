@@ -46,7 +46,7 @@ int spool_explain(Spool *spool, int error) {
 
 /* life */
 
-static int spool_new(const char *path, Spool **ret) {
+int spool_adopt(int dir_fd, const char *path, Spool **ret) {
         _cleanup_(spool_freep) Spool *spool = malloc(sizeof(*spool));
         size_t n = strlen(path);
 
@@ -59,6 +59,7 @@ static int spool_new(const char *path, Spool **ret) {
         spool->path = strndup(path, n);
         if (!spool->path)
                 return -ENOMEM;
+        spool->dir_fd = dir_fd;
         *ret = TAKE_PTR(spool);
         return 0;
 }
@@ -75,54 +76,43 @@ Spool *spool_free(Spool *spool) {
         return NULL;
 }
 
-int spool_adopt(int dir_fd, const char *path, Spool **ret) {
-        Spool *spool;
+int spool_open(const char *path, Spool **ret) {
         int r;
 
-        r = spool_new(path, &spool);
+        r = spool_adopt(-EBADF, path, ret);
         if (r < 0)
                 return r;
-        spool->dir_fd = dir_fd;
-        *ret = spool;
-        return 0;
+        spool_refresh(*ret);
+        return (*ret)->is_unavailable ? SPOOL_E_UNAVAILABLE : 0;
 }
 
-static int open_directory(Spool *spool) {
+void spool_refresh(Spool *spool) {
         struct stat st;
         int error;
 
+        if (spool->dir_fd >= 0 && fstat(spool->dir_fd, &st) == 0 && st.st_nlink > 0)
+                return;
+        (void) fd_close(spool->dir_fd);
         spool->dir_fd = open(spool->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (spool->dir_fd >= 0)
-                return 0;
+        spool->is_unavailable = spool->dir_fd < 0;
+        if (!spool->is_unavailable)
+                return;
         error = errno;
         spool->dir_fd = -EBADF;
         if (error == ENOENT)
-                return spool_complain(spool, SPOOL_E_UNAVAILABLE,
-                                      "does not exist: make that directory, with mode 0700, or "
-                                      "start ctprofd with another one (--spool DIR)");
-        if ((error == ENOTDIR || error == ELOOP) && lstat(spool->path, &st) == 0) {
-                if (S_ISLNK(st.st_mode))
-                        return spool_complain(spool, SPOOL_E_UNAVAILABLE,
-                                              "is a symbolic link; name the directory itself");
-                if (!S_ISDIR(st.st_mode))
-                        return spool_complain(spool, SPOOL_E_UNAVAILABLE, "is not a directory");
-        }
-        return spool_complain(spool, SPOOL_E_UNAVAILABLE, "cannot be opened: %s", strerror(error));
-}
-
-int spool_open(const char *path, Spool **ret) {
-        _cleanup_(spool_freep) Spool *spool = NULL;
-        int r;
-
-        r = spool_new(path, &spool);
-        if (r < 0)
-                return r;
-        r = open_directory(spool);
-        if (r < 0)
-                return r;
-        spool->is_unavailable = r == SPOOL_E_UNAVAILABLE;
-        *ret = TAKE_PTR(spool);
-        return r;
+                (void) spool_complain(
+                        spool, SPOOL_E_UNAVAILABLE,
+                        "does not exist: make that directory, with mode 0700, or start ctprofd "
+                        "with another one (--spool DIR)");
+        else if ((error != ENOTDIR && error != ELOOP) || lstat(spool->path, &st) < 0 ||
+                 S_ISDIR(st.st_mode))
+                (void) spool_complain(spool, SPOOL_E_UNAVAILABLE, "cannot be opened: %s",
+                                      strerror(error));
+        else if (S_ISLNK(st.st_mode))
+                (void) spool_complain(spool, SPOOL_E_UNAVAILABLE,
+                                      "is a symbolic link; name the directory itself");
+        else
+                (void) spool_complain(spool, SPOOL_E_UNAVAILABLE, "is not a directory");
 }
 
 int spool_take_roll(Spool *spool, int fd) {
@@ -140,20 +130,6 @@ const SpoolRoll *spool_current_roll(const Spool *spool) {
                        : NULL;
 }
 
-int spool_refresh(Spool *spool) {
-        struct stat st;
-        int r;
-
-        if (spool->dir_fd >= 0 && fstat(spool->dir_fd, &st) == 0 && st.st_nlink > 0)
-                return 0;
-        spool->dir_fd = fd_close(spool->dir_fd);
-        r = open_directory(spool);
-        if (r < 0)
-                return r;
-        spool->is_unavailable = r == SPOOL_E_UNAVAILABLE;
-        return 0;
-}
-
 SpoolAccess spool_tighten(Spool *spool) {
         struct stat st;
 
@@ -162,18 +138,6 @@ SpoolAccess spool_tighten(Spool *spool) {
         if (st.st_uid != geteuid() || fchmod(spool->dir_fd, st.st_mode & 0700) < 0)
                 return SPOOL_ACCESS_SHARED;
         return SPOOL_ACCESS_TIGHTENED;
-}
-
-int spool_dir_fd(const Spool *spool) {
-        return spool->dir_fd;
-}
-
-const char *spool_path(const Spool *spool) {
-        return spool->path;
-}
-
-const char *spool_complaint(const Spool *spool) {
-        return spool->complaint;
 }
 
 /* reading */
@@ -283,40 +247,32 @@ void spool_entries_free(SpoolEntry *entries, size_t n_entries) {
         free(entries);
 }
 
-/* Appends to the growing list, which the caller frees also after a failure. */
-static int collect_entries(const Spool *spool, SpoolEntry **entries, size_t *n_entries) {
-        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
-        char name[SPOOL_NAME_BYTES];
-        size_t n_allocated = 0;
-        bool more;
-        int r;
-
-        r = spool_walk_new(spool, &walk);
-        if (r != 0)
-                return r;
-        for (;;) {
-                r = spool_walk_next(walk, name, &more);
-                if (r < 0 || !more)
-                        return r;
-                r = ARRAY_RESERVE(*entries, n_allocated, *n_entries + 1);
-                if (r != 0)
-                        return r;
-                r = spool_read_entry(spool, name, &(*entries)[*n_entries]);
-                if (r == 0)
-                        (*n_entries)++;
-                else if (r != SPOOL_E_NOT_FOUND)
-                        return err_fold(r);
-        }
-}
-
 int spool_list(Spool *spool, SpoolEntry **ret, size_t *ret_n) {
+        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
+        size_t n_entries = 0, n_allocated = 0;
+        char name[SPOOL_NAME_BYTES];
         SpoolEntry *entries = NULL;
-        size_t n_entries = 0;
+        bool more = true;
         int r;
 
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
-        r = collect_entries(spool, &entries, &n_entries);
+        r = spool_walk_new(spool, &walk);
+        if (r < 0)
+                return r;
+        while (r == 0) {
+                r = spool_walk_next(walk, name, &more);
+                if (r < 0 || !more)
+                        break;
+                r = ARRAY_RESERVE(entries, n_allocated, n_entries + 1);
+                if (r < 0)
+                        break;
+                r = spool_read_entry(spool, name, &entries[n_entries]);
+                if (r == 0)
+                        n_entries++;
+                else
+                        r = r == SPOOL_E_NOT_FOUND ? 0 : err_fold(r);
+        }
         if (r < 0) {
                 spool_entries_free(entries, n_entries);
                 return r;

@@ -19,9 +19,8 @@
 #include "base/macro.h"
 #include "snapshot/head.h"
 #include "spool/snapshot-file.h"
+#include "spool/spool-directory.h"
 #include "spool/spool-outcome.h"
-
-typedef struct Spool Spool;
 
 /*
  * Bytes of a snapshot are those that the file system has allocated for it: a file of 140 bytes
@@ -97,9 +96,9 @@ DEFINE_CLEANUP(Spool *, spool_free);
 
 /*
  * Opens the path again when the directory did not exist or was removed, so that repairing a spool
- * does not need a restart of the daemon. Later calls return whether it is available.
+ * does not need a restart of the daemon. @is_unavailable tells how that went.
  */
-_must_check_ int spool_refresh(Spool *spool);
+void spool_refresh(Spool *spool);
 
 typedef enum SpoolAccess {
         SPOOL_ACCESS_PRIVATE,   /* only its owner can open the directory */
@@ -112,11 +111,6 @@ typedef enum SpoolAccess {
  * can read every snapshot and can lock it.
  */
 SpoolAccess spool_tighten(Spool *spool);
-
-int spool_dir_fd(const Spool *spool);
-const char *spool_path(const Spool *spool);
-/* One sentence for the last SPOOL_E_FULL or SPOOL_E_UNAVAILABLE. */
-const char *spool_complaint(const Spool *spool);
 
 /* reading */
 
@@ -221,6 +215,6 @@ _must_check_ int spool_rename(Spool *spool, const char *name, const char *new_na
                               Head *ret_head);
 /*
  * Translates a negative errno of writing in the spool to SPOOL_E_FULL or SPOOL_E_UNAVAILABLE and
- * sets spool_complaint(). Returns any other @error unchanged.
+ * sets its complaint. Returns any other @error unchanged.
  */
 int spool_explain(Spool *spool, int error);

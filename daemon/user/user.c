@@ -8,38 +8,11 @@
 
 #include "wire/limits.h"
 
-typedef struct User {
-        struct User *next;
-        Users *users;
-        uid_t uid;
-        unsigned n_charges;
-        uint64_t n[_USE_MAX];
-        uint64_t last_turn[_QUEUE_KIND_MAX];
-} User;
-
-struct Users {
-        UserLimits limits;
-        User *first;
-        unsigned n_idle; /* users without a charge */
-        uint64_t n[_USE_MAX];
-        uint64_t n_turns;
-};
-
 /* limits */
 
-void user_limits_set_readers(UserLimits *limits, uint64_t n) {
+UserLimits user_default_limits(uint64_t n_readers) {
         /* If there is more than one place, one user cannot take them all. */
-        uint64_t of_user = n > 1 ? n - 1 : 1;
-
-        limits->of_user[USE_RUNNING + QUEUE_READING] = of_user;
-        limits->of_all[USE_RUNNING + QUEUE_READING] = n;
-        limits->of_all[USE_RESTING + QUEUE_READING] = n;
-        /* As many requests may rest as may run, hence twice as many. */
-        limits->of_user[USE_HANGABLE] = MAX_OF((uint64_t) LIMIT_STUCK_JOBS_PER_UID, of_user);
-        limits->of_all[USE_HANGABLE] = MAX_OF((uint64_t) LIMIT_STUCK_JOBS, 2 * n);
-}
-
-UserLimits user_default_limits(void) {
+        uint64_t n_of_user = n_readers > 1 ? n_readers - 1 : 1;
         UserLimits limits;
 
         for (unsigned use = 0; use < _USE_MAX; use++)
@@ -61,16 +34,13 @@ UserLimits user_default_limits(void) {
         }
         limits.of_user[USE_WAITING + QUEUE_ADDING] = LIMIT_CAPTURES_WAITING_PER_UID;
         limits.of_all[USE_WAITING + QUEUE_ADDING] = LIMIT_CAPTURES_WAITING;
-        user_limits_set_readers(&limits, LIMIT_ANALYSES);
+        limits.of_user[USE_RUNNING + QUEUE_READING] = n_of_user;
+        limits.of_all[USE_RUNNING + QUEUE_READING] = n_readers;
+        limits.of_all[USE_RESTING + QUEUE_READING] = n_readers;
+        /* As many requests may rest as may run, hence twice as many. */
+        limits.of_user[USE_HANGABLE] = MAX_OF((uint64_t) LIMIT_STUCK_JOBS_PER_UID, n_of_user);
+        limits.of_all[USE_HANGABLE] = MAX_OF((uint64_t) LIMIT_STUCK_JOBS, 2 * n_readers);
         return limits;
-}
-
-const UserLimits *users_limits(const Users *users) {
-        return &users->limits;
-}
-
-void users_set_limits(Users *users, const UserLimits *limits) {
-        users->limits = *limits;
 }
 
 /* sums */
@@ -89,10 +59,6 @@ uint64_t users_count(const Users *users, uid_t uid, Use use) {
         return user ? user->n[use] : 0;
 }
 
-uint64_t users_count_all(const Users *users, Use use) {
-        return users->n[use];
-}
-
 /*
  * The bounds of all users leave out requests that rest, which have no place but count for their
  * user, and jobs that are known to hang, which have a bound of their own.
@@ -103,17 +69,15 @@ static uint64_t bounded_sum(const Users *users, Use use) {
         return use == USE_HANGABLE ? users->n[use] - users->n[USE_STUCK] : users->n[use];
 }
 
-static bool is_past(uint64_t limit, uint64_t n_held, uint64_t n_more) {
-        return n_held > limit || n_more > limit - n_held;
-}
-
 bool users_have_room(const Users *users, Use use, uint64_t n) {
-        return !is_past(users->limits.of_all[use], bounded_sum(users, use), n);
+        uint64_t limit = users->limits.of_all[use], n_held = bounded_sum(users, use);
+
+        return n_held <= limit && n <= limit - n_held;
 }
 
 int users_ask(const Users *users, uid_t uid, Use use, uint64_t n) {
-        uint64_t n_held = users_count(users, uid, use);
-        bool is_user = is_past(users->limits.of_user[use], n_held, n);
+        uint64_t limit = users->limits.of_user[use], n_held = users_count(users, uid, use);
+        bool is_user = n_held > limit || n > limit - n_held;
         bool is_all = !users_have_room(users, use, n);
 
         if (use == USE_CONNECTIONS) {
@@ -140,16 +104,6 @@ uint64_t users_room(const Users *users, uid_t uid, Use use) {
         uint64_t of_all = users->limits.of_all[use], n_all = bounded_sum(users, use);
 
         return n_user >= of_user || n_all >= of_all ? 0 : MIN_OF(of_user - n_user, of_all - n_all);
-}
-
-uint64_t users_last_turn(const Users *users, uid_t uid, QueueKind queue) {
-        const User *user = find(users, uid);
-
-        return user ? user->last_turn[queue] : 0;
-}
-
-void users_take_turn(Users *users, uid_t uid, QueueKind queue) {
-        find(users, uid)->last_turn[queue] = ++users->n_turns;
 }
 
 /* life */
@@ -233,14 +187,6 @@ void charge_set(Charge *charge, uint64_t n) {
         user->n[charge->use] += n - charge->n;
         user->users->n[charge->use] += n - charge->n;
         charge->n = n;
-}
-
-void charge_move(Charge *charge, Use use) {
-        uint64_t n = charge->n;
-
-        charge_set(charge, 0);
-        charge->use = use;
-        charge_set(charge, n);
 }
 
 void charge_end(Charge *charge) {

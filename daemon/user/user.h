@@ -20,8 +20,6 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 
-typedef struct Users Users;
-
 /* The queues of requests: for jobs that add to the spool, that read, that change what is there. */
 typedef enum QueueKind {
         QUEUE_ADDING,
@@ -54,25 +52,38 @@ typedef struct UserLimits {
         uint64_t of_all[_USE_MAX];
 } UserLimits;
 
+typedef struct Users Users;
+
+typedef struct User {
+        struct User *next;
+        Users *users;
+        uid_t uid;
+        unsigned n_charges;
+        uint64_t n[_USE_MAX];
+        uint64_t last_turn[_QUEUE_KIND_MAX]; /* later ones have larger numbers; 0: it had none */
+} User;
+
+struct Users {
+        UserLimits limits; /* charges stay, also where they are more than new limits allow */
+        User *first;
+        unsigned n_idle; /* users without a charge */
+        uint64_t n[_USE_MAX];
+        uint64_t n_turns; /* the number of the last turn in any queue */
+};
+
 enum {
         USER_OK,
         USER_E_FULL,          /* all users together have too much */
         USER_E_FULL_FOR_USER, /* this one has */
 };
 
-/* The bounds of wire/limits.h. */
-UserLimits user_default_limits(void);
-/* Sets the limits that follow from how many requests may read at the same time. */
-void user_limits_set_readers(UserLimits *limits, uint64_t n);
+/* The bounds of wire/limits.h; @n_readers requests may read at the same time. */
+UserLimits user_default_limits(uint64_t n_readers);
 
 _must_check_ int users_new(const UserLimits *limits, Users **ret);
 /* After the last charge has ended. */
 Users *users_free(Users *users);
 DEFINE_CLEANUP(Users *, users_free);
-
-const UserLimits *users_limits(const Users *users);
-/* Charges stay, also where they are more than the new limits allow. */
-void users_set_limits(Users *users, const UserLimits *limits);
 
 /* Asks for @n more of it; with 0, if @uid is not past the bounds. USER_OK, USER_E_*. */
 _must_check_ int users_ask(const Users *users, uid_t uid, Use use, uint64_t n);
@@ -81,17 +92,11 @@ bool users_have_room(const Users *users, Use use, uint64_t n);
 /* How much more @uid may have. */
 uint64_t users_room(const Users *users, uid_t uid, Use use);
 uint64_t users_count(const Users *users, uid_t uid, Use use);
-uint64_t users_count_all(const Users *users, Use use);
-
-/* When @uid had its last turn in a queue: later ones have larger numbers; 0: it had none. */
-uint64_t users_last_turn(const Users *users, uid_t uid, QueueKind queue);
-/* @uid, which has a charge, has a turn now. */
-void users_take_turn(Users *users, uid_t uid, QueueKind queue);
 
 /* A member of what it counts; all zeros when nothing is charged. It may be moved. */
 typedef struct Charge {
-        struct User *user;
-        Use use;
+        User *user;
+        Use use; /* another one may be set while @n is 0 */
         uint64_t n;
 } Charge;
 
@@ -99,7 +104,5 @@ typedef struct Charge {
 _must_check_ int charge_begin(Charge *charge, Users *users, uid_t uid, Use use, uint64_t n);
 /* Follows the size of what it counts; does nothing when nothing is charged. */
 void charge_set(Charge *charge, uint64_t n);
-/* Counts the same for the same user as something else. */
-void charge_move(Charge *charge, Use use);
 /* Does nothing when it has ended. */
 void charge_end(Charge *charge);

@@ -389,7 +389,7 @@ int work_survey(Work *work) {
                 spool_entries_free(entries, n);
                 entries = NULL;
                 n = 0;
-                r = spool_stamp_read(spool_dir_fd(spool), &stamp);
+                r = spool_stamp_read(spool->dir_fd, &stamp);
                 if (r < 0)
                         break;
                 /*
@@ -401,7 +401,7 @@ int work_survey(Work *work) {
                         (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
                 r = spool_list(spool, &entries, &n);
                 if (r == 0)
-                        r = spool_stamp_read(spool_dir_fd(spool), &after);
+                        r = spool_stamp_read(spool->dir_fd, &after);
                 if (r != 0 || spool_stamp_equal(&stamp, &after))
                         break;
         }

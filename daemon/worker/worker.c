@@ -180,7 +180,7 @@ int worker_serve(JobKind kind, int socket, WorkerConfinement confinement) {
 
         if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &n_type) < 0)
                 return -errno;
-        packet_reader_init(&reader, ORDER_MAX_BYTES);
+        reader = (PacketReader){ .max_bytes = ORDER_MAX_BYTES };
         if (type == SOCK_SEQPACKET) {
                 r = serve_order(kind, &work, &reader);
         } else if (kind == JOB_ANALYSIS) {
@@ -193,7 +193,7 @@ int worker_serve(JobKind kind, int socket, WorkerConfinement confinement) {
         }
         for (size_t i = 0; i < work.n_fds; i++)
                 (void) fd_close(work.fds[i]);
-        work.order = order_free(work.order);
+        freep(&work.order);
         packet_reader_done(&reader);
         buffer_done(&work.answer.parameters);
         buffer_done(&work.answer.frame);

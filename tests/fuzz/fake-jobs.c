@@ -189,7 +189,7 @@ int job_pool_start(JobPool *pool, const JobOrder *order, const JobEvents *events
                     "an order is one of this version");
         job->method = given->method;
         job->more = given->more;
-        order_free(given);
+        free(given);
         for (size_t i = 0; i < order->n_fds; i++)
                 (void) fd_close(order->fds[i]); /* as if they were sent */
         jobs = job;

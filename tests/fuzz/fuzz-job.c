@@ -312,7 +312,7 @@ static Reply obey(const Order *order, const Files *files) {
         int pair[2], r;
 
         buffer_init(&body, 0);
-        packet_reader_init(&reader, LIMIT_REPLY_BYTES);
+        reader = (PacketReader){ .max_bytes = LIMIT_REPLY_BYTES };
         fuzz_expect(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 &&
                             order_pack(order, &body) == 0 &&
                             packet_send(pair[0], PACKET_ORDER, buffer_span(&body), files->fds,
@@ -431,7 +431,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         char complaint[MESSAGE_COMPLAINT_BYTES];
         Span line = fuzz_take_until(&input, '\n');
         _cleanup_(reply_done) Reply reply = {};
-        _cleanup_(order_freep) Order *order = NULL;
+        _cleanup_(freep) Order *order = NULL;
         _cleanup_(call_done) Call call = {};
         Files files;
 

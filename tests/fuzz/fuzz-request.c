@@ -124,7 +124,7 @@ static void open_spool(void) {
         (void) atexit(close_spool);
         add_snapshot("one", true);
         add_snapshot("20260101T000000Z", false);
-        fd = openat(spool_dir_fd(spool), "bad.ctprof.zst", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+        fd = openat(spool->dir_fd, "bad.ctprof.zst", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
         fuzz_expect(fd >= 0 && write(fd, "no snapshot", 11) == 11, "a damaged file");
         (void) fd_close(fd);
 }
@@ -150,7 +150,7 @@ static void fill_index(SpoolIndex *index) {
         size_t n;
 
         fuzz_expect(spool_list(spool, &entries, &n) == 0 &&
-                            spool_stamp_read(spool_dir_fd(spool), &stamp) == 0,
+                            spool_stamp_read(spool->dir_fd, &stamp) == 0,
                     "the spool can be read");
         for (size_t i = 0; i < n; i++)
                 fuzz_expect(spool_entry_pack(&body, &entries[i]) == 0, "memory");
@@ -164,7 +164,7 @@ static void fill_index(SpoolIndex *index) {
 
 static void scene_init(Scene *scene) {
         const ConnectionLimits limits = server_default_limits();
-        const UserLimits user_limits = user_default_limits();
+        const UserLimits user_limits = user_default_limits(LIMIT_ANALYSES);
         ServiceSetup setup = { .spool = spool, .settings = manager_default_settings() };
 
         *scene = (Scene){ .cuts = { .n_sizes = 0 } };
@@ -178,7 +178,7 @@ static void scene_init(Scene *scene) {
         fuzz_expect(fd_store_new("fuzz", &scene->fd_store) == 0, "fd_store_new");
         setup.fd_store = scene->fd_store;
         fuzz_expect(service_new(&setup, &scene->service) == 0, "service_new");
-        fill_index(service_manager(scene->service)->index);
+        fill_index(scene->service->manager.index);
         fuzz_expect(server_new(scene->event, scene->users, scene->disposal, &limits,
                                &service_events, scene->service, &scene->server) == 0,
                     "server_new");

@@ -221,16 +221,6 @@ static void put_away(Disposal *disposal, int fd, uid_t uid) {
 
 /* descriptors */
 
-void disposal_note(Disposal *disposal, int fd, uid_t uid) {
-        size_t n = disposal->n_owners;
-
-        if (ARRAY_RESERVE(disposal->owners, disposal->n_owners, (size_t) fd + 1) != 0)
-                return;
-        for (; n < disposal->n_owners; n++)
-                disposal->owners[n] = NOBODY;
-        disposal->owners[fd] = uid;
-}
-
 int disposal_close(Disposal *disposal, int fd) {
         uid_t uid = NOBODY;
 
@@ -257,8 +247,14 @@ int disposal_close_socket(Disposal *disposal, int fd) {
 
 static void keeper_note(int fd, void *userdata) {
         const DisposalKeeper *keeper = userdata;
+        Disposal *disposal = keeper->disposal;
+        size_t n = disposal->n_owners;
 
-        disposal_note(keeper->disposal, fd, keeper->uid);
+        if (ARRAY_RESERVE(disposal->owners, disposal->n_owners, (size_t) fd + 1) != 0)
+                return;
+        for (; n < disposal->n_owners; n++)
+                disposal->owners[n] = NOBODY;
+        disposal->owners[fd] = keeper->uid;
 }
 
 static void keeper_close(int fd, void *userdata) {

@@ -30,14 +30,15 @@ _must_check_ int disposal_new(sd_event *event, Users *users, Disposal **ret);
 Disposal *disposal_free(Disposal *disposal);
 DEFINE_CLEANUP(Disposal *, disposal_free);
 
-/* Records that @fd came from @uid; from now on only disposal_close() may close it. */
-void disposal_note(Disposal *disposal, int fd, uid_t uid);
-/* As fd_close(), but a child closes a descriptor that was noted, soon afterwards. */
+/* As fd_close(), but a child closes a descriptor that a keeper noted, soon afterwards. */
 int disposal_close(Disposal *disposal, int fd);
 /* The same for a connected socket: bytes that were not read from it may hold descriptors. */
 int disposal_close_socket(Disposal *disposal, int fd);
 
-/* The keeper of a stream whose peer is @uid: it notes descriptors from there as theirs. */
+/*
+ * The keeper of a stream whose peer is @uid: it notes descriptors from there as theirs. From then
+ * on only disposal_close() may close them.
+ */
 typedef struct DisposalKeeper {
         FrameKeeper keeper;
         Disposal *disposal; /* borrowed */

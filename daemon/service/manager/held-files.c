@@ -58,18 +58,14 @@ void held_files_take_back(HeldFiles *held) {
         }
 }
 
-static void arm(HeldFiles *held) {
-        if (held->n_files == 0)
-                return;
-        (void) sd_event_source_set_time_relative(held->timer, CHECK_INTERVAL_US);
-        (void) sd_event_source_set_enabled(held->timer, SD_EVENT_ONESHOT);
-}
-
 static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
         HeldFiles *held = userdata;
 
         held_files_take_back(held);
-        arm(held);
+        if (held->n_files > 0) {
+                (void) sd_event_source_set_time_relative(source, CHECK_INTERVAL_US);
+                (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+        }
         return 0;
 }
 
@@ -146,6 +142,7 @@ int held_files_add(HeldFiles *held, int file, uid_t uid) {
                 .charge = charge,
                 .since_ns = clock_now_ns(CLOCK_MONOTONIC),
         };
-        arm(held);
+        (void) sd_event_source_set_time_relative(held->timer, CHECK_INTERVAL_US);
+        (void) sd_event_source_set_enabled(held->timer, SD_EVENT_ONESHOT);
         return 0;
 }

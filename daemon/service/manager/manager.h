@@ -23,10 +23,10 @@
 #include "spool/spool.h"
 
 typedef struct Disposal Disposal;
-typedef struct Listening Listening;
 typedef struct OwnProcesses OwnProcesses;
 typedef struct Request Request;
 typedef struct FdStore FdStore;
+typedef struct Job Job;
 typedef struct JobPool JobPool;
 
 #define MANAGER_REFUSAL_BYTES 256
@@ -49,15 +49,25 @@ typedef struct ManagerSettings {
         uint64_t capture_ns, analysis_ns; /* time limits of jobs */
 } ManagerSettings;
 
+/* The job that hears of exits: listening.h. */
+typedef struct Listening {
+        Job *job; /* NULL: there is none */
+        uint64_t started_ns;
+        bool has_begun;                      /* it may be started */
+        bool is_heard;                       /* the job has registered */
+        bool is_again;                       /* a ledger has ended with its job */
+        char refusal[MANAGER_REFUSAL_BYTES]; /* why the kernel tells of no exits; "" */
+} Listening;
+
 typedef struct Manager {
-        Users *users;         /* borrowed */
-        Disposal *disposal;   /* borrowed: closes descriptors that callers sent */
-        JobPool *pool;        /* borrowed */
-        FdStore *fd_store;    /* borrowed */
-        Spool *spool;         /* borrowed */
-        OwnProcesses *own;    /* borrowed: who calls; NULL: nobody keeps that */
-        Listening *listening; /* to exits; owned by the service, NULL in one that never does */
-        SpoolIndex *index;    /* of @spool */
+        Users *users;       /* borrowed */
+        Disposal *disposal; /* borrowed: closes descriptors that callers sent */
+        JobPool *pool;      /* borrowed */
+        FdStore *fd_store;  /* borrowed */
+        Spool *spool;       /* borrowed */
+        OwnProcesses *own;  /* borrowed: who calls; NULL: nobody keeps that */
+        Listening listening;
+        SpoolIndex *index; /* of @spool */
         ManagerSettings settings;
         uint64_t started_ns; /* CLOCK_MONOTONIC */
         /* How often a caller that asked for "more" gets a progress reply, whatever its job says. */

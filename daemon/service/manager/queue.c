@@ -23,39 +23,34 @@ int queue_add(Queue *queue, QueueEntry *entry, uid_t uid) {
         return USER_OK;
 }
 
-static void unlink_entry(Queue *queue, QueueEntry *entry) {
-        QueueEntry **link = &queue->first;
-
-        while (*link != entry)
-                link = &(*link)->next;
-        *link = entry->next;
-        entry->next = NULL;
-}
-
 QueueEntry *queue_next(Queue *queue) {
         Use running = USE_RUNNING + (Use) queue->kind;
-        QueueEntry *chosen = NULL;
+        QueueEntry **chosen = NULL, *entry;
         uint64_t chosen_turn = 0;
 
-        for (QueueEntry *entry = queue->first; entry; entry = entry->next) {
-                uint64_t last_turn = users_last_turn(queue->users, entry->uid, queue->kind);
+        for (QueueEntry **link = &queue->first; *link; link = &(*link)->next) {
+                uint64_t last_turn = (*link)->charge.user->last_turn[queue->kind];
 
-                if (users_ask(queue->users, entry->uid, running, 1) != USER_OK ||
-                    (queue->gate && !queue->gate(entry->uid, queue->userdata)))
+                if (users_ask(queue->users, (*link)->uid, running, 1) != USER_OK ||
+                    (queue->gate && !queue->gate((*link)->uid, queue->userdata)))
                         continue;
                 if (!chosen || last_turn < chosen_turn) {
-                        chosen = entry;
+                        chosen = link;
                         chosen_turn = last_turn;
                 }
         }
         if (!chosen)
                 return NULL;
 
-        unlink_entry(queue, chosen);
-        chosen->place = QUEUE_RUNNING;
-        users_take_turn(queue->users, chosen->uid, queue->kind);
-        charge_move(&chosen->charge, running);
-        return chosen;
+        entry = *chosen;
+        *chosen = entry->next;
+        entry->next = NULL;
+        entry->place = QUEUE_RUNNING;
+        entry->charge.user->last_turn[queue->kind] = ++queue->users->n_turns;
+        charge_set(&entry->charge, 0);
+        entry->charge.use = running;
+        charge_set(&entry->charge, 1);
+        return entry;
 }
 
 void queue_rest(Queue *queue, QueueEntry *entry) {
@@ -75,8 +70,14 @@ void queue_wake(QueueEntry *entry) {
 }
 
 void queue_remove(Queue *queue, QueueEntry *entry) {
-        if (entry->place == QUEUE_WAITING)
-                unlink_entry(queue, entry);
+        QueueEntry **link = &queue->first;
+
+        if (entry->place == QUEUE_WAITING) {
+                while (*link != entry)
+                        link = &(*link)->next;
+                *link = entry->next;
+                entry->next = NULL;
+        }
         entry->place = QUEUE_OUTSIDE;
         charge_end(&entry->rest);
         charge_end(&entry->charge);
@@ -85,7 +86,7 @@ void queue_remove(Queue *queue, QueueEntry *entry) {
 void queue_count(const Users *users, unsigned *ret_running, unsigned *ret_waiting) {
         *ret_running = *ret_waiting = 0;
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
-                *ret_running += (unsigned) users_count_all(users, USE_RUNNING + kind);
-                *ret_waiting += (unsigned) users_count_all(users, USE_WAITING + kind);
+                *ret_running += (unsigned) users->n[USE_RUNNING + kind];
+                *ret_waiting += (unsigned) users->n[USE_WAITING + kind];
         }
 }

@@ -22,13 +22,6 @@ static const struct {
 #undef RECORD_ROW
 };
 
-void recorder_init(Recorder *recorder) {
-        *recorder = (Recorder){
-                .failures = { .interval_ns = 60 * NSEC_PER_SEC,
-                              .burst = LIMIT_LOGGED_FAILURES_PER_MINUTE },
-        };
-}
-
 static size_t array_length(json_object *value) {
         return json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
 }
@@ -85,26 +78,6 @@ static void record_head(const RecordedCall *call, Record record, json_object *he
         record_name(call, record, text_member(head, "name"), old_name, detail);
 }
 
-/* A reply has one snapshot or several, and lists snapshots that were removed for them. */
-static void record_success(const RecordedCall *call, json_object *parameters) {
-        json_object *one = json_object_object_get(parameters, "snapshot");
-        json_object *several = json_object_object_get(parameters, "snapshots");
-        json_object *replaced = json_object_object_get(parameters, "replaced");
-        json_object *rotated = json_object_object_get(parameters, "rotated");
-
-        if (one)
-                record_head(call, call->record, one, NULL);
-        for (size_t i = 0; i < array_length(several); i++)
-                record_head(call, call->record, json_object_array_get_idx(several, i),
-                            text_member(parameters, "oldName"));
-        if (replaced)
-                record_head(call, RECORD_REPLACED, replaced, NULL);
-        for (size_t i = 0; i < array_length(rotated); i++)
-                record_name(call, RECORD_ROTATED,
-                            json_object_get_string(json_object_array_get_idx(rotated, i)), NULL,
-                            "");
-}
-
 /*
  * Only a call that may change the spool is recorded, or an error that is recorded for every method.
  * A request of our own may be brought about by calls, so its lines are limited, too.
@@ -155,6 +128,7 @@ static void record_failure(Recorder *recorder, const RecordedCall *call, const R
 void recorder_take(Recorder *recorder, const RecordedCall *call, Span frame, bool is_error,
                    uint64_t now_mono_ns) {
         char complaint[MESSAGE_COMPLAINT_BYTES];
+        json_object *one, *several, *replaced, *rotated;
         Reply reply;
 
         /* Most replies need not be decoded: they leave no line. */
@@ -163,9 +137,26 @@ void recorder_take(Recorder *recorder, const RecordedCall *call, Span frame, boo
                 return;
         if (reply_decode(frame, &reply, complaint) != 0)
                 return;
-        if (is_error)
+        if (is_error) {
                 record_failure(recorder, call, &reply, now_mono_ns);
-        else
-                record_success(call, reply.parameters);
+                reply_done(&reply);
+                return;
+        }
+        /* A reply has one snapshot or several, and lists snapshots that were removed for them. */
+        one = json_object_object_get(reply.parameters, "snapshot");
+        several = json_object_object_get(reply.parameters, "snapshots");
+        replaced = json_object_object_get(reply.parameters, "replaced");
+        rotated = json_object_object_get(reply.parameters, "rotated");
+        if (one)
+                record_head(call, call->record, one, NULL);
+        for (size_t i = 0; i < array_length(several); i++)
+                record_head(call, call->record, json_object_array_get_idx(several, i),
+                            text_member(reply.parameters, "oldName"));
+        if (replaced)
+                record_head(call, RECORD_REPLACED, replaced, NULL);
+        for (size_t i = 0; i < array_length(rotated); i++)
+                record_name(call, RECORD_ROTATED,
+                            json_object_get_string(json_object_array_get_idx(rotated, i)), NULL,
+                            "");
         reply_done(&reply);
 }

@@ -37,7 +37,7 @@
 typedef enum Record { RECORDS(RECORD_ENUM) _RECORD_MAX } Record;
 
 typedef struct Recorder {
-        LogLimit failures;
+        LogLimit failures; /* LIMIT_LOGGED_FAILURES_PER_MINUTE */
 } Recorder;
 
 typedef struct RecordedCall {
@@ -47,7 +47,6 @@ typedef struct RecordedCall {
         json_object *parameters; /* NULL when the call had none */
 } RecordedCall;
 
-void recorder_init(Recorder *recorder);
 /* @frame: the last reply to the call. */
 void recorder_take(Recorder *recorder, const RecordedCall *call, Span frame, bool is_error,
                    uint64_t now_mono_ns);

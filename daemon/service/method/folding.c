@@ -82,7 +82,7 @@ int folding_add(Request *request, OrderFd tasks[static _TASK_OBJECT_MAX]) {
 /* the request */
 
 static Order *new_order(Request *request) {
-        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_FOLD);
+        _cleanup_(freep) Order *order = request_new_order(request, ORDER_FOLD);
         const Fold *fold = request->state;
 
         if (!order || folding_add(request, order->fold.tasks) != 0)
@@ -100,7 +100,7 @@ static const Stage folding;
  */
 static int on_folded(Request *request, const JobReply *reply) {
         _cleanup_(fd_closep) int fd = job_take_fd(request->job, 0);
-        _cleanup_(order_freep) Order *order = NULL;
+        _cleanup_(freep) Order *order = NULL;
         Fold *fold = request->state;
         FdStore *fd_store = fold->manager->fd_store;
         const char *earlier;
@@ -181,7 +181,7 @@ void folding_look(Manager *manager) {
         _cleanup_(fd_closep) int control_fd =
                 fd_store_borrow(manager->fd_store, object_names[TASK_OBJECT_CONTROL]);
         const char *file = newest(manager);
-        _cleanup_(order_freep) Order *order = NULL;
+        _cleanup_(freep) Order *order = NULL;
         bool is_forced = false;
         Request *request;
         Fold *fold;

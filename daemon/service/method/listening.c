@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -20,35 +19,9 @@
 /* One that dies sooner is not started again at once, but with the next look. */
 #define SHORT_LIFE_NS (5 * NSEC_PER_SEC)
 
-struct Listening {
-        Manager *manager; /* borrowed */
-        Job *job;         /* NULL: there is none */
-        uint64_t started_ns;
-        bool has_begun;                      /* it may be started */
-        bool is_heard;                       /* the job has registered */
-        bool is_again;                       /* a ledger has ended with its job */
-        char refusal[MANAGER_REFUSAL_BYTES]; /* why the kernel tells of no exits; "" */
-};
-
-int listening_new(Manager *manager) {
-        manager->listening = calloc(1, sizeof(*manager->listening));
-        if (!manager->listening)
-                return -ENOMEM;
-        manager->listening->manager = manager;
-        return 0;
-}
-
 static void end(Listening *listening) {
         listening->job = job_free(listening->job);
         listening->is_heard = false;
-}
-
-void listening_free(Manager *manager) {
-        if (!manager->listening)
-                return;
-        end(manager->listening);
-        free(manager->listening);
-        manager->listening = NULL;
 }
 
 /* With programs that count exits, a listener would count them twice. */
@@ -66,10 +39,11 @@ static bool is_wanted(const Manager *manager) {
 
 /* the job */
 
-static void start(Listening *listening);
+static void start(Manager *manager);
 
 /* It did not end because somebody wanted it to. */
-static void lose(Listening *listening, const char *reason) {
+static void lose(Manager *manager, const char *reason) {
+        Listening *listening = &manager->listening;
         bool was_short = clock_now_ns(CLOCK_MONOTONIC) - listening->started_ns < SHORT_LIFE_NS;
 
         log_warning(0, "The ledger of threads that ended is lost, and another one begins: %s",
@@ -77,11 +51,12 @@ static void lose(Listening *listening, const char *reason) {
         listening->is_again = true;
         end(listening);
         if (!was_short)
-                start(listening);
+                start(manager);
 }
 
 static void on_reply(Job *job, const JobReply *reply, void *userdata) {
-        Listening *listening = userdata;
+        Manager *manager = userdata;
+        Listening *listening = &manager->listening;
         char reason[MANAGER_REFUSAL_BYTES];
 
         if (reply->kind == PACKET_LISTENING) {
@@ -92,7 +67,7 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
                 (void) snprintf(reason, sizeof(reason), "%s",
                                 reply->detail.reason ? reply->detail.reason : "its job ended");
                 if (listening->is_heard) {
-                        lose(listening, reason);
+                        lose(manager, reason);
                         return;
                 }
                 memcpy(listening->refusal, reason, sizeof(listening->refusal));
@@ -105,11 +80,11 @@ static void on_end(Job *job, const char *reason, void *userdata) {
         lose(userdata, reason);
 }
 
-static void start(Listening *listening) {
+static void start(Manager *manager) {
         static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
-        _cleanup_(order_freep) Order *order = order_new(ORDER_LISTEN);
+        _cleanup_(freep) Order *order = order_new(ORDER_LISTEN);
         _cleanup_(buffer_done) Buffer body = {};
-        Manager *manager = listening->manager;
+        Listening *listening = &manager->listening;
         int own = manager->own ? own_processes_lend(manager->own) : -EBADF, r = -ENOMEM;
 
         if (order) {
@@ -125,7 +100,7 @@ static void start(Listening *listening) {
                                            .fds = &own,
                                            .n_fds = own >= 0,
                                    },
-                                   &events, listening, &listening->job);
+                                   &events, manager, &listening->job);
         if (r < 0)
                 (void) fd_close(own);
         if (r < 0)
@@ -133,26 +108,23 @@ static void start(Listening *listening) {
 }
 
 void listening_begin(Manager *manager) {
-        if (!manager->listening)
-                return;
-        manager->listening->has_begun = true;
+        manager->listening.has_begun = true;
         listening_look(manager);
 }
 
 void listening_look(Manager *manager) {
-        Listening *listening = manager->listening;
+        Listening *listening = &manager->listening;
 
-        if (!listening || !listening->has_begun)
+        if (!listening->has_begun)
                 return;
         if (!is_wanted(manager))
                 end(listening);
         else if (!listening->job && listening->refusal[0] == '\0')
-                start(listening);
+                start(manager);
 }
 
 void listening_reconsider(Manager *manager) {
-        if (manager->listening)
-                manager->listening->refusal[0] = '\0';
+        manager->listening.refusal[0] = '\0';
         listening_look(manager);
 }
 
@@ -160,17 +132,17 @@ void listening_reconsider(Manager *manager) {
 
 int listening_add(Request *request, CaptureOrder *order, bool is_probe) {
         const Manager *manager = request->manager;
-        const Listening *listening = manager->listening;
-        Job *job = listening ? listening->job : NULL;
+        const Listening *listening = &manager->listening;
+        Job *job = listening->job;
         const char *absence = NULL;
         int ends[2], r;
 
         if (manager->is_private && manager->settings.exits == EXIT_CHOICE_TASKSTATS)
                 absence = "a private ctprofd, which lasts as long as one command, hears of no "
                           "exits";
-        else if (listening && is_wanted(manager) && listening->refusal[0] != '\0')
+        else if (is_wanted(manager) && listening->refusal[0] != '\0')
                 absence = listening->refusal;
-        else if (listening && is_wanted(manager) && !job)
+        else if (is_wanted(manager) && !job)
                 absence = "the job that hears of exits ended and begins again soon";
         order->hears_exits = is_probe && !absence && job;
         if (!absence && job && !is_probe) {

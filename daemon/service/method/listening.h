@@ -14,11 +14,10 @@
 #include "service/manager/manager.h"
 #include "service/request/request.h"
 
-/* -ENOMEM. Nothing is started before listening_begin(). */
-_must_check_ int listening_new(Manager *manager);
-void listening_free(Manager *manager);
-
-/* At the start, when it is known or about to be known what programs there are. */
+/*
+ * At the start, when it is known or about to be known what programs there are; before, nothing is
+ * started.
+ */
 void listening_begin(Manager *manager);
 /* Starts or ends the job if that is due: when programs were loaded, settings changed, it died. */
 void listening_look(Manager *manager);

@@ -180,7 +180,7 @@ static void explain_none(Manager *manager) {
 void loading_start(Manager *manager) {
         static const Method method = { "io.ctprof.Job.Load", NULL, RECORD_NOTHING, false };
         static const Stage stage = { .on_result = on_loaded, .on_failure = on_failed };
-        _cleanup_(order_freep) Order *order = NULL;
+        _cleanup_(freep) Order *order = NULL;
         Request *request;
 
         if (manager->settings.backend == BACKEND_CHOICE_PROCFS) {

@@ -80,9 +80,9 @@ static void start(Request *request, Job *asking, OrderMethod method) {
         const Manager *manager = request->manager;
         bool is_files = method == ORDER_FILES;
         bool *was_asked = is_files ? &request->files_was_asked : &request->memory_was_asked;
-        JobKind kind = order_kind(method);
+        JobKind kind = is_files ? JOB_FILES : JOB_MEMORY;
         int fds[2] = { *was_asked ? -EBADF : job_take_fd(asking, 0), -EBADF }, r = -ENOMEM;
-        _cleanup_(order_freep) Order *order = NULL;
+        _cleanup_(freep) Order *order = NULL;
         _cleanup_(buffer_done) Buffer body = {};
         JobOrder job;
 

@@ -82,7 +82,7 @@ static const Stage publishing = { .on_result = on_published };
 
 static int new_publishing(Request *request, Order **ret) {
         const Addition *addition = request->state;
-        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_PUBLISH);
+        _cleanup_(freep) Order *order = request_new_order(request, ORDER_PUBLISH);
         SpoolOrder *spool;
         int r;
 
@@ -183,7 +183,7 @@ static int check_fields(Request *request, CaptureFields *fields) {
 static int on_captured(Request *request, const JobReply *reply) {
         CaptureState *state = request->state;
         Addition *addition = &state->addition;
-        _cleanup_(order_freep) Order *order = NULL;
+        _cleanup_(freep) Order *order = NULL;
         Span texts[2];
         int r;
 
@@ -203,39 +203,17 @@ static int on_captured(Request *request, const JobReply *reply) {
         return r == 0 ? request_continue(request, order, &publishing) : r;
 }
 
-/*
- * Nobody else sees an anonymous snapshot. It is in memory: the spool cannot count what its caller
- * has open.
- */
-static int open_file(Request *request, CaptureState *state) {
-        Addition *addition = &state->addition;
-        int r;
-
-        if (addition->file >= 0) /* of an order that was not sent */
-                return 0;
-        if (state->fields.anonymous) {
-                r = held_file_new(&addition->file);
-                return r == 0 ? request_reserve_memory(request) : r;
-        }
-        r = spool_temporary(request->manager->spool, &addition->file);
-        if (r != 0)
-                return request_fail_spool(request, "", r);
-        addition->spool = request->manager->spool;
-        /* The job bounds the file itself; so much is reserved, whether or not it is there. */
-        request->reserved_bytes = LIMIT_CAPTURE_BYTES;
-        request->reserved_fd = addition->file;
-        return 0;
-}
-
 /* The order is made late because it lists the processes of the jobs that run by then. */
 static int set_order(Request *request, CaptureOrder *order) {
         CaptureState *state = request->state;
+        Addition *addition = &state->addition;
         const CaptureFields *fields = &state->fields;
         const Manager *manager = request->manager;
+        bool has_file = addition->file >= 0; /* of an order that was not sent */
         size_t n = 0;
         int r = 0;
 
-        memcpy(order->name, state->addition.name.text, sizeof(order->name));
+        memcpy(order->name, addition->name.text, sizeof(order->name));
         order->tagged = fields->tag;
         order->replace = fields->replace;
         order->uid = request->uid;
@@ -257,10 +235,25 @@ static int set_order(Request *request, CaptureOrder *order) {
                             !fields->wants_reasons.is_set || fields->wants_reasons.value);
         if (!fields->anonymous)
                 r = request_add_spool(request, &order->spool);
+        if (r == 0 && !has_file && fields->anonymous) {
+                /*
+                 * Nobody else sees it. It is in memory: the spool cannot count what its caller has
+                 * open.
+                 */
+                r = held_file_new(&addition->file);
+                if (r == 0)
+                        r = request_reserve_memory(request);
+        } else if (r == 0 && !has_file) {
+                r = spool_temporary(manager->spool, &addition->file);
+                if (r != 0)
+                        return request_fail_spool(request, "", r);
+                addition->spool = manager->spool;
+                /* The job bounds the file itself; so much is reserved, be it there or not. */
+                request->reserved_bytes = LIMIT_CAPTURE_BYTES;
+                request->reserved_fd = addition->file;
+        }
         if (r == 0)
-                r = open_file(request, state);
-        if (r == 0)
-                r = request_add_copy(request, state->addition.file, &order->output);
+                r = request_add_copy(request, addition->file, &order->output);
         if (r == 0)
                 r = memory_jobs_add_wishes(request, order, fields->heap);
         memory_jobs_add(request, order);
@@ -276,7 +269,7 @@ static const Stage capturing;
 
 /* Captures after the attempt to load programs, whatever came of it. */
 static int go_on(Request *request) {
-        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_CAPTURE);
+        _cleanup_(freep) Order *order = request_new_order(request, ORDER_CAPTURE);
         int r = order ? set_order(request, &order->capture) : -ENOMEM;
 
         return r == 0 ? request_continue(request, order, &capturing) : r;
@@ -300,7 +293,7 @@ static int prepare_capture(Request *request) {
         };
         const CaptureState *state = request->state;
         bool must_load = loading_is_due(request->manager, state->fields.backend);
-        _cleanup_(order_freep) Order *order =
+        _cleanup_(freep) Order *order =
                 request_new_order(request, must_load ? ORDER_LOAD : ORDER_CAPTURE);
         int r = 0;
 
@@ -388,7 +381,7 @@ static void import_free(void *state) {
 }
 
 static int on_copied(Request *request, const JobReply *reply) {
-        _cleanup_(order_freep) Order *order = NULL;
+        _cleanup_(freep) Order *order = NULL;
         int r = new_publishing(request, &order);
 
         if (r != 0)
@@ -403,7 +396,7 @@ static int on_copied(Request *request, const JobReply *reply) {
 /* The file is made when the job's turn has come: what waits reserves nothing. */
 static int prepare_import(Request *request) {
         Import *import = request->state;
-        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_IMPORT);
+        _cleanup_(freep) Order *order = request_new_order(request, ORDER_IMPORT);
         AnalysisOrder *analysis;
         OrderFile *from;
         int r;

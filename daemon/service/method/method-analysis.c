@@ -11,7 +11,7 @@ int method_analysis(Request *request) {
         static const Stage streamed = { .tells_progress = true }, single = {};
         const OrderDoor door = request_door(request);
         OrderMethod method = order_method_find(request->method->name);
-        _cleanup_(order_freep) Order *order = request_new_order(request, method);
+        _cleanup_(freep) Order *order = request_new_order(request, method);
         int r;
 
         if (!order)
@@ -98,7 +98,7 @@ static int on_some(Request *request, const JobReply *reply) {
 static int pass_some(Request *request) {
         static const Stage stage = { .on_result = on_some };
         Verification *verification = request->state;
-        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_VERIFY);
+        _cleanup_(freep) Order *order = request_new_order(request, ORDER_VERIFY);
         AnalysisOrder *analysis;
         int r = 0;
 
@@ -129,7 +129,7 @@ static int pass_some(Request *request) {
 int method_verify(Request *request) {
         static const Stage stage = {};
         const OrderDoor door = request_door(request);
-        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_VERIFY);
+        _cleanup_(freep) Order *order = request_new_order(request, ORDER_VERIFY);
         const SpoolView *view = request_view(request);
         Verification *verification;
         int r;
@@ -152,7 +152,7 @@ int method_verify(Request *request) {
         json_write_object(&verification->writer);
         json_write_key(&verification->writer, "results");
         json_write_array(&verification->writer);
-        if (spool_dir_fd(request->manager->spool) < 0)
+        if (request->manager->spool->dir_fd < 0)
                 return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
         verification->names = calloc(view->n + 1, sizeof(*verification->names));
         if (!verification->names)

@@ -44,7 +44,7 @@ int method_remove(Request *request) {
         static const Parameter table[] = {
                 { "names", PARAMETER_TEXTS, true, offsetof(ChangeFields, names) },
         };
-        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_REMOVE);
+        _cleanup_(freep) Order *order = request_new_order(request, ORDER_REMOVE);
         ChangeFields fields = { .names = NULL };
         int r;
 
@@ -63,7 +63,7 @@ int method_rename(Request *request) {
                 { "name", PARAMETER_TEXT, true, offsetof(ChangeFields, name) },
                 { "newName", PARAMETER_TEXT, true, offsetof(ChangeFields, new_name) },
         };
-        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_RENAME);
+        _cleanup_(freep) Order *order = request_new_order(request, ORDER_RENAME);
         ChangeFields fields = { .name = NULL };
         const char *complaint;
         int r;

@@ -118,7 +118,7 @@ int method_export(Request *request) {
                 { "format", PARAMETER_TEXT, false, offsetof(ExportFields, format) },
         };
         const OrderDoor door = request_door(request);
-        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_CONVERT);
+        _cleanup_(freep) Order *order = request_new_order(request, ORDER_CONVERT);
         ExportFields fields = { .format = "ctprof" };
         Conversion *conversion;
         AnalysisOrder *analysis;

@@ -119,9 +119,10 @@ int method_list(Request *request) {
         r = request_decode(request, table, ELEMENTSOF(table), &listing->fields);
         if (r != 0)
                 return r;
-        if (spool_dir_fd(request->manager->spool) < 0)
+        if (request->manager->spool->dir_fd < 0)
                 return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
-        listing->view = spool_view_ref(request_view(request));
+        listing->view = request_view(request);
+        listing->view->n_refs++;
         /* Snapshots that others remove meanwhile stay in memory for this caller. */
         r = request_hold(request, listing->view->memory);
         return r == 0 ? go_on(request) : r;

@@ -72,20 +72,20 @@ static void write_daemon(const Manager *manager, JsonWriter *writer) {
  * inodes that the file system does not count.
  */
 static void write_spool(const Manager *manager, const SpoolView *view, JsonWriter *writer) {
-        int dir_fd = spool_dir_fd(manager->spool);
+        int dir_fd = manager->spool->dir_fd;
         SpoolFree space;
         bool is_known = spool_free_space(dir_fd, &space) == 0;
 
         json_write_key(writer, "spool");
         json_write_object(writer);
-        json_write_member_name(writer, "path", span_of(spool_path(manager->spool)));
+        json_write_member_name(writer, "path", span_of(manager->spool->path));
         if (dir_fd >= 0) {
                 json_write_member_u64(writer, "snapshots", view->n);
                 json_write_member_u64(writer, "bytes", view->allocated_bytes);
         } else {
                 json_write_member_null(writer, "snapshots");
                 json_write_member_null(writer, "bytes");
-                json_write_member_name(writer, "reason", span_of(spool_complaint(manager->spool)));
+                json_write_member_name(writer, "reason", span_of(manager->spool->complaint));
         }
         json_write_member_u64(writer, "maxBytes", manager->settings.spool.max_bytes);
         json_write_member_u64(writer, "keepFreeBytes", manager->settings.spool.keep_free_bytes);
@@ -257,7 +257,7 @@ static int on_not_probed(Request *request, WireError error, const WireErrorDetai
 /* The job looks in the way in which a capture that leaves the choice would. */
 static int prepare(Request *request) {
         bool is_bpf = loading_state(request->manager).backend == BACKEND_CHOICE_BPF;
-        _cleanup_(order_freep) Order *order = request_new_order(request, ORDER_PROBE);
+        _cleanup_(freep) Order *order = request_new_order(request, ORDER_PROBE);
         CaptureOrder *capture;
         int r;
 
@@ -308,7 +308,7 @@ int method_status(Request *request) {
         static const Stage stage = { .on_result = on_told, .on_failure = on_not_read };
         const IndexEntry *entry = spool_view_resolve(request_view(request), SPAN_LITERAL("latest"));
         _cleanup_(message_object_freep) json_object *head = NULL;
-        _cleanup_(order_freep) Order *order = NULL;
+        _cleanup_(freep) Order *order = NULL;
         LastCapture *capture = calloc(1, sizeof(*capture));
         char now[SD_ID128_STRING_MAX];
         const char *boot_id = NULL;

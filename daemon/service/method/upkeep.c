@@ -33,12 +33,12 @@ static int on_cleaned(Request *request, const JobReply *reply) {
 void clean_spool(Manager *manager) {
         static const Method method = { "io.ctprof.Job.Clean", NULL, RECORD_CLEANED, false };
         static const Stage stage = { .on_result = on_cleaned };
-        _cleanup_(order_freep) Order *order = NULL;
+        _cleanup_(freep) Order *order = NULL;
         Cleaning *cleaning;
         Request *request;
         int r = -ENOMEM;
 
-        if (manager->is_cleaned || manager->is_cleaning || spool_dir_fd(manager->spool) < 0)
+        if (manager->is_cleaned || manager->is_cleaning || manager->spool->dir_fd < 0)
                 return;
         /*
          * To start a job costs a private daemon as much as an eighth of a small capture, and hardly
@@ -75,7 +75,7 @@ typedef struct Survey {
 } Survey;
 
 bool survey_is_due(const Manager *manager) {
-        int fd = spool_dir_fd(manager->spool);
+        int fd = manager->spool->dir_fd;
 
         return fd >= 0 && !spool_index_is_current(manager->index, fd);
 }
@@ -159,7 +159,7 @@ int survey_start(Manager *manager) {
                 .on_result = on_surveyed,
                 .on_failure = on_failed,
         };
-        _cleanup_(order_freep) Order *order = NULL;
+        _cleanup_(freep) Order *order = NULL;
         Survey *survey;
         Request *request;
         int r;
@@ -185,12 +185,13 @@ int survey_start(Manager *manager) {
 }
 
 void survey_await(Request *request) {
-        size_t n = MIN_OF(connection_n_fds(request->connection), ELEMENTSOF(request->call_fds));
+        size_t n = MIN_OF(frame_stream_n_fds(request->connection->stream),
+                          ELEMENTSOF(request->call_fds));
         int r;
 
         /* The descriptors of the call stay with the request, which is handled later. */
         for (size_t i = 0; i < n; i++)
-                request->call_fds[i] = connection_take_fd(request->connection, i);
+                request->call_fds[i] = frame_stream_take_fd(request->connection->stream, i);
         request->n_call_fds = n;
         request->survey = request->manager->is_surveying ? SURVEY_NEXT : SURVEY_THIS;
         /* Unless this fails, the request may be answered and freed by now. */

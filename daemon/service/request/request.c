@@ -40,7 +40,7 @@ int request_new(Manager *manager, const Method *method, Connection *connection, 
                 .method = method,
                 .connection = connection,
                 .parameters = call ? json_object_get(call->parameters) : NULL,
-                .uid = connection ? connection_peer(connection)->uid : 0,
+                .uid = connection ? connection->peer.uid : 0,
                 .reserved_fd = -EBADF,
                 .more = call && call->more && !call->oneway,
         };
@@ -49,7 +49,7 @@ int request_new(Manager *manager, const Method *method, Connection *connection, 
                 request->next->previous = request;
         manager->requests = request;
         if (connection)
-                connection_set_call_data(connection, request);
+                connection->call_data = request;
         *ret = request;
         return 0;
 }
@@ -57,7 +57,8 @@ int request_new(Manager *manager, const Method *method, Connection *connection, 
 int request_handle(Request *request) {
         int r;
 
-        request->view = spool_view_ref(request_view(request));
+        request->view = request_view(request);
+        request->view->n_refs++;
         r = request->method->handle(request);
         request->view = spool_view_unref(request->view);
         return r;
@@ -72,7 +73,7 @@ int request_take_fd(Request *request, size_t index) {
         int fd = -EBADF, type;
 
         if (request->n_call_fds == 0)
-                fd = connection_take_fd(request->connection, index);
+                fd = frame_stream_take_fd(request->connection->stream, index);
         else if (index < request->n_call_fds)
                 fd = TAKE_FD(request->call_fds[index]);
         if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n_type) != 0)
@@ -82,7 +83,7 @@ int request_take_fd(Request *request, size_t index) {
 }
 
 SpoolView *request_view(const Request *request) {
-        return request->view ? request->view : spool_index_view(request->manager->index);
+        return request->view ? request->view : request->manager->index->view;
 }
 
 void request_close_fds(Request *request) {
@@ -300,21 +301,6 @@ void request_write_rotated(JsonWriter *writer, Span before, Span after) {
 
 /* replies of the job */
 
-static int take_part(Request *request, Span parameters) {
-        if (!request->more)
-                return 0;
-        if (request->stage->on_part)
-                return request->stage->on_part(request, parameters);
-        connection_continue(request->connection, parameters);
-        if (!connection_is_full(request->connection))
-                return 0;
-        /* The job waits until the caller reads; let other requests have its place meanwhile. */
-        job_pause(request->job);
-        queue_rest(&request->manager->queues[request->queue], &request->entry);
-        manager_turn(request->manager);
-        return 0;
-}
-
 static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         Request *request = userdata;
         const Stage *stage = request->stage;
@@ -335,7 +321,18 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
                         request->job = NULL;
                 (void) job_free(job);
         } else if (reply->kind == PACKET_PART) {
-                r = take_part(request, reply->body);
+                if (request->more && stage->on_part) {
+                        r = stage->on_part(request, reply->body);
+                } else if (request->more) {
+                        connection_continue(request->connection, reply->body);
+                        if (connection_is_full(request->connection)) {
+                                /* Until the caller reads, other requests have its place. */
+                                job_pause(request->job);
+                                queue_rest(&request->manager->queues[request->queue],
+                                           &request->entry);
+                                manager_turn(request->manager);
+                        }
+                }
         } else if (reply->kind == PACKET_CHANGE) {
                 /*
                  * Follows what a spool job says it did. A capture job, which reads what anybody on
@@ -430,24 +427,24 @@ int request_add_copy(Request *request, int fd, OrderFd *ret) {
 int request_add_spool(Request *request, OrderSpool *ret) {
         Spool *spool = request->manager->spool;
 
-        if (spool_dir_fd(spool) < 0)
+        if (spool->dir_fd < 0)
                 return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
         ret->limits = request->manager->settings.spool;
         ret->limits.reserved_bytes = request_sum_reserved(request->manager, request);
-        (void) snprintf(ret->path, sizeof(ret->path), "%s", spool_path(spool));
-        return request_add_copy(request, spool_dir_fd(spool), &ret->directory);
+        (void) snprintf(ret->path, sizeof(ret->path), "%s", spool->path);
+        return request_add_copy(request, spool->dir_fd, &ret->directory);
 }
 
 int request_add_roll(Request *request, OrderSpool *ret) {
         const Manager *manager = request->manager;
         int fd, r;
 
-        r = spool_index_lend(manager->index, spool_dir_fd(manager->spool), &fd);
+        r = spool_index_lend(manager->index, manager->spool->dir_fd, &fd);
         return r == 0 && fd >= 0 ? request_add_fd(request, fd, &ret->roll) : r;
 }
 
 int request_set_order(Request *request, const Order *order) {
-        request->terms = job_terms(order_kind(order->method));
+        request->terms = job_terms(order->kind);
         buffer_clear(&request->order);
         return order_pack(order, &request->order);
 }
@@ -521,7 +518,7 @@ int request_reserve_half(Request *request, int file) {
         SpoolFree space;
         int r;
 
-        r = spool_free_space(spool_dir_fd(manager->spool), &space);
+        r = spool_free_space(manager->spool->dir_fd, &space);
         if (r < 0)
                 return r;
         if (space.n_bytes <= limits->keep_free_bytes)
@@ -565,7 +562,7 @@ int request_reserve_memory(Request *request) {
                                 "as %" PRIu64 " MiB of yours and %" PRIu64 " MiB of all users; "
                                 "close some of them.",
                                 users_count(users, request->uid, USE_HELD) >> 20,
-                                users_count_all(users, USE_HELD) >> 20);
+                                users->n[USE_HELD] >> 20);
                 return request_refuse(request, WIRE_ERROR_BUSY, reason);
         }
         request->max_file_bytes = users_room(users, request->uid, USE_HELD) / 2;
@@ -585,7 +582,7 @@ int request_lend(Request *request, int file) {
 int request_find_name(Request *request, const char *name, const char **ret) {
         const IndexEntry *entry = spool_view_resolve(request_view(request), span_of(name));
 
-        if (spool_dir_fd(request->manager->spool) < 0)
+        if (request->manager->spool->dir_fd < 0)
                 return request_fail_spool(request, name, SPOOL_E_UNAVAILABLE);
         if (!entry)
                 return request_fail_spool(request, name, SPOOL_E_NOT_FOUND);

@@ -55,7 +55,7 @@ START_TEST(nowhere_is_the_default) {
         places_init(&places);
         ck_assert_int_eq(load(&places, &config, &heard), CONFIG_OK);
         for (unsigned id = 0; id < _SETTING_MAX; id++)
-                ck_assert(!config_is_set(config, (SettingId) id));
+                ck_assert(!config->values[id].origin);
         temporary_done(&places.temporary);
 }
 END_TEST
@@ -69,8 +69,8 @@ START_TEST(the_main_file_is_that_of_the_first_directory) {
         put(&places, 2, NAME, "[Server]\nMaxConnections=3\nMaxConnectionsPerUser=3\n");
         put(&places, 1, NAME, "[Server]\nMaxConnections=2\n");
         ck_assert_int_eq(load(&places, &config, &heard), CONFIG_OK);
-        ck_assert_uint_eq(config_get(config, SETTING_CONNECTIONS), 2);
-        ck_assert(!config_is_set(config, SETTING_CONNECTIONS_PER_USER));
+        ck_assert_uint_eq(config->values[SETTING_CONNECTIONS].number, 2);
+        ck_assert(!config->values[SETTING_CONNECTIONS_PER_USER].origin);
         temporary_done(&places.temporary);
 }
 END_TEST
@@ -100,9 +100,9 @@ START_TEST(drop_ins_override_in_the_order_of_their_names) {
                 put(&places, drop_ins[i].directory, name, drop_ins[i].text);
         }
         ck_assert_int_eq(load(&places, &config, &heard), CONFIG_OK);
-        ck_assert_uint_eq(config_get(config, SETTING_CONNECTIONS), 50);
-        ck_assert_uint_eq(config_get(config, SETTING_CONNECTIONS_PER_USER), 30);
-        ck_assert_uint_eq(config_get(config, SETTING_ANALYSES), 5);
+        ck_assert_uint_eq(config->values[SETTING_CONNECTIONS].number, 50);
+        ck_assert_uint_eq(config->values[SETTING_CONNECTIONS_PER_USER].number, 30);
+        ck_assert_uint_eq(config->values[SETTING_ANALYSES].number, 5);
         temporary_done(&places.temporary);
 }
 END_TEST
@@ -121,9 +121,9 @@ START_TEST(a_drop_in_hides_its_namesake_of_a_later_directory) {
                                  temporary_path(&places.temporary, "etc/" NAME ".d/60.conf", path)),
                          0);
         ck_assert_int_eq(load(&places, &config, &heard), CONFIG_OK);
-        ck_assert_uint_eq(config_get(config, SETTING_CONNECTIONS), 1);
-        ck_assert(!config_is_set(config, SETTING_CONNECTIONS_PER_USER));
-        ck_assert(!config_is_set(config, SETTING_ANALYSES));
+        ck_assert_uint_eq(config->values[SETTING_CONNECTIONS].number, 1);
+        ck_assert(!config->values[SETTING_CONNECTIONS_PER_USER].origin);
+        ck_assert(!config->values[SETTING_ANALYSES].origin);
         temporary_done(&places.temporary);
 }
 END_TEST
@@ -141,7 +141,7 @@ START_TEST(a_wrong_line_anywhere_is_told_and_the_rest_is_read) {
         ck_assert_uint_eq(heard.n_wrong, 2);
         ck_assert_ptr_nonnull(strstr(heard.text, "etc/" NAME ":2: MaxConnections="));
         ck_assert_ptr_nonnull(strstr(heard.text, "etc/" NAME ".d/10.conf:2: MaxAnalyses="));
-        ck_assert_uint_eq(config_get(config, SETTING_ANALYSES), 7);
+        ck_assert_uint_eq(config->values[SETTING_ANALYSES].number, 7);
         temporary_done(&places.temporary);
 }
 END_TEST
@@ -158,7 +158,7 @@ START_TEST(a_file_that_cannot_be_read_is_told) {
                 mkdir(temporary_path(&places.temporary, "etc/" NAME ".d/20.conf", path), 0700), 0);
         ck_assert_int_eq(load(&places, &config, &heard), CONFIG_E_WRONG);
         ck_assert_ptr_nonnull(strstr(heard.text, NAME ".d/20.conf: Is a directory\n"));
-        ck_assert_uint_eq(config_get(config, SETTING_ANALYSES), 7);
+        ck_assert_uint_eq(config->values[SETTING_ANALYSES].number, 7);
         temporary_done(&places.temporary);
 }
 END_TEST
@@ -195,7 +195,7 @@ START_TEST(what_is_there_and_leads_nowhere_is_told) {
         ck_assert_int_eq(load(&places, &config, &heard), CONFIG_E_WRONG);
         ck_assert_uint_eq(heard.n_wrong, 1);
         ck_assert_ptr_nonnull(strstr(heard.text, odd_rows[_i].complaint));
-        ck_assert_uint_eq(config_get(config, SETTING_ANALYSES), 7);
+        ck_assert_uint_eq(config->values[SETTING_ANALYSES].number, 7);
         temporary_done(&places.temporary);
 }
 END_TEST

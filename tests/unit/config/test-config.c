@@ -84,7 +84,7 @@ START_TEST(a_file_sets_what_it_says) {
         ck_assert_int_eq(load(good_rows[_i].text, strlen(good_rows[_i].text), &config, &heard),
                          CONFIG_OK);
         ck_assert_str_eq(heard.text, "");
-        ck_assert_uint_eq(config_get(config, good_rows[_i].id), good_rows[_i].value);
+        ck_assert_uint_eq(config->values[good_rows[_i].id].number, good_rows[_i].value);
 }
 END_TEST
 
@@ -125,8 +125,7 @@ START_TEST(a_wrong_line_is_told_with_its_place_and_changes_nothing) {
         ck_assert_uint_eq(heard.n_wrong, 1);
         ck_assert_int_eq(config_new(&standard), 0);
         for (unsigned id = 0; id < _SETTING_MAX; id++)
-                ck_assert_uint_eq(config_get(config, (SettingId) id),
-                                  config_get(standard, (SettingId) id));
+                ck_assert_uint_eq(config->values[id].number, standard->values[id].number);
 }
 END_TEST
 
@@ -141,9 +140,9 @@ START_TEST(every_wrong_line_is_told_and_the_others_count) {
         ck_assert_ptr_nonnull(strstr(heard.text, ":2: "));
         ck_assert_ptr_nonnull(strstr(heard.text, ":4: "));
         ck_assert_ptr_nonnull(strstr(heard.text, ":6: "));
-        ck_assert(!config_is_set(config, SETTING_MAX_BYTES));
-        ck_assert_uint_eq(config_get(config, SETTING_MAX_AGE), SETTING_DAY_NS);
-        ck_assert_uint_eq(config_get(config, SETTING_CONNECTIONS), 9);
+        ck_assert(!config->values[SETTING_MAX_BYTES].origin);
+        ck_assert_uint_eq(config->values[SETTING_MAX_AGE].number, SETTING_DAY_NS);
+        ck_assert_uint_eq(config->values[SETTING_CONNECTIONS].number, 9);
 }
 END_TEST
 
@@ -184,7 +183,7 @@ START_TEST(a_line_past_the_bound_or_with_a_nul_is_wrong) {
         text[n++] = 'x';
         ck_assert_int_eq(load(text, n, &config, &heard), CONFIG_E_WRONG);
         ck_assert_ptr_nonnull(strstr(heard.text, ":2: the line is too long\n"));
-        ck_assert(!config_is_set(config, SETTING_MAX_AGE));
+        ck_assert(!config->values[SETTING_MAX_AGE].origin);
 
         config = config_free(config);
         ck_assert_int_eq(load(nul, sizeof(nul) - 1, &config, &heard), CONFIG_E_WRONG);
@@ -231,10 +230,8 @@ START_TEST(a_dump_is_a_file_with_the_same_settings) {
         ck_assert_ptr_nonnull(strstr(dumped, "\n[Server]\n#MaxConnections=256\n"));
         ck_assert_int_eq(load(dump.bytes, dump.n, &again, &heard), CONFIG_OK);
         for (unsigned id = 0; id < _SETTING_MAX; id++) {
-                ck_assert_uint_eq(config_get(config, (SettingId) id),
-                                  config_get(again, (SettingId) id));
-                ck_assert_int_eq(config_is_set(config, (SettingId) id),
-                                 config_is_set(again, (SettingId) id));
+                ck_assert_uint_eq(config->values[id].number, again->values[id].number);
+                ck_assert(!config->values[id].origin == !again->values[id].origin);
         }
 }
 END_TEST
@@ -260,8 +257,7 @@ START_TEST(the_installed_file_shows_the_defaults) {
         ck_assert_str_eq(heard.text, "");
         ck_assert_int_eq(config_new(&standard), 0);
         for (unsigned id = 0; id < _SETTING_MAX; id++)
-                ck_assert_uint_eq(config_get(config, (SettingId) id),
-                                  config_get(standard, (SettingId) id));
+                ck_assert_uint_eq(config->values[id].number, standard->values[id].number);
 }
 END_TEST
 

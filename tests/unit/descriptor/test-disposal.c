@@ -14,6 +14,7 @@
 
 #include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
+#include "wire/limits.h"
 
 #define MANY 300
 
@@ -23,7 +24,7 @@ static Disposal *disposal;
 static int ends[2];
 
 static void setup(void) {
-        const UserLimits limits = user_default_limits();
+        const UserLimits limits = user_default_limits(LIMIT_ANALYSES);
 
         ck_assert_int_ge(sd_event_new(&event), 0);
         ck_assert_int_eq(users_new(&limits, &users), 0);
@@ -58,6 +59,14 @@ static void await_nothing_pending(uid_t uid) {
                 ck_assert_int_ge(sd_event_run(event, UINT64_MAX), 0);
 }
 
+/* As when a stream of @uid brings @fd. */
+static void note(int fd, uid_t uid) {
+        DisposalKeeper keeper;
+
+        disposal_keeper_init(&keeper, disposal, uid);
+        keeper.keeper.note(fd, keeper.keeper.userdata);
+}
+
 START_TEST(ours_is_closed_at_once) {
         ck_assert_int_eq(disposal_close(disposal, ends[1]), -EBADF);
         ck_assert(is_hung_up());
@@ -68,7 +77,7 @@ START_TEST(ours_is_closed_at_once) {
 END_TEST
 
 START_TEST(what_was_sent_is_closed_by_a_child) {
-        disposal_note(disposal, ends[1], 1000);
+        note(ends[1], 1000);
         ck_assert_int_eq(disposal_close(disposal, ends[1]), -EBADF);
         ck_assert(is_open(ends[1])); /* not by us */
         ck_assert_uint_eq(users_count(users, 1000, USE_CLOSING), 1);
@@ -83,7 +92,7 @@ END_TEST
 START_TEST(a_number_that_is_used_again_is_ours_again) {
         int fd = ends[1];
 
-        disposal_note(disposal, fd, 1000);
+        note(fd, 1000);
         (void) disposal_close(disposal, fd);
         await_nothing_pending(1000);
         ck_assert_int_eq(dup2(ends[0], fd), fd);
@@ -100,7 +109,7 @@ START_TEST(many_are_closed_by_few_children) {
         for (unsigned i = 0; i < MANY; i++) {
                 fds[i] = fcntl(ends[1], F_DUPFD_CLOEXEC, 0);
                 ck_assert_int_ge(fds[i], 0);
-                disposal_note(disposal, fds[i], 1000 + i % 2);
+                note(fds[i], 1000 + i % 2);
                 (void) disposal_close(disposal, fds[i]);
         }
         ck_assert_uint_eq(users_count(users, 1000, USE_CLOSING), MANY / 2);
@@ -146,7 +155,7 @@ START_TEST(a_child_is_reaped_though_no_descriptor_is_left_to_watch_it_by) {
         (void) fd_close(lowest);
         ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
         none = (struct rlimit){ .rlim_cur = (rlim_t) lowest, .rlim_max = old.rlim_max };
-        disposal_note(disposal, ends[1], 1000);
+        note(ends[1], 1000);
         (void) disposal_close(disposal, ends[1]);
         ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
         do
@@ -177,7 +186,7 @@ START_TEST(what_a_killed_child_left_is_closed_by_another) {
         for (int i = 0; i < MANY; i++) {
                 fds[i] = fcntl(ends[1], F_DUPFD_CLOEXEC, 0);
                 ck_assert_int_ge(fds[i], 0);
-                disposal_note(disposal, fds[i], 1000);
+                note(fds[i], 1000);
                 (void) disposal_close(disposal, fds[i]);
         }
         while (disposal_n_children(disposal) == 0)
@@ -193,7 +202,7 @@ START_TEST(what_a_killed_child_left_is_closed_by_another) {
 END_TEST
 
 START_TEST(the_end_closes_what_is_left) {
-        disposal_note(disposal, ends[1], 1000);
+        note(ends[1], 1000);
         (void) disposal_close(disposal, ends[1]);
         disposal = disposal_free(disposal);
         ck_assert(!is_open(ends[1]));

@@ -211,7 +211,7 @@ int main(int argc, char *argv[]) {
 
         if (argc != 2 || strncmp(argv[1], "--job=", 6) != 0)
                 return 2;
-        packet_reader_init(&reader, LIMIT_CALL_BYTES);
+        reader = (PacketReader){ .max_bytes = LIMIT_CALL_BYTES };
         if (await_message(-1) != 0 || reader.kind != PACKET_ORDER)
                 return 5;
         (void) snprintf(method, sizeof(method), "%.*s", (int) reader.body.n, reader.body.bytes);

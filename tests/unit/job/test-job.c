@@ -64,7 +64,7 @@ static void on_end(Job *job, const char *reason, void *userdata) {
 static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
 
 static void setup_from(const char *executable) {
-        const UserLimits limits = user_default_limits();
+        const UserLimits limits = user_default_limits(LIMIT_ANALYSES);
         int fd = open(executable, O_PATH | O_CLOEXEC);
 
         ck_assert_int_ge(fd, 0);
@@ -492,16 +492,16 @@ START_TEST(jobs_that_read_for_captures_count_by_themselves) {
         start_with(&parsing, "x.Hang", &(JobOrder){ .terms = job_terms(alone[_i]), .uid = 7 });
         start_with(&reading, "x.Hang", &(JobOrder){ .terms = job_terms(JOB_ANALYSIS), .uid = 7 });
         ck_assert_uint_eq(job_pool_count_kind(pool, alone[_i]), 1);
-        ck_assert_uint_eq(users_count_all(users, USE_HANGABLE), 1);
+        ck_assert_uint_eq(users->n[USE_HANGABLE], 1);
         ck_assert_uint_eq(users_count(users, 7, USE_HANGABLE), 1);
         reading.job = job_free(reading.job);
         parsing.job = job_free(parsing.job);
         /* They are killed and not gone. */
         ck_assert_uint_eq(job_pool_count_kind(pool, alone[_i]), 1);
-        ck_assert_uint_eq(users_count_all(users, USE_HANGABLE), 1);
+        ck_assert_uint_eq(users->n[USE_HANGABLE], 1);
         await_children(0);
         ck_assert_uint_eq(job_pool_count_kind(pool, alone[_i]), 0);
-        ck_assert_uint_eq(users_count_all(users, USE_HANGABLE), 0);
+        ck_assert_uint_eq(users->n[USE_HANGABLE], 0);
 }
 END_TEST
 

@@ -28,7 +28,7 @@ typedef struct EchoServerLimits {
 } EchoServerLimits;
 
 static inline EchoServerLimits echo_default_limits(void) {
-        return (EchoServerLimits){ user_default_limits(), server_default_limits() };
+        return (EchoServerLimits){ user_default_limits(LIMIT_ANALYSES), server_default_limits() };
 }
 
 typedef struct EchoServer {
@@ -73,13 +73,13 @@ static inline void echo_on_call(Connection *connection, const Call *call, void *
 
         (void) snprintf(echo->methods[i], sizeof(echo->methods[i]), "%s", call->method);
         echo->numbers[i] = echo_number(call);
-        echo->n_fds = connection_n_fds(connection);
+        echo->n_fds = frame_stream_n_fds(connection->stream);
         if (strcmp(call->method, "x.Hold") == 0) {
                 echo->held = connection;
                 return;
         }
         if (strcmp(call->method, "x.Take") == 0)
-                echo->taken_fd = connection_take_fd(connection, 0);
+                echo->taken_fd = frame_stream_take_fd(connection->stream, 0);
         if (strcmp(call->method, "x.Fail") == 0) {
                 connection_error(connection, WIRE_ERROR_METHOD_NOT_FOUND,
                                  &(WireErrorDetail){ .subject = span_of(call->method) });
@@ -125,7 +125,7 @@ static inline void echo_init(EchoServer *echo, const EchoServerLimits *limits) {
                                     &echo_events, echo, &echo->server),
                          0);
         ck_assert_int_eq(own_processes_new(&echo->own), 0);
-        server_note_peers(echo->server, echo->own);
+        echo->server->own = echo->own;
 }
 
 static inline void echo_done(EchoServer *echo) {
@@ -165,7 +165,7 @@ static inline void echo_turn(EchoServer *echo) {
 
 /* Runs it until @n_connections are left; the time limit of the test ends a wrong wait. */
 static inline void echo_await(EchoServer *echo, unsigned n_connections) {
-        while (users_count_all(echo->users, USE_CONNECTIONS) != n_connections)
+        while (echo->users->n[USE_CONNECTIONS] != n_connections)
                 ck_assert_int_ge(sd_event_run(echo->event, UINT64_MAX), 0);
 }
 

@@ -152,7 +152,7 @@ START_TEST(a_hundred_mebibytes_without_an_end_cost_one_connection) {
         ck_assert_int_lt(n, 0);
         ck_assert_int_eq(errno, EPIPE);
         ck_assert_uint_le(sent, 2 * LIMIT_CALL_BYTES);
-        ck_assert_uint_eq(users_count_all(echo.users, USE_CONNECTIONS), 1);
+        ck_assert_uint_eq(echo.users->n[USE_CONNECTIONS], 1);
 
         ECHO_SEND(good, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":4}}");
         echo_turn(&echo);
@@ -178,7 +178,7 @@ START_TEST(a_call_may_have_just_the_bound_of_bytes) {
         echo_send(over, call, 1026);
         echo_turn(&echo);
         ck_assert_uint_eq(echo.n_calls, 1);
-        ck_assert_uint_eq(users_count_all(echo.users, USE_CONNECTIONS), 1);
+        ck_assert_uint_eq(echo.users->n[USE_CONNECTIONS], 1);
         fd_close(fd);
         fd_close(over);
 }
@@ -232,7 +232,7 @@ START_TEST(hanging_up_cancels_the_call_in_flight) {
         echo_turn(&echo);
         ck_assert_uint_eq(echo.n_hangups, 1);
         ck_assert_uint_eq(echo.n_calls, 1);
-        ck_assert_uint_eq(users_count_all(echo.users, USE_CONNECTIONS), 0);
+        ck_assert_uint_eq(echo.users->n[USE_CONNECTIONS], 0);
 }
 END_TEST
 
@@ -244,7 +244,7 @@ START_TEST(hanging_up_between_calls_is_no_cancellation) {
         fd_close(fd);
         echo_turn(&echo);
         ck_assert_uint_eq(echo.n_hangups, 0);
-        ck_assert_uint_eq(users_count_all(echo.users, USE_CONNECTIONS), 0);
+        ck_assert_uint_eq(echo.users->n[USE_CONNECTIONS], 0);
 }
 END_TEST
 
@@ -260,7 +260,7 @@ START_TEST(a_caller_that_only_stops_sending_is_answered) {
         ck_assert_str_eq(echo_receive(fd, text, sizeof(text)),
                          "{\"parameters\":{}}|{\"parameters\":{\"n\":2}}|");
         ck_assert_str_eq(echo_receive(fd, text, sizeof(text)), "EOF");
-        ck_assert_uint_eq(users_count_all(echo.users, USE_CONNECTIONS), 0);
+        ck_assert_uint_eq(echo.users->n[USE_CONNECTIONS], 0);
         fd_close(fd);
 }
 END_TEST
@@ -304,7 +304,7 @@ START_TEST(a_oneway_call_is_done_although_its_caller_left) {
         echo_turn(&echo);
         ck_assert_uint_eq(echo.n_calls, 2); /* not the third: nobody reads its answer */
         ck_assert_uint_eq(echo.n_hangups, 0);
-        ck_assert_uint_eq(users_count_all(echo.users, USE_CONNECTIONS), 0);
+        ck_assert_uint_eq(echo.users->n[USE_CONNECTIONS], 0);
 }
 END_TEST
 
@@ -412,13 +412,15 @@ END_TEST
 
 START_TEST(whose_descriptors_are_still_being_closed_brings_no_more) {
         int fd = echo_connect(&echo);
+        DisposalKeeper keeper;
         char answer[512];
 
         /* As if a child was closing them. */
+        disposal_keeper_init(&keeper, echo.disposal, getuid());
         for (unsigned i = 0; i <= LIMIT_FDS_CLOSING_PER_UID; i++) {
                 int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-                disposal_note(echo.disposal, copy, getuid());
+                keeper.keeper.note(copy, keeper.keeper.userdata);
                 (void) disposal_close(echo.disposal, copy);
         }
         ECHO_SEND(fd, "{\"method\":\"x.Hold\"}");
@@ -481,7 +483,8 @@ START_TEST(a_slow_reader_fills_up_and_drains) {
         ECHO_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
         echo_turn(&echo);
         expected = fill(echo.held) * 513u;
-        ck_assert_uint_le(connection_queued_bytes(echo.held), limits.connection.pause_bytes + 513);
+        ck_assert_uint_le(frame_stream_queued_bytes(echo.held->stream),
+                          limits.connection.pause_bytes + 513);
         ck_assert_uint_eq(echo.n_drained, 0);
 
         ECHO_SEND(other, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":1}}");
@@ -553,10 +556,10 @@ START_TEST(an_answer_past_every_bound_breaks_the_connection_only) {
         connection_forward(echo.held, (Span){ space, limits.connection.max_queued_bytes },
                            REPLY_PART, NULL, 0);
         ck_assert_uint_eq(echo.n_hangups, 0); /* not from within the reply function */
-        ck_assert_uint_eq(users_count_all(echo.users, USE_CONNECTIONS), 1);
+        ck_assert_uint_eq(echo.users->n[USE_CONNECTIONS], 1);
         echo_turn(&echo);
         ck_assert_uint_eq(echo.n_hangups, 1);
-        ck_assert_uint_eq(users_count_all(echo.users, USE_CONNECTIONS), 0);
+        ck_assert_uint_eq(echo.users->n[USE_CONNECTIONS], 0);
         buffer_done(&huge);
         fd_close(fd);
 }
@@ -567,8 +570,8 @@ START_TEST(the_peer_is_known) {
 
         ECHO_SEND(fd, "{\"method\":\"x.Hold\"}");
         echo_turn(&echo);
-        ck_assert_uint_eq(connection_peer(echo.held)->uid, getuid());
-        ck_assert_int_eq(connection_peer(echo.held)->pid, getpid());
+        ck_assert_uint_eq(echo.held->peer.uid, getuid());
+        ck_assert_int_eq(echo.held->peer.pid, getpid());
         fd_close(fd);
 }
 END_TEST

@@ -82,11 +82,11 @@ START_TEST(one_user_has_so_many_bytes_under_way_over_all_connections) {
         echo_turn(&small);
         send_part(b, part);
         echo_turn(&small);
-        ck_assert_uint_eq(users_count_all(small.users, USE_CONNECTIONS), 3);
+        ck_assert_uint_eq(small.users->n[USE_CONNECTIONS], 3);
         send_part(c, part);
         ck_assert_ptr_nonnull(strstr((echo_turn(&small), echo_receive(c, text, sizeof(text))),
                                      "\"error\":\"io.ctprof.Profiler.Busy\""));
-        ck_assert_uint_eq(users_count_all(small.users, USE_CONNECTIONS), 2);
+        ck_assert_uint_eq(small.users->n[USE_CONNECTIONS], 2);
         /* Memory that is released can be used again. */
         fd_close(a);
         echo_turn(&small);
@@ -122,7 +122,7 @@ START_TEST(a_reply_nobody_reads_counts_and_what_drains_it_goes_on) {
         echo_turn(&small);
 
         little.users.of_user[USE_BYTES] = 100000;
-        users_set_limits(small.users, &little.users);
+        small.users->limits = little.users;
         fd = echo_connect(&small);
         ECHO_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
         echo_turn(&small);
@@ -209,7 +209,7 @@ START_TEST(a_reply_past_the_bound_is_busy_when_others_are_unread) {
         ck_assert_str_eq(echo_receive(b, text, sizeof(text)), "EOF");
         /* What is queued stays queued. */
         ck_assert_ptr_nonnull(strstr(echo_receive(a, text, sizeof(text)), "{\"s\":\"xxx"));
-        ck_assert_uint_eq(users_count_all(small.users, USE_CONNECTIONS), 1);
+        ck_assert_uint_eq(small.users->n[USE_CONNECTIONS], 1);
         fd_close(a);
         fd_close(b);
         free(reply);
@@ -274,7 +274,7 @@ START_TEST(a_call_that_wants_no_answer_need_not_pause) {
         second = hold(&small, b);
         connection_forward(second, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
         ck_assert(connection_is_full(second));
-        ck_assert_uint_gt(connection_queued_bytes(first), 0);
+        ck_assert_uint_gt(frame_stream_queued_bytes(first->stream), 0);
         ck_assert(!connection_is_full(first));
         fd_close(a);
         fd_close(b);
@@ -368,7 +368,7 @@ START_TEST(all_users_together_hold_so_much_and_the_largest_goes) {
                 send_part(fds[i], i < 2 ? 60000 : 100);
                 echo_turn(&small);
         }
-        ck_assert_uint_eq(users_count_all(small.users, USE_CONNECTIONS), 2);
+        ck_assert_uint_eq(small.users->n[USE_CONNECTIONS], 2);
         ck_assert_str_eq(echo_receive(fds[0], text, sizeof(text)), "EOF");
         for (size_t i = 1; i < ELEMENTSOF(fds); i++)
                 ck_assert_str_eq(echo_receive(fds[i], text, sizeof(text)), "");
@@ -386,19 +386,19 @@ START_TEST(other_limits_hold_for_who_comes_next) {
                 fds[i] = echo_connect(&echo);
         other.users.of_all[USE_CONNECTIONS] = 100;
         other.users.of_user[USE_CONNECTIONS] = 4;
-        users_set_limits(echo.users, &other.users);
+        echo.users->limits = other.users;
         fds[3] = echo_connect(&echo);
         /* The new limit is below the number of connections: they stay, new ones are refused. */
         other.users.of_all[USE_CONNECTIONS] = other.users.of_user[USE_CONNECTIONS] = 1;
-        users_set_limits(echo.users, &other.users);
-        ck_assert_uint_eq(users_count_all(echo.users, USE_CONNECTIONS), 4);
+        echo.users->limits = other.users;
+        ck_assert_uint_eq(echo.users->n[USE_CONNECTIONS], 4);
         late = echo_try_connect(&echo, &adopted);
         ck_assert_int_eq(adopted, SERVER_E_REFUSED);
         fd_close(late);
         for (size_t i = 0; i < 4; i++)
                 fd_close(fds[i]);
         echo_turn(&echo);
-        ck_assert_uint_eq(users_count_all(echo.users, USE_CONNECTIONS), 0);
+        ck_assert_uint_eq(echo.users->n[USE_CONNECTIONS], 0);
 }
 END_TEST
 
@@ -412,7 +412,8 @@ START_TEST(the_last_connection_to_end_is_told) {
         unsigned n_empty = 0;
         int a, b;
 
-        server_watch_empty(echo.server, count, &n_empty);
+        echo.server->on_empty = count;
+        echo.server->on_empty_userdata = &n_empty;
         a = echo_connect(&echo);
         b = echo_connect(&echo);
         fd_close(a);

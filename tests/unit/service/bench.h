@@ -48,7 +48,7 @@ static inline void bench_on_activity(unsigned n_running, unsigned n_waiting, voi
 
 static inline void bench_open(Bench *bench, const char *spool_path) {
         const ConnectionLimits limits = server_default_limits();
-        const UserLimits user_limits = user_default_limits();
+        const UserLimits user_limits = user_default_limits(LIMIT_ANALYSES);
         ServiceSetup setup = { .on_activity = bench_on_activity, .userdata = bench };
         int fd = open(FAKE_CTPROFD, O_PATH | O_CLOEXEC);
 

@@ -172,11 +172,11 @@ static const char *describe_given(const char *before, const char *after) {
         buffer_append_format(&text, "{%s\"given\":", before);
         json_writer_init(&writer, &text);
         json_write_object(&writer);
-        if (order_kind(order->method) == JOB_CAPTURE)
+        if (order->kind == JOB_CAPTURE)
                 write_capture(&writer, &order->capture);
-        else if (order_kind(order->method) == JOB_SPOOL)
+        else if (order->kind == JOB_SPOOL)
                 write_change(&writer, &order->spool);
-        else if (order_kind(order->method) == JOB_ANALYSIS)
+        else if (order->kind == JOB_ANALYSIS)
                 write_analysis(&writer, &order->analysis);
         json_write_end(&writer);
         if (json_writer_finish(&writer) != 0)
@@ -531,7 +531,7 @@ static bool is_survey(JobKind kind) {
                   order_unpack((Span){ start + 8, (size_t) n - 8 }, kind, 2, &peeked) == 0 &&
                   peeked->method == ORDER_SURVEY;
 
-        order_free(peeked);
+        free(peeked);
         return is;
 }
 
@@ -542,7 +542,7 @@ int main(int argc, char *argv[]) {
         if (argc != 2 || strncmp(argv[1], "--job=", 6) != 0)
                 return 2;
         if (!job_kind_find(argv[1] + 6, &kind)) {
-                packet_reader_init(&reader, ORDER_MAX_BYTES);
+                reader = (PacketReader){ .max_bytes = ORDER_MAX_BYTES };
                 if (await_message(-1) != 0)
                         return 4;
                 record(memcmp(reader.body.bytes, "Deaf", 4) == 0);
@@ -554,12 +554,12 @@ int main(int argc, char *argv[]) {
                 (void) pause();
         if (is_survey(kind))
                 return worker_serve(JOB_SPOOL, 3, WORKER_FREE) != 0;
-        packet_reader_init(&reader, ORDER_MAX_BYTES);
+        reader = (PacketReader){ .max_bytes = ORDER_MAX_BYTES };
         if (await_message(-1) != 0 ||
             order_unpack(buffer_span(&reader.body), kind, reader.n_fds, &order) != 0)
                 return 4;
         act();
-        order_free(order);
+        free(order);
         packet_reader_done(&reader);
         return 0;
 }

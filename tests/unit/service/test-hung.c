@@ -30,7 +30,7 @@ static void restart(void) {
 /* As JSON, which is easy to read here. */
 static void check_order(const char *expected) {
         _cleanup_(buffer_done) Buffer text = {};
-        _cleanup_(order_freep) Order *order = order_new(ORDER_MEMORY);
+        _cleanup_(freep) Order *order = order_new(ORDER_MEMORY);
         const MemoryOrder *memory = &order->memory;
         const char *written;
 

@@ -2,6 +2,7 @@
 #include "check-main.h"
 
 #include "service/manager/queue.h"
+#include "wire/limits.h"
 
 typedef struct QueueLimits {
         unsigned running, running_of_user, waiting, waiting_of_user;
@@ -12,18 +13,18 @@ static Queue queue;
 static QueueEntry entries[512];
 
 static void set_limits(QueueLimits bounds) {
-        UserLimits limits = user_default_limits();
+        UserLimits limits = user_default_limits(LIMIT_ANALYSES);
 
         limits.of_all[USE_RUNNING + QUEUE_READING] = bounds.running;
         limits.of_all[USE_RESTING + QUEUE_READING] = bounds.running;
         limits.of_user[USE_RUNNING + QUEUE_READING] = bounds.running_of_user;
         limits.of_all[USE_WAITING + QUEUE_READING] = bounds.waiting;
         limits.of_user[USE_WAITING + QUEUE_READING] = bounds.waiting_of_user;
-        users_set_limits(users, &limits);
+        users->limits = limits;
 }
 
 static void setup(void) {
-        const UserLimits limits = user_default_limits();
+        const UserLimits limits = user_default_limits(LIMIT_ANALYSES);
 
         ck_assert_int_eq(users_new(&limits, &users), 0);
         set_limits((QueueLimits){ 1, 1, 8, 4 });
@@ -37,11 +38,11 @@ static void teardown(void) {
 }
 
 static unsigned n_running(void) {
-        return (unsigned) users_count_all(users, USE_RUNNING + QUEUE_READING);
+        return (unsigned) users->n[USE_RUNNING + QUEUE_READING];
 }
 
 static unsigned n_waiting(void) {
-        return (unsigned) users_count_all(users, USE_WAITING + QUEUE_READING);
+        return (unsigned) users->n[USE_WAITING + QUEUE_READING];
 }
 
 static void add(unsigned i, uid_t uid) {

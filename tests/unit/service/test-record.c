@@ -124,10 +124,14 @@ static const struct {
         { P("Capture"), "{}", "nonsense", false, "" },
 };
 
-START_TEST(what_was_done_and_refused_is_a_line_each) {
-        Recorder recorder;
+static const LogLimit limit = {
+        .interval_ns = 60 * NSEC_PER_SEC,
+        .burst = LIMIT_LOGGED_FAILURES_PER_MINUTE,
+};
 
-        recorder_init(&recorder);
+START_TEST(what_was_done_and_refused_is_a_line_each) {
+        Recorder recorder = { .failures = limit };
+
         take(&recorder, rows[_i].method, rows[_i].call, rows[_i].frame, rows[_i].is_error, 1);
         ck_assert_str_eq(hear(), rows[_i].lines);
 }
@@ -136,9 +140,8 @@ END_TEST
 START_TEST(failures_are_logged_only_so_often) {
         static const char frame[] = "{\"error\":\"io.ctprof.Profiler.Busy\"}";
         unsigned n_lines = 0;
-        Recorder recorder;
+        Recorder recorder = { .failures = limit };
 
-        recorder_init(&recorder);
         for (unsigned i = 0; i < 100; i++)
                 take(&recorder, P("Capture"), "{}", frame, true, NSEC_PER_SEC);
         for (const char *c = hear(); *c; c++)

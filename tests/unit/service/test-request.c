@@ -60,9 +60,9 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
         Request *request;
 
         job_method = strcmp(call->method, "x.Deaf") == 0 ? "Deaf" : "Record";
-        ck_assert_int_eq(
-                request_new(service_manager(userdata), &record_method, connection, call, &request),
-                0);
+        ck_assert_int_eq(request_new(&((Service *) userdata)->manager, &record_method, connection,
+                                     call, &request),
+                         0);
         request_settle(request, record_method.handle(request));
 }
 
@@ -115,7 +115,7 @@ static const char *receive_last(FrameStream *stream) {
 static uint64_t free_bytes(void) {
         SpoolFree space;
 
-        ck_assert_int_eq(spool_free_space(spool_dir_fd(bench.spool), &space), 0);
+        ck_assert_int_eq(spool_free_space(bench.spool->dir_fd, &space), 0);
         return space.n_bytes;
 }
 
@@ -219,7 +219,7 @@ START_TEST(what_waits_does_not_outlive_its_caller) {
 END_TEST
 
 START_TEST(jobs_that_run_together_leave_free_what_must_stay_free) {
-        Manager *manager = service_manager(bench.service);
+        Manager *manager = &bench.service->manager;
         uint64_t room = free_bytes() / 2;
         FrameStream *callers[3];
         SpoolFree space;
@@ -258,7 +258,7 @@ START_TEST(jobs_that_run_together_leave_free_what_must_stay_free) {
         ck_assert_ptr_nonnull(strstr(bench_call(&bench, caller, RECORD), "KeepFree="));
         manager->settings.spool.keep_free_bytes = 0;
         manager->settings.spool.keep_free_files = UINT64_MAX;
-        ck_assert_int_eq(spool_free_space(spool_dir_fd(bench.spool), &space), 0);
+        ck_assert_int_eq(spool_free_space(bench.spool->dir_fd, &space), 0);
         if (space.has_files)
                 ck_assert_ptr_nonnull(strstr(bench_call(&bench, caller, RECORD), "inodes"));
 }

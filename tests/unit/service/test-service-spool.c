@@ -130,7 +130,7 @@ static const struct {
 };
 
 START_TEST(what_was_changed_is_told_past_the_bound) {
-        UserLimits limits = user_default_limits();
+        UserLimits limits = user_default_limits(LIMIT_ANALYSES);
         FrameStream *other = bench_connect(&bench);
         const char *text;
 
@@ -145,7 +145,7 @@ START_TEST(what_was_changed_is_told_past_the_bound) {
         bench_send(other, past_bound_rows[_i].call, NULL, 0);
         bench_await(&bench, 1, 0);
         limits.of_user[USE_BYTES] = 4096;
-        users_set_limits(bench.users, &limits);
+        bench.users->limits = limits;
         do
                 text = bench_receive(&bench, other);
         while (strstr(text, "\"progress\""));
@@ -192,7 +192,7 @@ START_TEST(the_list_is_newest_first_and_bounded_in_time) {
 END_TEST
 
 START_TEST(a_list_counts_for_who_asked) {
-        UserLimits limits = user_default_limits();
+        UserLimits limits = user_default_limits(LIMIT_ANALYSES);
         char name[16];
 
         for (unsigned i = 0; i < 20; i++) {
@@ -201,10 +201,10 @@ START_TEST(a_list_counts_for_who_asked) {
         }
         /* Less than the heads of twenty snapshots take. */
         limits.of_user[USE_BYTES] = 8192;
-        users_set_limits(bench.users, &limits);
+        bench.users->limits = limits;
         ck_assert_has(call(CALL("List", "{}")), "takes more memory");
         limits.of_user[USE_BYTES] = 1 << 20;
-        users_set_limits(bench.users, &limits);
+        bench.users->limits = limits;
         ck_assert_has(call(CALL("List", "{}")), "\"s19\"");
 }
 END_TEST

@@ -208,7 +208,7 @@ START_TEST(callers_hear_of_a_call_that_takes_long) {
         FrameStream *second = bench_connect(&bench), *third = bench_connect(&bench);
         const char *answer;
 
-        service_manager(bench.service)->heartbeat_ns = NSEC_PER_SEC / 50;
+        bench.service->manager.heartbeat_ns = NSEC_PER_SEC / 50;
         bench_send(caller, CALL_MORE("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
         bench_await(&bench, 1, 0);
         /* On a busy machine it may have waited before it ran. */
@@ -261,7 +261,7 @@ static const struct {
 
 /* What captures keep for each other is lent where any of it is wanted. */
 START_TEST(commands_are_read_as_the_setting_says) {
-        ManagerSettings settings = service_manager(bench.service)->settings;
+        ManagerSettings settings = bench.service->manager.settings;
         bool is_read = _i != COMMAND_LINES_NO;
         char text[64];
         const char *answer;
@@ -279,7 +279,7 @@ START_TEST(commands_are_read_as_the_setting_says) {
 END_TEST
 
 START_TEST(counters_of_allocators_are_read_as_the_caller_or_the_setting_says) {
-        ManagerSettings settings = service_manager(bench.service)->settings;
+        ManagerSettings settings = bench.service->manager.settings;
         char text[256];
         const char *answer;
 
@@ -385,7 +385,7 @@ static bool is_suspect(void) {
 
         for (size_t i = 0; i < n; i++) {
                 at = 0;
-                if (hung_next_of(service_manager(bench.service)->hung, pids[i], &at))
+                if (hung_next_of(bench.service->manager.hung, pids[i], &at))
                         return true;
         }
         return false;
@@ -417,7 +417,7 @@ static const struct {
 
 START_TEST(jobs_that_read_for_captures_do_not_pile_up) {
         static const JobEvents events = { .on_reply = on_stray_reply, .on_end = on_stray_end };
-        _cleanup_(order_freep) Order *given = order_new(alone[_i].method);
+        _cleanup_(freep) Order *given = order_new(alone[_i].method);
         _cleanup_(buffer_done) Buffer body = {};
         const JobKind kind = alone[_i].kind;
         Job *jobs[LIMIT_MEMORY_JOBS];
@@ -572,7 +572,7 @@ START_TEST(a_oneway_capture_is_taken_although_its_caller_left) {
                    "{\"method\":\"io.ctprof.Profiler.Capture\",\"oneway\":true,\"more\":true}",
                    NULL, 0);
         caller = frame_stream_free(caller);
-        while (users_count_all(bench.users, USE_CONNECTIONS) > 0)
+        while (bench.users->n[USE_CONNECTIONS] > 0)
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
         bench_await(&bench, 0, 0);
 }

@@ -109,17 +109,17 @@ static void pass_a_tick(void) {
 
 START_TEST(an_index_is_current_from_its_survey_to_the_next_change) {
         ck_assert(!is_current());
-        check_view(spool_index_view(spool_index), "");
+        check_view(spool_index->view, "");
         put("a", 10, 1000, true);
         survey();
         ck_assert(is_current());
         pass_a_tick();
         put("b", 20, 1000, true);
         ck_assert(!is_current());
-        check_view(spool_index_view(spool_index), "a ");
+        check_view(spool_index->view, "a ");
         survey();
         ck_assert(is_current());
-        check_view(spool_index_view(spool_index), "b a ");
+        check_view(spool_index->view, "b a ");
         pass_a_tick();
         ck_assert_int_eq(unlinkat(dir.fd, "a" SNAPSHOT_FILE_SUFFIX, 0), 0);
         ck_assert(!is_current());
@@ -137,8 +137,8 @@ START_TEST(an_entry_has_what_the_file_has) {
         put_import("i", 20, 1001);
         put_garbage("bad" SNAPSHOT_FILE_SUFFIX);
         survey();
-        check_view(spool_index_view(spool_index), "i t bad! ");
-        entry = spool_view_find(spool_index_view(spool_index), SPAN_LITERAL("t"));
+        check_view(spool_index->view, "i t bad! ");
+        entry = spool_view_find(spool_index->view, SPAN_LITERAL("t"));
         ck_assert_int_eq(fstatat(dir.fd, "t" SNAPSHOT_FILE_SUFFIX, &st, 0), 0);
         ck_assert(entry->tagged && !entry->imported && !entry->damaged);
         ck_assert(entry->has_uid && entry->uid == 1000);
@@ -149,13 +149,13 @@ START_TEST(an_entry_has_what_the_file_has) {
                           (uint64_t) st.st_mtim.tv_sec * NSEC_PER_SEC +
                                   (uint64_t) st.st_mtim.tv_nsec);
         ck_assert_ptr_nonnull(strstr(entry->text, "\"name\":\"t\""));
-        entry = spool_view_find(spool_index_view(spool_index), SPAN_LITERAL("i"));
+        entry = spool_view_find(spool_index->view, SPAN_LITERAL("i"));
         ck_assert(entry->imported);
-        entry = spool_view_find(spool_index_view(spool_index), SPAN_LITERAL("bad"));
+        entry = spool_view_find(spool_index->view, SPAN_LITERAL("bad"));
         ck_assert(entry->damaged && !entry->has_uid && entry->size_bytes == 7);
         ck_assert_ptr_null(strchr(entry->text, '{'));
         ck_assert_uint_gt(entry->n_text, 10);
-        ck_assert_ptr_null(spool_view_find(spool_index_view(spool_index), SPAN_LITERAL("c")));
+        ck_assert_ptr_null(spool_view_find(spool_index->view, SPAN_LITERAL("c")));
 }
 END_TEST
 
@@ -171,7 +171,7 @@ START_TEST(references_resolve_as_in_the_spool) {
         survey();
         for (size_t i = 0; i < ELEMENTSOF(references); i++) {
                 const IndexEntry *entry =
-                        spool_view_resolve(spool_index_view(spool_index), span_of(references[i]));
+                        spool_view_resolve(spool_index->view, span_of(references[i]));
                 int r = spool_resolve(spool, span_of(references[i]), name);
 
                 ck_assert_int_eq(r, entry ? 0 : SPOOL_E_NOT_FOUND);
@@ -203,7 +203,7 @@ START_TEST(what_jobs_do_is_followed) {
         (void) close(fd);
         job_end(job);
         ck_assert(is_current());
-        check_view(spool_index_view(spool_index), "c b ");
+        check_view(spool_index->view, "c b ");
         buffer_done(&rotated);
 
         job = job_new();
@@ -212,20 +212,20 @@ START_TEST(what_jobs_do_is_followed) {
         (void) close(fd);
         job_end(job);
         ck_assert(is_current());
-        check_view(spool_index_view(spool_index), "b c ");
+        check_view(spool_index->view, "b c ");
 
         job = job_new();
         ck_assert_int_eq(spool_rename(job, "c", "d", 1000, NULL), 0);
         job_end(job);
         ck_assert(is_current());
-        check_view(spool_index_view(spool_index), "b d ");
+        check_view(spool_index->view, "b d ");
 
         job = job_new();
         ck_assert_int_eq(remove_one(job, "b", 1000), 0);
         ck_assert_int_eq(remove_one(job, "d", 1000), 0);
         job_end(job);
         ck_assert(is_current());
-        check_view(spool_index_view(spool_index), "");
+        check_view(spool_index->view, "");
 }
 END_TEST
 
@@ -254,7 +254,7 @@ START_TEST(what_cannot_be_told_is_surveyed) {
         job_end(job);
         ck_assert(!is_current());
         survey();
-        check_view(spool_index_view(spool_index), "");
+        check_view(spool_index->view, "");
 }
 END_TEST
 
@@ -267,7 +267,7 @@ START_TEST(a_change_within_one_tick_is_told) {
         ck_assert_int_eq(remove_one(job, "a", 1000), 0);
         job->change.after = job->change.before;
         job_end(job);
-        check_view(spool_index_view(spool_index), "");
+        check_view(spool_index->view, "");
 }
 END_TEST
 
@@ -296,7 +296,7 @@ START_TEST(what_others_do_meanwhile_is_not_overlooked) {
         job_end(job);
         ck_assert(!is_current());
         survey();
-        check_view(spool_index_view(spool_index), "y ");
+        check_view(spool_index->view, "y ");
 }
 END_TEST
 
@@ -307,16 +307,17 @@ START_TEST(a_view_stays_as_it_is) {
         put("a", 10, 1000, true);
         put("b", 20, 1000, true);
         survey();
-        view = spool_view_ref(spool_index_view(spool_index));
+        view = spool_index->view;
+        view->n_refs++;
         job = job_new();
         ck_assert_int_eq(remove_one(job, "a", 1000), 0);
         job_end(job);
         check_view(view, "b a ");
-        check_view(spool_index_view(spool_index), "b ");
+        check_view(spool_index->view, "b ");
         survey();
         check_view(view, "b a ");
         ck_assert_str_eq(spool_view_resolve(view, SPAN_LITERAL("latest~1"))->name, "a");
-        ck_assert_uint_gt(view->memory, spool_index_view(spool_index)->memory);
+        ck_assert_uint_gt(view->memory, spool_index->view->memory);
         ck_assert_ptr_null(spool_view_unref(view));
 }
 END_TEST

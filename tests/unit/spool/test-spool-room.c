@@ -115,8 +115,8 @@ START_TEST(beside_others_nobody_has_more_than_half) {
         put("b", 20, 2, false);
         check_user(&limits, 1, 2 * size, 0, "");
         check_user(&limits, 1, 2 * size + 1, SPOOL_E_FULL, "");
-        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "share of one user"));
-        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "uid 1"));
+        ck_assert_ptr_nonnull(strstr(spool->complaint, "share of one user"));
+        ck_assert_ptr_nonnull(strstr(spool->complaint, "uid 1"));
         check_list("b a ");
         /* One's own untagged ones make room for oneself, and nobody else's do. */
         put("c", 5, 1, false);
@@ -161,9 +161,9 @@ START_TEST(snapshots_are_counted) {
         check_user(&limits, 1, 1, 0, "b\n");
         put("d", 40, 1, true);
         check_user(&limits, 1, 1, SPOOL_E_FULL, "");
-        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "uid 1"));
-        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "2 of this user"));
-        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "MaxSnapshotsPerUser="));
+        ck_assert_ptr_nonnull(strstr(spool->complaint, "uid 1"));
+        ck_assert_ptr_nonnull(strstr(spool->complaint, "2 of this user"));
+        ck_assert_ptr_nonnull(strstr(spool->complaint, "MaxSnapshotsPerUser="));
         /* Replacing adds none. */
         check_need(&limits, (SpoolNeed){ .n_bytes = 1, .uid = 1, .replaces = "a" }, 0, "");
         /* Others are not concerned. */
@@ -178,7 +178,7 @@ START_TEST(snapshots_are_counted) {
         put("g", 70, 4, true);
         limits.max_snapshots = 4;
         check_user(&limits, 3, 1, SPOOL_E_FULL, "");
-        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "MaxSnapshots="));
+        ck_assert_ptr_nonnull(strstr(spool->complaint, "MaxSnapshots="));
         check_list("g f e d a z! ");
         limits = (SpoolLimits){ .max_bytes = 0 };
         check_user(&limits, 3, 1, 0, "");
@@ -193,7 +193,7 @@ START_TEST(inodes_are_kept_free_where_they_are_counted) {
         ck_assert_int_eq(spool_free_space(dir.fd, &space), 0);
         check_room(&limits, 1, space.has_files ? SPOOL_E_FULL : 0, "");
         if (space.has_files) {
-                ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "inodes"));
+                ck_assert_ptr_nonnull(strstr(spool->complaint, "inodes"));
                 limits.keep_free_files = space.n_files / 2;
                 check_room(&limits, 1, 0, "");
         }
@@ -209,8 +209,8 @@ START_TEST(what_cannot_fit_removes_nothing) {
         limits = (SpoolLimits){ .max_bytes = size_of("a") + 50, .max_age_ns = 1 };
         check_room(&limits, 51, SPOOL_E_FULL, "");
         check_list("b a ");
-        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), dir.path));
-        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "budget"));
+        ck_assert_ptr_nonnull(strstr(spool->complaint, dir.path));
+        ck_assert_ptr_nonnull(strstr(spool->complaint, "budget"));
         check_room(&limits, 50, 0, "b\n");
         check_list("a ");
 }
@@ -222,8 +222,8 @@ START_TEST(the_file_system_keeps_its_floor) {
         put("a", 10, 0, false);
         check_room(&limits, 0, SPOOL_E_FULL, "");
         check_list("a ");
-        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), dir.path));
-        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "free"));
+        ck_assert_ptr_nonnull(strstr(spool->complaint, dir.path));
+        ck_assert_ptr_nonnull(strstr(spool->complaint, "free"));
         limits.keep_free_bytes = UINT64_MAX; /* saturates instead of wrapping */
         check_room(&limits, UINT64_MAX, SPOOL_E_FULL, "");
         limits.keep_free_bytes = 0;
@@ -318,10 +318,10 @@ static const struct {
 START_TEST(errors_of_writing_are_explained) {
         ck_assert_int_eq(spool_explain(spool, explain_rows[_i].error), explain_rows[_i].code);
         if (explain_rows[_i].part) {
-                ck_assert_ptr_nonnull(strstr(spool_complaint(spool), explain_rows[_i].part));
-                ck_assert_ptr_nonnull(strstr(spool_complaint(spool), dir.path));
+                ck_assert_ptr_nonnull(strstr(spool->complaint, explain_rows[_i].part));
+                ck_assert_ptr_nonnull(strstr(spool->complaint, dir.path));
         } else {
-                ck_assert_str_eq(spool_complaint(spool), "");
+                ck_assert_str_eq(spool->complaint, "");
         }
 }
 END_TEST

@@ -10,7 +10,7 @@ static Users *users;
 static Charge charges[400];
 
 static void setup(void) {
-        const UserLimits limits = user_default_limits();
+        const UserLimits limits = user_default_limits(LIMIT_ANALYSES);
 
         ck_assert_int_eq(users_new(&limits, &users), 0);
 }
@@ -54,7 +54,7 @@ START_TEST(a_user_gets_as_much_as_it_may_have_and_no_more) {
         Use use = bound_rows[_i].use;
         uint64_t n = bound_rows[_i].of_user;
 
-        ck_assert_uint_eq(users_limits(users)->of_user[use], n);
+        ck_assert_uint_eq(users->limits.of_user[use], n);
         if (n == UINT64_MAX)
                 return;
         begin(0, 7, use, n - 1);
@@ -75,7 +75,7 @@ START_TEST(all_users_together_get_as_much_as_they_may_have) {
         Use use = bound_rows[_i].use;
         uint64_t n = bound_rows[_i].of_all;
 
-        ck_assert_uint_eq(users_limits(users)->of_all[use], n);
+        ck_assert_uint_eq(users->limits.of_all[use], n);
         if (n == UINT64_MAX)
                 return;
         begin(0, 7, use, n);
@@ -89,14 +89,14 @@ START_TEST(all_users_together_get_as_much_as_they_may_have) {
 END_TEST
 
 START_TEST(one_that_has_too_much_is_told_so_unless_nobody_gets_in) {
-        UserLimits limits = *users_limits(users);
+        UserLimits limits = users->limits;
         static const Use uses[] = { USE_CONNECTIONS, USE_WAITING + QUEUE_READING };
 
         for (unsigned i = 0; i < ELEMENTSOF(uses); i++) {
                 limits.of_user[uses[i]] = limits.of_all[uses[i]] = 1;
                 begin(i, 7, uses[i], 1);
         }
-        users_set_limits(users, &limits);
+        users->limits = limits;
         ck_assert_int_eq(users_ask(users, 7, uses[0], 1), USER_E_FULL);
         ck_assert_int_eq(users_ask(users, 7, uses[1], 1), USER_E_FULL_FOR_USER);
         ck_assert_int_eq(users_ask(users, 8, uses[1], 1), USER_E_FULL);
@@ -151,42 +151,57 @@ START_TEST(who_rests_counts_for_its_user_alone) {
 END_TEST
 
 START_TEST(room_is_what_is_left_to_the_user_and_to_all) {
-        UserLimits limits = *users_limits(users);
+        UserLimits limits = users->limits;
 
         limits.of_user[USE_HELD] = 10;
         limits.of_all[USE_HELD] = 15;
-        users_set_limits(users, &limits);
+        users->limits = limits;
         ck_assert_uint_eq(users_room(users, 7, USE_HELD), 10);
         begin(0, 7, USE_HELD, 4);
         ck_assert_uint_eq(users_room(users, 7, USE_HELD), 6);
         begin(1, 8, USE_HELD, 9);
         ck_assert_uint_eq(users_room(users, 7, USE_HELD), 2);
         limits.of_user[USE_HELD] = limits.of_all[USE_HELD] = 3;
-        users_set_limits(users, &limits);
+        users->limits = limits;
         ck_assert_uint_eq(users_room(users, 7, USE_HELD), 0);
 }
 END_TEST
 
+static uint64_t last_turn_of(uid_t uid, QueueKind queue) {
+        for (const User *user = users->first; user; user = user->next)
+                if (user->uid == uid)
+                        return user->last_turn[queue];
+        return 0;
+}
+
 START_TEST(whoever_came_last_of_those_who_left_is_remembered) {
         for (uid_t uid = 1; uid <= 2 * LIMIT_REMEMBERED_USERS; uid++) {
                 begin(0, uid, USE_RUNNING + QUEUE_READING, 1);
-                users_take_turn(users, uid, QUEUE_READING);
+                charges[0].user->last_turn[QUEUE_READING] = ++users->n_turns;
                 charge_end(&charges[0]);
         }
-        ck_assert_uint_eq(users_last_turn(users, LIMIT_REMEMBERED_USERS, QUEUE_READING), 0);
+        ck_assert_uint_eq(last_turn_of(LIMIT_REMEMBERED_USERS, QUEUE_READING), 0);
         for (uid_t uid = LIMIT_REMEMBERED_USERS + 1; uid <= 2 * LIMIT_REMEMBERED_USERS; uid++)
-                ck_assert_uint_eq(users_last_turn(users, uid, QUEUE_READING), uid);
+                ck_assert_uint_eq(last_turn_of(uid, QUEUE_READING), uid);
         /* A turn in one queue is none in another. */
-        ck_assert_uint_eq(users_last_turn(users, 2 * LIMIT_REMEMBERED_USERS, QUEUE_ADDING), 0);
+        ck_assert_uint_eq(last_turn_of(2 * LIMIT_REMEMBERED_USERS, QUEUE_ADDING), 0);
         /* Who only comes and goes does not displace one that had a turn. */
         for (uid_t uid = 1000; uid < 1100; uid++) {
                 begin(0, uid, USE_CONNECTIONS, 1);
                 charge_end(&charges[0]);
         }
-        ck_assert_uint_eq(users_last_turn(users, 2 * LIMIT_REMEMBERED_USERS, QUEUE_READING),
+        ck_assert_uint_eq(last_turn_of(2 * LIMIT_REMEMBERED_USERS, QUEUE_READING),
                           2 * LIMIT_REMEMBERED_USERS);
 }
 END_TEST
+
+static void move(Charge *charge, Use use) {
+        uint64_t n = charge->n;
+
+        charge_set(charge, 0);
+        charge->use = use;
+        charge_set(charge, n);
+}
 
 /* Charges begin, change, move and end at random; the sums are always those of the charges. */
 START_TEST(sums_are_those_of_the_charges) {
@@ -204,7 +219,7 @@ START_TEST(sums_are_those_of_the_charges) {
                 else if (value % 3 == 0)
                         charge_end(charge);
                 else if (value % 3 == 1)
-                        charge_move(charge, value % _USE_MAX);
+                        move(charge, value % _USE_MAX);
                 else
                         charge_set(charge, value % 2 == 0 ? value : 0);
                 if (step % 100 != 0)
@@ -217,7 +232,7 @@ START_TEST(sums_are_those_of_the_charges) {
                                         sum += charges[i].n;
                         for (uid_t uid = 0; uid < 300; uid++)
                                 of_users += users_count(users, uid, use);
-                        ck_assert_uint_eq(users_count_all(users, use), sum);
+                        ck_assert_uint_eq(users->n[use], sum);
                         ck_assert_uint_eq(of_users, sum);
                 }
         }

@@ -166,7 +166,7 @@ static inline void conversation_hear(int socket, Conversation *ret) {
         PacketReader reader;
         int r;
 
-        packet_reader_init(&reader, LIMIT_REPLY_BYTES);
+        reader = (PacketReader){ .max_bytes = LIMIT_REPLY_BYTES };
         while (!ret->finished) {
                 r = packet_receive(&reader, socket);
                 if (r == PACKET_E_CLOSED)
@@ -254,7 +254,7 @@ static inline void obey(const Order *order, const int *fds, size_t n_fds,
         ConversationJob job;
 
         *ret = (Conversation){ .fd = -EBADF };
-        conversation_start(&job, order_kind(order->method), SOCK_SEQPACKET, confinement);
+        conversation_start(&job, order->kind, SOCK_SEQPACKET, confinement);
         conversation_send_order(job.fd, order, fds, n_fds);
         conversation_hear(job.fd, ret);
         (void) close(job.fd);

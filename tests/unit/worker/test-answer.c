@@ -43,8 +43,8 @@ static void line_open_packets(Line *line, bool more) {
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
         line->our_fd = pair[0];
         line->their_fd = pair[1];
-        packet_reader_init(&line->reader, LIMIT_REPLY_BYTES);
-        packet_reader_init(&line->our_reader, LIMIT_REPLY_BYTES);
+        line->reader = (PacketReader){ .max_bytes = LIMIT_REPLY_BYTES };
+        line->our_reader = (PacketReader){ .max_bytes = LIMIT_REPLY_BYTES };
         line->answer = (Answer){
                 .socket = pair[0],
                 .reader = &line->our_reader,

@@ -32,7 +32,7 @@ static const struct {
 
 static void obey_reader(size_t i, const int *fds, WorkerConfinement confinement,
                         Conversation *ret) {
-        _cleanup_(order_freep) Order *order = order_new(obeying_readers[i].method);
+        _cleanup_(freep) Order *order = order_new(obeying_readers[i].method);
         OrderFile *file = &order->analysis.subjects[0].from;
 
         order->analysis.n[0] = 1;

@@ -24,7 +24,7 @@ static Order *new_order(OrderMethod method) {
 
 /* Converts @fd; *ret_fd is the output. */
 static void convert(int fd, OrderFormat format, WorkerConfinement confinement, int *ret_fd) {
-        _cleanup_(order_freep) Order *order = new_order(ORDER_CONVERT);
+        _cleanup_(freep) Order *order = new_order(ORDER_CONVERT);
         int fds[] = { fd, fixture_file("", 0) };
         Conversation answer;
         json_object *head;
@@ -377,7 +377,7 @@ static const struct {
 };
 
 START_TEST(convert_checks_its_order) {
-        _cleanup_(order_freep) Order *order = new_order(ORDER_CONVERT);
+        _cleanup_(freep) Order *order = new_order(ORDER_CONVERT);
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
         int fds[] = { fixture_snapshot(&snapshot), fixture_file("", 0) };
         Conversation answer;
@@ -395,7 +395,7 @@ START_TEST(convert_checks_its_order) {
 END_TEST
 
 START_TEST(an_output_that_cannot_be_written_fails_the_job) {
-        _cleanup_(order_freep) Order *order = new_order(ORDER_CONVERT);
+        _cleanup_(freep) Order *order = new_order(ORDER_CONVERT);
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
         int fds[] = { fixture_snapshot(&snapshot), open("/dev/null", O_RDONLY | O_CLOEXEC) };
         Conversation answer;
@@ -414,7 +414,7 @@ END_TEST
 
 static void order_import(int fd, const char *name, WorkerConfinement confinement, int *ret_fd,
                          Conversation *ret) {
-        _cleanup_(order_freep) Order *order = new_order(ORDER_IMPORT);
+        _cleanup_(freep) Order *order = new_order(ORDER_IMPORT);
         int fds[] = { fd, fixture_file("", 0) };
 
         (void) snprintf(order->analysis.name.text, sizeof(order->analysis.name.text), "%s", name);

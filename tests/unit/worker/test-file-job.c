@@ -37,7 +37,7 @@ static void ask(int socket, uint32_t id, int fd) {
 
 /* The job of an order with @socket, which it knows as @place. */
 static void serve(int socket, OrderFd place, WorkerConfinement confinement, Conversation *ret) {
-        _cleanup_(order_freep) Order *order = order_new(ORDER_FILES);
+        _cleanup_(freep) Order *order = order_new(ORDER_FILES);
 
         order->files.socket = place;
         obey(order, &socket, 1, confinement, ret);
@@ -143,7 +143,7 @@ static const Forgery forgeries[] = {
 
 START_TEST(it_obeys_nothing_else) {
         const Forgery *forgery = &forgeries[_i];
-        _cleanup_(order_freep) Order *order = order_new(forgery->method);
+        _cleanup_(freep) Order *order = order_new(forgery->method);
         ConversationServer server = { .kind = forgery->kind, .confinement = WORKER_FREE };
         _cleanup_(buffer_done) Buffer body = {};
         int pair[2];

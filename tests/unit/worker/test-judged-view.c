@@ -156,7 +156,7 @@ END_TEST
 
 /* Conversions pass on what the kernel said. */
 START_TEST(the_file_keeps_what_the_kernel_said) {
-        _cleanup_(order_freep) Order *order = order_new(ORDER_CONVERT);
+        _cleanup_(freep) Order *order = order_new(ORDER_CONVERT);
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
         int fds[2], output = fixture_file("", 0);
         Conversation answer;

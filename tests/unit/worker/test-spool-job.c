@@ -112,7 +112,7 @@ static Order *new_order(OrderMethod method, const Told *told) {
 }
 
 static void spool_call(OrderMethod method, const Told *told, int file, Conversation *ret) {
-        _cleanup_(order_freep) Order *order = new_order(method, told);
+        _cleanup_(freep) Order *order = new_order(method, told);
         int fds[] = { spool_directory(), file };
 
         obey(order, fds, file >= 0 ? 2 : 1, WORKER_FREE, ret);
@@ -205,7 +205,7 @@ START_TEST(only_snapshots_are_published) {
 END_TEST
 
 START_TEST(nothing_is_published_for_who_hung_up) {
-        _cleanup_(order_freep) Order *order = new_order(ORDER_PUBLISH, &(Told){ .name = "a", ME });
+        _cleanup_(freep) Order *order = new_order(ORDER_PUBLISH, &(Told){ .name = "a", ME });
         ConversationServer server = { .kind = JOB_SPOOL, .confinement = WORKER_FREE };
         int pair[2], fds[] = { spool_directory(), spool_file("a", 1000) };
 
@@ -417,7 +417,7 @@ static int empty_file(void) {
 }
 
 START_TEST(a_capture_that_cannot_be_kept_is_not_taken) {
-        _cleanup_(order_freep) Order *order = new_capture(capture_rows[_i].name);
+        _cleanup_(freep) Order *order = new_capture(capture_rows[_i].name);
         int fds[] = { spool_directory(), empty_file() };
         Conversation answer;
 
@@ -442,7 +442,7 @@ END_TEST
 
 /* A capture of this host; returns the file and what was said about its sources. */
 static int capture(WorkerConfinement confinement, json_object **ret_sources) {
-        _cleanup_(order_freep) Order *order = new_capture("x");
+        _cleanup_(freep) Order *order = new_capture("x");
         int fds[] = { spool_directory(), empty_file() };
         Conversation answer;
         Span texts[2];
@@ -504,7 +504,7 @@ static int captured_file(void) {
 }
 
 START_TEST(what_was_captured_is_kept) {
-        _cleanup_(order_freep) Order *order = new_order(ORDER_PUBLISH, &(Told){ .name = "x", ME });
+        _cleanup_(freep) Order *order = new_order(ORDER_PUBLISH, &(Told){ .name = "x", ME });
         int file = captured_file(), fds[] = { spool_directory(), file };
         Conversation answer;
 

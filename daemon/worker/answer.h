@@ -36,7 +36,6 @@ typedef struct Answer {
         bool silent;          /* the caller accepts no reply (oneway) */
         bool finished;        /* the last reply is sent */
         bool closed;          /* the peer hung up */
-
         uint64_t progress_ns; /* CLOCK_MONOTONIC of the last progress reply; 0: none yet */
         Buffer parameters;    /* of the reply under construction; ANSWER_PARAMETERS_BYTES */
         Buffer frame;         /* LIMIT_REPLY_BYTES */

@@ -115,19 +115,24 @@ void reading_write(JsonWriter *writer, Reading reading) {
         }
 }
 
-void reading_write_sides(JsonWriter *writer, unsigned n_sides, const Reading *sides) {
-        if (n_sides == 1) {
-                reading_write(writer, sides[0]);
-                return;
-        }
+void reading_write_change(JsonWriter *writer, const Reading sides[static 2], Reading delta,
+                          void (*write)(JsonWriter *writer, Reading reading)) {
         json_write_object(writer);
         json_write_key(writer, "before");
-        reading_write(writer, sides[0]);
+        write(writer, sides[0]);
         json_write_key(writer, "after");
-        reading_write(writer, sides[1]);
+        write(writer, sides[1]);
         json_write_key(writer, "delta");
-        reading_write(writer, reading_delta(sides[0], sides[1]));
+        write(writer, delta);
         json_write_end(writer);
+}
+
+void reading_write_sides(JsonWriter *writer, unsigned n_sides, const Reading *sides) {
+        if (n_sides == 1)
+                reading_write(writer, sides[0]);
+        else
+                reading_write_change(writer, sides, reading_delta(sides[0], sides[1]),
+                                     reading_write);
 }
 
 /* keys */

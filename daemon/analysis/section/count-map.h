@@ -64,6 +64,9 @@ Reading reading_delta(Reading before, Reading after);
 
 /* A number, "max" or null. */
 void reading_write(JsonWriter *writer, Reading reading);
+/* Writes {"before", "after", "delta"}, each value by @write. */
+void reading_write_change(JsonWriter *writer, const Reading sides[static 2], Reading delta,
+                          void (*write)(JsonWriter *writer, Reading reading));
 /*
  * Writes the value of one side (@n_sides 1); of two {"before", "after", "delta"}, with a delta of
  * null where there is none.

@@ -290,14 +290,7 @@ void host_line_write(JsonWriter *writer, HostPartId part, unsigned n_sides, cons
                 reading_write(writer, line->sides[0]);
                 return;
         }
-        json_write_object(writer);
-        json_write_key(writer, "before");
-        reading_write(writer, line->sides[0]);
-        json_write_key(writer, "after");
-        reading_write(writer, line->sides[1]);
-        json_write_key(writer, "delta");
-        reading_write(writer, line->delta);
-        json_write_end(writer);
+        reading_write_change(writer, line->sides, line->delta, reading_write);
         json_write_key(writer, "perSecond");
         if (line->has_rate)
                 json_write_double(writer, line->per_second);

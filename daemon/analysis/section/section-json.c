@@ -102,18 +102,11 @@ static void write_cpus_sides(JsonWriter *writer, unsigned n_sides, const CgroupE
                         sides[side] =
                                 cgroup_cpus(entry->sides[side]->fields[CGROUP_FIELD_MAX_QUOTA_US],
                                             entry->sides[side]->fields[CGROUP_FIELD_MAX_PERIOD_US]);
-        if (n_sides == 1) {
+        if (n_sides == 1)
                 cgroup_cpus_write(writer, sides[0]);
-                return;
-        }
-        json_write_object(writer);
-        json_write_key(writer, "before");
-        cgroup_cpus_write(writer, sides[0]);
-        json_write_key(writer, "after");
-        cgroup_cpus_write(writer, sides[1]);
-        json_write_key(writer, "delta");
-        cgroup_cpus_write(writer, reading_delta(sides[0], sides[1]));
-        json_write_end(writer);
+        else
+                reading_write_change(writer, sides, reading_delta(sides[0], sides[1]),
+                                     cgroup_cpus_write);
 }
 
 /* The fields of @section, object by object as in the document. */

@@ -9,6 +9,7 @@ import os
 import re
 
 CASE = re.compile(r"^(not )?ok\b([^#]*)(?:# *(SKIP|TODO)\b *(.*))?", re.I)
+EXCEPTION = re.compile(r"^# ([\w.]*(?:Error|Exception|Expired|Interrupt)\b.*)", re.M)  # ends a traceback
 
 
 @dataclasses.dataclass
@@ -31,13 +32,16 @@ class Cases:
 def of_program(name, text, result):
     """The cases of one program: what it printed, and how it ended: "OK", "SKIP" or anything worse."""
     cases = Cases()
-    found = [case for case in map(CASE.match, text.splitlines()) if case]
-    for case in found:
+    lines = text.splitlines()
+    found = [(at, case) for at, case in enumerate(map(CASE.match, lines)) if case]
+    ends = [at for at, _ in found[1:]] + [len(lines)]
+    for (at, case), end in zip(found, ends):
         claim = case[2].strip(" -")
         if case[3]:
             cases.skipped.append(f"{name}: {claim}: {case[4]}")
         elif case[1]:
-            cases.failed.append(f"{name}: {claim}")
+            why = EXCEPTION.search("\n".join(lines[at:end]))
+            cases.failed.append(f"{name}: {claim}" + (f": {why[1]:.400}" if why else ""))
         else:
             cases.passed += 1
     if result == "SKIP" and not found:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The stages of testing, and what runs them; tests/run starts this.
 
-    tests/run                what is worth running before each merge; continuous integration runs this
+    tests/run                what is worth running before each push; continuous integration runs this
     tests/run quick          one compiler: unit tests, lint and the texts on the terminal
+    tests/run merge          also live tests under sanitizers where foreign bytes come in, and other kernels
     tests/run all            everything; --resume leaves out what has passed at this commit already
     tests/run STAGE...       these stages
     tests/run --list         the stages, and what each does
@@ -29,7 +30,7 @@ import cases  # pylint: disable=wrong-import-position # no bytecode among the so
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "build" / "stages"
-TIERS = ("quick", "run", "all")  # from the smallest
+TIERS = ("quick", "run", "merge", "all")  # from the smallest
 
 SANITIZERS = ("--native-file", "tests/dev.ini")
 BUILDS = {
@@ -75,13 +76,13 @@ class Stage:
 
 # In the order in which they run.
 STAGES = (
-    Stage("gcc", "quick run all", "gcc with sanitizers: unit tests, lint, texts on the terminal",
+    Stage("gcc", "quick run merge all", "gcc with sanitizers: unit tests, lint, texts on the terminal",
           build="build-dev", suites=("unit", "lint", "golden")),
-    Stage("clang", "run", "clang with sanitizers: the build, and the corpora of the fuzz targets",
+    Stage("clang", "run merge", "clang with sanitizers: the build, and the corpora of the fuzz targets",
           build="build-clang", suites=("corpus",)),
     Stage("clang-unit", "all", "clang with sanitizers: all unit tests",
           build="build-clang", suites=("unit",)),
-    Stage("static", "run", "clang-tidy, cppcheck and gcc -fanalyzer read what changed",
+    Stage("static", "run merge", "clang-tidy, cppcheck and gcc -fanalyzer read what changed",
           build="build-dev", command=("tests/static/run", "--changed")),
     Stage("static-all", "all", "clang-tidy, cppcheck and gcc -fanalyzer read every file",
           build="build-dev", command=("tests/static/run",)),
@@ -101,17 +102,17 @@ STAGES = (
           environment={"CTPROF_KILLS": "1000", "CTPROF_POWER_SAMPLES": "500", "CTPROF_SHUTDOWNS": "200"}),
     Stage("faults", "all", "100 calls or allocations that fail in each campaign",
           build="build", tests=("test-fault",), beside=True, environment={"CTPROF_FAULTS": "100"}),
-    Stage("live", "run all", "the programs as users get them, on this kernel",
+    Stage("live", "run merge all", "the programs as users get them, on this kernel",
           build="build", suites=("live",), without=("paced",), per_processor=2),
-    Stage("live-foreign", "run", "the same under sanitizers, where foreign bytes come in",
+    Stage("live-foreign", "merge", "the same under sanitizers, where foreign bytes come in",
           build="build-dev", suites=("foreign",), per_processor=2),
     Stage("live-sanitizers", "all", "all of these under sanitizers",
           build="build-dev", suites=("live",), without=("paced",), per_processor=2),
     Stage("heap", "all", "each version and build of jemalloc that can be had: what each thread counted is in the snapshot",
           build="build", suites=("heap",), without=("measured",)),
-    Stage("live-paced", "run all", "the programs as users get them, where a load and its pace are compared",
+    Stage("live-paced", "run merge all", "the programs as users get them, where a load and its pace are compared",
           build="build", suites=("paced",), alone=True),
-    Stage("vm", "run", "one boot of Debian 12, 13 and its backports: checks that depend on the kernel",
+    Stage("vm", "merge", "one boot of Debian 12, 13 and its backports: checks that depend on the kernel",
           command=("tests/vm/run", "--kernel-checks"), logs=True, root=True, alone=True),
     Stage("paced-sanitizers", "all", "the same under sanitizers",
           build="build-dev", suites=("paced",), alone=True),

@@ -181,8 +181,7 @@ int document_reader_next(DocumentReader *document, const DocumentSection **ret) 
                                         document->column ? document->column : "");
                 (void) snprintf(document->complaint, sizeof(document->complaint), "%s%s%s%s",
                                 document->member ? document->member : "", where,
-                                document->member ? ": " : "",
-                                json_scanner_complaint(document->scanner));
+                                document->member ? ": " : "", document->scanner->complaint);
         }
         if (r == 0)
                 *ret = document->section;

@@ -89,7 +89,7 @@ uint64_t snapshot_reader_n_processes(const SnapshotReader *reader) {
 }
 
 uint64_t snapshot_reader_offset(const SnapshotReader *reader) {
-        return json_scanner_offset(reader->document.scanner);
+        return reader->document.scanner->offset;
 }
 
 const char *snapshot_reader_complaint(const SnapshotReader *reader) {

@@ -43,7 +43,7 @@ static int take_bool(ThreadReader *reader, JsonToken token, bool *ret) {
 static int take_text(ThreadReader *reader, JsonToken token, Span *ret) {
         if (token != JSON_TOKEN_STRING)
                 return fail(reader, "a string is expected");
-        *ret = json_scanner_string(reader->scanner);
+        *ret = reader->scanner->string;
         return 0;
 }
 
@@ -238,8 +238,8 @@ static int read_metric(ThreadReader *reader, JsonToken token, MetricId id) {
                 r = take_unsigned(reader, UINT32_MAX, &value);
                 break;
         case CELL_I32:
-                magnitude = json_scanner_magnitude(reader->scanner);
-                is_negative = json_scanner_negative(reader->scanner);
+                magnitude = reader->scanner->number.magnitude;
+                is_negative = reader->scanner->number.negative;
                 if (token != JSON_TOKEN_INTEGER ||
                     magnitude > (uint64_t) INT32_MAX + (is_negative ? 1 : 0))
                         return fail(reader, "an integer from -2^31 to 2^31-1 is expected");

@@ -58,7 +58,7 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         if (r != 0 || token == JSON_TOKEN_NULL)
                 return r;
         if (is_text) {
-                Span text = json_scanner_string(scanner);
+                Span text = scanner->string;
 
                 if (token != JSON_TOKEN_STRING)
                         return fail_member(scanner, envelope->text_name, "must be a string");
@@ -104,7 +104,7 @@ static int envelope_decode(Envelope *envelope, Span frame, bool need_text, char 
         if (r != JSON_E_MALFORMED)
                 return r;
         (void) snprintf(ret_complaint, MESSAGE_COMPLAINT_BYTES, "%.200s at byte %" PRIu64,
-                        json_scanner_complaint(scanner), json_scanner_offset(scanner));
+                        scanner->complaint, scanner->offset);
         return MESSAGE_E_MALFORMED;
 }
 

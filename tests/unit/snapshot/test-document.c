@@ -55,13 +55,13 @@ static int exits_cell(void *userdata, unsigned column, JsonToken token) {
         if (column == EXITS_NAME) {
                 if (token != JSON_TOKEN_STRING)
                         return json_scanner_fail(row->scanner, "a string is expected");
-                text = json_scanner_string(row->scanner);
+                text = row->scanner->string;
                 (void) snprintf(row->name, sizeof(row->name), "%.*s", (int) text.n, text.bytes);
                 return 0;
         }
         if (token != JSON_TOKEN_INTEGER)
                 return json_scanner_fail(row->scanner, "an integer is expected");
-        row->values[column] = json_scanner_magnitude(row->scanner);
+        row->values[column] = row->scanner->number.magnitude;
         return 0;
 }
 

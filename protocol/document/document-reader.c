@@ -146,13 +146,8 @@ static int read_on(DocumentReader *document) {
                                 document->section = &kind->sections[i];
                         return kind->sections[i].read(document->userdata, document);
                 }
-        for (size_t i = 0; key.bytes && i < kind->n_members; i++)
-                if (span_is(key, kind->members[i].name)) {
-                        document->member = kind->members[i].name;
-                        return kind->members[i].read(document->userdata, document);
-                }
         if (key.bytes)
-                return json_scanner_skip(document->scanner);
+                return kind->member(document->userdata, document, key);
         document->has_ended = true;
         r = json_scanner_expect(document->scanner, JSON_TOKEN_END);
         if (r != 0)

@@ -6,8 +6,8 @@
  *
  * Reads a document as a stream, section by section in the order of the file, and the elements of a
  * section one at a time: memory does not grow with their number. It knows the sections of its kind
- * of document by their table and nothing of what is in them. Members that are in no table are
- * skipped.
+ * of document by their table and nothing of what is in them. What is no section is left to
+ * the kind of document.
  */
 
 #include <stdint.h>
@@ -19,17 +19,14 @@
 
 #define DOCUMENT_COMPLAINT_BYTES 512
 
-/* A member that is small: read() takes all of it, as in DocumentSection. */
-typedef struct DocumentMember {
-        const char *name;
-        int (*read)(void *userdata, DocumentReader *document);
-} DocumentMember;
-
 typedef struct DocumentKind {
         const DocumentSection *sections; /* in the order in which they are written */
         size_t n_sections;
-        const DocumentMember *members;
-        size_t n_members;
+        /*
+         * Takes the whole value of a member that is no section, and sets document->member if it
+         * knows the key, which is borrowed until the scanner reads on; returns like read().
+         */
+        int (*member)(void *userdata, DocumentReader *document, Span key);
         /* Checks what only the whole document can tell; returns like read(). */
         int (*end)(void *userdata, DocumentReader *document);
 } DocumentKind;

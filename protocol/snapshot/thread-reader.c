@@ -7,21 +7,6 @@
 #define COLUMN_BIT(name) (UINT32_C(1) << COLUMN_##name)
 _Static_assert(_COLUMN_IDENTITY_MAX <= 32, "identity columns have a bit each");
 
-void thread_reader_init(ThreadReader *reader, JsonScanner *scanner) {
-        *reader = (ThreadReader){ .scanner = scanner };
-        buffer_init(&reader->bytes, 0);
-        buffer_init(&reader->smaps, 0);
-        buffer_init(&reader->last_command, 0);
-        buffer_init(&reader->last_name, 0);
-}
-
-void thread_reader_done(ThreadReader *reader) {
-        buffer_done(&reader->bytes);
-        buffer_done(&reader->smaps);
-        buffer_done(&reader->last_command);
-        buffer_done(&reader->last_name);
-}
-
 Span thread_reader_span(const ThreadReader *reader, const NameSlot *slot) {
         if (!slot->is_known)
                 return (Span){};
@@ -42,18 +27,14 @@ void thread_reader_begin(void *row) {
         reader->unmeasured = 0;
 }
 
-static bool has_seen(const ThreadReader *reader, uint32_t bits) {
-        return (reader->seen & bits) == bits;
-}
-
 int thread_reader_end(ThreadReader *reader) {
         ThreadSample *sample = &reader->sample;
         int r = 0;
 
-        sample->has_ppid = has_seen(reader, COLUMN_BIT(ppid));
-        sample->has_owner = has_seen(reader, COLUMN_BIT(uid) | COLUMN_BIT(gid));
-        sample->has_kthread = has_seen(reader, COLUMN_BIT(kthread));
-        sample->has_exe = has_seen(reader, COLUMN_BIT(exe_dev) | COLUMN_BIT(exe_inode));
+        sample->has_ppid = (reader->seen & COLUMN_BIT(ppid)) != 0;
+        sample->has_owner = (~reader->seen & (COLUMN_BIT(uid) | COLUMN_BIT(gid))) == 0;
+        sample->has_kthread = (reader->seen & COLUMN_BIT(kthread)) != 0;
+        sample->has_exe = (~reader->seen & (COLUMN_BIT(exe_dev) | COLUMN_BIT(exe_inode))) == 0;
         sample->pcomm = thread_reader_span(reader, &reader->pcomm);
         sample->comm = thread_reader_span(reader, &reader->comm);
         sample->cgroup = thread_reader_span(reader, &reader->cgroup);
@@ -80,8 +61,8 @@ int thread_reader_end(ThreadReader *reader) {
 static int end_thread(void *row) {
         ThreadReader *reader = row;
 
-        if (!has_seen(reader,
-                      COLUMN_BIT(tid) | COLUMN_BIT(tgid) | COLUMN_BIT(start_time_clock_ticks)))
+        if ((~reader->seen &
+             (COLUMN_BIT(tid) | COLUMN_BIT(tgid) | COLUMN_BIT(start_time_clock_ticks))) != 0)
                 return json_scanner_fail(reader->scanner,
                                          "tid, tgid and start_time_clock_ticks must have a value");
         thread_sample_put(&reader->sample, METRIC_thread_count, 1);
@@ -163,7 +144,7 @@ static int read_member(ThreadReader *reader, ThreadMember member) {
         r = json_scanner_next(reader->scanner, &token);
         if (r != 0)
                 return r;
-        if (column == COLUMN_smaps_rollup_kb && has_seen(reader, COLUMN_BIT(smaps_rollup_kb)))
+        if (column == COLUMN_smaps_rollup_kb && (reader->seen & COLUMN_BIT(smaps_rollup_kb)) != 0)
                 return read_smaps_again(reader, token);
         return token == JSON_TOKEN_NULL ? 0 : thread_reader_cell(reader, column, token);
 }
@@ -173,7 +154,6 @@ static int read_object(ThreadReader *reader, ThreadMember *ret_member) {
         Span key;
         int r;
 
-        reader->is_version_0 = true;
         thread_reader_begin(reader);
         for (size_t i = 0;; i++) {
                 *ret_member = MEMBER_UNKNOWN;

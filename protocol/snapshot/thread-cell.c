@@ -2,7 +2,6 @@
 #include "snapshot/thread-reader.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 
 #include "base/name.h"
@@ -284,10 +283,11 @@ static int read_metric(ThreadReader *reader, JsonToken token, MetricId id) {
         return r;
 }
 
-static int read_identity(ThreadReader *reader, ThreadColumn column, JsonToken token) {
+int thread_reader_cell(void *row, unsigned column, JsonToken token) {
+        ThreadReader *reader = row;
         ThreadSample *sample = &reader->sample;
         uint64_t value = 0;
-        int r = -EINVAL;
+        int r;
 
         switch (column) {
         case COLUMN_tid:
@@ -342,16 +342,10 @@ static int read_identity(ThreadReader *reader, ThreadColumn column, JsonToken to
         case COLUMN_command_line:
                 r = read_command(reader, token, &reader->command_line);
                 break;
+        default:
+                return read_metric(reader, token, (MetricId) (column - _COLUMN_IDENTITY_MAX));
         }
         if (r == 0)
                 reader->seen |= UINT32_C(1) << column;
         return r;
-}
-
-int thread_reader_cell(void *row, unsigned column, JsonToken token) {
-        ThreadReader *reader = row;
-
-        if (column < _COLUMN_IDENTITY_MAX)
-                return read_identity(reader, column, token);
-        return read_metric(reader, token, (MetricId) (column - _COLUMN_IDENTITY_MAX));
 }

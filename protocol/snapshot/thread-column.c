@@ -110,7 +110,42 @@ static void write_command(JsonWriter *writer, Span command) {
         json_write_end(writer);
 }
 
-static void write_identity(JsonWriter *writer, const ThreadSample *sample, ThreadColumn column) {
+static void write_metric(JsonWriter *writer, const ThreadSample *sample, MetricId id) {
+        char policy[POLICY_NAME_CHARS], character;
+        uint64_t value;
+
+        if (!thread_sample_has(sample, id)) {
+                json_write_null(writer);
+                return;
+        }
+        value = thread_sample_get(sample, id);
+        switch ((CellKind) thread_cell_kinds[id]) {
+        case CELL_NONE:
+                break;
+        case CELL_UNSIGNED:
+        case CELL_U32:
+                json_write_u64(writer, value);
+                break;
+        case CELL_I32:
+                json_write_i64(writer, (int64_t) value);
+                break;
+        case CELL_BOOL:
+                json_write_bool(writer, value != 0);
+                break;
+        case CELL_CHARACTER:
+                character = (char) value;
+                json_write_name(writer, (Span){ &character, 1 });
+                break;
+        case CELL_POLICY:
+                json_write_span(writer, (Span){ policy, policy_format((int64_t) value, policy) });
+                break;
+        case CELL_CPUS:
+                write_name_if(writer, sample->cpus);
+                break;
+        }
+}
+
+void thread_cell_write(JsonWriter *writer, const ThreadSample *sample, ThreadColumn column) {
         switch (column) {
         case COLUMN_tid:
                 json_write_i64(writer, sample->tid);
@@ -164,49 +199,10 @@ static void write_identity(JsonWriter *writer, const ThreadSample *sample, Threa
         case COLUMN_command_line:
                 write_command(writer, sample->command_line);
                 break;
-        }
-}
-
-static void write_metric(JsonWriter *writer, const ThreadSample *sample, MetricId id) {
-        char policy[POLICY_NAME_CHARS], character;
-        uint64_t value;
-
-        if (!thread_sample_has(sample, id)) {
-                json_write_null(writer);
-                return;
-        }
-        value = thread_sample_get(sample, id);
-        switch ((CellKind) thread_cell_kinds[id]) {
-        case CELL_NONE:
-                break;
-        case CELL_UNSIGNED:
-        case CELL_U32:
-                json_write_u64(writer, value);
-                break;
-        case CELL_I32:
-                json_write_i64(writer, (int64_t) value);
-                break;
-        case CELL_BOOL:
-                json_write_bool(writer, value != 0);
-                break;
-        case CELL_CHARACTER:
-                character = (char) value;
-                json_write_name(writer, (Span){ &character, 1 });
-                break;
-        case CELL_POLICY:
-                json_write_span(writer, (Span){ policy, policy_format((int64_t) value, policy) });
-                break;
-        case CELL_CPUS:
-                write_name_if(writer, sample->cpus);
-                break;
-        }
-}
-
-void thread_cell_write(JsonWriter *writer, const ThreadSample *sample, ThreadColumn column) {
-        if (column < _COLUMN_IDENTITY_MAX)
-                write_identity(writer, sample, column);
-        else
+        default:
                 write_metric(writer, sample, (MetricId) (column - _COLUMN_IDENTITY_MAX));
+                break;
+        }
 }
 
 /* rows */
@@ -226,7 +222,7 @@ int thread_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps) {
                 if (column == COLUMN_smaps_rollup_kb && smaps.n > 0)
                         json_write_raw(&writer, smaps);
                 else
-                        write_identity(&writer, sample, column);
+                        thread_cell_write(&writer, sample, column);
         for (MetricId id = 0; id < _METRIC_MAX; id++) {
                 CellKind kind = (CellKind) thread_cell_kinds[id];
                 Span word = SPAN_LITERAL("null");

@@ -46,35 +46,6 @@ static void put(Index *index, IndexSlot slot) {
         index->slots[i] = slot;
 }
 
-/*
- * Doubles the slots in use. Memory that index_clear() kept is cleared only as far as it is used
- * again, so that a large table costs nothing to the small ones that follow it.
- */
-static int grow(Index *index) {
-        size_t n_old = index->n_slots, n_slots = n_old > 0 ? n_old * 2 : FIRST_SLOTS;
-        IndexSlot *old = NULL, *slots;
-
-        if (n_old == 0) {
-                index->seed = hash_seed();
-                if (n_slots <= index->n_allocated) {
-                        memset(index->slots, 0, n_slots * sizeof(*index->slots));
-                        index->n_slots = n_slots;
-                        return 0;
-                }
-        }
-        slots = calloc(n_slots, sizeof(*slots));
-        if (!slots)
-                return -ENOMEM;
-        old = index->slots;
-        index->slots = slots;
-        index->n_slots = index->n_allocated = n_slots;
-        for (size_t i = 0; i < n_old; i++)
-                if (old[i].element != 0)
-                        put(index, old[i]);
-        free(old);
-        return 0;
-}
-
 size_t index_find(const Index *index, Span key, IndexKey key_of, const void *owner) {
         uint64_t hash;
 
@@ -92,12 +63,28 @@ size_t index_find(const Index *index, Span key, IndexKey key_of, const void *own
 }
 
 int index_add(Index *index, Span key, size_t element) {
-        int r;
+        size_t n_old = index->n_slots, n_slots = n_old > 0 ? n_old * 2 : FIRST_SLOTS;
+        IndexSlot *old = index->slots, *slots;
 
-        if ((index->n + 1) * 4 > index->n_slots * 3) {
-                r = grow(index);
-                if (r != 0)
-                        return r;
+        if (n_old == 0)
+                index->seed = hash_seed();
+        /*
+         * The slots in use double. Memory that index_clear() kept is cleared only as far as it is
+         * used again, so that a large table costs nothing to the small ones that follow it.
+         */
+        if (n_old == 0 && n_slots <= index->n_allocated) {
+                memset(old, 0, n_slots * sizeof(*old));
+                index->n_slots = n_slots;
+        } else if ((index->n + 1) * 4 > n_old * 3) {
+                slots = calloc(n_slots, sizeof(*slots));
+                if (!slots)
+                        return -ENOMEM;
+                index->slots = slots;
+                index->n_slots = index->n_allocated = n_slots;
+                for (size_t i = 0; i < n_old; i++)
+                        if (old[i].element != 0)
+                                put(index, old[i]);
+                free(old);
         }
         put(index, (IndexSlot){ hash_bytes(key, index->seed), element + 1 });
         index->n++;

@@ -90,8 +90,9 @@ int document_object(DocumentReader *document, Span *ret_json) {
 }
 
 int document_map(void *userdata, DocumentReader *document) {
-        name_set_clear(&document->names);
-        return json_scanner_expect(document->scanner, JSON_TOKEN_OBJECT);
+        int r = name_set_truncate(&document->names, 0);
+
+        return r < 0 ? r : json_scanner_expect(document->scanner, JSON_TOKEN_OBJECT);
 }
 
 int document_entry(DocumentReader *document, const char *twice, Span *ret_name, Span *ret_json) {

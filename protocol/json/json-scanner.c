@@ -326,20 +326,6 @@ static int read_value(JsonScanner *scanner, int byte, JsonToken *ret) {
         return 0;
 }
 
-/* Steps over the comma or colon at @at and reads what is expected behind it, a key or a value. */
-static int read_behind(JsonScanner *scanner, JsonExpected expected, JsonToken *ret) {
-        int byte, r;
-
-        scanner->expected = expected;
-        scanner->input.at++;
-        r = next_byte(&scanner->input, &byte);
-        if (r != 0)
-                return r;
-        if (expected == JSON_EXPECTED_VALUE)
-                return read_value(scanner, byte, ret);
-        return byte == '"' ? read_key(scanner, ret) : fail_expected(scanner, byte);
-}
-
 static int read_token(JsonScanner *scanner, JsonToken *ret) {
         bool in_object = scanner->depth > 0 && scanner->levels[scanner->depth - 1].is_object;
         int byte, r;
@@ -347,15 +333,20 @@ static int read_token(JsonScanner *scanner, JsonToken *ret) {
         r = next_byte(&scanner->input, &byte);
         if (r != 0)
                 return r;
-        if (scanner->expected == JSON_EXPECTED_COLON && byte == ':')
-                return read_behind(scanner, JSON_EXPECTED_VALUE, ret);
-        if (scanner->expected == JSON_EXPECTED_COMMA_OR_END && byte == ',')
-                return read_behind(scanner, in_object ? JSON_EXPECTED_KEY : JSON_EXPECTED_VALUE,
-                                   ret);
+        /* A comma or colon is no token: it tells what is expected behind it. */
+        if ((scanner->expected == JSON_EXPECTED_COLON && byte == ':') ||
+            (scanner->expected == JSON_EXPECTED_COMMA_OR_END && byte == ',')) {
+                scanner->expected =
+                        byte == ',' && in_object ? JSON_EXPECTED_KEY : JSON_EXPECTED_VALUE;
+                scanner->input.at++;
+                r = next_byte(&scanner->input, &byte);
+                if (r != 0)
+                        return r;
+        }
+        if (scanner->expected == JSON_EXPECTED_VALUE)
+                return read_value(scanner, byte, ret);
 
         switch (scanner->expected) {
-        case JSON_EXPECTED_VALUE:
-                return read_value(scanner, byte, ret);
         case JSON_EXPECTED_VALUE_OR_END:
                 return byte == ']' ? read_close(scanner, ret) : read_value(scanner, byte, ret);
         case JSON_EXPECTED_KEY_OR_END:
@@ -373,7 +364,11 @@ static int read_token(JsonScanner *scanner, JsonToken *ret) {
                         break;
                 *ret = JSON_TOKEN_END;
                 return 0;
-        case JSON_EXPECTED_KEY: /* only behind a comma */
+        case JSON_EXPECTED_KEY:
+                if (byte == '"')
+                        return read_key(scanner, ret);
+                break;
+        case JSON_EXPECTED_VALUE:
         case JSON_EXPECTED_COLON:
                 break;
         }

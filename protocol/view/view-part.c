@@ -484,58 +484,59 @@ void view_write_json(JsonWriter *writer, const View *view) {
         json_write_end(writer);
 }
 
-static int decode_member(View *view, const char *key, json_object *value, char *ret_complaint) {
+int view_decode(json_object *object, View *ret, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
         char quoted[VIEW_QUOTED_BYTES];
-        Span name = span_of(key);
+        View view;
+        int r;
 
-        for (unsigned part = 0; part < _VIEW_PART_MAX; part++)
-                if (span_is(name, part_keys[part]))
-                        return decode_part(view, (ViewPartId) part, value, ret_complaint);
-        for (size_t i = 0; i < _VIEW_NUMBER_MAX; i++)
-                if (span_is(name, view_numbers[i].key)) {
-                        const ViewNumber *number = &view_numbers[i];
+        view_init(&view);
+        if (!object) {
+                *ret = view;
+                return VIEW_OK;
+        }
+        if (!json_object_is_type(object, json_type_object))
+                return view_complain(ret_complaint, "A view is an object.");
+
+        json_object_object_foreach(object, key, value) {
+                Span name = span_of(key);
+                unsigned part = name_find(name, part_keys, _VIEW_PART_MAX);
+                size_t number = 0, flag = 0;
+
+                while (number < _VIEW_NUMBER_MAX && !span_is(name, view_numbers[number].key))
+                        number++;
+                while (flag < ELEMENTSOF(flags) && !span_is(name, flags[flag].key))
+                        flag++;
+                if (!value) /* clients may send an optional member as null */
+                        continue;
+                if (part < _VIEW_PART_MAX) {
+                        r = decode_part(&view, (ViewPartId) part, value, ret_complaint);
+                        if (r != VIEW_OK)
+                                return r;
+                } else if (number < _VIEW_NUMBER_MAX) {
+                        const ViewNumber *row = &view_numbers[number];
 
                         if (!json_object_is_type(value, json_type_int) ||
                             json_object_get_int64(value) < 0 ||
                             json_object_get_int64(value) > UINT32_MAX)
                                 return view_complain(
                                         ret_complaint,
-                                        "The member %s of a view is a number of %s, %s.",
-                                        number->key, number->noun, number->zero);
-                        *(uint32_t *) (void *) ((char *) view + number->offset) =
+                                        "The member %s of a view is a number of %s, %s.", row->key,
+                                        row->noun, row->zero);
+                        *(uint32_t *) (void *) ((char *) &view + row->offset) =
                                 (uint32_t) json_object_get_int64(value);
-                        return VIEW_OK;
-                }
-        for (size_t i = 0; i < ELEMENTSOF(flags); i++)
-                if (span_is(name, flags[i].key)) {
+                } else if (flag < ELEMENTSOF(flags)) {
                         if (!json_object_is_type(value, json_type_boolean))
                                 return view_complain(ret_complaint,
                                                      "The member %s of a view is true or false.",
-                                                     flags[i].key);
-                        *(bool *) (void *) ((char *) view + flags[i].offset) =
+                                                     flags[flag].key);
+                        *(bool *) (void *) ((char *) &view + flags[flag].offset) =
                                 json_object_get_boolean(value);
-                        return VIEW_OK;
-                }
-        return view_complain(
-                ret_complaint, "A view has no member \"%s\": it has %s.", view_quote(name, quoted),
-                &(VIEW_PARTS(MEMBER_KEY) VIEW_NUMBERS(MEMBER_KEY) VIEW_FLAGS(MEMBER_KEY))[2]);
-}
-
-int view_decode(json_object *object, View *ret, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
-        View view;
-        int r;
-
-        view_init(&view);
-        if (object) {
-                if (!json_object_is_type(object, json_type_object))
-                        return view_complain(ret_complaint, "A view is an object.");
-
-                /* Clients may send an optional member as null: treat it as absent. */
-                json_object_object_foreach(object, key, value) {
-                        r = value ? decode_member(&view, key, value, ret_complaint) : VIEW_OK;
-                        if (r != VIEW_OK)
-                                return r;
-                }
+                } else
+                        return view_complain(ret_complaint,
+                                             "A view has no member \"%s\": it has %s.",
+                                             view_quote(name, quoted),
+                                             &(VIEW_PARTS(MEMBER_KEY) VIEW_NUMBERS(MEMBER_KEY)
+                                                       VIEW_FLAGS(MEMBER_KEY))[2]);
         }
         *ret = view;
         return VIEW_OK;

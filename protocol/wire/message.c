@@ -34,42 +34,6 @@ static int fail_member(JsonScanner *scanner, const char *name, const char *what)
         return json_scanner_fail(scanner, complaint);
 }
 
-static int on_member(void *userdata, JsonScanner *scanner, Span key) {
-        Envelope *envelope = userdata;
-        bool is_text = span_is(key, envelope->text_name),
-             is_parameters = span_is(key, "parameters");
-        size_t flag = 0;
-        JsonToken token;
-        int r;
-
-        while (envelope->flags[flag].name && !span_is(key, envelope->flags[flag].name))
-                flag++;
-        if (!is_text && !is_parameters && !envelope->flags[flag].name)
-                return json_scanner_skip(scanner);
-        r = json_scanner_next(scanner, &token);
-        if (r != 0 || token == JSON_TOKEN_NULL)
-                return r;
-        if (is_text) {
-                Span text = scanner->string;
-
-                if (token != JSON_TOKEN_STRING)
-                        return fail_member(scanner, envelope->text_name, "must be a string");
-                if (text.n == 0)
-                        return fail_member(scanner, envelope->text_name, "is empty");
-                *envelope->text = strndup(text.bytes, text.n);
-                return *envelope->text ? 0 : -ENOMEM;
-        }
-        if (is_parameters && token != JSON_TOKEN_OBJECT)
-                return fail_member(scanner, "parameters", "must be an object");
-        if (is_parameters)
-                return message_object_read(scanner, token, &envelope->max_values,
-                                           envelope->parameters);
-        if (token != JSON_TOKEN_TRUE && token != JSON_TOKEN_FALSE)
-                return fail_member(scanner, envelope->flags[flag].name, "must be true or false");
-        *envelope->flags[flag].value = token == JSON_TOKEN_TRUE;
-        return 0;
-}
-
 /* The caller releases what was read, also on failure. */
 static int envelope_decode(Envelope *envelope, Span frame, bool need_text, char *ret_complaint) {
         const JsonLimits limits = {
@@ -77,13 +41,51 @@ static int envelope_decode(Envelope *envelope, Span frame, bool need_text, char 
                 .max_token_bytes = frame.n, /* the frame has its own bound */
         };
         _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
+        JsonToken token;
+        Span key;
         int r;
 
         *ret_complaint = '\0';
         r = json_scanner_new_text(frame, &limits, &scanner);
         if (r != 0)
                 return r;
-        r = json_scanner_object(scanner, on_member, envelope);
+        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+        while (r == 0) {
+                bool is_text, is_parameters;
+                size_t flag = 0;
+
+                r = json_scanner_member(scanner, &key);
+                if (r != 0 || !key.bytes)
+                        break;
+                is_text = span_is(key, envelope->text_name);
+                is_parameters = span_is(key, "parameters");
+                while (envelope->flags[flag].name && !span_is(key, envelope->flags[flag].name))
+                        flag++;
+                if (!is_text && !is_parameters && !envelope->flags[flag].name) {
+                        r = json_scanner_skip(scanner);
+                        continue;
+                }
+                r = json_scanner_next(scanner, &token);
+                if (r != 0 || token == JSON_TOKEN_NULL)
+                        continue;
+                if (is_text && token != JSON_TOKEN_STRING)
+                        r = fail_member(scanner, envelope->text_name, "must be a string");
+                else if (is_text && scanner->string.n == 0)
+                        r = fail_member(scanner, envelope->text_name, "is empty");
+                else if (is_text) {
+                        *envelope->text = strndup(scanner->string.bytes, scanner->string.n);
+                        r = *envelope->text ? 0 : -ENOMEM;
+                } else if (is_parameters && token != JSON_TOKEN_OBJECT)
+                        r = fail_member(scanner, "parameters", "must be an object");
+                else if (is_parameters)
+                        r = message_object_read(scanner, token, &envelope->max_values,
+                                                envelope->parameters);
+                else if (token != JSON_TOKEN_TRUE && token != JSON_TOKEN_FALSE)
+                        r = fail_member(scanner, envelope->flags[flag].name,
+                                        "must be true or false");
+                else
+                        *envelope->flags[flag].value = token == JSON_TOKEN_TRUE;
+        }
         if (r == 0)
                 r = json_scanner_expect(scanner, JSON_TOKEN_END);
         if (r == 0 && need_text && !*envelope->text)

@@ -125,7 +125,7 @@ static Span component_at(Span glob, size_t at) {
         return (Span){ glob.bytes + at, end - at };
 }
 
-static int check_sets(Span glob) {
+int glob_check_text(Span glob) {
         if (glob.n == 0)
                 return GLOB_E_EMPTY;
         if (glob.n > GLOB_MAX_BYTES)
@@ -142,12 +142,8 @@ static int check_sets(Span glob) {
         return GLOB_OK;
 }
 
-int glob_check_text(Span glob) {
-        return check_sets(glob);
-}
-
 int glob_check_path(Span glob) {
-        int r = check_sets(glob);
+        int r = glob_check_text(glob);
 
         for (size_t at = 0; r == GLOB_OK && at <= glob.n;) {
                 Span component = component_at(glob, at);

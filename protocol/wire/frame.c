@@ -34,14 +34,8 @@ int frame_stream_new(int fd, size_t max_frame_bytes, size_t max_queued_bytes, un
                 .max_fds = MIN_OF(max_fds, (unsigned) FRAME_QUEUE_MAX_FDS),
                 .queue = { .max_bytes = max_queued_bytes },
         };
-        /*
-         * Room for as many descriptors as the kernel allows in one message, even if we allow fewer:
-         * recvmsg(2) closes descriptors that have no room, and we would have to wait for that.
-         */
-        stream->n_control = CMSG_SPACE(sizeof(int) * FRAME_QUEUE_MAX_FDS) + OTHER_CONTROL_BYTES;
-        stream->control = malloc(stream->n_control);
         stream->received = calloc(3 * stream->max_fds + 1, sizeof(*stream->received));
-        if (!stream->control || !stream->received)
+        if (!stream->received)
                 return -ENOMEM;
 
         flags = fcntl(fd, F_GETFL);
@@ -61,27 +55,19 @@ static void close_fds(FrameStream *stream) {
         stream->n_fds = 0;
 }
 
-static void attachment_done(FrameAttachment *attachment, const FrameKeeper *keeper) {
-        for (size_t i = 0; i < attachment->n_fds; i++)
-                frame_keeper_close(keeper, attachment->fds[i]);
-        free(attachment->fds);
-        *attachment = (FrameAttachment){};
-}
-
 FrameStream *frame_stream_free(FrameStream *stream) {
         if (!stream)
                 return NULL;
         for (size_t i = 0; i < stream->n_fds + stream->n_received; i++)
                 frame_keeper_close(stream->keeper, stream->received[i].fd);
-        for (size_t i = 0; i < stream->queue.n_attachments; i++)
-                attachment_done(&stream->queue.attachments[i], stream->keeper);
+        for (size_t i = 0; i < stream->queue.n_fds; i++)
+                frame_keeper_close(stream->keeper, stream->queue.fds[i]);
         free(stream->queue.attachments);
         free(stream->queue.bytes);
         if (!stream->keeper)
                 (void) fd_close(stream->fd);
         else if (stream->fd >= 0)
                 stream->keeper->close_socket(stream->fd, stream->keeper->userdata);
-        free(stream->control);
         free(stream->received);
         free(stream->bytes);
         free(stream);
@@ -167,12 +153,20 @@ static void find_frame(FrameStream *stream, size_t from) {
 }
 
 int frame_stream_read(FrameStream *stream) {
+        /*
+         * Room for as many descriptors as the kernel allows in one message, even if we allow fewer:
+         * recvmsg(2) closes descriptors that have no room, and we would have to wait for that.
+         */
+        union {
+                char bytes[CMSG_SPACE(sizeof(int) * FRAME_QUEUE_MAX_FDS) + OTHER_CONTROL_BYTES];
+                struct cmsghdr header;
+        } control;
         struct iovec vector;
         struct msghdr message = {
                 .msg_iov = &vector,
                 .msg_iovlen = 1,
-                .msg_control = stream->control,
-                .msg_controllen = stream->n_control,
+                .msg_control = control.bytes,
+                .msg_controllen = sizeof(control.bytes),
         };
         bool fits = true;
         uint64_t position;
@@ -272,7 +266,6 @@ int frame_stream_take_fd(FrameStream *stream, size_t index) {
 
 int frame_stream_queue(FrameStream *stream, Span frame, const int *fds, size_t n_fds) {
         FrameQueue *queue = &stream->queue;
-        _cleanup_(freep) int *copy = NULL;
         size_t wanted;
         char *end;
         int r;
@@ -309,14 +302,10 @@ int frame_stream_queue(FrameStream *stream, Span frame, const int *fds, size_t n
                                   queue->n_attachments + 1);
                 if (r < 0)
                         return r;
-                copy = reallocarray(NULL, n_fds, sizeof(*copy));
-                if (!copy)
-                        return -ENOMEM;
-                memcpy(copy, fds, n_fds * sizeof(*copy));
+                memcpy(queue->fds + queue->n_fds, fds, n_fds * sizeof(*fds));
                 queue->attachments[queue->n_attachments++] = (FrameAttachment){
                         .first = queue->position + queue->n,
                         .end = queue->position + queue->n + frame.n + 1,
-                        .fds = TAKE_PTR(copy),
                         .n_fds = n_fds,
                 };
                 queue->n_fds += n_fds;
@@ -352,7 +341,7 @@ int frame_stream_write(FrameStream *stream) {
                         control.header.cmsg_level = SOL_SOCKET;
                         control.header.cmsg_type = SCM_RIGHTS;
                         control.header.cmsg_len = CMSG_LEN(n_bytes);
-                        memcpy(CMSG_DATA(&control.header), attachment->fds, n_bytes);
+                        memcpy(CMSG_DATA(&control.header), queue->fds, n_bytes);
                         message.msg_control = control.bytes;
                         message.msg_controllen = CMSG_SPACE(n_bytes);
                 } else if (queue->n_attachments > 0)
@@ -370,8 +359,12 @@ int frame_stream_write(FrameStream *stream) {
                         return -errno;
                 }
                 if (attachment) {
-                        queue->n_fds -= attachment->n_fds;
-                        attachment_done(attachment, stream->keeper);
+                        size_t n = attachment->n_fds;
+
+                        for (size_t i = 0; i < n; i++)
+                                frame_keeper_close(stream->keeper, queue->fds[i]);
+                        queue->n_fds -= n;
+                        memmove(queue->fds, queue->fds + n, queue->n_fds * sizeof(*queue->fds));
                         queue->n_attachments--;
                         memmove(queue->attachments, queue->attachments + 1,
                                 queue->n_attachments * sizeof(*queue->attachments));

@@ -41,7 +41,6 @@ typedef struct ReceivedFd {
 typedef struct FrameAttachment {
         uint64_t first; /* position in the stream of the first byte of the frame */
         uint64_t end;   /* position behind its last byte */
-        int *fds;       /* owned, array and descriptors */
         size_t n_fds;
 } FrameAttachment;
 
@@ -61,7 +60,8 @@ typedef struct FrameQueue {
         FrameAttachment *attachments;
         size_t n_attachments;
         size_t n_attachments_allocated;
-        size_t n_fds; /* of all attachments */
+        int fds[FRAME_QUEUE_MAX_FDS]; /* owned; of all attachments, in their order */
+        size_t n_fds;
 } FrameQueue;
 
 typedef struct FrameStream {
@@ -85,8 +85,6 @@ typedef struct FrameStream {
          */
         ReceivedFd *received;
         size_t n_fds, n_received;
-        char *control;
-        size_t n_control;
         const FrameKeeper *keeper; /* borrowed, set by the owner; NULL: none */
 
         FrameQueue queue;

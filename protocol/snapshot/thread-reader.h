@@ -63,7 +63,7 @@ _must_check_ int thread_reader_object(ThreadReader *reader, DocumentReader *docu
  * and what is known of the identity.
  */
 void thread_reader_begin(void *row);
-/* thread-cell.c: TableRows.cell of threads. */
+/* TableRows.cell of threads. */
 _must_check_ int thread_reader_cell(void *row, unsigned column, JsonToken token);
 /* A cell that is a name, beside those of threads; and once the row was read, its bytes. */
 _must_check_ int thread_reader_name(ThreadReader *reader, JsonToken token, NameSlot *ret);

@@ -8,7 +8,7 @@
  * a row in snapshot-reader.c, and if it is more than one object, a function of SnapshotVisitor.
  */
 
-#include "document/document-section.h"
+#include "document/document-reader.h"
 #include "metric/host-part.h"
 
 typedef enum SnapshotSection {

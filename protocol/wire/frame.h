@@ -19,7 +19,6 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
-#include "wire/frame-keeper.h"
 
 /* The kernel allows so many descriptors in one message (SCM_MAX_FD), we in the whole queue. */
 #define FRAME_QUEUE_MAX_FDS 253
@@ -32,6 +31,28 @@ enum {
         FRAME_E_TOO_LARGE, /* a frame or its descriptors exceed the bound: the stream is dead */
         FRAME_E_FULL,      /* the frame does not fit into the queue of unsent bytes */
 };
+
+/*
+ * Lets a stream close descriptors when its owner must not wait in close(2): a descriptor that came
+ * from a peer can be a file that somebody else serves. Without a keeper descriptors are closed at
+ * once.
+ */
+typedef struct FrameKeeper {
+        /* The descriptor came from the peer. */
+        void (*note)(int fd, void *userdata);
+        /* The descriptor came and was not taken, or it was queued and is sent or dropped. */
+        void (*close)(int fd, void *userdata);
+        /* Closes the stream's own socket. Bytes that were not read from it may hold descriptors. */
+        void (*close_socket)(int fd, void *userdata);
+        void *userdata;
+} FrameKeeper;
+
+static inline void frame_keeper_close(const FrameKeeper *keeper, int fd) {
+        if (!keeper)
+                (void) fd_close(fd);
+        else if (fd >= 0)
+                keeper->close(fd, keeper->userdata);
+}
 
 typedef struct ReceivedFd {
         int fd;

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "document/document-section.h"
+#include "document/document-reader.h"
 #include "json/json-scanner.h"
 
 #define SECTOR_BYTES 512

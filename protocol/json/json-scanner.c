@@ -375,24 +375,13 @@ static int read_token(JsonScanner *scanner, JsonToken *ret) {
         return fail_expected(scanner, byte);
 }
 
-/*
- * Truncates between two characters, because complaints become parts of messages, which are UTF-8.
- */
-static void set_complaint(JsonScanner *scanner, const char *complaint) {
-        size_t n = strnlen(complaint, sizeof(scanner->complaint) - 1);
-
-        while (n > 0 && ((unsigned char) complaint[n] & 0xc0) == 0x80)
-                n--;
-        memcpy(scanner->complaint, complaint, n);
-        scanner->complaint[n] = '\0';
-}
-
 static int stop(JsonScanner *scanner, int failure) {
         scanner->failure = failure;
         scanner->offset = scanner->input.window_offset +
                           (uint64_t) (scanner->input.at - scanner->input.window);
         if (failure == JSON_E_MALFORMED && scanner->input.complaint)
-                set_complaint(scanner, scanner->input.complaint);
+                (void) snprintf(scanner->complaint, sizeof(scanner->complaint), "%s",
+                                scanner->input.complaint);
         return failure;
 }
 
@@ -568,11 +557,20 @@ int json_scanner_raw(JsonScanner *scanner, Buffer *buffer) {
 }
 
 int json_scanner_fail(JsonScanner *scanner, const char *complaint) {
-        if (scanner->failure == 0) {
-                scanner->failure = JSON_E_MALFORMED;
-                set_complaint(scanner, complaint);
-        }
-        return scanner->failure;
+        size_t n = strnlen(complaint, sizeof(scanner->complaint) - 1);
+
+        if (scanner->failure != 0)
+                return scanner->failure;
+        /*
+         * It is cut between two characters, because complaints become parts of messages, which are
+         * UTF-8.
+         */
+        while (n > 0 && ((unsigned char) complaint[n] & 0xc0) == 0x80)
+                n--;
+        memcpy(scanner->complaint, complaint, n);
+        scanner->complaint[n] = '\0';
+        scanner->failure = JSON_E_MALFORMED;
+        return JSON_E_MALFORMED;
 }
 
 /* calls for callers that expect a certain token next; they add nothing to the grammar */

@@ -161,13 +161,6 @@ static int put_section(View *view, Span word, char *ret_complaint) {
         return VIEW_OK;
 }
 
-/* Forgets the default: only sections put in afterwards are wanted. */
-static void drop_sections(View *view) {
-        view->has_sections = true;
-        memset(view->sections, 0, sizeof(view->sections));
-        memset(view->tables, 0, sizeof(view->tables));
-}
-
 /* metrics */
 
 static int put_metric(View *view, Span word, char *ret_complaint) {
@@ -219,12 +212,6 @@ static int put_metric_glob(View *view, Span word, char *ret_complaint) {
                         "No metric matches \"%s\". \"ctprofctl metric-list\" lists them all.",
                         view_quote(word, quoted));
         return VIEW_OK;
-}
-
-static void drop_metrics(View *view) {
-        view->has_metrics = true;
-        memset(view->metrics, 0, sizeof(view->metrics));
-        memset(view->derived, 0, sizeof(view->derived));
 }
 
 /* pairs */
@@ -349,11 +336,15 @@ int view_set(View *view, ViewPartId part, Span text,
         case VIEW_PART_cgroup_flatten:
                 return set_cgroup_flatten(view, text, ret_complaint);
         case VIEW_PART_sections:
-                drop_sections(&changed);
+                changed.has_sections = true; /* what the default has is not wanted then */
+                memset(changed.sections, 0, sizeof(changed.sections));
+                memset(changed.tables, 0, sizeof(changed.tables));
                 r = add_list(&changed, text, put_section, "section", ret_complaint);
                 break;
         case VIEW_PART_metrics:
-                drop_metrics(&changed);
+                changed.has_metrics = true;
+                memset(changed.metrics, 0, sizeof(changed.metrics));
+                memset(changed.derived, 0, sizeof(changed.derived));
                 r = add_list(&changed, text, put_metric_glob, "metric", ret_complaint);
                 break;
         case VIEW_PART_pairs:
@@ -388,10 +379,14 @@ static int decode_part(View *view, ViewPartId part, json_object *value, char *re
         case VIEW_PART_cgroup_flatten:
                 return decode_list(view, value, put_flatten_name, "glob", ret_complaint);
         case VIEW_PART_sections:
-                drop_sections(view);
+                view->has_sections = true;
+                memset(view->sections, 0, sizeof(view->sections));
+                memset(view->tables, 0, sizeof(view->tables));
                 return decode_list(view, value, put_section, "section", ret_complaint);
         case VIEW_PART_metrics:
-                drop_metrics(view);
+                view->has_metrics = true;
+                memset(view->metrics, 0, sizeof(view->metrics));
+                memset(view->derived, 0, sizeof(view->derived));
                 return decode_list(view, value, put_metric, "metric", ret_complaint);
         case VIEW_PART_pairs:
                 return decode_pairs(view, value, ret_complaint);

@@ -127,7 +127,7 @@ int connection_open(const Endpoint *endpoint, uint64_t timeout_ns, Connection **
 }
 
 bool connection_is_quiet(const Connection *connection) {
-        struct pollfd socket = { .fd = frame_stream_fd(connection->stream), .events = POLLIN };
+        struct pollfd socket = { .fd = connection->stream->fd, .events = POLLIN };
 
         return poll(&socket, 1, 0) == 0;
 }
@@ -188,14 +188,14 @@ static int wait_for_peer(Exchange *exchange, short events) {
         uint64_t deadline_mono_ns = MIN_OF(exchange->end_mono_ns, exchange->silence_mono_ns);
         int r;
 
-        r = cancel_wait(frame_stream_fd(connection->stream), events, deadline_mono_ns);
+        r = cancel_wait(connection->stream->fd, events, deadline_mono_ns);
         if (r == CANCEL_E_STOP && events == POLLIN) {
                 /*
                  * Closing our writing side asks the peer to end the call and to answer. This fails
                  * if the peer has hung up; the next read reports that.
                  */
-                (void) shutdown(frame_stream_fd(connection->stream), SHUT_WR);
-                r = cancel_wait(frame_stream_fd(connection->stream), events, deadline_mono_ns);
+                (void) shutdown(connection->stream->fd, SHUT_WR);
+                r = cancel_wait(connection->stream->fd, events, deadline_mono_ns);
         }
         if (r == CANCEL_E_CANCELLED || r == CANCEL_E_STOP)
                 return CONNECTION_E_CANCELLED;

@@ -160,7 +160,7 @@ static int next_message(Pump *pump) {
                 return 0;
         if (r != 0)
                 return r == FRAME_E_TOO_LARGE ? RELAY_E_TOO_LONG : err_fold(r);
-        pump->n_files = frame_stream_n_fds(pump->stream);
+        pump->n_files = pump->stream->n_fds;
         for (size_t i = 0; i < pump->n_files; i++)
                 pump->files[i] = frame_stream_take_fd(pump->stream, i);
         pump->i_file = 0;
@@ -321,7 +321,7 @@ static bool is_over(Pump *pump) {
                 return true;
         if (pump->in_ended && queue_empty && !pump->told_ended) {
                 pump->told_ended = true;
-                (void) shutdown(frame_stream_fd(pump->stream), SHUT_WR);
+                (void) shutdown(pump->stream->fd, SHUT_WR);
         }
         return false;
 }
@@ -336,7 +336,7 @@ static int wait_and_pass(Pump *pump) {
         int timeout_ms = -1, r;
         ssize_t n;
         struct pollfd polled[] = {
-                [SOCKET] = { .fd = frame_stream_fd(pump->stream),
+                [SOCKET] = { .fd = pump->stream->fd,
                              .events = (short) ((full || pump->socket_ended ? 0 : POLLIN) |
                                                 (queued ? POLLOUT : 0)) },
                 [IN] = { .fd = waits || queued || pump->in_ended ? -1 : relay->in_fd,

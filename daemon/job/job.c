@@ -20,7 +20,7 @@
 #include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
 #include "job/spawner.h"
-#include "wire/frame-keeper.h"
+#include "wire/frame.h"
 #include "wire/limits.h"
 
 /* How long a child that has answered may take to end by itself. */

@@ -19,7 +19,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "interface/interface.h"
-#include "wire/frame-keeper.h"
+#include "wire/frame.h"
 
 /* Two of them fit into the buffer that a socket has by default. */
 #define PACKET_BYTES (64u * 1024u)

@@ -36,7 +36,8 @@ static void weigh(Connection *connection) {
         charge_set(&connection->unread,
                    is_broken ? 0 : frame_stream_queued_bytes(connection->stream));
         charge_set(&connection->bytes, is_broken ? 0
-                                                 : frame_stream_memory(connection->stream) +
+                                                 : connection->stream->n_allocated +
+                                                           connection->stream->queue.n_allocated +
                                                            connection->n_call_bytes +
                                                            connection->n_held_bytes);
 }
@@ -295,7 +296,7 @@ static void take_frame(Connection *connection, Span frame) {
                 else
                         setup->events->on_call(connection, &call, setup->userdata);
                 /* The stream would keep the descriptors until the next frame, if one comes. */
-                for (size_t i = 0; i < frame_stream_n_fds(connection->stream); i++)
+                for (size_t i = 0; i < connection->stream->n_fds; i++)
                         (void) disposal_close(setup->disposal,
                                               frame_stream_take_fd(connection->stream, i));
         }
@@ -360,7 +361,7 @@ static void go_on(Connection *connection) {
                  * The idle limit runs from the first byte of a call to its last; bytes in between
                  * do not extend it.
                  */
-                if (!frame_stream_has_input(connection->stream)) {
+                if (connection->stream->end == connection->stream->first) {
                         end_watch(connection);
                 } else if (!connection->begun) {
                         connection->begun = true;
@@ -505,9 +506,9 @@ int connection_new(const ConnectionSetup *setup, int fd, const Peer *peer, Conne
                 return err_fold(r);
         owned_fd = -EBADF; /* the stream's */
         disposal_keeper_init(&connection->keeper, setup->disposal, peer->uid);
-        frame_stream_set_keeper(connection->stream, &connection->keeper.keeper);
-        r = sd_event_add_io(setup->event, &connection->io, frame_stream_fd(connection->stream),
-                            EPOLLIN, on_io, connection);
+        connection->stream->keeper = &connection->keeper.keeper;
+        r = sd_event_add_io(setup->event, &connection->io, connection->stream->fd, EPOLLIN, on_io,
+                            connection);
         if (r < 0)
                 return r;
         (void) sd_event_source_set_description(connection->io, "connection-io");

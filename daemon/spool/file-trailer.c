@@ -134,8 +134,8 @@ int trailer_read_head(int fd, const FileTrailer *trailer, Head *ret, SnapshotFau
                         head_done(&head);
         }
         if (r == JSON_E_MALFORMED) {
-                fault_set_at(ret_fault, trailer->json_offset + json_scanner_offset(scanner),
-                             "the head is damaged: %s", json_scanner_complaint(scanner));
+                fault_set_at(ret_fault, trailer->json_offset + scanner->offset,
+                             "the head is damaged: %s", scanner->complaint);
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
         if (r != 0)

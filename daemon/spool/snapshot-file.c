@@ -470,12 +470,12 @@ typedef struct Verification {
         char complaint[sizeof(((SnapshotFault *) NULL)->text)]; /* "" while all is well */
 } Verification;
 
-static int verify_host(void *userdata, Span json) {
+static int verify_host(void *userdata, SnapshotSection section, Span json) {
         _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
         Head *head = ((Verification *) userdata)->head;
         int r;
 
-        if (head->format_version > 0)
+        if (section != SNAPSHOT_SECTION_HOST || head->format_version > 0)
                 return 0;
         r = json_scanner_new_text(json, &host_limits, &scanner);
         if (r < 0)
@@ -516,7 +516,7 @@ static int verify_ledger(void *userdata, const LedgerSummary *ledger) {
 }
 
 static const SnapshotVisitor verifier = {
-        .on_host = verify_host,
+        .on_value = verify_host,
         .on_thread = verify_thread,
         .on_ledger = verify_ledger,
 };
@@ -525,17 +525,17 @@ static const SnapshotVisitor verifier = {
 static int compare_head(const SnapshotReader *document, const Verification *verification,
                         bool has_head, SnapshotFault *ret_fault) {
         Head *head = verification->head;
-        uint32_t version = snapshot_reader_format_version(document);
-        uint64_t n_threads = snapshot_reader_n_threads(document);
-        uint64_t n_processes = snapshot_reader_n_processes(document);
+        uint32_t version = document->format_version;
+        uint64_t n_threads = document->n_threads;
+        uint64_t n_processes = document->n_processes;
 
         if (!has_head && version > 0) {
                 fault_set_at(ret_fault, head->size_bytes, "the head is missing");
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
         if (!has_head) {
-                head->has_start_realtime = snapshot_reader_captured_realtime_ns(document) > 0;
-                head->start_realtime_ns = snapshot_reader_captured_realtime_ns(document);
+                head->has_start_realtime = document->captured_realtime_ns > 0;
+                head->start_realtime_ns = document->captured_realtime_ns;
                 head->has_threads = head->has_processes = true;
                 head->threads = n_threads;
                 head->processes = n_processes;
@@ -568,8 +568,8 @@ static int run_document(SnapshotFileReader *file, SnapshotReader *document,
         int r = snapshot_reader_run(document, visitor, userdata);
 
         if (r == SNAPSHOT_E_MALFORMED || r == SNAPSHOT_E_TOO_NEW) {
-                fault_set_at(ret_fault, snapshot_reader_offset(document), "%s",
-                             snapshot_reader_complaint(document));
+                fault_set_at(ret_fault, document->document.scanner->offset, "%s",
+                             document->document.complaint);
                 if (ret_fault)
                         ret_fault->in_document = true;
                 return SNAPSHOT_FILE_E_DAMAGED;
@@ -623,7 +623,7 @@ int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault) {
                 return r;
         r = run_document(file, document, &verifier, &verification, ret_fault);
         if (verification.complaint[0] != '\0') {
-                fault_set_at(ret_fault, snapshot_reader_offset(document), "%s",
+                fault_set_at(ret_fault, document->document.scanner->offset, "%s",
                              verification.complaint);
                 if (ret_fault)
                         ret_fault->in_document = true;

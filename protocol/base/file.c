@@ -54,27 +54,31 @@ int file_write(int fd, const void *bytes, size_t n) {
         return 0;
 }
 
-static int make_one(const char *path) {
-        _cleanup_(fd_closep) int directory = -EBADF, parent = -EBADF;
-
-        if (mkdir(path, DIRECTORY_MODE) < 0)
-                return errno == EEXIST ? 0 : -errno;
-        directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (directory < 0)
-                return -errno;
-        parent = openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return parent < 0 || fsync(parent) < 0 ? -errno : 0;
-}
-
 int directory_make(const char *path) {
         _cleanup_(freep) char *copy = strdup(path);
-        int r, refused = 0;
+        int refused = 0;
 
         if (!copy)
                 return -ENOMEM;
-        for (char *slash = copy; *copy && (slash = strchr(slash + 1, '/'));) {
-                *slash = '\0';
-                r = make_one(copy);
+        for (char *slash = copy;;) {
+                _cleanup_(fd_closep) int directory = -EBADF, parent = -EBADF;
+                int r = 0;
+
+                slash = *slash ? strchr(slash + 1, '/') : NULL;
+                if (slash)
+                        *slash = '\0';
+                if (mkdir(copy, DIRECTORY_MODE) < 0)
+                        r = errno == EEXIST ? 0 : -errno;
+                else {
+                        directory = open(copy, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                        if (directory >= 0)
+                                parent =
+                                        openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                        if (parent < 0 || fsync(parent) < 0)
+                                r = -errno;
+                }
+                if (!slash)
+                        return r < 0 && refused < 0 ? refused : r;
                 *slash = '/';
                 /* Some systems say this before they say that the directory is there. */
                 if (r == -EROFS || r == -EACCES)
@@ -82,6 +86,4 @@ int directory_make(const char *path) {
                 else if (r < 0)
                         return r;
         }
-        r = make_one(copy);
-        return r < 0 && refused < 0 ? refused : r;
 }

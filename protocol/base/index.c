@@ -38,43 +38,6 @@ void index_clear(Index *index) {
         index->n = 0;
 }
 
-static void put(Index *index, IndexSlot slot) {
-        size_t i = slot.hash & (index->n_slots - 1);
-
-        while (index->slots[i].element != 0)
-                i = (i + 1) & (index->n_slots - 1);
-        index->slots[i] = slot;
-}
-
-/*
- * Doubles the slots in use. Memory that index_clear() kept is cleared only as far as it is used
- * again, so that a large table costs nothing to the small ones that follow it.
- */
-static int grow(Index *index) {
-        size_t n_old = index->n_slots, n_slots = n_old > 0 ? n_old * 2 : FIRST_SLOTS;
-        IndexSlot *old = NULL, *slots;
-
-        if (n_old == 0) {
-                index->seed = hash_seed();
-                if (n_slots <= index->n_allocated) {
-                        memset(index->slots, 0, n_slots * sizeof(*index->slots));
-                        index->n_slots = n_slots;
-                        return 0;
-                }
-        }
-        slots = calloc(n_slots, sizeof(*slots));
-        if (!slots)
-                return -ENOMEM;
-        old = index->slots;
-        index->slots = slots;
-        index->n_slots = index->n_allocated = n_slots;
-        for (size_t i = 0; i < n_old; i++)
-                if (old[i].element != 0)
-                        put(index, old[i]);
-        free(old);
-        return 0;
-}
-
 size_t index_find(const Index *index, Span key, IndexKey key_of, const void *owner) {
         uint64_t hash;
 
@@ -92,14 +55,40 @@ size_t index_find(const Index *index, Span key, IndexKey key_of, const void *own
 }
 
 int index_add(Index *index, Span key, size_t element) {
-        int r;
+        size_t n_old = index->n_slots, first = n_old, n_slots = n_old > 0 ? n_old * 2 : FIRST_SLOTS;
+        IndexSlot *old = index->slots, *slots, added = { .element = element + 1 };
 
-        if ((index->n + 1) * 4 > index->n_slots * 3) {
-                r = grow(index);
-                if (r != 0)
-                        return r;
+        if (n_old == 0)
+                index->seed = hash_seed();
+        /*
+         * The slots in use double. Memory that index_clear() kept is cleared only as far as it is
+         * used again, so that a large table costs nothing to the small ones that follow it.
+         */
+        if (n_old == 0 && n_slots <= index->n_allocated) {
+                memset(old, 0, n_slots * sizeof(*old));
+                index->n_slots = n_slots;
+        } else if ((index->n + 1) * 4 > n_old * 3) {
+                slots = calloc(n_slots, sizeof(*slots));
+                if (!slots)
+                        return -ENOMEM;
+                index->slots = slots;
+                index->n_slots = index->n_allocated = n_slots;
+                first = 0;
         }
-        put(index, (IndexSlot){ hash_bytes(key, index->seed), element + 1 });
+        /* The old elements, where they have to move, and behind them the new one. */
+        added.hash = hash_bytes(key, index->seed);
+        for (size_t i = first; i <= n_old; i++) {
+                IndexSlot slot = i < n_old ? old[i] : added;
+                size_t at = slot.hash & (index->n_slots - 1);
+
+                if (slot.element == 0)
+                        continue;
+                while (index->slots[at].element != 0)
+                        at = (at + 1) & (index->n_slots - 1);
+                index->slots[at] = slot;
+        }
+        if (old != index->slots)
+                free(old);
         index->n++;
         return 0;
 }

@@ -12,12 +12,6 @@ void name_set_done(NameSet *set) {
         *set = (NameSet){ .ends = NULL };
 }
 
-void name_set_clear(NameSet *set) {
-        buffer_clear(&set->text);
-        index_clear(&set->index);
-        set->n = 0;
-}
-
 int name_set_truncate(NameSet *set, size_t n) {
         int r = 0;
 

@@ -24,11 +24,9 @@ typedef struct NameSet {
 } NameSet;
 
 void name_set_done(NameSet *set);
-/* Empties the set and keeps its memory. */
-void name_set_clear(NameSet *set);
 /*
- * Keeps the first @n names, of as many or more. 0 or -ENOMEM, which leaves a set that can only be
- * cleared. The cost grows with @n.
+ * Keeps the first @n names, of as many or more, and the memory. 0 or -ENOMEM, which leaves a set
+ * that can only be cut to none; that never fails. The cost grows with @n.
  */
 _must_check_ int name_set_truncate(NameSet *set, size_t n);
 

@@ -90,8 +90,9 @@ int document_object(DocumentReader *document, Span *ret_json) {
 }
 
 int document_map(void *userdata, DocumentReader *document) {
-        name_set_clear(&document->names);
-        return json_scanner_expect(document->scanner, JSON_TOKEN_OBJECT);
+        int r = name_set_truncate(&document->names, 0);
+
+        return r < 0 ? r : json_scanner_expect(document->scanner, JSON_TOKEN_OBJECT);
 }
 
 int document_entry(DocumentReader *document, const char *twice, Span *ret_name, Span *ret_json) {
@@ -122,57 +123,47 @@ int document_entry(DocumentReader *document, const char *twice, Span *ret_name, 
 
 /* the document */
 
-/* Reads the next member up to its first element, all of one without elements, or the end. */
-static int read_on(DocumentReader *document) {
-        const DocumentKind *kind = document->kind;
-        Span key;
-        int r;
-
-        document->member = NULL;
-        if (!document->has_begun) {
-                document->has_begun = true;
-                r = json_scanner_expect(document->scanner, JSON_TOKEN_OBJECT);
-                if (r != 0)
-                        return r;
-        }
-        r = json_scanner_member(document->scanner, &key);
-        if (r != 0)
-                return r;
-        for (size_t i = 0; key.bytes && i < kind->n_sections; i++)
-                if (span_is(key, kind->sections[i].name)) {
-                        document->member = kind->sections[i].name;
-                        document->reading = &kind->sections[i];
-                        if (kind->sections[i].next)
-                                document->section = &kind->sections[i];
-                        return kind->sections[i].read(document->userdata, document);
-                }
-        for (size_t i = 0; key.bytes && i < kind->n_members; i++)
-                if (span_is(key, kind->members[i].name)) {
-                        document->member = kind->members[i].name;
-                        return kind->members[i].read(document->userdata, document);
-                }
-        if (key.bytes)
-                return json_scanner_skip(document->scanner);
-        document->has_ended = true;
-        r = json_scanner_expect(document->scanner, JSON_TOKEN_END);
-        if (r != 0)
-                return r;
-        return kind->end(document->userdata, document);
-}
-
 int document_reader_next(DocumentReader *document, const DocumentSection **ret) {
+        const DocumentKind *kind = document->kind;
         char where[96] = "";
         bool more = false;
         int r = 0;
 
+        if (!document->has_begun)
+                r = json_scanner_expect(document->scanner, JSON_TOKEN_OBJECT);
+        document->has_begun = true;
         while (r == 0 && !more && !document->has_ended) {
-                if (!document->section) {
-                        r = read_on(document);
+                size_t i = 0;
+                Span key;
+
+                if (document->section) {
+                        r = document->section->next(document->userdata, document, &more);
+                        if (r == 0 && !more)
+                                document->section = NULL;
                         continue;
                 }
-                r = document->section->next(document->userdata, document, &more);
-                if (r == 0 && !more)
-                        document->section = NULL;
+                document->member = NULL;
+                r = json_scanner_member(document->scanner, &key);
+                if (r != 0)
+                        break;
+                if (!key.bytes) {
+                        document->has_ended = true;
+                        r = json_scanner_expect(document->scanner, JSON_TOKEN_END);
+                        if (r == 0)
+                                r = kind->end(document->userdata, document);
+                        break;
+                }
+                while (i < kind->n_sections && !span_is(key, kind->sections[i].name))
+                        i++;
+                if (i == kind->n_sections) {
+                        r = kind->member(document->userdata, document, key);
+                        continue;
+                }
+                document->member = kind->sections[i].name;
+                document->reading = &kind->sections[i];
+                if (kind->sections[i].next)
+                        document->section = &kind->sections[i];
+                r = kind->sections[i].read(document->userdata, document);
         }
         if (r == JSON_E_MALFORMED) {
                 if (document->element > 0)
@@ -181,8 +172,7 @@ int document_reader_next(DocumentReader *document, const DocumentSection **ret) 
                                         document->column ? document->column : "");
                 (void) snprintf(document->complaint, sizeof(document->complaint), "%s%s%s%s",
                                 document->member ? document->member : "", where,
-                                document->member ? ": " : "",
-                                json_scanner_complaint(document->scanner));
+                                document->member ? ": " : "", document->scanner->complaint);
         }
         if (r == 0)
                 *ret = document->section;

@@ -4,32 +4,63 @@
 /*
  * DocumentReader
  *
- * Reads a document as a stream, section by section in the order of the file, and the elements of a
- * section one at a time: memory does not grow with their number. It knows the sections of its kind
- * of document by their table and nothing of what is in them. Members that are in no table are
- * skipped.
+ * A document is one JSON object: a snapshot's, or that of another kind of file in the same
+ * container. Its sections are the members that can be large. Each is one row in the table of its
+ * kind of document, and that row is all that the reader and the writer of documents know of it.
+ *
+ * It is read as a stream, section by section in the order of the file, and the elements of a
+ * section one at a time: memory does not grow with their number. What is no section is left to the
+ * kind of document.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "base/name-set.h"
 #include "json/json-scanner.h"
-#include "document/document-section.h"
+#include "json/json-writer.h"
+
+/* Bounds of every document that is read. */
+#define SNAPSHOT_MAX_DEPTH 16
+#define SNAPSHOT_MAX_TOKEN_BYTES (64 * 1024)
+#define SNAPSHOT_MAX_VALUE_BYTES (1024 * 1024) /* an object that is handed on as one JSON text */
+
+/* The way a section is written. */
+typedef enum DocumentShape {
+        DOCUMENT_OBJECT, /* {...}, made elsewhere; null when there is none */
+        DOCUMENT_MAP,    /* {NAME: {...}, ...} */
+        DOCUMENT_TABLE,  /* {"columns": [NAME, ...], "rows": [[CELL, ...], ...]} */
+} DocumentShape;
+
+typedef struct DocumentReader DocumentReader;
+
+typedef struct DocumentSection {
+        const char *name; /* of the document's member */
+        DocumentShape shape;
+        void (*write_columns)(
+                JsonWriter *writer); /* of a table: the names, in the order of cells */
+
+        /*
+         * These read it. Its key was read; read() takes the whole value, or where there is a
+         * next() the value's beginning. next() takes one element, or the end and then says that
+         * there was none. @userdata is the one of document_reader_init(). Both return 0,
+         * JSON_E_MALFORMED with the scanner's complaint, or a negative errno.
+         */
+        int (*read)(void *userdata, DocumentReader *document);
+        int (*next)(void *userdata, DocumentReader *document, bool *ret_more);
+} DocumentSection;
 
 #define DOCUMENT_COMPLAINT_BYTES 512
-
-/* A member that is small: read() takes all of it, as in DocumentSection. */
-typedef struct DocumentMember {
-        const char *name;
-        int (*read)(void *userdata, DocumentReader *document);
-} DocumentMember;
 
 typedef struct DocumentKind {
         const DocumentSection *sections; /* in the order in which they are written */
         size_t n_sections;
-        const DocumentMember *members;
-        size_t n_members;
+        /*
+         * Takes the whole value of a member that is no section, and sets document->member if it
+         * knows the key, which is borrowed until the scanner reads on; returns like read().
+         */
+        int (*member)(void *userdata, DocumentReader *document, Span key);
         /* Checks what only the whole document can tell; returns like read(). */
         int (*end)(void *userdata, DocumentReader *document);
 } DocumentKind;

@@ -40,7 +40,7 @@ static int read_columns(TableReader *table, DocumentReader *document) {
                         break;
                 if (token != JSON_TOKEN_STRING)
                         return document_fail(document, "the name of a column is expected");
-                name = json_scanner_string(scanner);
+                name = scanner->string;
                 column = table->rows->find_column(name);
                 if (table->n_columns == TABLE_MAX_COLUMNS)
                         return document_fail(document, "there are too many columns");

@@ -7,17 +7,19 @@
  * A window on the text being scanned: the whole text, or a buffer that is refilled. The bytes from
  * @token on stay in one piece while more are fetched, so a token can be handed out in place;
  * fetching may move them, and @token and @at with them. How a stream is cut into chunks makes no
- * difference to the scanner.
+ * difference to the scanner. The two kinds of token that can be long, strings and numbers, are read
+ * and checked here.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/buffer.h"
 #include "base/macro.h"
 #include "base/span.h"
 
 enum {
         JSON_OK,
-        JSON_E_MALFORMED, /* see json_scanner_complaint() and json_scanner_offset() */
+        JSON_E_MALFORMED, /* see JsonScanner.complaint and offset */
 };
 
 /*
@@ -31,6 +33,13 @@ typedef struct JsonLimits {
         size_t max_token_bytes;  /* of one string, key, number or run of white space, as written */
         uint64_t max_text_bytes; /* of the whole input; 0: none */
 } JsonLimits;
+
+/* Integers are exact, as a sign and 64 bits; any other number is only checked. */
+typedef struct JsonNumber {
+        uint64_t magnitude;
+        bool negative; /* never for 0 */
+        bool is_real;  /* has a fraction, an exponent or over 64 bits; no value then */
+} JsonNumber;
 
 typedef struct JsonInput {
         const char *token; /* token <= at <= end */
@@ -53,11 +62,6 @@ typedef struct JsonInput {
         const char *complaint; /* a literal, set with JSON_E_MALFORMED; @at is where */
 } JsonInput;
 
-void json_input_init_text(JsonInput *input, Span text, const JsonLimits *limits);
-void json_input_init_stream(JsonInput *input, JsonRefill refill, void *userdata,
-                            const JsonLimits *limits);
-void json_input_done(JsonInput *input);
-
 /* Fetches bytes behind @end; *ret_more is false at the end of the text. */
 _must_check_ int json_input_fetch(JsonInput *input, bool *ret_more);
 /*
@@ -66,11 +70,16 @@ _must_check_ int json_input_fetch(JsonInput *input, bool *ret_more);
  */
 _must_check_ int json_input_need(JsonInput *input, size_t n, const char *ended);
 
-static inline uint64_t json_input_offset(const JsonInput *input, const char *position) {
-        return input->window_offset + (uint64_t) (position - input->window);
-}
-
 static inline int json_input_fail(JsonInput *input, const char *complaint) {
         input->complaint = complaint;
         return JSON_E_MALFORMED;
 }
+
+/*
+ * Reads the string whose opening quote is at the start of the token: no control characters, valid
+ * UTF-8, known escapes. *ret is its decoded content, in place or, where it had escapes, in
+ * @decoded.
+ */
+_must_check_ int json_string_read(JsonInput *input, Buffer *decoded, Span *ret);
+/* Reads the number at the start of the token, which is '-' or a digit. */
+_must_check_ int json_number_read(JsonInput *input, JsonNumber *ret);

@@ -7,109 +7,71 @@
 #include <string.h>
 
 #include "base/name-set.h"
-#include "json/json-input.h"
-#include "json/json-number.h"
-#include "json/json-string.h"
 
-#define COMPLAINT_BYTES 256
 #define QUOTED_BYTES 64 /* of a key in a complaint */
 #define NOTHING (-1)    /* instead of a byte: the text has ended */
-
-typedef enum Expected {
-        EXPECTED_VALUE,
-        EXPECTED_VALUE_OR_END, /* behind '[' */
-        EXPECTED_KEY,
-        EXPECTED_KEY_OR_END, /* behind '{' */
-        EXPECTED_COLON,
-        EXPECTED_COMMA_OR_END,
-        EXPECTED_NOTHING,
-} Expected;
 
 /*
  * Objects in an array mostly have the same keys in the same order. The keys of an object therefore
  * stay when it ends. While the next one at that depth repeats them, each key is only compared with
  * its predecessor, which also shows that none is there twice.
  */
-typedef struct Level {
+struct JsonLevel {
         bool is_object;
         bool is_repeating; /* the keys so far are the first ones of @keys */
         bool is_verbatim;  /* no key in @keys was written with an escape */
         size_t n_keys;     /* read so far */
         NameSet keys;      /* of this object; while it repeats, of the one before */
-} Level;
-
-struct JsonScanner {
-        JsonInput input;
-        unsigned max_depth;
-
-        Expected expected;
-        Level *levels; /* levels past @depth are unused but keep their memory */
-        unsigned depth;
-        unsigned n_levels;
-
-        JsonToken token;
-        uint64_t offset;
-        JsonNumber number;
-        Span string;
-        Buffer decoded;
-
-        int failure; /* what every further call returns */
-        char complaint[COMPLAINT_BYTES];
 };
 
-static void scanner_init(JsonScanner *scanner, const JsonLimits *limits) {
-        *scanner = (JsonScanner){
-                .max_depth = limits->max_depth,
-                .token = JSON_TOKEN_END,
-                .string = SPAN_LITERAL(""),
-        };
-        buffer_init(&scanner->decoded, 0);
-}
-
-static void scanner_done(JsonScanner *scanner) {
-        for (unsigned i = 0; i < scanner->n_levels; i++)
-                name_set_done(&scanner->levels[i].keys);
-        free(scanner->levels);
-        buffer_done(&scanner->decoded);
-        json_input_done(&scanner->input);
-}
-
 int json_scanner_new_text(Span text, const JsonLimits *limits, JsonScanner **ret) {
+        uint64_t max_bytes = limits->max_text_bytes > 0 ? limits->max_text_bytes : UINT64_MAX;
+        const char *bytes = text.n > 0 ? text.bytes : "";
+        size_t n = (size_t) MIN_OF((uint64_t) text.n, max_bytes);
         JsonScanner *scanner = malloc(sizeof(*scanner));
 
         if (!scanner)
                 return -ENOMEM;
-        scanner_init(scanner, limits);
-        json_input_init_text(&scanner->input, text, limits);
+        *scanner = (JsonScanner){
+                .token = JSON_TOKEN_END,
+                .string = SPAN_LITERAL(""),
+                .max_depth = limits->max_depth,
+                .input = {
+                        .token = bytes,
+                        .at = bytes,
+                        .end = bytes + n,
+                        .window = bytes,
+                        .n_left = max_bytes - n,
+                        .max_token_bytes = limits->max_token_bytes,
+                        .ended = true,
+                        .too_long = n < text.n,
+                },
+        };
         *ret = scanner;
         return 0;
-}
-
-int json_scanner_new_checked(Span text, const JsonLimits *limits, JsonScanner **ret) {
-        int r = json_scanner_new_text(text, limits, ret);
-
-        if (r == 0)
-                (*ret)->input.is_checked = true;
-        return r;
 }
 
 int json_scanner_new_stream(JsonRefill refill, void *userdata, const JsonLimits *limits,
                             JsonScanner **ret) {
-        JsonScanner *scanner = malloc(sizeof(*scanner));
+        int r = json_scanner_new_text((Span){}, limits, ret);
 
-        if (!scanner)
-                return -ENOMEM;
-        scanner_init(scanner, limits);
-        json_input_init_stream(&scanner->input, refill, userdata, limits);
-        *ret = scanner;
+        if (r != 0)
+                return r;
+        (*ret)->input.ended = false;
+        (*ret)->input.refill = refill;
+        (*ret)->input.userdata = userdata;
         return 0;
 }
 
 JsonScanner *json_scanner_free(JsonScanner *scanner) {
-        if (scanner) {
-                scanner_done(scanner);
-                free(scanner);
-        }
+        if (!scanner)
+                return NULL;
+        for (unsigned i = 0; i < scanner->n_levels; i++)
+                name_set_done(&scanner->levels[i].keys);
+        free(scanner->levels);
+        buffer_done(&scanner->decoded);
+        free(scanner->input.space);
+        free(scanner);
         return NULL;
 }
 
@@ -151,20 +113,20 @@ static inline int next_byte(JsonInput *input, int *ret) {
 
 static const char *expected_text(const JsonScanner *scanner) {
         switch (scanner->expected) {
-        case EXPECTED_VALUE:
+        case JSON_EXPECTED_VALUE:
                 return "a value is expected";
-        case EXPECTED_VALUE_OR_END:
+        case JSON_EXPECTED_VALUE_OR_END:
                 return "a value or ']' is expected";
-        case EXPECTED_KEY:
+        case JSON_EXPECTED_KEY:
                 return "a key is expected";
-        case EXPECTED_KEY_OR_END:
+        case JSON_EXPECTED_KEY_OR_END:
                 return "a key or '}' is expected";
-        case EXPECTED_COLON:
+        case JSON_EXPECTED_COLON:
                 return "':' is expected";
-        case EXPECTED_COMMA_OR_END:
+        case JSON_EXPECTED_COMMA_OR_END:
                 return scanner->levels[scanner->depth - 1].is_object ? "',' or '}' is expected"
                                                                      : "',' or ']' is expected";
-        case EXPECTED_NOTHING:
+        case JSON_EXPECTED_NOTHING:
                 return "nothing is expected behind the value";
         }
         return "";
@@ -176,39 +138,26 @@ static int fail_expected(JsonScanner *scanner, int byte) {
         return JSON_E_MALFORMED;
 }
 
-static void value_ended(JsonScanner *scanner) {
-        scanner->expected = scanner->depth > 0 ? EXPECTED_COMMA_OR_END : EXPECTED_NOTHING;
-}
-
-static int grow_levels(JsonScanner *scanner) {
-        unsigned n = scanner->n_levels > 0 ? 2 * scanner->n_levels : 8;
-        Level *levels = reallocarray(scanner->levels, n, sizeof(*levels));
-
-        if (!levels)
-                return -ENOMEM;
-        for (unsigned i = scanner->n_levels; i < n; i++)
-                levels[i] = (Level){};
-        scanner->levels = levels;
-        scanner->n_levels = n;
-        return 0;
-}
-
 static int read_open(JsonScanner *scanner, bool is_object, JsonToken *ret) {
-        Level *level;
-        int r;
+        JsonLevel *level;
 
         if (scanner->depth >= scanner->max_depth)
                 return json_input_fail(&scanner->input, "nested too deeply");
         if (scanner->depth == scanner->n_levels) {
-                r = grow_levels(scanner);
-                if (r < 0)
-                        return r;
+                unsigned n = scanner->n_levels > 0 ? 2 * scanner->n_levels : 8;
+                JsonLevel *levels = reallocarray(scanner->levels, n, sizeof(*levels));
+
+                if (!levels)
+                        return -ENOMEM;
+                memset(levels + scanner->n_levels, 0, (n - scanner->n_levels) * sizeof(*levels));
+                scanner->levels = levels;
+                scanner->n_levels = n;
         }
         level = &scanner->levels[scanner->depth++];
         level->is_object = is_object;
         level->is_repeating = true;
         level->n_keys = 0;
-        scanner->expected = is_object ? EXPECTED_KEY_OR_END : EXPECTED_VALUE_OR_END;
+        scanner->expected = is_object ? JSON_EXPECTED_KEY_OR_END : JSON_EXPECTED_VALUE_OR_END;
         scanner->input.at++;
         *ret = is_object ? JSON_TOKEN_OBJECT : JSON_TOKEN_ARRAY;
         return 0;
@@ -218,7 +167,7 @@ static int read_close(JsonScanner *scanner, JsonToken *ret) {
         *ret = scanner->levels[--scanner->depth].is_object ? JSON_TOKEN_OBJECT_END
                                                            : JSON_TOKEN_ARRAY_END;
         scanner->input.at++;
-        value_ended(scanner);
+        scanner->expected = scanner->depth > 0 ? JSON_EXPECTED_COMMA_OR_END : JSON_EXPECTED_NOTHING;
         return 0;
 }
 
@@ -260,7 +209,7 @@ static bool same_bytes(const char *a, const char *b, size_t n) {
  * True when the bytes of the input are the expected key in its quotes. One that was written with an
  * escape is not found so, because its bytes could be those of a shorter key and more.
  */
-static bool take_same_bytes(JsonScanner *scanner, const Level *level) {
+static bool take_same_bytes(JsonScanner *scanner, const JsonLevel *level) {
         JsonInput *input = &scanner->input;
         Span key;
 
@@ -276,7 +225,7 @@ static bool take_same_bytes(JsonScanner *scanner, const Level *level) {
 }
 
 /* Adds the key just read, which is not the expected one, to those that the object has so far. */
-static int add_key(JsonScanner *scanner, Level *level) {
+static int add_key(JsonScanner *scanner, JsonLevel *level) {
         size_t n_written = (size_t) (scanner->input.at - scanner->input.token), number;
         int r = 0;
 
@@ -297,13 +246,13 @@ static int add_key(JsonScanner *scanner, Level *level) {
         return 0;
 }
 
-static bool is_expected_key(const Level *level, Span key) {
+static bool is_expected_key(const JsonLevel *level, Span key) {
         return level->is_repeating && level->n_keys < level->keys.n &&
                span_equal(key, name_set_get(&level->keys, level->n_keys));
 }
 
 static int read_key(JsonScanner *scanner, JsonToken *ret) {
-        Level *level = &scanner->levels[scanner->depth - 1];
+        JsonLevel *level = &scanner->levels[scanner->depth - 1];
         int r;
 
         if (!take_same_bytes(scanner, level)) {
@@ -314,13 +263,12 @@ static int read_key(JsonScanner *scanner, JsonToken *ret) {
                         return r;
         }
         level->n_keys++;
-        scanner->expected = EXPECTED_COLON;
+        scanner->expected = JSON_EXPECTED_COLON;
         *ret = JSON_TOKEN_KEY;
         return 0;
 }
 
-static int read_word(JsonScanner *scanner, const char *word, JsonToken token, JsonToken *ret) {
-        JsonInput *input = &scanner->input;
+static int read_word(JsonInput *input, const char *word) {
         bool more;
         int r;
 
@@ -335,57 +283,47 @@ static int read_word(JsonScanner *scanner, const char *word, JsonToken token, Js
                 if (*input->at != *word)
                         return json_input_fail(input, "a value is expected");
         }
-        value_ended(scanner);
-        *ret = token;
         return 0;
 }
 
 static int read_value(JsonScanner *scanner, int byte, JsonToken *ret) {
+        JsonToken token;
         int r;
 
         switch (byte) {
         case '-':
         case '0' ... '9':
                 r = json_number_read(&scanner->input, &scanner->number);
-                if (r != 0)
-                        return r;
-                value_ended(scanner);
-                *ret = scanner->number.is_real ? JSON_TOKEN_REAL : JSON_TOKEN_INTEGER;
-                return 0;
+                token = scanner->number.is_real ? JSON_TOKEN_REAL : JSON_TOKEN_INTEGER;
+                break;
         case '"':
                 r = json_string_read(&scanner->input, &scanner->decoded, &scanner->string);
-                if (r != 0)
-                        return r;
-                value_ended(scanner);
-                *ret = JSON_TOKEN_STRING;
-                return 0;
+                token = JSON_TOKEN_STRING;
+                break;
         case '{':
                 return read_open(scanner, true, ret);
         case '[':
                 return read_open(scanner, false, ret);
         case 't':
-                return read_word(scanner, "true", JSON_TOKEN_TRUE, ret);
+                r = read_word(&scanner->input, "true");
+                token = JSON_TOKEN_TRUE;
+                break;
         case 'f':
-                return read_word(scanner, "false", JSON_TOKEN_FALSE, ret);
+                r = read_word(&scanner->input, "false");
+                token = JSON_TOKEN_FALSE;
+                break;
         case 'n':
-                return read_word(scanner, "null", JSON_TOKEN_NULL, ret);
+                r = read_word(&scanner->input, "null");
+                token = JSON_TOKEN_NULL;
+                break;
         default:
                 return fail_expected(scanner, byte);
         }
-}
-
-/* Steps over the comma or colon at @at and reads what is expected behind it, a key or a value. */
-static int read_behind(JsonScanner *scanner, Expected expected, JsonToken *ret) {
-        int byte, r;
-
-        scanner->expected = expected;
-        scanner->input.at++;
-        r = next_byte(&scanner->input, &byte);
         if (r != 0)
                 return r;
-        if (expected == EXPECTED_VALUE)
-                return read_value(scanner, byte, ret);
-        return byte == '"' ? read_key(scanner, ret) : fail_expected(scanner, byte);
+        scanner->expected = scanner->depth > 0 ? JSON_EXPECTED_COMMA_OR_END : JSON_EXPECTED_NOTHING;
+        *ret = token;
+        return 0;
 }
 
 static int read_token(JsonScanner *scanner, JsonToken *ret) {
@@ -395,55 +333,55 @@ static int read_token(JsonScanner *scanner, JsonToken *ret) {
         r = next_byte(&scanner->input, &byte);
         if (r != 0)
                 return r;
-        if (scanner->expected == EXPECTED_COLON && byte == ':')
-                return read_behind(scanner, EXPECTED_VALUE, ret);
-        if (scanner->expected == EXPECTED_COMMA_OR_END && byte == ',')
-                return read_behind(scanner, in_object ? EXPECTED_KEY : EXPECTED_VALUE, ret);
+        /* A comma or colon is no token: it tells what is expected behind it. */
+        if ((scanner->expected == JSON_EXPECTED_COLON && byte == ':') ||
+            (scanner->expected == JSON_EXPECTED_COMMA_OR_END && byte == ',')) {
+                scanner->expected =
+                        byte == ',' && in_object ? JSON_EXPECTED_KEY : JSON_EXPECTED_VALUE;
+                scanner->input.at++;
+                r = next_byte(&scanner->input, &byte);
+                if (r != 0)
+                        return r;
+        }
+        if (scanner->expected == JSON_EXPECTED_VALUE)
+                return read_value(scanner, byte, ret);
 
         switch (scanner->expected) {
-        case EXPECTED_VALUE:
-                return read_value(scanner, byte, ret);
-        case EXPECTED_VALUE_OR_END:
+        case JSON_EXPECTED_VALUE_OR_END:
                 return byte == ']' ? read_close(scanner, ret) : read_value(scanner, byte, ret);
-        case EXPECTED_KEY_OR_END:
+        case JSON_EXPECTED_KEY_OR_END:
                 if (byte == '"')
                         return read_key(scanner, ret);
                 if (byte == '}')
                         return read_close(scanner, ret);
                 break;
-        case EXPECTED_COMMA_OR_END:
+        case JSON_EXPECTED_COMMA_OR_END:
                 if (byte == (in_object ? '}' : ']'))
                         return read_close(scanner, ret);
                 break;
-        case EXPECTED_NOTHING:
+        case JSON_EXPECTED_NOTHING:
                 if (byte != NOTHING)
                         break;
                 *ret = JSON_TOKEN_END;
                 return 0;
-        case EXPECTED_KEY: /* only behind a comma */
-        case EXPECTED_COLON:
+        case JSON_EXPECTED_KEY:
+                if (byte == '"')
+                        return read_key(scanner, ret);
+                break;
+        case JSON_EXPECTED_VALUE:
+        case JSON_EXPECTED_COLON:
                 break;
         }
         return fail_expected(scanner, byte);
 }
 
-/*
- * Truncates between two characters, because complaints become parts of messages, which are UTF-8.
- */
-static void set_complaint(JsonScanner *scanner, const char *complaint) {
-        size_t n = strnlen(complaint, sizeof(scanner->complaint) - 1);
-
-        while (n > 0 && ((unsigned char) complaint[n] & 0xc0) == 0x80)
-                n--;
-        memcpy(scanner->complaint, complaint, n);
-        scanner->complaint[n] = '\0';
-}
-
 static int stop(JsonScanner *scanner, int failure) {
         scanner->failure = failure;
-        scanner->offset = json_input_offset(&scanner->input, scanner->input.at);
+        scanner->offset = scanner->input.window_offset +
+                          (uint64_t) (scanner->input.at - scanner->input.window);
         if (failure == JSON_E_MALFORMED && scanner->input.complaint)
-                set_complaint(scanner, scanner->input.complaint);
+                (void) snprintf(scanner->complaint, sizeof(scanner->complaint), "%s",
+                                scanner->input.complaint);
         return failure;
 }
 
@@ -458,31 +396,20 @@ int json_scanner_next(JsonScanner *scanner, JsonToken *ret) {
         if (r != 0)
                 return stop(scanner, r);
         scanner->token = token;
-        scanner->offset = json_input_offset(&scanner->input, scanner->input.token);
+        scanner->offset = scanner->input.window_offset +
+                          (uint64_t) (scanner->input.token - scanner->input.window);
         *ret = token;
         return 0;
-}
-
-Span json_scanner_string(const JsonScanner *scanner) {
-        return scanner->string;
 }
 
 bool json_scanner_repeats(const JsonScanner *scanner) {
         return scanner->depth > 0 && scanner->levels[scanner->depth - 1].is_repeating;
 }
 
-uint64_t json_scanner_magnitude(const JsonScanner *scanner) {
-        return scanner->number.magnitude;
-}
-
 bool json_scanner_has_u64(const JsonScanner *scanner, uint64_t *ret) {
         *ret = scanner->number.magnitude;
         return scanner->failure == 0 && scanner->token == JSON_TOKEN_INTEGER &&
                !scanner->number.negative;
-}
-
-bool json_scanner_negative(const JsonScanner *scanner) {
-        return scanner->number.negative;
 }
 
 /*
@@ -597,67 +524,53 @@ int json_scanner_leave(JsonScanner *scanner) {
         return leave(scanner, true);
 }
 
-static int append_token(const JsonScanner *scanner, Buffer *buffer) {
+int json_scanner_raw(JsonScanner *scanner, Buffer *buffer) {
         const JsonInput *input = &scanner->input;
-
-        return buffer_append(buffer, input->token, (size_t) (input->at - input->token));
-}
-
-static int append_value(JsonScanner *scanner, Buffer *buffer) {
+        JsonToken token = JSON_TOKEN_END;
+        size_t start = buffer->n;
+        bool comma = false, goes_on;
         unsigned depth;
-        JsonToken token;
-        bool comma = false;
         int r;
 
         r = begin_value(scanner, &token);
-        if (r != 0)
-                return r;
-        if (token == JSON_TOKEN_END || is_closer(token))
-                return -EINVAL;
-        r = append_token(scanner, buffer);
-        if (r < 0 || !is_opener(token))
-                return r;
+        if (r == 0 && (token == JSON_TOKEN_END || is_closer(token)))
+                r = -EINVAL;
+        if (r == 0)
+                r = buffer_append(buffer, input->token, (size_t) (input->at - input->token));
+        goes_on = is_opener(token);
         depth = scanner->depth;
-        while (scanner->depth >= depth) {
+        while (r == 0 && goes_on) {
                 r = json_scanner_next(scanner, &token);
                 if (r != 0)
-                        return r;
+                        break;
                 if (comma && !is_closer(token))
                         buffer_append_byte(buffer, ',');
-                r = append_token(scanner, buffer);
+                r = buffer_append(buffer, input->token, (size_t) (input->at - input->token));
                 if (token == JSON_TOKEN_KEY)
                         r = buffer_append_byte(buffer, ':');
-                if (r < 0)
-                        return r;
                 comma = token != JSON_TOKEN_KEY && !is_opener(token);
+                goes_on = scanner->depth >= depth;
         }
-        return 0;
-}
-
-int json_scanner_raw(JsonScanner *scanner, Buffer *buffer) {
-        size_t start = buffer->n;
-        int r;
-
-        r = append_value(scanner, buffer);
         if (r != 0)
                 buffer_truncate(buffer, start);
         return r;
 }
 
-uint64_t json_scanner_offset(const JsonScanner *scanner) {
-        return scanner->offset;
-}
-
-const char *json_scanner_complaint(const JsonScanner *scanner) {
-        return scanner->complaint;
-}
-
 int json_scanner_fail(JsonScanner *scanner, const char *complaint) {
-        if (scanner->failure == 0) {
-                scanner->failure = JSON_E_MALFORMED;
-                set_complaint(scanner, complaint);
-        }
-        return scanner->failure;
+        size_t n = strnlen(complaint, sizeof(scanner->complaint) - 1);
+
+        if (scanner->failure != 0)
+                return scanner->failure;
+        /*
+         * It is cut between two characters, because complaints become parts of messages, which are
+         * UTF-8.
+         */
+        while (n > 0 && ((unsigned char) complaint[n] & 0xc0) == 0x80)
+                n--;
+        memcpy(scanner->complaint, complaint, n);
+        scanner->complaint[n] = '\0';
+        scanner->failure = JSON_E_MALFORMED;
+        return JSON_E_MALFORMED;
 }
 
 /* calls for callers that expect a certain token next; they add nothing to the grammar */
@@ -692,7 +605,7 @@ int json_scanner_member(JsonScanner *scanner, Span *ret_key) {
 
         json_scanner_next(scanner, &token);
         if (token == JSON_TOKEN_KEY)
-                *ret_key = json_scanner_string(scanner);
+                *ret_key = scanner->string;
         else if (token == JSON_TOKEN_OBJECT_END)
                 *ret_key = (Span){};
         else
@@ -724,9 +637,9 @@ int json_scanner_u64(JsonScanner *scanner, uint64_t *ret) {
         JsonToken token;
 
         json_scanner_next(scanner, &token);
-        if (token != JSON_TOKEN_INTEGER || json_scanner_negative(scanner))
+        if (token != JSON_TOKEN_INTEGER || scanner->number.negative)
                 return json_scanner_fail(scanner, "an integer from 0 to 2^64-1 is expected");
-        *ret = json_scanner_magnitude(scanner);
+        *ret = scanner->number.magnitude;
         return 0;
 }
 
@@ -736,8 +649,8 @@ int json_scanner_i64(JsonScanner *scanner, int64_t *ret) {
         bool negative;
 
         json_scanner_next(scanner, &token);
-        magnitude = json_scanner_magnitude(scanner);
-        negative = json_scanner_negative(scanner);
+        magnitude = scanner->number.magnitude;
+        negative = scanner->number.negative;
         if (token != JSON_TOKEN_INTEGER || magnitude > (uint64_t) INT64_MAX + (negative ? 1 : 0))
                 return json_scanner_fail(scanner, "an integer from -2^63 to 2^63-1 is expected");
         *ret = negative ? (int64_t) (0 - magnitude) : (int64_t) magnitude;
@@ -760,20 +673,20 @@ int json_scanner_text(JsonScanner *scanner, Span *ret) {
         json_scanner_next(scanner, &token);
         if (token != JSON_TOKEN_STRING)
                 return json_scanner_fail(scanner, wanted_texts[JSON_TOKEN_STRING]);
-        *ret = json_scanner_string(scanner);
+        *ret = scanner->string;
         return 0;
 }
 
 int json_check(Span text, const JsonLimits *limits) {
-        JsonScanner scanner;
+        _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
         JsonToken token;
         int r;
 
-        scanner_init(&scanner, limits);
-        json_input_init_text(&scanner.input, text, limits);
+        r = json_scanner_new_text(text, limits, &scanner);
+        if (r != 0)
+                return r;
         do
-                r = json_scanner_next(&scanner, &token);
+                r = json_scanner_next(scanner, &token);
         while (r == 0 && token != JSON_TOKEN_END);
-        scanner_done(&scanner);
         return r;
 }

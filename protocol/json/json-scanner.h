@@ -23,8 +23,6 @@
 #include "base/span.h"
 #include "json/json-input.h"
 
-typedef struct JsonScanner JsonScanner;
-
 typedef enum JsonToken {
         JSON_TOKEN_END, /* the value is complete and nothing but white space followed */
         JSON_TOKEN_OBJECT,
@@ -40,13 +38,51 @@ typedef enum JsonToken {
         JSON_TOKEN_NULL,
 } JsonToken;
 
-/* @text is borrowed and must outlive the scanner. */
-_must_check_ int json_scanner_new_text(Span text, const JsonLimits *limits, JsonScanner **ret);
+typedef enum JsonExpected {
+        JSON_EXPECTED_VALUE,
+        JSON_EXPECTED_VALUE_OR_END, /* behind '[' */
+        JSON_EXPECTED_KEY,
+        JSON_EXPECTED_KEY_OR_END, /* behind '{' */
+        JSON_EXPECTED_COLON,
+        JSON_EXPECTED_COMMA_OR_END,
+        JSON_EXPECTED_NOTHING,
+} JsonExpected;
+
+#define JSON_COMPLAINT_BYTES 256
+
+typedef struct JsonLevel JsonLevel;
+
+typedef struct JsonScanner {
+        /* The last token and its value. */
+        JsonToken token;
+        JsonNumber number;
+        /*
+         * A string or key, decoded (escapes undone), valid UTF-8, borrowed until the next call;
+         * bytes is never NULL.
+         */
+        Span string;
+        /*
+         * The place where the last token begins, or the first wrong byte, and the complaint: a
+         * fragment of a sentence (duplicate member "x"), or "" without a failure.
+         */
+        uint64_t offset;
+        char complaint[JSON_COMPLAINT_BYTES];
+
+        /* The rest belongs to json-scanner.c. */
+        JsonInput input;
+        int failure; /* what every further call returns */
+        JsonExpected expected;
+        JsonLevel *levels; /* levels past @depth are unused but keep their memory */
+        unsigned depth, n_levels, max_depth;
+        Buffer decoded;
+} JsonScanner;
+
 /*
- * @text was read before, as json_scanner_raw() copied it: an object or array that
- * json_scanner_skip() skips is not checked again.
+ * @text is borrowed and must outlive the scanner. If it was read before, as json_scanner_raw()
+ * copied it, input.is_checked may be set: an object or array that json_scanner_skip() skips is then
+ * not checked again.
  */
-_must_check_ int json_scanner_new_checked(Span text, const JsonLimits *limits, JsonScanner **ret);
+_must_check_ int json_scanner_new_text(Span text, const JsonLimits *limits, JsonScanner **ret);
 _must_check_ int json_scanner_new_stream(JsonRefill refill, void *userdata,
                                          const JsonLimits *limits, JsonScanner **ret);
 JsonScanner *json_scanner_free(JsonScanner *scanner);
@@ -64,17 +100,10 @@ DEFINE_CLEANUP(JsonScanner *, json_scanner_free);
 int json_scanner_next(JsonScanner *scanner, JsonToken *ret);
 
 /*
- * Values of the last token. Strings and keys are decoded (escapes undone), valid UTF-8, borrowed
- * until the next call; bytes is never NULL.
- */
-Span json_scanner_string(const JsonScanner *scanner);
-/*
  * After a KEY: whether it and the keys before it repeat, in their order, those of an object at this
  * depth that was read before, and no other keys were read at this depth since then.
  */
 bool json_scanner_repeats(const JsonScanner *scanner);
-uint64_t json_scanner_magnitude(const JsonScanner *scanner);
-bool json_scanner_negative(const JsonScanner *scanner); /* false for -0 */
 /* True when the last token is an integer from 0 to 2^64-1, which is *ret; false after a failure. */
 bool json_scanner_has_u64(const JsonScanner *scanner, uint64_t *ret);
 
@@ -93,12 +122,6 @@ _must_check_ int json_scanner_leave(JsonScanner *scanner);
  */
 _must_check_ int json_scanner_raw(JsonScanner *scanner, Buffer *buffer);
 
-/*
- * The place where the last token begins, or the first wrong byte, and the complaint: a fragment
- * of a sentence (duplicate member "x"), or "" without a failure.
- */
-uint64_t json_scanner_offset(const JsonScanner *scanner);
-const char *json_scanner_complaint(const JsonScanner *scanner);
 /* For the caller's own checks ("a string is expected"): makes the scanner fail with @complaint. */
 int json_scanner_fail(JsonScanner *scanner, const char *complaint);
 
@@ -124,5 +147,5 @@ _must_check_ int json_scanner_bool(JsonScanner *scanner, bool *ret);
 /* *ret is borrowed until the next call. */
 _must_check_ int json_scanner_text(JsonScanner *scanner, Span *ret);
 
-/* One whole text: 0 when @text is one valid value under @limits, else JSON_E_MALFORMED. */
+/* One whole text: 0 when @text is one valid value under @limits, JSON_E_MALFORMED or -ENOMEM. */
 _must_check_ int json_check(Span text, const JsonLimits *limits);

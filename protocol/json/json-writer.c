@@ -52,16 +52,13 @@ static char *take_room(JsonWriter *writer, size_t n) {
         return room;
 }
 
-static bool is_in_object(const JsonWriter *writer) {
-        return writer->depth > 0 && writer->closers[writer->depth - 1] == '}';
-}
-
 /* Takes room for a value of @n bytes, and writes the comma before it. */
 static char *take_value(JsonWriter *writer, size_t n) {
         char *room;
 
         /* The caller forgot the key of a member, or writes a second value at the top. */
-        if (!writer->after_key && (is_in_object(writer) || (writer->depth == 0 && writer->comma))) {
+        if (!writer->after_key &&
+            (writer->closers[writer->depth] == '}' || (writer->depth == 0 && writer->comma))) {
                 fail(writer, -EINVAL);
                 return NULL;
         }
@@ -81,7 +78,7 @@ static char *take_value(JsonWriter *writer, size_t n) {
 static char *take_key(JsonWriter *writer, size_t n) {
         char *room;
 
-        if (!is_in_object(writer) || writer->after_key) {
+        if (writer->closers[writer->depth] != '}' || writer->after_key) {
                 fail(writer, -EINVAL);
                 return NULL;
         }
@@ -102,7 +99,7 @@ static void open_with(JsonWriter *writer, char opener, char closer) {
         if (!room)
                 return;
         *room = opener;
-        writer->closers[writer->depth++] = closer;
+        writer->closers[++writer->depth] = closer;
         writer->comma = false;
 }
 
@@ -123,7 +120,7 @@ void json_write_end(JsonWriter *writer) {
                 room = take_room(writer, 1);
         if (!room)
                 return;
-        *room = writer->closers[--writer->depth];
+        *room = writer->closers[writer->depth--];
         writer->comma = true;
 }
 
@@ -235,12 +232,19 @@ static int append_text(Buffer *buffer, Span text) {
 }
 
 /*
- * Appends the inside of a string. @append_run writes the bytes between two characters that need an
- * escape, so a run never has part of a character.
+ * Writes a string; @room is for its opening quote. @append_run writes the bytes between two
+ * characters that need an escape, so a run never has part of a character. A string that does not
+ * fit leaves nothing in the buffer.
  */
-static void append_quoted(Buffer *buffer, Span text, int (*append_run)(Buffer *, Span)) {
-        size_t run = 0;
+static bool write_quoted(JsonWriter *writer, char *room, Span text,
+                         int (*append_run)(Buffer *, Span)) {
+        Buffer *buffer = writer->buffer;
+        size_t start = buffer->n - 1, run = 0;
+        int r;
 
+        if (!room)
+                return false;
+        *room = '"';
         for (size_t i = 0; i < text.n; i++) {
                 const char escape[] = { '\\', escapes[(unsigned char) text.bytes[i]] };
                 uint32_t code = 0;
@@ -264,22 +268,9 @@ static void append_quoted(Buffer *buffer, Span text, int (*append_run)(Buffer *,
                 i += n - 1;
                 run = i + 1;
         }
-        append_run(buffer, (Span){ text.bytes + run, text.n - run });
-}
-
-/* @room is for the opening quote. A string that does not fit leaves nothing in the buffer. */
-static bool write_quoted(JsonWriter *writer, char *room, Span text,
-                         int (*append_run)(Buffer *, Span)) {
-        Buffer *buffer = writer->buffer;
-        size_t start = buffer->n - 1;
-        int r;
-
-        if (!room)
-                return false;
-        *room = '"';
         /* An empty span may have no bytes, and then there is nothing to point into. */
         if (text.n > 0)
-                append_quoted(buffer, text, append_run);
+                append_run(buffer, (Span){ text.bytes + run, text.n - run });
         r = buffer_append_byte(buffer, '"');
         if (r < 0) {
                 buffer_truncate(buffer, start);
@@ -331,7 +322,7 @@ void json_write_raw(JsonWriter *writer, Span json) {
 }
 
 char *json_write_begin_values(JsonWriter *writer, size_t n) {
-        if (writer->depth == 0 || is_in_object(writer) || !writer->comma) {
+        if (writer->closers[writer->depth] != ']' || !writer->comma) {
                 fail(writer, -EINVAL);
                 return NULL;
         }

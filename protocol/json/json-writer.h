@@ -24,7 +24,7 @@ typedef struct JsonWriter {
         unsigned depth;
         bool comma; /* the next element needs one before it */
         bool after_key;
-        char closers[JSON_WRITER_MAX_DEPTH];
+        char closers[JSON_WRITER_MAX_DEPTH + 1]; /* by depth; of none at the top */
 } JsonWriter;
 
 static inline void json_writer_init(JsonWriter *writer, Buffer *buffer) {

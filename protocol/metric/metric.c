@@ -7,6 +7,7 @@
 
 #include "base/macro.h"
 #include "base/name.h"
+#include "metric/choice.h"
 
 METRICS(METRIC_PROVE)
 
@@ -51,6 +52,8 @@ const Derived derived_table[_DERIVED_MAX] = { DERIVED(DERIVED_ROW) };
 const char *const metric_section_names[_METRIC_SECTION_MAX] = { METRIC_SECTIONS(NAME_ENTRY) };
 const char *const metric_class_names[_METRIC_CLASS_MAX] = { METRIC_CLASSES(NAME_ENTRY) };
 const char *const metric_source_names[_SOURCE_MAX] = { SOURCES(NAME_ENTRY) };
+const char *const backend_choice_names[_BACKEND_CHOICE_MAX] = { BACKEND_CHOICES(NAME_ENTRY) };
+const char *const smaps_mode_names[_SMAPS_MODE_MAX] = { SMAPS_MODES(NAME_ENTRY) };
 const char *const metric_unit_names[] = {
         [METRIC_UNIT_NONE] = "none",   [METRIC_UNIT_COUNT] = "count", [METRIC_UNIT_NS] = "ns",
         [METRIC_UNIT_BYTES] = "bytes", [METRIC_UNIT_TICKS] = "ticks", [METRIC_UNIT_RATIO] = "ratio",

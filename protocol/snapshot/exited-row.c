@@ -65,49 +65,61 @@ uint64_t *exited_column_count(ExitedRow *row, ExitedColumn column) {
         return (uint64_t *) (void *) ((char *) row + count_slots[column - _COLUMN_MAX]);
 }
 
-/* Called for every column, in the order of a row's cells. */
-typedef void (*ColumnVisit)(JsonWriter *writer, const ExitedRow *row, ExitedColumn column);
+typedef enum RowForm {
+        FORM_NAMES, /* of the columns; there is no row */
+        FORM_CELLS,
+        FORM_MEMBERS, /* of an object; what files of earlier versions do not have is left out */
+} RowForm;
 
-static void visit_columns(JsonWriter *writer, const ExitedRow *row, ColumnVisit visit) {
-        for (size_t i = 0; i < ELEMENTSOF(identity); i++)
-                visit(writer, row, identity[i]);
-        for (ExitedColumn column = _COLUMN_MAX; column < _EXITED_COLUMN_MAX; column++)
-                visit(writer, row, column);
-        for (unsigned id = 0; id < _METRIC_MAX; id++)
-                if (exited_row_carries((MetricId) id))
-                        visit(writer, row, _COLUMN_IDENTITY_MAX + id);
-}
+static void write_columns(JsonWriter *writer, const ExitedRow *row, RowForm form) {
+        const size_t n_before = ELEMENTSOF(identity), n_counts = ELEMENTSOF(count_names);
 
-static void write_name(JsonWriter *writer, const ExitedRow *row, ExitedColumn column) {
-        json_write_text(writer, exited_column_name(column));
+        for (size_t i = 0; i < n_before + n_counts + _METRIC_MAX; i++) {
+                ExitedColumn column = (ExitedColumn) (_COLUMN_MAX + i - n_before);
+                bool has = true;
+
+                if (i < n_before)
+                        column = identity[i];
+                else if (i >= n_before + n_counts) {
+                        MetricId id = (MetricId) (i - n_before - n_counts);
+
+                        if (!exited_row_carries(id))
+                                continue;
+                        column = _COLUMN_IDENTITY_MAX + (ExitedColumn) id;
+                }
+                if (form == FORM_NAMES) {
+                        json_write_text(writer, exited_column_name(column));
+                        continue;
+                }
+                if (column == EXITED_COLUMN_started_by)
+                        has = row->started_by.bytes != NULL;
+                else if (column >= _EXITED_COLUMN_COUNTS_MAX)
+                        has = column == EXITED_COLUMN_owner ? row->has_owner : row->has_times;
+                if (form == FORM_MEMBERS && !has)
+                        continue;
+                if (form == FORM_MEMBERS)
+                        json_write_key(writer, exited_column_name(column));
+                if (column < _COLUMN_MAX)
+                        thread_cell_write(writer, &row->sample, column);
+                else if (!has)
+                        json_write_null(writer);
+                else if (column == EXITED_COLUMN_started_by)
+                        json_write_name(writer, row->started_by);
+                else
+                        json_write_u64(
+                                writer,
+                                *(const uint64_t
+                                          *) (const void *) ((const char *) row +
+                                                             count_slots[column - _COLUMN_MAX]));
+        }
 }
 
 void exited_columns_write(JsonWriter *writer) {
-        visit_columns(writer, NULL, write_name);
+        write_columns(writer, NULL, FORM_NAMES);
 }
 
-/* rows */
-
-static bool has_column(const ExitedRow *row, ExitedColumn column) {
-        if (column < _EXITED_COLUMN_COUNTS_MAX)
-                return true;
-        if (column == EXITED_COLUMN_started_by)
-                return row->started_by.bytes != NULL;
-        return column == EXITED_COLUMN_owner ? row->has_owner : row->has_times;
-}
-
-static void write_cell(JsonWriter *writer, const ExitedRow *row, ExitedColumn column) {
-        if (column < _COLUMN_MAX)
-                thread_cell_write(writer, &row->sample, column);
-        else if (!has_column(row, column))
-                json_write_null(writer);
-        else if (column == EXITED_COLUMN_started_by)
-                json_write_name(writer, row->started_by);
-        else
-                json_write_u64(
-                        writer,
-                        *(const uint64_t *) (const void *) ((const char *) row +
-                                                            count_slots[column - _COLUMN_MAX]));
+void exited_row_write_members(JsonWriter *writer, const ExitedRow *row) {
+        write_columns(writer, row, FORM_MEMBERS);
 }
 
 int exited_row_encode(Buffer *buffer, const ExitedRow *row) {
@@ -117,25 +129,13 @@ int exited_row_encode(Buffer *buffer, const ExitedRow *row) {
 
         json_writer_init(&json, buffer);
         json_write_array(&json);
-        visit_columns(&json, row, write_cell);
+        write_columns(&json, row, FORM_CELLS);
         json_write_end(&json);
 
         r = json_writer_finish(&json);
         if (r < 0)
                 buffer_truncate(buffer, n_before);
         return r;
-}
-
-/* A member that files of earlier versions do not have is left out. */
-static void write_member(JsonWriter *writer, const ExitedRow *row, ExitedColumn column) {
-        if (!has_column(row, column))
-                return;
-        json_write_key(writer, exited_column_name(column));
-        write_cell(writer, row, column);
-}
-
-void exited_row_write_members(JsonWriter *writer, const ExitedRow *row) {
-        visit_columns(writer, row, write_member);
 }
 
 /* the ledger as a whole */
@@ -200,30 +200,44 @@ void ledger_summary_write_json(JsonWriter *writer, const LedgerSummary *ledger) 
         json_write_end(writer);
 }
 
-typedef struct LossScan {
-        OwnerLoss loss;
-        unsigned seen; /* bits of members */
-} LossScan;
-
-static int on_loss_member(void *userdata, JsonScanner *scanner, Span key) {
-        LossScan *scan = userdata;
-        unsigned i = name_find(key, loss_names, ELEMENTSOF(loss_names));
-        uint64_t *place;
+static int scan_loss(JsonScanner *scanner, OwnerLoss *loss) {
+        unsigned seen = 0;
         JsonToken token;
+        Span key;
+        int r;
 
-        if (i == ELEMENTSOF(loss_names))
-                return json_scanner_skip(scanner);
-        scan->seen |= 1u << i;
-        place = (uint64_t *) (void *) ((char *) &scan->loss + loss_slots[i]);
-        if (place != &scan->loss.owner)
-                return json_scanner_u64(scanner, place);
-        (void) json_scanner_next(scanner, &token);
-        if (token == JSON_TOKEN_NULL)
-                return 0;
-        scan->loss.has_owner = true;
-        return json_scanner_has_u64(scanner, place)
-                       ? 0
-                       : json_scanner_fail(scanner, "an owner is an integer or null");
+        for (;;) {
+                uint64_t *place;
+                unsigned i;
+
+                r = json_scanner_member(scanner, &key);
+                if (r != 0)
+                        return r;
+                if (!key.bytes)
+                        break;
+                i = name_find(key, loss_names, ELEMENTSOF(loss_names));
+                if (i == ELEMENTSOF(loss_names)) {
+                        r = json_scanner_skip(scanner);
+                        if (r != 0)
+                                return r;
+                        continue;
+                }
+                seen |= 1u << i;
+                place = (uint64_t *) (void *) ((char *) loss + loss_slots[i]);
+                if (place != &loss->owner)
+                        r = json_scanner_u64(scanner, place);
+                else {
+                        (void) json_scanner_next(scanner, &token);
+                        loss->has_owner = token != JSON_TOKEN_NULL;
+                        if (loss->has_owner && !json_scanner_has_u64(scanner, place))
+                                r = json_scanner_fail(scanner, "an owner is an integer or null");
+                }
+                if (r != 0)
+                        return r;
+        }
+        if (seen != (1u << ELEMENTSOF(loss_names)) - 1)
+                return json_scanner_fail(scanner, "an owner of rows lacks a member");
+        return 0;
 }
 
 static int scan_losses(JsonScanner *scanner, LedgerSummary *ledger) {
@@ -231,55 +245,51 @@ static int scan_losses(JsonScanner *scanner, LedgerSummary *ledger) {
         int r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
 
         for (;;) {
-                LossScan scan = {};
-
                 if (r == 0)
                         r = json_scanner_next(scanner, &token);
                 if (r != 0 || token == JSON_TOKEN_ARRAY_END)
                         return r;
                 if (token != JSON_TOKEN_OBJECT || ledger->n_losses == OWNER_LOSSES_MAX)
                         return json_scanner_fail(scanner, "at most 64 objects are expected");
-                r = json_scanner_members(scanner, on_loss_member, &scan);
-                if (r == 0 && scan.seen != (1u << ELEMENTSOF(loss_names)) - 1)
-                        r = json_scanner_fail(scanner, "an owner of rows lacks a member");
-                ledger->losses[ledger->n_losses++] = scan.loss;
+                r = scan_loss(scanner, &ledger->losses[ledger->n_losses++]);
         }
-}
-
-typedef struct LedgerScan {
-        LedgerSummary ledger;
-        unsigned seen; /* bits of members */
-} LedgerScan;
-
-static int on_member(void *userdata, JsonScanner *scanner, Span key) {
-        LedgerScan *scan = userdata;
-        unsigned i = name_find(key, member_names, ELEMENTSOF(member_names));
-
-        if (span_is(key, OWNERS_NAME) || span_is(key, GREW_NAME)) {
-                scan->ledger.has_losses = true;
-                return span_is(key, OWNERS_NAME)
-                               ? scan_losses(scanner, &scan->ledger)
-                               : json_scanner_u64(scanner, &scan->ledger.folded_grew_boottime_ns);
-        }
-        if (span_is(key, MOVED_LOST_NAME))
-                return json_scanner_u64(scanner, &scan->ledger.moved_lost);
-        if (i == ELEMENTSOF(member_names))
-                return json_scanner_skip(scanner);
-        scan->seen |= 1u << i;
-        return json_scanner_u64(scanner,
-                                (uint64_t *) (void *) ((char *) &scan->ledger + member_slots[i]));
 }
 
 int ledger_summary_scan(JsonScanner *scanner, LedgerSummary *ret) {
-        LedgerScan scan = {};
+        LedgerSummary ledger = {};
+        unsigned seen = 0;
+        Span key;
         int r;
 
-        r = json_scanner_members(scanner, on_member, &scan);
-        if (r != 0)
-                return r;
-        if (scan.seen != (1u << ELEMENTSOF(member_names)) - 1)
+        for (;;) {
+                unsigned i;
+
+                r = json_scanner_member(scanner, &key);
+                if (r != 0)
+                        return r;
+                if (!key.bytes)
+                        break;
+                i = name_find(key, member_names, ELEMENTSOF(member_names));
+                if (i < ELEMENTSOF(member_names)) {
+                        seen |= 1u << i;
+                        r = json_scanner_u64(scanner, (uint64_t *) (void *) ((char *) &ledger +
+                                                                             member_slots[i]));
+                } else if (span_is(key, OWNERS_NAME)) {
+                        ledger.has_losses = true;
+                        r = scan_losses(scanner, &ledger);
+                } else if (span_is(key, GREW_NAME)) {
+                        ledger.has_losses = true;
+                        r = json_scanner_u64(scanner, &ledger.folded_grew_boottime_ns);
+                } else if (span_is(key, MOVED_LOST_NAME))
+                        r = json_scanner_u64(scanner, &ledger.moved_lost);
+                else
+                        r = json_scanner_skip(scanner);
+                if (r != 0)
+                        return r;
+        }
+        if (seen != (1u << ELEMENTSOF(member_names)) - 1)
                 return json_scanner_fail(scanner, "the ledger lacks a member");
-        *ret = scan.ledger;
+        *ret = ledger;
         return 0;
 }
 

@@ -151,7 +151,7 @@ _must_check_ int ledger_summary_scan(JsonScanner *scanner, LedgerSummary *ret);
  * theirs. A metric is absent when its cell is null or it has no column; the counts must be there.
  */
 
-/* The owner makes and releases @thread. */
+/* The owner releases the buffers of @thread. */
 typedef struct ExitedReader {
         ThreadReader thread; /* reads what a row has in common with a thread's */
         ExitedRow row;       /* the last one read; its bytes are @thread's */

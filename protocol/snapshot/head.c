@@ -20,37 +20,31 @@ typedef enum MemberKind {
         MEMBER_U64,
 } MemberKind;
 
-/* The place of a member besides the HEAD object: none, or an end of the document. */
-typedef enum MemberPlace {
-        PLACE_HEAD,
-        PLACE_START,
-        PLACE_END,
-} MemberPlace;
-
 typedef struct HeadMember {
         const char *key;
         MemberKind kind;
-        MemberPlace place;
+        HeadPart part; /* of the document; HEAD_ALL: in the HEAD object only */
         size_t offset;
         size_t size;
         size_t has_offset;        /* of the flag that says it is known, or ALWAYS */
         const char *document_key; /* NULL: the same */
 } HeadMember;
 
+#define SMAPS_REQUESTED "smapsRequested"
 #define ALWAYS SIZE_MAX
 #define IF(flag) offsetof(Head, flag)
 #define SIZE_OF(member) sizeof(((Head *) 0)->member)
-#define MEMBER_AS(key, document_key, kind, place, member, has)                                   \
-        {                                                                                        \
-                key, MEMBER_##kind, PLACE_##place, offsetof(Head, member), SIZE_OF(member), has, \
-                        document_key                                                             \
+#define MEMBER_AS(key, document_key, kind, part, member, has)                                  \
+        {                                                                                      \
+                key, MEMBER_##kind, HEAD_##part, offsetof(Head, member), SIZE_OF(member), has, \
+                        document_key                                                           \
         }
-#define MEMBER(key, kind, place, member, has) MEMBER_AS(key, NULL, kind, place, member, has)
+#define MEMBER(key, kind, part, member, has) MEMBER_AS(key, NULL, kind, part, member, has)
 
 // clang-format off
 static const HeadMember members[] = {
-        MEMBER("name",             TEXT, HEAD,  name,              ALWAYS),
-        MEMBER("tagged",           BOOL, HEAD,  tagged,            ALWAYS),
+        MEMBER("name",             TEXT, ALL,   name,              ALWAYS),
+        MEMBER("tagged",           BOOL, ALL,   tagged,            ALWAYS),
         MEMBER("formatVersion",    U32,  START, format_version,    ALWAYS),
         MEMBER("toolVersion",      TEXT, START, tool_version,      ALWAYS),
         MEMBER("hostName",         TEXT, START, host_name,         ALWAYS),
@@ -63,15 +57,15 @@ static const HeadMember members[] = {
         MEMBER("kernelRelease",    TEXT, START, kernel_release,    ALWAYS),
         MEMBER("threads",          U64,  END,   threads,           IF(has_threads)),
         MEMBER("processes",        U64,  END,   processes,         IF(has_processes)),
-        MEMBER("sizeBytes",        U64,  HEAD,  size_bytes,        IF(has_size)),
-        MEMBER("allocatedBytes",   U64,  HEAD,  allocated_bytes,   IF(has_allocated)),
-        MEMBER("publishedRealtimeNs", U64, HEAD, published_realtime_ns, IF(has_published)),
-        MEMBER("uid",              U32,  HEAD,  uid,               IF(has_uid)),
+        MEMBER("sizeBytes",        U64,  ALL,   size_bytes,        IF(has_size)),
+        MEMBER("allocatedBytes",   U64,  ALL,   allocated_bytes,   IF(has_allocated)),
+        MEMBER("publishedRealtimeNs", U64, ALL,  published_realtime_ns, IF(has_published)),
+        MEMBER("uid",              U32,  ALL,   uid,               IF(has_uid)),
         MEMBER("backend",          TEXT, END,   backend,           ALWAYS),
         MEMBER("complete",         BOOL, END,   complete,          IF(has_complete)),
         MEMBER_AS("userHz",   "user_hz",   U32, START, user_hz,    IF(has_user_hz)),
         MEMBER_AS("pageSize", "page_size", U32, START, page_size,  IF(has_page_size)),
-        MEMBER("documentBytes",    U64,  HEAD,  document_bytes,    IF(has_document_bytes)),
+        MEMBER("documentBytes",    U64,  ALL,   document_bytes,    IF(has_document_bytes)),
         MEMBER("taskstatsVersion", U32,  END,   taskstats_version, IF(has_taskstats_version)),
         MEMBER("smapsMode",        TEXT, START, smaps_mode,        ALWAYS),
         MEMBER("smapsMaxRssBytes", U64,  START, smaps_max_rss_bytes, IF(has_smaps_max_rss)),
@@ -91,74 +85,72 @@ void head_done(Head *head) {
         head->imported_from = NULL;
 }
 
-static void write_member(JsonWriter *writer, const Head *head, const HeadMember *member,
-                         const char *key) {
-        const void *value = (const char *) head + member->offset;
+#define COST_MEMBERS 3
+static const struct {
+        const char *key;
+        size_t offset;
+} cost_members[COST_MEMBERS] = {
+        { "wallNs", offsetof(Head, cost_wall_ns) },
+        { "cpuNs", offsetof(Head, cost_cpu_ns) },
+        { "peakRssBytes", offsetof(Head, cost_peak_rss_bytes) },
+};
 
-        if (member->kind == MEMBER_TEXT || member->kind == MEMBER_ID
-                    ? *(const char *) value == '\0'
-                    : member->has_offset != ALWAYS &&
-                              !*(const bool *) (const void *) ((const char *) head +
-                                                               member->has_offset))
-                return;
-        switch (member->kind) {
-        case MEMBER_TEXT:
-        case MEMBER_ID:
-                /* Host names and releases come from the kernel and may have any bytes. */
-                json_write_member_name(writer, key, span_of(value));
-                break;
-        case MEMBER_BOOL:
-                json_write_member_bool(writer, key, *(const bool *) value);
-                break;
-        case MEMBER_U32:
-                json_write_member_u64(writer, key, *(const uint32_t *) value);
-                break;
-        case MEMBER_U64:
-                json_write_member_u64(writer, key, *(const uint64_t *) value);
-                break;
+void head_write_members(JsonWriter *writer, const Head *head, HeadPart part) {
+        const char *base = (const char *) head;
+
+        for (const HeadMember *member = members; member < members + ELEMENTSOF(members); member++) {
+                const char *key = part != HEAD_ALL && member->document_key ? member->document_key
+                                                                           : member->key;
+                bool is_text = member->kind == MEMBER_TEXT || member->kind == MEMBER_ID;
+                const void *value = base + member->offset;
+
+                if ((part != HEAD_ALL && member->part != part) ||
+                    (is_text && *(const char *) value == '\0') ||
+                    (!is_text && member->has_offset != ALWAYS &&
+                     !*(const bool *) (const void *) (base + member->has_offset)))
+                        continue;
+                switch (member->kind) {
+                case MEMBER_TEXT:
+                case MEMBER_ID:
+                        /* Host names and releases come from the kernel and may have any bytes. */
+                        json_write_member_name(writer, key, span_of(value));
+                        break;
+                case MEMBER_BOOL:
+                        json_write_member_bool(writer, key, *(const bool *) value);
+                        break;
+                case MEMBER_U32:
+                        json_write_member_u64(writer, key, *(const uint32_t *) value);
+                        break;
+                case MEMBER_U64:
+                        json_write_member_u64(writer, key, *(const uint64_t *) value);
+                        break;
+                }
         }
-}
-
-static void write_cost(JsonWriter *writer, const Head *head) {
-        if (!head->has_cost)
+        if (part != HEAD_END && head->has_smaps_requested) /* the prior tool had no such option */
+                json_write_member_bool(writer, SMAPS_REQUESTED, head->smaps_requested);
+        /* The prior tool's readers refuse a document without it. */
+        if (part == HEAD_START)
+                json_write_member_u64(writer, "captured_at_unix_ns",
+                                      head->has_start_realtime ? head->start_realtime_ns : 0);
+        if (part == HEAD_START || !head->has_cost)
                 return;
         json_write_key(writer, "cost");
         json_write_object(writer);
-        json_write_member_u64(writer, "wallNs", head->cost_wall_ns);
-        json_write_member_u64(writer, "cpuNs", head->cost_cpu_ns);
-        json_write_member_u64(writer, "peakRssBytes", head->cost_peak_rss_bytes);
+        for (size_t i = 0; i < COST_MEMBERS; i++)
+                json_write_member_u64(
+                        writer, cost_members[i].key,
+                        *(const uint64_t *) (const void *) (base + cost_members[i].offset));
         json_write_end(writer);
 }
 
 void head_write_json(JsonWriter *writer, const Head *head) {
         json_write_object(writer);
-        for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                write_member(writer, head, &members[i], members[i].key);
-        if (head->has_smaps_requested) /* the prior tool had no such option */
-                json_write_member_bool(writer, "smapsRequested", head->smaps_requested);
-        write_cost(writer, head);
+        head_write_members(writer, head, HEAD_ALL);
         if (head->imported_from) {
                 json_write_key(writer, "importedFrom");
                 json_write_raw(writer, span_of(head->imported_from));
         }
         json_write_end(writer);
-}
-
-void head_write_members(JsonWriter *writer, const Head *head, bool of_end) {
-        for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                if (members[i].place == (of_end ? PLACE_END : PLACE_START))
-                        write_member(writer, head, &members[i],
-                                     members[i].document_key ? members[i].document_key
-                                                             : members[i].key);
-        if (of_end) {
-                write_cost(writer, head);
-                return;
-        }
-        if (head->has_smaps_requested) /* the prior tool had no such option */
-                json_write_member_bool(writer, "smapsRequested", head->smaps_requested);
-        /* The prior tool's readers refuse a document without it. */
-        json_write_member_u64(writer, "captured_at_unix_ns",
-                              head->has_start_realtime ? head->start_realtime_ns : 0);
 }
 
 /* reading */
@@ -215,27 +207,30 @@ static int scan_member(JsonScanner *scanner, const HeadMember *member, Head *hea
 }
 
 /* The cost is known if all its members are there. */
-typedef struct CostScan {
-        Head *head;
-        bool has_wall, has_cpu, has_rss;
-} CostScan;
+static int scan_cost(JsonScanner *scanner, Head *head) {
+        unsigned seen = 0;
+        Span key;
+        int r;
 
-static int on_cost_member(void *userdata, JsonScanner *scanner, Span key) {
-        CostScan *cost = userdata;
+        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+        while (r == 0) {
+                size_t i = 0;
 
-        if (span_is(key, "wallNs")) {
-                cost->has_wall = true;
-                return json_scanner_u64(scanner, &cost->head->cost_wall_ns);
+                r = json_scanner_member(scanner, &key);
+                if (r != 0 || !key.bytes)
+                        break;
+                while (i < COST_MEMBERS && !span_is(key, cost_members[i].key))
+                        i++;
+                seen |= 1u << i;
+                r = i == COST_MEMBERS
+                            ? json_scanner_skip(scanner)
+                            : json_scanner_u64(scanner,
+                                               (uint64_t *) (void *) ((char *) head +
+                                                                      cost_members[i].offset));
         }
-        if (span_is(key, "cpuNs")) {
-                cost->has_cpu = true;
-                return json_scanner_u64(scanner, &cost->head->cost_cpu_ns);
-        }
-        if (span_is(key, "peakRssBytes")) {
-                cost->has_rss = true;
-                return json_scanner_u64(scanner, &cost->head->cost_peak_rss_bytes);
-        }
-        return json_scanner_skip(scanner);
+        seen &= (1u << COST_MEMBERS) - 1;
+        head->has_cost = r == 0 && seen == (1u << COST_MEMBERS) - 1;
+        return r;
 }
 
 static int scan_imported_from(JsonScanner *scanner, Head *head) {
@@ -251,49 +246,64 @@ static int scan_imported_from(JsonScanner *scanner, Head *head) {
         return r == -EMSGSIZE ? json_scanner_fail(scanner, "the origin is too long") : r;
 }
 
-typedef struct HeadScan {
-        Head *head;
-        bool has_version;
-} HeadScan;
-
-static int on_head_member(void *userdata, JsonScanner *scanner, Span key) {
-        HeadScan *scan = userdata;
-        Head *head = scan->head;
-
-        for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                if (span_is(key, members[i].key)) {
-                        if (members[i].offset == offsetof(Head, format_version))
-                                scan->has_version = true;
-                        return scan_member(scanner, &members[i], head);
-                }
-        if (span_is(key, "smapsRequested")) {
-                head->has_smaps_requested = true;
-                return json_scanner_bool(scanner, &head->smaps_requested);
-        }
-        if (span_is(key, "cost")) {
-                CostScan cost = { .head = head };
-                int r = json_scanner_object(scanner, on_cost_member, &cost);
-
-                head->has_cost = r == 0 && cost.has_wall && cost.has_cpu && cost.has_rss;
-                return r;
-        }
-        if (span_is(key, "importedFrom"))
-                return scan_imported_from(scanner, head);
-        return json_scanner_skip(scanner);
-}
-
 int head_scan_json(JsonScanner *scanner, Head *ret) {
         _cleanup_(head_done) Head head = {};
-        HeadScan scan = { .head = &head };
+        bool has_version = false;
+        Span key;
         int r;
 
-        r = json_scanner_object(scanner, on_head_member, &scan);
+        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+        while (r == 0) {
+                size_t i = 0;
+
+                r = json_scanner_member(scanner, &key);
+                if (r != 0 || !key.bytes)
+                        break;
+                while (i < ELEMENTSOF(members) && !span_is(key, members[i].key))
+                        i++;
+                if (i < ELEMENTSOF(members)) {
+                        has_version |= members[i].offset == offsetof(Head, format_version);
+                        r = scan_member(scanner, &members[i], &head);
+                } else if (span_is(key, SMAPS_REQUESTED)) {
+                        head.has_smaps_requested = true;
+                        r = json_scanner_bool(scanner, &head.smaps_requested);
+                } else if (span_is(key, "cost"))
+                        r = scan_cost(scanner, &head);
+                else if (span_is(key, "importedFrom"))
+                        r = scan_imported_from(scanner, &head);
+                else
+                        r = json_scanner_skip(scanner);
+        }
         if (r != 0)
                 return r;
-        if (!scan.has_version)
+        if (!has_version)
                 return json_scanner_fail(scanner, "the head has no formatVersion");
 
-        *ret = head;
-        head.imported_from = NULL;
+        *ret = TAKE(head, (Head){});
         return 0;
+}
+
+int head_check_member(JsonScanner *scanner, Span key, HeadPart part, const char **ret_key) {
+        if (part == HEAD_START && span_is(key, SMAPS_REQUESTED)) {
+                *ret_key = SMAPS_REQUESTED;
+                return json_scanner_bool(scanner, &(bool){ false });
+        }
+        for (const HeadMember *member = members; member < members + ELEMENTSOF(members); member++) {
+                const char *name = member->document_key ? member->document_key : member->key;
+
+                if (member->part != part || !span_is(key, name))
+                        continue;
+                *ret_key = name;
+                switch (member->kind) {
+                case MEMBER_TEXT:
+                case MEMBER_ID:
+                        return json_scanner_expect(scanner, JSON_TOKEN_STRING);
+                case MEMBER_BOOL:
+                        return json_scanner_bool(scanner, &(bool){ false });
+                case MEMBER_U32:
+                case MEMBER_U64:
+                        return json_scanner_u64(scanner, &(uint64_t){ 0 });
+                }
+        }
+        return json_scanner_skip(scanner);
 }

@@ -88,9 +88,18 @@ void head_write_json(JsonWriter *writer, const Head *head);
  */
 _must_check_ int head_scan_json(JsonScanner *scanner, Head *ret);
 
+typedef enum HeadPart {
+        HEAD_ALL,   /* as in the HEAD object */
+        HEAD_START, /* as in a snapshot document: what is known before the first thread is read */
+        HEAD_END,   /* and what is known only after the last */
+} HeadPart;
+
+/* Writes the facts of that part as members of an object that is open. */
+void head_write_members(JsonWriter *writer, const Head *head, HeadPart part);
 /*
- * Writes the same facts as members of a snapshot document, into an object that is open: the ones
- * that are known before the first thread is read, or @of_end, the ones that are known only after
- * the last.
+ * Takes the value of a member of that part of a document, whose @key was read. Values come from the
+ * HEAD object; here only their types are checked, and members that are none are skipped. *ret_key
+ * is the key of one that is, else it stays as it was.
  */
-void head_write_members(JsonWriter *writer, const Head *head, bool of_end);
+_must_check_ int head_check_member(JsonScanner *scanner, Span key, HeadPart part,
+                                   const char **ret_key);

@@ -6,34 +6,7 @@
 
 #include "base/bits.h"
 #include "base/err.h"
-#include "document/document-reader.h"
-#include "snapshot/exited-row.h"
 #include "snapshot/head.h"
-#include "snapshot/thread-reader.h"
-
-/* Process ids seen, a bit each, in pages that are allocated with the first id in them. */
-#define PAGE_IDS (UINT32_C(1) << 20)
-#define N_PAGES ((UINT32_C(1) << 31) / PAGE_IDS)
-
-struct SnapshotReader {
-        DocumentReader document;
-        TableReader table; /* of threads */
-        ThreadReader thread;
-        TableReader exited_table;
-        ExitedReader exited;
-        TableReader moved_table;
-        ThreadReader moved;
-        const SnapshotVisitor *visitor;
-        void *userdata;
-
-        bool is_too_new, has_threads, is_table, has_ledger;
-        uint64_t version;
-        uint64_t captured_realtime_ns;
-        uint64_t n_threads, n_processes;
-        bool has_end_threads, has_end_processes;
-        uint64_t end_threads, end_processes;
-        uint64_t *pages[N_PAGES];
-};
 
 static const DocumentKind snapshot_kind;
 
@@ -49,9 +22,7 @@ int snapshot_reader_new(JsonRefill refill, void *userdata, uint64_t max_bytes,
                                  max_bytes);
         if (r < 0)
                 return r;
-        thread_reader_init(&reader->thread, reader->document.scanner);
-        thread_reader_init(&reader->exited.thread, reader->document.scanner);
-        thread_reader_init(&reader->moved, reader->document.scanner);
+        reader->row.thread.scanner = reader->document.scanner;
         *ret = TAKE_PTR(reader);
         return 0;
 }
@@ -59,87 +30,89 @@ int snapshot_reader_new(JsonRefill refill, void *userdata, uint64_t max_bytes,
 SnapshotReader *snapshot_reader_free(SnapshotReader *reader) {
         if (!reader)
                 return NULL;
-        thread_reader_done(&reader->thread);
+        buffer_done(&reader->row.thread.bytes);
+        buffer_done(&reader->row.thread.smaps);
+        buffer_done(&reader->row.thread.last_command);
+        buffer_done(&reader->row.thread.last_name);
         table_reader_done(&reader->table);
-        thread_reader_done(&reader->exited.thread);
-        table_reader_done(&reader->exited_table);
-        thread_reader_done(&reader->moved);
-        table_reader_done(&reader->moved_table);
         document_reader_done(&reader->document);
-        for (uint32_t i = 0; i < N_PAGES; i++)
+        for (uint32_t i = 0; i < SNAPSHOT_PAGES; i++)
                 free(reader->pages[i]);
         free(reader);
         return NULL;
 }
 
-uint32_t snapshot_reader_format_version(const SnapshotReader *reader) {
-        return (uint32_t) MIN_OF(reader->version, (uint64_t) UINT32_MAX);
-}
-
-uint64_t snapshot_reader_captured_realtime_ns(const SnapshotReader *reader) {
-        return reader->captured_realtime_ns;
-}
-
-uint64_t snapshot_reader_n_threads(const SnapshotReader *reader) {
-        return reader->n_threads;
-}
-
-uint64_t snapshot_reader_n_processes(const SnapshotReader *reader) {
-        return reader->n_processes;
-}
-
-uint64_t snapshot_reader_offset(const SnapshotReader *reader) {
-        return json_scanner_offset(reader->document.scanner);
-}
-
-const char *snapshot_reader_complaint(const SnapshotReader *reader) {
-        return reader->document.complaint;
-}
-
-/* threads */
+/* tables */
 
 /*
- * The shape depends on the format version. If that comes after the threads, end_document()
+ * The shape of the threads depends on the format version. If that comes after them, end_document()
  * compares.
  */
-static int begin_threads(void *userdata, DocumentReader *document) {
+static int begin_rows(void *userdata, DocumentReader *document) {
+        static const TableRows *const rows[_SNAPSHOT_SECTION_MAX] = {
+                [SNAPSHOT_SECTION_THREADS] = &thread_rows,
+                [SNAPSHOT_SECTION_EXITED] = &exited_rows,
+                [SNAPSHOT_SECTION_MOVED] = &moved_rows,
+        };
+        size_t section = (size_t) (document->reading - snapshot_sections);
         SnapshotReader *reader = userdata;
+        void *row = &reader->row.thread;
+        unsigned n_first = 0;
         JsonToken token;
-        unsigned n_first;
 
         json_scanner_next(document->scanner, &token);
-        n_first = reader->visitor->names_only ? _COLUMN_IDENTITY_MAX : 0;
-        reader->has_threads = true;
-        reader->is_table = token != JSON_TOKEN_ARRAY || reader->version > 0;
-        return reader->is_table ? table_reader_begin(&reader->table, document, token, &thread_rows,
-                                                     &reader->thread, n_first)
-                                : 0;
+        reader->row.thread.is_version_0 = false;
+        if (section == SNAPSHOT_SECTION_THREADS) {
+                reader->has_threads = true;
+                reader->is_table = token != JSON_TOKEN_ARRAY || reader->format_version > 0;
+                reader->row.thread.is_version_0 = !reader->is_table;
+                if (!reader->is_table)
+                        return 0;
+                n_first = reader->visitor->names_only ? _COLUMN_IDENTITY_MAX : 0;
+        } else if (section == SNAPSHOT_SECTION_EXITED)
+                row = &reader->row;
+        return table_reader_begin(&reader->table, document, token, rows[section], row, n_first);
 }
 
-static int next_thread(void *userdata, DocumentReader *document, bool *ret_more) {
+static int next_row(void *userdata, DocumentReader *document, bool *ret_more) {
+        size_t section = (size_t) (document->section - snapshot_sections);
         SnapshotReader *reader = userdata;
+        const SnapshotVisitor *visitor = reader->visitor;
         uint64_t **page;
         uint32_t id;
         int r;
 
-        r = reader->is_table
-                    ? table_reader_next(&reader->table, document, ret_more)
-                    : thread_reader_object(&reader->thread, document, reader->n_threads, ret_more);
+        r = section == SNAPSHOT_SECTION_THREADS && !reader->is_table
+                    ? thread_reader_object(&reader->row.thread, document, reader->n_threads,
+                                           ret_more)
+                    : table_reader_next(&reader->table, document, ret_more);
         if (r != 0 || !*ret_more)
                 return r;
+        if (section == SNAPSHOT_SECTION_MOVED)
+                return visitor->on_moved ? err_fold(visitor->on_moved(reader->userdata,
+                                                                      &reader->row.thread.sample))
+                                         : 0;
+        if (section == SNAPSHOT_SECTION_EXITED) {
+                if (!reader->has_ledger)
+                        return document_fail(document,
+                                             "rows of the dead without a ledger before them");
+                return visitor->on_exited
+                               ? err_fold(visitor->on_exited(reader->userdata, &reader->row.row))
+                               : 0;
+        }
         reader->n_threads++;
-        id = (uint32_t) reader->thread.sample.tgid;
-        page = &reader->pages[id / PAGE_IDS];
+        id = (uint32_t) reader->row.thread.sample.tgid;
+        page = &reader->pages[id / SNAPSHOT_PAGE_IDS];
         if (!*page)
-                *page = calloc(BITS_WORDS(PAGE_IDS), sizeof(**page));
+                *page = calloc(BITS_WORDS(SNAPSHOT_PAGE_IDS), sizeof(**page));
         if (!*page)
                 return -ENOMEM;
-        reader->n_processes += !bits_has(*page, id % PAGE_IDS);
-        bits_set(*page, id % PAGE_IDS);
+        reader->n_processes += !bits_has(*page, id % SNAPSHOT_PAGE_IDS);
+        bits_set(*page, id % SNAPSHOT_PAGE_IDS);
         return 0;
 }
 
-/* exited threads */
+/* other sections */
 
 static int read_ledger(void *userdata, DocumentReader *document) {
         SnapshotReader *reader = userdata;
@@ -161,81 +134,16 @@ static int read_ledger(void *userdata, DocumentReader *document) {
         return err_fold(reader->visitor->on_ledger(reader->userdata, &ledger));
 }
 
-static int begin_rows(void *userdata, DocumentReader *document) {
-        bool is_moved = document->reading == &snapshot_sections[SNAPSHOT_SECTION_MOVED];
-        SnapshotReader *reader = userdata;
-        JsonToken token;
-
-        json_scanner_next(document->scanner, &token);
-        return is_moved ? table_reader_begin(&reader->moved_table, document, token, &moved_rows,
-                                             &reader->moved, 0)
-                        : table_reader_begin(&reader->exited_table, document, token, &exited_rows,
-                                             &reader->exited, 0);
-}
-
-static int next_exited(void *userdata, DocumentReader *document, bool *ret_more) {
-        SnapshotReader *reader = userdata;
-        int r;
-
-        r = table_reader_next(&reader->exited_table, document, ret_more);
-        if (r != 0 || !*ret_more)
-                return r;
-        if (!reader->has_ledger)
-                return document_fail(document, "rows of the dead without a ledger before them");
-        if (!reader->visitor->on_exited)
-                return 0;
-        return err_fold(reader->visitor->on_exited(reader->userdata, &reader->exited.row));
-}
-
-static int next_moved(void *userdata, DocumentReader *document, bool *ret_more) {
-        SnapshotReader *reader = userdata;
-        int r;
-
-        r = table_reader_next(&reader->moved_table, document, ret_more);
-        if (r != 0 || !*ret_more || !reader->visitor->on_moved)
-                return r;
-        return err_fold(reader->visitor->on_moved(reader->userdata, &reader->moved.sample));
-}
-
-/* other sections */
-
-_Static_assert(SNAPSHOT_SECTION_HOST_CPU + (int) _HOST_PART_MAX == SNAPSHOT_SECTION_THREADS,
-               "the parts of the host follow each other");
-
 static int read_object(void *userdata, DocumentReader *document) {
+        SnapshotSection section = (SnapshotSection) (document->reading - snapshot_sections);
         SnapshotReader *reader = userdata;
-        const SnapshotVisitor *visitor = reader->visitor;
-        size_t section = (size_t) (document->reading - snapshot_sections);
-        int (*on_object)(void *userdata, Span json) = NULL;
         Span json;
         int r;
 
         r = document_object(document, &json);
-        if (r != 0 || !json.bytes)
+        if (r != 0 || !json.bytes || !reader->visitor->on_value)
                 return r;
-        switch (section) {
-        case SNAPSHOT_SECTION_HOST:
-                on_object = visitor->on_host;
-                break;
-        case SNAPSHOT_SECTION_PRESSURE:
-                on_object = visitor->on_psi;
-                break;
-        case SNAPSHOT_SECTION_SCHED_EXT:
-                on_object = visitor->on_sched_ext;
-                break;
-        case SNAPSHOT_SECTION_PROBE_SUMMARY:
-                on_object = visitor->on_probe_summary;
-                break;
-        default:
-                if (visitor->on_host_part)
-                        r = visitor->on_host_part(
-                                reader->userdata,
-                                (HostPartId) (section - SNAPSHOT_SECTION_HOST_CPU), json);
-                break;
-        }
-        if (on_object)
-                r = on_object(reader->userdata, json);
-        return err_fold(r);
+        return err_fold(reader->visitor->on_value(reader->userdata, section, json));
 }
 
 static int next_cgroup(void *userdata, DocumentReader *document, bool *ret_more) {
@@ -257,13 +165,13 @@ const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX] = {
         [SNAPSHOT_SECTION_HOST_DISK] = { "host_disk", DOCUMENT_OBJECT, .read = read_object },
         [SNAPSHOT_SECTION_HOST_NETWORK] = { "host_network", DOCUMENT_OBJECT, .read = read_object },
         [SNAPSHOT_SECTION_THREADS] = { "threads", DOCUMENT_TABLE,
-                                       .write_columns = thread_columns_write, .read = begin_threads,
-                                       .next = next_thread },
+                                       .write_columns = thread_columns_write, .read = begin_rows,
+                                       .next = next_row },
         [SNAPSHOT_SECTION_LEDGER] = { "ledger", DOCUMENT_OBJECT, .read = read_ledger },
         [SNAPSHOT_SECTION_EXITED] = { "dead", DOCUMENT_TABLE, .write_columns = exited_columns_write,
-                                      .read = begin_rows, .next = next_exited },
+                                      .read = begin_rows, .next = next_row },
         [SNAPSHOT_SECTION_MOVED] = { "moved", DOCUMENT_TABLE, .write_columns = moved_columns_write,
-                                     .read = begin_rows, .next = next_moved },
+                                     .read = begin_rows, .next = next_row },
         [SNAPSHOT_SECTION_CGROUPS] = { "cgroup_stats", DOCUMENT_MAP, .read = document_map,
                                        .next = next_cgroup },
         [SNAPSHOT_SECTION_PRESSURE] = { "psi", DOCUMENT_OBJECT, .read = read_object },
@@ -274,93 +182,63 @@ const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX] = {
 
 /* members */
 
-static int read_sources(void *userdata, DocumentReader *document) {
+static int read_member(void *userdata, DocumentReader *document, Span key) {
+        JsonScanner *scanner = document->scanner;
         SnapshotReader *reader = userdata;
+        const char *end_key = NULL;
         SourceTable sources;
+        uint64_t version;
         int r;
 
-        r = source_table_scan_json(document->scanner, &sources);
-        if (r != 0 || !reader->visitor->on_sources)
-                return r;
-        return err_fold(reader->visitor->on_sources(reader->userdata, &sources));
-}
-
-static int read_version(void *userdata, DocumentReader *document) {
-        SnapshotReader *reader = userdata;
-        int r;
-
-        r = json_scanner_u64(document->scanner, &reader->version);
-        if (r != 0)
-                return r;
-        reader->is_too_new = reader->version > HEAD_FORMAT_VERSION;
-        return reader->is_too_new ? document_fail(document, "newer than this program reads") : 0;
-}
-
-static int read_captured(void *userdata, DocumentReader *document) {
-        SnapshotReader *reader = userdata;
-
-        return json_scanner_u64(document->scanner, &reader->captured_realtime_ns);
-}
-
-/* The values of these come from the head; here only their types are checked. */
-static int check_text(void *userdata, DocumentReader *document) {
-        return json_scanner_expect(document->scanner, JSON_TOKEN_STRING);
-}
-
-static int check_number(void *userdata, DocumentReader *document) {
-        return json_scanner_u64(document->scanner, &(uint64_t){ 0 });
-}
-
-static int check_bool(void *userdata, DocumentReader *document) {
-        return json_scanner_bool(document->scanner, &(bool){ false });
-}
-
-static int read_end_member(void *userdata, JsonScanner *scanner, Span key) {
-        SnapshotReader *reader = userdata;
-
-        if (span_is(key, "threads")) {
-                reader->has_end_threads = true;
-                return json_scanner_u64(scanner, &reader->end_threads);
+        if (span_is(key, "formatVersion")) {
+                document->member = "formatVersion";
+                r = json_scanner_u64(scanner, &version);
+                if (r != 0)
+                        return r;
+                reader->format_version = (uint32_t) MIN_OF(version, (uint64_t) UINT32_MAX);
+                return version > HEAD_FORMAT_VERSION
+                               ? document_fail(document, "newer than this program reads")
+                               : 0;
         }
-        if (span_is(key, "processes")) {
-                reader->has_end_processes = true;
-                return json_scanner_u64(scanner, &reader->end_processes);
+        if (span_is(key, "captured_at_unix_ns")) {
+                document->member = "captured_at_unix_ns";
+                return json_scanner_u64(scanner, &reader->captured_realtime_ns);
         }
-        if (span_is(key, "endRealtimeNs") || span_is(key, "endBoottimeNs") ||
-            span_is(key, "taskstatsVersion") || span_is(key, "ledgerSinceBoottimeNs") ||
-            span_is(key, "waitsSinceBoottimeNs"))
-                return check_number(reader, &reader->document);
-        if (span_is(key, "backend") || span_is(key, "ledgerId"))
-                return check_text(reader, &reader->document);
-        if (span_is(key, "complete"))
-                return check_bool(reader, &reader->document);
-        return json_scanner_skip(scanner);
+        if (span_is(key, "sources")) {
+                document->member = "sources";
+                r = source_table_scan_json(scanner, &sources);
+                if (r != 0 || !reader->visitor->on_sources)
+                        return r;
+                return err_fold(reader->visitor->on_sources(reader->userdata, &sources));
+        }
+        if (!span_is(key, "end"))
+                return head_check_member(scanner, key, HEAD_START, &document->member);
+        document->member = "end";
+        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+        while (r == 0) {
+                r = json_scanner_member(scanner, &key);
+                if (r != 0 || !key.bytes)
+                        break;
+                if (span_is(key, "threads")) {
+                        reader->has_end_threads = true;
+                        r = json_scanner_u64(scanner, &reader->end_threads);
+                } else if (span_is(key, "processes")) {
+                        reader->has_end_processes = true;
+                        r = json_scanner_u64(scanner, &reader->end_processes);
+                } else
+                        r = head_check_member(scanner, key, HEAD_END, &end_key);
+        }
+        return r;
 }
-
-static int read_end(void *userdata, DocumentReader *document) {
-        return json_scanner_object(document->scanner, read_end_member, userdata);
-}
-
-static const DocumentMember members[] = {
-        { "formatVersion", read_version },     { "captured_at_unix_ns", read_captured },
-        { "toolVersion", check_text },         { "hostName", check_text },
-        { "machineId", check_text },           { "bootId", check_text },
-        { "kernelRelease", check_text },       { "startRealtimeNs", check_number },
-        { "startBoottimeNs", check_number },   { "user_hz", check_number },
-        { "page_size", check_number },         { "smapsRequested", check_bool },
-        { "smapsMode", check_text },           { "smapsMaxRssBytes", check_number },
-        { "smapsMaxProcesses", check_number }, { "heapRequested", check_bool },
-        { "sources", read_sources },           { "end", read_end },
-};
 
 static int end_document(void *userdata, DocumentReader *document) {
         SnapshotReader *reader = userdata;
 
         if (!reader->has_threads)
                 return document_fail(document, "the member \"threads\" is missing");
-        if (reader->is_table && reader->version == 0)
+        if (reader->is_table && reader->format_version == 0)
                 return document_fail(document, "the member \"formatVersion\" is missing");
-        if (!reader->is_table && reader->version > 0)
+        if (!reader->is_table && reader->format_version > 0)
                 return document_fail(document,
                                      "the threads do not have the shape of the format version");
         if (reader->has_end_threads && reader->end_threads != reader->n_threads)
@@ -373,8 +251,7 @@ static int end_document(void *userdata, DocumentReader *document) {
 static const DocumentKind snapshot_kind = {
         .sections = snapshot_sections,
         .n_sections = ELEMENTSOF(snapshot_sections),
-        .members = members,
-        .n_members = ELEMENTSOF(members),
+        .member = read_member,
         .end = end_document,
 };
 
@@ -389,11 +266,12 @@ int snapshot_reader_next(SnapshotReader *reader, const SnapshotVisitor *visitor,
                 r = document_reader_next(&reader->document, &section);
         while (r == 0 && section && section != &snapshot_sections[SNAPSHOT_SECTION_THREADS]);
         if (r == JSON_E_MALFORMED)
-                return reader->is_too_new ? SNAPSHOT_E_TOO_NEW : SNAPSHOT_E_MALFORMED;
+                return reader->format_version > HEAD_FORMAT_VERSION ? SNAPSHOT_E_TOO_NEW
+                                                                    : SNAPSHOT_E_MALFORMED;
         if (r != 0)
                 return err_fold(r);
-        *ret_sample = section ? &reader->thread.sample : NULL;
-        *ret_smaps_json = section ? buffer_span(&reader->thread.smaps) : (Span){};
+        *ret_sample = section ? &reader->row.thread.sample : NULL;
+        *ret_smaps_json = section ? buffer_span(&reader->row.thread.smaps) : (Span){};
         return 0;
 }
 

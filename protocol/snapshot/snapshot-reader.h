@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "document/document-reader.h"
 #include "json/json-scanner.h"
-#include "metric/host-part.h"
 #include "snapshot/exited-row.h"
 #include "snapshot/snapshot-section.h"
 #include "snapshot/source.h"
@@ -23,7 +23,7 @@
 
 enum {
         SNAPSHOT_OK,
-        SNAPSHOT_E_MALFORMED, /* snapshot_reader_complaint(), snapshot_reader_offset() */
+        SNAPSHOT_E_MALFORMED, /* SnapshotReader.document: complaint, scanner->offset */
         SNAPSHOT_E_TOO_NEW,   /* "formatVersion" above what this program reads */
 };
 
@@ -41,12 +41,8 @@ typedef struct SnapshotVisitor {
         int (*on_moved)(void *userdata, const ThreadSample *ended);
         /* Raw path bytes; the CgroupStats object. */
         int (*on_cgroup)(void *userdata, Span path, Span stats_json);
-        int (*on_host)(void *userdata, Span json);
-        int (*on_host_part)(void *userdata, HostPartId part, Span json);
-        int (*on_psi)(void *userdata, Span json);
-        int (*on_sched_ext)(void *userdata, Span json);
-        /* The counts of reading the counters of allocators. */
-        int (*on_probe_summary)(void *userdata, Span json);
+        /* Any other section, each of which is one object. */
+        int (*on_value)(void *userdata, SnapshotSection section, Span json);
         int (*on_sources)(void *userdata, const SourceTable *sources);
         /*
          * Reads of each thread in a table only the columns that identify it. The others are neither
@@ -55,7 +51,26 @@ typedef struct SnapshotVisitor {
         bool names_only;
 } SnapshotVisitor;
 
-typedef struct SnapshotReader SnapshotReader;
+/* Process ids seen, a bit each, in pages that are allocated with the first id in them. */
+#define SNAPSHOT_PAGE_IDS (UINT32_C(1) << 20)
+#define SNAPSHOT_PAGES ((UINT32_C(1) << 31) / SNAPSHOT_PAGE_IDS)
+
+typedef struct SnapshotReader {
+        /* What was read so far. */
+        uint32_t format_version;       /* UINT32_MAX: that or more */
+        uint64_t captured_realtime_ns; /* "captured_at_unix_ns", 0 when missing */
+        uint64_t n_threads, n_processes;
+        DocumentReader document; /* after a failure with its complaint, and scanner->offset */
+
+        /* The rest belongs to snapshot-reader.c. */
+        const SnapshotVisitor *visitor;
+        void *userdata;
+        TableReader table; /* of the section that is being read */
+        ExitedReader row;  /* of that table; rows that are no ExitedRow use its thread only */
+        bool has_threads, is_table, has_ledger, has_end_threads, has_end_processes;
+        uint64_t end_threads, end_processes;
+        uint64_t *pages[SNAPSHOT_PAGES];
+} SnapshotReader;
 
 /* @refill delivers the uncompressed document; @max_bytes bounds it (0: none). */
 _must_check_ int snapshot_reader_new(JsonRefill refill, void *userdata, uint64_t max_bytes,
@@ -75,11 +90,3 @@ _must_check_ int snapshot_reader_run(SnapshotReader *reader, const SnapshotVisit
 _must_check_ int snapshot_reader_next(SnapshotReader *reader, const SnapshotVisitor *visitor,
                                       void *userdata, const ThreadSample **ret_sample,
                                       Span *ret_smaps_json);
-
-uint32_t snapshot_reader_format_version(const SnapshotReader *reader);
-/* "captured_at_unix_ns", 0 when missing. */
-uint64_t snapshot_reader_captured_realtime_ns(const SnapshotReader *reader);
-uint64_t snapshot_reader_n_threads(const SnapshotReader *reader);
-uint64_t snapshot_reader_n_processes(const SnapshotReader *reader);
-uint64_t snapshot_reader_offset(const SnapshotReader *reader);
-const char *snapshot_reader_complaint(const SnapshotReader *reader);

@@ -5,10 +5,11 @@
  * SnapshotSection
  *
  * The sections of a snapshot, in the order in which they are written. A new section is an id here,
- * a row in snapshot-reader.c, and a function of SnapshotVisitor.
+ * a row in snapshot-reader.c, and if it is more than one object, a function of SnapshotVisitor.
  */
 
-#include "document/document-section.h"
+#include "document/document-reader.h"
+#include "metric/host-part.h"
 
 typedef enum SnapshotSection {
         SNAPSHOT_SECTION_HOST,
@@ -26,5 +27,8 @@ typedef enum SnapshotSection {
         SNAPSHOT_SECTION_PROBE_SUMMARY,
         _SNAPSHOT_SECTION_MAX,
 } SnapshotSection;
+
+_Static_assert(SNAPSHOT_SECTION_HOST_CPU + (int) _HOST_PART_MAX == SNAPSHOT_SECTION_THREADS,
+               "the parts of the host follow each other");
 
 extern const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX];

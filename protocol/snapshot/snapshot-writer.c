@@ -16,35 +16,21 @@ struct SnapshotWriter {
         Buffer pending;
         JsonWriter json; /* writes to @pending */
 
-        const DocumentSection *sections;
-        size_t n_sections;
         size_t at;    /* the section that is open or comes next */
         bool is_open; /* a map or a table */
         bool has_rows;
 };
 
-int snapshot_writer_new_of(SnapshotSink sink, void *userdata, const DocumentSection *sections,
-                           size_t n_sections, SnapshotWriter **ret) {
+int snapshot_writer_new(SnapshotSink sink, void *userdata, SnapshotWriter **ret) {
         SnapshotWriter *writer;
 
         writer = malloc(sizeof(*writer));
         if (!writer)
                 return -ENOMEM;
-        *writer = (SnapshotWriter){
-                .sink = sink,
-                .userdata = userdata,
-                .sections = sections,
-                .n_sections = n_sections,
-        };
-        buffer_init(&writer->pending, 0);
+        *writer = (SnapshotWriter){ .sink = sink, .userdata = userdata };
         json_writer_init(&writer->json, &writer->pending);
         *ret = writer;
         return 0;
-}
-
-int snapshot_writer_new(SnapshotSink sink, void *userdata, SnapshotWriter **ret) {
-        return snapshot_writer_new_of(sink, userdata, snapshot_sections, _SNAPSHOT_SECTION_MAX,
-                                      ret);
 }
 
 SnapshotWriter *snapshot_writer_free(SnapshotWriter *writer) {
@@ -61,9 +47,7 @@ static int flush(SnapshotWriter *writer, size_t threshold) {
 
         if (writer->json.error != 0)
                 return writer->json.error;
-        if (writer->pending.n < threshold)
-                return 0;
-        if (writer->pending.n == 0)
+        if (writer->pending.n < threshold || writer->pending.n == 0)
                 return 0;
         r = writer->sink(writer->userdata, writer->pending.bytes, writer->pending.n);
         if (r == 0)
@@ -78,7 +62,7 @@ static void go_to_section(SnapshotWriter *writer, size_t id) {
         JsonWriter *json = &writer->json;
 
         while (!writer->is_open || writer->at != id) {
-                const DocumentSection *section = &writer->sections[writer->at];
+                const DocumentSection *section = &snapshot_sections[writer->at];
 
                 if (writer->is_open) {
                         if (section->shape == DOCUMENT_TABLE)
@@ -88,8 +72,8 @@ static void go_to_section(SnapshotWriter *writer, size_t id) {
                         writer->at++;
                         continue;
                 }
-                assert(writer->at <= id && id <= writer->n_sections);
-                if (writer->at == writer->n_sections)
+                assert(writer->at <= id && id <= _SNAPSHOT_SECTION_MAX);
+                if (writer->at == _SNAPSHOT_SECTION_MAX)
                         return;
                 json_write_key(json, section->name);
                 writer->has_rows = false;
@@ -115,7 +99,7 @@ static void go_to_section(SnapshotWriter *writer, size_t id) {
 
 int snapshot_writer_begin(SnapshotWriter *writer, const Head *head) {
         json_write_object(&writer->json);
-        head_write_members(&writer->json, head, false);
+        head_write_members(&writer->json, head, HEAD_START);
         return flush(writer, FLUSH_BYTES);
 }
 
@@ -134,7 +118,7 @@ int snapshot_writer_rows(SnapshotWriter *writer, size_t section, Span rows) {
         int r;
 
         go_to_section(writer, section);
-        assert(writer->sections[section].shape == DOCUMENT_TABLE);
+        assert(snapshot_sections[section].shape == DOCUMENT_TABLE);
         if (rows.n == 0)
                 return flush(writer, FLUSH_BYTES);
         r = flush(writer, 0);
@@ -148,7 +132,7 @@ int snapshot_writer_rows(SnapshotWriter *writer, size_t section, Span rows) {
 
 int snapshot_writer_entry(SnapshotWriter *writer, size_t section, Span name, Span json) {
         go_to_section(writer, section);
-        assert(writer->sections[section].shape == DOCUMENT_MAP);
+        assert(snapshot_sections[section].shape == DOCUMENT_MAP);
         json_write_key_name(&writer->json, name);
         json_write_raw(&writer->json, json);
         return flush(writer, FLUSH_BYTES);
@@ -158,12 +142,12 @@ int snapshot_writer_end(SnapshotWriter *writer, const SourceTable *sources, cons
         JsonWriter *json = &writer->json;
         int r;
 
-        go_to_section(writer, writer->n_sections);
+        go_to_section(writer, _SNAPSHOT_SECTION_MAX);
         json_write_key(json, "sources");
         source_table_write_json(json, sources);
         json_write_key(json, "end");
         json_write_object(json);
-        head_write_members(json, head, true);
+        head_write_members(json, head, HEAD_END);
         json_write_end(json);
         json_write_end(json);
 

@@ -23,10 +23,6 @@ typedef int (*SnapshotSink)(void *userdata, const char *bytes, size_t n);
 typedef struct SnapshotWriter SnapshotWriter;
 
 _must_check_ int snapshot_writer_new(SnapshotSink sink, void *userdata, SnapshotWriter **ret);
-/* The same with sections of another kind of document. */
-_must_check_ int snapshot_writer_new_of(SnapshotSink sink, void *userdata,
-                                        const DocumentSection *sections, size_t n_sections,
-                                        SnapshotWriter **ret);
 SnapshotWriter *snapshot_writer_free(SnapshotWriter *writer);
 DEFINE_CLEANUP(SnapshotWriter *, snapshot_writer_free);
 

@@ -82,13 +82,6 @@ void thread_columns_write(JsonWriter *writer) {
 
 /* cells */
 
-static void write_if(JsonWriter *writer, bool known, uint64_t value) {
-        if (known)
-                json_write_u64(writer, value);
-        else
-                json_write_null(writer);
-}
-
 static void write_name_if(JsonWriter *writer, Span name) {
         if (name.bytes)
                 json_write_name(writer, name);
@@ -108,63 +101,6 @@ static void write_command(JsonWriter *writer, Span command) {
         while (command_next(&command, &argument))
                 json_write_name(writer, argument);
         json_write_end(writer);
-}
-
-static void write_identity(JsonWriter *writer, const ThreadSample *sample, ThreadColumn column) {
-        switch (column) {
-        case COLUMN_tid:
-                json_write_i64(writer, sample->tid);
-                break;
-        case COLUMN_tgid:
-                json_write_i64(writer, sample->tgid);
-                break;
-        case COLUMN_ppid:
-                write_if(writer, sample->has_ppid, (uint64_t) sample->ppid);
-                break;
-        case COLUMN_uid:
-                write_if(writer, sample->has_owner, sample->uid);
-                break;
-        case COLUMN_gid:
-                write_if(writer, sample->has_owner, sample->gid);
-                break;
-        case COLUMN_pcomm:
-                write_name_if(writer, sample->pcomm);
-                break;
-        case COLUMN_comm:
-                write_name_if(writer, sample->comm);
-                break;
-        case COLUMN_cgroup:
-                write_name_if(writer, sample->cgroup);
-                break;
-        case COLUMN_start_time_clock_ticks:
-                json_write_u64(writer, sample->start_ticks);
-                break;
-        case COLUMN_kthread:
-                if (sample->has_kthread)
-                        json_write_bool(writer, sample->kthread);
-                else
-                        json_write_null(writer);
-                break;
-        case COLUMN_self:
-                json_write_bool(writer, sample->self);
-                break;
-        case COLUMN_exe_dev:
-                write_if(writer, sample->has_exe, sample->exe_dev);
-                break;
-        case COLUMN_exe_inode:
-                write_if(writer, sample->has_exe, sample->exe_inode);
-                break;
-        case COLUMN_smaps_rollup_kb:
-                json_write_raw(writer,
-                               sample->smaps_unasked ? SPAN_LITERAL("{}") : SPAN_LITERAL("null"));
-                break;
-        case COLUMN_command:
-                write_command(writer, sample->command);
-                break;
-        case COLUMN_command_line:
-                write_command(writer, sample->command_line);
-                break;
-        }
 }
 
 static void write_metric(JsonWriter *writer, const ThreadSample *sample, MetricId id) {
@@ -203,10 +139,75 @@ static void write_metric(JsonWriter *writer, const ThreadSample *sample, MetricI
 }
 
 void thread_cell_write(JsonWriter *writer, const ThreadSample *sample, ThreadColumn column) {
-        if (column < _COLUMN_IDENTITY_MAX)
-                write_identity(writer, sample, column);
-        else
+        uint64_t value = 0;
+        bool known = true;
+
+        switch (column) {
+        case COLUMN_tid:
+                json_write_i64(writer, sample->tid);
+                return;
+        case COLUMN_tgid:
+                json_write_i64(writer, sample->tgid);
+                return;
+        case COLUMN_ppid:
+                known = sample->has_ppid;
+                value = (uint64_t) sample->ppid;
+                break;
+        case COLUMN_uid:
+                known = sample->has_owner;
+                value = sample->uid;
+                break;
+        case COLUMN_gid:
+                known = sample->has_owner;
+                value = sample->gid;
+                break;
+        case COLUMN_pcomm:
+                write_name_if(writer, sample->pcomm);
+                return;
+        case COLUMN_comm:
+                write_name_if(writer, sample->comm);
+                return;
+        case COLUMN_cgroup:
+                write_name_if(writer, sample->cgroup);
+                return;
+        case COLUMN_start_time_clock_ticks:
+                value = sample->start_ticks;
+                break;
+        case COLUMN_kthread:
+                if (sample->has_kthread)
+                        json_write_bool(writer, sample->kthread);
+                else
+                        json_write_null(writer);
+                return;
+        case COLUMN_self:
+                json_write_bool(writer, sample->self);
+                return;
+        case COLUMN_exe_dev:
+                known = sample->has_exe;
+                value = sample->exe_dev;
+                break;
+        case COLUMN_exe_inode:
+                known = sample->has_exe;
+                value = sample->exe_inode;
+                break;
+        case COLUMN_smaps_rollup_kb:
+                json_write_raw(writer,
+                               sample->smaps_unasked ? SPAN_LITERAL("{}") : SPAN_LITERAL("null"));
+                return;
+        case COLUMN_command:
+                write_command(writer, sample->command);
+                return;
+        case COLUMN_command_line:
+                write_command(writer, sample->command_line);
+                return;
+        default:
                 write_metric(writer, sample, (MetricId) (column - _COLUMN_IDENTITY_MAX));
+                return;
+        }
+        if (known)
+                json_write_u64(writer, value);
+        else
+                json_write_null(writer);
 }
 
 /* rows */
@@ -226,7 +227,7 @@ int thread_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps) {
                 if (column == COLUMN_smaps_rollup_kb && smaps.n > 0)
                         json_write_raw(&writer, smaps);
                 else
-                        write_identity(&writer, sample, column);
+                        thread_cell_write(&writer, sample, column);
         for (MetricId id = 0; id < _METRIC_MAX; id++) {
                 CellKind kind = (CellKind) thread_cell_kinds[id];
                 Span word = SPAN_LITERAL("null");

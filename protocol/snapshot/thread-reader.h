@@ -31,6 +31,7 @@ typedef struct NameSlot {
 /* The meaning of a key in an object of version 0 (thread-reader.c). */
 typedef unsigned ThreadMember;
 
+/* Zeroed but for the scanner. */
 typedef struct ThreadReader {
         JsonScanner *scanner; /* borrowed */
 
@@ -41,14 +42,11 @@ typedef struct ThreadReader {
         Buffer last_command, last_name; /* a command, and what groups call it */
         uint32_t seen;                  /* bits of identity columns that had a value */
 
-        bool is_version_0;
+        bool is_version_0;   /* set before the first row */
         unsigned unmeasured; /* families that an object of version 0 says were not read */
         ThreadMember members[THREAD_READER_MEMBERS]; /* by their order in the objects */
         size_t n_members;
 } ThreadReader;
-
-void thread_reader_init(ThreadReader *reader, JsonScanner *scanner);
-void thread_reader_done(ThreadReader *reader);
 
 /* Rows of the table; the row is a ThreadReader, which has the sample and the rollup afterwards. */
 extern const TableRows thread_rows;
@@ -65,7 +63,7 @@ _must_check_ int thread_reader_object(ThreadReader *reader, DocumentReader *docu
  * and what is known of the identity.
  */
 void thread_reader_begin(void *row);
-/* thread-cell.c: TableRows.cell of threads. */
+/* TableRows.cell of threads. */
 _must_check_ int thread_reader_cell(void *row, unsigned column, JsonToken token);
 /* A cell that is a name, beside those of threads; and once the row was read, its bytes. */
 _must_check_ int thread_reader_name(ThreadReader *reader, JsonToken token, NameSlot *ret);

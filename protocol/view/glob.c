@@ -41,16 +41,9 @@ static Span character_at(Span text, size_t at) {
 
 /* A number for the order in ranges: the code point; invalid bytes come after all of these. */
 static uint32_t code_of(Span character) {
-        static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
         unsigned char lead = (unsigned char) character.bytes[0];
-        uint32_t code;
 
-        if (character.n == 1)
-                return lead < 0x80 ? lead : UINT32_C(0x110000) + lead;
-        code = lead & masks[character.n];
-        for (size_t i = 1; i < character.n; i++)
-                code = code << 6 | ((unsigned char) character.bytes[i] & 0x3f);
-        return code;
+        return character.n == 1 && lead >= 0x80 ? UINT32_C(0x110000) + lead : utf8_code(character);
 }
 
 static bool set_has(Span set, Span character) {
@@ -132,7 +125,7 @@ static Span component_at(Span glob, size_t at) {
         return (Span){ glob.bytes + at, end - at };
 }
 
-static int check_sets(Span glob) {
+int glob_check_text(Span glob) {
         if (glob.n == 0)
                 return GLOB_E_EMPTY;
         if (glob.n > GLOB_MAX_BYTES)
@@ -149,12 +142,8 @@ static int check_sets(Span glob) {
         return GLOB_OK;
 }
 
-int glob_check_text(Span glob) {
-        return check_sets(glob);
-}
-
 int glob_check_path(Span glob) {
-        int r = check_sets(glob);
+        int r = glob_check_text(glob);
 
         for (size_t at = 0; r == GLOB_OK && at <= glob.n;) {
                 Span component = component_at(glob, at);

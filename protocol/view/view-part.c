@@ -161,13 +161,6 @@ static int put_section(View *view, Span word, char *ret_complaint) {
         return VIEW_OK;
 }
 
-/* Forgets the default: only sections put in afterwards are wanted. */
-static void drop_sections(View *view) {
-        view->has_sections = true;
-        memset(view->sections, 0, sizeof(view->sections));
-        memset(view->tables, 0, sizeof(view->tables));
-}
-
 /* metrics */
 
 static int put_metric(View *view, Span word, char *ret_complaint) {
@@ -219,12 +212,6 @@ static int put_metric_glob(View *view, Span word, char *ret_complaint) {
                         "No metric matches \"%s\". \"ctprofctl metric-list\" lists them all.",
                         view_quote(word, quoted));
         return VIEW_OK;
-}
-
-static void drop_metrics(View *view) {
-        view->has_metrics = true;
-        memset(view->metrics, 0, sizeof(view->metrics));
-        memset(view->derived, 0, sizeof(view->derived));
 }
 
 /* pairs */
@@ -349,11 +336,15 @@ int view_set(View *view, ViewPartId part, Span text,
         case VIEW_PART_cgroup_flatten:
                 return set_cgroup_flatten(view, text, ret_complaint);
         case VIEW_PART_sections:
-                drop_sections(&changed);
+                changed.has_sections = true; /* what the default has is not wanted then */
+                memset(changed.sections, 0, sizeof(changed.sections));
+                memset(changed.tables, 0, sizeof(changed.tables));
                 r = add_list(&changed, text, put_section, "section", ret_complaint);
                 break;
         case VIEW_PART_metrics:
-                drop_metrics(&changed);
+                changed.has_metrics = true;
+                memset(changed.metrics, 0, sizeof(changed.metrics));
+                memset(changed.derived, 0, sizeof(changed.derived));
                 r = add_list(&changed, text, put_metric_glob, "metric", ret_complaint);
                 break;
         case VIEW_PART_pairs:
@@ -388,10 +379,14 @@ static int decode_part(View *view, ViewPartId part, json_object *value, char *re
         case VIEW_PART_cgroup_flatten:
                 return decode_list(view, value, put_flatten_name, "glob", ret_complaint);
         case VIEW_PART_sections:
-                drop_sections(view);
+                view->has_sections = true;
+                memset(view->sections, 0, sizeof(view->sections));
+                memset(view->tables, 0, sizeof(view->tables));
                 return decode_list(view, value, put_section, "section", ret_complaint);
         case VIEW_PART_metrics:
-                drop_metrics(view);
+                view->has_metrics = true;
+                memset(view->metrics, 0, sizeof(view->metrics));
+                memset(view->derived, 0, sizeof(view->derived));
                 return decode_list(view, value, put_metric, "metric", ret_complaint);
         case VIEW_PART_pairs:
                 return decode_pairs(view, value, ret_complaint);
@@ -484,58 +479,59 @@ void view_write_json(JsonWriter *writer, const View *view) {
         json_write_end(writer);
 }
 
-static int decode_member(View *view, const char *key, json_object *value, char *ret_complaint) {
+int view_decode(json_object *object, View *ret, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
         char quoted[VIEW_QUOTED_BYTES];
-        Span name = span_of(key);
+        View view;
+        int r;
 
-        for (unsigned part = 0; part < _VIEW_PART_MAX; part++)
-                if (span_is(name, part_keys[part]))
-                        return decode_part(view, (ViewPartId) part, value, ret_complaint);
-        for (size_t i = 0; i < _VIEW_NUMBER_MAX; i++)
-                if (span_is(name, view_numbers[i].key)) {
-                        const ViewNumber *number = &view_numbers[i];
+        view_init(&view);
+        if (!object) {
+                *ret = view;
+                return VIEW_OK;
+        }
+        if (!json_object_is_type(object, json_type_object))
+                return view_complain(ret_complaint, "A view is an object.");
+
+        json_object_object_foreach(object, key, value) {
+                Span name = span_of(key);
+                unsigned part = name_find(name, part_keys, _VIEW_PART_MAX);
+                size_t number = 0, flag = 0;
+
+                while (number < _VIEW_NUMBER_MAX && !span_is(name, view_numbers[number].key))
+                        number++;
+                while (flag < ELEMENTSOF(flags) && !span_is(name, flags[flag].key))
+                        flag++;
+                if (!value) /* clients may send an optional member as null */
+                        continue;
+                if (part < _VIEW_PART_MAX) {
+                        r = decode_part(&view, (ViewPartId) part, value, ret_complaint);
+                        if (r != VIEW_OK)
+                                return r;
+                } else if (number < _VIEW_NUMBER_MAX) {
+                        const ViewNumber *row = &view_numbers[number];
 
                         if (!json_object_is_type(value, json_type_int) ||
                             json_object_get_int64(value) < 0 ||
                             json_object_get_int64(value) > UINT32_MAX)
                                 return view_complain(
                                         ret_complaint,
-                                        "The member %s of a view is a number of %s, %s.",
-                                        number->key, number->noun, number->zero);
-                        *(uint32_t *) (void *) ((char *) view + number->offset) =
+                                        "The member %s of a view is a number of %s, %s.", row->key,
+                                        row->noun, row->zero);
+                        *(uint32_t *) (void *) ((char *) &view + row->offset) =
                                 (uint32_t) json_object_get_int64(value);
-                        return VIEW_OK;
-                }
-        for (size_t i = 0; i < ELEMENTSOF(flags); i++)
-                if (span_is(name, flags[i].key)) {
+                } else if (flag < ELEMENTSOF(flags)) {
                         if (!json_object_is_type(value, json_type_boolean))
                                 return view_complain(ret_complaint,
                                                      "The member %s of a view is true or false.",
-                                                     flags[i].key);
-                        *(bool *) (void *) ((char *) view + flags[i].offset) =
+                                                     flags[flag].key);
+                        *(bool *) (void *) ((char *) &view + flags[flag].offset) =
                                 json_object_get_boolean(value);
-                        return VIEW_OK;
-                }
-        return view_complain(
-                ret_complaint, "A view has no member \"%s\": it has %s.", view_quote(name, quoted),
-                &(VIEW_PARTS(MEMBER_KEY) VIEW_NUMBERS(MEMBER_KEY) VIEW_FLAGS(MEMBER_KEY))[2]);
-}
-
-int view_decode(json_object *object, View *ret, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
-        View view;
-        int r;
-
-        view_init(&view);
-        if (object) {
-                if (!json_object_is_type(object, json_type_object))
-                        return view_complain(ret_complaint, "A view is an object.");
-
-                /* Clients may send an optional member as null: treat it as absent. */
-                json_object_object_foreach(object, key, value) {
-                        r = value ? decode_member(&view, key, value, ret_complaint) : VIEW_OK;
-                        if (r != VIEW_OK)
-                                return r;
-                }
+                } else
+                        return view_complain(ret_complaint,
+                                             "A view has no member \"%s\": it has %s.",
+                                             view_quote(name, quoted),
+                                             &(VIEW_PARTS(MEMBER_KEY) VIEW_NUMBERS(MEMBER_KEY)
+                                                       VIEW_FLAGS(MEMBER_KEY))[2]);
         }
         *ret = view;
         return VIEW_OK;

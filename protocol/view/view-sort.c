@@ -127,18 +127,6 @@ int view_sort_parse(Span text, ViewSort *ret, char ret_complaint[static VIEW_COM
         return VIEW_OK;
 }
 
-static const char *key_name(const ViewSortKey *key) {
-        switch (key->kind) {
-        case VIEW_KEY_METRIC:
-                return metric_table[key->id].name;
-        case VIEW_KEY_DERIVED:
-                return derived_table[key->id].name;
-        case VIEW_KEY_COLUMN:
-                break;
-        }
-        return view_columns[key->id].name;
-}
-
 void view_sort_write_json(JsonWriter *writer, const ViewSort *sort) {
         char text[VIEW_SORT_MAX_KEYS * (VIEW_WORD_CHARS + 8)] = "";
         size_t n = 0;
@@ -147,9 +135,14 @@ void view_sort_write_json(JsonWriter *writer, const ViewSort *sort) {
                 json_write_text(writer, order_names[sort->order]);
                 return;
         }
-        for (unsigned i = 0; i < sort->n_keys; i++)
-                n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s%s", i > 0 ? "," : "",
-                                       key_name(&sort->keys[i]),
-                                       sort->keys[i].ascending ? ":asc" : "");
+        for (unsigned i = 0; i < sort->n_keys; i++) {
+                const ViewSortKey *key = &sort->keys[i];
+                const char *name = key->kind == VIEW_KEY_METRIC    ? metric_table[key->id].name
+                                   : key->kind == VIEW_KEY_DERIVED ? derived_table[key->id].name
+                                                                   : view_columns[key->id].name;
+
+                n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s%s", i > 0 ? "," : "", name,
+                                       key->ascending ? ":asc" : "");
+        }
         json_write_text(writer, text);
 }

@@ -20,63 +20,6 @@
 /* Room beside descriptors for credentials and the like, in case somebody switched them on. */
 #define OTHER_CONTROL_BYTES 256u
 
-typedef struct ReceivedFd {
-        int fd;
-        uint64_t position; /* in the stream, of the last byte of the read it came with */
-} ReceivedFd;
-
-typedef struct FrameAttachment {
-        uint64_t first; /* position in the stream of the first byte of the frame */
-        uint64_t end;   /* position behind its last byte */
-        int *fds;       /* owned, array and descriptors */
-        size_t n_fds;
-} FrameAttachment;
-
-/*
- * The bytes that were not sent yet, and the descriptors that leave with the first byte of their
- * frame. A frame with descriptors never shares a message with the frame behind it, because the
- * receiver gives them to the frame that holds the last byte it read.
- */
-typedef struct FrameQueue {
-        char *bytes;
-        size_t first; /* index of the first unsent byte */
-        size_t n;
-        size_t n_allocated;
-        size_t max_bytes;
-        uint64_t position; /* of that byte in the stream */
-
-        FrameAttachment *attachments;
-        size_t n_attachments;
-        size_t n_attachments_allocated;
-        size_t n_fds; /* of all attachments */
-} FrameQueue;
-
-struct FrameStream {
-        int fd;
-        size_t max_frame_bytes;
-        size_t max_fds;
-        bool closed; /* by the peer */
-        bool exited; /* the peer exceeded a bound */
-
-        char *bytes;
-        size_t first; /* index of the first byte that was not handed out */
-        size_t end;   /* index behind the last byte received */
-        size_t n_allocated;
-        bool has_frame;    /* a terminator was found */
-        size_t frame_end;  /* index of that terminator */
-        uint64_t position; /* of @first in the stream */
-
-        ReceivedFd *received; /* of frames that were not handed out, at most 2 * max_fds */
-        size_t n_received;
-        int *fds; /* of the frame last handed out, at most max_fds; -EBADF when taken */
-        size_t n_fds;
-        char *control;
-        size_t n_control;
-        const FrameKeeper *keeper; /* borrowed; NULL: none */
-
-        FrameQueue queue;
-};
-
 int frame_stream_new(int fd, size_t max_frame_bytes, size_t max_queued_bytes, unsigned max_fds,
                      FrameStream **ret) {
         _cleanup_(frame_stream_freep) FrameStream *stream = NULL;
@@ -91,15 +34,8 @@ int frame_stream_new(int fd, size_t max_frame_bytes, size_t max_queued_bytes, un
                 .max_fds = MIN_OF(max_fds, (unsigned) FRAME_QUEUE_MAX_FDS),
                 .queue = { .max_bytes = max_queued_bytes },
         };
-        /*
-         * Room for as many descriptors as the kernel allows in one message, even if we allow fewer:
-         * recvmsg(2) closes descriptors that have no room, and we would have to wait for that.
-         */
-        stream->n_control = CMSG_SPACE(sizeof(int) * FRAME_QUEUE_MAX_FDS) + OTHER_CONTROL_BYTES;
-        stream->control = malloc(stream->n_control);
-        stream->received = calloc(2 * stream->max_fds + 1, sizeof(*stream->received));
-        stream->fds = calloc(stream->max_fds + 1, sizeof(*stream->fds));
-        if (!stream->control || !stream->received || !stream->fds)
+        stream->received = calloc(3 * stream->max_fds + 1, sizeof(*stream->received));
+        if (!stream->received)
                 return -ENOMEM;
 
         flags = fcntl(fd, F_GETFL);
@@ -110,64 +46,36 @@ int frame_stream_new(int fd, size_t max_frame_bytes, size_t max_queued_bytes, un
         return 0;
 }
 
+/* Closes what was not taken of the frame last handed out. */
 static void close_fds(FrameStream *stream) {
         for (size_t i = 0; i < stream->n_fds; i++)
-                frame_keeper_close(stream->keeper, stream->fds[i]);
-        stream->n_fds = 0;
-}
-
-static void close_received(FrameStream *stream) {
-        for (size_t i = 0; i < stream->n_received; i++)
                 frame_keeper_close(stream->keeper, stream->received[i].fd);
-        stream->n_received = 0;
-}
-
-static void attachment_done(FrameAttachment *attachment, const FrameKeeper *keeper) {
-        for (size_t i = 0; i < attachment->n_fds; i++)
-                frame_keeper_close(keeper, attachment->fds[i]);
-        free(attachment->fds);
-        *attachment = (FrameAttachment){};
+        memmove(stream->received, stream->received + stream->n_fds,
+                stream->n_received * sizeof(*stream->received));
+        stream->n_fds = 0;
 }
 
 FrameStream *frame_stream_free(FrameStream *stream) {
         if (!stream)
                 return NULL;
-        close_fds(stream);
-        close_received(stream);
-        for (size_t i = 0; i < stream->queue.n_attachments; i++)
-                attachment_done(&stream->queue.attachments[i], stream->keeper);
+        for (size_t i = 0; i < stream->n_fds + stream->n_received; i++)
+                frame_keeper_close(stream->keeper, stream->received[i].fd);
+        for (size_t i = 0; i < stream->queue.n_fds; i++)
+                frame_keeper_close(stream->keeper, stream->queue.fds[i]);
         free(stream->queue.attachments);
         free(stream->queue.bytes);
         if (!stream->keeper)
                 (void) fd_close(stream->fd);
         else if (stream->fd >= 0)
                 stream->keeper->close_socket(stream->fd, stream->keeper->userdata);
-        free(stream->control);
         free(stream->received);
-        free(stream->fds);
         free(stream->bytes);
         free(stream);
         return NULL;
 }
 
-void frame_stream_set_keeper(FrameStream *stream, const FrameKeeper *keeper) {
-        stream->keeper = keeper;
-}
-
-int frame_stream_fd(const FrameStream *stream) {
-        return stream->fd;
-}
-
-bool frame_stream_has_input(const FrameStream *stream) {
-        return stream->end > stream->first;
-}
-
 size_t frame_stream_queued_bytes(const FrameStream *stream) {
         return stream->queue.n;
-}
-
-size_t frame_stream_memory(const FrameStream *stream) {
-        return stream->n_allocated + stream->queue.n_allocated;
 }
 
 static void move_to_front(FrameStream *stream) {
@@ -193,8 +101,9 @@ static int die(FrameStream *stream) {
         stream->exited = true;
         stream->has_frame = false;
         forget_input(stream);
+        stream->n_fds += stream->n_received;
+        stream->n_received = 0;
         close_fds(stream);
-        close_received(stream);
         return FRAME_E_TOO_LARGE;
 }
 
@@ -244,12 +153,20 @@ static void find_frame(FrameStream *stream, size_t from) {
 }
 
 int frame_stream_read(FrameStream *stream) {
+        /*
+         * Room for as many descriptors as the kernel allows in one message, even if we allow fewer:
+         * recvmsg(2) closes descriptors that have no room, and we would have to wait for that.
+         */
+        union {
+                char bytes[CMSG_SPACE(sizeof(int) * FRAME_QUEUE_MAX_FDS) + OTHER_CONTROL_BYTES];
+                struct cmsghdr header;
+        } control;
         struct iovec vector;
         struct msghdr message = {
                 .msg_iov = &vector,
                 .msg_iovlen = 1,
-                .msg_control = stream->control,
-                .msg_controllen = stream->n_control,
+                .msg_control = control.bytes,
+                .msg_controllen = sizeof(control.bytes),
         };
         bool fits = true;
         uint64_t position;
@@ -298,7 +215,7 @@ int frame_stream_read(FrameStream *stream) {
                         if (stream->keeper)
                                 stream->keeper->note(fd, stream->keeper->userdata);
                         if (stream->n_received < 2 * stream->max_fds) {
-                                stream->received[stream->n_received++] =
+                                stream->received[stream->n_fds + stream->n_received++] =
                                         (ReceivedFd){ fd, position };
                                 continue;
                         }
@@ -334,12 +251,8 @@ int frame_stream_next(FrameStream *stream, Span *ret) {
                 n++;
         if (n > stream->max_fds)
                 return die(stream);
-        for (size_t i = 0; i < n; i++)
-                stream->fds[i] = stream->received[i].fd;
         stream->n_fds = n;
         stream->n_received -= n;
-        memmove(stream->received, stream->received + n,
-                stream->n_received * sizeof(*stream->received));
         stream->first = stream->frame_end + 1;
         stream->position = end;
         find_frame(stream, stream->first);
@@ -347,17 +260,12 @@ int frame_stream_next(FrameStream *stream, Span *ret) {
         return 0;
 }
 
-size_t frame_stream_n_fds(const FrameStream *stream) {
-        return stream->n_fds;
-}
-
 int frame_stream_take_fd(FrameStream *stream, size_t index) {
-        return index < stream->n_fds ? TAKE_FD(stream->fds[index]) : -EBADF;
+        return index < stream->n_fds ? TAKE_FD(stream->received[index].fd) : -EBADF;
 }
 
 int frame_stream_queue(FrameStream *stream, Span frame, const int *fds, size_t n_fds) {
         FrameQueue *queue = &stream->queue;
-        _cleanup_(freep) int *copy = NULL;
         size_t wanted;
         char *end;
         int r;
@@ -394,14 +302,10 @@ int frame_stream_queue(FrameStream *stream, Span frame, const int *fds, size_t n
                                   queue->n_attachments + 1);
                 if (r < 0)
                         return r;
-                copy = reallocarray(NULL, n_fds, sizeof(*copy));
-                if (!copy)
-                        return -ENOMEM;
-                memcpy(copy, fds, n_fds * sizeof(*copy));
+                memcpy(queue->fds + queue->n_fds, fds, n_fds * sizeof(*fds));
                 queue->attachments[queue->n_attachments++] = (FrameAttachment){
                         .first = queue->position + queue->n,
                         .end = queue->position + queue->n + frame.n + 1,
-                        .fds = TAKE_PTR(copy),
                         .n_fds = n_fds,
                 };
                 queue->n_fds += n_fds;
@@ -437,7 +341,7 @@ int frame_stream_write(FrameStream *stream) {
                         control.header.cmsg_level = SOL_SOCKET;
                         control.header.cmsg_type = SCM_RIGHTS;
                         control.header.cmsg_len = CMSG_LEN(n_bytes);
-                        memcpy(CMSG_DATA(&control.header), attachment->fds, n_bytes);
+                        memcpy(CMSG_DATA(&control.header), queue->fds, n_bytes);
                         message.msg_control = control.bytes;
                         message.msg_controllen = CMSG_SPACE(n_bytes);
                 } else if (queue->n_attachments > 0)
@@ -455,8 +359,12 @@ int frame_stream_write(FrameStream *stream) {
                         return -errno;
                 }
                 if (attachment) {
-                        queue->n_fds -= attachment->n_fds;
-                        attachment_done(attachment, stream->keeper);
+                        size_t n = attachment->n_fds;
+
+                        for (size_t i = 0; i < n; i++)
+                                frame_keeper_close(stream->keeper, queue->fds[i]);
+                        queue->n_fds -= n;
+                        memmove(queue->fds, queue->fds + n, queue->n_fds * sizeof(*queue->fds));
                         queue->n_attachments--;
                         memmove(queue->attachments, queue->attachments + 1,
                                 queue->n_attachments * sizeof(*queue->attachments));

@@ -15,10 +15,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
-#include "wire/frame-keeper.h"
 
 /* The kernel allows so many descriptors in one message (SCM_MAX_FD), we in the whole queue. */
 #define FRAME_QUEUE_MAX_FDS 253
@@ -32,7 +32,84 @@ enum {
         FRAME_E_FULL,      /* the frame does not fit into the queue of unsent bytes */
 };
 
-typedef struct FrameStream FrameStream;
+/*
+ * Lets a stream close descriptors when its owner must not wait in close(2): a descriptor that came
+ * from a peer can be a file that somebody else serves. Without a keeper descriptors are closed at
+ * once.
+ */
+typedef struct FrameKeeper {
+        /* The descriptor came from the peer. */
+        void (*note)(int fd, void *userdata);
+        /* The descriptor came and was not taken, or it was queued and is sent or dropped. */
+        void (*close)(int fd, void *userdata);
+        /* Closes the stream's own socket. Bytes that were not read from it may hold descriptors. */
+        void (*close_socket)(int fd, void *userdata);
+        void *userdata;
+} FrameKeeper;
+
+static inline void frame_keeper_close(const FrameKeeper *keeper, int fd) {
+        if (!keeper)
+                (void) fd_close(fd);
+        else if (fd >= 0)
+                keeper->close(fd, keeper->userdata);
+}
+
+typedef struct ReceivedFd {
+        int fd;
+        uint64_t position; /* in the stream, of the last byte of the read it came with */
+} ReceivedFd;
+
+typedef struct FrameAttachment {
+        uint64_t first; /* position in the stream of the first byte of the frame */
+        uint64_t end;   /* position behind its last byte */
+        size_t n_fds;
+} FrameAttachment;
+
+/*
+ * The bytes that were not sent yet, and the descriptors that leave with the first byte of their
+ * frame. A frame with descriptors never shares a message with the frame behind it, because the
+ * receiver gives them to the frame that holds the last byte it read.
+ */
+typedef struct FrameQueue {
+        char *bytes;
+        size_t first; /* index of the first unsent byte */
+        size_t n;
+        size_t n_allocated;
+        size_t max_bytes;
+        uint64_t position; /* of that byte in the stream */
+
+        FrameAttachment *attachments;
+        size_t n_attachments;
+        size_t n_attachments_allocated;
+        int fds[FRAME_QUEUE_MAX_FDS]; /* owned; of all attachments, in their order */
+        size_t n_fds;
+} FrameQueue;
+
+typedef struct FrameStream {
+        int fd;
+        size_t max_frame_bytes;
+        size_t max_fds;
+        bool closed; /* by the peer */
+        bool exited; /* the peer exceeded a bound */
+
+        char *bytes;
+        size_t first; /* index of the first byte that was not handed out */
+        size_t end;   /* index behind the last byte received; after @first: there is input */
+        size_t n_allocated;
+        bool has_frame;    /* a terminator was found */
+        size_t frame_end;  /* index of that terminator */
+        uint64_t position; /* of @first in the stream */
+
+        /*
+         * First those of the frame last handed out, at most @max_fds, -EBADF when taken; then those
+         * of frames that were not handed out, at most twice as many.
+         */
+        ReceivedFd *received;
+        size_t n_fds, n_received;
+        const FrameKeeper *keeper; /* borrowed, set by the owner; NULL: none */
+
+        FrameQueue queue;
+} FrameStream;
 
 /*
  * Adopts @fd on success and makes it non-blocking. @max_frame_bytes (without the NUL) and @max_fds
@@ -45,15 +122,7 @@ _must_check_ int frame_stream_new(int fd, size_t max_frame_bytes, size_t max_que
 FrameStream *frame_stream_free(FrameStream *stream);
 DEFINE_CLEANUP(FrameStream *, frame_stream_free);
 
-/* @keeper is borrowed for the stream's life. */
-void frame_stream_set_keeper(FrameStream *stream, const FrameKeeper *keeper);
-
-int frame_stream_fd(const FrameStream *stream);
-/* True if part of a frame was received, or complete frames wait to be handed out. */
-bool frame_stream_has_input(const FrameStream *stream);
 size_t frame_stream_queued_bytes(const FrameStream *stream);
-/* The memory it uses for bytes in both directions. */
-size_t frame_stream_memory(const FrameStream *stream);
 
 /*
  * Reads once. 0 when bytes came, otherwise FRAME_E_AGAIN, FRAME_E_CLOSED, FRAME_E_TOO_LARGE or
@@ -68,7 +137,6 @@ _must_check_ int frame_stream_read(FrameStream *stream);
  * Always closes the descriptors of the previous frame that were not taken.
  */
 _must_check_ int frame_stream_next(FrameStream *stream, Span *ret);
-size_t frame_stream_n_fds(const FrameStream *stream);
 /*
  * Takes the @index-th descriptor of the frame last returned; the caller owns it. -EBADF when there
  * is none.

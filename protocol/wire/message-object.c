@@ -95,14 +95,14 @@ int message_object_read(JsonScanner *scanner, JsonToken token, size_t *n_left, j
         case JSON_TOKEN_ARRAY:
                 return read_container(scanner, token == JSON_TOKEN_ARRAY, n_left, ret);
         case JSON_TOKEN_STRING:
-                text = json_scanner_string(scanner);
+                text = scanner->string;
                 if (text.n > INT_MAX)
                         return -EOVERFLOW;
                 *ret = json_object_new_string_len(text.bytes, (int) text.n);
                 return *ret ? 0 : -ENOMEM;
         case JSON_TOKEN_INTEGER:
-                magnitude = json_scanner_magnitude(scanner);
-                is_negative = json_scanner_negative(scanner);
+                magnitude = scanner->number.magnitude;
+                is_negative = scanner->number.negative;
                 if (is_negative && magnitude > (uint64_t) INT64_MAX + 1)
                         return read_double(scanner, ret);
                 if (is_negative)

@@ -15,25 +15,17 @@
 
 #define MAX_FLAGS 3
 
-/*
- * Calls and replies are alike: a text, an object and some flags. The first group of members says
- * which names to look for, the second one holds the values that were found.
- */
+/* Calls and replies are alike: a text, an object and some flags, which go into their members. */
 typedef struct Envelope {
         const char *text_name;
-        const char *flag_names[MAX_FLAGS];
-        size_t n_flags;
+        char **text;
+        json_object **parameters;
         size_t max_values; /* in the parameters, which count it down */
-
-        char *text;
-        json_object *parameters;
-        bool flags[MAX_FLAGS];
+        struct {
+                const char *name;
+                bool *value;
+        } flags[MAX_FLAGS + 1]; /* to the first without a name */
 } Envelope;
-
-static void envelope_done(Envelope *envelope) {
-        free(envelope->text);
-        (void) json_object_put(envelope->parameters);
-}
 
 static int fail_member(JsonScanner *scanner, const char *name, const char *what) {
         char complaint[MESSAGE_COMPLAINT_BYTES];
@@ -42,69 +34,71 @@ static int fail_member(JsonScanner *scanner, const char *name, const char *what)
         return json_scanner_fail(scanner, complaint);
 }
 
-static int on_member(void *userdata, JsonScanner *scanner, Span key) {
-        Envelope *envelope = userdata;
-        bool is_text = span_is(key, envelope->text_name),
-             is_parameters = span_is(key, "parameters");
-        size_t flag = 0;
-        JsonToken token;
-        int r;
-
-        while (flag < envelope->n_flags && !span_is(key, envelope->flag_names[flag]))
-                flag++;
-        if (!is_text && !is_parameters && flag == envelope->n_flags)
-                return json_scanner_skip(scanner);
-        r = json_scanner_next(scanner, &token);
-        if (r != 0 || token == JSON_TOKEN_NULL)
-                return r;
-        if (is_text) {
-                Span text = json_scanner_string(scanner);
-
-                if (token != JSON_TOKEN_STRING)
-                        return fail_member(scanner, envelope->text_name, "must be a string");
-                if (text.n == 0)
-                        return fail_member(scanner, envelope->text_name, "is empty");
-                envelope->text = strndup(text.bytes, text.n);
-                return envelope->text ? 0 : -ENOMEM;
-        }
-        if (is_parameters && token != JSON_TOKEN_OBJECT)
-                return fail_member(scanner, "parameters", "must be an object");
-        if (is_parameters)
-                return message_object_read(scanner, token, &envelope->max_values,
-                                           &envelope->parameters);
-        if (token != JSON_TOKEN_TRUE && token != JSON_TOKEN_FALSE)
-                return fail_member(scanner, envelope->flag_names[flag], "must be true or false");
-        envelope->flags[flag] = token == JSON_TOKEN_TRUE;
-        return 0;
-}
-
-/* The caller releases @envelope also on failure. */
+/* The caller releases what was read, also on failure. */
 static int envelope_decode(Envelope *envelope, Span frame, bool need_text, char *ret_complaint) {
         const JsonLimits limits = {
                 .max_depth = LIMIT_JSON_DEPTH,
                 .max_token_bytes = frame.n, /* the frame has its own bound */
         };
         _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
+        JsonToken token;
+        Span key;
         int r;
 
         *ret_complaint = '\0';
         r = json_scanner_new_text(frame, &limits, &scanner);
         if (r != 0)
                 return r;
-        r = json_scanner_object(scanner, on_member, envelope);
+        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+        while (r == 0) {
+                bool is_text, is_parameters;
+                size_t flag = 0;
+
+                r = json_scanner_member(scanner, &key);
+                if (r != 0 || !key.bytes)
+                        break;
+                is_text = span_is(key, envelope->text_name);
+                is_parameters = span_is(key, "parameters");
+                while (envelope->flags[flag].name && !span_is(key, envelope->flags[flag].name))
+                        flag++;
+                if (!is_text && !is_parameters && !envelope->flags[flag].name) {
+                        r = json_scanner_skip(scanner);
+                        continue;
+                }
+                r = json_scanner_next(scanner, &token);
+                if (r != 0 || token == JSON_TOKEN_NULL)
+                        continue;
+                if (is_text && token != JSON_TOKEN_STRING)
+                        r = fail_member(scanner, envelope->text_name, "must be a string");
+                else if (is_text && scanner->string.n == 0)
+                        r = fail_member(scanner, envelope->text_name, "is empty");
+                else if (is_text) {
+                        *envelope->text = strndup(scanner->string.bytes, scanner->string.n);
+                        r = *envelope->text ? 0 : -ENOMEM;
+                } else if (is_parameters && token != JSON_TOKEN_OBJECT)
+                        r = fail_member(scanner, "parameters", "must be an object");
+                else if (is_parameters)
+                        r = message_object_read(scanner, token, &envelope->max_values,
+                                                envelope->parameters);
+                else if (token != JSON_TOKEN_TRUE && token != JSON_TOKEN_FALSE)
+                        r = fail_member(scanner, envelope->flags[flag].name,
+                                        "must be true or false");
+                else
+                        *envelope->flags[flag].value = token == JSON_TOKEN_TRUE;
+        }
         if (r == 0)
                 r = json_scanner_expect(scanner, JSON_TOKEN_END);
-        if (r == 0 && need_text && !envelope->text)
+        if (r == 0 && need_text && !*envelope->text)
                 r = fail_member(scanner, envelope->text_name, "is missing");
-        if (r == 0 && !envelope->parameters) {
-                envelope->parameters = json_object_new_object();
-                if (!envelope->parameters)
+        if (r == 0 && !*envelope->parameters) {
+                *envelope->parameters = json_object_new_object();
+                if (!*envelope->parameters)
                         r = -ENOMEM;
         }
         if (r != JSON_E_MALFORMED)
                 return r;
         (void) snprintf(ret_complaint, MESSAGE_COMPLAINT_BYTES, "%.200s at byte %" PRIu64,
-                        json_scanner_complaint(scanner), json_scanner_offset(scanner));
+                        scanner->complaint, scanner->offset);
         return MESSAGE_E_MALFORMED;
 }
 
@@ -121,33 +115,32 @@ void reply_done(Reply *reply) {
 }
 
 int call_decode(Span frame, Call *ret, char ret_complaint[static MESSAGE_COMPLAINT_BYTES]) {
-        _cleanup_(envelope_done) Envelope envelope = {
+        _cleanup_(call_done) Call call = {};
+        Envelope envelope = {
                 .text_name = "method",
-                .flag_names = { "more", "oneway", "upgrade" },
-                .n_flags = 3,
+                .text = &call.method,
+                .parameters = &call.parameters,
                 .max_values = LIMIT_CALL_VALUES,
+                .flags = { { "more", &call.more },
+                           { "oneway", &call.oneway },
+                           { "upgrade", &call.upgrade } },
         };
         int r;
 
         r = envelope_decode(&envelope, frame, true, ret_complaint);
-        if (r != 0)
-                return r;
-        *ret = (Call){
-                .method = TAKE_PTR(envelope.text),
-                .parameters = TAKE_PTR(envelope.parameters),
-                .more = envelope.flags[0],
-                .oneway = envelope.flags[1],
-                .upgrade = envelope.flags[2],
-        };
-        return 0;
+        if (r == 0)
+                *ret = TAKE(call, (Call){});
+        return r;
 }
 
 int reply_decode(Span frame, Reply *ret, char ret_complaint[static MESSAGE_COMPLAINT_BYTES]) {
-        _cleanup_(envelope_done) Envelope envelope = {
+        _cleanup_(reply_done) Reply reply = {};
+        Envelope envelope = {
                 .text_name = "error",
-                .flag_names = { "continues" },
-                .n_flags = 1,
+                .text = &reply.error,
+                .parameters = &reply.parameters,
                 .max_values = LIMIT_REPLY_BYTES,
+                .flags = { { "continues", &reply.continues } },
         };
         int r;
 
@@ -155,17 +148,13 @@ int reply_decode(Span frame, Reply *ret, char ret_complaint[static MESSAGE_COMPL
         if (r != 0)
                 return r;
         /* An error ends a call; code that waits for replies relies on that. */
-        if (envelope.text && envelope.flags[0]) {
+        if (reply.error && reply.continues) {
                 (void) snprintf(
                         ret_complaint, MESSAGE_COMPLAINT_BYTES,
                         "an error must be the last reply, but this one says that more follow");
                 return MESSAGE_E_MALFORMED;
         }
-        *ret = (Reply){
-                .error = TAKE_PTR(envelope.text),
-                .parameters = TAKE_PTR(envelope.parameters),
-                .continues = envelope.flags[0],
-        };
+        *ret = TAKE(reply, (Reply){});
         return 0;
 }
 

@@ -50,7 +50,7 @@ static inline json_object *read_array(Span text) {
                             message_object_read(scanner, token, &(size_t){ SIZE_MAX }, &array) ==
                                     0 &&
                             json_scanner_expect(scanner, JSON_TOKEN_END) == 0,
-                    "what is written is strict JSON: %s", json_scanner_complaint(scanner));
+                    "what is written is strict JSON: %s", scanner->complaint);
         return array;
 }
 

@@ -7,7 +7,6 @@
  * complaint that may go to a terminal.
  *
  * Aims at: protocol/json/json-scanner.c, protocol/json/json-input.c,
- *          protocol/json/json-number.c, protocol/json/json-string.c,
  *          protocol/base/name-set.c, protocol/wire/message.c,
  *          protocol/wire/message-object.c, protocol/json/json-writer.c
  */

@@ -8,8 +8,8 @@
  * express. A refused input has a complaint that is safe to print to a terminal.
  *
  * Aims at: protocol/snapshot/snapshot-reader.c, protocol/snapshot/snapshot-writer.c,
- *          protocol/snapshot/thread-reader.c, protocol/snapshot/thread-cell.c,
- *          protocol/snapshot/thread-column.c, protocol/snapshot/exited-row.c,
+ *          protocol/snapshot/thread-reader.c, protocol/snapshot/thread-column.c,
+ *          protocol/snapshot/exited-row.c,
  *          protocol/snapshot/head.c,
  *          protocol/snapshot/source.c, daemon/analysis/export/ktstr-document.c,
  *          daemon/analysis/export/thread-object.c, daemon/analysis/export/reshape.c
@@ -201,7 +201,7 @@ static int scan_head(Span text, Head *ret, char ret_complaint[static 256]) {
 
         fuzz_expect(json_scanner_new_text(text, &limits, &scanner) == 0, "memory");
         r = head_scan_json(scanner, ret);
-        (void) snprintf(ret_complaint, 256, "%s", json_scanner_complaint(scanner));
+        (void) snprintf(ret_complaint, 256, "%s", scanner->complaint);
         return r;
 }
 

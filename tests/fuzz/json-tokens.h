@@ -16,15 +16,15 @@
 #include "json/json-scanner.h"
 
 static inline int json_tokens_put(JsonScanner *scanner, JsonToken token, Buffer *tokens) {
-        Span string = json_scanner_string(scanner);
+        Span string = scanner->string;
 
         fuzz_expect(buffer_append_format(tokens, "\n%d ", (int) token) == 0, "memory");
         if (token == JSON_TOKEN_STRING || token == JSON_TOKEN_KEY)
                 fuzz_expect(buffer_append(tokens, string.bytes, string.n) == 0, "memory");
         if (token == JSON_TOKEN_INTEGER)
                 fuzz_expect(buffer_append_format(tokens, "%s%" PRIu64,
-                                                 json_scanner_negative(scanner) ? "-" : "",
-                                                 json_scanner_magnitude(scanner)) == 0,
+                                                 scanner->number.negative ? "-" : "",
+                                                 scanner->number.magnitude) == 0,
                             "memory");
         return token == JSON_TOKEN_REAL ? json_scanner_raw(scanner, tokens) : 0;
 }
@@ -39,7 +39,7 @@ static inline int json_tokens(JsonScanner *scanner, Buffer *tokens, uint64_t *re
                 if (r == 0)
                         r = json_tokens_put(scanner, token, tokens);
         } while (r == 0 && token != JSON_TOKEN_END);
-        *ret_offset = json_scanner_offset(scanner);
+        *ret_offset = scanner->offset;
         (void) json_scanner_free(scanner);
         return r;
 }

@@ -29,10 +29,10 @@ static Leaf read_leaf(JsonScanner *scanner) {
                 leaf.kind = LEAF_NULL;
         } else if (token == JSON_TOKEN_INTEGER) {
                 leaf.kind = LEAF_NUMBER;
-                leaf.negative = json_scanner_negative(scanner);
-                leaf.number = json_scanner_magnitude(scanner);
+                leaf.negative = scanner->number.negative;
+                leaf.number = scanner->number.magnitude;
         } else if (token == JSON_TOKEN_STRING) {
-                Span text = json_scanner_string(scanner);
+                Span text = scanner->string;
 
                 leaf.kind = LEAF_TEXT;
                 (void) snprintf(leaf.text, sizeof(leaf.text), "%.*s", (int) text.n, text.bytes);

@@ -145,40 +145,30 @@ static inline int record_on_cgroup(void *userdata, Span path, Span stats) {
         return 0;
 }
 
-static inline int record_value(SnapshotRecord *record, Span *place, Span json) {
+static inline int record_on_value(void *userdata, SnapshotSection section, Span json) {
+        SnapshotRecord *record = userdata;
+        Span *place;
+
+        switch ((unsigned) section) {
+        case SNAPSHOT_SECTION_HOST:
+                place = &record->host;
+                break;
+        case SNAPSHOT_SECTION_PRESSURE:
+                place = &record->psi;
+                break;
+        case SNAPSHOT_SECTION_SCHED_EXT:
+                place = &record->sched_ext;
+                break;
+        case SNAPSHOT_SECTION_PROBE_SUMMARY:
+                place = &record->probe_summary;
+                break;
+        default:
+                place = &record->host_parts[section - SNAPSHOT_SECTION_HOST_CPU];
+                break;
+        }
         fuzz_expect(!place->bytes, "nothing is handed out twice");
         *place = record_copy(record, json);
         return 0;
-}
-
-static inline int record_on_host(void *userdata, Span json) {
-        SnapshotRecord *record = userdata;
-
-        return record_value(record, &record->host, json);
-}
-
-static inline int record_on_host_part(void *userdata, HostPartId part, Span json) {
-        SnapshotRecord *record = userdata;
-
-        return record_value(record, &record->host_parts[part], json);
-}
-
-static inline int record_on_psi(void *userdata, Span json) {
-        SnapshotRecord *record = userdata;
-
-        return record_value(record, &record->psi, json);
-}
-
-static inline int record_on_sched_ext(void *userdata, Span json) {
-        SnapshotRecord *record = userdata;
-
-        return record_value(record, &record->sched_ext, json);
-}
-
-static inline int record_on_probe_summary(void *userdata, Span json) {
-        SnapshotRecord *record = userdata;
-
-        return record_value(record, &record->probe_summary, json);
 }
 
 static inline int record_on_sources(void *userdata, const SourceTable *sources) {
@@ -197,11 +187,7 @@ static inline SnapshotRecord *snapshot_record_read(FuzzPieces pieces) {
                 .on_exited = record_on_exited,
                 .on_moved = record_on_moved,
                 .on_cgroup = record_on_cgroup,
-                .on_host = record_on_host,
-                .on_host_part = record_on_host_part,
-                .on_psi = record_on_psi,
-                .on_sched_ext = record_on_sched_ext,
-                .on_probe_summary = record_on_probe_summary,
+                .on_value = record_on_value,
                 .on_sources = record_on_sources,
         };
         _cleanup_(snapshot_reader_freep) SnapshotReader *reader = NULL;
@@ -210,13 +196,13 @@ static inline SnapshotRecord *snapshot_record_read(FuzzPieces pieces) {
         fuzz_expect(record, "memory");
         fuzz_expect(snapshot_reader_new(fuzz_pieces_refill, &pieces, 0, &reader) == 0, "memory");
         record->result = snapshot_reader_run(reader, &visitor, record);
-        record->format_version = snapshot_reader_format_version(reader);
-        record->captured_ns = snapshot_reader_captured_realtime_ns(reader);
-        record->n_all_threads = snapshot_reader_n_threads(reader);
-        record->n_all_processes = snapshot_reader_n_processes(reader);
-        record->offset = snapshot_reader_offset(reader);
+        record->format_version = reader->format_version;
+        record->captured_ns = reader->captured_realtime_ns;
+        record->n_all_threads = reader->n_threads;
+        record->n_all_processes = reader->n_processes;
+        record->offset = reader->document.scanner->offset;
         (void) snprintf(record->complaint, sizeof(record->complaint), "%s",
-                        snapshot_reader_complaint(reader));
+                        reader->document.complaint);
         return record;
 }
 
@@ -236,8 +222,8 @@ static inline SnapshotRecord *snapshot_record_read_names(FuzzPieces pieces) {
         fuzz_expect(record, "memory");
         fuzz_expect(snapshot_reader_new(fuzz_pieces_refill, &pieces, 0, &reader) == 0, "memory");
         record->result = snapshot_reader_run(reader, &visitor, record);
-        record->n_all_threads = snapshot_reader_n_threads(reader);
-        record->n_all_processes = snapshot_reader_n_processes(reader);
+        record->n_all_threads = reader->n_threads;
+        record->n_all_processes = reader->n_processes;
         return record;
 }
 

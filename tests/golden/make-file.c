@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
         check(json_scanner_new_text((Span){ text, n }, &limits, &scanner), argv[1]);
         r = json_scanner_object(scanner, on_member, &source);
         if (r == JSON_E_MALFORMED)
-                fail(argv[1], json_scanner_complaint(scanner));
+                fail(argv[1], scanner->complaint);
         check(r, argv[1]);
         write_file(argv[2], &source.head, buffer_span(&source.document));
         buffer_done(&source.document);

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "document/document-section.h"
+#include "document/document-reader.h"
 #include "json/json-scanner.h"
 
 #define SECTOR_BYTES 512
@@ -277,7 +277,7 @@ static int scan_cell(JsonScanner *scanner, unsigned column, HostItem *item) {
                         return 0;
                 if (token != JSON_TOKEN_STRING)
                         return json_scanner_fail(scanner, "a string or null is expected");
-                item->kind = host_kind_find(json_scanner_string(scanner));
+                item->kind = host_kind_find(scanner->string);
                 return 0;
         case COLUMN_MAJOR:
         case COLUMN_MINOR:
@@ -361,8 +361,7 @@ static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
                                                          "the name of a column is expected");
                         if (scan->n_columns == MAX_CELLS)
                                 return json_scanner_fail(scanner, "there are too many columns");
-                        scan->columns[scan->n_columns++] =
-                                find_column(scan->id, json_scanner_string(scanner));
+                        scan->columns[scan->n_columns++] = find_column(scan->id, scanner->string);
                 }
         }
         if (span_is(key, "rows"))
@@ -405,7 +404,7 @@ int host_totals_scan(HostTotals *totals, HostPartId part, Span json,
                 r = json_scanner_expect(scanner, JSON_TOKEN_END);
         if (r == JSON_E_MALFORMED)
                 (void) snprintf(ret_complaint, HOST_COMPLAINT_BYTES,
-                                "%.120s (at byte %" PRIu64 " of it)",
-                                json_scanner_complaint(scanner), json_scanner_offset(scanner));
+                                "%.120s (at byte %" PRIu64 " of it)", scanner->complaint,
+                                scanner->offset);
         return r;
 }

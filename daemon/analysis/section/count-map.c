@@ -24,12 +24,12 @@ int reading_scan(Reading *ret, JsonScanner *scanner, ReadingKind kind) {
 
         json_scanner_next(scanner, &token);
         if (token == JSON_TOKEN_INTEGER) {
-                reading = READING(json_scanner_magnitude(scanner));
-                reading.negative = json_scanner_negative(scanner);
+                reading = READING(scanner->number.magnitude);
+                reading.negative = scanner->number.negative;
                 good = !reading.negative || kind == READING_KIND_SIGNED;
         } else if (token == JSON_TOKEN_STRING) {
                 reading.state = READING_MAX;
-                good = kind == READING_KIND_LIMIT && span_is(json_scanner_string(scanner), "max");
+                good = kind == READING_KIND_LIMIT && span_is(scanner->string, "max");
         } else {
                 good = token == JSON_TOKEN_NULL;
         }
@@ -242,16 +242,17 @@ int member_scan_text(Span json, JsonOnMember on_member, void *userdata,
         _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
         int r;
 
-        r = json_scanner_new_checked(json, &limits, &scanner);
+        r = json_scanner_new_text(json, &limits, &scanner);
         if (r != 0)
                 return r;
+        scanner->input.is_checked = true;
         r = member_scan_value(scanner, on_member, userdata);
         if (r == 0)
                 r = json_scanner_expect(scanner, JSON_TOKEN_END);
         if (r == JSON_E_MALFORMED)
                 (void) snprintf(ret_complaint, MEMBER_COMPLAINT_BYTES,
-                                "%.120s (at byte %" PRIu64 " of it)",
-                                json_scanner_complaint(scanner), json_scanner_offset(scanner));
+                                "%.120s (at byte %" PRIu64 " of it)", scanner->complaint,
+                                scanner->offset);
         return r;
 }
 

@@ -23,7 +23,7 @@ static int scan_text(const KeyNode **ret, JsonScanner *scanner, KeyTree *names) 
                 return 0;
         if (token != JSON_TOKEN_STRING)
                 return json_scanner_fail(scanner, "a string or null is expected");
-        text = json_scanner_string(scanner);
+        text = scanner->string;
         if (text.n == 0) /* format version 0: could not be read */
                 return 0;
         r = key_tree_put(names, 0, text, &node);

@@ -113,7 +113,7 @@ static int host_path_value(HostPath *path, JsonToken token) {
         case JSON_TOKEN_ARRAY:
                 return host_path_members(path, true);
         case JSON_TOKEN_STRING:
-                return host_facts_add(path->facts, key, json_scanner_string(path->scanner));
+                return host_facts_add(path->facts, key, path->scanner->string);
         case JSON_TOKEN_INTEGER:
         case JSON_TOKEN_REAL:
                 buffer_init(&digits, LIMIT_TOKEN_BYTES);

@@ -146,41 +146,31 @@ int subject_open(Subject *subject, int fd, const char *label) {
         return r == SNAPSHOT_FILE_E_NO_HEAD ? 0 : subject_file_result(subject, r);
 }
 
-/* Keeps a value that concerns the whole host, from the first pass only. */
-static int subject_keep(Subject *subject, Buffer *buffer, Span json) {
+/* Values that concern the whole host are kept, from the first pass only. */
+static int pass_on_value(void *userdata, SnapshotSection section, Span json) {
+        Subject *subject = ((SubjectPass *) userdata)->subject;
+        Buffer *buffer;
+
         if (subject->passed || span_is(json, "null"))
                 return 0;
+        switch ((unsigned) section) {
+        case SNAPSHOT_SECTION_HOST:
+                buffer = &subject->host;
+                break;
+        case SNAPSHOT_SECTION_PRESSURE:
+                buffer = &subject->psi;
+                break;
+        case SNAPSHOT_SECTION_SCHED_EXT:
+                buffer = &subject->sched_ext;
+                break;
+        case SNAPSHOT_SECTION_PROBE_SUMMARY:
+                buffer = &subject->probe_summary;
+                break;
+        default:
+                buffer = &subject->host_parts[section - SNAPSHOT_SECTION_HOST_CPU];
+                break;
+        }
         return buffer_append(buffer, json.bytes, json.n);
-}
-
-static int pass_on_host(void *userdata, Span json) {
-        SubjectPass *pass = userdata;
-
-        return subject_keep(pass->subject, &pass->subject->host, json);
-}
-
-static int pass_on_host_part(void *userdata, HostPartId part, Span json) {
-        SubjectPass *pass = userdata;
-
-        return subject_keep(pass->subject, &pass->subject->host_parts[part], json);
-}
-
-static int pass_on_psi(void *userdata, Span json) {
-        SubjectPass *pass = userdata;
-
-        return subject_keep(pass->subject, &pass->subject->psi, json);
-}
-
-static int pass_on_sched_ext(void *userdata, Span json) {
-        SubjectPass *pass = userdata;
-
-        return subject_keep(pass->subject, &pass->subject->sched_ext, json);
-}
-
-static int pass_on_probe_summary(void *userdata, Span json) {
-        SubjectPass *pass = userdata;
-
-        return subject_keep(pass->subject, &pass->subject->probe_summary, json);
 }
 
 static int pass_on_sources(void *userdata, const SourceTable *sources) {
@@ -243,17 +233,16 @@ static int pass_result(SubjectPass *pass, int r) {
                 *fault = (SnapshotFault){};
                 (void) snprintf(fault->text, sizeof(fault->text),
                                 "it has format version %u, and this ctprof reads up to %u",
-                                snapshot_reader_format_version(reader),
-                                (unsigned) HEAD_FORMAT_VERSION);
+                                reader->format_version, (unsigned) HEAD_FORMAT_VERSION);
                 return SUBJECT_E_UNREADABLE;
         case SNAPSHOT_E_MALFORMED:
                 *fault = (SnapshotFault){
                         .has_offset = true,
-                        .offset = snapshot_reader_offset(reader),
+                        .offset = reader->document.scanner->offset,
                         .in_document = true,
                 };
-                (void) snprintf(fault->text, sizeof(fault->text), "%s",
-                                snapshot_reader_complaint(reader));
+                (void) snprintf(fault->text, sizeof(fault->text), "%.*s",
+                                (int) sizeof(fault->text) - 1, reader->document.complaint);
                 return SUBJECT_E_UNREADABLE;
         default:
                 break;
@@ -283,11 +272,7 @@ int subject_pass_new(Subject *subject, const SubjectVisitor *visitor, void *user
                                                    : NULL,
                               .on_moved = pass_on_moved,
                               .on_cgroup = visitor->on_cgroup ? pass_on_cgroup : NULL,
-                              .on_host = pass_on_host,
-                              .on_host_part = pass_on_host_part,
-                              .on_psi = pass_on_psi,
-                              .on_sched_ext = pass_on_sched_ext,
-                              .on_probe_summary = pass_on_probe_summary,
+                              .on_value = pass_on_value,
                               .on_sources = pass_on_sources,
                               .names_only = visitor->names_only },
         };
@@ -332,7 +317,7 @@ int subject_pass_next(SubjectPass *pass, const ThreadSample **ret_sample) {
         }
 
         /* The document is complete. A current one without a head had it cut off the file. */
-        if (head->format_version == 0 && snapshot_reader_format_version(reader) > 0) {
+        if (head->format_version == 0 && reader->format_version > 0) {
                 subject->fault = (SnapshotFault){};
                 (void) snprintf(subject->fault.text, sizeof(subject->fault.text),
                                 "the head is missing");
@@ -340,9 +325,9 @@ int subject_pass_next(SubjectPass *pass, const ThreadSample **ret_sample) {
         }
         /* Files of format version 0 have no head: take it from the document. */
         if (!subject->passed && head->format_version == 0) {
-                head->threads = snapshot_reader_n_threads(reader);
-                head->processes = snapshot_reader_n_processes(reader);
-                head->start_realtime_ns = snapshot_reader_captured_realtime_ns(reader);
+                head->threads = reader->n_threads;
+                head->processes = reader->n_processes;
+                head->start_realtime_ns = reader->captured_realtime_ns;
                 head->has_threads = head->has_processes = true;
                 head->has_start_realtime = head->start_realtime_ns > 0;
         }

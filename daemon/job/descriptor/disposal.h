@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "user/user.h"
-#include "wire/frame-keeper.h"
+#include "wire/frame.h"
 
 typedef struct Disposal Disposal;
 

@@ -185,8 +185,7 @@ int survey_start(Manager *manager) {
 }
 
 void survey_await(Request *request) {
-        size_t n = MIN_OF(frame_stream_n_fds(request->connection->stream),
-                          ELEMENTSOF(request->call_fds));
+        size_t n = MIN_OF(request->connection->stream->n_fds, ELEMENTSOF(request->call_fds));
         int r;
 
         /* The descriptors of the call stay with the request, which is handled later. */

@@ -233,28 +233,27 @@ static int on_cgroup(void *userdata, Span path, Span stats) {
         return buffer_append_byte(&captured->cgroups, '\n');
 }
 
-static int on_psi(void *userdata, Span json) {
+static int on_value(void *userdata, SnapshotSection section, Span json) {
         Captured *captured = userdata;
+        Buffer *buffer;
 
-        return buffer_append(&captured->psi, json.bytes, json.n);
-}
-
-static int on_sched_ext(void *userdata, Span json) {
-        Captured *captured = userdata;
-
-        return buffer_append(&captured->sched_ext, json.bytes, json.n);
-}
-
-static int on_probe_summary(void *userdata, Span json) {
-        Captured *captured = userdata;
-
-        return buffer_append(&captured->probe_summary, json.bytes, json.n);
-}
-
-static int on_host_part(void *userdata, HostPartId part, Span json) {
-        Captured *captured = userdata;
-
-        return buffer_append(&captured->host_parts[part], json.bytes, json.n);
+        switch ((unsigned) section) {
+        case SNAPSHOT_SECTION_HOST:
+                return 0;
+        case SNAPSHOT_SECTION_PRESSURE:
+                buffer = &captured->psi;
+                break;
+        case SNAPSHOT_SECTION_SCHED_EXT:
+                buffer = &captured->sched_ext;
+                break;
+        case SNAPSHOT_SECTION_PROBE_SUMMARY:
+                buffer = &captured->probe_summary;
+                break;
+        default:
+                buffer = &captured->host_parts[section - SNAPSHOT_SECTION_HOST_CPU];
+                break;
+        }
+        return buffer_append(buffer, json.bytes, json.n);
 }
 
 static int on_sources(void *userdata, const SourceTable *sources) {
@@ -273,10 +272,7 @@ static void read_back(Captured *captured) {
         static const SnapshotVisitor visitor = {
                 .on_thread = on_thread,
                 .on_cgroup = on_cgroup,
-                .on_host_part = on_host_part,
-                .on_psi = on_psi,
-                .on_sched_ext = on_sched_ext,
-                .on_probe_summary = on_probe_summary,
+                .on_value = on_value,
                 .on_sources = on_sources,
         };
         _cleanup_(snapshot_reader_freep) SnapshotReader *reader = NULL;
@@ -285,8 +281,8 @@ static void read_back(Captured *captured) {
 
         ck_assert_int_eq(snapshot_reader_new(refill, &playback, 0, &reader), 0);
         r = snapshot_reader_run(reader, &visitor, captured);
-        ck_assert_msg(r == 0, "%s at %llu", snapshot_reader_complaint(reader),
-                      (unsigned long long) snapshot_reader_offset(reader));
+        ck_assert_msg(r == 0, "%s at %llu", reader->document.complaint,
+                      (unsigned long long) reader->document.scanner->offset);
         ck_assert_uint_eq(captured->n_threads, captured->head.threads);
 }
 

@@ -52,7 +52,7 @@ static inline int json_chunks_refill(void *userdata, char *space, size_t n_space
 }
 
 static inline void json_trace_value(JsonScanner *scanner, JsonToken token, Buffer *buffer) {
-        Span string = json_scanner_string(scanner);
+        Span string = scanner->string;
 
         if (token == JSON_TOKEN_STRING || token == JSON_TOKEN_KEY) {
                 ck_assert_int_eq(buffer_append(buffer, string.bytes, string.n), 0);
@@ -60,8 +60,8 @@ static inline void json_trace_value(JsonScanner *scanner, JsonToken token, Buffe
         }
         if (token == JSON_TOKEN_INTEGER)
                 ck_assert_int_eq(buffer_append_format(buffer, "%s%" PRIu64,
-                                                      json_scanner_negative(scanner) ? "-" : "",
-                                                      json_scanner_magnitude(scanner)),
+                                                      scanner->number.negative ? "-" : "",
+                                                      scanner->number.magnitude),
                                  0);
 }
 
@@ -75,13 +75,12 @@ static inline int json_trace(JsonScanner *scanner, Buffer *buffer) {
                 if (r != 0)
                         break;
                 ck_assert_int_eq(buffer_append_format(buffer, "\n%d@%" PRIu64 " ", (int) token,
-                                                      json_scanner_offset(scanner)),
+                                                      scanner->offset),
                                  0);
                 json_trace_value(scanner, token, buffer);
         } while (token != JSON_TOKEN_END);
-        ck_assert_int_eq(buffer_append_format(buffer, "\n= %d@%" PRIu64 " %s", r,
-                                              json_scanner_offset(scanner),
-                                              json_scanner_complaint(scanner)),
+        ck_assert_int_eq(buffer_append_format(buffer, "\n= %d@%" PRIu64 " %s", r, scanner->offset,
+                                              scanner->complaint),
                          0);
         /* The end and a failure are final. */
         ck_assert_int_eq(json_scanner_next(scanner, &again), r);

@@ -20,12 +20,12 @@ static int read_keys(const char *text, Buffer *keys, uint64_t *ret_offset) {
         ck_assert_int_eq(json_scanner_new_text(span_of(text), &limits, &scanner), 0);
         while ((r = json_scanner_next(scanner, &token)) == 0 && token != JSON_TOKEN_END)
                 if (token == JSON_TOKEN_KEY) {
-                        Span key = json_scanner_string(scanner);
+                        Span key = scanner->string;
 
                         (void) buffer_append(keys, key.bytes, key.n);
                         ck_assert_int_eq(buffer_append_byte(keys, ' '), 0);
                 }
-        *ret_offset = json_scanner_offset(scanner);
+        *ret_offset = scanner->offset;
         json_scanner_free(scanner);
         return r;
 }

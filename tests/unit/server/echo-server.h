@@ -73,7 +73,7 @@ static inline void echo_on_call(Connection *connection, const Call *call, void *
 
         (void) snprintf(echo->methods[i], sizeof(echo->methods[i]), "%s", call->method);
         echo->numbers[i] = echo_number(call);
-        echo->n_fds = frame_stream_n_fds(connection->stream);
+        echo->n_fds = connection->stream->n_fds;
         if (strcmp(call->method, "x.Hold") == 0) {
                 echo->held = connection;
                 return;

@@ -98,7 +98,7 @@ static void teardown(void) {
 }
 
 static void stop(FrameStream *stream) {
-        ck_assert_int_eq(shutdown(frame_stream_fd(stream), SHUT_WR), 0);
+        ck_assert_int_eq(shutdown(stream->fd, SHUT_WR), 0);
 }
 
 /* The last reply; earlier ones are skipped. */

@@ -239,7 +239,7 @@ END_TEST
 
 START_TEST(an_anonymous_snapshot_comes_as_a_descriptor) {
         ck_assert_has(call(CALL("Capture", "{\"anonymous\":true}")), "\"fileDescriptor\":0");
-        ck_assert_uint_eq(frame_stream_n_fds(caller), 1);
+        ck_assert_uint_eq(caller->n_fds, 1);
 }
 END_TEST
 

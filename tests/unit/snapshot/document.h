@@ -9,6 +9,7 @@
  */
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,46 +143,35 @@ static inline int visited_cgroup(void *userdata, Span path, Span stats) {
         return 0;
 }
 
-static inline int visited_host(void *userdata, Span json) {
+static inline int visited_value(void *userdata, SnapshotSection section, Span json) {
         Visited *visited = userdata;
+        Span copy = visited_copy(visited, json);
 
-        visited->n_hosts++;
-        visited->host = visited_copy(visited, json);
-        visited_note(visited, 'h');
-        return 0;
-}
-
-static inline int visited_host_part(void *userdata, HostPartId part, Span json) {
-        Visited *visited = userdata;
-
-        visited->host_parts[part] = visited_copy(visited, json);
-        visited_note(visited, (char) ('0' + part));
-        return 0;
-}
-
-static inline int visited_psi(void *userdata, Span json) {
-        Visited *visited = userdata;
-
-        visited->n_psis++;
-        visited->psi = visited_copy(visited, json);
-        visited_note(visited, 'p');
-        return 0;
-}
-
-static inline int visited_sched_ext(void *userdata, Span json) {
-        Visited *visited = userdata;
-
-        visited->n_sched_exts++;
-        visited->sched_ext = visited_copy(visited, json);
-        visited_note(visited, 'x');
-        return 0;
-}
-
-static inline int visited_probe_summary(void *userdata, Span json) {
-        Visited *visited = userdata;
-
-        visited->probe_summary = visited_copy(visited, json);
-        visited_note(visited, 'm');
+        switch ((unsigned) section) {
+        case SNAPSHOT_SECTION_HOST:
+                visited->n_hosts++;
+                visited->host = copy;
+                visited_note(visited, 'h');
+                break;
+        case SNAPSHOT_SECTION_PRESSURE:
+                visited->n_psis++;
+                visited->psi = copy;
+                visited_note(visited, 'p');
+                break;
+        case SNAPSHOT_SECTION_SCHED_EXT:
+                visited->n_sched_exts++;
+                visited->sched_ext = copy;
+                visited_note(visited, 'x');
+                break;
+        case SNAPSHOT_SECTION_PROBE_SUMMARY:
+                visited->probe_summary = copy;
+                visited_note(visited, 'm');
+                break;
+        default:
+                visited->host_parts[section - SNAPSHOT_SECTION_HOST_CPU] = copy;
+                visited_note(visited, (char) ('0' + (section - SNAPSHOT_SECTION_HOST_CPU)));
+                break;
+        }
         return 0;
 }
 
@@ -200,11 +190,7 @@ static const SnapshotVisitor visited_all = {
         .on_exited = visited_exited,
         .on_moved = visited_moved,
         .on_cgroup = visited_cgroup,
-        .on_host = visited_host,
-        .on_host_part = visited_host_part,
-        .on_psi = visited_psi,
-        .on_sched_ext = visited_sched_ext,
-        .on_probe_summary = visited_probe_summary,
+        .on_value = visited_value,
         .on_sources = visited_sources,
 };
 
@@ -241,13 +227,13 @@ static inline int document_read_chunks(Span document, size_t chunk, const Snapsh
         ck_assert_ptr_nonnull(visited);
         ck_assert_int_eq(snapshot_reader_new(document_refill, &stream, 0, &reader), 0);
         r = snapshot_reader_run(reader, visitor, visited);
-        visited->version = snapshot_reader_format_version(reader);
-        visited->captured_ns = snapshot_reader_captured_realtime_ns(reader);
-        visited->n_read_threads = snapshot_reader_n_threads(reader);
-        visited->n_read_processes = snapshot_reader_n_processes(reader);
-        visited->offset = snapshot_reader_offset(reader);
-        (void) strncpy(visited->complaint, snapshot_reader_complaint(reader),
-                       sizeof(visited->complaint) - 1);
+        visited->version = reader->format_version;
+        visited->captured_ns = reader->captured_realtime_ns;
+        visited->n_read_threads = reader->n_threads;
+        visited->n_read_processes = reader->n_processes;
+        visited->offset = reader->document.scanner->offset;
+        (void) snprintf(visited->complaint, sizeof(visited->complaint), "%s",
+                        reader->document.complaint);
         *ret = visited;
         return r;
 }

@@ -42,8 +42,8 @@ static void serve(const Exchange *exchange, int fd, FILE *record) {
             frame_stream_wait(stream, -1, &asked))
                 return;
         (void) fprintf(record, "%.*s", (int) asked.n, asked.bytes);
-        if (frame_stream_n_fds(stream) > 0)
-                (void) fprintf(record, " +%zu", frame_stream_n_fds(stream));
+        if (stream->n_fds > 0)
+                (void) fprintf(record, " +%zu", stream->n_fds);
         (void) fputc('\n', record);
         (void) fflush(record);
 

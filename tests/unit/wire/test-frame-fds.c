@@ -110,7 +110,7 @@ static void check_frame(FrameStream *stream, Span frame, unsigned i, unsigned *n
         ck_assert_uint_eq(frame.n, frame_length(i));
         if (frame.n > 0)
                 ck_assert_int_eq(frame.bytes[frame.n - 1], 'a' + (int) (i % 26));
-        ck_assert_uint_eq(frame_stream_n_fds(stream), frame_fds(i));
+        ck_assert_uint_eq(stream->n_fds, frame_fds(i));
         for (unsigned j = 0; j < frame_fds(i); j++) {
                 int fd = frame_stream_take_fd(stream, j);
 
@@ -370,16 +370,16 @@ START_TEST(descriptors_of_a_frame_are_bounded) {
                 r = frame_stream_next(receiver, &frame);
         ck_assert_int_eq(r, bound_rows[_i].outcome);
         if (r == 0)
-                ck_assert_uint_eq(frame_stream_n_fds(receiver),
-                                  bound_rows[_i].per_message[0] + bound_rows[_i].per_message[1] +
-                                          bound_rows[_i].per_message[2]);
+                ck_assert_uint_eq(receiver->n_fds, bound_rows[_i].per_message[0] +
+                                                           bound_rows[_i].per_message[1] +
+                                                           bound_rows[_i].per_message[2]);
         else {
                 ck_assert_int_eq(frame_stream_next(receiver, &frame), FRAME_E_TOO_LARGE);
-                ck_assert_uint_eq(frame_stream_n_fds(receiver), 0);
+                ck_assert_uint_eq(receiver->n_fds, 0);
                 /* What waits in the socket still holds one. */
                 (void) fd_close(fds[0]);
                 fds[0] = -EBADF;
-                while (recv(frame_stream_fd(receiver), (char[16]){}, 16, 0) > 0)
+                while (recv(receiver->fd, (char[16]){}, 16, 0) > 0)
                         ;
                 ck_assert(canary_is_closed(&canary));
         }
@@ -412,7 +412,7 @@ START_TEST(descriptors_of_waiting_frames_pause_the_reading) {
                 ck_assert_int_eq(r, FRAME_E_AGAIN);
                 while (frame_stream_next(receiver, &frame) == 0) {
                         n_frames++;
-                        ck_assert_uint_eq(frame_stream_n_fds(receiver), 3);
+                        ck_assert_uint_eq(receiver->n_fds, 3);
                         for (unsigned j = 0; j < 3; j++) {
                                 int fd = frame_stream_take_fd(receiver, j);
 
@@ -438,7 +438,7 @@ START_TEST(other_control_messages_are_passed_over) {
         send_raw(fds[0], "x", 2, &number, 1);
         (void) fd_close(number);
         ck_assert_int_eq(frame_stream_wait(receiver, 0, &frame), 0);
-        ck_assert_uint_eq(frame_stream_n_fds(receiver), 1);
+        ck_assert_uint_eq(receiver->n_fds, 1);
         fd = frame_stream_take_fd(receiver, 0);
         ck_assert_uint_eq(number_of(fd), 5);
         (void) fd_close(fd);

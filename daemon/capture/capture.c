@@ -115,7 +115,7 @@ static int look_around(Capture *capture, Head *head) {
          * The counts of programs are of use where these also tell which threads there are, and
          * those of the listener of exits everywhere.
          */
-        task_objects_init(&capture->ledger_objects);
+        capture->ledger_objects = TASK_OBJECTS_NONE;
         if (options->tasks && capture->backend == &bpf_backend)
                 capture->ledger_objects = *options->tasks;
         if (options->exits_fd >= 0)

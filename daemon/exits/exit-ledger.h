@@ -21,7 +21,7 @@
 #include "base/macro.h"
 #include "exits/exit-record.h"
 #include "kernel/bpf/ledger-rows.h"
-#include "kernel/taskstats/exit-socket.h"
+#include "kernel/taskstats/taskstats.h"
 
 /*
  * ExitTable

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "exits/exit-ledger.h"
 #include "exits/exit-line.h"
-#include "kernel/taskstats/exit-socket.h"
+#include "kernel/taskstats/taskstats.h"
 
 #define POSSIBLE_CPUS "/sys/devices/system/cpu/possible"
 #define CPUS_BYTES 4096
@@ -39,7 +39,7 @@ enum {
 
 typedef struct Listener {
         Work *work; /* borrowed */
-        ExitSocket *socket;
+        TaskstatsSocket *socket;
         ExitLedger *ledger;
         int proc_fd;
         int own_fd;           /* owned; negative: nobody tells who calls */
@@ -49,7 +49,7 @@ typedef struct Listener {
 } Listener;
 
 static void listener_done(Listener *listener) {
-        listener->socket = exit_socket_free(listener->socket);
+        listener->socket = taskstats_free(listener->socket);
         listener->ledger = exit_ledger_free(listener->ledger);
         subordinates_done(&listener->subordinates);
         listener->proc_fd = fd_close(listener->proc_fd);
@@ -95,7 +95,7 @@ static int listener_open(Listener *listener) {
         else {
                 cpus[n] = '\0';
                 cpus[strcspn(cpus, "\n")] = '\0';
-                r = exit_socket_open(cpus, &listener->socket);
+                r = taskstats_open(cpus, &listener->socket);
         }
         if (r != 0)
                 return work_refuse(listener->work, WIRE_ERROR_JOB_FAILED,
@@ -115,7 +115,7 @@ static int listener_open(Listener *listener) {
 /* inside of it */
 
 static int hear(Listener *listener) {
-        int r = exit_socket_receive(listener->socket, &listener->batch);
+        int r = taskstats_receive_exits(listener->socket, &listener->batch);
 
         if (r == 0)
                 exit_ledger_take(listener->ledger, &listener->batch, clock_now_ns(CLOCK_BOOTTIME));
@@ -164,7 +164,7 @@ static int serve_packets(Listener *listener) {
 static int listen_on(Listener *listener) {
         struct pollfd waits[] = {
                 { .fd = listener->work->answer.socket, .events = POLLIN },
-                { .fd = exit_socket_fd(listener->socket), .events = POLLIN },
+                { .fd = listener->socket->fd, .events = POLLIN },
         };
         bool rests = false;
         int r = 0;

@@ -36,7 +36,7 @@ int work_load(Work *work) {
         char reason[TASK_PROGRAM_REASON_BYTES];
         int r;
 
-        task_objects_init(&objects);
+        objects = TASK_OBJECTS_NONE;
         r = task_program_load(&options, &objects, reason);
         return r < 0 ? r : answer_objects(work, &objects, reason);
 }
@@ -54,7 +54,7 @@ int work_fold(Work *work) {
         options.is_forced = work->order->fold.is_forced;
         for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
                 given.fds[i] = work_take_fd(work, work->order->fold.tasks[i]);
-        task_objects_init(&made);
+        made = TASK_OBJECTS_NONE;
         r = ledger_open(&given, &ledger);
         if (r == 0 && (!ledger || ledger_origin(ledger) != LEDGER_FROM_PROGRAMS))
                 r = -ENOENT;

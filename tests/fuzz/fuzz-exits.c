@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         fuzz_expect(batch && exit_ledger_new(&setup, &ledger) == 0, "there is a ledger");
         while (input.n > 0) {
                 batch->n = batch->n_unreadable = 0;
-                while (input.n > 0 && batch->n < EXIT_BATCH_MAX)
+                while (input.n > 0 && batch->n < TASKSTATS_BATCH_MAX)
                         decode(fuzz_take(&input, fuzz_take_u16(&input)), batch, &expected);
                 batch->is_empty = input.n == 0 && !(how & 4);
                 exit_ledger_take(ledger, batch, BEGAN + 1);

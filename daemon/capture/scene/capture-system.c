@@ -27,7 +27,7 @@ static int kernel_read_affinity(void *userdata, pid_t tid, unsigned long *mask, 
 
 static int kernel_open_taskstats(void *userdata, void **ret_handle) {
         TaskstatsSocket *socket;
-        int r = taskstats_open(&socket);
+        int r = taskstats_open(NULL, &socket);
 
         if (r == 0)
                 *ret_handle = socket;
@@ -111,7 +111,7 @@ int ready_system_new(unsigned n_sockets, ReadySystem **ret) {
         ready->system.close_taskstats = ready_close_taskstats;
         ready->failure = -EMFILE;
         while (ready->n_sockets < n_sockets) {
-                int r = taskstats_open(&ready->sockets[ready->n_sockets].socket);
+                int r = taskstats_open(NULL, &ready->sockets[ready->n_sockets].socket);
 
                 if (r != 0) {
                         ready->failure = r;

@@ -16,7 +16,7 @@
 
 /* A program has so long to come to its end, on a CPU that a hypervisor may have taken away. */
 #define MAX_WAIT_NS NSEC_PER_SEC
-#define BATCH_ROWS 512u /* more than any bucket of a table that can be full holds */
+#define BATCH_ELEMENTS 512u /* more than any bucket of a table that can be full holds */
 
 /* shared memory */
 
@@ -26,6 +26,11 @@ static void *map_shared(int fd, size_t n, int protection) {
         void *memory = mmap(NULL, n, protection, MAP_SHARED, fd, 0);
 
         return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void unmap_control(LedgerControl **control) {
+        if (*control)
+                (void) munmap(*control, sizeof(**control));
 }
 
 static bool has_programs(const Ledger *ledger) {
@@ -154,27 +159,38 @@ static bool is_growing(void *userdata, const LedgerKey *key) {
         return index_find(&ledger->growing_index, bytes, growing_key_of, ledger) != INDEX_NONE;
 }
 
-/* Reads the next elements of the table. *ret_more is false when these are the last ones. */
-static int read_batch(int fd, void *keys, void *values, uint32_t n, uint32_t *cursor, bool is_first,
-                      uint32_t *ret_n, bool *ret_more) {
+/* A table of the programs, read in batches. */
+typedef struct TableWalk {
+        int fd;
+        void *keys, *values; /* room for BATCH_ELEMENTS each */
+        uint32_t n;          /* of the batch that was read last */
+        uint32_t cursor;
+        bool has_begun, is_last;
+} TableWalk;
+
+/* Returns 1 with the next batch, which may be empty, 0 after the last one, -errno. */
+static int next_batch(TableWalk *walk) {
         union bpf_attr call = bpf_call_nothing();
 
-        call.batch.in_batch = is_first ? 0 : (uintptr_t) cursor;
-        call.batch.out_batch = (uintptr_t) cursor;
-        call.batch.keys = (uintptr_t) keys;
-        call.batch.values = (uintptr_t) values;
-        call.batch.count = n;
-        call.batch.map_fd = (uint32_t) fd;
-        *ret_more = bpf_call(BPF_MAP_LOOKUP_BATCH, &call) == 0;
-        if (!*ret_more && errno != ENOENT)
+        if (walk->is_last)
+                return 0;
+        call.batch.in_batch = walk->has_begun ? (uintptr_t) &walk->cursor : 0;
+        call.batch.out_batch = (uintptr_t) &walk->cursor;
+        call.batch.keys = (uintptr_t) walk->keys;
+        call.batch.values = (uintptr_t) walk->values;
+        call.batch.count = BATCH_ELEMENTS;
+        call.batch.map_fd = (uint32_t) walk->fd;
+        walk->has_begun = true;
+        walk->is_last = bpf_call(BPF_MAP_LOOKUP_BATCH, &call) != 0;
+        if (walk->is_last && errno != ENOENT)
                 return -errno;
-        *ret_n = call.batch.count;
-        return *ret_n <= n ? 0 : -EBADMSG;
+        walk->n = call.batch.count;
+        return walk->n <= BATCH_ELEMENTS ? 1 : -EBADMSG;
 }
 
 typedef struct RowBatch {
-        LedgerKey keys[BATCH_ROWS];
-        LedgerValues values[BATCH_ROWS];
+        LedgerKey keys[BATCH_ELEMENTS];
+        LedgerValues values[BATCH_ELEMENTS];
 } RowBatch;
 
 /*
@@ -186,17 +202,15 @@ typedef enum RowChoice { ALL_ROWS, FOLDED_ROWS, OVERFLOW_ROWS } RowChoice;
 /* Rows that rest: those of the odd or of the even generations. A fold notes what does not. */
 static int read_rows(Ledger *ledger, unsigned odd, RowChoice choice) {
         _cleanup_(freep) RowBatch *batch = calloc(1, sizeof(*batch));
-        uint32_t cursor = 0, n = 0;
-        bool is_first = true, more = true;
-        int r = 0;
+        TableWalk walk = { .fd = ledger->objects->fds[TASK_OBJECT_ROWS] };
+        int r;
 
         if (!batch)
                 return -ENOMEM;
-        while (r == 0 && more) {
-                r = read_batch(ledger->objects->fds[TASK_OBJECT_ROWS], batch->keys, batch->values,
-                               BATCH_ROWS, &cursor, is_first, &n, &more);
-                is_first = false;
-                for (uint32_t i = 0; r == 0 && i < n; i++) {
+        walk.keys = batch->keys;
+        walk.values = batch->values;
+        while ((r = next_batch(&walk)) > 0)
+                for (uint32_t i = 0; i < walk.n; i++) {
                         const LedgerKey *key = &batch->keys[i];
                         bool is_overflow = (key->flags & LEDGER_OVERFLOW) != 0;
 
@@ -206,8 +220,9 @@ static int read_rows(Ledger *ledger, unsigned odd, RowChoice choice) {
                                 r = add_row(ledger, key, &batch->values[i]);
                         else if (choice == FOLDED_ROWS)
                                 r = note_growing(ledger, key);
+                        if (r < 0)
+                                return r;
                 }
-        }
         return r;
 }
 
@@ -560,11 +575,9 @@ int ledger_cgroup_path(const Ledger *ledger, uint64_t id, Buffer *path) {
 
 /* threads of other names */
 
-#define BATCH_MOVED 512u /* more than any bucket of a full table holds */
-
 typedef struct MovedBatch {
-        MovedLife lives[BATCH_MOVED];
-        MovedEnd ends[BATCH_MOVED];
+        MovedLife lives[BATCH_ELEMENTS];
+        MovedEnd ends[BATCH_ELEMENTS];
 } MovedBatch;
 
 static int compare_lives(const void *a, const void *b) {
@@ -576,22 +589,22 @@ static int read_moved(int fd, MovedThread **ret, size_t *ret_n) {
         _cleanup_(freep) MovedBatch *batch = calloc(1, sizeof(*batch));
         _cleanup_(freep) MovedThread *threads = NULL;
         size_t n = 0, n_allocated = 0;
-        uint32_t cursor = 0, n_batch = 0;
-        bool more = true;
+        TableWalk walk = { .fd = fd };
         int r;
 
         if (!batch)
                 return -ENOMEM;
-        for (bool is_first = true; more; is_first = false) {
-                r = read_batch(fd, batch->lives, batch->ends, BATCH_MOVED, &cursor, is_first,
-                               &n_batch, &more);
-                if (r == 0)
-                        r = ARRAY_RESERVE(threads, n_allocated, n + n_batch + 1);
-                if (r != 0)
+        walk.keys = batch->lives;
+        walk.values = batch->ends;
+        while ((r = next_batch(&walk)) > 0) {
+                r = ARRAY_RESERVE(threads, n_allocated, n + walk.n + 1);
+                if (r < 0)
                         return r;
-                for (uint32_t i = 0; i < n_batch; i++)
+                for (uint32_t i = 0; i < walk.n; i++)
                         threads[n++] = (MovedThread){ batch->lives[i], batch->ends[i] };
         }
+        if (r < 0)
+                return r;
         if (n > 1)
                 qsort(threads, n, sizeof(*threads), compare_lives);
         *ret = TAKE_PTR(threads);
@@ -623,17 +636,15 @@ static int make_room(int fd, MovedCounts *counts, MovedThread *threads, size_t n
                 qsort(threads, n, sizeof(*threads), compare_ages);
         for (size_t i = 0; i < n; i++) {
                 uint32_t place = moved_place_of(threads[i].end.owner);
-                union bpf_attr call = bpf_call_nothing();
+                int r;
 
                 if (n_left[place]-- <= n_kept[place])
                         continue;
-                call.map_fd = (uint32_t) fd;
-                call.key = (uintptr_t) &threads[i].life;
-                if (bpf_call(BPF_MAP_DELETE_ELEM, &call) < 0) {
-                        if (errno == ENOENT)
-                                continue;
-                        return -errno;
-                }
+                r = remove_key(fd, &threads[i].life);
+                if (r < 0)
+                        return r;
+                if (r == 0)
+                        continue;
                 (void) __atomic_sub_fetch(&counts->n_of_place[place], 1, __ATOMIC_SEQ_CST);
                 (void) __atomic_sub_fetch(&counts->n_all, 1, __ATOMIC_SEQ_CST);
                 (void) __atomic_add_fetch(&counts->n_lost, 1, __ATOMIC_SEQ_CST);
@@ -699,25 +710,19 @@ static bool is_crowded(const LedgerControl *control, uint64_t crowd) {
 }
 
 int ledger_is_crowded(int control_fd) {
-        LedgerControl *control = map_shared(control_fd, sizeof(*control), PROT_READ);
-        int r;
+        _cleanup_(unmap_control) LedgerControl *control =
+                map_shared(control_fd, sizeof(*control), PROT_READ);
 
         if (!control)
                 return -errno;
-        r = load(&control->is_calling) != 0 || is_crowded(control, LEDGER_FOLD_DEFAULTS.crowd);
-        (void) munmap(control, sizeof(*control));
-        return r;
+        return load(&control->is_calling) != 0 || is_crowded(control, LEDGER_FOLD_DEFAULTS.crowd);
 }
 
 uint64_t ledger_count_rows(int control_fd) {
-        LedgerControl *control = map_shared(control_fd, sizeof(*control), PROT_READ);
-        uint64_t n;
+        _cleanup_(unmap_control) LedgerControl *control =
+                map_shared(control_fd, sizeof(*control), PROT_READ);
 
-        if (!control)
-                return 0;
-        n = load(&control->n_rows);
-        (void) munmap(control, sizeof(*control));
-        return n;
+        return control ? load(&control->n_rows) : 0;
 }
 
 /* The first page of a ring says how far it was read, the second one how far it was written. */
@@ -867,17 +872,11 @@ static uint64_t end_of(uint64_t stay_ns) {
         return number_add_saturating(clock_now_ns(CLOCK_MONOTONIC), stay_ns);
 }
 
-/* NULL with errno set, ENOENT where nothing could count. */
-static LedgerControl *map_switch(const TaskObjects *objects) {
-        errno = ENOENT;
+static int map_switch(const TaskObjects *objects, LedgerControl **ret) {
         if (objects->fds[TASK_OBJECT_CONTROL] < 0 || objects->fds[TASK_OBJECT_SEED] < 0)
-                return NULL;
-        return map_shared(objects->fds[TASK_OBJECT_CONTROL], sizeof(LedgerControl),
-                          PROT_READ | PROT_WRITE);
-}
-
-static int fail_switch(void) {
-        return errno == ENOENT ? REASONS_E_ABSENT : -errno;
+                return REASONS_E_ABSENT;
+        *ret = map_shared(objects->fds[TASK_OBJECT_CONTROL], sizeof(**ret), PROT_READ | PROT_WRITE);
+        return *ret ? 0 : -errno;
 }
 
 /* Programs that see the epoch see what was set before. */
@@ -922,11 +921,11 @@ static bool is_on(const ReasonControl *reasons) {
 }
 
 int reasons_start(const TaskObjects *objects, uint64_t stay_ns, uint64_t n_switches) {
-        LedgerControl *control = map_switch(objects);
-        int r = 0;
+        _cleanup_(unmap_control) LedgerControl *control = NULL;
+        int r = map_switch(objects, &control);
 
-        if (!control)
-                return fail_switch();
+        if (r != 0)
+                return r;
         if (is_on(&control->reasons))
                 raise_end(&control->reasons, stay_ns);
         else {
@@ -936,42 +935,42 @@ int reasons_start(const TaskObjects *objects, uint64_t stay_ns, uint64_t n_switc
         /* The end may have come just now. */
         if (load(&control->reasons.epoch) == 0)
                 r = begin_epoch(objects, &control->reasons, n_switches);
-        (void) munmap(control, sizeof(*control));
         return r;
 }
 
 int reasons_prolong(const TaskObjects *objects, uint64_t stay_ns) {
-        LedgerControl *control = map_switch(objects);
+        _cleanup_(unmap_control) LedgerControl *control = NULL;
+        int r = map_switch(objects, &control);
 
-        if (!control)
-                return fail_switch();
+        if (r != 0)
+                return r;
         if (is_on(&control->reasons))
                 raise_end(&control->reasons, stay_ns);
-        (void) munmap(control, sizeof(*control));
         return 0;
 }
 
 int reasons_limit(const TaskObjects *objects, uint64_t stay_ns) {
-        LedgerControl *control = map_switch(objects);
+        _cleanup_(unmap_control) LedgerControl *control = NULL;
         uint64_t end_ns = end_of(stay_ns);
+        int r = map_switch(objects, &control);
 
-        if (!control)
-                return fail_switch();
+        if (r != 0)
+                return r;
         if (stay_ns == 0)
                 store(&control->reasons.epoch, 0);
         else if (load(&control->reasons.until_ns) > end_ns)
                 store(&control->reasons.until_ns, end_ns);
-        (void) munmap(control, sizeof(*control));
         return 0;
 }
 
 int reasons_look(const TaskObjects *objects, ReasonState *ret) {
-        LedgerControl *control = map_switch(objects);
-        const ReasonControl *reasons;
+        _cleanup_(unmap_control) LedgerControl *control = NULL;
         uint64_t until_ns, now_ns = clock_now_ns(CLOCK_MONOTONIC);
+        const ReasonControl *reasons;
+        int r = map_switch(objects, &control);
 
-        if (!control)
-                return fail_switch();
+        if (r != 0)
+                return r;
         reasons = &control->reasons;
         until_ns = load(&reasons->until_ns);
         *ret = (ReasonState){
@@ -984,6 +983,5 @@ int reasons_look(const TaskObjects *objects, ReasonState *ret) {
                 .left_ns = until_ns - MIN_OF(until_ns, now_ns),
                 .n_lost = load(&reasons->n_lost),
         };
-        (void) munmap(control, sizeof(*control));
         return 0;
 }

@@ -40,11 +40,10 @@ typedef struct TaskObjects {
         int fds[_TASK_OBJECT_MAX]; /* negative: it is not there */
 } TaskObjects;
 
-/* The descriptors are the caller's own: the second one closes all of them. */
-static inline void task_objects_init(TaskObjects *objects) {
-        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
-                objects->fds[i] = -EBADF;
-}
+#define TASK_OBJECT_NONE(id, name) [TASK_OBJECT_##id] = -EBADF,
+#define TASK_OBJECTS_NONE ((TaskObjects){ .fds = { TASK_OBJECTS(TASK_OBJECT_NONE) } })
+
+/* Closes all descriptors, which are the caller's own. */
 static inline void task_objects_done(TaskObjects *objects) {
         for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
                 objects->fds[i] = fd_close(objects->fds[i]);

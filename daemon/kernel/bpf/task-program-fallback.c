@@ -5,7 +5,7 @@
 
 int task_program_load(const TaskProgramOptions *options, TaskObjects *ret,
                       char ret_reason[static TASK_PROGRAM_REASON_BYTES]) {
-        task_objects_init(ret);
+        *ret = TASK_OBJECTS_NONE;
         (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,
                         "this ctprofd was built without BPF (-Dbpf=disabled)");
         return TASK_PROGRAM_E_NOT_BUILT;

@@ -355,7 +355,7 @@ int task_program_load(const TaskProgramOptions *options, TaskObjects *ret,
         int r, r_alone;
 
         ret_reason[0] = last_complaint[0] = '\0';
-        task_objects_init(ret);
+        *ret = TASK_OBJECTS_NONE;
         namespace = find_own_namespace();
         if (namespace) {
                 (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,

@@ -206,38 +206,30 @@ void taskstats_put_metrics(const Taskstats *stats, unsigned groups, ThreadSample
 
 /* messages */
 
-int taskstats_template_init(TaskstatsTemplate *message, uint16_t family) {
-        struct nl_msg *msg;
-        int r = 0;
-
-        msg = nlmsg_alloc();
-        if (!msg)
-                return -ENOMEM;
+void taskstats_request_encode(uint16_t family, uint32_t sequence, pid_t tid,
+                              char ret[static TASKSTATS_REQUEST_BYTES]) {
         /*
          * Without NLM_F_ACK: it would queue a second message after each answer, and every request
          * is answered or refused anyway. The port stays 0: the kernel uses the socket's address.
          */
-        if (!genlmsg_put(msg, 0, 0, family, 0, NLM_F_REQUEST, TASKSTATS_CMD_GET,
-                         TASKSTATS_GENL_VERSION) ||
-            nla_put_u32(msg, TASKSTATS_CMD_ATTR_PID, 0) < 0)
-                r = -ENOMEM;
-        else if (nlmsg_hdr(msg)->nlmsg_len != TASKSTATS_REQUEST_BYTES)
-                r = -EPROTO;
-        else {
-                memcpy(message->bytes, nlmsg_hdr(msg), TASKSTATS_REQUEST_BYTES);
-                message->family = family;
-        }
-        nlmsg_free(msg);
-        return r;
-}
+        const struct {
+                struct nlmsghdr header;
+                struct genlmsghdr command;
+                struct nlattr attribute;
+                uint32_t tid;
+        } request = {
+                { .nlmsg_len = TASKSTATS_REQUEST_BYTES,
+                  .nlmsg_type = family,
+                  .nlmsg_flags = NLM_F_REQUEST,
+                  .nlmsg_seq = sequence },
+                { .cmd = TASKSTATS_CMD_GET, .version = TASKSTATS_GENL_VERSION },
+                { .nla_len = sizeof(struct nlattr) + sizeof(uint32_t),
+                  .nla_type = TASKSTATS_CMD_ATTR_PID },
+                (uint32_t) tid,
+        };
 
-void taskstats_request_encode(const TaskstatsTemplate *message, uint32_t sequence, pid_t tid,
-                              char *ret) {
-        uint32_t number = (uint32_t) tid;
-
-        memcpy(ret, message->bytes, TASKSTATS_REQUEST_BYTES);
-        memcpy(ret + offsetof(struct nlmsghdr, nlmsg_seq), &sequence, sizeof(sequence));
-        memcpy(ret + TASKSTATS_REQUEST_BYTES - sizeof(number), &number, sizeof(number));
+        _Static_assert(sizeof(request) == TASKSTATS_REQUEST_BYTES, "there is no padding");
+        memcpy(ret, &request, sizeof(request));
 }
 
 /* The thread that a TASKSTATS_CMD_NEW message is about, and its struct; 0, -EBADMSG, -EPROTO. */

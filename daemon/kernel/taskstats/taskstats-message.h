@@ -98,31 +98,24 @@ void taskstats_put_metrics(const Taskstats *stats, unsigned groups, ThreadSample
 /* messages */
 
 /*
- * Requests are copies of one template. A reply answers a request only when its sequence number is
- * in the batch and the tid in it is the requested one; any other reply belongs to an earlier batch
- * or another socket.
+ * A reply answers a request only when its sequence number is in the batch and the tid in it is the
+ * requested one; any other reply belongs to an earlier batch or another socket.
  */
 
 #define TASKSTATS_BATCH_MAX 64
 #define TASKSTATS_REQUEST_BYTES 28
-
-/* Requests are encoded one after the other into the memory of a single send. */
-typedef struct TaskstatsTemplate {
-        char bytes[TASKSTATS_REQUEST_BYTES];
-        uint16_t family;
-} TaskstatsTemplate;
 
 typedef struct TaskstatsAnswer {
         int error; /* 0; -ESRCH, -EPERM, ... from the kernel; -ENODATA, -EBADMSG, -EPROTO from us */
         Taskstats stats; /* when error is 0 */
 } TaskstatsAnswer;
 
-/* -ENOMEM. */
-_must_check_ int taskstats_template_init(TaskstatsTemplate *message, uint16_t family);
-
-/* Writes the request for @tid, numbered @sequence, into TASKSTATS_REQUEST_BYTES at @ret. */
-void taskstats_request_encode(const TaskstatsTemplate *message, uint32_t sequence, pid_t tid,
-                              char *ret);
+/*
+ * Writes the request for @tid, numbered @sequence. Requests stand one after the other in the memory
+ * of a single send.
+ */
+void taskstats_request_encode(uint16_t family, uint32_t sequence, pid_t tid,
+                              char ret[static TASKSTATS_REQUEST_BYTES]);
 
 /*
  * One datagram with answers to the requests numbered @sequence and up, for @tids in that order.

@@ -2,6 +2,7 @@
 #include "kernel/taskstats/taskstats.h"
 
 #include <errno.h>
+#include <linux/genetlink.h>
 #include <linux/taskstats.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -10,31 +11,19 @@
 #include <netlink/errno.h>
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
+#include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
 /* A reply is 36 bytes and the struct: 724 with version 17. */
 #define REPLY_BYTES 2048
+/* Of an exit: the struct of a thread and that of its process, 1464 bytes with version 17. */
+#define EXIT_BYTES 4096
 /* Holds the answers of a batch; libnl's default of 32 KiB would hold a quarter of them. */
-#define RECEIVE_BYTES (256 * 1024)
-#define RECEIVE_TIMEOUT_SECONDS 2
-
-struct TaskstatsSocket {
-        struct nl_sock *netlink;
-        int fd; /* borrowed from @netlink */
-        TaskstatsTemplate message;
-        uint32_t sequence; /* of the next request */
-
-        /*
-         * For receiving. libnl's nl_recv() peeks, allocates and frees for every answer, which
-         * doubles the cost of our cheapest source, so recvmmsg() fills these instead.
-         */
-        struct mmsghdr headers[TASKSTATS_BATCH_MAX];
-        struct iovec places[TASKSTATS_BATCH_MAX];
-        struct sockaddr_nl senders[TASKSTATS_BATCH_MAX];
-        char requests[TASKSTATS_BATCH_MAX * TASKSTATS_REQUEST_BYTES];
-        _Alignas(NLMSG_ALIGNTO) char replies[TASKSTATS_BATCH_MAX][REPLY_BYTES];
-};
+#define REPLIES_BYTES (256 * 1024)
+/* Some seven thousand exits, for the kernel counts what a message occupies and not its length. */
+#define EXITS_BYTES (8 * 1024 * 1024)
+#define TIMEOUT_SECONDS 2 /* the kernel answers within the call that asks; for one that does not */
 
 static int errno_of(int r) {
         switch (-r) {
@@ -52,60 +41,76 @@ static int errno_of(int r) {
         }
 }
 
-int taskstats_connect(unsigned timeout_seconds, struct nl_sock **ret, uint16_t *ret_family) {
-        const struct timeval timeout = { .tv_sec = timeout_seconds };
-        struct nl_sock *netlink = nl_socket_alloc();
-        int family = 0, r;
+/* Registers for exits, and waits for the kernel's acknowledgement. */
+static int ask(TaskstatsSocket *self, const char *cpus) {
+        const struct nlmsghdr *header = (const void *) self->messages;
+        const struct nlmsgerr *verdict = (const void *) (self->messages + NLMSG_HDRLEN);
+        struct nl_msg *message = nlmsg_alloc();
+        int r = -ENOMEM;
 
-        if (!netlink)
+        if (!message)
                 return -ENOMEM;
-        r = genl_connect(netlink);
-        if (r < 0)
-                r = errno_of(r);
-        else if (setsockopt(nl_socket_get_fd(netlink), SOL_SOCKET, SO_RCVTIMEO, &timeout,
-                            sizeof(timeout)) < 0)
-                r = -errno;
-        else {
-                family = genl_ctrl_resolve(netlink, TASKSTATS_GENL_NAME);
-                r = family == -NLE_OBJ_NOTFOUND ? TASKSTATS_E_NO_FAMILY
-                    : family < 0                ? errno_of(family)
-                                                : 0;
+        if (genlmsg_put(message, 0, 0, self->family, 0, NLM_F_REQUEST | NLM_F_ACK,
+                        TASKSTATS_CMD_GET, TASKSTATS_GENL_VERSION) &&
+            nla_put_string(message, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus) == 0)
+                r = nl_sendto(self->netlink, nlmsg_hdr(message), nlmsg_hdr(message)->nlmsg_len) < 0
+                            ? -EIO
+                            : 0;
+        nlmsg_free(message);
+        while (r == 0) {
+                ssize_t n = recv(self->fd, self->messages, EXIT_BYTES, 0);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return errno == EAGAIN ? -ETIMEDOUT : -errno;
+                if ((size_t) n < NLMSG_HDRLEN + sizeof(verdict->error))
+                        return -EBADMSG;
+                /* An exit may come first, once the kernel has taken the registration. */
+                if (header->nlmsg_type == NLMSG_ERROR)
+                        return verdict->error;
         }
-        if (r != 0) {
-                nl_socket_free(netlink);
-                return r;
-        }
-        *ret = netlink;
-        *ret_family = (uint16_t) family;
-        return 0;
+        return r;
 }
 
-int taskstats_open(TaskstatsSocket **ret) {
+int taskstats_open(const char *cpus, TaskstatsSocket **ret) {
+        const struct timeval timeout = { .tv_sec = TIMEOUT_SECONDS };
+        const int n_kept = cpus ? EXITS_BYTES : REPLIES_BYTES;
+        size_t n_bytes = cpus ? EXIT_BYTES : REPLY_BYTES;
         _cleanup_(taskstats_freep) TaskstatsSocket *self = NULL;
-        uint16_t family = 0;
         int r;
 
-        self = calloc(1, sizeof(*self));
+        self = calloc(1, sizeof(*self) + TASKSTATS_BATCH_MAX * n_bytes);
         if (!self)
                 return -ENOMEM;
-        self->fd = -EBADF;
         self->sequence = 1;
         for (size_t i = 0; i < TASKSTATS_BATCH_MAX; i++) {
-                self->places[i] = (struct iovec){ self->replies[i], REPLY_BYTES };
+                self->places[i] = (struct iovec){ self->messages + i * n_bytes, n_bytes };
                 self->headers[i].msg_hdr = (struct msghdr){
                         .msg_name = &self->senders[i],
                         .msg_iov = &self->places[i],
                         .msg_iovlen = 1,
                 };
         }
-        r = taskstats_connect(RECEIVE_TIMEOUT_SECONDS, &self->netlink, &family);
-        if (r != 0)
-                return r;
-        self->fd = nl_socket_get_fd(self->netlink);
-        r = nl_socket_set_buffer_size(self->netlink, RECEIVE_BYTES, 0);
+        self->netlink = nl_socket_alloc();
+        if (!self->netlink)
+                return -ENOMEM;
+        r = genl_connect(self->netlink);
         if (r < 0)
                 return errno_of(r);
-        r = taskstats_template_init(&self->message, family);
+        self->fd = nl_socket_get_fd(self->netlink);
+        if (setsockopt(self->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0)
+                return -errno;
+        r = genl_ctrl_resolve(self->netlink, TASKSTATS_GENL_NAME);
+        if (r < 0)
+                return r == -NLE_OBJ_NOTFOUND ? TASKSTATS_E_NO_FAMILY : errno_of(r);
+        self->family = (uint16_t) r;
+        /* The first is not bounded by net.core.rmem_max, and takes the capability. */
+        if ((!cpus ||
+             setsockopt(self->fd, SOL_SOCKET, SO_RCVBUFFORCE, &n_kept, sizeof(n_kept)) < 0) &&
+            setsockopt(self->fd, SOL_SOCKET, SO_RCVBUF, &n_kept, sizeof(n_kept)) < 0)
+                return -errno;
+        r = cpus ? ask(self, cpus) : 0;
         if (r != 0)
                 return r;
         *ret = TAKE_PTR(self);
@@ -132,7 +137,7 @@ static int converse(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
 
         for (size_t i = 0; i < n_tids; i++) {
                 answers[i].error = -EINPROGRESS;
-                taskstats_request_encode(&socket->message, socket->sequence + (uint32_t) i, tids[i],
+                taskstats_request_encode(socket->family, socket->sequence + (uint32_t) i, tids[i],
                                          socket->requests + i * TASKSTATS_REQUEST_BYTES);
         }
         /* Not nl_sendto(), which names the kernel's address: a job may name none. */
@@ -154,9 +159,8 @@ static int converse(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                 for (int i = 0; i < n; i++)
                         if (socket->senders[i].nl_pid == 0) /* of the kernel, of no process */
                                 n_known += taskstats_replies_decode(
-                                        socket->replies[i], socket->headers[i].msg_len,
-                                        socket->message.family, socket->sequence, tids, n_tids,
-                                        answers);
+                                        socket->places[i].iov_base, socket->headers[i].msg_len,
+                                        socket->family, socket->sequence, tids, n_tids, answers);
         }
         /* Numbers are not used again, so a late answer of this batch matches no later request. */
         socket->sequence += (uint32_t) n_tids;
@@ -192,6 +196,38 @@ int taskstats_query(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                         answers[i].error = -ENODATA;
                         silent = true;
                 }
+        }
+        return 0;
+}
+
+int taskstats_receive_exits(TaskstatsSocket *socket, ExitBatch *ret) {
+        int n;
+
+        ret->n = ret->n_unreadable = 0;
+        ret->has_lost = ret->is_empty = false;
+        for (size_t i = 0; i < TASKSTATS_BATCH_MAX; i++)
+                socket->headers[i].msg_hdr.msg_namelen = sizeof(struct sockaddr_nl);
+        do
+                n = recvmmsg(socket->fd, socket->headers, TASKSTATS_BATCH_MAX, MSG_DONTWAIT, NULL);
+        while (n < 0 && errno == EINTR);
+        if (n < 0 && errno == ENOBUFS) {
+                ret->has_lost = true;
+                return 0;
+        }
+        if (n < 0 && errno != EAGAIN)
+                return -errno;
+        ret->is_empty = n < TASKSTATS_BATCH_MAX;
+        for (int i = 0; i < n; i++) {
+                int r;
+
+                if (socket->senders[i].nl_pid != 0) /* from a process, not from the kernel */
+                        continue;
+                r = taskstats_exit_decode(socket->places[i].iov_base, socket->headers[i].msg_len,
+                                          socket->family, &ret->exits[ret->n]);
+                if (r == 0)
+                        ret->n++;
+                else if (r != TASKSTATS_E_NO_EXIT)
+                        ret->n_unreadable++;
         }
         return 0;
 }

@@ -252,7 +252,7 @@ BackendChoice loading_choose(const Manager *manager, BackendChoice wish, bool is
 /* orders and waits by reason */
 
 static void take_switch(const Manager *manager, TaskObjects *ret) {
-        task_objects_init(ret);
+        *ret = TASK_OBJECTS_NONE;
         ret->fds[TASK_OBJECT_CONTROL] =
                 fd_store_borrow(manager->fd_store, names[TASK_OBJECT_CONTROL]);
         ret->fds[TASK_OBJECT_SEED] = fd_store_borrow(manager->fd_store, names[TASK_OBJECT_SEED]);

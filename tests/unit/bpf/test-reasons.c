@@ -95,7 +95,7 @@ static LedgerControl *control;
 static void setup(void) {
         int fd = memfd_create("control", MFD_CLOEXEC);
 
-        task_objects_init(&objects);
+        objects = TASK_OBJECTS_NONE;
         ck_assert_int_ge(fd, 0);
         ck_assert_int_eq(ftruncate(fd, sizeof(*control)), 0);
         control = mmap(NULL, sizeof(*control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

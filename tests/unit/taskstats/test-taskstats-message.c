@@ -88,10 +88,8 @@ START_TEST(a_request_is_28_bytes_that_ask_for_one_tid) {
                                "\1\0"
                                "\xd2\4\0\0";
         char bytes[TASKSTATS_REQUEST_BYTES];
-        TaskstatsTemplate message;
 
-        ck_assert_int_eq(taskstats_template_init(&message, FAMILY), 0);
-        taskstats_request_encode(&message, 5, 1234, bytes);
+        taskstats_request_encode(FAMILY, 5, 1234, bytes);
         ck_assert_mem_eq(bytes, expected, sizeof(bytes));
 }
 END_TEST

@@ -14,26 +14,6 @@
 #define POLICY_RR 2
 #define POLICY_DEADLINE 6
 
-int scene_new(const CaptureHost *host, Scene **ret) {
-        Scene *scene = calloc(1, sizeof(*scene));
-
-        if (!scene)
-                return -ENOMEM;
-        scene->host = host;
-        buffer_init(&scene->texts, 0);
-        *ret = scene;
-        return 0;
-}
-
-Scene *scene_free(Scene *scene) {
-        if (!scene)
-                return NULL;
-        scene->blocking.thread = blocking_thread_free(scene->blocking.thread);
-        buffer_done(&scene->texts);
-        free(scene);
-        return NULL;
-}
-
 void scene_begin(Scene *scene, Batch *batch) {
         scene->batch = batch;
         for (size_t i = 0; i < batch->n_tids; i++) {

@@ -66,8 +66,9 @@ typedef struct Batch {
         size_t n_processes;
         uint64_t n_walked, n_listed; /* progress of the walk when the batch was filled: processes */
 
-        Buffer rows; /* result: joined by "," */
-        int error;   /* result: 0 or -ENOMEM, which ends the capture */
+        Buffer rows;  /* result: joined by "," */
+        int error;    /* result: 0 or -ENOMEM, which ends the capture */
+        bool is_read; /* the results are there; under the lock of the walk */
 } Batch;
 
 /* counts */
@@ -175,6 +176,7 @@ typedef struct ThreadSlot {
         ThreadSample sample; /* its spans are set last */
 } ThreadSlot;
 
+/* Zeroed but for the host; the texts and the blocking thread are freed by its owner. */
 typedef struct Scene {
         const CaptureHost *host;             /* borrowed */
         Batch *batch;                        /* borrowed; NULL between batches */
@@ -185,11 +187,6 @@ typedef struct Scene {
         BlockingFile blocking;
         char file[PROCFS_BUFFER_BYTES]; /* each file is read into this and parsed at once */
 } Scene;
-
-/* -ENOMEM. */
-_must_check_ int scene_new(const CaptureHost *host, Scene **ret);
-Scene *scene_free(Scene *scene);
-DEFINE_CLEANUP(Scene *, scene_free);
 
 /* Sets the slots to the threads of @batch, which no reading has been tried of. */
 void scene_begin(Scene *scene, Batch *batch);

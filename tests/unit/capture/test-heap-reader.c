@@ -95,7 +95,9 @@ static void setup(void) {
                                                     .cache_fd = -EBADF };
         host = (CaptureHost){ .proc_fd = tree.proc_fd, .system = &fake };
         ck_assert_int_eq(heap_new(&options, &host, &heap), 0);
-        ck_assert_int_eq(scene_new(&host, &scene), 0);
+        scene = calloc(1, sizeof(*scene));
+        ck_assert_ptr_nonnull(scene);
+        scene->host = &host;
         summary = (HeapSummary){};
         ck_assert_int_eq(heap_reader_new(heap, scene, &summary, &reader), 0);
         know_process(HEAP_READY);
@@ -121,7 +123,9 @@ static void setup(void) {
 
 static void teardown(void) {
         free(reader);
-        scene_free(scene);
+        (void) blocking_thread_free(scene->blocking.thread);
+        buffer_done(&scene->texts);
+        free(scene);
         heap_free(heap);
         memory_served_join(0);
         tree_remove(&tree);

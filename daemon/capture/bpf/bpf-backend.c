@@ -333,9 +333,7 @@ static int bpf_walk_next(void *userdata, Batch *batch) {
 
 typedef struct BpfReader {
         Scene *scene;
-        void *files; /* owned: the reader of batches whose threads have no records */
-        AffinityText affinity;
-        unsigned long mask[CPU_LIST_MAX_WORDS];
+        void *files;           /* owned: the reader of batches whose threads have no records */
         size_t n_online_words; /* 0: not known */
         unsigned long online[CPU_LIST_MAX_WORDS];
 } BpfReader;
@@ -418,11 +416,11 @@ static void bpf_read_batch(void *userdata) {
 
                         task_sample_take(scene, &slots[k], &task, process->evidence);
                         for (size_t w = 0; w < n; w++) {
-                                reader->mask[w] = task.affinity[w];
+                                scene->affinity.mask[w] = task.affinity[w];
                                 if (w < reader->n_online_words)
-                                        reader->mask[w] &= reader->online[w];
+                                        scene->affinity.mask[w] &= reader->online[w];
                         }
-                        affinity_text_put(&reader->affinity, scene, &slots[k], reader->mask, n);
+                        scene_put_affinity(scene, &slots[k], n);
                         slots[k].comm = scene_add_text(
                                 scene, read_name(reader, process, &slots[k], record));
                 }

@@ -25,24 +25,6 @@ static int kernel_read_affinity(void *userdata, pid_t tid, unsigned long *mask, 
         return 0;
 }
 
-static int kernel_open_taskstats(void *userdata, void **ret_handle) {
-        TaskstatsSocket *socket;
-        int r = taskstats_open(&socket);
-
-        if (r == 0)
-                *ret_handle = socket;
-        return r;
-}
-
-static int kernel_query_taskstats(void *handle, const pid_t *tids, size_t n_tids,
-                                  TaskstatsAnswer *answers) {
-        return taskstats_query(handle, tids, n_tids, answers);
-}
-
-static void kernel_close_taskstats(void *handle) {
-        taskstats_free(handle);
-}
-
 static int kernel_find_robust_list(void *userdata, pid_t tid, uint64_t *ret_head) {
         return thread_robust_list(tid, ret_head);
 }
@@ -66,9 +48,6 @@ static void kernel_begin_worker(void *userdata) {
 
 const CaptureSystem capture_system_kernel = {
         .read_affinity = kernel_read_affinity,
-        .open_taskstats = kernel_open_taskstats,
-        .query_taskstats = kernel_query_taskstats,
-        .close_taskstats = kernel_close_taskstats,
         .read_memory = process_memory_read_kernel,
         .find_robust_list = kernel_find_robust_list,
         .open_cgroups = kernel_open_cgroups,
@@ -131,7 +110,3 @@ ReadySystem *ready_system_free(ReadySystem *ready) {
         free(ready);
         return NULL;
 }
-
-const CaptureSystem capture_system_files = {
-        .now_ns = kernel_now_ns,
-};

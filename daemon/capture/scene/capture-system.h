@@ -56,12 +56,12 @@ typedef struct CaptureSystem {
         void (*begin_worker)(void *userdata);
 } CaptureSystem;
 
-/* The running kernel. */
+/* The running kernel, without taskstats. */
 extern const CaptureSystem capture_system_kernel;
 
 /*
- * The running kernel for a process that is about to give up opening sockets: the taskstats sockets
- * are opened now, and as many can be open at once as were asked for.
+ * All of the running kernel for a process that is about to give up opening sockets: the taskstats
+ * sockets are opened now, and as many can be open at once as were asked for.
  */
 typedef struct ReadySocket {
         TaskstatsSocket *socket; /* owned */
@@ -78,6 +78,3 @@ typedef struct ReadySystem {
 _must_check_ int ready_system_new(unsigned n_sockets, ReadySystem **ret); /* -ENOMEM */
 ReadySystem *ready_system_free(ReadySystem *ready);
 DEFINE_CLEANUP(ReadySystem *, ready_system_free);
-
-/* Files only. */
-extern const CaptureSystem capture_system_files;

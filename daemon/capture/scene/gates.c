@@ -39,9 +39,9 @@ static void try_taskstats(const CaptureSystem *system, Gates *gates) {
         TaskstatsAnswer answer;
         void *handle;
 
+        gates->taskstats = TASKSTATS_E_NO_FAMILY;
         if (!system->open_taskstats || gates->foreign_pids)
                 return;
-        gates->taskstats_asked = true;
         gates->taskstats = system->open_taskstats(system->userdata, &handle);
         if (gates->taskstats != 0)
                 return;

@@ -126,8 +126,9 @@ void scene_leave_zombies_out(Scene *scene, const BatchProcess *process) {
 
 /* CPU masks */
 
-void affinity_text_put(AffinityText *affinity, Scene *scene, ThreadSlot *slot,
-                       const unsigned long *mask, size_t n_words) {
+void scene_put_affinity(Scene *scene, ThreadSlot *slot, size_t n_words) {
+        Affinity *affinity = &scene->affinity;
+        const unsigned long *mask = affinity->mask;
         size_t n_bytes = n_words * sizeof(*mask), n_chars = 0, n_cpus = 0;
         const char *text = affinity->long_text;
         int r = 0;

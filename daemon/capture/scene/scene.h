@@ -176,6 +176,19 @@ typedef struct ThreadSlot {
         ThreadSample sample; /* its spans are set last */
 } ThreadSlot;
 
+#define AFFINITY_TEXT_BYTES 1024 /* a longer CPU list is formatted anew each time */
+
+/*
+ * The CPU mask of the thread at hand. Nearly all threads of a host have the same mask, so the last
+ * one is remembered and not formatted again.
+ */
+typedef struct Affinity {
+        unsigned long mask[CPU_LIST_MAX_WORDS], last_mask[CPU_LIST_MAX_WORDS];
+        size_t n_last_words, n_last_text, n_last_cpus;
+        char last_text[AFFINITY_TEXT_BYTES];
+        char long_text[8 * CPU_LIST_MAX_CPUS / 2];
+} Affinity;
+
 /* Zeroed but for the host; the texts and the blocking thread are freed by its owner. */
 typedef struct Scene {
         const CaptureHost *host;             /* borrowed */
@@ -185,6 +198,7 @@ typedef struct Scene {
         Tally tally; /* of all batches so far */
         int error;   /* 0 or -ENOMEM; sticks */
         BlockingFile blocking;
+        Affinity affinity;
         char file[PROCFS_BUFFER_BYTES]; /* each file is read into this and parsed at once */
 } Scene;
 
@@ -239,21 +253,7 @@ static inline bool thread_slot_is_living(const ThreadSlot *slot) {
 void scene_leave_zombies_out(Scene *scene, const BatchProcess *process);
 
 /*
- * AffinityText
- *
- * Puts CPU masks into samples, as a number of CPUs and as text. Nearly all threads of a host have
- * the same mask, so the last one is remembered and not formatted again.
+ * Puts the mask, of @n_words words in scene->affinity, into the sample as a number of CPUs and into
+ * the slot as text, and notes how the source ended.
  */
-
-#define AFFINITY_TEXT_BYTES 1024 /* a longer CPU list is formatted anew each time */
-
-typedef struct AffinityText {
-        unsigned long last_mask[CPU_LIST_MAX_WORDS];
-        size_t n_last_words, n_last_text, n_last_cpus;
-        char last_text[AFFINITY_TEXT_BYTES];
-        char long_text[8 * CPU_LIST_MAX_CPUS / 2];
-} AffinityText;
-
-/* Puts the mask, of at most CPU_LIST_MAX_WORDS words, and notes how the source ended. */
-void affinity_text_put(AffinityText *affinity, Scene *scene, ThreadSlot *slot,
-                       const unsigned long *mask, size_t n_words);
+void scene_put_affinity(Scene *scene, ThreadSlot *slot, size_t n_words);

@@ -40,8 +40,7 @@ static void make_heap(bool wanted) {
 }
 
 static void setup(void) {
-        gates = (Gates){ .taskstats_asked = true,
-                         .has_delay_members = true,
+        gates = (Gates){ .has_delay_members = true,
                          .has_irq_members = true,
                          .has_xacct_members = true,
                          .has_pressure = true,

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "base/macro.h"
 #include "base/number.h"
 #include "spool/spool-directory.h"
+#include "spool/spool-index.h"
 #include "wire/limits.h"
 
 #define DEFAULT_MAX_BYTES (UINT64_C(4) << 30)
@@ -82,99 +82,22 @@ int spool_allocated_bytes(int fd, uint64_t *ret) {
 
 /* the roll */
 
-/* The file begins with the stamp; the entries follow as they are in memory. */
-
-int spool_roll_write(const SpoolRoll *roll, int *ret) {
-        _cleanup_(fd_closep) int fd = memfd_create("ctprof-roll", MFD_CLOEXEC);
-        int r;
-
-        if (fd < 0)
-                return -errno;
-        r = file_write(fd, &roll->stamp, sizeof(roll->stamp));
-        if (r == 0)
-                r = file_write(fd, roll->entries, roll->n * sizeof(*roll->entries));
-        if (r == 0)
-                *ret = TAKE_FD(fd);
-        return r;
-}
-
-/* -EBADMSG when there are fewer bytes. */
-static int read_all(int fd, void *bytes, size_t n, uint64_t at) {
-        size_t n_read;
-        int r = file_read_at(fd, bytes, n, at, &n_read);
-
-        return r == 0 && n_read < n ? -EBADMSG : r;
-}
-
-int spool_roll_read(int fd, SpoolRoll *ret) {
-        SpoolRoll roll = {};
-        struct stat st;
+/* Reads every file in the spool, under the lock. */
+static int collect_roll(Spool *spool, SpoolRoll **ret) {
+        SpoolEntry *entries = NULL;
+        SpoolRoll *roll;
         size_t n;
         int r;
 
-        if (fstat(fd, &st) < 0)
-                return -errno;
-        if (st.st_size < (off_t) sizeof(roll.stamp))
-                return -EBADMSG;
-        n = (size_t) st.st_size - sizeof(roll.stamp);
-        roll.n = n / sizeof(*roll.entries);
-        if (n % sizeof(*roll.entries) != 0 || roll.n > LIMIT_INDEXED_SNAPSHOTS)
-                return -EBADMSG;
-        roll.entries = calloc(roll.n + 1, sizeof(*roll.entries));
-        if (!roll.entries)
-                return -ENOMEM;
-        r = read_all(fd, &roll.stamp, sizeof(roll.stamp), 0);
-        if (r == 0)
-                r = read_all(fd, roll.entries, n, sizeof(roll.stamp));
-        for (size_t i = 0; r == 0 && i < roll.n; i++)
-                if (!memchr(roll.entries[i].name, '\0', sizeof(roll.entries[i].name)))
-                        r = -EBADMSG;
-        if (r == 0)
-                *ret = roll;
-        else
-                spool_roll_done(&roll);
-        return r;
-}
-
-static RollEntry entry_of(const SpoolEntry *from) {
-        const Head *head = &from->head;
-        RollEntry entry = {
-                .damaged = from->damaged,
-                .tagged = head->tagged,
-                .has_uid = head->has_uid,
-                .has_start = head->has_start_realtime,
-                .uid = head->uid,
-                .start_realtime_ns = head->start_realtime_ns,
-                .published_realtime_ns = head->published_realtime_ns,
-                .allocated_bytes = head->allocated_bytes,
-        };
-
-        memcpy(entry.name, head->name, sizeof(entry.name));
-        return entry;
-}
-
-/* Reads every file in the spool, under the lock. */
-static int collect_roll(Spool *spool, SpoolRoll *ret) {
-        SpoolRoll roll = {};
-        SpoolEntry *entries = NULL;
-        int r;
-
-        r = spool_list(spool, &entries, &roll.n);
+        r = spool_list(spool, &entries, &n);
         if (r != 0)
                 return r;
-        roll.entries = calloc(roll.n + 1, sizeof(*roll.entries));
-        for (size_t i = 0; roll.entries && i < roll.n; i++)
-                roll.entries[i] = entry_of(&entries[i]);
-        spool_entries_free(entries, roll.n);
-        if (!roll.entries)
-                return -ENOMEM;
+        roll = calloc(1, sizeof(*roll) + n * sizeof(*roll->entries));
+        for (size_t i = 0; roll && i < n; i++)
+                spool_entry_index(&entries[i], &roll->entries[roll->n++]);
+        spool_entries_free(entries, n);
         *ret = roll;
-        return 0;
-}
-
-void spool_roll_done(SpoolRoll *roll) {
-        free(roll->entries);
-        *roll = (SpoolRoll){};
+        return roll ? 0 : -ENOMEM;
 }
 
 /* the plan */
@@ -188,7 +111,7 @@ typedef struct RoomUser {
 
 /* One snapshot in the plan. */
 typedef struct RoomEntry {
-        const RollEntry *entry;
+        const IndexEntry *entry;
         RoomUser *user; /* NULL: of a damaged snapshot, and of one without a user in its head */
         uint64_t n_bytes;
         bool is_replaced; /* by the new one */
@@ -299,7 +222,7 @@ static void plan_rotation(RoomPlan *plan, uint64_t now_ns) {
         RoomEntry *entry;
 
         for (size_t i = plan->n_entries; i-- > 0 && max_age_ns > 0;) {
-                const RollEntry *found = plan->entries[i].entry;
+                const IndexEntry *found = plan->entries[i].entry;
 
                 if (may_rotate(&plan->entries[i]) && found->has_start &&
                     now_ns > found->start_realtime_ns &&
@@ -427,7 +350,7 @@ static int plan_init(RoomPlan *plan, const SpoolRoll *roll) {
                 return -ENOMEM;
         (void) find_user(plan, plan->need->uid);
         for (size_t i = 0; i < roll->n; i++) {
-                const RollEntry *found = &roll->entries[i];
+                const IndexEntry *found = &roll->entries[i];
                 RoomEntry *entry = &plan->entries[plan->n_entries++];
 
                 *entry = (RoomEntry){
@@ -454,13 +377,13 @@ static int plan_init(RoomPlan *plan, const SpoolRoll *roll) {
 }
 
 /* The file that @entry is about still is what it says, as far as that decides what may be done. */
-static bool is_right(Spool *spool, const RollEntry *entry) {
+static bool is_right(Spool *spool, const IndexEntry *entry) {
         SpoolEntry now = {};
-        RollEntry found;
+        IndexEntry found;
 
         if (spool_read_entry(spool, entry->name, &now) != 0)
                 return false;
-        found = entry_of(&now);
+        spool_entry_index(&now, &found);
         head_done(&now.head);
         return found.damaged == entry->damaged && found.tagged == entry->tagged &&
                found.has_uid == entry->has_uid && found.uid == entry->uid &&
@@ -474,7 +397,7 @@ static bool is_right(Spool *spool, const RollEntry *entry) {
 static int make_room(Spool *spool, const SpoolRoll *roll, const SpoolLimits *limits,
                      const SpoolNeed *need, Buffer *rotated) {
         RoomPlan plan = { .limits = limits, .need = need };
-        bool is_held = roll == &spool->roll, is_full, is_mistaken;
+        bool is_held = roll == spool->roll, is_full, is_mistaken;
         int r;
 
         r = plan_init(&plan, roll);
@@ -502,8 +425,8 @@ static int make_room(Spool *spool, const SpoolRoll *roll, const SpoolLimits *lim
 int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *need,
                     Buffer *rotated) {
         _cleanup_(fd_closep) int lock = -EBADF;
+        _cleanup_(freep) SpoolRoll *roll = NULL;
         const SpoolRoll *held;
-        SpoolRoll roll = {};
         int r;
 
         if (spool->is_unavailable)
@@ -516,8 +439,5 @@ int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *ne
         if (r != ROOM_MISTAKEN)
                 return r;
         r = collect_roll(spool, &roll);
-        if (r == 0)
-                r = make_room(spool, &roll, limits, need, rotated);
-        spool_roll_done(&roll);
-        return r;
+        return r == 0 ? make_room(spool, roll, limits, need, rotated) : r;
 }

@@ -99,8 +99,8 @@ static int look_around(Capture *capture, Head *head) {
 
         capture->cgroup_mount = CGROUPFS_E_NO_MOUNT;
         if (system->open_cgroups)
-                capture->cgroup_mount = system->open_cgroups(system->userdata, options->proc_fd,
-                                                             &capture->host.cgroupfs);
+                capture->cgroup_mount =
+                        system->open_cgroups(options->proc_fd, &capture->host.cgroupfs);
         if (capture->cgroup_mount == -ENOMEM)
                 return -ENOMEM;
         gates_read(options->proc_fd, system, &host, capture->host.cgroupfs, &capture->host.gates);

@@ -74,7 +74,7 @@ static void finish_process(Worker *worker, size_t number) {
         const CommandPlace *command = &worker->commands[number];
         TextPlace smaps = worker->rollups[number];
         ThreadSlot *slots = &scene->slots[process->first];
-        const ThreadSlot *leader = scene_find_leader(scene, process);
+        const ThreadSlot *leader = process->leader;
         Buffer *rows = &scene->batch->rows;
         Span pcomm = { NULL, 0 };
 
@@ -378,9 +378,16 @@ int walk_run(const WalkOptions *options, SnapshotWriter *writer, Tally *tally, C
         join_workers(&walk);
         for (size_t i = 0; r == 0 && i < WALK_MAX_WORKERS && walk.workers[i]; i++) {
                 const Worker *worker = walk.workers[i];
+                const Tally *read = &worker->scene.tally;
 
                 heap_summary_merge(&options->heap->summary, &worker->heap_summary);
-                tally_merge(tally, &worker->scene.tally);
+                for (unsigned id = 0; id < _SOURCE_MAX; id++)
+                        tally_add_counts(tally, (SourceId) id, read->counts[id]);
+                tally->n_threads += read->n_threads;
+                tally->n_smaps_skipped += read->n_smaps_skipped;
+                tally->n_smaps_large += read->n_smaps_large;
+                tally->smaps_largest_bytes =
+                        MAX_OF(tally->smaps_largest_bytes, read->smaps_largest_bytes);
                 r = cgroup_set_merge(cgroups, &worker->cgroups);
         }
         return r;

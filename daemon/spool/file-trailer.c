@@ -42,8 +42,7 @@ int hash_new(Hash *ret) {
         return 0;
 }
 
-/* Fails with @fault when the file has fewer than @n bytes left. */
-static int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, SnapshotFault *fault) {
+int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, SnapshotFault *ret_fault) {
         size_t n_read;
         int r;
 
@@ -52,7 +51,7 @@ static int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, Snapshot
                 return r;
         if (n_read == n)
                 return 0;
-        fault_set(fault, offset + n_read, "the file became shorter while it was read");
+        fault_set(ret_fault, offset + n_read, "the file became shorter while it was read");
         return SNAPSHOT_FILE_E_DAMAGED;
 }
 

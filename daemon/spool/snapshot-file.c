@@ -336,7 +336,6 @@ int snapshot_file_refill(void *userdata, char *space, size_t n_space, size_t *re
 static int hash_range(int fd, uint64_t from, uint64_t to, Hash hash, int out,
                       SnapshotFault *ret_fault) {
         _cleanup_(freep) char *space = malloc(COPY_BYTES);
-        size_t n_read;
         int r;
 
         if (!space)
@@ -344,14 +343,9 @@ static int hash_range(int fd, uint64_t from, uint64_t to, Hash hash, int out,
         while (from < to) {
                 size_t n = (size_t) MIN_OF(to - from, (uint64_t) COPY_BYTES);
 
-                r = file_read_at(fd, space, n, from, &n_read);
+                r = read_exactly(fd, space, n, from, ret_fault);
                 if (r != 0)
                         return r;
-                if (n_read < n) {
-                        fault_set(ret_fault, from + n_read,
-                                  "the file became shorter while it was read");
-                        return SNAPSHOT_FILE_E_DAMAGED;
-                }
                 (void) XXH3_128bits_update(hash, space, n);
                 r = out >= 0 ? file_write(out, space, n) : 0;
                 if (r < 0)

@@ -275,43 +275,38 @@ static void read_threads(TaskReader *reader, const BatchProcess *process) {
         }
 }
 
-/*
- * The executable of threads that taskstats did not answer for. AT_STATX_DONT_SYNC: attributes that
- * the kernel has cached will do, as a file system that does not answer (a dead NFS server) must not
- * stop the capture.
- */
-static void read_executable(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = &scene->slots[process->first];
-        const ThreadSample *found = NULL;
-        struct statx file;
-
-        for (size_t i = 0; i < process->n; i++) {
-                ThreadSample *sample = &slots[i].sample;
-
-                if (!slots[i].kept || sample->has_exe || !slots[i].has_space)
-                        continue;
-                if (!found) {
-                        if (statx(slots[i].fd, "exe", AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
-                                return; /* not permitted, or none: absent */
-                        sample->exe_dev = makedev(file.stx_dev_major, file.stx_dev_minor);
-                        sample->exe_inode = file.stx_ino;
-                        found = sample;
-                }
-                sample->exe_dev = found->exe_dev;
-                sample->exe_inode = found->exe_inode;
-                sample->has_exe = true;
-        }
-}
-
 static void procfs_read_batch(void *userdata) {
         TaskReader *reader = userdata;
-        const Batch *batch = reader->scene->batch;
+        Scene *scene = reader->scene;
+        const Batch *batch = scene->batch;
 
         for (size_t i = 0; i < batch->n_processes; i++)
                 read_threads(reader, &batch->processes[i]);
         task_reader_ask(reader);
-        for (size_t i = 0; i < batch->n_processes; i++)
-                read_executable(reader->scene, &batch->processes[i]);
+        /*
+         * The executable of threads that taskstats did not answer for. AT_STATX_DONT_SYNC:
+         * attributes that the kernel has cached will do, as a file system that does not answer (a
+         * dead NFS server) must not stop the capture.
+         */
+        for (size_t i = 0; i < batch->n_processes; i++) {
+                ThreadSlot *slots = &scene->slots[batch->processes[i].first];
+                bool is_known = false;
+                struct statx file;
+
+                for (size_t k = 0; k < batch->processes[i].n; k++) {
+                        ThreadSample *sample = &slots[k].sample;
+
+                        if (!slots[k].kept || sample->has_exe || !slots[k].has_space)
+                                continue;
+                        if (!is_known &&
+                            statx(slots[k].fd, "exe", AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
+                                break; /* not permitted, or none: absent */
+                        is_known = true;
+                        sample->exe_dev = makedev(file.stx_dev_major, file.stx_dev_minor);
+                        sample->exe_inode = file.stx_ino;
+                        sample->has_exe = true;
+                }
+        }
 }
 
 /* confirmation */
@@ -328,7 +323,7 @@ static void procfs_read_batch(void *userdata) {
  */
 static void procfs_confirm(void *userdata, const BatchProcess *process) {
         Scene *scene = ((TaskReader *) userdata)->scene;
-        ThreadSlot *leader = scene_find_leader(scene, process);
+        ThreadSlot *leader = process->leader;
         const ThreadSample *sample;
         bool is_same;
         ProcStat now;

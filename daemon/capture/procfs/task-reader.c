@@ -104,32 +104,6 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
         slot->comm = scene_add_text(scene, stat.comm);
 }
 
-/* affinity */
-
-static void read_affinity(TaskReader *reader, ThreadSlot *slot) {
-        const CaptureSystem *system = reader->scene->host->system;
-        size_t n_words = 0;
-        int r;
-
-        if (!system->read_affinity || reader->scene->host->gates.foreign_pids) {
-                thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_unsupported);
-                return;
-        }
-        for (;;) {
-                r = system->read_affinity(system->userdata, slot->tid, reader->scene->affinity.mask,
-                                          reader->n_words, &n_words);
-                if (r != -EINVAL || reader->n_words == CPU_LIST_MAX_WORDS)
-                        break;
-                reader->n_words = MIN_OF(2 * reader->n_words, (size_t) CPU_LIST_MAX_WORDS);
-        }
-        if (r != 0) {
-                /* If the thread has gone, reading through its descriptor will show it. */
-                thread_slot_note(slot, SOURCE_AFFINITY, text_file_outcome(text_file_code(-r)));
-                return;
-        }
-        scene_put_affinity(reader->scene, slot, n_words);
-}
-
 /* sched */
 
 // clang-format off
@@ -197,7 +171,6 @@ int task_reader_new(Scene *scene, void **ret) {
         reader->n_words = TASK_READER_MASK_WORDS;
         if (r == 0)
                 r = system->open_taskstats(system->userdata, &reader->taskstats);
-        reader->has_taskstats = r == 0;
         reader->no_taskstats = r > 0 ? SOURCE_OUTCOME_unsupported : error_outcome(r);
         *ret = reader;
         return 0;
@@ -205,9 +178,10 @@ int task_reader_new(Scene *scene, void **ret) {
 
 void task_reader_free(void *userdata) {
         TaskReader *reader = userdata;
+        const CaptureSystem *system = reader ? reader->scene->host->system : NULL;
 
-        if (reader && reader->has_taskstats)
-                reader->scene->host->system->close_taskstats(reader->taskstats);
+        if (reader && reader->taskstats)
+                system->close_taskstats(system->userdata, reader->taskstats);
         free(reader);
 }
 
@@ -240,7 +214,10 @@ static void read_substitutes(TaskReader *reader, ThreadSlot *slot) {
 }
 
 void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
+        Scene *scene = reader->scene;
+        const CaptureSystem *system = scene->host->system;
         ThreadSample *sample = &slot->sample;
+        size_t n_words = 0;
         ProcSched sched;
         uint64_t sleep;
         ProcIo io;
@@ -251,7 +228,23 @@ void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
         read_stat(reader, slot);
         if (!slot->kept)
                 return;
-        read_affinity(reader, slot);
+        if (!system->read_affinity || scene->host->gates.foreign_pids)
+                thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_unsupported);
+        else {
+                for (;;) {
+                        r = system->read_affinity(system->userdata, slot->tid, scene->affinity.mask,
+                                                  reader->n_words, &n_words);
+                        if (r != -EINVAL || reader->n_words == CPU_LIST_MAX_WORDS)
+                                break;
+                        reader->n_words = MIN_OF(2 * reader->n_words, (size_t) CPU_LIST_MAX_WORDS);
+                }
+                /* If the thread has gone, reading through its descriptor will show it. */
+                if (r != 0)
+                        thread_slot_note(slot, SOURCE_AFFINITY,
+                                         text_file_outcome(text_file_code(-r)));
+                else
+                        scene_put_affinity(scene, slot, n_words);
+        }
         if (read_file(reader, slot, SOURCE_SCHED, "sched", &text)) {
                 r = proc_sched_parse(text, &sched);
                 /* A negative value is an error of the kernel, and of schedstats alone. */
@@ -268,7 +261,7 @@ void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
                         thread_sample_put(sample, METRIC_voluntary_sleep_ns, sleep);
                 if (sched.has_ext_enabled)
                         thread_sample_put(sample, METRIC_ext_enabled, sched.ext_enabled);
-                scene_drop_broken_waits(reader->scene, slot);
+                scene_drop_broken_waits(scene, slot);
         } else
                 slot->outcomes[SOURCE_SCHEDSTATS] = slot->outcomes[SOURCE_SCHED];
         if (slot->kept && read_file(reader, slot, SOURCE_IO, "io", &text)) {
@@ -277,7 +270,7 @@ void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
                         if (io.present >> key & 1)
                                 thread_sample_put(sample, io_metrics[key], io.values[key]);
         }
-        if (slot->kept && !reader->has_taskstats) {
+        if (slot->kept && !reader->taskstats) {
                 note_unanswered(reader, slot, reader->no_taskstats);
                 read_substitutes(reader, slot);
         }
@@ -325,7 +318,7 @@ void task_reader_ask(TaskReader *reader) {
         size_t n = 0;
         int r;
 
-        if (!reader->has_taskstats)
+        if (!reader->taskstats)
                 return;
         for (size_t i = 0; i < scene->batch->n_tids; i++)
                 if (slots[i].kept) {

@@ -19,11 +19,10 @@
 #define TASK_READER_MASK_WORDS (8192 / CPU_LIST_WORD_BITS)
 
 typedef struct TaskReader {
-        Scene *scene;   /* borrowed */
-        size_t n_words; /* a size of masks that the kernel accepts */
-        bool has_taskstats;
-        void *taskstats;            /* owned while @has_taskstats */
-        SourceOutcome no_taskstats; /* of every thread else */
+        Scene *scene;               /* borrowed */
+        size_t n_words;             /* a size of masks that the kernel accepts */
+        TaskstatsSocket *taskstats; /* owned; NULL: it is not asked */
+        SourceOutcome no_taskstats; /* of every thread then */
         pid_t tids[BATCH_MAX_THREADS];
         ThreadSlot *asked[BATCH_MAX_THREADS];
         TaskstatsAnswer answers[BATCH_MAX_THREADS];

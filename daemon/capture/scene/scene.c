@@ -24,6 +24,13 @@ void scene_begin(Scene *scene, Batch *batch) {
                 slot->tid = batch->tids[i];
                 slot->fd = -EBADF;
         }
+        for (size_t i = 0; i < batch->n_processes; i++) {
+                BatchProcess *process = &batch->processes[i];
+
+                for (size_t k = process->first; k < process->first + process->n; k++)
+                        if (batch->tids[k] == process->tgid)
+                                process->leader = &scene->slots[k];
+        }
         buffer_clear(&scene->texts);
 }
 
@@ -61,21 +68,11 @@ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slo
         return 0;
 }
 
-ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process) {
+ThreadSlot *scene_find_representative(Scene *scene, const BatchProcess *process) {
         ThreadSlot *slots = &scene->slots[process->first];
 
-        for (size_t i = 0; i < process->n; i++)
-                if (slots[i].tid == process->tgid)
-                        return &slots[i];
-        return NULL;
-}
-
-ThreadSlot *scene_find_representative(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = &scene->slots[process->first], *leader;
-
-        leader = scene_find_leader(scene, process);
-        if (leader && thread_slot_is_living(leader))
-                return leader;
+        if (process->leader && thread_slot_is_living(process->leader))
+                return process->leader;
         for (size_t i = 0; i < process->n; i++)
                 if (thread_slot_is_living(&slots[i]))
                         return &slots[i];

@@ -35,6 +35,8 @@
 /* The longest name that the kernel prints (fs/proc/array.c, proc_task_name()). */
 #define BATCH_NAME_BYTES 64
 
+typedef struct ThreadSlot ThreadSlot;
+
 typedef struct BatchProcess {
         pid_t tgid;
         size_t first, n; /* its threads are batch->tids[first ... first + n - 1] */
@@ -48,6 +50,7 @@ typedef struct BatchProcess {
         char name[BATCH_NAME_BYTES];
         size_t n_name;
         const void *evidence; /* as of Batch, of the process; NULL: none */
+        ThreadSlot *leader;   /* of the scene; NULL: it is not in this batch */
 
         size_t n_kept; /* result: rows */
 } BatchProcess;
@@ -94,18 +97,6 @@ static inline void tally_add_counts(Tally *tally, SourceId source,
                 tally->counts[source][i] += counts[i];
 }
 
-static inline void tally_merge(Tally *tally, const Tally *other) {
-        for (unsigned id = 0; id < _SOURCE_MAX; id++)
-                tally_add_counts(tally, (SourceId) id, other->counts[id]);
-        tally->n_threads += other->n_threads;
-        tally->n_processes += other->n_processes;
-        tally->processes_hidden |= other->processes_hidden;
-        tally->n_smaps_skipped += other->n_smaps_skipped;
-        tally->n_smaps_large += other->n_smaps_large;
-        tally->smaps_largest_bytes = MAX_OF(tally->smaps_largest_bytes, other->smaps_largest_bytes);
-        tally->n_groups_outside += other->n_groups_outside;
-}
-
 /* threads */
 
 /* The host that is captured. All workers share it; it does not change during the walk. */
@@ -135,7 +126,7 @@ typedef struct TextPlace {
         bool is_set;
 } TextPlace;
 
-typedef struct ThreadSlot {
+struct ThreadSlot {
         pid_t tid;
         /*
          * O_PATH of /proc/TGID/task/TID, owned, -EBADF when it was not opened: see
@@ -174,7 +165,7 @@ typedef struct ThreadSlot {
         uint8_t outcomes[_SOURCE_MAX]; /* SourceOutcome + 1; 0: not tried */
         TextPlace comm, cpus, cgroup;
         ThreadSample sample; /* its spans are set last */
-} ThreadSlot;
+};
 
 #define AFFINITY_TEXT_BYTES 1024 /* a longer CPU list is formatted anew each time */
 
@@ -202,7 +193,7 @@ typedef struct Scene {
         char file[PROCFS_BUFFER_BYTES]; /* each file is read into this and parsed at once */
 } Scene;
 
-/* Sets the slots to the threads of @batch, which no reading has been tried of. */
+/* Sets the slots to the threads of @batch, which no reading has been tried of, and its leaders. */
 void scene_begin(Scene *scene, Batch *batch);
 /* Closes the slots' descriptors and reports scene->error in the batch. */
 void scene_end(Scene *scene);
@@ -212,8 +203,6 @@ void scene_end(Scene *scene);
  * blocking_file_read(); TEXT_E_VANISHED also when another thread has the number by now.
  */
 _must_check_ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slot);
-/* The slot of the leader; NULL when it is not in this batch. */
-ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process);
 /*
  * A thread by which the memory of the process is reached: the leader if it lives; otherwise its
  * address space lives on with another thread. NULL where there is none.

@@ -197,20 +197,6 @@ bool process_names_find(ProcessNames *names, pid_t tgid, uint64_t now_ns,
 
 /* the ledger */
 
-/* Threads that wait for the name of their process. */
-#define WAITING_MAX 256u
-
-struct ExitLedger {
-        ExitTable table;
-        ProcessNames names;
-        ExitContext context;
-        ExitRecord waiting[WAITING_MAX];
-        size_t n_waiting;
-        uint8_t id[16];
-        uint64_t since_ns, n_told;
-        uint64_t n_losses; /* how often some exits were lost; one that is unreadable is a loss */
-};
-
 int exit_ledger_new(const ExitLedgerSetup *setup, ExitLedger **ret) {
         _cleanup_(exit_ledger_freep) ExitLedger *ledger = calloc(1, sizeof(*ledger));
         int r;
@@ -276,7 +262,7 @@ void exit_ledger_take(ExitLedger *ledger, const ExitBatch *batch, uint64_t now_n
                         add(ledger, &record, record.key.thread, sizeof(record.key.thread));
                 } else if (process_names_find(&ledger->names, record.tgid, now_ns, process))
                         add(ledger, &record, process, sizeof(process));
-                else if (record.tgid <= 0 || ledger->n_waiting == WAITING_MAX)
+                else if (record.tgid <= 0 || ledger->n_waiting == EXIT_LEDGER_WAITING_MAX)
                         add_unknown(ledger, &record);
                 else
                         ledger->waiting[ledger->n_waiting++] = record;
@@ -317,8 +303,4 @@ int exit_ledger_tell(ExitLedger *ledger, uint64_t now_ns, int *ret) {
         ledger->n_told++;
         ledger->context.begun_ns = now_ns;
         return 0;
-}
-
-const ExitTable *exit_ledger_table(const ExitLedger *ledger) {
-        return &ledger->table;
 }

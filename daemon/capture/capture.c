@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "capture/bpf/bpf-backend.h"
-#include "capture/bpf/exited-rows.h"
 #include "capture/cgroups.h"
+#include "capture/exited-rows.h"
 #include "capture/heap/heap.h"
 #include "capture/host-record.h"
 #include "capture/procfs/procfs-backend.h"
@@ -190,20 +190,12 @@ static void describe_reasons(Capture *capture, Head *head) {
                         "%016" PRIx64, epoch);
 }
 
-static Span find_living(const void *cgroups, uint64_t id) {
-        const CgroupEntry *entry = cgroup_set_find(cgroups, id);
-
-        return entry ? entry->path : (Span){ NULL, 0 };
-}
-
 /* after the walk */
 
 /* The head names a ledger only where the document has one. */
 static int write_ended(Capture *capture, Head *head) {
         Ledger *ledger = capture->host.ledger;
-        LivingCgroup *living = capture->host.cgroupfs ? find_living : NULL;
         const LedgerControl *control = ledger->control;
-        int r;
 
         head->has_waits_since = control->waits_since_ns != 0;
         head->waits_since_boottime_ns = control->waits_since_ns;
@@ -212,11 +204,9 @@ static int write_ended(Capture *capture, Head *head) {
         for (size_t i = 0; head->has_ledger_since && i < sizeof(control->id); i++)
                 (void) snprintf(head->ledger_id + 2 * i, 3, "%02x", control->id[i]);
         describe_reasons(capture, head);
-        if (!ledger->is_read)
-                return 0;
-        r = exited_rows_write(ledger, &capture->host.gates, living, &capture->cgroups,
-                              capture->writer);
-        return r == 0 ? moved_rows_write(ledger, living, &capture->cgroups, capture->writer) : r;
+        return ledger->is_read
+                       ? exited_rows_write(&capture->host, &capture->cgroups, capture->writer)
+                       : 0;
 }
 
 /* Reads and writes all that stands behind the threads, but for the last members. */

@@ -208,9 +208,8 @@ void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSe
         do { /* until one is read that has not vanished */
                 /* Preferably a living one is read for all, as an exited one may have left. */
                 spokesman = NULL;
-                for (size_t i = 0;
-                     i < process->n && (!spokesman || thread_slot_is_zombie(spokesman)); i++)
-                        if (slots[i].kept && (!spokesman || !thread_slot_is_zombie(&slots[i])))
+                for (size_t i = 0; i < process->n && (!spokesman || spokesman->is_zombie); i++)
+                        if (slots[i].kept && (!spokesman || !slots[i].is_zombie))
                                 spokesman = &slots[i];
                 if (!spokesman)
                         return;

@@ -21,6 +21,11 @@
 #define N_BATCHES_ALONE 4
 _Static_assert(N_BATCHES_ALONE < N_BATCHES, "the ring holds the batches until then");
 
+/* include/uapi/linux/sched.h */
+#define POLICY_FIFO 1
+#define POLICY_RR 2
+#define POLICY_DEADLINE 6
+
 typedef struct Walk Walk;
 
 /*
@@ -31,7 +36,7 @@ typedef struct Walk Walk;
 typedef struct Worker {
         Walk *walk; /* borrowed */
         pthread_t thread;
-        int error;                     /* why it could not be made */
+        int error;                     /* why a reader could not be made */
         Scene scene;                   /* with the tally of its batches */
         void *reader;                  /* owned: the backend's */
         HeapReader *heap;              /* owned */
@@ -99,6 +104,12 @@ static void finish_process(Worker *worker, size_t number) {
                                                                        : slot->outcomes[id] - 1]++;
                 if (!slot->kept)
                         continue;
+                if (scene->host->gates.realtime_waits_broken &&
+                    (slot->policy == POLICY_FIFO || slot->policy == POLICY_RR ||
+                     slot->policy == POLICY_DEADLINE)) {
+                        thread_sample_drop(sample, METRIC_wait_max);
+                        thread_sample_drop(sample, METRIC_wait_sum);
+                }
                 if (is_leader && slot->num_threads != 0)
                         thread_sample_put(sample, METRIC_nr_threads, slot->num_threads);
                 sample->tgid = process->tgid;
@@ -152,31 +163,29 @@ static void read_batch(Worker *worker, Batch *batch) {
         command_reader_read(worker->command_reader);
         for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++)
                 finish_process(worker, i);
-        scene_end(scene);
-}
-
-/* -ENOMEM. */
-static int open_readers(Worker *worker) {
-        const WalkOptions *options = worker->walk->options;
-        int r;
-
-        r = options->backend->reader_new(&worker->scene, &worker->reader);
-        if (r == 0)
-                r = heap_reader_new(options->heap, &worker->scene, &worker->heap_summary,
-                                    &worker->heap);
-        if (r == 0)
-                r = command_reader_new(options->heap, &worker->scene, &worker->heap_summary,
-                                       &worker->command_reader);
-        return r;
+        for (size_t i = 0; i < batch->n_tids; i++)
+                scene->slots[i].fd = fd_close(scene->slots[i].fd);
+        batch->error = scene->error;
+        scene->batch = NULL;
 }
 
 /*
- * Reads the batches that wait; a thread of its own waits for more of them, until the ring is
- * closed.
+ * Makes the readers and reads the batches that wait; a thread of its own waits for more of them,
+ * until the ring is closed.
  */
 static void read_batches(Worker *worker, bool is_thread) {
         Walk *walk = worker->walk;
+        Scene *scene = &worker->scene;
+        Heap *heap = walk->options->heap;
+        int r = worker->error;
 
+        if (r == 0 && !worker->reader)
+                r = walk->options->backend->reader_new(scene, &worker->reader);
+        if (r == 0 && !worker->heap)
+                r = heap_reader_new(heap, scene, &worker->heap_summary, &worker->heap);
+        if (r == 0 && !worker->command_reader)
+                r = command_reader_new(heap, scene, &worker->heap_summary, &worker->command_reader);
+        worker->error = r;
         (void) pthread_mutex_lock(&walk->lock);
         for (;;) {
                 Batch *batch;
@@ -206,7 +215,6 @@ static void *run_worker(void *userdata) {
 
         if (system->begin_worker)
                 system->begin_worker(system->userdata);
-        worker->error = open_readers(worker);
         read_batches(worker, true);
         options->backend->reader_free(TAKE_PTR(worker->reader));
         return NULL;
@@ -246,23 +254,12 @@ static int start_reading(Walk *walk) {
         if (walk->n_threads > 0)
                 return 0;
         walk->reads_itself = true;
-        return walk->workers[0] ? open_readers(walk->workers[0]) : -ENOMEM;
-}
-
-/* Ends the threads. */
-static void join_workers(Walk *walk) {
-        (void) pthread_mutex_lock(&walk->lock);
-        walk->is_closed = true;
-        (void) pthread_cond_broadcast(&walk->submitted);
-        (void) pthread_mutex_unlock(&walk->lock);
-        for (; walk->n_threads > 0; walk->n_threads--)
-                (void) pthread_join(walk->workers[walk->n_threads - 1]->thread, NULL);
+        return walk->workers[0] ? 0 : -ENOMEM;
 }
 
 static void walk_done(Walk *walk) {
         const Backend *backend = walk->options->backend;
 
-        join_workers(walk);
         for (size_t i = 0; i < WALK_MAX_WORKERS && walk->workers[i]; i++) {
                 Worker *worker = walk->workers[i];
 
@@ -375,7 +372,12 @@ int walk_run(const WalkOptions *options, SnapshotWriter *writer, Tally *tally, C
                 if (r == 0)
                         r = write_batches(&walk, is_listed ? SIZE_MAX : 0);
         }
-        join_workers(&walk);
+        (void) pthread_mutex_lock(&walk.lock);
+        walk.is_closed = true;
+        (void) pthread_cond_broadcast(&walk.submitted);
+        (void) pthread_mutex_unlock(&walk.lock);
+        for (size_t i = 0; i < walk.n_threads; i++)
+                (void) pthread_join(walk.workers[i]->thread, NULL);
         for (size_t i = 0; r == 0 && i < WALK_MAX_WORKERS && walk.workers[i]; i++) {
                 const Worker *worker = walk.workers[i];
                 const Tally *read = &worker->scene.tally;

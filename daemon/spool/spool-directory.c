@@ -57,10 +57,6 @@ int spool_stamp_read(int dir_fd, SpoolStamp *ret) {
         return 0;
 }
 
-bool spool_stamp_equal(const SpoolStamp *a, const SpoolStamp *b) {
-        return a->device == b->device && a->inode == b->inode && a->change_ns == b->change_ns;
-}
-
 bool spool_is_dot_name(const char *name) {
         return strlen(name) == DOT_BYTES - 1 &&
                memcmp(name, DOT_PREFIX, sizeof(DOT_PREFIX) - 1) == 0;
@@ -254,7 +250,7 @@ int spool_lock(Spool *spool, int *ret_fd) {
         r = spool_stamp_read(spool->dir_fd, &now);
         if (!change->is_begun)
                 change->before = change->after = now;
-        if (r < 0 || !spool_stamp_equal(&change->after, &now))
+        if (r < 0 || memcmp(&change->after, &now, sizeof(now)) != 0)
                 change->is_unclear = true;
         change->is_begun = true;
         *ret_fd = TAKE_FD(fd);

@@ -39,10 +39,10 @@ typedef struct SpoolStamp {
         uint64_t device, inode;
         uint64_t change_ns; /* st_ctim */
 } SpoolStamp;
+_Static_assert(sizeof(SpoolStamp) == 3 * sizeof(uint64_t), "two are compared as bytes");
 
 /* @ret is set in any case. */
 _must_check_ int spool_stamp_read(int dir_fd, SpoolStamp *ret);
-bool spool_stamp_equal(const SpoolStamp *a, const SpoolStamp *b);
 
 #define SPOOL_COMPLAINT_BYTES 1024
 #define SPOOL_NAME_BYTES (SNAPSHOT_NAME_MAX_CHARS + 1)

@@ -217,7 +217,7 @@ bool spool_index_is_current(const SpoolIndex *index, int dir_fd) {
         SpoolStamp now;
 
         return index->is_known && spool_stamp_read(dir_fd, &now) == 0 &&
-               spool_stamp_equal(&now, &index->stamp);
+               memcmp(&now, &index->stamp, sizeof(now)) == 0;
 }
 
 int spool_index_lend(const SpoolIndex *index, int dir_fd, int *ret) {
@@ -359,7 +359,8 @@ void spool_index_follow(SpoolIndex *index, Span change) {
                 return;
         memcpy(&head, change.bytes, sizeof(head));
         rest = (Span){ change.bytes + sizeof(head), change.n - sizeof(head) };
-        if (!spool_stamp_equal(&head.before, &index->stamp) || head.n_removed > rest.n ||
+        if (memcmp(&head.before, &index->stamp, sizeof(head.before)) != 0 ||
+            head.n_removed > rest.n ||
             follow(index, (Span){ rest.bytes, head.n_removed },
                    (Span){ rest.bytes + head.n_removed, rest.n - head.n_removed }) != 0)
                 return;
@@ -378,7 +379,7 @@ int spool_change_pack(const Spool *spool, Buffer *buffer) {
         /* Within one tick of the clock the stamp stays the same, and only names tell of changes. */
         if (!change->is_begun || change->is_unclear ||
             (removed->n == 0 && added->n == 0 &&
-             spool_stamp_equal(&change->before, &change->after)))
+             memcmp(&change->before, &change->after, sizeof(change->before)) == 0))
                 return 0;
         buffer_append(buffer, &head, sizeof(head));
         buffer_append(buffer, removed->bytes, removed->n);

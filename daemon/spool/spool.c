@@ -151,7 +151,7 @@ const SpoolRoll *spool_current_roll(const Spool *spool) {
         SpoolStamp now;
 
         return spool->roll && spool_stamp_read(spool->dir_fd, &now) == 0 &&
-                               spool_stamp_equal(&now, &spool->roll->stamp)
+                               memcmp(&now, &spool->roll->stamp, sizeof(now)) == 0
                        ? spool->roll
                        : NULL;
 }

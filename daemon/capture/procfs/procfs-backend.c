@@ -338,7 +338,7 @@ static void procfs_confirm(void *userdata, const BatchProcess *process) {
                 r = proc_stat_parse((Span){ scene->file, n }, &now);
         if (r != 0)
                 is_same = r != PROCFS_E_ABSENT && r != PROCFS_E_VANISHED;
-        else if (thread_slot_is_zombie(leader))
+        else if (leader->is_zombie)
                 /* Several may have taken over and exited in turn; exe is read of a living one. */
                 is_same = !sample->has_exe && (now.state == 'Z' || now.state == 'X');
         else if (leader->start_stack != 0 && now.start_stack != 0 &&

@@ -87,6 +87,7 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
 #undef PUT_STAT
 
         slot->state = stat.state;
+        slot->is_zombie = stat.state == 'Z' || stat.state == 'X';
         slot->policy = proc_stat_has(&stat, PROC_STAT_policy) ? stat.policy : -1;
         /*
          * A thread that the kernel made to work for the process, if it has none of what a C library
@@ -261,7 +262,6 @@ void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
                         thread_sample_put(sample, METRIC_voluntary_sleep_ns, sleep);
                 if (sched.has_ext_enabled)
                         thread_sample_put(sample, METRIC_ext_enabled, sched.ext_enabled);
-                scene_drop_broken_waits(scene, slot);
         } else
                 slot->outcomes[SOURCE_SCHEDSTATS] = slot->outcomes[SOURCE_SCHED];
         if (slot->kept && read_file(reader, slot, SOURCE_IO, "io", &text)) {

@@ -14,7 +14,7 @@ static const MetricId metrics[] = {
 ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process) {
         const ThreadSlot *leader = process->leader;
 
-        if (!leader || !leader->kept || (!leader->has_space && !thread_slot_is_zombie(leader)))
+        if (!leader || !leader->kept || (!leader->has_space && !leader->is_zombie))
                 return NULL;
         return scene_find_representative(scene, process);
 }

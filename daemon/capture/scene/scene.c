@@ -9,11 +9,6 @@
 
 #include "kernel/procfs/proc-task.h"
 
-/* include/uapi/linux/sched.h */
-#define POLICY_FIFO 1
-#define POLICY_RR 2
-#define POLICY_DEADLINE 6
-
 void scene_begin(Scene *scene, Batch *batch) {
         scene->batch = batch;
         for (size_t i = 0; i < batch->n_tids; i++) {
@@ -32,13 +27,6 @@ void scene_begin(Scene *scene, Batch *batch) {
                                 process->leader = &scene->slots[k];
         }
         buffer_clear(&scene->texts);
-}
-
-void scene_end(Scene *scene) {
-        for (size_t i = 0; i < scene->batch->n_tids; i++)
-                scene->slots[i].fd = fd_close(scene->slots[i].fd);
-        scene->batch->error = scene->error;
-        scene->batch = NULL;
 }
 
 int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slot) {
@@ -79,16 +67,6 @@ ThreadSlot *scene_find_representative(Scene *scene, const BatchProcess *process)
         return NULL;
 }
 
-void scene_drop_broken_waits(const Scene *scene, ThreadSlot *slot) {
-        bool is_realtime = slot->policy == POLICY_FIFO || slot->policy == POLICY_RR ||
-                           slot->policy == POLICY_DEADLINE;
-
-        if (!scene->host->gates.realtime_waits_broken || !is_realtime)
-                return;
-        thread_sample_drop(&slot->sample, METRIC_wait_max);
-        thread_sample_drop(&slot->sample, METRIC_wait_sum);
-}
-
 /*
  * The list is as old as the capture, and jobs may have begun since. Neither the name nor the
  * executable tells: everybody can give a process the one and run code of their own in the other.
@@ -114,7 +92,7 @@ void scene_leave_zombies_out(Scene *scene, const BatchProcess *process) {
         ThreadSlot *slots = &scene->slots[process->first];
 
         for (size_t i = 0; i < process->n; i++)
-                if (thread_slot_is_zombie(&slots[i])) {
+                if (slots[i].is_zombie) {
                         slots[i].kept = false;
                         /* Nothing of it is in the snapshot, so nothing was tried. */
                         memset(slots[i].outcomes, 0, sizeof(slots[i].outcomes));

@@ -148,6 +148,7 @@ struct ThreadSlot {
          */
         uint32_t owner;
         char state;
+        bool is_zombie;
         int64_t policy;
         uint64_t num_threads; /* of the process; 0 unknown */
         uint64_t start_stack; /* of the address space; 0 unknown */
@@ -195,8 +196,6 @@ typedef struct Scene {
 
 /* Sets the slots to the threads of @batch, which no reading has been tried of, and its leaders. */
 void scene_begin(Scene *scene, Batch *batch);
-/* Closes the slots' descriptors and reports scene->error in the batch. */
-void scene_end(Scene *scene);
 
 /*
  * Opens slot->fd for a backend that needs no files, if it is not open yet. 0, or as
@@ -215,9 +214,6 @@ static inline Span scene_text(const Scene *scene, TextPlace place) {
         return place.is_set ? (Span){ scene->texts.bytes + place.at, place.n } : (Span){ NULL, 0 };
 }
 
-/* Drops wait times that this kernel gets wrong, of a thread whose policy is known. */
-void scene_drop_broken_waits(const Scene *scene, ThreadSlot *slot);
-
 /* Returns whether the process, of which @sample is a thread, belongs to ctprof. */
 bool capture_host_owns(const CaptureHost *host, pid_t tgid, const ThreadSample *sample);
 
@@ -231,12 +227,9 @@ static inline void thread_slot_vanish(ThreadSlot *slot) {
         slot->vanished = true;
         slot->kept = false;
 }
-static inline bool thread_slot_is_zombie(const ThreadSlot *slot) {
-        return slot->state == 'Z' || slot->state == 'X';
-}
 /* It is in the capture, and has memory that can be read. */
 static inline bool thread_slot_is_living(const ThreadSlot *slot) {
-        return slot->kept && slot->has_space && !thread_slot_is_zombie(slot);
+        return slot->kept && slot->has_space && !slot->is_zombie;
 }
 /* Zombies of the process are counted by a ledger, so they are not among the living. */
 void scene_leave_zombies_out(Scene *scene, const BatchProcess *process);

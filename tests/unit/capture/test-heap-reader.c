@@ -160,6 +160,11 @@ static void begin(void) {
         }
 }
 
+static void end(void) {
+        for (size_t i = 0; i < ELEMENTSOF(tids); i++)
+                scene->slots[i].fd = fd_close(scene->slots[i].fd);
+}
+
 static void check_read(size_t i) {
         const ThreadSample *sample = &scene->slots[i].sample;
 
@@ -192,7 +197,7 @@ START_TEST(threads_of_musl_in_a_namespace_are_read_by_their_own_numbers) {
         check_read(0);
         check_read(1);
         ck_assert_uint_eq(n_without_pointer(), 0);
-        scene_end(scene);
+        end();
 }
 END_TEST
 
@@ -206,7 +211,7 @@ START_TEST(the_pointer_of_another_thread_is_not_used) {
         check_read(0);
         check_absent(1, SOURCE_OUTCOME_unsupported);
         ck_assert_uint_eq(n_without_pointer(), 1);
-        scene_end(scene);
+        end();
 }
 END_TEST
 
@@ -223,7 +228,7 @@ START_TEST(without_a_number_the_thread_is_not_read) {
         read_process();
         check_read(0);
         check_absent(1, SOURCE_OUTCOME_unsupported);
-        scene_end(scene);
+        end();
 }
 END_TEST
 
@@ -239,7 +244,7 @@ START_TEST(threads_of_glibc_in_a_namespace_need_no_number) {
         check_read(0);
         check_read(1);
         ck_assert_uint_eq(task->n_asked, 2);
-        scene_end(scene);
+        end();
 }
 END_TEST
 
@@ -253,7 +258,7 @@ START_TEST(a_pointer_that_is_not_known_is_not_looked_for) {
         check_absent(0, SOURCE_OUTCOME_unsupported);
         check_absent(1, SOURCE_OUTCOME_unsupported);
         ck_assert_uint_eq(memory.n_reads, 0);
-        scene_end(scene);
+        end();
 }
 END_TEST
 
@@ -270,7 +275,7 @@ START_TEST(a_thread_of_musl_has_the_number_that_we_know) {
         read_process();
         check_read(0);
         check_read(1);
-        scene_end(scene);
+        end();
 }
 END_TEST
 
@@ -288,7 +293,7 @@ START_TEST(a_process_that_is_known_to_have_none_costs_no_call) {
                 scene->slots[i].library_code++;
         read_process();
         ck_assert_int_ge(scene->slots[0].fd, 0);
-        scene_end(scene);
+        end();
 }
 END_TEST
 

@@ -52,7 +52,8 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-        scene_end(scene);
+        for (size_t i = 0; i < ELEMENTSOF(tids); i++)
+                (void) fd_close(scene->slots[i].fd);
         (void) blocking_thread_free(scene->blocking.thread);
         buffer_done(&scene->texts);
         free(scene);

@@ -51,7 +51,7 @@ typedef struct Capture {
         int cgroup_mount, sched_ext;
         char cgroup_v1[CGROUP_V1_TEXT_BYTES];
         uint64_t begin_ns, begin_cpu_ns;
-        Buffer host_json, pressure_json, sched_ext_json, probe_json;
+        Buffer host_json;
         HostRecord record;
 } Capture;
 
@@ -65,9 +65,6 @@ static void capture_done(Capture *capture) {
         for (unsigned i = 0; i < _HOST_PART_MAX; i++)
                 buffer_done(&capture->record.json[i]);
         buffer_done(&capture->host_json);
-        buffer_done(&capture->pressure_json);
-        buffer_done(&capture->sched_ext_json);
-        buffer_done(&capture->probe_json);
 }
 
 /* before the walk */
@@ -211,7 +208,9 @@ static int write_ended(Capture *capture, Head *head) {
 
 /* Reads and writes all that stands behind the threads, but for the last members. */
 static int write_rest(Capture *capture, Head *head) {
+        _cleanup_(buffer_done) Buffer text = {};
         const CaptureOptions *options = capture->options;
+        SnapshotWriter *writer = capture->writer;
         Pressure pressure = {};
         JsonWriter json;
         int r = 0;
@@ -221,31 +220,41 @@ static int write_rest(Capture *capture, Head *head) {
         if (r != 0)
                 return r;
         heap_keep(capture->heap);
-        if (capture->heap->state == HEAP_STATE_READING) {
-                json_writer_init(&json, &capture->probe_json);
-                heap_summary_write_json(&json, &capture->heap->summary);
-                r = json_writer_finish(&json);
-        }
-        if (r == 0 && capture->host.cgroupfs)
-                r = cgroups_write(&capture->host, &capture->cgroups, &capture->pace,
-                                  capture->writer, &capture->tally);
+        if (capture->host.cgroupfs)
+                r = cgroups_write(&capture->host, &capture->cgroups, &capture->pace, writer,
+                                  &capture->tally);
         if (r != 0)
                 return r;
         pressure_read(PRESSURE_OF_HOST, options->proc_fd, &pressure,
                       capture->tally.counts[SOURCE_HOST_PRESSURE]);
-        json_writer_init(&json, &capture->pressure_json);
+        json_writer_init(&json, &text);
         pressure_write_json(&json, &pressure);
         r = json_writer_finish(&json);
+        if (r == 0)
+                r = snapshot_writer_object(writer, SNAPSHOT_SECTION_PRESSURE, buffer_span(&text));
         if (r != 0)
                 return r;
-        if (options->sys_fd < 0) {
-                capture->sched_ext = PROCFS_E_ABSENT;
-                return 0;
+        buffer_clear(&text);
+        capture->sched_ext = PROCFS_E_ABSENT;
+        if (options->sys_fd >= 0) {
+                json_writer_init(&json, &text);
+                capture->sched_ext = sched_ext_read(options->sys_fd, &json,
+                                                    capture->tally.counts[SOURCE_SCHED_EXT]);
+                r = json_writer_finish(&json);
         }
-        json_writer_init(&json, &capture->sched_ext_json);
-        capture->sched_ext =
-                sched_ext_read(options->sys_fd, &json, capture->tally.counts[SOURCE_SCHED_EXT]);
-        return json_writer_finish(&json);
+        if (r == 0)
+                r = snapshot_writer_object(writer, SNAPSHOT_SECTION_SCHED_EXT, buffer_span(&text));
+        if (r != 0)
+                return r;
+        buffer_clear(&text);
+        if (capture->heap->state == HEAP_STATE_READING) {
+                json_writer_init(&json, &text);
+                heap_summary_write_json(&json, &capture->heap->summary);
+                r = json_writer_finish(&json);
+        }
+        return r == 0 ? snapshot_writer_object(writer, SNAPSHOT_SECTION_PROBE_SUMMARY,
+                                               buffer_span(&text))
+                      : r;
 }
 
 static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_sources) {
@@ -287,16 +296,7 @@ static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_
                             capture->begin_cpu_ns;
         head->cost_peak_rss_bytes = (uint64_t) usage.ru_maxrss * 1024;
         head->has_cost = true;
-        r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_PRESSURE,
-                                   buffer_span(&capture->pressure_json));
-        if (r == 0)
-                r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_SCHED_EXT,
-                                           buffer_span(&capture->sched_ext_json));
-        if (r == 0)
-                r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_PROBE_SUMMARY,
-                                           buffer_span(&capture->probe_json));
-        if (r == 0)
-                r = snapshot_writer_end(capture->writer, &sources, head);
+        r = snapshot_writer_end(capture->writer, &sources, head);
         if (r == 0)
                 *ret_sources = sources;
         return r;

@@ -235,9 +235,14 @@ int spool_index_lend(const SpoolIndex *index, int dir_fd, int *ret) {
                 return -ENOMEM;
         roll->stamp = index->stamp;
         roll->n = view->n;
-        /* A job has no use for our addresses. */
-        for (size_t i = 0; i < view->n; i++)
-                memcpy(&roll->entries[i], view->entries[i], offsetof(IndexEntry, n_text));
+        for (size_t i = 0; i < view->n; i++) {
+                IndexEntry *entry = &roll->entries[i];
+
+                *entry = *view->entries[i];
+                entry->n_refs = 0;
+                entry->n_text = 0;
+                entry->text = NULL; /* an address of ours is nothing for a job */
+        }
         fd = memfd_create("ctprof-roll", MFD_CLOEXEC);
         if (fd < 0)
                 return -errno;

@@ -153,13 +153,9 @@ void exit_table_tidy(ExitTable *table, uint64_t now_ns) {
 
 /* names */
 
-static size_t place_of(pid_t tgid) {
-        return (uint32_t) tgid & (PROCESS_NAMES_MAX - 1);
-}
-
 void process_names_learn(ProcessNames *names, pid_t tgid, const char name[static TASK_COMM_BYTES],
                          uint64_t now_ns) {
-        ProcessName *place = &names->names[place_of(tgid)];
+        ProcessName *place = &names->names[(uint32_t) tgid % PROCESS_NAMES_MAX];
 
         place->tgid = tgid;
         place->learned_ns = now_ns;
@@ -168,7 +164,7 @@ void process_names_learn(ProcessNames *names, pid_t tgid, const char name[static
 
 bool process_names_recall(const ProcessNames *names, pid_t tgid, uint64_t now_ns,
                           char ret[static TASK_COMM_BYTES]) {
-        const ProcessName *place = &names->names[place_of(tgid)];
+        const ProcessName *place = &names->names[(uint32_t) tgid % PROCESS_NAMES_MAX];
 
         if (tgid <= 0 || place->tgid != tgid || now_ns - place->learned_ns > PROCESS_NAMES_AGE_NS)
                 return false;

@@ -93,6 +93,11 @@ static uint64_t count_threads(const CaptureHost *host) {
         return n;
 }
 
+/* A sample of the host is the process that was asked for and the first one. */
+static bool is_wanted(const BpfWalk *walk, pid_t tgid) {
+        return walk->only == 0 || tgid == walk->only || tgid == 1;
+}
+
 /* Leaves in walk->missing what the table lacks. Without a list nothing is filled in. */
 static int find_missing(BpfWalk *walk) {
         _cleanup_(fd_closep) int fd = -EBADF;
@@ -108,7 +113,8 @@ static int find_missing(BpfWalk *walk) {
                 pid_t tgid = walk->missing.ids[i];
                 size_t at = task_table_search(walk->tasks, tgid, 0);
 
-                if (at == task_table_count(walk->tasks) || process_at(walk, at) != tgid)
+                if (is_wanted(walk, tgid) &&
+                    (at == task_table_count(walk->tasks) || process_at(walk, at) != tgid))
                         walk->missing.ids[n++] = tgid;
         }
         walk->missing.n_ids = n;
@@ -196,11 +202,6 @@ static int bpf_offer_memory(void *userdata, Largest *largest) {
         return r;
 }
 
-/* A sample of the host is the process that was asked for and the first one. */
-static bool is_wanted(const BpfWalk *walk, pid_t tgid) {
-        return walk->only == 0 || tgid == walk->only || tgid == 1;
-}
-
 /*
  * Finds the memory of the process, which stands with the leader or, once that has ended, with
  * others.
@@ -223,19 +224,6 @@ static void begin_process(BpfWalk *walk, size_t n) {
         walk->process.start_ticks = task_start_ticks(leader);
         walk->process.n_name = strnlen(leader->comm, sizeof(leader->comm));
         memcpy(walk->process.name, leader->comm, walk->process.n_name);
-}
-
-/* The next process that is missing and comes before @tgid; 0 when there is none. */
-static pid_t next_missing(BpfWalk *walk, pid_t tgid) {
-        for (; walk->n_filled < walk->missing.n_ids; walk->n_filled++) {
-                pid_t missing = walk->missing.ids[walk->n_filled];
-
-                if (missing > tgid)
-                        return 0;
-                if (is_wanted(walk, missing))
-                        return missing;
-        }
-        return 0;
 }
 
 /* Fills the batch with threads of process @tgid, which has no record. At its end there are none. */
@@ -261,12 +249,15 @@ static int bpf_walk_next(void *userdata, Batch *batch) {
 
         for (;;) {
                 pid_t tgid = walk->at < n_all ? process_at(walk, walk->at) : INT32_MAX;
-                pid_t missing = walk->is_within ? 0 : next_missing(walk, tgid);
+                pid_t missing = walk->n_filled < walk->missing.n_ids
+                                        ? walk->missing.ids[walk->n_filled]
+                                        : INT32_MAX;
+                bool is_missing = !walk->is_within && missing < tgid;
                 size_t n_left = 0, n;
                 BatchProcess *added;
                 int r;
 
-                if (missing != 0 && batch->n_tids == 0) {
+                if (is_missing && batch->n_tids == 0) {
                         r = fill_from_files(walk, missing, batch);
                         if (r < 0)
                                 return r;
@@ -274,7 +265,7 @@ static int bpf_walk_next(void *userdata, Batch *batch) {
                                 break;
                         continue;
                 }
-                if (missing != 0 || walk->at == n_all)
+                if (is_missing || walk->at == n_all)
                         break;
                 /* Its threads that follow; past a batch it does not matter how many more. */
                 while (n_left <= BATCH_MAX_THREADS && walk->at + n_left < n_all &&

@@ -127,11 +127,6 @@ uint64_t spool_published_ns(const struct stat *st) {
                 (uint64_t) st->st_mtim.tv_nsec);
 }
 
-/* Its unit is the same on every file system. */
-uint64_t spool_bytes_of(const struct stat *st) {
-        return (uint64_t) st->st_blocks * 512;
-}
-
 int spool_sync_fd(int fd) {
         int r;
 

@@ -140,8 +140,8 @@ _must_check_ int spool_stat(const Spool *spool, const char *name, struct stat *r
  * CLOCK_REALTIME in ns; a time before 1970 is 0.
  */
 uint64_t spool_published_ns(const struct stat *st);
-/* The space that the file system has allocated. */
-uint64_t spool_bytes_of(const struct stat *st);
+/* The unit of st_blocks, the space that the file system has allocated; the same on all of them. */
+#define SPOOL_BLOCK_BYTES UINT64_C(512)
 
 /* fsync(2) that does not stop at a signal. */
 _must_check_ int spool_sync_fd(int fd);

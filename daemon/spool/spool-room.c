@@ -76,7 +76,7 @@ int spool_allocated_bytes(int fd, uint64_t *ret) {
 
         if (fstat(fd, &st) < 0)
                 return -errno;
-        *ret = spool_bytes_of(&st);
+        *ret = (uint64_t) st.st_blocks * SPOOL_BLOCK_BYTES;
         return 0;
 }
 

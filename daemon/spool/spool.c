@@ -193,7 +193,7 @@ void spool_describe(int fd, Head *head) {
                 return;
         head->has_size = head->has_allocated = head->has_published = true;
         head->size_bytes = (uint64_t) st.st_size;
-        head->allocated_bytes = spool_bytes_of(&st);
+        head->allocated_bytes = (uint64_t) st.st_blocks * SPOOL_BLOCK_BYTES;
         head->published_realtime_ns = spool_published_ns(&st);
 }
 

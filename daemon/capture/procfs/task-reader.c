@@ -164,6 +164,7 @@ static SourceOutcome error_outcome(int error) {
 int task_reader_new(Scene *scene, void **ret) {
         const CaptureSystem *system = scene->host->system;
         TaskReader *reader = calloc(1, sizeof(*reader));
+        TaskstatsSocket *socket = NULL;
         int r = scene->host->gates.taskstats;
 
         if (!reader)
@@ -171,7 +172,8 @@ int task_reader_new(Scene *scene, void **ret) {
         reader->scene = scene;
         reader->n_words = TASK_READER_MASK_WORDS;
         if (r == 0)
-                r = system->open_taskstats(system->userdata, &reader->taskstats);
+                r = system->open_taskstats(system->userdata, &socket);
+        reader->taskstats = r == 0 ? socket : NULL;
         reader->no_taskstats = r > 0 ? SOURCE_OUTCOME_unsupported : error_outcome(r);
         *ret = reader;
         return 0;

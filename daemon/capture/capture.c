@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "capture/bpf/bpf-backend.h"
-#include "capture/bpf/exited-rows.h"
 #include "capture/cgroups.h"
+#include "capture/exited-rows.h"
 #include "capture/heap/heap.h"
 #include "capture/host-record.h"
 #include "capture/procfs/procfs-backend.h"
@@ -51,7 +51,7 @@ typedef struct Capture {
         int cgroup_mount, sched_ext;
         char cgroup_v1[CGROUP_V1_TEXT_BYTES];
         uint64_t begin_ns, begin_cpu_ns;
-        Buffer host_json, pressure_json, sched_ext_json, probe_json;
+        Buffer host_json;
         HostRecord record;
 } Capture;
 
@@ -65,9 +65,6 @@ static void capture_done(Capture *capture) {
         for (unsigned i = 0; i < _HOST_PART_MAX; i++)
                 buffer_done(&capture->record.json[i]);
         buffer_done(&capture->host_json);
-        buffer_done(&capture->pressure_json);
-        buffer_done(&capture->sched_ext_json);
-        buffer_done(&capture->probe_json);
 }
 
 /* before the walk */
@@ -99,8 +96,8 @@ static int look_around(Capture *capture, Head *head) {
 
         capture->cgroup_mount = CGROUPFS_E_NO_MOUNT;
         if (system->open_cgroups)
-                capture->cgroup_mount = system->open_cgroups(system->userdata, options->proc_fd,
-                                                             &capture->host.cgroupfs);
+                capture->cgroup_mount =
+                        system->open_cgroups(options->proc_fd, &capture->host.cgroupfs);
         if (capture->cgroup_mount == -ENOMEM)
                 return -ENOMEM;
         gates_read(options->proc_fd, system, &host, capture->host.cgroupfs, &capture->host.gates);
@@ -190,20 +187,12 @@ static void describe_reasons(Capture *capture, Head *head) {
                         "%016" PRIx64, epoch);
 }
 
-static Span find_living(const void *cgroups, uint64_t id) {
-        const CgroupEntry *entry = cgroup_set_find(cgroups, id);
-
-        return entry ? entry->path : (Span){ NULL, 0 };
-}
-
 /* after the walk */
 
 /* The head names a ledger only where the document has one. */
 static int write_ended(Capture *capture, Head *head) {
         Ledger *ledger = capture->host.ledger;
-        LivingCgroup *living = capture->host.cgroupfs ? find_living : NULL;
         const LedgerControl *control = ledger->control;
-        int r;
 
         head->has_waits_since = control->waits_since_ns != 0;
         head->waits_since_boottime_ns = control->waits_since_ns;
@@ -212,16 +201,16 @@ static int write_ended(Capture *capture, Head *head) {
         for (size_t i = 0; head->has_ledger_since && i < sizeof(control->id); i++)
                 (void) snprintf(head->ledger_id + 2 * i, 3, "%02x", control->id[i]);
         describe_reasons(capture, head);
-        if (!ledger->is_read)
-                return 0;
-        r = exited_rows_write(ledger, &capture->host.gates, living, &capture->cgroups,
-                              capture->writer);
-        return r == 0 ? moved_rows_write(ledger, living, &capture->cgroups, capture->writer) : r;
+        return ledger->is_read
+                       ? exited_rows_write(&capture->host, &capture->cgroups, capture->writer)
+                       : 0;
 }
 
 /* Reads and writes all that stands behind the threads, but for the last members. */
 static int write_rest(Capture *capture, Head *head) {
+        _cleanup_(buffer_done) Buffer text = {};
         const CaptureOptions *options = capture->options;
+        SnapshotWriter *writer = capture->writer;
         JsonWriter json;
         int r = 0;
 
@@ -230,30 +219,40 @@ static int write_rest(Capture *capture, Head *head) {
         if (r != 0)
                 return r;
         heap_keep(capture->heap);
-        if (capture->heap->state == HEAP_STATE_READING) {
-                json_writer_init(&json, &capture->probe_json);
-                heap_summary_write_json(&json, &capture->heap->summary);
-                r = json_writer_finish(&json);
-        }
-        if (r == 0 && capture->host.cgroupfs)
-                r = cgroups_write(&capture->host, &capture->cgroups, &capture->pace,
-                                  capture->writer, &capture->tally);
+        if (capture->host.cgroupfs)
+                r = cgroups_write(&capture->host, &capture->cgroups, &capture->pace, writer,
+                                  &capture->tally);
         if (r != 0)
                 return r;
-        json_writer_init(&json, &capture->pressure_json);
+        json_writer_init(&json, &text);
         pressure_write_json(&json, PRESSURE_OF_HOST, options->proc_fd,
                             capture->tally.counts[SOURCE_HOST_PRESSURE]);
         r = json_writer_finish(&json);
+        if (r == 0)
+                r = snapshot_writer_object(writer, SNAPSHOT_SECTION_PRESSURE, buffer_span(&text));
         if (r != 0)
                 return r;
-        if (options->sys_fd < 0) {
-                capture->sched_ext = PROCFS_E_ABSENT;
-                return 0;
+        buffer_clear(&text);
+        capture->sched_ext = PROCFS_E_ABSENT;
+        if (options->sys_fd >= 0) {
+                json_writer_init(&json, &text);
+                capture->sched_ext = sched_ext_read(options->sys_fd, &json,
+                                                    capture->tally.counts[SOURCE_SCHED_EXT]);
+                r = json_writer_finish(&json);
         }
-        json_writer_init(&json, &capture->sched_ext_json);
-        capture->sched_ext =
-                sched_ext_read(options->sys_fd, &json, capture->tally.counts[SOURCE_SCHED_EXT]);
-        return json_writer_finish(&json);
+        if (r == 0)
+                r = snapshot_writer_object(writer, SNAPSHOT_SECTION_SCHED_EXT, buffer_span(&text));
+        if (r != 0)
+                return r;
+        buffer_clear(&text);
+        if (capture->heap->state == HEAP_STATE_READING) {
+                json_writer_init(&json, &text);
+                heap_summary_write_json(&json, &capture->heap->summary);
+                r = json_writer_finish(&json);
+        }
+        return r == 0 ? snapshot_writer_object(writer, SNAPSHOT_SECTION_PROBE_SUMMARY,
+                                               buffer_span(&text))
+                      : r;
 }
 
 static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_sources) {
@@ -295,16 +294,7 @@ static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_
                             capture->begin_cpu_ns;
         head->cost_peak_rss_bytes = (uint64_t) usage.ru_maxrss * 1024;
         head->has_cost = true;
-        r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_PRESSURE,
-                                   buffer_span(&capture->pressure_json));
-        if (r == 0)
-                r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_SCHED_EXT,
-                                           buffer_span(&capture->sched_ext_json));
-        if (r == 0)
-                r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_PROBE_SUMMARY,
-                                           buffer_span(&capture->probe_json));
-        if (r == 0)
-                r = snapshot_writer_end(capture->writer, &sources, head);
+        r = snapshot_writer_end(capture->writer, &sources, head);
         if (r == 0)
                 *ret_sources = sources;
         return r;

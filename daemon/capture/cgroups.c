@@ -110,19 +110,6 @@ static int compare_entries(const void *a, const void *b) {
         return span_compare((*x)->path, (*y)->path);
 }
 
-int cgroup_set_sort(const CgroupSet *set, CgroupEntry ***ret, size_t *ret_n) {
-        CgroupEntry **entries = calloc(set->n_entries + 1, sizeof(*entries));
-
-        if (!entries)
-                return -ENOMEM;
-        if (set->n_entries > 0)
-                memcpy(entries, set->entries, set->n_entries * sizeof(*entries));
-        qsort(entries, set->n_entries, sizeof(*entries), compare_entries);
-        *ret = entries;
-        *ret_n = set->n_entries;
-        return 0;
-}
-
 /* membership */
 
 /*
@@ -203,24 +190,9 @@ static void find_groups(Scene *scene, const BatchProcess *process, CgroupSet *se
         }
 }
 
-/* A cgroup whose type cannot be read may be threaded: each thread is asked then. */
-static CgroupThreading read_threading(const CaptureHost *host, Span path) {
-        _cleanup_(fd_closep) int fd = -EBADF;
-        bool threaded;
-
-        if (!host->cgroupfs || cgroup_path_is_outside(path))
-                return CGROUP_THREADING_SPREAD;
-        if (span_is(path, "/"))
-                return host->gates.root_is_threaded ? CGROUP_THREADING_SPREAD
-                                                    : CGROUP_THREADING_WHOLE;
-        if (cgroupfs_open_group(host->cgroupfs, path, &fd) != 0 ||
-            cgroup_is_threaded(fd, &threaded) != 0 || threaded)
-                return CGROUP_THREADING_SPREAD;
-        return CGROUP_THREADING_WHOLE;
-}
-
 void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSet *set) {
         CgroupThreading threading = CGROUP_THREADING_WHOLE;
+        const Cgroupfs *cgroupfs = scene->host->cgroupfs;
         ThreadSlot *slots = &scene->slots[process->first], *spokesman;
         TextPlace place = {};
         CgroupEntry *entry;
@@ -236,9 +208,8 @@ void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSe
         do { /* until one is read that has not vanished */
                 /* Preferably a living one is read for all, as an exited one may have left. */
                 spokesman = NULL;
-                for (size_t i = 0;
-                     i < process->n && (!spokesman || thread_slot_is_zombie(spokesman)); i++)
-                        if (slots[i].kept && (!spokesman || !thread_slot_is_zombie(&slots[i])))
+                for (size_t i = 0; i < process->n && (!spokesman || spokesman->is_zombie); i++)
+                        if (slots[i].kept && (!spokesman || !slots[i].is_zombie))
                                 spokesman = &slots[i];
                 if (!spokesman)
                         return;
@@ -247,13 +218,25 @@ void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSe
         if (!place.is_set)
                 return;
         if (process->n > 1 || process->is_split) {
-                if (cgroup_set_add(set, scene_text(scene, place), &entry) < 0)
+                _cleanup_(fd_closep) int fd = -EBADF;
+
+                if (cgroup_set_add(set, scene_text(scene, place), &entry) < 0) {
                         scene->error = -ENOMEM;
-                else {
-                        if (entry->threading == CGROUP_THREADING_UNKNOWN)
-                                entry->threading = read_threading(scene->host, entry->path);
-                        threading = entry->threading;
+                        return;
                 }
+                /* A cgroup whose type cannot be read may be threaded: each thread is asked then. */
+                if (entry->threading == CGROUP_THREADING_UNKNOWN) {
+                        bool threaded = true;
+
+                        if (cgroupfs && span_is(entry->path, "/"))
+                                threaded = scene->host->gates.root_is_threaded;
+                        else if (cgroupfs && !cgroup_path_is_outside(entry->path) &&
+                                 cgroupfs_open_group(cgroupfs, entry->path, &fd) == 0)
+                                (void) !cgroup_is_threaded(fd, &threaded);
+                        entry->threading =
+                                threaded ? CGROUP_THREADING_SPREAD : CGROUP_THREADING_WHOLE;
+                }
+                threading = entry->threading;
         }
         for (size_t i = 0; i < process->n; i++) {
                 if (!slots[i].kept)
@@ -275,12 +258,15 @@ static void count_both(Tally *tally, SourceOutcome outcome) {
 int cgroups_write(const CaptureHost *host, const CgroupSet *set, Pace *pace, SnapshotWriter *writer,
                   Tally *tally) {
         _cleanup_(buffer_done) Buffer scratch = {}, json = {};
-        _cleanup_(freep) CgroupEntry **entries = NULL;
-        size_t n_entries;
-        int r;
+        _cleanup_(freep) CgroupEntry **entries = calloc(set->n_entries + 1, sizeof(*entries));
+        int r = 0;
 
-        r = cgroup_set_sort(set, &entries, &n_entries);
-        for (size_t i = 0; r == 0 && i < n_entries; i++) {
+        if (!entries)
+                return -ENOMEM;
+        for (size_t i = 0; i < set->n_entries; i++)
+                entries[i] = set->entries[i];
+        qsort(entries, set->n_entries, sizeof(*entries), compare_entries);
+        for (size_t i = 0; r == 0 && i < set->n_entries; i++) {
                 _cleanup_(fd_closep) int fd = -EBADF;
                 Span path = entries[i]->path;
                 CgroupCounts counts = {};
@@ -309,7 +295,7 @@ int cgroups_write(const CaptureHost *host, const CgroupSet *set, Pace *pace, Sna
                         if (r != 0)
                                 return r;
                 }
-                r = pace_step(pace, host->system, "cgroups", i + 1, n_entries);
+                r = pace_step(pace, host->system, "cgroups", i + 1, set->n_entries);
         }
         return r;
 }

@@ -53,9 +53,6 @@ const CgroupEntry *cgroup_set_find(const CgroupSet *set, uint64_t id);
 /* Adds the inhabited cgroups of @other, and all cgroups above them. -ENOMEM. */
 _must_check_ int cgroup_set_merge(CgroupSet *set, const CgroupSet *other);
 
-/* All entries in bytewise order of their paths: an owned array of borrowed entries. -ENOMEM. */
-_must_check_ int cgroup_set_sort(const CgroupSet *set, CgroupEntry ***ret, size_t *ret_n);
-
 /*
  * Sets the cgroup of all kept threads of @process: of one of them for all, unless the cgroup allows
  * the threads of a process to be spread. @set remembers which do. A thread that turns out to be

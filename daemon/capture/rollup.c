@@ -23,7 +23,7 @@ TextPlace rollup_read(RollupBudget *budget, Scene *scene, const BatchProcess *pr
                 return (TextPlace){};
         }
         if (budget->mode == SMAPS_MODE_SMALL) {
-                ThreadSample *leader = &scene_find_leader(scene, process)->sample;
+                ThreadSample *leader = &process->leader->sample;
                 Tally *tally = &scene->tally;
                 uint64_t bytes;
 

@@ -111,8 +111,17 @@ static SourceOutcome find_cause(const Source *source) {
         return cause;
 }
 
+/* Says one thing more, where one sentence has room for both. */
+static void source_join(Source *source, const char *text) {
+        size_t n = strlen(source->reason);
+
+        if (n == 0 || n + strlen(text) + 2 < sizeof(source->reason))
+                (void) snprintf(source->reason + n, sizeof(source->reason) - n, "%s%s",
+                                n > 0 ? "; " : "", text);
+}
+
 static void judge_smaps(const SourceReport *report, Source *source) {
-        char text[SOURCE_REASON_BYTES], before[SOURCE_REASON_BYTES] = "";
+        char text[SOURCE_REASON_BYTES];
         const Tally *tally = report->tally;
 
         if (report->smaps->mode == SMAPS_MODE_NONE) {
@@ -135,20 +144,16 @@ static void judge_smaps(const SourceReport *report, Source *source) {
                 " MiB, left out, as reading stalls large ones: " SOURCE_REMEDY_SMAPS " reads all",
                 tally->n_smaps_large, tally->n_smaps_large == 1 ? "" : "es",
                 report->smaps->largest.max_bytes >> 20, tally->smaps_largest_bytes >> 20);
-        /* Another failure is told, too, where one sentence has room for both. */
-        if (find_cause(source) != SOURCE_OUTCOME_other)
-                (void) snprintf(before, sizeof(before), "%s", source->reason);
-        if (before[0] == '\0')
-                source_set(source, source->state, "%s", text);
-        else if (strlen(before) + strlen(text) + 2 < sizeof(before))
-                source_set(source, source->state, "%s; %s", before, text);
+        /* The general reason of this very failure says less. */
+        if (find_cause(source) == SOURCE_OUTCOME_other)
+                source->reason[0] = '\0';
+        source_join(source, text);
 }
 
 static void judge_cgroups(const SourceReport *report, Source *stats, Source *pressure) {
         const uint64_t *host = report->tally->counts[SOURCE_HOST_PRESSURE];
         Source *const both[] = { pressure, stats };
-        char text[SOURCE_REASON_BYTES], before[SOURCE_REASON_BYTES];
-        size_t n;
+        char text[SOURCE_REASON_BYTES];
 
         if (!source_was_tried(pressure))
                 source_set(pressure, SOURCE_STATE_UNAVAILABLE, "%s",
@@ -167,17 +172,13 @@ static void judge_cgroups(const SourceReport *report, Source *stats, Source *pre
          * A host that keeps controllers in version 1 has cgroups in version 2 all the same, without
          * what those controllers count: "ok" would be wrong.
          */
-        n = (size_t) snprintf(text, sizeof(text),
-                              "%s: version 1 controllers here, which are not read, and version 2 "
-                              "lacks them",
-                              report->cgroup_v1);
-        (void) snprintf(before, sizeof(before), "%s", stats->reason);
+        (void) snprintf(text, sizeof(text),
+                        "%s: version 1 controllers here, which are not read, and version 2 lacks "
+                        "them",
+                        report->cgroup_v1);
         if (stats->state == SOURCE_STATE_OK)
                 stats->state = SOURCE_STATE_PARTIAL;
-        if (before[0] == '\0')
-                source_set(stats, stats->state, "%s", text);
-        else if (strlen(before) + n + 2 < sizeof(before))
-                source_set(stats, stats->state, "%s; %s", before, text);
+        source_join(stats, text);
 }
 
 /* Continues the sentence of a source, as far as there is room. */

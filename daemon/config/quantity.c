@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/macro.h"
 #include "base/number.h"
@@ -46,27 +47,17 @@ static const Unit time_units[] = {
 };
 // clang-format on
 
-static bool is_digit(char c) {
-        return c >= '0' && c <= '9';
-}
+#define DIGITS "0123456789"
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-static Span take_while(Span *rest, bool (*belongs)(char c)) {
-        size_t n = 0;
-        Span taken;
+/* Takes the characters of @set that @rest begins with. */
+static Span take(Span *rest, const char *set) {
+        Span taken = { rest->bytes, 0 };
 
-        while (n < rest->n && belongs(rest->bytes[n]))
-                n++;
-        taken = (Span){ rest->bytes, n };
-        *rest = (Span){ rest->bytes + n, rest->n - n };
+        while (taken.n < rest->n && memchr(set, rest->bytes[taken.n], strlen(set)))
+                taken.n++;
+        *rest = (Span){ rest->bytes + taken.n, rest->n - taken.n };
         return taken;
-}
-
-static bool is_letter(char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_blank(char c) {
-        return c == ' ' || c == '\t';
 }
 
 /* So many digits behind the point, and every product below stays within 64 bits. */
@@ -89,14 +80,14 @@ static bool take_quantity(Span *rest, const Unit *units, size_t n_units, uint64_
         Span digits, fraction = SPAN_LITERAL("0"), unit;
         uint64_t value, product, part;
 
-        digits = take_while(rest, is_digit);
+        digits = take(rest, DIGITS);
         if (!number_parse_u64(digits, &value))
                 return false;
         if (rest->n > 0 && rest->bytes[0] == '.') {
                 *rest = (Span){ rest->bytes + 1, rest->n - 1 };
-                fraction = take_while(rest, is_digit);
+                fraction = take(rest, DIGITS);
         }
-        unit = take_while(rest, is_letter);
+        unit = take(rest, LETTERS);
         for (size_t i = 0; i < n_units; i++) {
                 if (!span_is(unit, units[i].name))
                         continue;
@@ -131,7 +122,7 @@ bool quantity_parse_time(Span text, uint64_t *ret_ns) {
                 if (!take_quantity(&text, time_units, ELEMENTSOF(time_units), &ns) ||
                     __builtin_add_overflow(sum, ns, &sum))
                         return false;
-                (void) take_while(&text, is_blank);
+                (void) take(&text, " \t");
         } while (text.n > 0);
         *ret_ns = sum;
         return true;

@@ -153,13 +153,9 @@ void exit_table_tidy(ExitTable *table, uint64_t now_ns) {
 
 /* names */
 
-static size_t place_of(pid_t tgid) {
-        return (uint32_t) tgid & (PROCESS_NAMES_MAX - 1);
-}
-
 void process_names_learn(ProcessNames *names, pid_t tgid, const char name[static TASK_COMM_BYTES],
                          uint64_t now_ns) {
-        ProcessName *place = &names->names[place_of(tgid)];
+        ProcessName *place = &names->names[(uint32_t) tgid % PROCESS_NAMES_MAX];
 
         place->tgid = tgid;
         place->learned_ns = now_ns;
@@ -168,7 +164,7 @@ void process_names_learn(ProcessNames *names, pid_t tgid, const char name[static
 
 bool process_names_recall(const ProcessNames *names, pid_t tgid, uint64_t now_ns,
                           char ret[static TASK_COMM_BYTES]) {
-        const ProcessName *place = &names->names[place_of(tgid)];
+        const ProcessName *place = &names->names[(uint32_t) tgid % PROCESS_NAMES_MAX];
 
         if (tgid <= 0 || place->tgid != tgid || now_ns - place->learned_ns > PROCESS_NAMES_AGE_NS)
                 return false;
@@ -196,20 +192,6 @@ bool process_names_find(ProcessNames *names, pid_t tgid, uint64_t now_ns,
 }
 
 /* the ledger */
-
-/* Threads that wait for the name of their process. */
-#define WAITING_MAX 256u
-
-struct ExitLedger {
-        ExitTable table;
-        ProcessNames names;
-        ExitContext context;
-        ExitRecord waiting[WAITING_MAX];
-        size_t n_waiting;
-        uint8_t id[16];
-        uint64_t since_ns, n_told;
-        uint64_t n_losses; /* how often some exits were lost; one that is unreadable is a loss */
-};
 
 int exit_ledger_new(const ExitLedgerSetup *setup, ExitLedger **ret) {
         _cleanup_(exit_ledger_freep) ExitLedger *ledger = calloc(1, sizeof(*ledger));
@@ -276,7 +258,7 @@ void exit_ledger_take(ExitLedger *ledger, const ExitBatch *batch, uint64_t now_n
                         add(ledger, &record, record.key.thread, sizeof(record.key.thread));
                 } else if (process_names_find(&ledger->names, record.tgid, now_ns, process))
                         add(ledger, &record, process, sizeof(process));
-                else if (record.tgid <= 0 || ledger->n_waiting == WAITING_MAX)
+                else if (record.tgid <= 0 || ledger->n_waiting == EXIT_LEDGER_WAITING_MAX)
                         add_unknown(ledger, &record);
                 else
                         ledger->waiting[ledger->n_waiting++] = record;
@@ -317,8 +299,4 @@ int exit_ledger_tell(ExitLedger *ledger, uint64_t now_ns, int *ret) {
         ledger->n_told++;
         ledger->context.begun_ns = now_ns;
         return 0;
-}
-
-const ExitTable *exit_ledger_table(const ExitLedger *ledger) {
-        return &ledger->table;
 }

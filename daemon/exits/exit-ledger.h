@@ -57,34 +57,6 @@ void exit_table_add(ExitTable *table, const LedgerKey *key, const LedgerValues *
 /* Makes rows fewer where an owner has many, and those that have not grown for an hour. */
 void exit_table_tidy(ExitTable *table, uint64_t now_ns);
 
-#define EXIT_LEDGER_UNKNOWN "[unknown]" /* in place of the name of a process */
-
-typedef struct ExitLedger ExitLedger;
-
-typedef struct ExitLedgerSetup {
-        int proc_fd;                      /* borrowed; negative: there is none */
-        pid_t self;                       /* the main process; 0: it is not known */
-        const LedgerOwn *own;             /* borrowed; NULL: nobody tells who calls */
-        size_t max_rows;                  /* EXIT_TABLE_MAX_ROWS; tests take less */
-        const Subordinates *subordinates; /* borrowed; NULL: none are known */
-        uint64_t now_ns;                  /* CLOCK_BOOTTIME: it begins now */
-} ExitLedgerSetup;
-
-/* -ENOMEM, or -errno: there are no random bytes for an id. */
-_must_check_ int exit_ledger_new(const ExitLedgerSetup *setup, ExitLedger **ret);
-ExitLedger *exit_ledger_free(ExitLedger *ledger);
-DEFINE_CLEANUP(ExitLedger *, exit_ledger_free);
-
-void exit_ledger_take(ExitLedger *ledger, const ExitBatch *batch, uint64_t now_ns);
-/*
- * A sealed file with all rows (ledger-file.h), and a new generation begins. *ret is the caller's.
- * -errno.
- */
-_must_check_ int exit_ledger_tell(ExitLedger *ledger, uint64_t now_ns, int *ret);
-
-/* Borrowed until the next call. */
-const ExitTable *exit_ledger_table(const ExitLedger *ledger);
-
 /*
  * ProcessNames
  *
@@ -118,3 +90,39 @@ bool process_names_recall(const ProcessNames *names, pid_t tgid, uint64_t now_ns
 /* The same, or what /proc has. */
 bool process_names_find(ProcessNames *names, pid_t tgid, uint64_t now_ns,
                         char ret[static TASK_COMM_BYTES]);
+
+#define EXIT_LEDGER_UNKNOWN "[unknown]" /* in place of the name of a process */
+
+#define EXIT_LEDGER_WAITING_MAX 256u
+
+typedef struct ExitLedger {
+        ExitTable table;
+        ProcessNames names;
+        ExitContext context;
+        ExitRecord waiting[EXIT_LEDGER_WAITING_MAX]; /* for the name of their process */
+        size_t n_waiting;
+        uint8_t id[16];
+        uint64_t since_ns, n_told;
+        uint64_t n_losses; /* how often some exits were lost; one that is unreadable is a loss */
+} ExitLedger;
+
+typedef struct ExitLedgerSetup {
+        int proc_fd;                      /* borrowed; negative: there is none */
+        pid_t self;                       /* the main process; 0: it is not known */
+        const LedgerOwn *own;             /* borrowed; NULL: nobody tells who calls */
+        size_t max_rows;                  /* EXIT_TABLE_MAX_ROWS; tests take less */
+        const Subordinates *subordinates; /* borrowed; NULL: none are known */
+        uint64_t now_ns;                  /* CLOCK_BOOTTIME: it begins now */
+} ExitLedgerSetup;
+
+/* -ENOMEM, or -errno: there are no random bytes for an id. */
+_must_check_ int exit_ledger_new(const ExitLedgerSetup *setup, ExitLedger **ret);
+ExitLedger *exit_ledger_free(ExitLedger *ledger);
+DEFINE_CLEANUP(ExitLedger *, exit_ledger_free);
+
+void exit_ledger_take(ExitLedger *ledger, const ExitBatch *batch, uint64_t now_ns);
+/*
+ * A sealed file with all rows (ledger-file.h), and a new generation begins. *ret is the caller's.
+ * -errno.
+ */
+_must_check_ int exit_ledger_tell(ExitLedger *ledger, uint64_t now_ns, int *ret);

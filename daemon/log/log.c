@@ -69,78 +69,57 @@ static void write_stderr(const char *line) {
                 (void) !write(STDERR_FILENO, text, MIN_OF((size_t) n, sizeof(text) - 1));
 }
 
-/* Field and value as the journal takes them; an absent value leaves the field out. */
-static void put_field(struct iovec *fields, size_t *n, char *space, const char *key,
-                      const char *value) {
-        int n_text;
-
-        if (!value)
-                return;
-        n_text = snprintf(space, LOG_FIELD_BYTES, "%s=%s", key, value);
-        if (n_text < 0)
-                return;
-        fields[(*n)++] = (struct iovec){
-                .iov_base = space,
-                .iov_len = MIN_OF((size_t) n_text, (size_t) LOG_FIELD_BYTES - 1),
-        };
-}
-
-static void write_line(int level, const LogEvent *event, const char *line) {
-        char message[LOG_LINE_BYTES + 16], priority[16], uid[NUMBER_U64_CHARS + 1] = "";
-        char space[5][LOG_FIELD_BYTES];
+void log_write(int level, int error, const LogEvent *event, const char *format, ...) {
+        char message[LOG_LINE_BYTES + 16] = "MESSAGE=", *line = message + sizeof("MESSAGE=") - 1;
+        char priority[16], uid[NUMBER_U64_CHARS + 1] = "", space[5][LOG_FIELD_BYTES];
         struct iovec fields[7];
-        size_t n = 2;
         int saved = errno;
-
-        if (!to_journal) {
-                write_stderr(line);
-                errno = saved;
-                return;
-        }
-        fields[0].iov_base = message;
-        fields[0].iov_len = (size_t) snprintf(message, sizeof(message), "MESSAGE=%s", line);
-        fields[1].iov_base = priority;
-        fields[1].iov_len = (size_t) snprintf(priority, sizeof(priority), "PRIORITY=%d", level);
-        if (event) {
-                uid[number_format_u64(event->uid, uid)] = '\0';
-                put_field(fields, &n, space[0], "MESSAGE_ID", event->message_id);
-                put_field(fields, &n, space[1], "CTPROF_UID",
-                          event->uid == LOG_NO_UID ? NULL : uid);
-                put_field(fields, &n, space[2], "CTPROF_METHOD", event->method);
-                put_field(fields, &n, space[3], "CTPROF_SNAPSHOT", event->snapshot);
-                put_field(fields, &n, space[4], "CTPROF_OLD_SNAPSHOT", event->old_snapshot);
-        }
-        if (sd_journal_sendv(fields, (int) n) < 0)
-                write_stderr(line); /* journald is down: its stream may still be buffered */
-        errno = saved;
-}
-
-void log_write(int level, int error, const char *format, ...) {
-        char line[LOG_LINE_BYTES];
+        size_t n_line, n = 2;
         va_list args;
-        size_t n;
 
         if (level > max_level)
                 return;
         va_start(args, format);
-        (void) vsnprintf(line, sizeof(line), format, args);
+        (void) vsnprintf(line, LOG_LINE_BYTES, format, args);
         va_end(args);
-        n = strlen(line);
+        n_line = strlen(line);
         if (error < 0)
-                (void) snprintf(line + n, sizeof(line) - n, ": %s", strerror(-error));
-        write_line(level, NULL, line);
-}
+                (void) snprintf(line + n_line, LOG_LINE_BYTES - n_line, ": %s", strerror(-error));
+        if (to_journal) {
+                fields[0] = (struct iovec){ message, strlen(message) };
+                fields[1].iov_base = priority;
+                fields[1].iov_len =
+                        (size_t) snprintf(priority, sizeof(priority), "PRIORITY=%d", level);
+        }
+        if (to_journal && event) {
+                const struct {
+                        const char *key, *value; /* an absent value leaves the field out */
+                } texts[] = {
+                        { "MESSAGE_ID", event->message_id },
+                        { "CTPROF_UID", event->uid == LOG_NO_UID ? NULL : uid },
+                        { "CTPROF_METHOD", event->method },
+                        { "CTPROF_SNAPSHOT", event->snapshot },
+                        { "CTPROF_OLD_SNAPSHOT", event->old_snapshot },
+                };
 
-void log_event(int level, const LogEvent *event, const char *format, ...) {
-        char line[LOG_LINE_BYTES];
-        va_list args;
+                uid[number_format_u64(event->uid, uid)] = '\0';
+                for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
+                        int n_text = texts[i].value ? snprintf(space[i], LOG_FIELD_BYTES, "%s=%s",
+                                                               texts[i].key, texts[i].value)
+                                                    : -1;
 
-        if (level > max_level)
-                return;
-        va_start(args, format);
-        (void) vsnprintf(line, sizeof(line), format, args);
-        va_end(args);
-        write_line(level, event, line);
+                        if (n_text >= 0)
+                                fields[n++] = (struct iovec){
+                                        .iov_base = space[i],
+                                        .iov_len = MIN_OF((size_t) n_text,
+                                                          (size_t) LOG_FIELD_BYTES - 1),
+                                };
+                }
+        }
+        /* When journald is down its stream may still be buffered. */
+        if (!to_journal || sd_journal_sendv(fields, (int) n) < 0)
+                write_stderr(line);
+        errno = saved;
 }
 
 const char *log_quote(Span text, char ret[static LOG_QUOTE_BYTES]) {

@@ -29,13 +29,6 @@ int log_level_parse(Span text);
 
 /* lines */
 
-/* @error: -errno, whose text ends the line; 0 for none. */
-#define log_error(error, ...) log_write(LOG_ERR, (error), __VA_ARGS__)
-#define log_warning(error, ...) log_write(LOG_WARNING, (error), __VA_ARGS__)
-#define log_info(...) log_write(LOG_INFO, 0, __VA_ARGS__)
-#define log_debug(...) log_write(LOG_DEBUG, 0, __VA_ARGS__)
-void log_write(int level, int error, const char *format, ...) _printf_(3, 4);
-
 #define LOG_NO_UID ((uid_t) -1) /* which is no user */
 
 /* Fields that an administrator can search with journalctl; members that do not apply stay empty. */
@@ -47,7 +40,12 @@ typedef struct LogEvent {
         const char *old_snapshot; /* CTPROF_OLD_SNAPSHOT=: the name it had */
 } LogEvent;
 
-void log_event(int level, const LogEvent *event, const char *format, ...) _printf_(3, 4);
+/* @error: -errno, whose text ends the line; 0 for none. @event may be NULL. */
+#define log_error(error, ...) log_write(LOG_ERR, (error), NULL, __VA_ARGS__)
+#define log_warning(error, ...) log_write(LOG_WARNING, (error), NULL, __VA_ARGS__)
+#define log_info(...) log_write(LOG_INFO, 0, NULL, __VA_ARGS__)
+#define log_debug(...) log_write(LOG_DEBUG, 0, NULL, __VA_ARGS__)
+void log_write(int level, int error, const LogEvent *event, const char *format, ...) _printf_(4, 5);
 
 /* text from outside */
 

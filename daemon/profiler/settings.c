@@ -36,7 +36,7 @@ static void on_fault(ConfigFault fault, const char *text, void *userdata) {
         for (; n < sizeof(line) - 1 && text[n]; n++)
                 line[n] = (unsigned char) text[n] < ' ' || text[n] == '\x7f' ? '?' : text[n];
         line[n] = '\0';
-        log_event(LOG_WARNING, &event, "%s", line);
+        log_write(LOG_WARNING, 0, &event, "%s", line);
 }
 
 static const ConfigListener listener = { .on_fault = on_fault };

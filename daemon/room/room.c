@@ -257,17 +257,14 @@ static int ask(Room *room, const RoomQuestion *question, uint64_t deadline_ns, R
         return receive_answer(room, deadline_ns, ret, bytes);
 }
 
-/* 0, ROOM_E_LATE, -errno. */
+/* 0, ROOM_E_LATE, ROOM_E_UNABLE. */
 static int lock_until(Room *room, uint64_t deadline_ns) {
         const struct timespec deadline = clock_timespec(deadline_ns);
         int r = pthread_mutex_clocklock(&room->lock, CLOCK_MONOTONIC, &deadline);
 
-        return r == ETIMEDOUT ? ROOM_E_LATE : -r;
-}
-
-/* A failure of our own is told apart from what the other side says. */
-static int result_of(int r) {
-        return r < 0 ? ROOM_E_UNABLE : r;
+        if (r == 0)
+                return 0;
+        return r == ETIMEDOUT ? ROOM_E_LATE : ROOM_E_UNABLE;
 }
 
 int room_ask(Room *room, const RoomQuestion *question, uint64_t deadline_ns, void *ret,
@@ -276,12 +273,13 @@ int room_ask(Room *room, const RoomQuestion *question, uint64_t deadline_ns, voi
         int r = lock_until(room, deadline_ns);
 
         if (r != 0)
-                return result_of(r);
+                return r;
         r = ask(room, question, deadline_ns, &answer, ret);
         room->fd = fd_close(room->fd);
         (void) pthread_mutex_unlock(&room->lock);
+        /* A failure of our own is told apart from what the other side says. */
         if (r != 0)
-                return result_of(r);
+                return r < 0 ? ROOM_E_UNABLE : r;
         *ret_n = answer.n;
         return answer.head.result;
 }
@@ -291,7 +289,7 @@ int room_take_late(Room *room, uint64_t deadline_ns, RoomTag *ret_tag, uint32_t 
         int r = lock_until(room, deadline_ns);
 
         if (r != 0)
-                return result_of(r);
+                return r;
         if (!room->has_late && room->is_gone) {
                 r = ROOM_E_GONE;
         } else if (!room->has_late && !room->is_owed) {
@@ -301,7 +299,7 @@ int room_take_late(Room *room, uint64_t deadline_ns, RoomTag *ret_tag, uint32_t 
                 if (r == 0)
                         r = receive_late(room, deadline_ns);
                 room->fd = fd_close(room->fd);
-                r = result_of(r);
+                r = r < 0 ? ROOM_E_UNABLE : r;
         }
         if (r == 0) {
                 room->has_late = false;
@@ -319,107 +317,68 @@ int room_take_late(Room *room, uint64_t deadline_ns, RoomTag *ret_tag, uint32_t 
 
 /* the side that answers */
 
-/* How a step ends besides a negative errno. */
-enum {
-        SERVER_GOES_ON,
-        SERVER_ENDS, /* the other side is gone */
-};
-
-typedef struct Server {
-        int fd;
-        const RoomService *service;
-        char *body, *answer; /* owned: room for the longest of each */
-        RoomAsked asked;
-        size_t n_body;
-        int fds[ROOM_SERVER_MAX_FDS]; /* owned */
-        size_t n_fds;
-} Server;
-
-static void close_fds(Server *server) {
-        while (server->n_fds > 0)
-                (void) fd_close(server->fds[--server->n_fds]);
-}
-
-static void server_done(Server *server) {
-        close_fds(server);
-        free(server->body);
-        free(server->answer);
-}
-
-static int receive(Server *server) {
+int room_serve(int socket_fd, const RoomService *service) {
+        _cleanup_(freep) char *body = malloc(MAX_OF(service->max_body_bytes, (size_t) 1));
+        _cleanup_(freep) char *answer = malloc(MAX_OF(service->max_answer_bytes, (size_t) 1));
         union {
                 char bytes[CMSG_SPACE(ROOM_SERVER_MAX_FDS * sizeof(int))];
                 struct cmsghdr alignment;
         } control;
-        struct iovec pieces[] = { { &server->asked, sizeof(server->asked) },
-                                  { server->body, server->service->max_body_bytes } };
-        struct msghdr message = { .msg_iov = pieces, .msg_iovlen = ELEMENTSOF(pieces) };
+        int fds[ROOM_SERVER_MAX_FDS];
+        RoomAsked asked;
         ssize_t n;
 
-        if (server->service->max_fds > 0) {
-                message.msg_control = &control;
-                message.msg_controllen = CMSG_SPACE(server->service->max_fds * sizeof(int));
-        }
-        do
-                n = recvmsg(server->fd, &message, MSG_CMSG_CLOEXEC);
-        while (n < 0 && errno == EINTR);
-        if (n < 0)
-                return errno == ECONNRESET ? SERVER_ENDS : -errno;
-        for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part;
-             part = CMSG_NXTHDR(&message, part)) {
-                if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-                        continue;
-                server->n_fds = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-                memcpy(server->fds, CMSG_DATA(part), server->n_fds * sizeof(int));
-        }
-        if (n == 0)
-                return SERVER_ENDS;
-        if ((size_t) n < sizeof(server->asked) || message.msg_flags & MSG_TRUNC)
-                return -EBADMSG;
-        server->n_body = (size_t) n - sizeof(server->asked);
-        return SERVER_GOES_ON;
-}
-
-static int answer(Server *server) {
-        const RoomService *service = server->service;
-        const RoomCall call = {
-                .question = server->asked.question,
-                .body = { server->body, server->n_body },
-                .fds = server->fds,
-                .n_fds = server->n_fds,
-        };
-        RoomAnswered head = { .id = server->asked.id };
-        struct iovec pieces[] = { { &head, sizeof(head) }, { server->answer, 0 } };
-        const struct msghdr message = { .msg_iov = pieces, .msg_iovlen = ELEMENTSOF(pieces) };
-        size_t n_answer = 0;
-        ssize_t n;
-
-        /* Bytes that the answer does not set must not be those of an earlier one. */
-        memset(server->answer, 0, service->max_answer_bytes);
-        head.result = service->answer(service->userdata, &call, server->answer, &n_answer);
-        if (head.result == 0)
-                pieces[1].iov_len = n_answer;
-        do
-                n = sendmsg(server->fd, &message, MSG_NOSIGNAL);
-        while (n < 0 && errno == EINTR);
-        if (n < 0)
-                return errno == EPIPE || errno == ECONNRESET ? SERVER_ENDS : -errno;
-        return SERVER_GOES_ON;
-}
-
-int room_serve(int socket_fd, const RoomService *service) {
-        _cleanup_(server_done) Server server = { .fd = socket_fd, .service = service };
-        int r;
-
-        server.body = malloc(MAX_OF(service->max_body_bytes, (size_t) 1));
-        server.answer = malloc(MAX_OF(service->max_answer_bytes, (size_t) 1));
-        if (!server.body || !server.answer)
+        if (!body || !answer)
                 return -ENOMEM;
-        do {
-                r = receive(&server);
-                if (r == SERVER_GOES_ON)
-                        r = answer(&server);
-                close_fds(&server);
-        } while (r == SERVER_GOES_ON);
-        return r == SERVER_ENDS ? 0 : r;
+        for (;;) {
+                struct iovec pieces[] = { { &asked, sizeof(asked) },
+                                          { body, service->max_body_bytes } };
+                struct msghdr message = { .msg_iov = pieces, .msg_iovlen = ELEMENTSOF(pieces) };
+                RoomAnswered head = {};
+                RoomCall call = { .fds = fds };
+                size_t n_answer = 0;
+                bool is_sound;
+
+                if (service->max_fds > 0) {
+                        message.msg_control = &control;
+                        message.msg_controllen = CMSG_SPACE(service->max_fds * sizeof(int));
+                }
+                do
+                        n = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
+                while (n < 0 && errno == EINTR);
+                if (n < 0)
+                        return errno == ECONNRESET ? 0 : -errno;
+                for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part;
+                     part = CMSG_NXTHDR(&message, part)) {
+                        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+                                continue;
+                        call.n_fds = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+                        memcpy(fds, CMSG_DATA(part), call.n_fds * sizeof(int));
+                }
+                is_sound = (size_t) n >= sizeof(asked) && !(message.msg_flags & MSG_TRUNC);
+                if (is_sound) {
+                        head.id = asked.id;
+                        call.question = asked.question;
+                        call.body = (Span){ body, (size_t) n - sizeof(asked) };
+                        /* What the answer does not set must not be of an earlier one. */
+                        memset(answer, 0, service->max_answer_bytes);
+                        head.result = service->answer(service->userdata, &call, answer, &n_answer);
+                }
+                for (size_t i = 0; i < call.n_fds; i++)
+                        (void) fd_close(fds[i]);
+                if (n == 0)
+                        return 0; /* the other side is gone */
+                if (!is_sound)
+                        return -EBADMSG;
+                pieces[0] = (struct iovec){ &head, sizeof(head) };
+                pieces[1] = (struct iovec){ answer, head.result == 0 ? n_answer : 0 };
+                do
+                        n = sendmsg(socket_fd,
+                                    &(struct msghdr){ .msg_iov = pieces,
+                                                      .msg_iovlen = ELEMENTSOF(pieces) },
+                                    MSG_NOSIGNAL);
+                while (n < 0 && errno == EINTR);
+                if (n < 0)
+                        return errno == EPIPE || errno == ECONNRESET ? 0 : -errno;
+        }
 }

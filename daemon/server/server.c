@@ -40,7 +40,7 @@ static void log_peer(Server *server, const Peer *peer, const char *what, const c
                             &n_suppressed))
                 return;
         /* The complaint about a malformed call may quote it. */
-        log_event(LOG_WARNING, &event, "Connection of uid %u (pid %d) ended while %s: %s%s",
+        log_write(LOG_WARNING, 0, &event, "Connection of uid %u (pid %d) ended while %s: %s%s",
                   (unsigned) peer->uid, (int) peer->pid, state, log_quote(span_of(what), quoted),
                   log_suppressed(n_suppressed, others));
 }

@@ -42,8 +42,7 @@ int hash_new(Hash *ret) {
         return 0;
 }
 
-/* Fails with @fault when the file has fewer than @n bytes left. */
-static int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, SnapshotFault *fault) {
+int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, SnapshotFault *ret_fault) {
         size_t n_read;
         int r;
 
@@ -52,7 +51,7 @@ static int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, Snapshot
                 return r;
         if (n_read == n)
                 return 0;
-        fault_set_at(fault, offset + n_read, "the file became shorter while it was read");
+        fault_set(ret_fault, offset + n_read, "the file became shorter while it was read");
         return SNAPSHOT_FILE_E_DAMAGED;
 }
 
@@ -67,17 +66,17 @@ int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault) {
         if (r < 0)
                 return r;
         if (!S_ISREG(st.st_mode)) {
-                fault_set(ret_fault, "it is not a regular file");
+                fault_set(ret_fault, FAULT_NOWHERE, "it is not a regular file");
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
         if (st.st_size == 0) {
-                fault_set(ret_fault, "the file is empty");
+                fault_set(ret_fault, FAULT_NOWHERE, "the file is empty");
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
         /* Its digest alone would take as long as its length says, also where it has no blocks. */
         file_bytes = (uint64_t) st.st_size;
         if (file_bytes > LIMIT_FILE_BYTES) {
-                fault_set(ret_fault,
+                fault_set(ret_fault, FAULT_NOWHERE,
                           "it is %" PRIu64 " bytes long, and a snapshot has at most %llu",
                           file_bytes, LIMIT_FILE_BYTES);
                 return SNAPSHOT_FILE_E_DAMAGED;
@@ -95,8 +94,8 @@ int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault) {
         n_json = le32toh(n_json);
         if (n_json == 0 || n_json > HEAD_MAX_BYTES ||
             file_bytes < FRONT_BYTES + n_json + BACK_BYTES) {
-                fault_set_at(ret_fault, file_bytes - sizeof(magic) - LENGTH_BYTES,
-                             "the head cannot be %" PRIu32 " bytes long", n_json);
+                fault_set(ret_fault, file_bytes - sizeof(magic) - LENGTH_BYTES,
+                          "the head cannot be %" PRIu32 " bytes long", n_json);
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
         start = file_bytes - BACK_BYTES - n_json - FRONT_BYTES;
@@ -104,7 +103,7 @@ int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault) {
         if (r != 0)
                 return r;
         if (le32toh(front[0]) != TRAILER_FRAME_MAGIC || le32toh(front[1]) != n_json + BACK_BYTES) {
-                fault_set_at(ret_fault, start, "the frame of the head is damaged");
+                fault_set(ret_fault, start, "the frame of the head is damaged");
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
         ret->body_bytes = start;
@@ -134,8 +133,8 @@ int trailer_read_head(int fd, const FileTrailer *trailer, Head *ret, SnapshotFau
                         head_done(&head);
         }
         if (r == JSON_E_MALFORMED) {
-                fault_set_at(ret_fault, trailer->json_offset + scanner->offset,
-                             "the head is damaged: %s", scanner->complaint);
+                fault_set(ret_fault, trailer->json_offset + scanner->offset,
+                          "the head is damaged: %s", scanner->complaint);
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
         if (r != 0)
@@ -159,7 +158,7 @@ int trailer_check_digest(int fd, const FileTrailer *trailer, Hash hash, Snapshot
         if (memcmp(&stored, &computed, sizeof(stored)) == 0)
                 return 0;
         /* Any byte before may be the wrong one, so there is no offset to tell. */
-        fault_set(ret_fault, "the digest does not match");
+        fault_set(ret_fault, FAULT_NOWHERE, "the digest does not match");
         return SNAPSHOT_FILE_E_DAMAGED;
 }
 

@@ -38,6 +38,10 @@ DEFINE_CLEANUP(Hash, hash_free);
 /* -ENOMEM. */
 _must_check_ int hash_new(Hash *ret);
 
+/* All of @n bytes, or SNAPSHOT_FILE_E_DAMAGED where the file has fewer. */
+_must_check_ int read_exactly(int fd, void *bytes, size_t n, uint64_t offset,
+                              SnapshotFault *ret_fault);
+
 /*
  * Finds the trailer of @fd by its last bytes. SNAPSHOT_FILE_E_NO_HEAD (*ret has the sizes),
  * SNAPSHOT_FILE_E_DAMAGED.

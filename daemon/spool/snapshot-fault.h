@@ -24,6 +24,7 @@ typedef struct SnapshotFault {
         bool in_document;
 } SnapshotFault;
 
-/* Overwrites @fault, which may be NULL. */
-void fault_set(SnapshotFault *fault, const char *format, ...) _printf_(2, 3);
-void fault_set_at(SnapshotFault *fault, uint64_t offset, const char *format, ...) _printf_(3, 4);
+#define FAULT_NOWHERE UINT64_MAX
+
+/* Overwrites @fault, which may be NULL; @offset is of the file, or FAULT_NOWHERE. */
+void fault_set(SnapshotFault *fault, uint64_t offset, const char *format, ...) _printf_(3, 4);

@@ -163,7 +163,7 @@ int snapshot_file_read_head(int fd, Head *ret, SnapshotFault *ret_fault) {
 
         r = trailer_find(fd, &trailer, ret_fault);
         if (r == SNAPSHOT_FILE_E_NO_HEAD)
-                fault_set(ret_fault, "the head is missing");
+                fault_set(ret_fault, FAULT_NOWHERE, "the head is missing");
         if (r != 0)
                 return r;
         return trailer_read_head(fd, &trailer, ret, ret_fault);
@@ -205,12 +205,13 @@ int snapshot_file_reader_new(int fd, SnapshotFileReader **ret, Head *ret_head,
         reader->max_document = has_head ? head.document_bytes : LIMIT_DOCUMENT_0_BYTES;
         reader->is_exact = has_head;
         if (has_head && !head.has_document_bytes) {
-                fault_set(ret_fault, "the head does not give the length of the document");
+                fault_set(ret_fault, FAULT_NOWHERE,
+                          "the head does not give the length of the document");
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
         if (has_head && head.document_bytes > LIMIT_DOCUMENT_BYTES) {
-                fault_set(ret_fault, "the head declares a document of %" PRIu64 " bytes",
-                          head.document_bytes);
+                fault_set(ret_fault, FAULT_NOWHERE,
+                          "the head declares a document of %" PRIu64 " bytes", head.document_bytes);
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
 
@@ -226,50 +227,8 @@ static uint64_t file_position(const SnapshotFileReader *reader) {
 
 static int damaged(SnapshotFileReader *reader, const char *what) {
         reader->failed = true;
-        fault_set_at(&reader->fault, file_position(reader), "%s", what);
+        fault_set(&reader->fault, file_position(reader), "%s", what);
         return -EBADMSG;
-}
-
-/* Appends compressed bytes to the unread ones; adds none at the end of the body. */
-static int fill(SnapshotFileReader *reader) {
-        size_t n, n_read;
-        int r;
-
-        memmove(reader->space, reader->space + reader->n_used, reader->n_filled - reader->n_used);
-        reader->n_filled -= reader->n_used;
-        reader->n_used = 0;
-        n = (size_t) MIN_OF(reader->body_bytes - reader->n_read,
-                            (uint64_t) (reader->n_space - reader->n_filled));
-        r = file_read_at(reader->fd, reader->space + reader->n_filled, n, reader->n_read, &n_read);
-        if (r < 0)
-                return r;
-        reader->n_read += n_read;
-        reader->n_filled += n_read;
-        if (n_read < n)
-                return damaged(reader, "the file became shorter while it was read");
-        return 0;
-}
-
-/*
- * Checks that the next four bytes begin a frame of today's format or a skippable one. Formats of
- * old zstd libraries are refused, because their decoders do not obey our window limit.
- */
-static int begin_frame(SnapshotFileReader *reader) {
-        uint32_t magic;
-
-        if (reader->n_filled - reader->n_used < FRAME_MAGIC_BYTES)
-                return damaged(reader, file_position(reader) == 0
-                                               ? "the file is cut short"
-                                               : "data other than a zstd frame follows");
-        memcpy(&magic, reader->space + reader->n_used, sizeof(magic));
-        magic = le32toh(magic);
-        if (magic != ZSTD_MAGICNUMBER &&
-            (magic & ZSTD_MAGIC_SKIPPABLE_MASK) != ZSTD_MAGIC_SKIPPABLE_START)
-                return damaged(reader, file_position(reader) == 0
-                                               ? "it is not a zstd file"
-                                               : "data other than a zstd frame follows");
-        reader->in_frame = true;
-        return 0;
 }
 
 /* One call of the decoder; *ret_n bytes came out, perhaps none. */
@@ -281,8 +240,8 @@ static int decode(SnapshotFileReader *reader, char *space, size_t n_space, size_
         hint = ZSTD_decompressStream(reader->zstd, &out, &in);
         if (ZSTD_isError(hint)) {
                 reader->failed = true;
-                fault_set_at(&reader->fault, file_position(reader), "zstd: %s",
-                             ZSTD_getErrorName(hint));
+                fault_set(&reader->fault, file_position(reader), "zstd: %s",
+                          ZSTD_getErrorName(hint));
                 return -EBADMSG;
         }
         reader->n_used = in.pos;
@@ -307,28 +266,55 @@ int snapshot_file_refill(void *userdata, char *space, size_t n_space, size_t *re
         /* One byte past the bound suffices to see that there is more. */
         wanted = MIN_OF((uint64_t) n_space, reader->max_document - reader->n_document + 1);
         while (n == 0) {
-                bool at_end;
+                size_t n_left = reader->n_filled - reader->n_used, n_more, n_read;
+                uint32_t magic;
 
-                if (reader->n_filled - reader->n_used < FRAME_MAGIC_BYTES) {
-                        r = fill(reader);
+                /* Compressed bytes follow the unread ones, none at the end of the body. */
+                if (n_left < FRAME_MAGIC_BYTES) {
+                        memmove(reader->space, reader->space + reader->n_used, n_left);
+                        reader->n_filled = n_left;
+                        reader->n_used = 0;
+                        n_more = (size_t) MIN_OF(reader->body_bytes - reader->n_read,
+                                                 (uint64_t) (reader->n_space - n_left));
+                        r = file_read_at(reader->fd, reader->space + n_left, n_more, reader->n_read,
+                                         &n_read);
                         if (r < 0)
                                 return r;
+                        reader->n_read += n_read;
+                        n_left = reader->n_filled += n_read;
+                        if (n_read < n_more)
+                                return damaged(reader, "the file became shorter while it was read");
                 }
-                at_end = reader->n_filled == reader->n_used;
-                if (!reader->in_frame && at_end) {
+                if (!reader->in_frame && n_left == 0) {
                         *ret_n = 0;
                         if (!reader->is_exact || reader->n_document == reader->max_document)
                                 return 0;
-                        fault_set(&reader->fault,
+                        fault_set(&reader->fault, FAULT_NOWHERE,
                                   "the document has %" PRIu64 " bytes, but its head says %" PRIu64,
                                   reader->n_document, reader->max_document);
                         reader->failed = true;
                         return -EBADMSG;
                 }
+                /*
+                 * The next four bytes begin a frame of today's format or a skippable one. Formats
+                 * of old zstd libraries are refused, because their decoders do not obey our window
+                 * limit.
+                 */
                 if (!reader->in_frame) {
-                        r = begin_frame(reader);
-                        if (r < 0)
-                                return r;
+                        bool is_first = file_position(reader) == 0;
+
+                        if (n_left < FRAME_MAGIC_BYTES)
+                                return damaged(reader,
+                                               is_first ? "the file is cut short"
+                                                        : "data other than a zstd frame follows");
+                        memcpy(&magic, reader->space + reader->n_used, sizeof(magic));
+                        magic = le32toh(magic);
+                        if (magic != ZSTD_MAGICNUMBER &&
+                            (magic & ZSTD_MAGIC_SKIPPABLE_MASK) != ZSTD_MAGIC_SKIPPABLE_START)
+                                return damaged(reader,
+                                               is_first ? "it is not a zstd file"
+                                                        : "data other than a zstd frame follows");
+                        reader->in_frame = true;
                 }
                 r = decode(reader, space, (size_t) wanted, &n);
                 if (r < 0)
@@ -337,7 +323,7 @@ int snapshot_file_refill(void *userdata, char *space, size_t n_space, size_t *re
                  * Without input the decoder may still hold output; when it gives none, the frame is
                  * cut off.
                  */
-                if (at_end && n == 0 && reader->in_frame)
+                if (n_left == 0 && n == 0 && reader->in_frame)
                         return damaged(reader, "the file is cut short");
         }
         *ret_n = n;
@@ -350,7 +336,6 @@ int snapshot_file_refill(void *userdata, char *space, size_t n_space, size_t *re
 static int hash_range(int fd, uint64_t from, uint64_t to, Hash hash, int out,
                       SnapshotFault *ret_fault) {
         _cleanup_(freep) char *space = malloc(COPY_BYTES);
-        size_t n_read;
         int r;
 
         if (!space)
@@ -358,14 +343,9 @@ static int hash_range(int fd, uint64_t from, uint64_t to, Hash hash, int out,
         while (from < to) {
                 size_t n = (size_t) MIN_OF(to - from, (uint64_t) COPY_BYTES);
 
-                r = file_read_at(fd, space, n, from, &n_read);
+                r = read_exactly(fd, space, n, from, ret_fault);
                 if (r != 0)
                         return r;
-                if (n_read < n) {
-                        fault_set_at(ret_fault, from + n_read,
-                                     "the file became shorter while it was read");
-                        return SNAPSHOT_FILE_E_DAMAGED;
-                }
                 (void) XXH3_128bits_update(hash, space, n);
                 r = out >= 0 ? file_write(out, space, n) : 0;
                 if (r < 0)
@@ -530,7 +510,7 @@ static int compare_head(const SnapshotReader *document, const Verification *veri
         uint64_t n_processes = document->n_processes;
 
         if (!has_head && version > 0) {
-                fault_set_at(ret_fault, head->size_bytes, "the head is missing");
+                fault_set(ret_fault, head->size_bytes, "the head is missing");
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
         if (!has_head) {
@@ -542,21 +522,23 @@ static int compare_head(const SnapshotReader *document, const Verification *veri
                 return 0;
         }
         if (head->format_version != version)
-                fault_set(ret_fault, "head and document have different format versions");
+                fault_set(ret_fault, FAULT_NOWHERE,
+                          "head and document have different format versions");
         else if (head->has_threads && head->threads != n_threads)
-                fault_set(ret_fault,
+                fault_set(ret_fault, FAULT_NOWHERE,
                           "the document has %" PRIu64 " threads, but its head says %" PRIu64,
                           n_threads, head->threads);
         else if (head->has_processes && head->processes != n_processes)
-                fault_set(ret_fault,
+                fault_set(ret_fault, FAULT_NOWHERE,
                           "the document has %" PRIu64 " processes, but its head says %" PRIu64,
                           n_processes, head->processes);
         else if (verification->has_ledger != (head->ledger_id[0] != '\0'))
-                fault_set(ret_fault, verification->has_ledger
-                                             ? "the document has a ledger that its head does not "
-                                               "name"
-                                             : "the head names a ledger that the document does "
-                                               "not have");
+                fault_set(ret_fault, FAULT_NOWHERE,
+                          verification->has_ledger
+                                  ? "the document has a ledger that its head does not "
+                                    "name"
+                                  : "the head names a ledger that the document does "
+                                    "not have");
         else
                 return 0;
         return SNAPSHOT_FILE_E_DAMAGED;
@@ -568,8 +550,8 @@ static int run_document(SnapshotFileReader *file, SnapshotReader *document,
         int r = snapshot_reader_run(document, visitor, userdata);
 
         if (r == SNAPSHOT_E_MALFORMED || r == SNAPSHOT_E_TOO_NEW) {
-                fault_set_at(ret_fault, document->document.scanner->offset, "%s",
-                             document->document.complaint);
+                fault_set(ret_fault, document->document.scanner->offset, "%s",
+                          document->document.complaint);
                 if (ret_fault)
                         ret_fault->in_document = true;
                 return SNAPSHOT_FILE_E_DAMAGED;
@@ -612,7 +594,7 @@ int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault) {
         if (has_head) {
                 r = snapshot_file_check_digest(fd, ret_fault);
                 if (r == SNAPSHOT_FILE_E_NO_HEAD) {
-                        fault_set(ret_fault, "the file changed while it was read");
+                        fault_set(ret_fault, FAULT_NOWHERE, "the file changed while it was read");
                         return SNAPSHOT_FILE_E_DAMAGED;
                 }
                 if (r != 0)
@@ -623,8 +605,8 @@ int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault) {
                 return r;
         r = run_document(file, document, &verifier, &verification, ret_fault);
         if (verification.complaint[0] != '\0') {
-                fault_set_at(ret_fault, document->document.scanner->offset, "%s",
-                             verification.complaint);
+                fault_set(ret_fault, document->document.scanner->offset, "%s",
+                          verification.complaint);
                 if (ret_fault)
                         ret_fault->in_document = true;
                 return SNAPSHOT_FILE_E_DAMAGED;

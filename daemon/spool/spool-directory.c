@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "spool/spool-directory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -41,9 +42,31 @@ bool spool_file_name(const char *name, char ret_file[static SPOOL_FILE_BYTES]) {
         return true;
 }
 
-int spool_walk_new(const Spool *spool, SpoolWalk *ret) {
-        _cleanup_(fd_closep) int fd = -EBADF;
-        DIR *dir;
+int spool_stamp_read(int dir_fd, SpoolStamp *ret) {
+        struct stat st;
+
+        *ret = (SpoolStamp){};
+        if (fstat(dir_fd, &st) < 0)
+                return -errno;
+        *ret = (SpoolStamp){
+                .device = st.st_dev,
+                .inode = st.st_ino,
+                .change_ns =
+                        (uint64_t) st.st_ctim.tv_sec * NSEC_PER_SEC + (uint64_t) st.st_ctim.tv_nsec,
+        };
+        return 0;
+}
+
+bool spool_is_dot_name(const char *name) {
+        return strlen(name) == DOT_BYTES - 1 &&
+               memcmp(name, DOT_PREFIX, sizeof(DOT_PREFIX) - 1) == 0;
+}
+
+int spool_names(const Spool *spool, SpoolNames kind, Buffer *ret) {
+        const size_t n_suffix = sizeof(SNAPSHOT_FILE_SUFFIX) - 1;
+        const struct dirent *entry;
+        DIR *listing;
+        int fd, r;
 
         /*
          * Reopen the directory: the position of the spool's descriptor is shared with every process
@@ -52,41 +75,33 @@ int spool_walk_new(const Spool *spool, SpoolWalk *ret) {
         fd = openat(spool->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        dir = fdopendir(fd);
-        if (!dir)
-                return -errno;
-        (void) TAKE_FD(fd);
-        *ret = dir;
-        return 0;
-}
-
-int spool_walk_next(SpoolWalk walk, char ret_name[static SPOOL_NAME_BYTES], bool *ret_more) {
-        const size_t n_suffix = sizeof(SNAPSHOT_FILE_SUFFIX) - 1;
-
-        for (;;) {
-                const struct dirent *entry;
-                size_t n;
-
-                errno = 0;
-                entry = readdir(walk);
-                if (!entry) {
-                        *ret_more = false;
-                        return -errno;
-                }
-                n = strlen(entry->d_name);
-                if (n <= n_suffix ||
-                    strcmp(entry->d_name + n - n_suffix, SNAPSHOT_FILE_SUFFIX) != 0)
-                        continue;
-                if (entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN)
-                        continue;
-                n -= n_suffix;
-                if (snapshot_name_complaint((Span){ entry->d_name, n }))
-                        continue;
-                memcpy(ret_name, entry->d_name, n);
-                ret_name[n] = '\0';
-                *ret_more = true;
-                return 0;
+        listing = fdopendir(fd);
+        if (!listing) {
+                r = -errno;
+                (void) fd_close(fd);
+                return r;
         }
+        while (errno = 0, entry = readdir(listing)) {
+                size_t n = strlen(entry->d_name);
+
+                if (kind == SPOOL_NAMES_TEMPORARIES) {
+                        if (!spool_is_dot_name(entry->d_name))
+                                continue;
+                } else {
+                        if (n <= n_suffix ||
+                            strcmp(entry->d_name + n - n_suffix, SNAPSHOT_FILE_SUFFIX) != 0)
+                                continue;
+                        n -= n_suffix;
+                        if ((entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN) ||
+                            snapshot_name_complaint((Span){ entry->d_name, n }))
+                                continue;
+                }
+                (void) buffer_append(ret, entry->d_name, n);
+                (void) buffer_append_byte(ret, '\0');
+        }
+        r = -errno;
+        (void) closedir(listing);
+        return r < 0 ? r : buffer_failure(ret);
 }
 
 int spool_stat(const Spool *spool, const char *name, struct stat *ret) {
@@ -110,11 +125,6 @@ uint64_t spool_published_ns(const struct stat *st) {
         return number_add_saturating(
                 number_multiply_saturating((uint64_t) st->st_mtim.tv_sec, NSEC_PER_SEC),
                 (uint64_t) st->st_mtim.tv_nsec);
-}
-
-/* Its unit is the same on every file system. */
-uint64_t spool_bytes_of(const struct stat *st) {
-        return (uint64_t) st->st_blocks * 512;
 }
 
 int spool_sync_fd(int fd) {
@@ -235,7 +245,7 @@ int spool_lock(Spool *spool, int *ret_fd) {
         r = spool_stamp_read(spool->dir_fd, &now);
         if (!change->is_begun)
                 change->before = change->after = now;
-        if (r < 0 || !spool_stamp_equal(&change->after, &now))
+        if (r < 0 || memcmp(&change->after, &now, sizeof(now)) != 0)
                 change->is_unclear = true;
         change->is_begun = true;
         *ret_fd = TAKE_FD(fd);

@@ -8,7 +8,6 @@
  * Only its name makes a file a snapshot; other files in the directory are left alone.
  */
 
-#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -17,8 +16,33 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/name.h"
-#include "spool/spool-outcome.h"
-#include "spool/spool-stamp.h"
+
+/*
+ * What the functions of a spool return besides 0 and a negative errno. Each code is one error of
+ * the protocol; spool-failure.c translates.
+ */
+enum {
+        SPOOL_OK,
+        SPOOL_E_NOT_FOUND,
+        SPOOL_E_EXISTS,
+        SPOOL_E_DAMAGED,     /* the file is there and its head cannot be read */
+        SPOOL_E_FULL,        /* budget, keep-free floor or ENOSPC: Spool has a complaint */
+        SPOOL_E_UNAVAILABLE, /* no directory, not ours to write, read-only: Spool has a complaint */
+        SPOOL_E_NOT_OWNER,
+};
+
+/*
+ * The state of the spool's directory: every file that is added to it, renamed or removed changes
+ * the stamp. Two changes within one tick of the kernel's clock may share one.
+ */
+typedef struct SpoolStamp {
+        uint64_t device, inode;
+        uint64_t change_ns; /* st_ctim */
+} SpoolStamp;
+_Static_assert(sizeof(SpoolStamp) == 3 * sizeof(uint64_t), "two are compared as bytes");
+
+/* @ret is set in any case. */
+_must_check_ int spool_stamp_read(int dir_fd, SpoolStamp *ret);
 
 #define SPOOL_COMPLAINT_BYTES 1024
 #define SPOOL_NAME_BYTES (SNAPSHOT_NAME_MAX_CHARS + 1)
@@ -32,26 +56,33 @@ typedef struct SpoolChange {
         Buffer removed, added; /* names, each with its NUL */
 } SpoolChange;
 
-/*
- * The roll: what has to be known of each snapshot to make room for another one. The main process
- * writes it from its index for a job, so that the job need not open every file of the spool; it
- * holds for as long as the directory has the stamp that it had then. Otherwise the files tell.
- */
-
-typedef struct RollEntry {
+/* What lists tell of a snapshot, and what has to be known to make room for another one. */
+typedef struct IndexEntry {
+        unsigned n_refs; /* in a view; 0 elsewhere */
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        bool damaged, tagged;
-        bool has_uid, has_start;
+        /* As bool, but a job may write any byte. */
+        uint8_t damaged, tagged, imported;
+        uint8_t has_uid, has_start, has_offset;
         uid_t uid;
-        uint64_t start_realtime_ns, published_realtime_ns;
-        uint64_t allocated_bytes;
-} RollEntry;
+        uint64_t start_realtime_ns;
+        uint64_t published_realtime_ns;
+        uint64_t size_bytes;      /* of the file */
+        uint64_t allocated_bytes; /* on the disk */
+        uint64_t offset;          /* of the damage */
+        size_t n_text;
+        char *text; /* the HEAD object; of a damaged one a sentence about the damage; or NULL */
+} IndexEntry;
 
-/* Zeroed: there is none. */
+/*
+ * The roll: the entries of all snapshots, newest first, damaged ones last, without texts. The main
+ * process writes it from its index for a job, so that the job need not open every file of the spool
+ * to make room; it holds for as long as the directory has the stamp that it had then. Otherwise the
+ * files tell.
+ */
 typedef struct SpoolRoll {
         SpoolStamp stamp;
         size_t n;
-        RollEntry *entries; /* owned; newest first, damaged ones last */
+        IndexEntry entries[];
 } SpoolRoll;
 
 typedef struct Spool {
@@ -62,7 +93,7 @@ typedef struct Spool {
         /* One sentence for the last SPOOL_E_FULL or SPOOL_E_UNAVAILABLE. */
         char complaint[SPOOL_COMPLAINT_BYTES];
         SpoolChange change;
-        SpoolRoll roll; /* of the main process; zeroed: there is none */
+        SpoolRoll *roll; /* owned: of the main process, or NULL */
 } Spool;
 
 /* Sets the complaint and returns @code. The sentence begins 'Spool "PATH" '. */
@@ -71,18 +102,19 @@ int spool_complain(Spool *spool, int code, const char *format, ...) _printf_(3, 
 /* False for a name outside the grammar of snapshot names. */
 bool spool_file_name(const char *name, char ret_file[static SPOOL_FILE_BYTES]);
 
-/* The names of all snapshots, in no order. */
-typedef DIR *SpoolWalk;
-static inline SpoolWalk spool_walk_free(SpoolWalk walk) {
-        if (walk)
-                (void) closedir(walk);
-        return NULL;
-}
-DEFINE_CLEANUP(SpoolWalk, spool_walk_free);
-_must_check_ int spool_walk_new(const Spool *spool, SpoolWalk *ret);
-/* *ret_more is false at the end, and then there is no name. */
-_must_check_ int spool_walk_next(SpoolWalk walk, char ret_name[static SPOOL_NAME_BYTES],
-                                 bool *ret_more);
+/* The dot hides temporaries from lists; spool_clean() knows them by the whole prefix. */
+#define DOT_PREFIX ".ctprof-new-"
+#define DOT_RANDOM_CHARS 16
+#define DOT_BYTES (sizeof(DOT_PREFIX) + DOT_RANDOM_CHARS)
+
+typedef enum SpoolNames {
+        SPOOL_NAMES_SNAPSHOTS,
+        SPOOL_NAMES_TEMPORARIES, /* dot-names */
+} SpoolNames;
+
+/* The names in the directory, in no order, each with its NUL. -errno. */
+_must_check_ int spool_names(const Spool *spool, SpoolNames kind, Buffer *ret);
+bool spool_is_dot_name(const char *name);
 
 /*
  * Taken before the directory is changed, and held until the descriptor is closed: nothing changes
@@ -91,11 +123,6 @@ _must_check_ int spool_walk_next(SpoolWalk walk, char ret_name[static SPOOL_NAME
  */
 _must_check_ int spool_lock(Spool *spool, int *ret_fd);
 
-/* *ret is a file in memory, which is the caller's. -errno. */
-_must_check_ int spool_roll_write(const SpoolRoll *roll, int *ret);
-/* -ENOMEM, -EBADMSG, -errno. */
-_must_check_ int spool_roll_read(int fd, SpoolRoll *ret);
-void spool_roll_done(SpoolRoll *roll);
 /* The roll of the main process, if it still tells what is in the directory; under the lock. */
 const SpoolRoll *spool_current_roll(const Spool *spool);
 
@@ -113,8 +140,8 @@ _must_check_ int spool_stat(const Spool *spool, const char *name, struct stat *r
  * CLOCK_REALTIME in ns; a time before 1970 is 0.
  */
 uint64_t spool_published_ns(const struct stat *st);
-/* The space that the file system has allocated. */
-uint64_t spool_bytes_of(const struct stat *st);
+/* The unit of st_blocks, the space that the file system has allocated; the same on all of them. */
+#define SPOOL_BLOCK_BYTES UINT64_C(512)
 
 /* fsync(2) that does not stop at a signal. */
 _must_check_ int spool_sync_fd(int fd);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/macro.h"
 #include "metric/metric.h"
@@ -18,25 +19,17 @@
 static void find_nearest(SpoolFailure *failure, const Spool *spool, const SpoolView *view,
                          const char *name) {
         _cleanup_(freep) const char **names = calloc(MAX_SUGGESTIONS, sizeof(*names));
-        _cleanup_(freep) char(*space)[SPOOL_NAME_BYTES] = NULL;
-        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
+        _cleanup_(buffer_done) Buffer listed = {};
         const char *nearest;
-        bool more;
         size_t n = 0;
 
-        if (!view)
-                space = calloc(MAX_SUGGESTIONS, sizeof(*space));
-        if (!names || (!view && !space))
+        if (!names || (!view && spool_names(spool, SPOOL_NAMES_SNAPSHOTS, &listed) != 0))
                 return;
-        if (view)
-                for (; n < view->n && n < MAX_SUGGESTIONS; n++)
-                        names[n] = view->entries[n]->name;
-        else if (spool_walk_new(spool, &walk) == 0)
-                for (; n < MAX_SUGGESTIONS; n++) {
-                        if (spool_walk_next(walk, space[n], &more) != 0 || !more)
-                                break;
-                        names[n] = space[n];
-                }
+        for (; view && n < view->n && n < MAX_SUGGESTIONS; n++)
+                names[n] = view->entries[n]->name;
+        for (size_t at = 0; at < listed.n && n < MAX_SUGGESTIONS;
+             at += strlen(listed.bytes + at) + 1)
+                names[n++] = listed.bytes + at;
         nearest = name_nearest(span_of(name), names, n);
         if (!nearest)
                 return;

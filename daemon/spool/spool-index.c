@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "spool/spool-directory.h"
 #include "wire/limits.h"
 
@@ -19,38 +21,43 @@ typedef struct ChangeHead {
 
 /* entries */
 
+void spool_entry_index(const SpoolEntry *from, IndexEntry *ret) {
+        const Head *head = &from->head;
+
+        memset(ret, 0, sizeof(*ret)); /* also between its members */
+        memcpy(ret->name, head->name, sizeof(ret->name));
+        ret->damaged = from->damaged;
+        ret->tagged = head->tagged;
+        ret->imported = head->imported_from != NULL;
+        ret->has_uid = head->has_uid;
+        ret->has_start = head->has_start_realtime;
+        ret->has_offset = ret->damaged && from->fault.has_offset;
+        ret->uid = head->has_uid ? head->uid : 0;
+        ret->start_realtime_ns = head->has_start_realtime ? head->start_realtime_ns : 0;
+        /* A file that could not even be opened has none of these. */
+        ret->published_realtime_ns = head->has_published ? head->published_realtime_ns : 0;
+        ret->size_bytes = head->has_size ? head->size_bytes : 0;
+        ret->allocated_bytes = head->has_allocated ? head->allocated_bytes : 0;
+        ret->offset = ret->has_offset ? from->fault.offset : 0;
+}
+
 int spool_entry_pack(Buffer *buffer, const SpoolEntry *from) {
         static const SpoolEntry none;
-        const Head *head = from ? &from->head : &none.head;
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
         IndexEntry entry;
         int r = 0;
 
+        spool_entry_index(from ? from : &none, &entry);
         if (from && from->damaged) {
                 r = name_escape(&text, span_of(from->fault.text));
         } else if (from) {
                 json_writer_init(&writer, &text);
-                head_write_json(&writer, head);
+                head_write_json(&writer, &from->head);
                 r = json_writer_finish(&writer);
         }
         if (r < 0)
                 return r;
-        memset(&entry, 0, sizeof(entry)); /* also between its members */
-        memcpy(entry.name, head->name, sizeof(entry.name));
-        entry.damaged = from && from->damaged;
-        entry.tagged = head->tagged;
-        entry.imported = head->imported_from != NULL;
-        entry.has_uid = head->has_uid;
-        entry.has_start = head->has_start_realtime;
-        entry.has_offset = entry.damaged && from->fault.has_offset;
-        entry.uid = head->has_uid ? head->uid : 0;
-        entry.start_realtime_ns = head->has_start_realtime ? head->start_realtime_ns : 0;
-        /* A file that could not even be opened has none of these. */
-        entry.published_realtime_ns = head->has_published ? head->published_realtime_ns : 0;
-        entry.size_bytes = head->has_size ? head->size_bytes : 0;
-        entry.allocated_bytes = head->has_allocated ? head->allocated_bytes : 0;
-        entry.offset = entry.has_offset ? from->fault.offset : 0;
         entry.n_text = text.n;
         buffer_append(buffer, &entry, offsetof(IndexEntry, text));
         return buffer_append(buffer, text.bytes, text.n);
@@ -75,6 +82,7 @@ static int entry_new(Span *rest, IndexEntry **ret) {
                 return -ENOMEM;
         memcpy(entry, &head, n_head);
         entry->n_refs = 1;
+        entry->text = (char *) (entry + 1);
         memcpy(entry->text, text.bytes, text.n);
         *rest = (Span){ text.bytes + text.n, rest->n - n_head - text.n };
         *ret = entry;
@@ -209,37 +217,38 @@ bool spool_index_is_current(const SpoolIndex *index, int dir_fd) {
         SpoolStamp now;
 
         return index->is_known && spool_stamp_read(dir_fd, &now) == 0 &&
-               spool_stamp_equal(&now, &index->stamp);
+               memcmp(&now, &index->stamp, sizeof(now)) == 0;
 }
 
 int spool_index_lend(const SpoolIndex *index, int dir_fd, int *ret) {
         const SpoolView *view = index->view;
-        SpoolRoll roll = { .stamp = index->stamp, .n = view->n };
+        size_t n_bytes = sizeof(SpoolRoll) + view->n * sizeof(IndexEntry);
+        _cleanup_(freep) SpoolRoll *roll = NULL;
+        _cleanup_(fd_closep) int fd = -EBADF;
         int r;
 
         *ret = -EBADF;
         if (!spool_index_is_current(index, dir_fd))
                 return 0;
-        roll.entries = calloc(view->n + 1, sizeof(*roll.entries));
-        if (!roll.entries)
+        roll = calloc(1, n_bytes);
+        if (!roll)
                 return -ENOMEM;
+        roll->stamp = index->stamp;
+        roll->n = view->n;
         for (size_t i = 0; i < view->n; i++) {
-                const IndexEntry *from = view->entries[i];
+                IndexEntry *entry = &roll->entries[i];
 
-                roll.entries[i] = (RollEntry){
-                        .damaged = from->damaged,
-                        .tagged = from->tagged,
-                        .has_uid = from->has_uid,
-                        .has_start = from->has_start,
-                        .uid = from->uid,
-                        .start_realtime_ns = from->start_realtime_ns,
-                        .published_realtime_ns = from->published_realtime_ns,
-                        .allocated_bytes = from->allocated_bytes,
-                };
-                memcpy(roll.entries[i].name, from->name, sizeof(from->name));
+                *entry = *view->entries[i];
+                entry->n_refs = 0;
+                entry->n_text = 0;
+                entry->text = NULL; /* an address of ours is nothing for a job */
         }
-        r = spool_roll_write(&roll, ret);
-        spool_roll_done(&roll);
+        fd = memfd_create("ctprof-roll", MFD_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        r = file_write(fd, roll, n_bytes);
+        if (r == 0)
+                *ret = TAKE_FD(fd);
         return r;
 }
 
@@ -355,7 +364,8 @@ void spool_index_follow(SpoolIndex *index, Span change) {
                 return;
         memcpy(&head, change.bytes, sizeof(head));
         rest = (Span){ change.bytes + sizeof(head), change.n - sizeof(head) };
-        if (!spool_stamp_equal(&head.before, &index->stamp) || head.n_removed > rest.n ||
+        if (memcmp(&head.before, &index->stamp, sizeof(head.before)) != 0 ||
+            head.n_removed > rest.n ||
             follow(index, (Span){ rest.bytes, head.n_removed },
                    (Span){ rest.bytes + head.n_removed, rest.n - head.n_removed }) != 0)
                 return;
@@ -374,7 +384,7 @@ int spool_change_pack(const Spool *spool, Buffer *buffer) {
         /* Within one tick of the clock the stamp stays the same, and only names tell of changes. */
         if (!change->is_begun || change->is_unclear ||
             (removed->n == 0 && added->n == 0 &&
-             spool_stamp_equal(&change->before, &change->after)))
+             memcmp(&change->before, &change->after, sizeof(change->before)) == 0))
                 return 0;
         buffer_append(buffer, &head, sizeof(head));
         buffer_append(buffer, removed->bytes, removed->n);

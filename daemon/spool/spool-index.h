@@ -21,26 +21,9 @@
 #include "base/macro.h"
 #include "base/name.h"
 #include "base/span.h"
-#include "spool/spool-stamp.h"
 #include "spool/spool.h"
 
 /* views */
-
-typedef struct IndexEntry {
-        unsigned n_refs; /* 0 in a message */
-        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        /* As bool, but a job may write any byte. */
-        uint8_t damaged, tagged, imported;
-        uint8_t has_uid, has_start, has_offset;
-        uid_t uid;
-        uint64_t start_realtime_ns;
-        uint64_t published_realtime_ns;
-        uint64_t size_bytes;      /* of the file */
-        uint64_t allocated_bytes; /* on the disk */
-        uint64_t offset;          /* of the damage */
-        size_t n_text;
-        char text[]; /* the HEAD object; of a damaged one a sentence about the damage */
-} IndexEntry;
 
 typedef struct SpoolView {
         unsigned n_refs; /* whoever keeps the view adds one, and takes it back by unref */
@@ -95,6 +78,9 @@ _must_check_ int spool_index_end(SpoolIndex *index, Span stamp);
  * another directory than the index knows makes it forget: somebody else changed it, too.
  */
 void spool_index_follow(SpoolIndex *index, Span change);
+
+/* What is known of a snapshot, without a text; @entry is of spool_read_entry(). */
+void spool_entry_index(const SpoolEntry *entry, IndexEntry *ret);
 
 /* A job, which is the same program, tells by plain data: */
 

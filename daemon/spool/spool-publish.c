@@ -21,11 +21,6 @@
 #include "spool/spool-directory.h"
 #include "wire/limits.h"
 
-/* The dot hides these files from lists; spool_clean() knows them by the whole prefix. */
-#define DOT_PREFIX ".ctprof-new-"
-#define DOT_RANDOM_CHARS 16
-#define DOT_BYTES (sizeof(DOT_PREFIX) + DOT_RANDOM_CHARS)
-
 /* temporaries */
 
 static int dot_name(char ret_name[static DOT_BYTES]) {
@@ -35,11 +30,6 @@ static int dot_name(char ret_name[static DOT_BYTES]) {
                 return -EIO;
         (void) snprintf(ret_name, DOT_BYTES, DOT_PREFIX "%016" PRIx64, random);
         return 0;
-}
-
-static bool is_dot_name(const char *name) {
-        return strlen(name) == DOT_BYTES - 1 &&
-               memcmp(name, DOT_PREFIX, sizeof(DOT_PREFIX) - 1) == 0;
 }
 
 int spool_temporary(Spool *spool, int *ret_fd) {
@@ -92,7 +82,7 @@ static int find_dot_name(const Spool *spool, int fd, char ret_name[static DOT_BY
         path[n] = '\0';
         base = strrchr(path, '/');
         base = base ? base + 1 : path;
-        if (!is_dot_name(base))
+        if (!spool_is_dot_name(base))
                 return -EINVAL; /* a file that spool_temporary() did not make */
         if (fstatat(spool->dir_fd, base, &named, AT_SYMLINK_NOFOLLOW) < 0)
                 return -errno;
@@ -117,49 +107,36 @@ static int link_as(const Spool *spool, int fd, const char *file) {
 }
 
 bool spool_may_be_unclean(const Spool *spool) {
-        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
-        const struct dirent *entry;
+        _cleanup_(buffer_done) Buffer names = {};
 
-        if (spool->is_unavailable || spool_walk_new(spool, &walk) != 0)
-                return true;
-        do {
-                errno = 0;
-                entry = readdir(walk);
-        } while (entry && !is_dot_name(entry->d_name));
-        return entry || errno != 0;
+        return spool->is_unavailable || spool_names(spool, SPOOL_NAMES_TEMPORARIES, &names) != 0 ||
+               names.n > 0;
 }
 
 int spool_clean(Spool *spool) {
+        _cleanup_(buffer_done) Buffer names = {};
         _cleanup_(fd_closep) int lock = -EBADF;
-        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
-        const struct dirent *entry;
         int r;
 
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
         r = spool_lock(spool, &lock);
+        if (r == 0)
+                r = spool_names(spool, SPOOL_NAMES_TEMPORARIES, &names);
         if (r != 0)
                 return r;
-        r = spool_walk_new(spool, &walk);
-        if (r != 0)
-                return r;
-        for (;;) {
+        for (size_t at = 0; at < names.n; at += DOT_BYTES) {
+                const char *name = names.bytes + at;
                 _cleanup_(fd_closep) int fd = -EBADF;
 
-                errno = 0;
-                entry = readdir(walk);
-                if (!entry)
-                        return -errno;
-                if (!is_dot_name(entry->d_name))
-                        continue;
-                fd = openat(spool->dir_fd, entry->d_name,
-                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+                fd = openat(spool->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
                 if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
                         continue; /* another daemon on the same spool is writing it */
-                if (unlinkat(spool->dir_fd, entry->d_name, 0) < 0 && errno != ENOENT)
+                if (unlinkat(spool->dir_fd, name, 0) < 0 && errno != ENOENT)
                         return spool_explain(spool, -errno);
                 spool_note(spool, NULL, NULL);
         }
+        return 0;
 }
 
 /* publishing */
@@ -236,29 +213,6 @@ static int publish_over(const Spool *spool, int fd, const char *dot, const char 
         return spool_sync_fd(spool->dir_fd);
 }
 
-/* The newest time of publishing in the spool; 0 when it is empty. */
-static int find_newest(const Spool *spool, uint64_t *ret_ns) {
-        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
-        const SpoolRoll *roll = spool_current_roll(spool);
-        char name[SPOOL_NAME_BYTES];
-        uint64_t newest_ns = 0;
-        struct stat st;
-        bool more = true;
-        int r;
-
-        for (size_t i = 0; roll && i < roll->n; i++)
-                newest_ns = MAX_OF(newest_ns, roll->entries[i].published_realtime_ns);
-        r = roll ? 0 : spool_walk_new(spool, &walk);
-        while (r == 0 && !roll && more) {
-                r = spool_walk_next(walk, name, &more);
-                if (r == 0 && more && spool_stat(spool, name, &st) == 0)
-                        newest_ns = MAX_OF(newest_ns, spool_published_ns(&st));
-        }
-        if (r == 0)
-                *ret_ns = newest_ns;
-        return r;
-}
-
 static int set_published(int fd, uint64_t ns) {
         const struct timespec times[] = {
                 { .tv_nsec = UTIME_OMIT },
@@ -274,13 +228,20 @@ static int set_published(int fd, uint64_t ns) {
  */
 static int mark_published(const Spool *spool, int fd) {
         static const uint64_t steps_ns[] = { 1, NSEC_PER_USEC, NSEC_PER_MSEC, 2 * NSEC_PER_SEC };
-        uint64_t newest_ns, now_ns;
+        const SpoolRoll *roll = spool_current_roll(spool);
+        _cleanup_(buffer_done) Buffer names = {};
+        uint64_t newest_ns = 0, now_ns;
         struct stat st;
         int r;
 
-        r = find_newest(spool, &newest_ns);
+        for (size_t i = 0; roll && i < roll->n; i++)
+                newest_ns = MAX_OF(newest_ns, roll->entries[i].published_realtime_ns);
+        r = roll ? 0 : spool_names(spool, SPOOL_NAMES_SNAPSHOTS, &names);
         if (r != 0)
                 return r;
+        for (size_t at = 0; at < names.n; at += strlen(names.bytes + at) + 1)
+                if (spool_stat(spool, names.bytes + at, &st) == 0)
+                        newest_ns = MAX_OF(newest_ns, spool_published_ns(&st));
         now_ns = clock_now_ns(CLOCK_REALTIME);
         for (size_t i = 0; i < ELEMENTSOF(steps_ns); i++) {
                 r = set_published(fd,

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "base/macro.h"
 #include "base/number.h"
 #include "spool/spool-directory.h"
+#include "spool/spool-index.h"
 #include "wire/limits.h"
 
 #define DEFAULT_MAX_BYTES (UINT64_C(4) << 30)
@@ -76,105 +76,28 @@ int spool_allocated_bytes(int fd, uint64_t *ret) {
 
         if (fstat(fd, &st) < 0)
                 return -errno;
-        *ret = spool_bytes_of(&st);
+        *ret = (uint64_t) st.st_blocks * SPOOL_BLOCK_BYTES;
         return 0;
 }
 
 /* the roll */
 
-/* The file begins with the stamp; the entries follow as they are in memory. */
-
-int spool_roll_write(const SpoolRoll *roll, int *ret) {
-        _cleanup_(fd_closep) int fd = memfd_create("ctprof-roll", MFD_CLOEXEC);
-        int r;
-
-        if (fd < 0)
-                return -errno;
-        r = file_write(fd, &roll->stamp, sizeof(roll->stamp));
-        if (r == 0)
-                r = file_write(fd, roll->entries, roll->n * sizeof(*roll->entries));
-        if (r == 0)
-                *ret = TAKE_FD(fd);
-        return r;
-}
-
-/* -EBADMSG when there are fewer bytes. */
-static int read_all(int fd, void *bytes, size_t n, uint64_t at) {
-        size_t n_read;
-        int r = file_read_at(fd, bytes, n, at, &n_read);
-
-        return r == 0 && n_read < n ? -EBADMSG : r;
-}
-
-int spool_roll_read(int fd, SpoolRoll *ret) {
-        SpoolRoll roll = {};
-        struct stat st;
+/* Reads every file in the spool, under the lock. */
+static int collect_roll(Spool *spool, SpoolRoll **ret) {
+        SpoolEntry *entries = NULL;
+        SpoolRoll *roll;
         size_t n;
         int r;
 
-        if (fstat(fd, &st) < 0)
-                return -errno;
-        if (st.st_size < (off_t) sizeof(roll.stamp))
-                return -EBADMSG;
-        n = (size_t) st.st_size - sizeof(roll.stamp);
-        roll.n = n / sizeof(*roll.entries);
-        if (n % sizeof(*roll.entries) != 0 || roll.n > LIMIT_INDEXED_SNAPSHOTS)
-                return -EBADMSG;
-        roll.entries = calloc(roll.n + 1, sizeof(*roll.entries));
-        if (!roll.entries)
-                return -ENOMEM;
-        r = read_all(fd, &roll.stamp, sizeof(roll.stamp), 0);
-        if (r == 0)
-                r = read_all(fd, roll.entries, n, sizeof(roll.stamp));
-        for (size_t i = 0; r == 0 && i < roll.n; i++)
-                if (!memchr(roll.entries[i].name, '\0', sizeof(roll.entries[i].name)))
-                        r = -EBADMSG;
-        if (r == 0)
-                *ret = roll;
-        else
-                spool_roll_done(&roll);
-        return r;
-}
-
-static RollEntry entry_of(const SpoolEntry *from) {
-        const Head *head = &from->head;
-        RollEntry entry = {
-                .damaged = from->damaged,
-                .tagged = head->tagged,
-                .has_uid = head->has_uid,
-                .has_start = head->has_start_realtime,
-                .uid = head->uid,
-                .start_realtime_ns = head->start_realtime_ns,
-                .published_realtime_ns = head->published_realtime_ns,
-                .allocated_bytes = head->allocated_bytes,
-        };
-
-        memcpy(entry.name, head->name, sizeof(entry.name));
-        return entry;
-}
-
-/* Reads every file in the spool, under the lock. */
-static int collect_roll(Spool *spool, SpoolRoll *ret) {
-        SpoolRoll roll = {};
-        SpoolEntry *entries = NULL;
-        int r;
-
-        r = spool_list(spool, &entries, &roll.n);
+        r = spool_list(spool, &entries, &n);
         if (r != 0)
                 return r;
-        roll.entries = calloc(roll.n + 1, sizeof(*roll.entries));
-        for (size_t i = 0; roll.entries && i < roll.n; i++)
-                roll.entries[i] = entry_of(&entries[i]);
-        spool_entries_free(entries, roll.n);
-        if (!roll.entries)
-                return -ENOMEM;
+        roll = calloc(1, sizeof(*roll) + n * sizeof(*roll->entries));
+        for (size_t i = 0; roll && i < n; i++)
+                spool_entry_index(&entries[i], &roll->entries[roll->n++]);
+        spool_entries_free(entries, n);
         *ret = roll;
-        return 0;
-}
-
-void spool_roll_done(SpoolRoll *roll) {
-        free(roll->entries);
-        *roll = (SpoolRoll){};
+        return roll ? 0 : -ENOMEM;
 }
 
 /* the plan */
@@ -188,7 +111,7 @@ typedef struct RoomUser {
 
 /* One snapshot in the plan. */
 typedef struct RoomEntry {
-        const RollEntry *entry;
+        const IndexEntry *entry;
         RoomUser *user; /* NULL: of a damaged snapshot, and of one without a user in its head */
         uint64_t n_bytes;
         bool is_replaced; /* by the new one */
@@ -211,45 +134,44 @@ typedef struct RoomPlan {
         uint64_t n_expected; /* bytes that will probably be written */
 } RoomPlan;
 
-static bool fits_share(const RoomPlan *plan) {
+/* The bounds that may be exceeded, in the order in which users are told of them. */
+enum {
+        LACKS_NUMBER_OF_USER = 1 << 0,
+        LACKS_NUMBER = 1 << 1,
+        LACKS_SHARE = 1 << 2,
+        LACKS_BUDGET = 1 << 3,
+        LACKS_FILES = 1 << 4,
+        LACKS_SPACE = 1 << 5,
+        /* The owner alone can exceed these, and nobody else has to make room for it. */
+        LACKS_OF_USER = LACKS_NUMBER_OF_USER | LACKS_SHARE,
+};
+
+static unsigned find_lacks(const RoomPlan *plan) {
+        const SpoolLimits *limits = plan->limits;
+        const uint64_t n_bytes = plan->need->n_bytes;
         bool has_others = false;
+        unsigned lacks = 0;
 
         for (size_t i = 1; i < plan->n_users && !has_others; i++)
                 has_others = plan->users[i].n_snapshots > 0;
-        return plan->limits->max_bytes == 0 || !has_others ||
-               number_add_saturating(plan->users[0].n_bytes, plan->need->n_bytes) <=
-                       plan->limits->max_bytes / 2;
-}
-
-static bool fits_budget(const RoomPlan *plan) {
-        return plan->limits->max_bytes == 0 ||
-               number_add_saturating(plan->n_used, plan->need->n_bytes) <= plan->limits->max_bytes;
-}
-
-static bool fits_number(const RoomPlan *plan) {
-        return plan->limits->max_snapshots == 0 || plan->n_kept < plan->limits->max_snapshots;
-}
-
-static bool fits_number_of_user(const RoomPlan *plan) {
-        return plan->limits->max_snapshots_per_uid == 0 ||
-               plan->users[0].n_snapshots < plan->limits->max_snapshots_per_uid;
-}
-
-static bool fits_files(const RoomPlan *plan) {
-        return !plan->free.has_files ||
-               number_add_saturating(plan->free.n_files, plan->n_removed) >=
-                       plan->limits->keep_free_files;
-}
-
-static bool fits(const RoomPlan *plan) {
-        return fits_budget(plan) && fits_files(plan) && fits_number(plan) &&
-               number_add_saturating(plan->free.n_bytes, plan->n_freed) >=
-                       number_add_saturating(plan->limits->keep_free_bytes, plan->n_expected);
-}
-
-/* The owner alone can exceed these, and nobody else has to make room for it. */
-static bool fits_user(const RoomPlan *plan) {
-        return fits_share(plan) && fits_number_of_user(plan);
+        if (limits->max_snapshots_per_uid > 0 &&
+            plan->users[0].n_snapshots >= limits->max_snapshots_per_uid)
+                lacks |= LACKS_NUMBER_OF_USER;
+        if (limits->max_snapshots > 0 && plan->n_kept >= limits->max_snapshots)
+                lacks |= LACKS_NUMBER;
+        if (limits->max_bytes > 0 && has_others &&
+            number_add_saturating(plan->users[0].n_bytes, n_bytes) > limits->max_bytes / 2)
+                lacks |= LACKS_SHARE;
+        if (limits->max_bytes > 0 &&
+            number_add_saturating(plan->n_used, n_bytes) > limits->max_bytes)
+                lacks |= LACKS_BUDGET;
+        if (plan->free.has_files &&
+            number_add_saturating(plan->free.n_files, plan->n_removed) < limits->keep_free_files)
+                lacks |= LACKS_FILES;
+        if (number_add_saturating(plan->free.n_bytes, plan->n_freed) <
+            number_add_saturating(limits->keep_free_bytes, plan->n_expected))
+                lacks |= LACKS_SPACE;
+        return lacks;
 }
 
 static void doom(RoomPlan *plan, RoomEntry *entry) {
@@ -270,36 +192,38 @@ static bool may_rotate(const RoomEntry *entry) {
                !entry->entry->tagged;
 }
 
-/* A user holds so much of what is scarce. */
-static uint64_t weight_of(const RoomPlan *plan, const RoomUser *user) {
-        return fits_number(plan) ? user->n_bytes : user->n_snapshots;
-}
-
 /*
- * The oldest that may be removed of the user who holds most; what belongs to nobody goes first.
+ * The oldest that may be removed of the user who holds most of what is scarce; what belongs to
+ * nobody goes first.
  */
-static RoomEntry *find_of_largest(const RoomPlan *plan) {
+static RoomEntry *find_of_largest(const RoomPlan *plan, bool by_number) {
         RoomEntry *found = NULL;
+        uint64_t most = 0;
 
         for (size_t i = plan->n_entries; i-- > 0;) {
                 RoomEntry *entry = &plan->entries[i];
+                uint64_t weight;
 
                 if (!may_rotate(entry))
                         continue;
                 if (!entry->user)
                         return entry;
-                if (!found || weight_of(plan, entry->user) > weight_of(plan, found->user))
-                        found = entry;
+                weight = by_number ? entry->user->n_snapshots : entry->user->n_bytes;
+                if (found && weight <= most)
+                        continue;
+                found = entry;
+                most = weight;
         }
         return found;
 }
 
 static void plan_rotation(RoomPlan *plan, uint64_t now_ns) {
         uint64_t max_age_ns = plan->limits->max_age_ns;
+        unsigned lacks = 0;
         RoomEntry *entry;
 
         for (size_t i = plan->n_entries; i-- > 0 && max_age_ns > 0;) {
-                const RollEntry *found = plan->entries[i].entry;
+                const IndexEntry *found = plan->entries[i].entry;
 
                 if (may_rotate(&plan->entries[i]) && found->has_start &&
                     now_ns > found->start_realtime_ns &&
@@ -307,10 +231,11 @@ static void plan_rotation(RoomPlan *plan, uint64_t now_ns) {
                         doom(plan, &plan->entries[i]);
         }
         /* The oldest of the new snapshot's owner first. */
-        for (size_t i = plan->n_entries; i-- > 0 && !(fits(plan) && fits_user(plan));)
+        for (size_t i = plan->n_entries; i-- > 0 && find_lacks(plan) != 0;)
                 if (may_rotate(&plan->entries[i]) && plan->entries[i].user == plan->users)
                         doom(plan, &plan->entries[i]);
-        while (!fits(plan) && fits_user(plan) && (entry = find_of_largest(plan)))
+        while ((lacks = find_lacks(plan)) != 0 && !(lacks & LACKS_OF_USER) &&
+               (entry = find_of_largest(plan, lacks & LACKS_NUMBER)))
                 doom(plan, entry);
 }
 
@@ -336,10 +261,10 @@ static Amount amount_of(uint64_t bytes) {
         return amount;
 }
 
-static int complain_full(Spool *spool, const RoomPlan *plan) {
+static int complain_full(Spool *spool, const RoomPlan *plan, unsigned lacks) {
         const SpoolLimits *limits = plan->limits;
 
-        if (!fits_number_of_user(plan))
+        if (lacks & LACKS_NUMBER_OF_USER)
                 return spool_complain(
                         spool, SPOOL_E_FULL,
                         "is full for uid %u: one user may have %" PRIu64 " snapshots, and %" PRIu64
@@ -347,13 +272,13 @@ static int complain_full(Spool *spool, const RoomPlan *plan) {
                         "(MaxSnapshotsPerUser=)",
                         (unsigned) plan->need->uid, limits->max_snapshots_per_uid,
                         plan->users[0].n_snapshots);
-        if (!fits_number(plan))
+        if (lacks & LACKS_NUMBER)
                 return spool_complain(spool, SPOOL_E_FULL,
                                       "is full: it may have %" PRIu64 " snapshots, and %" PRIu64
                                       " must stay; remove some of them or raise the number "
                                       "(MaxSnapshots=)",
                                       limits->max_snapshots, plan->n_kept);
-        if (!fits_share(plan))
+        if (lacks & LACKS_SHARE)
                 return spool_complain(
                         spool, SPOOL_E_FULL,
                         "is full for uid %u: %s more do not fit into half of its budget of %s, "
@@ -361,14 +286,14 @@ static int complain_full(Spool *spool, const RoomPlan *plan) {
                         "of this user must stay; remove some of them or raise it (MaxBytes=)",
                         (unsigned) plan->need->uid, amount_of(plan->need->n_bytes).text,
                         amount_of(limits->max_bytes).text, amount_of(plan->users[0].n_bytes).text);
-        if (!fits_budget(plan))
+        if (lacks & LACKS_BUDGET)
                 return spool_complain(
                         spool, SPOOL_E_FULL,
                         "is full: %s more do not fit into its budget of %s, because snapshots "
                         "that must stay use %s; remove some of them or raise it (MaxBytes=)",
                         amount_of(plan->need->n_bytes).text, amount_of(limits->max_bytes).text,
                         amount_of(plan->n_used).text);
-        if (!fits_files(plan))
+        if (lacks & LACKS_FILES)
                 return spool_complain(spool, SPOOL_E_FULL,
                                       "is full: its file system has %" PRIu64 " inodes free and "
                                       "%" PRIu64 " must stay free; remove snapshots or other files "
@@ -427,7 +352,7 @@ static int plan_init(RoomPlan *plan, const SpoolRoll *roll) {
                 return -ENOMEM;
         (void) find_user(plan, plan->need->uid);
         for (size_t i = 0; i < roll->n; i++) {
-                const RollEntry *found = &roll->entries[i];
+                const IndexEntry *found = &roll->entries[i];
                 RoomEntry *entry = &plan->entries[plan->n_entries++];
 
                 *entry = (RoomEntry){
@@ -454,13 +379,13 @@ static int plan_init(RoomPlan *plan, const SpoolRoll *roll) {
 }
 
 /* The file that @entry is about still is what it says, as far as that decides what may be done. */
-static bool is_right(Spool *spool, const RollEntry *entry) {
+static bool is_right(Spool *spool, const IndexEntry *entry) {
         SpoolEntry now = {};
-        RollEntry found;
+        IndexEntry found;
 
         if (spool_read_entry(spool, entry->name, &now) != 0)
                 return false;
-        found = entry_of(&now);
+        spool_entry_index(&now, &found);
         head_done(&now.head);
         return found.damaged == entry->damaged && found.tagged == entry->tagged &&
                found.has_uid == entry->has_uid && found.uid == entry->uid &&
@@ -474,7 +399,8 @@ static bool is_right(Spool *spool, const RollEntry *entry) {
 static int make_room(Spool *spool, const SpoolRoll *roll, const SpoolLimits *limits,
                      const SpoolNeed *need, Buffer *rotated) {
         RoomPlan plan = { .limits = limits, .need = need };
-        bool is_held = roll == &spool->roll, is_full, is_mistaken;
+        bool is_held = roll == spool->roll, is_mistaken;
+        unsigned lacks;
         int r;
 
         r = plan_init(&plan, roll);
@@ -483,16 +409,16 @@ static int make_room(Spool *spool, const SpoolRoll *roll, const SpoolLimits *lim
         if (r == 0) {
                 plan_rotation(&plan, clock_now_ns(CLOCK_REALTIME));
                 plan.n_expected = 0; /* an estimate is no reason to refuse */
-                is_full = !fits(&plan) || !fits_user(&plan);
-                is_mistaken = is_held && is_full;
+                lacks = find_lacks(&plan);
+                is_mistaken = is_held && lacks != 0;
                 for (size_t i = 0; i < plan.n_entries && is_held && !is_mistaken; i++)
                         is_mistaken = plan.entries[i].is_doomed &&
                                       !is_right(spool, plan.entries[i].entry);
                 if (is_mistaken)
                         r = ROOM_MISTAKEN;
                 else
-                        r = is_full ? complain_full(spool, &plan)
-                                    : carry_out(spool, &plan, rotated);
+                        r = lacks != 0 ? complain_full(spool, &plan, lacks)
+                                       : carry_out(spool, &plan, rotated);
         }
         free(plan.entries);
         free(plan.users);
@@ -502,8 +428,8 @@ static int make_room(Spool *spool, const SpoolRoll *roll, const SpoolLimits *lim
 int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *need,
                     Buffer *rotated) {
         _cleanup_(fd_closep) int lock = -EBADF;
+        _cleanup_(freep) SpoolRoll *roll = NULL;
         const SpoolRoll *held;
-        SpoolRoll roll = {};
         int r;
 
         if (spool->is_unavailable)
@@ -516,8 +442,5 @@ int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *ne
         if (r != ROOM_MISTAKEN)
                 return r;
         r = collect_roll(spool, &roll);
-        if (r == 0)
-                r = make_room(spool, &roll, limits, need, rotated);
-        spool_roll_done(&roll);
-        return r;
+        return r == 0 ? make_room(spool, roll, limits, need, rotated) : r;
 }

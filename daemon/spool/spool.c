@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "spool/file-trailer.h"
 #include "spool/snapshot-file.h"
@@ -70,7 +71,7 @@ Spool *spool_free(Spool *spool) {
         spool->dir_fd = fd_close(spool->dir_fd);
         buffer_done(&spool->change.removed);
         buffer_done(&spool->change.added);
-        spool_roll_done(&spool->roll);
+        free(spool->roll);
         free(spool->path);
         free(spool);
         return NULL;
@@ -117,16 +118,41 @@ void spool_refresh(Spool *spool) {
 
 int spool_take_roll(Spool *spool, int fd) {
         _cleanup_(fd_closep) int owned_fd = fd;
+        _cleanup_(freep) SpoolRoll *roll = NULL;
+        struct stat st;
+        size_t n, n_read;
+        int r;
 
-        return fd < 0 ? 0 : spool_roll_read(owned_fd, &spool->roll);
+        if (fd < 0)
+                return 0;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        n = (size_t) st.st_size;
+        if (n < sizeof(*roll) ||
+            n > sizeof(*roll) + LIMIT_INDEXED_SNAPSHOTS * sizeof(*roll->entries))
+                return -EBADMSG;
+        roll = malloc(n);
+        if (!roll)
+                return -ENOMEM;
+        r = file_read_at(fd, roll, n, 0, &n_read);
+        if (r < 0)
+                return r;
+        if (n_read < n || roll->n > LIMIT_INDEXED_SNAPSHOTS ||
+            n != sizeof(*roll) + roll->n * sizeof(*roll->entries))
+                return -EBADMSG;
+        for (size_t i = 0; i < roll->n; i++)
+                if (!memchr(roll->entries[i].name, '\0', sizeof(roll->entries[i].name)))
+                        return -EBADMSG;
+        spool->roll = TAKE_PTR(roll);
+        return 0;
 }
 
 const SpoolRoll *spool_current_roll(const Spool *spool) {
         SpoolStamp now;
 
-        return spool->roll.entries && spool_stamp_read(spool->dir_fd, &now) == 0 &&
-                               spool_stamp_equal(&now, &spool->roll.stamp)
-                       ? &spool->roll
+        return spool->roll && spool_stamp_read(spool->dir_fd, &now) == 0 &&
+                               memcmp(&now, &spool->roll->stamp, sizeof(now)) == 0
+                       ? spool->roll
                        : NULL;
 }
 
@@ -167,7 +193,7 @@ void spool_describe(int fd, Head *head) {
                 return;
         head->has_size = head->has_allocated = head->has_published = true;
         head->size_bytes = (uint64_t) st.st_size;
-        head->allocated_bytes = spool_bytes_of(&st);
+        head->allocated_bytes = (uint64_t) st.st_blocks * SPOOL_BLOCK_BYTES;
         head->published_realtime_ns = spool_published_ns(&st);
 }
 
@@ -222,7 +248,8 @@ int spool_read_entry(const Spool *spool, const char *name, SpoolEntry *ret) {
                 if (fd >= 0)
                         spool_describe(fd, &entry.head);
                 if (r < 0)
-                        fault_set(&entry.fault, "it cannot be read: %s", strerror(-r));
+                        fault_set(&entry.fault, FAULT_NOWHERE, "it cannot be read: %s",
+                                  strerror(-r));
         }
         *ret = entry;
         return 0;
@@ -248,26 +275,19 @@ void spool_entries_free(SpoolEntry *entries, size_t n_entries) {
 }
 
 int spool_list(Spool *spool, SpoolEntry **ret, size_t *ret_n) {
-        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
+        _cleanup_(buffer_done) Buffer names = {};
         size_t n_entries = 0, n_allocated = 0;
-        char name[SPOOL_NAME_BYTES];
         SpoolEntry *entries = NULL;
-        bool more = true;
         int r;
 
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
-        r = spool_walk_new(spool, &walk);
-        if (r < 0)
-                return r;
-        while (r == 0) {
-                r = spool_walk_next(walk, name, &more);
-                if (r < 0 || !more)
-                        break;
+        r = spool_names(spool, SPOOL_NAMES_SNAPSHOTS, &names);
+        for (size_t at = 0; r == 0 && at < names.n; at += strlen(names.bytes + at) + 1) {
                 r = ARRAY_RESERVE(entries, n_allocated, n_entries + 1);
                 if (r < 0)
                         break;
-                r = spool_read_entry(spool, name, &entries[n_entries]);
+                r = spool_read_entry(spool, names.bytes + at, &entries[n_entries]);
                 if (r == 0)
                         n_entries++;
                 else

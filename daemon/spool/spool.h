@@ -20,7 +20,6 @@
 #include "snapshot/head.h"
 #include "spool/snapshot-file.h"
 #include "spool/spool-directory.h"
-#include "spool/spool-outcome.h"
 
 /*
  * Bytes of a snapshot are those that the file system has allocated for it: a file of 140 bytes
@@ -87,8 +86,8 @@ _must_check_ int spool_open(const char *path, Spool **ret);
 /* Jobs use this: adopts a directory descriptor. @path is for messages. */
 _must_check_ int spool_adopt(int dir_fd, const char *path, Spool **ret);
 /*
- * Takes over a roll of the main process (spool-directory.h), so that not every file has to be read
- * to make room; -EBADF: there is none. -ENOMEM, -EBADMSG, -errno.
+ * Takes over a roll of spool_index_lend(), so that not every file has to be read to make room;
+ * -EBADF: there is none. -ENOMEM, -EBADMSG, -errno.
  */
 _must_check_ int spool_take_roll(Spool *spool, int fd);
 Spool *spool_free(Spool *spool);

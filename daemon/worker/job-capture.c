@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/number.h"
-#include "capture/bpf/exited-rows.h"
+#include "capture/exited-rows.h"
 #include "capture/capture.h"
 #include "config.h"
 #include "exits/exit-line.h"

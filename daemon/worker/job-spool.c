@@ -402,7 +402,7 @@ int work_survey(Work *work) {
                 r = spool_list(spool, &entries, &n);
                 if (r == 0)
                         r = spool_stamp_read(spool->dir_fd, &after);
-                if (r != 0 || spool_stamp_equal(&stamp, &after))
+                if (r != 0 || memcmp(&stamp, &after, sizeof(stamp)) == 0)
                         break;
         }
         /* An index with an unread entry is never current, so the next call has it read anew. */

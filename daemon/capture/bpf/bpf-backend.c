@@ -43,18 +43,13 @@ typedef struct BpfWalk {
         const TaskRecord **records; /* owned: those of the table, in its order */
         size_t at;                  /* the next one */
         pid_t only;                 /* 0: all */
+        bool wants_ledger;          /* only a capture of all threads has use for those that ended */
         bool is_within;             /* the process at hand was begun in an earlier batch */
         BatchProcess process;
         ProcWalk missing; /* processes that the table lacks */
         size_t n_filled;  /* of these: those before were read */
         void *files;      /* owned: the walk through one of them, or NULL */
 } BpfWalk;
-
-/* Only a capture of all threads has use for those that ended. */
-static bool wants_ledger(const BpfWalk *walk) {
-        return walk->host->ledger && walk->only == 0 && !walk->host->heard_exits &&
-               ledger_is_kept(walk->host->ledger);
-}
 
 /*
  * Its row is in the ledger, or it is a zombie from before the ledger began, which does nothing any
@@ -63,7 +58,7 @@ static bool wants_ledger(const BpfWalk *walk) {
  */
 static bool is_dead(const BpfWalk *walk, const TaskRecord *record) {
         return ((record->has & TASK_IS_DEAD) != 0 || record->exit_state != 0) &&
-               wants_ledger(walk) && walk->host->ledger->is_read;
+               walk->wants_ledger && walk->host->ledger->is_read;
 }
 
 static pid_t process_at(const BpfWalk *walk, size_t at) {
@@ -98,6 +93,11 @@ static uint64_t count_threads(const CaptureHost *host) {
         return n;
 }
 
+/* A sample of the host is the process that was asked for and the first one. */
+static bool is_wanted(const BpfWalk *walk, pid_t tgid) {
+        return walk->only == 0 || tgid == walk->only || tgid == 1;
+}
+
 /* Leaves in walk->missing what the table lacks. Without a list nothing is filled in. */
 static int find_missing(BpfWalk *walk) {
         _cleanup_(fd_closep) int fd = -EBADF;
@@ -113,59 +113,52 @@ static int find_missing(BpfWalk *walk) {
                 pid_t tgid = walk->missing.ids[i];
                 size_t at = task_table_search(walk->tasks, tgid, 0);
 
-                if (at == task_table_count(walk->tasks) || process_at(walk, at) != tgid)
+                if (is_wanted(walk, tgid) &&
+                    (at == task_table_count(walk->tasks) || process_at(walk, at) != tgid))
                         walk->missing.ids[n++] = tgid;
         }
         walk->missing.n_ids = n;
         return 0;
 }
 
-static int read_tasks(BpfWalk *walk) {
-        const CaptureHost *host = walk->host;
+static int bpf_walk_new(const CaptureHost *host, pid_t only, Tally *tally, void **ret) {
         uint64_t n_before = count_threads(host), n_after;
+        BpfWalk *walk = calloc(1, sizeof(*walk));
         size_t n_all;
         int r = 0;
-
-        /* The living, and with them those that ended: each thread is among the one or the other. */
-        if (wants_ledger(walk)) {
-                r = ledger_begin(host->ledger, host->main_pid);
-                if (r == 0) {
-                        r = task_table_read(host->task_fd, &walk->tasks);
-                        if (r < 0)
-                                ledger_cancel(host->ledger);
-                        else
-                                r = ledger_end(host->ledger, walk->tasks);
-                }
-        }
-        if (r == -ENOMEM)
-                return r;
-        /* Where it cannot be read, its source says so, and its threads are shown once more. */
-        r = walk->tasks ? 0 : task_table_read(host->task_fd, &walk->tasks);
-        if (r < 0)
-                return r;
-        n_after = count_threads(host);
-
-        /* Every step of the walk looks at records, and the table takes one apart each time. */
-        n_all = task_table_count(walk->tasks);
-        walk->records = calloc(n_all + 1, sizeof(*walk->records));
-        if (!walk->records)
-                return -ENOMEM;
-        for (size_t i = 0; i < n_all; i++)
-                walk->records[i] = task_table_get(walk->tasks, i).record;
-        /* Where threads come and go there may be as many although some cannot be seen. */
-        return n_all < MAX_OF(n_before, n_after) ? find_missing(walk) : 0;
-}
-
-static int bpf_walk_new(const CaptureHost *host, pid_t only, Tally *tally, void **ret) {
-        BpfWalk *walk = calloc(1, sizeof(*walk));
-        int r;
 
         if (!walk)
                 return -ENOMEM;
         walk->host = host;
         walk->tally = tally;
         walk->only = only;
-        r = read_tasks(walk);
+        walk->wants_ledger =
+                host->ledger && only == 0 && !host->heard_exits && ledger_is_kept(host->ledger);
+        /* The living, and with them those that ended: each thread is among the one or the other. */
+        if (walk->wants_ledger)
+                r = ledger_begin(host->ledger, host->main_pid);
+        if (walk->wants_ledger && r == 0) {
+                r = task_table_read(host->task_fd, &walk->tasks);
+                if (r < 0)
+                        ledger_cancel(host->ledger);
+                else
+                        r = ledger_end(host->ledger, walk->tasks);
+        }
+        /* Where it cannot be read, its source says so, and its threads are shown once more. */
+        if (r != -ENOMEM)
+                r = walk->tasks ? 0 : task_table_read(host->task_fd, &walk->tasks);
+        n_after = count_threads(host);
+
+        /* Every step of the walk looks at records, and the table takes one apart each time. */
+        n_all = r < 0 ? 0 : task_table_count(walk->tasks);
+        walk->records = calloc(n_all + 1, sizeof(*walk->records));
+        if (!walk->records)
+                r = -ENOMEM;
+        for (size_t i = 0; r >= 0 && i < n_all; i++)
+                walk->records[i] = task_table_get(walk->tasks, i).record;
+        /* Where threads come and go there may be as many although some cannot be seen. */
+        if (r >= 0 && n_all < MAX_OF(n_before, n_after))
+                r = find_missing(walk);
         if (r < 0) {
                 bpf_walk_free(walk);
                 return r;
@@ -209,11 +202,6 @@ static int bpf_offer_memory(void *userdata, Largest *largest) {
         return r;
 }
 
-/* A sample of the host is the process that was asked for and the first one. */
-static bool is_wanted(const BpfWalk *walk, pid_t tgid) {
-        return walk->only == 0 || tgid == walk->only || tgid == 1;
-}
-
 /*
  * Finds the memory of the process, which stands with the leader or, once that has ended, with
  * others.
@@ -236,38 +224,6 @@ static void begin_process(BpfWalk *walk, size_t n) {
         walk->process.start_ticks = task_start_ticks(leader);
         walk->process.n_name = strnlen(leader->comm, sizeof(leader->comm));
         memcpy(walk->process.name, leader->comm, walk->process.n_name);
-}
-
-/* Adds the next @n threads of the process at hand, without those that ended among them. */
-static void add_process(BpfWalk *walk, Batch *batch, size_t n) {
-        BatchProcess *added = &batch->processes[batch->n_processes];
-
-        *added = walk->process;
-        added->first = batch->n_tids;
-        for (size_t i = 0; i < n; i++) {
-                const TaskRecord *record = walk->records[walk->at + i];
-
-                if (is_dead(walk, record))
-                        continue;
-                batch->tids[batch->n_tids] = (pid_t) record->tid;
-                batch->evidence[batch->n_tids++] = record;
-                added->n++;
-        }
-        batch->n_processes += added->n > 0;
-        walk->at += n;
-}
-
-/* The next process that is missing and comes before @tgid; 0 when there is none. */
-static pid_t next_missing(BpfWalk *walk, pid_t tgid) {
-        for (; walk->n_filled < walk->missing.n_ids; walk->n_filled++) {
-                pid_t missing = walk->missing.ids[walk->n_filled];
-
-                if (missing > tgid)
-                        return 0;
-                if (is_wanted(walk, missing))
-                        return missing;
-        }
-        return 0;
 }
 
 /* Fills the batch with threads of process @tgid, which has no record. At its end there are none. */
@@ -293,11 +249,15 @@ static int bpf_walk_next(void *userdata, Batch *batch) {
 
         for (;;) {
                 pid_t tgid = walk->at < n_all ? process_at(walk, walk->at) : INT32_MAX;
-                pid_t missing = walk->is_within ? 0 : next_missing(walk, tgid);
+                pid_t missing = walk->n_filled < walk->missing.n_ids
+                                        ? walk->missing.ids[walk->n_filled]
+                                        : INT32_MAX;
+                bool is_missing = !walk->is_within && missing < tgid;
                 size_t n_left = 0, n;
+                BatchProcess *added;
                 int r;
 
-                if (missing != 0 && batch->n_tids == 0) {
+                if (is_missing && batch->n_tids == 0) {
                         r = fill_from_files(walk, missing, batch);
                         if (r < 0)
                                 return r;
@@ -305,7 +265,7 @@ static int bpf_walk_next(void *userdata, Batch *batch) {
                                 break;
                         continue;
                 }
-                if (missing != 0 || walk->at == n_all)
+                if (is_missing || walk->at == n_all)
                         break;
                 /* Its threads that follow; past a batch it does not matter how many more. */
                 while (n_left <= BATCH_MAX_THREADS && walk->at + n_left < n_all &&
@@ -321,7 +281,20 @@ static int bpf_walk_next(void *userdata, Batch *batch) {
                 n = MIN_OF(n_left, (size_t) BATCH_MAX_THREADS);
                 if (batch->n_tids + n > BATCH_MAX_THREADS)
                         break;
-                add_process(walk, batch, n);
+                added = &batch->processes[batch->n_processes];
+                *added = walk->process;
+                added->first = batch->n_tids;
+                for (size_t i = walk->at; i < walk->at + n; i++) {
+                        const TaskRecord *record = walk->records[i];
+
+                        if (is_dead(walk, record))
+                                continue;
+                        batch->tids[batch->n_tids] = (pid_t) record->tid;
+                        batch->evidence[batch->n_tids++] = record;
+                        added->n++;
+                }
+                batch->n_processes += added->n > 0;
+                walk->at += n;
                 walk->is_within = n < n_left;
         }
         batch->n_walked = walk->at;
@@ -333,9 +306,7 @@ static int bpf_walk_next(void *userdata, Batch *batch) {
 
 typedef struct BpfReader {
         Scene *scene;
-        void *files; /* owned: the reader of batches whose threads have no records */
-        AffinityText affinity;
-        unsigned long mask[CPU_LIST_MAX_WORDS];
+        void *files;           /* owned: the reader of batches whose threads have no records */
         size_t n_online_words; /* 0: not known */
         unsigned long online[CPU_LIST_MAX_WORDS];
 } BpfReader;
@@ -418,11 +389,11 @@ static void bpf_read_batch(void *userdata) {
 
                         task_sample_take(scene, &slots[k], &task, process->evidence);
                         for (size_t w = 0; w < n; w++) {
-                                reader->mask[w] = task.affinity[w];
+                                scene->affinity.mask[w] = task.affinity[w];
                                 if (w < reader->n_online_words)
-                                        reader->mask[w] &= reader->online[w];
+                                        scene->affinity.mask[w] &= reader->online[w];
                         }
-                        affinity_text_put(&reader->affinity, scene, &slots[k], reader->mask, n);
+                        scene_put_affinity(scene, &slots[k], n);
                         slots[k].comm = scene_add_text(
                                 scene, read_name(reader, process, &slots[k], record));
                 }

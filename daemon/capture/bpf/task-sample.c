@@ -58,7 +58,6 @@ static void take_schedstats(const Scene *scene, ThreadSlot *slot, const TaskSche
                                                                     stats->sum_block_runtime));
         if (stats->has_core_forceidle_sum)
                 thread_sample_put(sample, METRIC_core_forceidle_sum, stats->core_forceidle_sum);
-        scene_drop_broken_waits(scene, slot);
         thread_slot_note(slot, SOURCE_SCHEDSTATS,
                          is_negative ? SOURCE_OUTCOME_malformed : SOURCE_OUTCOME_ok);
 }
@@ -266,6 +265,7 @@ void task_sample_take(const Scene *scene, ThreadSlot *slot, const Task *task,
         slot->owner = record->owner;
 
         slot->state = task_state(record);
+        slot->is_zombie = slot->state == 'Z' || slot->state == 'X';
         slot->policy = record->policy;
         slot->is_kernel_worker =
                 (record->flags & (PROC_STAT_PF_IO_WORKER | PROC_STAT_PF_USER_WORKER)) != 0;

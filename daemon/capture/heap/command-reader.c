@@ -72,7 +72,7 @@ void command_reader_add(CommandReader *reader, const BatchProcess *process, Comm
         if (!representative ||
             capture_host_owns(scene->host, process->tgid, &representative->sample))
                 return;
-        leader = scene_find_leader(scene, process);
+        leader = process->leader;
         if (leader && !leader->kept)
                 leader = NULL;
         /*

@@ -206,7 +206,7 @@ void heap_reader_add(HeapReader *reader, const BatchProcess *process) {
         HeapTarget target = {
                 .process = process,
                 .slots = &scene->slots[process->first],
-                .leader = scene_find_leader(scene, process),
+                .leader = process->leader,
         };
         const HeapFindings *found = &target.known.found;
         HeapAsked *asked = &reader->asked;

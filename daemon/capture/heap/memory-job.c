@@ -149,7 +149,7 @@ MemoryWork *memory_job_work(MemoryJob *job) {
 
         if (!job->thread && blocking_thread_new(&memory_work, &job->thread) != 0)
                 return NULL;
-        work = blocking_thread_memory(job->thread);
+        work = (void *) job->thread->memory;
         /* Copies: one that is left behind may outlive the system. */
         work->counters.machine = thread_machine;
         work->counters.memory = (ProcessMemory){ system->read_memory, system->userdata };
@@ -159,7 +159,7 @@ MemoryWork *memory_job_work(MemoryJob *job) {
 }
 
 HeapFailure memory_job_run(MemoryJob *job, void (*step)(MemoryWork *work), uint64_t patience_ns) {
-        MemoryWork *work = blocking_thread_memory(job->thread);
+        MemoryWork *work = (void *) job->thread->memory;
         uint64_t begin_ns = memory_job_now_ns(job), took_ns;
         int r;
 

@@ -214,53 +214,6 @@ static int procfs_walk_next(void *userdata, Batch *batch) {
 
 /* reading */
 
-typedef struct ProcfsReader {
-        Scene *scene;
-        TaskReader tasks;
-        ThreadStats stats;
-} ProcfsReader;
-
-static int procfs_reader_new(Scene *scene, void **ret) {
-        ProcfsReader *reader = calloc(1, sizeof(*reader));
-
-        if (!reader)
-                return -ENOMEM;
-        reader->scene = scene;
-        reader->tasks.scene = scene;
-        reader->tasks.n_words = TASK_READER_MASK_WORDS;
-        thread_stats_init(&reader->stats, scene);
-        *ret = reader;
-        return 0;
-}
-
-static void procfs_reader_free(void *userdata) {
-        ProcfsReader *reader = userdata;
-
-        if (!reader)
-                return;
-        if (reader->stats.open)
-                reader->scene->host->system->close_taskstats(reader->stats.handle);
-        free(reader);
-}
-
-/* threads */
-
-/* The thread, or its process, could not be opened. */
-static void note_unopened(ThreadSlot *slot, int code) {
-        slot->vanished = code == PROCFS_E_ABSENT || code == PROCFS_E_VANISHED;
-        thread_slot_note(slot, SOURCE_STAT, text_file_outcome(code));
-}
-
-/* Opens the directory @path below @dir_fd for looking up files in it, no more. */
-static int open_path(int dir_fd, const char *path, int *ret_fd) {
-        int fd = openat(dir_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-        if (fd < 0)
-                return text_file_code(errno);
-        *ret_fd = fd;
-        return 0;
-}
-
 /* Every batch of a process that is read in parts must find the same process. */
 static int check_same_process(Scene *scene, const BatchProcess *process, int task_fd) {
         char path[PATH_BYTES];
@@ -278,86 +231,76 @@ static int check_same_process(Scene *scene, const BatchProcess *process, int tas
         return stat.starttime == process->start_ticks ? 0 : PROCFS_E_VANISHED;
 }
 
-static void read_thread(ProcfsReader *reader, ThreadSlot *slot, int dir_fd, const char *path) {
-        int r = open_path(dir_fd, path, &slot->fd);
-
-        if (r != 0) {
-                note_unopened(slot, r);
-                return;
-        }
-        task_reader_read(&reader->tasks, &reader->stats, slot);
-}
-
-static void read_threads(ProcfsReader *reader, const BatchProcess *process) {
+static void read_threads(TaskReader *reader, const BatchProcess *process) {
         Scene *scene = reader->scene;
-        ThreadSlot *slots = &scene->slots[process->first];
-        _cleanup_(fd_closep) int task_fd = -EBADF;
-        char path[PATH_BYTES];
-        size_t n;
-        int r;
-
         /*
          * One walk of a longer path is cheaper than two opens, and most processes have one thread.
          */
-        if (process->n == 1 && !process->is_split) {
-                n = format_path(process->tgid, "/task/", path);
-                (void) format_path(slots[0].tid, "", path + n);
-                read_thread(reader, &slots[0], scene->host->proc_fd, path);
-                return;
+        bool is_alone = process->n == 1 && !process->is_split;
+        int proc_fd = scene->host->proc_fd, flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+        _cleanup_(fd_closep) int task_fd = -EBADF;
+        char path[PATH_BYTES];
+        int error = 0;
+
+        if (!is_alone) {
+                /* All tids found below this descriptor are threads of this process. */
+                (void) format_path(process->tgid, "/task", path);
+                task_fd = openat(proc_fd, path, flags);
+                error = task_fd < 0 ? text_file_code(errno) : 0;
+                if (error == 0 && process->is_split && process->has_leader)
+                        error = check_same_process(scene, process, task_fd);
         }
-        /* All tids found below this descriptor are threads of this process. */
-        (void) format_path(process->tgid, "/task", path);
-        r = open_path(scene->host->proc_fd, path, &task_fd);
-        if (r == 0 && process->is_split && process->has_leader)
-                r = check_same_process(scene, process, task_fd);
         for (size_t i = 0; i < process->n; i++) {
-                if (r != 0) {
-                        note_unopened(&slots[i], r);
+                ThreadSlot *slot = &scene->slots[process->first + i];
+                size_t n = is_alone ? format_path(process->tgid, "/task/", path) : 0;
+                int r = error;
+
+                (void) format_path(slot->tid, "", path + n);
+                if (r == 0) {
+                        slot->fd = openat(is_alone ? proc_fd : task_fd, path, flags);
+                        r = slot->fd < 0 ? text_file_code(errno) : 0;
+                }
+                if (r == 0) {
+                        task_reader_read(reader, slot);
                         continue;
                 }
-                (void) format_path(slots[i].tid, "", path);
-                read_thread(reader, &slots[i], task_fd, path);
-        }
-}
-
-/*
- * The executable of threads that taskstats did not answer for. AT_STATX_DONT_SYNC: attributes that
- * the kernel has cached will do, as a file system that does not answer (a dead NFS server) must not
- * stop the capture.
- */
-static void read_executable(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = &scene->slots[process->first];
-        const ThreadSample *found = NULL;
-        struct statx file;
-
-        for (size_t i = 0; i < process->n; i++) {
-                ThreadSample *sample = &slots[i].sample;
-
-                if (!slots[i].kept || sample->has_exe || !slots[i].has_space)
-                        continue;
-                if (!found) {
-                        if (statx(slots[i].fd, "exe", AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
-                                return; /* not permitted, or none: absent */
-                        sample->exe_dev = makedev(file.stx_dev_major, file.stx_dev_minor);
-                        sample->exe_inode = file.stx_ino;
-                        found = sample;
-                }
-                sample->exe_dev = found->exe_dev;
-                sample->exe_inode = found->exe_inode;
-                sample->has_exe = true;
+                slot->vanished = r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED;
+                thread_slot_note(slot, SOURCE_STAT, text_file_outcome(r));
         }
 }
 
 static void procfs_read_batch(void *userdata) {
-        ProcfsReader *reader = userdata;
+        TaskReader *reader = userdata;
         Scene *scene = reader->scene;
         const Batch *batch = scene->batch;
 
         for (size_t i = 0; i < batch->n_processes; i++)
                 read_threads(reader, &batch->processes[i]);
-        thread_stats_ask(&reader->stats, &reader->tasks);
-        for (size_t i = 0; i < batch->n_processes; i++)
-                read_executable(scene, &batch->processes[i]);
+        task_reader_ask(reader);
+        /*
+         * The executable of threads that taskstats did not answer for. AT_STATX_DONT_SYNC:
+         * attributes that the kernel has cached will do, as a file system that does not answer (a
+         * dead NFS server) must not stop the capture.
+         */
+        for (size_t i = 0; i < batch->n_processes; i++) {
+                ThreadSlot *slots = &scene->slots[batch->processes[i].first];
+                bool is_known = false;
+                struct statx file;
+
+                for (size_t k = 0; k < batch->processes[i].n; k++) {
+                        ThreadSample *sample = &slots[k].sample;
+
+                        if (!slots[k].kept || sample->has_exe || !slots[k].has_space)
+                                continue;
+                        if (!is_known &&
+                            statx(slots[k].fd, "exe", AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
+                                break; /* not permitted, or none: absent */
+                        is_known = true;
+                        sample->exe_dev = makedev(file.stx_dev_major, file.stx_dev_minor);
+                        sample->exe_inode = file.stx_ino;
+                        sample->has_exe = true;
+                }
+        }
 }
 
 /* confirmation */
@@ -373,8 +316,8 @@ static void procfs_read_batch(void *userdata) {
  * its last file is read: too unlikely to read one more file of each such process.
  */
 static void procfs_confirm(void *userdata, const BatchProcess *process) {
-        Scene *scene = ((ProcfsReader *) userdata)->scene;
-        ThreadSlot *leader = scene_find_leader(scene, process);
+        Scene *scene = ((TaskReader *) userdata)->scene;
+        ThreadSlot *leader = process->leader;
         const ThreadSample *sample;
         bool is_same;
         ProcStat now;
@@ -389,7 +332,7 @@ static void procfs_confirm(void *userdata, const BatchProcess *process) {
                 r = proc_stat_parse((Span){ scene->file, n }, &now);
         if (r != 0)
                 is_same = r != PROCFS_E_ABSENT && r != PROCFS_E_VANISHED;
-        else if (thread_slot_is_zombie(leader))
+        else if (leader->is_zombie)
                 /* Several may have taken over and exited in turn; exe is read of a living one. */
                 is_same = !sample->has_exe && (now.state == 'Z' || now.state == 'X');
         else if (leader->start_stack != 0 && now.start_stack != 0 &&
@@ -424,18 +367,14 @@ static const char *taskstats_reason(const Gates *gates, SourceOutcome cause) {
         return NULL;
 }
 
-static bool taskstats_answers(const Gates *gates) {
-        return gates->taskstats_asked && gates->taskstats == 0;
-}
-
 /* The kernel could account delays, and only a setting keeps it from that. */
 static bool delays_are_off(const Gates *gates) {
-        return taskstats_answers(gates) && gates->has_delay_members && !gates->only_processes &&
+        return gates->taskstats == 0 && gates->has_delay_members && !gates->only_processes &&
                gates->delay_trust == DELAY_TRUST_COUNTED;
 }
 
 static const char *delay_reason(const Gates *gates, SourceOutcome cause) {
-        if (!taskstats_answers(gates) || cause != SOURCE_OUTCOME_unsupported)
+        if (gates->taskstats != 0 || cause != SOURCE_OUTCOME_unsupported)
                 return taskstats_reason(gates, cause);
         if (!gates->has_delay_members)
                 return "this kernel was built without CONFIG_TASK_DELAY_ACCT";
@@ -449,7 +388,7 @@ static const char *delay_reason(const Gates *gates, SourceOutcome cause) {
 }
 
 static bool irq_time_is_unknown(const Gates *gates) {
-        return taskstats_answers(gates) && !(gates->has_delay_members && gates->only_processes) &&
+        return gates->taskstats == 0 && !(gates->has_delay_members && gates->only_processes) &&
                !gates->irq_time_accounted && !gates->has_pressure;
 }
 
@@ -535,7 +474,7 @@ static void procfs_explain(const Gates *gates, const Tally *tally, SourceId id, 
                            "from a reader without CAP_SYS_PTRACE");
         /* Not knowing which zeros are measurements is partial, even where every value was 0. */
         if (id == SOURCE_TASKSTATS_DELAY && source->state == SOURCE_STATE_UNAVAILABLE &&
-            taskstats_answers(gates) && gates->has_delay_members &&
+            gates->taskstats == 0 && gates->has_delay_members &&
             gates->delay_trust == DELAY_TRUST_YOUNG)
                 source->state = SOURCE_STATE_PARTIAL;
         if (id != SOURCE_TASKSTATS_IRQ)
@@ -546,7 +485,7 @@ static void procfs_explain(const Gates *gates, const Tally *tally, SourceId id, 
                            "with irq delays shows that interrupt time is accounted");
         if (source_was_tried(source))
                 return;
-        if (taskstats_answers(gates) && !gates->has_irq_members)
+        if (gates->taskstats == 0 && !gates->has_irq_members)
                 source_set(source, SOURCE_STATE_NOT_APPLICABLE,
                            "struct taskstats of this kernel (version %u) has no irq delays: they "
                            "came with version 14",
@@ -576,9 +515,9 @@ const Backend procfs_backend = {
         .offer_memory = procfs_offer_memory,
         .walk_next = procfs_walk_next,
         .walk_free = procfs_walk_free,
-        .reader_new = procfs_reader_new,
+        .reader_new = task_reader_new,
         .read = procfs_read_batch,
         .confirm = procfs_confirm,
-        .reader_free = procfs_reader_free,
+        .reader_free = task_reader_free,
         .explain = procfs_explain,
 };

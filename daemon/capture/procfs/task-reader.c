@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -35,10 +36,6 @@ static bool read_file(TaskReader *reader, ThreadSlot *slot, SourceId source, con
         return false;
 }
 
-static SourceOutcome parse_outcome(int r) {
-        return r == 0 ? SOURCE_OUTCOME_ok : SOURCE_OUTCOME_malformed;
-}
-
 /* stat */
 
 #define STAT_METRIC(member, type, number, metric) [PROC_STAT_##member] = (metric),
@@ -60,7 +57,7 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
                 return;
         }
         r = proc_stat_parse((Span){ scene->file, n }, &stat);
-        thread_slot_note(slot, SOURCE_STAT, parse_outcome(r));
+        thread_slot_note(slot, SOURCE_STAT, text_file_outcome(r));
         if (!stat.has_identity)
                 return;
         /*
@@ -90,6 +87,7 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
 #undef PUT_STAT
 
         slot->state = stat.state;
+        slot->is_zombie = stat.state == 'Z' || stat.state == 'X';
         slot->policy = stat.present >> PROC_STAT_policy & 1 ? stat.policy : -1;
         /*
          * A thread that the kernel made to work for the process, if it has none of what a C library
@@ -102,32 +100,6 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
         slot->num_threads = stat.num_threads > 0 ? (uint64_t) stat.num_threads : 0;
         slot->kept = true;
         slot->comm = scene_add_text(scene, stat.comm);
-}
-
-/* affinity */
-
-static void read_affinity(TaskReader *reader, ThreadSlot *slot) {
-        const CaptureSystem *system = reader->scene->host->system;
-        size_t n_words = 0;
-        int r;
-
-        if (!system->read_affinity || reader->scene->host->gates.foreign_pids) {
-                thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_unsupported);
-                return;
-        }
-        for (;;) {
-                r = system->read_affinity(system->userdata, slot->tid, reader->mask,
-                                          reader->n_words, &n_words);
-                if (r != -EINVAL || reader->n_words == CPU_LIST_MAX_WORDS)
-                        break;
-                reader->n_words = MIN_OF(2 * reader->n_words, (size_t) CPU_LIST_MAX_WORDS);
-        }
-        if (r != 0) {
-                /* If the thread has gone, reading through its descriptor will show it. */
-                thread_slot_note(slot, SOURCE_AFFINITY, text_file_outcome(text_file_code(-r)));
-                return;
-        }
-        affinity_text_put(&reader->affinity, reader->scene, slot, reader->mask, n_words);
 }
 
 /* sched */
@@ -166,7 +138,7 @@ static void read_schedstat(TaskReader *reader, ThreadSlot *slot) {
         if (!read_file(reader, slot, SOURCE_SCHEDSTAT, "schedstat", &text))
                 return;
         r = proc_schedstat_parse(text, &schedstat);
-        thread_slot_note(slot, SOURCE_SCHEDSTAT, parse_outcome(r));
+        thread_slot_note(slot, SOURCE_SCHEDSTAT, text_file_outcome(r));
         COUNTERS_OF_SCHEDSTAT(PUT_COUNTER, schedstat)
 }
 
@@ -186,22 +158,35 @@ static SourceOutcome error_outcome(int error) {
         }
 }
 
-void thread_stats_init(ThreadStats *stats, Scene *scene) {
+int task_reader_new(Scene *scene, void **ret) {
         const CaptureSystem *system = scene->host->system;
-        const Gates *gates = &scene->host->gates;
-        int r = gates->taskstats;
+        TaskReader *reader = calloc(1, sizeof(*reader));
+        TaskstatsSocket *socket = NULL;
+        int r = scene->host->gates.taskstats;
 
-        stats->scene = scene;
-        if (!gates->taskstats_asked)
-                r = TASKSTATS_E_NO_FAMILY;
-        else if (r == 0)
-                r = system->open_taskstats(system->userdata, &stats->handle);
-        stats->open = r == 0;
-        stats->closed_outcome = r > 0 ? SOURCE_OUTCOME_unsupported : error_outcome(r);
+        if (!reader)
+                return -ENOMEM;
+        reader->scene = scene;
+        reader->n_words = TASK_READER_MASK_WORDS;
+        if (r == 0)
+                r = system->open_taskstats(system->userdata, &socket);
+        reader->taskstats = r == 0 ? socket : NULL;
+        reader->no_taskstats = r > 0 ? SOURCE_OUTCOME_unsupported : error_outcome(r);
+        *ret = reader;
+        return 0;
 }
 
-static void note_unanswered(const ThreadStats *stats, ThreadSlot *slot, SourceOutcome outcome) {
-        const Gates *gates = &stats->scene->host->gates;
+void task_reader_free(void *userdata) {
+        TaskReader *reader = userdata;
+        const CaptureSystem *system = reader ? reader->scene->host->system : NULL;
+
+        if (reader && reader->taskstats)
+                system->close_taskstats(system->userdata, reader->taskstats);
+        free(reader);
+}
+
+static void note_unanswered(const TaskReader *reader, ThreadSlot *slot, SourceOutcome outcome) {
+        const Gates *gates = &reader->scene->host->gates;
 
         thread_slot_note(slot, SOURCE_TASKSTATS, outcome);
         thread_slot_note(slot, SOURCE_TASKSTATS_DELAY, outcome);
@@ -219,7 +204,7 @@ static void read_substitutes(TaskReader *reader, ThreadSlot *slot) {
         read_schedstat(reader, slot);
         if (!slot->kept || !read_file(reader, slot, SOURCE_STATUS, "status", &text))
                 return;
-        thread_slot_note(slot, SOURCE_STATUS, parse_outcome(proc_status_parse(text, &status)));
+        thread_slot_note(slot, SOURCE_STATUS, text_file_outcome(proc_status_parse(text, &status)));
         COUNTERS_OF_STATUS(PUT_COUNTER, status)
         process_memory_put(slot, &status);
         sample->has_owner = status.has_uid && status.has_gid;
@@ -228,8 +213,11 @@ static void read_substitutes(TaskReader *reader, ThreadSlot *slot) {
         slot->owner = sample->uid;
 }
 
-void task_reader_read(TaskReader *reader, const ThreadStats *stats, ThreadSlot *slot) {
+void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
+        Scene *scene = reader->scene;
+        const CaptureSystem *system = scene->host->system;
         ThreadSample *sample = &slot->sample;
+        size_t n_words = 0;
         ProcSched sched;
         uint64_t sleep;
         ProcIo io;
@@ -240,14 +228,31 @@ void task_reader_read(TaskReader *reader, const ThreadStats *stats, ThreadSlot *
         read_stat(reader, slot);
         if (!slot->kept)
                 return;
-        read_affinity(reader, slot);
+        if (!system->read_affinity || scene->host->gates.foreign_pids)
+                thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_unsupported);
+        else {
+                for (;;) {
+                        r = system->read_affinity(system->userdata, slot->tid, scene->affinity.mask,
+                                                  reader->n_words, &n_words);
+                        if (r != -EINVAL || reader->n_words == CPU_LIST_MAX_WORDS)
+                                break;
+                        reader->n_words = MIN_OF(2 * reader->n_words, (size_t) CPU_LIST_MAX_WORDS);
+                }
+                /* If the thread has gone, reading through its descriptor will show it. */
+                if (r != 0)
+                        thread_slot_note(slot, SOURCE_AFFINITY,
+                                         text_file_outcome(text_file_code(-r)));
+                else
+                        scene_put_affinity(scene, slot, n_words);
+        }
         if (read_file(reader, slot, SOURCE_SCHED, "sched", &text)) {
                 r = proc_sched_parse(text, &sched);
                 /* A negative value is an error of the kernel, and of schedstats alone. */
                 thread_slot_note(slot, SOURCE_SCHEDSTATS,
-                                 sched.has_schedstats ? parse_outcome(r)
+                                 sched.has_schedstats ? text_file_outcome(r)
                                                       : SOURCE_OUTCOME_unsupported);
-                thread_slot_note(slot, SOURCE_SCHED, parse_outcome(sched.negative != 0 ? 0 : r));
+                thread_slot_note(slot, SOURCE_SCHED,
+                                 text_file_outcome(sched.negative != 0 ? 0 : r));
                 for (size_t i = 0; i < ELEMENTSOF(sched_rows); i++)
                         if (sched.present >> sched_rows[i].key & 1)
                                 thread_sample_put(sample, sched_rows[i].metric,
@@ -256,17 +261,16 @@ void task_reader_read(TaskReader *reader, const ThreadStats *stats, ThreadSlot *
                         thread_sample_put(sample, METRIC_voluntary_sleep_ns, sleep);
                 if (sched.has_ext_enabled)
                         thread_sample_put(sample, METRIC_ext_enabled, sched.ext_enabled);
-                scene_drop_broken_waits(reader->scene, slot);
         } else
                 slot->outcomes[SOURCE_SCHEDSTATS] = slot->outcomes[SOURCE_SCHED];
         if (slot->kept && read_file(reader, slot, SOURCE_IO, "io", &text)) {
-                thread_slot_note(slot, SOURCE_IO, parse_outcome(proc_io_parse(text, &io)));
+                thread_slot_note(slot, SOURCE_IO, text_file_outcome(proc_io_parse(text, &io)));
                 for (unsigned key = 0; key < _PROC_IO_MAX; key++)
                         if (io.present >> key & 1)
                                 thread_sample_put(sample, io_metrics[key], io.values[key]);
         }
-        if (slot->kept && !stats->open) {
-                note_unanswered(stats, slot, stats->closed_outcome);
+        if (slot->kept && !reader->taskstats) {
+                note_unanswered(reader, slot, reader->no_taskstats);
                 read_substitutes(reader, slot);
         }
 }
@@ -278,8 +282,8 @@ void task_reader_read(TaskReader *reader, const ThreadStats *stats, ThreadSlot *
  * delay of 0 is a measurement only if the kernel accounts interrupt time, too; a count that is not
  * 0 shows that it does, but does not change the rows that were written before.
  */
-static unsigned choose_groups(const ThreadStats *stats, ThreadSlot *slot, const Taskstats *answer) {
-        const Gates *gates = &stats->scene->host->gates;
+static unsigned choose_groups(const TaskReader *reader, ThreadSlot *slot, const Taskstats *answer) {
+        const Gates *gates = &reader->scene->host->gates;
         unsigned groups = TASKSTATS_GROUP_BASIC;
         uint64_t irq_count = 0;
         bool accounted, sent = taskstats_get(answer, TASKSTATS_IRQ_COUNT, &irq_count);
@@ -305,29 +309,29 @@ static unsigned choose_groups(const ThreadStats *stats, ThreadSlot *slot, const 
         return groups;
 }
 
-void thread_stats_ask(ThreadStats *stats, TaskReader *reader) {
-        Scene *scene = stats->scene;
+void task_reader_ask(TaskReader *reader) {
+        Scene *scene = reader->scene;
         const CaptureSystem *system = scene->host->system;
         ThreadSlot *slots = scene->slots;
         uint64_t asked_ns;
         size_t n = 0;
         int r;
 
-        if (!stats->open)
+        if (!reader->taskstats)
                 return;
         for (size_t i = 0; i < scene->batch->n_tids; i++)
                 if (slots[i].kept) {
-                        stats->tids[n] = slots[i].tid;
-                        stats->asked[n++] = &slots[i];
+                        reader->tids[n] = slots[i].tid;
+                        reader->asked[n++] = &slots[i];
                 }
         asked_ns = system->now_ns(system->userdata);
-        r = system->query_taskstats(stats->handle, stats->tids, n, stats->answers);
+        r = system->query_taskstats(reader->taskstats, reader->tids, n, reader->answers);
 
         for (size_t i = 0; i < n; i++) {
-                const Taskstats *answer = &stats->answers[i].stats;
-                ThreadSlot *slot = stats->asked[i];
+                const Taskstats *answer = &reader->answers[i].stats;
+                ThreadSlot *slot = reader->asked[i];
                 ThreadSample *sample = &slot->sample;
-                int error = r < 0 ? r : stats->answers[i].error;
+                int error = r < 0 ? r : reader->answers[i].error;
                 uint64_t age_us, age_ns, uid, gid, dev, inode;
 
                 /*
@@ -349,13 +353,13 @@ void thread_stats_ask(ThreadStats *stats, TaskReader *reader) {
                         continue;
                 }
                 if (error != 0) {
-                        note_unanswered(stats, slot, error_outcome(error));
+                        note_unanswered(reader, slot, error_outcome(error));
                         read_substitutes(reader, slot);
                         continue;
                 }
                 thread_slot_note(slot, SOURCE_TASKSTATS, SOURCE_OUTCOME_ok);
                 thread_slot_note(slot, SOURCE_STATUS, SOURCE_OUTCOME_ok);
-                taskstats_put_metrics(answer, choose_groups(stats, slot, answer), sample);
+                taskstats_put_metrics(answer, choose_groups(reader, slot, answer), sample);
                 if (taskstats_get(answer, TASKSTATS_UID, &uid) &&
                     taskstats_get(answer, TASKSTATS_GID, &gid)) {
                         sample->has_owner = true;

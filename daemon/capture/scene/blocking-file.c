@@ -72,7 +72,7 @@ int blocking_file_read(BlockingFile *file, const BlockingQuestion *question, uin
                 r = blocking_thread_new(&blocking_work, &file->thread);
         if (r < 0)
                 return r;
-        reading = blocking_thread_memory(file->thread);
+        reading = (void *) file->thread->memory;
         reading->dir_fd = question->dir_fd;
         reading->name = question->name;
         (void) snprintf(reading->path, sizeof(reading->path), "%s",

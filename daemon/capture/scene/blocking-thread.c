@@ -17,18 +17,6 @@
 #include "base/number.h"
 #include "kernel/procfs/proc-task.h"
 
-struct BlockingThread {
-        const BlockingWork *work; /* borrowed: a constant */
-        pthread_t thread;
-        _Atomic pid_t tid; /* 0: it has not begun */
-        pthread_mutex_t lock;
-        pthread_cond_t changed;
-        bool asked;       /* work is to be done or being done; one piece at a time */
-        bool ended;       /* nothing more will be asked */
-        bool left_behind; /* the owner is gone: the thread frees this when its call ends */
-        max_align_t memory[];
-};
-
 static void destroy(BlockingThread *thread) {
         if (thread->work->done)
                 thread->work->done(thread->memory);
@@ -107,10 +95,6 @@ BlockingThread *blocking_thread_free(BlockingThread *thread) {
                 destroy(thread);
         }
         return NULL;
-}
-
-void *blocking_thread_memory(BlockingThread *thread) {
-        return thread->memory;
 }
 
 /* The lock is taken. */

@@ -11,8 +11,12 @@
  * behind. So the thread works in memory of its own, which it frees itself when that happens.
  */
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "base/macro.h"
 
 /* A kind of work: how much memory it needs, and what is done there. */
@@ -24,7 +28,20 @@ typedef struct BlockingWork {
         void (*done)(void *memory);
 } BlockingWork;
 
-typedef struct BlockingThread BlockingThread;
+typedef struct BlockingThread {
+        const BlockingWork *work; /* borrowed: a constant */
+        pthread_t thread;
+        _Atomic pid_t tid; /* 0: it has not begun */
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        bool asked;       /* work is to be done or being done; one piece at a time */
+        bool ended;       /* nothing more will be asked */
+        bool left_behind; /* the owner is gone: the thread frees this when its call ends */
+        /*
+         * Questions are put and answers found there, between two calls of blocking_thread_run().
+         */
+        max_align_t memory[];
+} BlockingThread;
 
 /*
  * Starts the thread, which shares the descriptors of the calling one and handles no signals; its
@@ -33,9 +50,6 @@ typedef struct BlockingThread BlockingThread;
 _must_check_ int blocking_thread_new(const BlockingWork *work, BlockingThread **ret);
 /* A thread that still works is left behind; it ends with its call, or with the process. */
 BlockingThread *blocking_thread_free(BlockingThread *thread);
-
-/* Questions are put and answers found there, between two calls of blocking_thread_run(). */
-void *blocking_thread_memory(BlockingThread *thread);
 
 /*
  * Lets the thread work once. -ETIMEDOUT when that took longer than @limit_ns: then

@@ -25,30 +25,8 @@ static int kernel_read_affinity(void *userdata, pid_t tid, unsigned long *mask, 
         return 0;
 }
 
-static int kernel_open_taskstats(void *userdata, void **ret_handle) {
-        TaskstatsSocket *socket;
-        int r = taskstats_open(NULL, &socket);
-
-        if (r == 0)
-                *ret_handle = socket;
-        return r;
-}
-
-static int kernel_query_taskstats(void *handle, const pid_t *tids, size_t n_tids,
-                                  TaskstatsAnswer *answers) {
-        return taskstats_query(handle, tids, n_tids, answers);
-}
-
-static void kernel_close_taskstats(void *handle) {
-        taskstats_free(handle);
-}
-
 static int kernel_find_robust_list(void *userdata, pid_t tid, uint64_t *ret_head) {
         return thread_robust_list(tid, ret_head);
-}
-
-static int kernel_open_cgroups(void *userdata, int proc_fd, Cgroupfs **ret) {
-        return cgroupfs_open(proc_fd, ret);
 }
 
 static uint64_t kernel_now_ns(void *userdata) {
@@ -66,37 +44,33 @@ static void kernel_begin_worker(void *userdata) {
 
 const CaptureSystem capture_system_kernel = {
         .read_affinity = kernel_read_affinity,
-        .open_taskstats = kernel_open_taskstats,
-        .query_taskstats = kernel_query_taskstats,
-        .close_taskstats = kernel_close_taskstats,
         .read_memory = process_memory_read_kernel,
         .find_robust_list = kernel_find_robust_list,
-        .open_cgroups = kernel_open_cgroups,
+        .open_cgroups = cgroupfs_open,
         .now_ns = kernel_now_ns,
         .begin_worker = kernel_begin_worker,
 };
 
 /* sockets that are ready */
 
-static int ready_open_taskstats(void *userdata, void **ret_handle) {
+static int ready_open_taskstats(void *userdata, TaskstatsSocket **ret) {
         ReadySystem *ready = userdata;
 
         for (size_t i = 0; i < ready->n_sockets; i++)
                 if (!atomic_flag_test_and_set(&ready->sockets[i].taken)) {
-                        *ret_handle = &ready->sockets[i];
+                        *ret = ready->sockets[i].socket;
                         return 0;
                 }
         return ready->failure;
 }
 
-static int ready_query_taskstats(void *handle, const pid_t *tids, size_t n_tids,
-                                 TaskstatsAnswer *answers) {
-        return taskstats_query(((ReadySocket *) handle)->socket, tids, n_tids, answers);
-}
-
 /* It stays open for the next thread. */
-static void ready_close_taskstats(void *handle) {
-        atomic_flag_clear(&((ReadySocket *) handle)->taken);
+static void ready_close_taskstats(void *userdata, TaskstatsSocket *socket) {
+        ReadySystem *ready = userdata;
+
+        for (size_t i = 0; i < ready->n_sockets; i++)
+                if (ready->sockets[i].socket == socket)
+                        atomic_flag_clear(&ready->sockets[i].taken);
 }
 
 int ready_system_new(unsigned n_sockets, ReadySystem **ret) {
@@ -107,7 +81,7 @@ int ready_system_new(unsigned n_sockets, ReadySystem **ret) {
         ready->system = capture_system_kernel;
         ready->system.userdata = ready;
         ready->system.open_taskstats = ready_open_taskstats;
-        ready->system.query_taskstats = ready_query_taskstats;
+        ready->system.query_taskstats = taskstats_query;
         ready->system.close_taskstats = ready_close_taskstats;
         ready->failure = -EMFILE;
         while (ready->n_sockets < n_sockets) {
@@ -131,7 +105,3 @@ ReadySystem *ready_system_free(ReadySystem *ready) {
         free(ready);
         return NULL;
 }
-
-const CaptureSystem capture_system_files = {
-        .now_ns = kernel_now_ns,
-};

@@ -34,10 +34,10 @@ typedef struct CaptureSystem {
                              size_t *ret_n_words);
 
         /* As taskstats_open(), taskstats_query(), taskstats_free(). NULL: cannot be asked here. */
-        int (*open_taskstats)(void *userdata, void **ret_handle);
-        int (*query_taskstats)(void *handle, const pid_t *tids, size_t n_tids,
+        int (*open_taskstats)(void *userdata, TaskstatsSocket **ret);
+        int (*query_taskstats)(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                                TaskstatsAnswer *answers);
-        void (*close_taskstats)(void *handle);
+        void (*close_taskstats)(void *userdata, TaskstatsSocket *socket);
 
         /*
          * Memory of other processes, as process_memory_read_kernel(); and where a thread keeps its
@@ -48,7 +48,7 @@ typedef struct CaptureSystem {
         int (*find_robust_list)(void *userdata, pid_t tid, uint64_t *ret_head);
 
         /* As cgroupfs_open(). NULL: no hierarchy is mounted. */
-        int (*open_cgroups)(void *userdata, int proc_fd, Cgroupfs **ret);
+        int (*open_cgroups)(int proc_fd, Cgroupfs **ret);
 
         uint64_t (*now_ns)(void *userdata); /* CLOCK_MONOTONIC */
 
@@ -56,12 +56,12 @@ typedef struct CaptureSystem {
         void (*begin_worker)(void *userdata);
 } CaptureSystem;
 
-/* The running kernel. */
+/* The running kernel, without taskstats. */
 extern const CaptureSystem capture_system_kernel;
 
 /*
- * The running kernel for a process that is about to give up opening sockets: the taskstats sockets
- * are opened now, and as many can be open at once as were asked for.
+ * All of the running kernel for a process that is about to give up opening sockets: the taskstats
+ * sockets are opened now, and as many can be open at once as were asked for.
  */
 typedef struct ReadySocket {
         TaskstatsSocket *socket; /* owned */
@@ -78,6 +78,3 @@ typedef struct ReadySystem {
 _must_check_ int ready_system_new(unsigned n_sockets, ReadySystem **ret); /* -ENOMEM */
 ReadySystem *ready_system_free(ReadySystem *ready);
 DEFINE_CLEANUP(ReadySystem *, ready_system_free);
-
-/* Files only. */
-extern const CaptureSystem capture_system_files;

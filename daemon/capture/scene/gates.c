@@ -37,15 +37,15 @@ static void try_taskstats(const CaptureSystem *system, Gates *gates) {
         pid_t tid = system->own_tid ? system->own_tid : (pid_t) syscall(SYS_gettid);
         uint64_t count = 0, run = 0, vm = 0, irq;
         TaskstatsAnswer answer;
-        void *handle;
+        TaskstatsSocket *socket;
 
+        gates->taskstats = TASKSTATS_E_NO_FAMILY;
         if (!system->open_taskstats || gates->foreign_pids)
                 return;
-        gates->taskstats_asked = true;
-        gates->taskstats = system->open_taskstats(system->userdata, &handle);
+        gates->taskstats = system->open_taskstats(system->userdata, &socket);
         if (gates->taskstats != 0)
                 return;
-        gates->taskstats = system->query_taskstats(handle, &tid, 1, &answer);
+        gates->taskstats = system->query_taskstats(socket, &tid, 1, &answer);
         if (gates->taskstats == 0)
                 gates->taskstats = answer.error;
         if (gates->taskstats == 0) {
@@ -61,7 +61,7 @@ static void try_taskstats(const CaptureSystem *system, Gates *gates) {
                 gates->has_xacct_members = vm != 0;
                 gates->has_irq_members = taskstats_get(&answer.stats, TASKSTATS_IRQ_COUNT, &irq);
         }
-        system->close_taskstats(handle);
+        system->close_taskstats(system->userdata, socket);
 }
 
 /* 0 where the set cannot be read: nothing is assumed then. */

@@ -37,8 +37,11 @@ typedef struct Gates {
          */
         bool realtime_waits_broken;
 
-        int taskstats;        /* 0: it answers; otherwise TASKSTATS_E_NO_FAMILY or -errno */
-        bool taskstats_asked; /* false: not tried, because of foreign_pids or a test system */
+        /*
+         * 0: it answers; otherwise TASKSTATS_E_NO_FAMILY or -errno. The former also when it was not
+         * tried, because of foreign_pids or a test system.
+         */
+        int taskstats;
         uint16_t taskstats_version;
         bool has_delay_members; /* CONFIG_TASK_DELAY_ACCT */
         bool has_xacct_members; /* CONFIG_TASK_XACCT */

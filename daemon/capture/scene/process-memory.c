@@ -12,9 +12,9 @@ static const MetricId metrics[] = {
 };
 
 ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process) {
-        const ThreadSlot *leader = scene_find_leader(scene, process);
+        const ThreadSlot *leader = process->leader;
 
-        if (!leader || !leader->kept || (!leader->has_space && !thread_slot_is_zombie(leader)))
+        if (!leader || !leader->kept || (!leader->has_space && !leader->is_zombie))
                 return NULL;
         return scene_find_representative(scene, process);
 }
@@ -78,7 +78,7 @@ static void read_peak(Scene *scene, const BatchProcess *process) {
 
 void process_memory_read(Scene *scene, const BatchProcess *process) {
         ThreadSlot *holder = process_memory_find(scene, process);
-        ThreadSlot *leader = scene_find_leader(scene, process);
+        ThreadSlot *leader = process->leader;
         ThreadSlot *slots = &scene->slots[process->first];
         ProcStatus status;
         size_t n;

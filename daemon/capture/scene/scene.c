@@ -9,31 +9,6 @@
 
 #include "kernel/procfs/proc-task.h"
 
-/* include/uapi/linux/sched.h */
-#define POLICY_FIFO 1
-#define POLICY_RR 2
-#define POLICY_DEADLINE 6
-
-int scene_new(const CaptureHost *host, Scene **ret) {
-        Scene *scene = calloc(1, sizeof(*scene));
-
-        if (!scene)
-                return -ENOMEM;
-        scene->host = host;
-        buffer_init(&scene->texts, 0);
-        *ret = scene;
-        return 0;
-}
-
-Scene *scene_free(Scene *scene) {
-        if (!scene)
-                return NULL;
-        scene->blocking.thread = blocking_thread_free(scene->blocking.thread);
-        buffer_done(&scene->texts);
-        free(scene);
-        return NULL;
-}
-
 void scene_begin(Scene *scene, Batch *batch) {
         scene->batch = batch;
         for (size_t i = 0; i < batch->n_tids; i++) {
@@ -44,14 +19,14 @@ void scene_begin(Scene *scene, Batch *batch) {
                 slot->tid = batch->tids[i];
                 slot->fd = -EBADF;
         }
-        buffer_clear(&scene->texts);
-}
+        for (size_t i = 0; i < batch->n_processes; i++) {
+                BatchProcess *process = &batch->processes[i];
 
-void scene_end(Scene *scene) {
-        for (size_t i = 0; i < scene->batch->n_tids; i++)
-                scene->slots[i].fd = fd_close(scene->slots[i].fd);
-        scene->batch->error = scene->error;
-        scene->batch = NULL;
+                for (size_t k = process->first; k < process->first + process->n; k++)
+                        if (batch->tids[k] == process->tgid)
+                                process->leader = &scene->slots[k];
+        }
+        buffer_clear(&scene->texts);
 }
 
 int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slot) {
@@ -81,35 +56,15 @@ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slo
         return 0;
 }
 
-ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process) {
+ThreadSlot *scene_find_representative(Scene *scene, const BatchProcess *process) {
         ThreadSlot *slots = &scene->slots[process->first];
 
-        for (size_t i = 0; i < process->n; i++)
-                if (slots[i].tid == process->tgid)
-                        return &slots[i];
-        return NULL;
-}
-
-ThreadSlot *scene_find_representative(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = &scene->slots[process->first], *leader;
-
-        leader = scene_find_leader(scene, process);
-        if (leader && thread_slot_is_living(leader))
-                return leader;
+        if (process->leader && thread_slot_is_living(process->leader))
+                return process->leader;
         for (size_t i = 0; i < process->n; i++)
                 if (thread_slot_is_living(&slots[i]))
                         return &slots[i];
         return NULL;
-}
-
-void scene_drop_broken_waits(const Scene *scene, ThreadSlot *slot) {
-        bool is_realtime = slot->policy == POLICY_FIFO || slot->policy == POLICY_RR ||
-                           slot->policy == POLICY_DEADLINE;
-
-        if (!scene->host->gates.realtime_waits_broken || !is_realtime)
-                return;
-        thread_sample_drop(&slot->sample, METRIC_wait_max);
-        thread_sample_drop(&slot->sample, METRIC_wait_sum);
 }
 
 /*
@@ -137,7 +92,7 @@ void scene_leave_zombies_out(Scene *scene, const BatchProcess *process) {
         ThreadSlot *slots = &scene->slots[process->first];
 
         for (size_t i = 0; i < process->n; i++)
-                if (thread_slot_is_zombie(&slots[i])) {
+                if (slots[i].is_zombie) {
                         slots[i].kept = false;
                         /* Nothing of it is in the snapshot, so nothing was tried. */
                         memset(slots[i].outcomes, 0, sizeof(slots[i].outcomes));
@@ -146,8 +101,9 @@ void scene_leave_zombies_out(Scene *scene, const BatchProcess *process) {
 
 /* CPU masks */
 
-void affinity_text_put(AffinityText *affinity, Scene *scene, ThreadSlot *slot,
-                       const unsigned long *mask, size_t n_words) {
+void scene_put_affinity(Scene *scene, ThreadSlot *slot, size_t n_words) {
+        Affinity *affinity = &scene->affinity;
+        const unsigned long *mask = affinity->mask;
         size_t n_bytes = n_words * sizeof(*mask), n_chars = 0, n_cpus = 0;
         const char *text = affinity->long_text;
         int r = 0;

@@ -35,6 +35,8 @@
 /* The longest name that the kernel prints (fs/proc/array.c, proc_task_name()). */
 #define BATCH_NAME_BYTES 64
 
+typedef struct ThreadSlot ThreadSlot;
+
 typedef struct BatchProcess {
         pid_t tgid;
         size_t first, n; /* its threads are batch->tids[first ... first + n - 1] */
@@ -48,6 +50,7 @@ typedef struct BatchProcess {
         char name[BATCH_NAME_BYTES];
         size_t n_name;
         const void *evidence; /* as of Batch, of the process; NULL: none */
+        ThreadSlot *leader;   /* of the scene; NULL: it is not in this batch */
 
         size_t n_kept; /* result: rows */
 } BatchProcess;
@@ -66,8 +69,9 @@ typedef struct Batch {
         size_t n_processes;
         uint64_t n_walked, n_listed; /* progress of the walk when the batch was filled: processes */
 
-        Buffer rows; /* result: joined by "," */
-        int error;   /* result: 0 or -ENOMEM, which ends the capture */
+        Buffer rows;  /* result: joined by "," */
+        int error;    /* result: 0 or -ENOMEM, which ends the capture */
+        bool is_read; /* the results are there; under the lock of the walk */
 } Batch;
 
 /* counts */
@@ -91,18 +95,6 @@ static inline void tally_add_counts(Tally *tally, SourceId source,
                                     const uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
         for (unsigned i = 0; i < _SOURCE_OUTCOME_MAX; i++)
                 tally->counts[source][i] += counts[i];
-}
-
-static inline void tally_merge(Tally *tally, const Tally *other) {
-        for (unsigned id = 0; id < _SOURCE_MAX; id++)
-                tally_add_counts(tally, (SourceId) id, other->counts[id]);
-        tally->n_threads += other->n_threads;
-        tally->n_processes += other->n_processes;
-        tally->processes_hidden |= other->processes_hidden;
-        tally->n_smaps_skipped += other->n_smaps_skipped;
-        tally->n_smaps_large += other->n_smaps_large;
-        tally->smaps_largest_bytes = MAX_OF(tally->smaps_largest_bytes, other->smaps_largest_bytes);
-        tally->n_groups_outside += other->n_groups_outside;
 }
 
 /* threads */
@@ -134,7 +126,7 @@ typedef struct TextPlace {
         bool is_set;
 } TextPlace;
 
-typedef struct ThreadSlot {
+struct ThreadSlot {
         pid_t tid;
         /*
          * O_PATH of /proc/TGID/task/TID, owned, -EBADF when it was not opened: see
@@ -156,6 +148,7 @@ typedef struct ThreadSlot {
          */
         uint32_t owner;
         char state;
+        bool is_zombie;
         int64_t policy;
         uint64_t num_threads; /* of the process; 0 unknown */
         uint64_t start_stack; /* of the address space; 0 unknown */
@@ -173,8 +166,22 @@ typedef struct ThreadSlot {
         uint8_t outcomes[_SOURCE_MAX]; /* SourceOutcome + 1; 0: not tried */
         TextPlace comm, cpus, cgroup;
         ThreadSample sample; /* its spans are set last */
-} ThreadSlot;
+};
 
+#define AFFINITY_TEXT_BYTES 1024 /* a longer CPU list is formatted anew each time */
+
+/*
+ * The CPU mask of the thread at hand. Nearly all threads of a host have the same mask, so the last
+ * one is remembered and not formatted again.
+ */
+typedef struct Affinity {
+        unsigned long mask[CPU_LIST_MAX_WORDS], last_mask[CPU_LIST_MAX_WORDS];
+        size_t n_last_words, n_last_text, n_last_cpus;
+        char last_text[AFFINITY_TEXT_BYTES];
+        char long_text[8 * CPU_LIST_MAX_CPUS / 2];
+} Affinity;
+
+/* Zeroed but for the host; the texts and the blocking thread are freed by its owner. */
 typedef struct Scene {
         const CaptureHost *host;             /* borrowed */
         Batch *batch;                        /* borrowed; NULL between batches */
@@ -183,26 +190,18 @@ typedef struct Scene {
         Tally tally; /* of all batches so far */
         int error;   /* 0 or -ENOMEM; sticks */
         BlockingFile blocking;
+        Affinity affinity;
         char file[PROCFS_BUFFER_BYTES]; /* each file is read into this and parsed at once */
 } Scene;
 
-/* -ENOMEM. */
-_must_check_ int scene_new(const CaptureHost *host, Scene **ret);
-Scene *scene_free(Scene *scene);
-DEFINE_CLEANUP(Scene *, scene_free);
-
-/* Sets the slots to the threads of @batch, which no reading has been tried of. */
+/* Sets the slots to the threads of @batch, which no reading has been tried of, and its leaders. */
 void scene_begin(Scene *scene, Batch *batch);
-/* Closes the slots' descriptors and reports scene->error in the batch. */
-void scene_end(Scene *scene);
 
 /*
  * Opens slot->fd for a backend that needs no files, if it is not open yet. 0, or as
  * blocking_file_read(); TEXT_E_VANISHED also when another thread has the number by now.
  */
 _must_check_ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slot);
-/* The slot of the leader; NULL when it is not in this batch. */
-ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process);
 /*
  * A thread by which the memory of the process is reached: the leader if it lives; otherwise its
  * address space lives on with another thread. NULL where there is none.
@@ -214,9 +213,6 @@ TextPlace scene_add_text(Scene *scene, Span text);
 static inline Span scene_text(const Scene *scene, TextPlace place) {
         return place.is_set ? (Span){ scene->texts.bytes + place.at, place.n } : (Span){ NULL, 0 };
 }
-
-/* Drops wait times that this kernel gets wrong, of a thread whose policy is known. */
-void scene_drop_broken_waits(const Scene *scene, ThreadSlot *slot);
 
 /* Returns whether the process, of which @sample is a thread, belongs to ctprof. */
 bool capture_host_owns(const CaptureHost *host, pid_t tgid, const ThreadSample *sample);
@@ -231,32 +227,15 @@ static inline void thread_slot_vanish(ThreadSlot *slot) {
         slot->vanished = true;
         slot->kept = false;
 }
-static inline bool thread_slot_is_zombie(const ThreadSlot *slot) {
-        return slot->state == 'Z' || slot->state == 'X';
-}
 /* It is in the capture, and has memory that can be read. */
 static inline bool thread_slot_is_living(const ThreadSlot *slot) {
-        return slot->kept && slot->has_space && !thread_slot_is_zombie(slot);
+        return slot->kept && slot->has_space && !slot->is_zombie;
 }
 /* Zombies of the process are counted by a ledger, so they are not among the living. */
 void scene_leave_zombies_out(Scene *scene, const BatchProcess *process);
 
 /*
- * AffinityText
- *
- * Puts CPU masks into samples, as a number of CPUs and as text. Nearly all threads of a host have
- * the same mask, so the last one is remembered and not formatted again.
+ * Puts the mask, of @n_words words in scene->affinity, into the sample as a number of CPUs and into
+ * the slot as text, and notes how the source ended.
  */
-
-#define AFFINITY_TEXT_BYTES 1024 /* a longer CPU list is formatted anew each time */
-
-typedef struct AffinityText {
-        unsigned long last_mask[CPU_LIST_MAX_WORDS];
-        size_t n_last_words, n_last_text, n_last_cpus;
-        char last_text[AFFINITY_TEXT_BYTES];
-        char long_text[8 * CPU_LIST_MAX_CPUS / 2];
-} AffinityText;
-
-/* Puts the mask, of at most CPU_LIST_MAX_WORDS words, and notes how the source ended. */
-void affinity_text_put(AffinityText *affinity, Scene *scene, ThreadSlot *slot,
-                       const unsigned long *mask, size_t n_words);
+void scene_put_affinity(Scene *scene, ThreadSlot *slot, size_t n_words);

@@ -44,7 +44,7 @@ static void record_name(const RecordedCall *call, Record record, const char *nam
         };
         char quoted[LOG_QUOTE_BYTES];
 
-        log_event(LOG_INFO, &event, "uid %u %s %s%s", (unsigned) call->uid,
+        log_write(LOG_INFO, 0, &event, "uid %u %s %s%s", (unsigned) call->uid,
                   record_rows[record].line, log_quote(span_of(name ? name : ""), quoted), detail);
 }
 
@@ -118,7 +118,7 @@ static void record_failure(Recorder *recorder, const RecordedCall *call, const R
         if (!name && array_length(names) > 0)
                 name = json_object_get_string(json_object_array_get_idx(names, 0));
         event.snapshot = name;
-        log_event(LOG_NOTICE, &event, "%s by uid %u failed: %s%s%s%s%s%s", call->method,
+        log_write(LOG_NOTICE, 0, &event, "%s by uid %u failed: %s%s%s%s%s%s", call->method,
                   (unsigned) call->uid, log_quote(span_of(reply->error), quoted_error),
                   name ? " " : "", name ? log_quote(span_of(name), quoted) : "", reason ? " " : "",
                   reason ? log_quote(span_of(reason), quoted_reason) : "",

@@ -39,10 +39,10 @@ static int fake_affinity(void *userdata, pid_t tid, unsigned long *mask, size_t 
         return 0;
 }
 
-static int fake_open_taskstats(void *userdata, void **ret_handle) {
+static int fake_open_taskstats(void *userdata, TaskstatsSocket **ret) {
         FakeSystem *fake = userdata;
 
-        *ret_handle = fake;
+        *ret = userdata;
         return fake->open_error;
 }
 
@@ -74,9 +74,9 @@ static void fill_stats(const FakeSystem *fake, const FakeThread *thread, Tasksta
         put_word(stats, 416, thread->irq_count);
 }
 
-static int fake_query_taskstats(void *handle, const pid_t *tids, size_t n_tids,
+static int fake_query_taskstats(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                                 TaskstatsAnswer *answers) {
-        FakeSystem *fake = handle;
+        FakeSystem *fake = (void *) socket;
 
         __atomic_add_fetch(&fake->n_queries, 1, __ATOMIC_RELAXED);
         for (size_t i = 0; i < n_tids; i++) {
@@ -88,13 +88,13 @@ static int fake_query_taskstats(void *handle, const pid_t *tids, size_t n_tids,
         return 0;
 }
 
-static void fake_close_taskstats(void *handle) {
+static void fake_close_taskstats(void *userdata, TaskstatsSocket *socket) {
 }
 
-static int fake_open_cgroups(void *userdata, int proc_fd, Cgroupfs **ret) {
-        const FakeSystem *fake = userdata;
+static const Tree *fake_tree;
 
-        return cgroupfs_open_directory(fake->tree->cgroup_fd, ret);
+static int fake_open_cgroups(int proc_fd, Cgroupfs **ret) {
+        return cgroupfs_open_directory(fake_tree->cgroup_fd, ret);
 }
 
 static uint64_t fake_now_ns(void *userdata) {
@@ -104,6 +104,7 @@ static uint64_t fake_now_ns(void *userdata) {
 }
 
 void fake_system_init(FakeSystem *fake, const Tree *tree) {
+        fake_tree = tree;
         *fake = (FakeSystem) {
                 .tree = tree,
                 .now_ns = 1000000000,

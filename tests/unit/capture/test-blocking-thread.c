@@ -66,7 +66,7 @@ START_TEST(it_works_in_its_memory_as_often_as_it_is_asked) {
         int n_done;
 
         ck_assert_int_eq(blocking_thread_new(&work, &thread), 0);
-        sum = blocking_thread_memory(thread);
+        sum = (void *) thread->memory;
         ck_assert_uint_eq(sum->a, 0);
         for (unsigned i = 1; i < 20; i++) {
                 *sum = (Sum){ .a = i, .b = 1 };
@@ -86,7 +86,7 @@ START_TEST(one_that_does_not_answer_is_left_behind) {
         int n_done;
 
         ck_assert_int_eq(blocking_thread_new(&work, &thread), 0);
-        sum = blocking_thread_memory(thread);
+        sum = (void *) thread->memory;
         *sum = (Sum){ .a = 3, .b = 4, .stuck = true };
         ck_assert_int_eq(blocking_thread_run(thread, NSEC_PER_MSEC), -ETIMEDOUT);
         ck_assert_ptr_null(blocking_thread_free(thread));
@@ -105,7 +105,7 @@ START_TEST(one_that_works_is_waited_for_and_one_that_sleeps_is_not) {
         Sum *sum;
 
         ck_assert_int_eq(blocking_thread_new(&work, &thread), 0);
-        sum = blocking_thread_memory(thread);
+        sum = (void *) thread->memory;
         *sum = (Sum){ .a = 5, .b = 6, .works = &works };
         ck_assert_int_eq(blocking_thread_run(thread, NSEC_PER_MSEC), -ETIMEDOUT);
         ck_assert_int_eq(blocking_thread_wait(thread, NSEC_PER_MSEC), -ETIMEDOUT);

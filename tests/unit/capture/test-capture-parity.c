@@ -26,6 +26,7 @@
 
 static TaskObjects tasks;
 static int proc_fd, sys_fd;
+static ReadySystem *own_system;
 static pid_t children[N_CHILDREN];
 static Tree tree;
 static FakeSystem fake;
@@ -100,7 +101,7 @@ static void capture(Captured *captured, const TaskObjects *objects, const char *
         captured->options.proc_fd = proc_fd;
         captured->options.sys_fd = sys_fd;
         captured->options.tasks = objects;
-        captured->options.system = &capture_system_kernel;
+        captured->options.system = &own_system->system;
         captured->options.n_workers = 2;
         captured_run(captured);
         ck_assert_int_eq(captured->result, 0);
@@ -112,6 +113,7 @@ static void setup(void) {
         sys_fd = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
         tree_make(&tree);
         fake_system_init(&fake, &tree);
+        ck_assert_int_eq(ready_system_new(2, &own_system), 0);
         start_children();
         capture(&before, NULL, "procfs");
         capture(&by_task, &tasks, "bpf");
@@ -123,6 +125,7 @@ static void teardown(void) {
         captured_done(&before);
         captured_done(&by_task);
         captured_done(&after);
+        own_system = ready_system_free(own_system);
         tree_remove(&tree);
         (void) close(proc_fd);
         (void) close(sys_fd);

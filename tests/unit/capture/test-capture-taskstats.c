@@ -178,7 +178,8 @@ static const struct {
 };
 
 static size_t row_of_leader;
-static int (*plain_query)(void *handle, const pid_t *tids, size_t n_tids, TaskstatsAnswer *answers);
+static int (*plain_query)(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
+                          TaskstatsAnswer *answers);
 
 static void write_leader(TreeThread leader) {
         leader.tgid = leader.tid = 10;
@@ -187,11 +188,11 @@ static void write_leader(TreeThread leader) {
         tree_add_thread(&tree, &leader);
 }
 
-static int query_and_execute(void *handle, const pid_t *tids, size_t n_tids,
+static int query_and_execute(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                              TaskstatsAnswer *ret_answers) {
         if (n_tids > 1)
                 write_leader(leader_rows[row_of_leader].after);
-        return plain_query(handle, tids, n_tids, ret_answers);
+        return plain_query(socket, tids, n_tids, ret_answers);
 }
 
 START_TEST(a_leader_whose_place_another_task_took_is_dropped) {

@@ -29,13 +29,14 @@ static CgroupEntry *add(CgroupSet *to, const char *path) {
 }
 
 static void check_paths(const char *const *paths, size_t n_paths) {
-        _cleanup_(freep) CgroupEntry **entries = NULL;
-        size_t n;
+        ck_assert_uint_eq(set.n_entries, n_paths);
+        for (size_t i = 0; i < n_paths; i++) {
+                size_t at = 0;
 
-        ck_assert_int_eq(cgroup_set_sort(&set, &entries, &n), 0);
-        ck_assert_uint_eq(n, n_paths);
-        for (size_t i = 0; i < n; i++)
-                ck_assert(span_is(entries[i]->path, paths[i]));
+                while (at < set.n_entries && !span_is(set.entries[at]->path, paths[i]))
+                        at++;
+                ck_assert_uint_lt(at, set.n_entries);
+        }
 }
 
 START_TEST(a_path_is_one_entry_that_stays) {
@@ -64,11 +65,6 @@ START_TEST(paths_whose_unseeded_hashes_are_equal_are_two_entries) {
         ck_assert_ptr_ne(a, b);
         ck_assert(span_equal(a->path, COLLIDING_A) && span_equal(b->path, COLLIDING_B));
         ck_assert_uint_eq(set.n_entries, 2);
-}
-END_TEST
-
-START_TEST(an_empty_set_is_sorted_too) {
-        check_paths(NULL, 0);
 }
 END_TEST
 
@@ -127,7 +123,6 @@ int main(void) {
         tcase_add_checked_fixture(entries, setup, teardown);
         tcase_add_test(entries, a_path_is_one_entry_that_stays);
         tcase_add_test(entries, paths_whose_unseeded_hashes_are_equal_are_two_entries);
-        tcase_add_test(entries, an_empty_set_is_sorted_too);
         tcase_add_test(entries, merging_takes_the_inhabited_and_all_above_them);
         tcase_add_test(entries, what_lies_outside_has_nothing_above_it);
         tcase_add_test(entries, paths_are_bytes);

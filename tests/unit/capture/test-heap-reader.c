@@ -95,7 +95,9 @@ static void setup(void) {
                                                     .cache_fd = -EBADF };
         host = (CaptureHost){ .proc_fd = tree.proc_fd, .system = &fake };
         ck_assert_int_eq(heap_new(&options, &host, &heap), 0);
-        ck_assert_int_eq(scene_new(&host, &scene), 0);
+        scene = calloc(1, sizeof(*scene));
+        ck_assert_ptr_nonnull(scene);
+        scene->host = &host;
         summary = (HeapSummary){};
         ck_assert_int_eq(heap_reader_new(heap, scene, &summary, &reader), 0);
         know_process(HEAP_READY);
@@ -121,7 +123,9 @@ static void setup(void) {
 
 static void teardown(void) {
         free(reader);
-        scene_free(scene);
+        (void) blocking_thread_free(scene->blocking.thread);
+        buffer_done(&scene->texts);
+        free(scene);
         heap_free(heap);
         memory_served_join(0);
         tree_remove(&tree);
@@ -156,6 +160,11 @@ static void begin(void) {
         }
 }
 
+static void end(void) {
+        for (size_t i = 0; i < ELEMENTSOF(tids); i++)
+                scene->slots[i].fd = fd_close(scene->slots[i].fd);
+}
+
 static void check_read(size_t i) {
         const ThreadSample *sample = &scene->slots[i].sample;
 
@@ -188,7 +197,7 @@ START_TEST(threads_of_musl_in_a_namespace_are_read_by_their_own_numbers) {
         check_read(0);
         check_read(1);
         ck_assert_uint_eq(n_without_pointer(), 0);
-        scene_end(scene);
+        end();
 }
 END_TEST
 
@@ -202,7 +211,7 @@ START_TEST(the_pointer_of_another_thread_is_not_used) {
         check_read(0);
         check_absent(1, SOURCE_OUTCOME_unsupported);
         ck_assert_uint_eq(n_without_pointer(), 1);
-        scene_end(scene);
+        end();
 }
 END_TEST
 
@@ -219,7 +228,7 @@ START_TEST(without_a_number_the_thread_is_not_read) {
         read_process();
         check_read(0);
         check_absent(1, SOURCE_OUTCOME_unsupported);
-        scene_end(scene);
+        end();
 }
 END_TEST
 
@@ -235,7 +244,7 @@ START_TEST(threads_of_glibc_in_a_namespace_need_no_number) {
         check_read(0);
         check_read(1);
         ck_assert_uint_eq(task->n_asked, 2);
-        scene_end(scene);
+        end();
 }
 END_TEST
 
@@ -249,7 +258,7 @@ START_TEST(a_pointer_that_is_not_known_is_not_looked_for) {
         check_absent(0, SOURCE_OUTCOME_unsupported);
         check_absent(1, SOURCE_OUTCOME_unsupported);
         ck_assert_uint_eq(memory.n_reads, 0);
-        scene_end(scene);
+        end();
 }
 END_TEST
 
@@ -266,7 +275,7 @@ START_TEST(a_thread_of_musl_has_the_number_that_we_know) {
         read_process();
         check_read(0);
         check_read(1);
-        scene_end(scene);
+        end();
 }
 END_TEST
 
@@ -284,7 +293,7 @@ START_TEST(a_process_that_is_known_to_have_none_costs_no_call) {
                 scene->slots[i].library_code++;
         read_process();
         ck_assert_int_ge(scene->slots[0].fd, 0);
-        scene_end(scene);
+        end();
 }
 END_TEST
 

@@ -40,8 +40,7 @@ static void make_heap(bool wanted) {
 }
 
 static void setup(void) {
-        gates = (Gates){ .taskstats_asked = true,
-                         .has_delay_members = true,
+        gates = (Gates){ .has_delay_members = true,
                          .has_irq_members = true,
                          .has_xacct_members = true,
                          .has_pressure = true,
@@ -405,26 +404,6 @@ START_TEST(a_network_that_is_not_the_hosts_says_whose_it_is) {
 }
 END_TEST
 
-START_TEST(tallies_add_up) {
-        Tally sum = { .smaps_largest_bytes = 9 };
-        Tally part = { .n_threads = 2,
-                       .n_smaps_skipped = 3,
-                       .n_groups_outside = 4,
-                       .n_smaps_large = 5,
-                       .smaps_largest_bytes = 8 };
-
-        part.counts[SOURCE_IO][SOURCE_OUTCOME_denied]++;
-        tally_merge(&sum, &part);
-        tally_merge(&sum, &part);
-        ck_assert_uint_eq(sum.counts[SOURCE_IO][SOURCE_OUTCOME_denied], 2);
-        ck_assert_uint_eq(sum.n_threads, 4);
-        ck_assert_uint_eq(sum.n_smaps_skipped, 6);
-        ck_assert_uint_eq(sum.n_smaps_large, 10);
-        ck_assert_uint_eq(sum.smaps_largest_bytes, 9);
-        ck_assert_uint_eq(sum.n_groups_outside, 8);
-}
-END_TEST
-
 START_TEST(each_source_tells_through_what_it_was_read) {
         static const struct {
                 SourceId id;
@@ -471,7 +450,6 @@ int main(void) {
         tcase_add_test(states, counters_that_were_not_asked_for_are_not_missing);
         tcase_add_loop_test(states, a_network_that_is_not_the_hosts_says_whose_it_is, 0,
                             ELEMENTSOF(network_rows));
-        tcase_add_test(states, tallies_add_up);
         suite_add_tcase(suite, states);
         return check_main(suite);
 }

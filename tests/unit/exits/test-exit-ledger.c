@@ -64,7 +64,7 @@ static void take(ExitLedger *ledger, const TaskstatsExit *told, bool is_empty) {
 }
 
 static const LedgerRow *find(const ExitLedger *ledger, const char *process, const char *thread) {
-        const ExitTable *table = exit_ledger_table(ledger);
+        const ExitTable *table = &ledger->table;
 
         for (size_t i = 0; i < table->n_rows; i++) {
                 const LedgerKey *key = &table->rows[i].key;
@@ -124,8 +124,8 @@ START_TEST(a_kernel_that_counts_little_has_little) {
         _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 64);
 
         take(ledger, &told, true);
-        ck_assert_uint_eq(exit_ledger_table(ledger)->n_rows, 2);
-        ck_assert_uint_eq(exit_ledger_table(ledger)->rows[1].values.has &
+        ck_assert_uint_eq(ledger->table.n_rows, 2);
+        ck_assert_uint_eq(ledger->table.rows[1].values.has &
                                   (TASK_HAS_RUN_DELAY | TASK_HAS_RUN_DELAY_PEAKS |
                                    TASK_HAS_INTEGRALS | LEDGER_HAS_DELAY_PEAKS |
                                    LEDGER_HAS_DELAY(TASK_DELAY_IRQ)),
@@ -151,7 +151,7 @@ START_TEST(a_thread_gets_the_name_of_its_process_from_a_later_message) {
         _cleanup_(exit_ledger_freep) ExitLedger *ledger = make(-EBADF, 64);
 
         take(ledger, &thread, false);
-        ck_assert_uint_eq(exit_ledger_table(ledger)->n_rows, 1); /* it waits */
+        ck_assert_uint_eq(ledger->table.n_rows, 1); /* it waits */
         take(ledger, &leader, true);
         ck_assert_ptr_nonnull(find(ledger, "exit-process", "exit-thread"));
         ck_assert_ptr_nonnull(find(ledger, "exit-process", "exit-process"));
@@ -200,7 +200,7 @@ START_TEST(a_name_that_nobody_knows_is_said_to_be_unknown) {
         take(ledger, NULL, true);
         ck_assert_ptr_nonnull(find(ledger, "[unknown]", "exit-thread"));
         take(ledger, &old, false); /* nothing would come for it */
-        ck_assert_uint_eq(exit_ledger_table(ledger)->n_rows, 3);
+        ck_assert_uint_eq(ledger->table.n_rows, 3);
 }
 END_TEST
 

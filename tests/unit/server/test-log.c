@@ -39,7 +39,7 @@ static bool is_logged(int level) {
 
         ck_assert_int_eq(pipe(ends), 0);
         ck_assert_int_eq(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
-        log_write(level, 0, "line");
+        log_write(level, 0, NULL, "line");
         ck_assert_int_eq(dup2(saved, STDERR_FILENO), STDERR_FILENO);
         fd_close(ends[1]);
         n = read(ends[0], line, sizeof(line));
@@ -74,7 +74,7 @@ START_TEST(lines_go_to_stderr_whole_and_with_the_reason) {
         log_open(LOG_INFO);
         log_debug("not this");
         log_warning(-ENOENT, "Could not open %s", "it");
-        log_event(LOG_INFO, &(LogEvent){ .uid = 5, .snapshot = "s" }, "Took %s", "one");
+        log_write(LOG_INFO, 0, &(LogEvent){ .uid = 5, .snapshot = "s" }, "Took %s", "one");
         ck_assert_int_eq(dup2(saved, STDERR_FILENO), STDERR_FILENO);
         fd_close(ends[1]);
         n = read(ends[0], line, sizeof(line) - 1);

@@ -465,7 +465,10 @@ END_TEST
 static const struct {
         const char *bytes;
         size_t n;
-} bad_rolls[] = { { "", 0 }, { "0123456789", 10 }, { "0123456789012345678901234567890", 31 } };
+} bad_rolls[] = { { "", 0 },
+                  { "0123456789", 10 },
+                  { "0123456789012345678901234567890", 31 },
+                  { "01234567890123456789012345678901", 32 } };
 
 START_TEST(a_roll_that_is_none_is_refused) {
         int fd = test_dir_file(&dir, "roll");

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/bpf/exited-rows.h"
+#include "capture/exited-rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -213,33 +212,29 @@ static ExitedRow exited_row_of(const LedgerRow *from, Span cgroup, const Ledger 
 
 /* the sections */
 
-/* Everything that rows are written with. */
-typedef struct ExitedWriter {
-        const Ledger *ledger;
-        const Gates *gates;
-        LivingCgroup *living;
-        const void *userdata;
-} ExitedWriter;
-
 /*
  * A path is noted by a program that sees its end only, up to LEDGER_PATH_LEVELS levels; a cgroup in
  * which others live on is known as a whole. One without a path keeps its number, so that two are
- * not taken for one.
+ * not taken for one. Where the host has no cgroups of version 2, the ids of tasks name none: then
+ * *ret is empty. It is borrowed from @path.
  */
-static int find_path(const ExitedWriter *exited, uint64_t id, Buffer *path) {
-        char name[64];
-        Span living;
+static int find_path(const CaptureHost *host, const CgroupSet *living, uint64_t id, Buffer *path,
+                     Span *ret) {
+        const CgroupEntry *entry;
         int r;
 
+        *ret = (Span){ NULL, 0 };
+        if (id == 0 || !host->cgroupfs)
+                return 0;
         buffer_clear(path);
-        r = ledger_cgroup_path(exited->ledger, id, path);
-        if (r != -ENOENT)
-                return r;
-        living = exited->living(exited->userdata, id);
-        if (living.bytes)
-                return buffer_append(path, living.bytes, living.n);
-        (void) snprintf(name, sizeof(name), "[cgroup %" PRIu64 ", path unknown]", id);
-        return buffer_append(path, name, strlen(name));
+        r = ledger_cgroup_path(host->ledger, id, path);
+        if (r == -ENOENT) {
+                entry = cgroup_set_find(living, id);
+                r = entry ? buffer_append(path, entry->path.bytes, entry->path.n)
+                          : buffer_append_format(path, "[cgroup %" PRIu64 ", path unknown]", id);
+        }
+        *ret = buffer_span(path);
+        return r;
 }
 
 static int compare_rows(const void *a, const void *b) {
@@ -302,12 +297,13 @@ static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
 
 #define PIECE_BYTES (64u * 1024u)
 
-int exited_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *living,
-                      const void *userdata, SnapshotWriter *writer) {
-        const ExitedWriter exited = { ledger, gates, living, userdata };
+int exited_rows_write(const CaptureHost *host, const CgroupSet *living, SnapshotWriter *writer) {
         _cleanup_(buffer_done) Buffer path = {}, rows = {};
         _cleanup_(freep) const LedgerRow **sorted = NULL;
-        size_t n = ledger->n_rows;
+        _cleanup_(freep) MovedThread *threads = NULL;
+        Ledger *ledger = host->ledger;
+        size_t n = ledger->n_rows, n_moved = 0;
+        Span cgroup;
         int r;
 
         r = write_summary(ledger, writer);
@@ -322,19 +318,17 @@ int exited_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *li
         qsort(sorted, n, sizeof(const LedgerRow *), compare_rows);
         for (size_t i = 0; i < n && r == 0; i++) {
                 const LedgerRow *from = sorted[i];
-                bool has_cgroup = living && from->key.cgroup != 0;
                 ExitedRow row;
 
                 if ((from->key.flags & LEDGER_OVERFLOW && from->values.exits == 0) ||
                     ledger_values_are_none(&from->values))
                         continue;
-                r = has_cgroup ? find_path(&exited, from->key.cgroup, &path) : 0;
+                r = find_path(host, living, from->key.cgroup, &path, &cgroup);
                 if (r < 0)
                         return r;
                 if (rows.n > 0)
                         (void) buffer_append(&rows, ",", 1);
-                row = exited_row_of(from, has_cgroup ? buffer_span(&path) : (Span){ NULL, 0 },
-                                    ledger, gates);
+                row = exited_row_of(from, cgroup, ledger, &host->gates);
                 r = exited_row_encode(&rows, &row); /* also returns a failure of the comma */
                 if (r == 0 && rows.n >= PIECE_BYTES) {
                         r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_EXITED,
@@ -344,19 +338,11 @@ int exited_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *li
         }
         if (r == 0 && n > 0)
                 r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_EXITED, buffer_span(&rows));
-        return r;
-}
 
-int moved_rows_write(Ledger *ledger, LivingCgroup *living, const void *userdata,
-                     SnapshotWriter *writer) {
-        const ExitedWriter exited = { ledger, NULL, living, userdata };
-        _cleanup_(buffer_done) Buffer path = {}, rows = {};
-        _cleanup_(freep) MovedThread *threads = NULL;
-        size_t n;
-        int r;
-
-        r = ledger_take_moved(ledger, &threads, &n);
-        for (size_t i = 0; i < n && r == 0; i++) {
+        buffer_clear(&rows);
+        if (r == 0)
+                r = ledger_take_moved(ledger, &threads, &n_moved);
+        for (size_t i = 0; i < n_moved && r == 0; i++) {
                 /* Called as the row of the ledger that has its work. */
                 const MovedThread *thread = &threads[i];
                 ThreadSample ended = {
@@ -370,12 +356,9 @@ int moved_rows_write(Ledger *ledger, LivingCgroup *living, const void *userdata,
                         .self = (thread->end.flags & LEDGER_OF_SELF) != 0,
                 };
 
-                if (living && thread->end.cgroup != 0) {
-                        r = find_path(&exited, thread->end.cgroup, &path);
-                        if (r < 0)
-                                return r;
-                        ended.cgroup = buffer_span(&path);
-                }
+                r = find_path(host, living, thread->end.cgroup, &path, &ended.cgroup);
+                if (r < 0)
+                        return r;
                 if (rows.n > 0)
                         (void) buffer_append(&rows, ",", 1);
                 r = moved_row_encode(&rows, &ended); /* also returns a failure of the comma */

@@ -144,11 +144,11 @@ static bool find_holder(int dir_fd, uint32_t *ret_pid) {
                 return false;
         (void) snprintf(inode, sizeof(inode), "%02x:%02x:%" PRIu64, major(st.st_dev),
                         minor(st.st_dev), (uint64_t) st.st_ino);
-        lines = cursor_over(buffer_span(&table));
+        lines = buffer_span(&table);
         while (cursor_line(&lines, &line)) {
                 size_t n = 0;
 
-                cursor = cursor_over(line);
+                cursor = line;
                 while (n < N_WORDS && cursor_word(&cursor, &words[n]))
                         n++;
                 if (n == N_WORDS && span_is(words[KIND], "FLOCK") && span_is(words[INODE], inode) &&

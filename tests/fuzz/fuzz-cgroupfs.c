@@ -5,7 +5,6 @@
  * Every number is found again in its file, every file is counted once, and no path leads outside.
  *
  * Aims at: daemon/kernel/cgroupfs/cgroupfs.c daemon/kernel/cgroupfs/cgroup-stats.c
- *          daemon/kernel/cgroupfs/cgroupfs.c
  *          daemon/kernel/text/pressure.c daemon/kernel/text/keyed-numbers.c
  */
 #include "fuzz.h"

@@ -18,14 +18,12 @@
 int main(int argc, char **argv) {
         _cleanup_(proc_walk_done) ProcWalk walk = {};
         char path[64], line[16];
-        int fd;
 
         if (argc != 2)
                 return 2;
         (void) snprintf(path, sizeof(path), "/proc/%s/task", argv[1]);
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         while (fgets(line, sizeof(line), stdin)) {
-                if (proc_walk_list_threads(&walk, fd) != 0) {
+                if (proc_walk_list_threads(&walk, AT_FDCWD, path, atoi(argv[1])) != 0) {
                         fprintf(stderr, "list-threads: %s cannot be listed\n", path);
                         return EXIT_FAILURE;
                 }

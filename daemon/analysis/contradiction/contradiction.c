@@ -448,7 +448,7 @@ static const char *const limited_controllers[] = { "cpu", "memory" };
 
 /* @list: "cpu, memory". */
 static bool has_controller(Span list, const char *name) {
-        Cursor words = cursor_over(list);
+        Cursor words = list;
         Span word;
 
         while (cursor_word(&words, &word)) {

@@ -503,11 +503,11 @@ static pid_t find_number(HeapProbe *probe, const HeapCase *heap, pid_t tid) {
         if (text_file_read(probe->job->options.proc_fd, path, probe->file, sizeof(probe->file),
                            &n) != 0)
                 return 0;
-        lines = cursor_over((Span){ probe->file, n });
+        lines = (Span){ probe->file, n };
         while (cursor_colon_pair(&lines, &key, &value)) {
                 if (!span_equal(key, SPAN_LITERAL("NSpid")))
                         continue;
-                words = cursor_over(value);
+                words = value;
                 while (cursor_word(&words, &word))
                         if (!number_parse_u32(word, &number) || number > INT32_MAX)
                                 return 0;

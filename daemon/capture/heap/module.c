@@ -113,13 +113,13 @@ static int read_lines(ModuleList *list, int fd) {
                         return text_file_code(errno);
                 if (n_read == 0)
                         break;
-                cursor = cursor_over((Span){ list->text, n + (size_t) n_read });
+                cursor = (Span){ list->text, n + (size_t) n_read };
                 while ((r = process_map_next(&cursor, &mapping, &n_lines)) == 0 &&
                        n_lines <= MODULE_LIST_MAX_LINES)
                         module_list_add(list, &mapping);
                 if (r != 0 && r != TEXT_E_ABSENT)
                         return r;
-                rest = cursor_rest(&cursor);
+                rest = cursor;
                 memmove(list->text, rest.bytes, rest.n);
                 n = rest.n;
                 if (n == sizeof(list->text) || n_lines > MODULE_LIST_MAX_LINES)

@@ -141,7 +141,6 @@ static int procfs_offer_memory(void *userdata, Largest *largest) {
 static int open_process(ProcfsWalk *walk) {
         pid_t tgid = walk->processes.ids[walk->n_walked];
         BatchProcess *process = &walk->process;
-        _cleanup_(fd_closep) int fd = -EBADF;
         char path[PATH_BYTES];
         ProcStat stat;
         size_t n;
@@ -151,15 +150,10 @@ static int open_process(ProcfsWalk *walk) {
         walk->n_given = 0;
         walk->has_process = true;
         (void) format_path(tgid, "/task", path);
-        if (proc_walk_has_one_thread(walk->host->proc_fd, path))
-                return proc_walk_put(&walk->threads, tgid);
-        r = text_file_open_directory(walk->host->proc_fd, path, &fd);
-        if (r == 0)
-                r = proc_walk_list_threads(&walk->threads, fd);
+        r = proc_walk_list_threads(&walk->threads, walk->host->proc_fd, path, tgid);
         if (r == -ENOMEM)
                 return r;
         if (r != 0) {
-                walk->threads.n_ids = 0;
                 walk->tally->counts[SOURCE_STAT][r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED
                                                          ? SOURCE_OUTCOME_vanished
                                                          : text_file_outcome(r)]++;
@@ -403,7 +397,7 @@ static void procfs_confirm(void *userdata, const BatchProcess *process) {
                 is_same = false;
         else
                 is_same = !thread_sample_has(sample, METRIC_minflt) ||
-                          !proc_stat_has(&now, PROC_STAT_minflt) ||
+                          !(now.present >> PROC_STAT_minflt & 1) ||
                           now.minflt >= thread_sample_get(sample, METRIC_minflt);
         if (!is_same)
                 thread_slot_vanish(leader);

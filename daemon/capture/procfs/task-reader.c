@@ -75,34 +75,31 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
         }
         sample->tid = slot->tid;
         sample->start_ticks = stat.starttime;
-        sample->has_ppid = proc_stat_has(&stat, PROC_STAT_ppid);
+        sample->has_ppid = stat.present >> PROC_STAT_ppid & 1;
         sample->ppid = stat.ppid;
-        sample->has_kthread = proc_stat_has(&stat, PROC_STAT_flags);
-        sample->kthread = proc_stat_is_kthread(&stat);
+        sample->has_kthread = stat.present >> PROC_STAT_flags & 1;
+        sample->kthread = (stat.flags & PROC_STAT_PF_KTHREAD) != 0;
         thread_sample_put(sample, METRIC_state, (uint64_t) (unsigned char) stat.state);
 
 #define PUT_STAT(member, ...)                                               \
         if (stat_metrics[PROC_STAT_##member] != _METRIC_MAX &&              \
-            proc_stat_has(&stat, PROC_STAT_##member))                       \
+            stat.present >> PROC_STAT_##member & 1)                         \
                 thread_sample_put(sample, stat_metrics[PROC_STAT_##member], \
                                   (uint64_t) (int64_t) stat.member);
         PROC_STAT_FIELDS(PUT_STAT)
 #undef PUT_STAT
 
         slot->state = stat.state;
-        slot->policy = proc_stat_has(&stat, PROC_STAT_policy) ? stat.policy : -1;
+        slot->policy = stat.present >> PROC_STAT_policy & 1 ? stat.policy : -1;
         /*
          * A thread that the kernel made to work for the process, if it has none of what a C library
          * gives to threads: before 5.12 the flag meant something else.
          */
         slot->is_kernel_worker =
-                proc_stat_has(&stat, PROC_STAT_flags) &&
                 (stat.flags & (PROC_STAT_PF_IO_WORKER | PROC_STAT_PF_USER_WORKER)) != 0;
-        slot->has_space = proc_stat_has(&stat, PROC_STAT_vsize) && stat.vsize != 0;
-        slot->start_stack = proc_stat_has(&stat, PROC_STAT_start_stack) ? stat.start_stack : 0;
-        slot->num_threads = proc_stat_has(&stat, PROC_STAT_num_threads) && stat.num_threads > 0
-                                    ? (uint64_t) stat.num_threads
-                                    : 0;
+        slot->has_space = stat.vsize != 0;
+        slot->start_stack = stat.start_stack;
+        slot->num_threads = stat.num_threads > 0 ? (uint64_t) stat.num_threads : 0;
         slot->kept = true;
         slot->comm = scene_add_text(scene, stat.comm);
 }
@@ -252,7 +249,7 @@ void task_reader_read(TaskReader *reader, const ThreadStats *stats, ThreadSlot *
                                                       : SOURCE_OUTCOME_unsupported);
                 thread_slot_note(slot, SOURCE_SCHED, parse_outcome(sched.negative != 0 ? 0 : r));
                 for (size_t i = 0; i < ELEMENTSOF(sched_rows); i++)
-                        if (proc_sched_has(&sched, sched_rows[i].key))
+                        if (sched.present >> sched_rows[i].key & 1)
                                 thread_sample_put(sample, sched_rows[i].metric,
                                                   sched.values[sched_rows[i].key]);
                 if (proc_sched_voluntary_sleep(&sched, &sleep))

@@ -75,7 +75,7 @@ static uint64_t read_capabilities(int proc_fd) {
 
         if (text_file_read(proc_fd, "thread-self/status", text, sizeof(text), &n) != 0)
                 return 0;
-        cursor = cursor_over((Span){ text, n });
+        cursor = (Span){ text, n };
         while (cursor_colon_pair(&cursor, &key, &value)) {
                 if (!span_is(key, "CapEff"))
                         continue;
@@ -156,7 +156,7 @@ void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *hos
         gates.has_sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1;
         gates.has_dac_read_search = capabilities >> CAP_DAC_READ_SEARCH & 1;
         if (text_file_read(proc_fd, "thread-self/uid_map", text, sizeof(text), &n) == 0) {
-                words = cursor_over((Span){ text, n });
+                words = (Span){ text, n };
                 for (size_t i = 0; i < ELEMENTSOF(initial_uid_map); i++)
                         gates.in_user_namespace = gates.in_user_namespace ||
                                                   !cursor_word(&words, &word) ||

@@ -52,7 +52,6 @@ static void tidy(IoStat *stat) {
 }
 
 int io_stat_write_json(JsonWriter *writer, Span text) {
-        Cursor lines = cursor_over(text);
         IoStat stat;
         Span line;
         bool good;
@@ -60,13 +59,12 @@ int io_stat_write_json(JsonWriter *writer, Span text) {
         stat.n_devices = 0;
         stat.malformed = false;
         /* A line has one device, except on the kernels described in cgroup-stats.h. */
-        while (cursor_line(&lines, &line)) {
-                Cursor words = cursor_over(line);
+        while (cursor_line(&text, &line)) {
                 IoDevice *device = NULL;
                 uint32_t number;
                 Span word;
 
-                while (cursor_word(&words, &word)) {
+                while (cursor_word(&line, &word)) {
                         const char *colon = memchr(word.bytes, ':', word.n);
                         size_t n_major = colon ? (size_t) (colon - word.bytes) : 0;
 
@@ -88,17 +86,16 @@ int io_stat_write_json(JsonWriter *writer, Span text) {
                 }
         }
         tidy(&stat);
-        good = !stat.malformed && cursor_is_at_end(&lines);
+        good = !stat.malformed && text.n == 0;
 
         json_write_object(writer);
         for (size_t i = 0; i < stat.n_devices; i++) {
-                Cursor words = cursor_over(stat.devices[i].values);
                 uint64_t hundredths;
                 NumberMap map;
                 Span key, value;
 
                 map.n_entries = 0;
-                while (cursor_assignment(&words, &key, &value)) {
+                while (cursor_assignment(&stat.devices[i].values, &key, &value)) {
                         size_t n_before = map.n_entries;
 
                         if (number_map_put(&map, key, value))
@@ -125,88 +122,6 @@ typedef struct GroupReader {
         bool went;           /* a read found that the cgroup is gone */
 } GroupReader;
 
-/* Borrowed until the next file is read. */
-static int read_file(GroupReader *reader, const char *name, Span *ret) {
-        size_t n;
-        int r;
-
-        r = text_file_read(reader->group_fd, name, reader->buffer, CGROUP_STATS_FILE_BYTES, &n);
-        if (r != 0)
-                return r;
-        if (!reader->witness)
-                reader->witness = name;
-        *ret = (Span){ reader->buffer, n };
-        return 0;
-}
-
-static void count(GroupReader *reader, int r) {
-        if (r == CGROUPFS_E_VANISHED)
-                reader->went = true;
-        if (r != CGROUPFS_E_ABSENT)
-                reader->counts.stats[text_file_outcome(r)]++;
-}
-
-/* Writes a number, or "max" for a limit that is not set. False for anything else. */
-static bool write_limit(GroupReader *reader, const char *member, Span text) {
-        uint64_t value;
-
-        if (span_is(text, "max")) {
-                json_write_member_text(&reader->json, member, "max");
-                return true;
-        }
-        if (number_parse_u64(text, &value)) {
-                json_write_member_u64(&reader->json, member, value);
-                return true;
-        }
-        json_write_member_null(&reader->json, member);
-        return false;
-}
-
-static void write_limit_file(GroupReader *reader, const char *name, const char *member) {
-        Span text = {};
-        int r;
-
-        r = read_file(reader, name, &text);
-        if (!write_limit(reader, member, text_trim(text)) && r == 0)
-                r = CGROUPFS_E_MALFORMED;
-        count(reader, r);
-}
-
-static void write_number_file(GroupReader *reader, const char *name, const char *member) {
-        uint64_t value;
-        Span text;
-        int r;
-
-        r = read_file(reader, name, &text);
-        if (r == 0 && !number_parse_u64(text_trim(text), &value))
-                r = CGROUPFS_E_MALFORMED;
-        count(reader, r);
-        json_write_member_known(&reader->json, member, r == 0, r == 0 ? value : 0);
-}
-
-/* Writes all lines of a file of "key value" lines. */
-static void write_map_file(GroupReader *reader, const char *name, const char *member) {
-        NumberMap map;
-        Span text, key, value;
-        Cursor lines;
-        int r;
-
-        r = read_file(reader, name, &text);
-        if (r != 0) {
-                count(reader, r);
-                json_write_member_null(&reader->json, member);
-                return;
-        }
-        map.n_entries = 0;
-        lines = cursor_over(text);
-        while (cursor_flat_pair(&lines, &key, &value))
-                if (!number_map_put(&map, key, value))
-                        r = CGROUPFS_E_MALFORMED;
-        count(reader, cursor_is_at_end(&lines) ? r : CGROUPFS_E_MALFORMED);
-        json_write_key(&reader->json, member);
-        number_map_write_json(&reader->json, &map);
-}
-
 // clang-format off
 #define CPU_STAT_KEYS(K)                                                                           \
         K(usage_usec)                                                                              \
@@ -217,104 +132,108 @@ static void write_map_file(GroupReader *reader, const char *name, const char *me
         K(throttled_usec)
 // clang-format on
 
-static void write_cpu_stat(GroupReader *reader) {
+static int write_cpu_stat(JsonWriter *json, Span text) {
 #define CPU_STAT_SPAN(key) SPAN_LITERAL(#key),
         static const Span keys[] = { CPU_STAT_KEYS(CPU_STAT_SPAN) };
         uint64_t values[ELEMENTSOF(keys)] = {};
         Fields fields = { .keys = keys, .n_keys = ELEMENTSOF(keys), .values = values };
-        Span text, key, value;
-        Cursor lines;
-        int r;
+        Span key, value;
 
-        r = read_file(reader, "cpu.stat", &text);
-        if (r == 0) {
-                lines = cursor_over(text);
-                while (cursor_flat_pair(&lines, &key, &value))
-                        fields_put(&fields, key, value);
-                if (fields.malformed || !cursor_is_at_end(&lines))
-                        r = CGROUPFS_E_MALFORMED;
-        }
-        count(reader, r);
+        while (cursor_flat_pair(&text, &key, &value))
+                fields_put(&fields, key, value);
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
-                json_write_member_known(&reader->json, keys[i].bytes, fields.present >> i & 1,
-                                        values[i]);
+                json_write_member_known(json, keys[i].bytes, fields.present >> i & 1, values[i]);
+        return fields.malformed || text.n > 0 ? CGROUPFS_E_MALFORMED : 0;
 }
 
-/* "20000 100000" or "max 100000": the quota of each period. */
-static void write_cpu_max(GroupReader *reader) {
-        Span text, quota = {}, period = {};
-        uint64_t period_us = 0;
-        bool good, has_period;
-        Cursor words;
-        int r;
+/* Files that become more than one member. */
+enum {
+        GROUP_FILE_CPU_STAT = _FILE_VALUE_MAX,
+        GROUP_FILE_CPU_MAX, /* "20000 100000" or "max 100000": the quota of each period */
+        GROUP_FILE_IO_STAT,
+};
 
-        r = read_file(reader, "cpu.max", &text);
-        if (r == 0) {
-                words = cursor_over(text_trim(text));
-                /* An empty word fails below: it is neither "max" nor a number. */
-                (void) cursor_word(&words, &quota);
-                (void) cursor_word(&words, &period);
-        }
-        good = write_limit(reader, "max_quota_us", quota);
-        has_period = number_parse_u64(period, &period_us);
-        json_write_member_known(&reader->json, "max_period_us", has_period, period_us);
-        count(reader, r == 0 && !(good && has_period) ? CGROUPFS_E_MALFORMED : r);
-}
+static const char of_cpu[] = "cpu", of_memory[] = "memory", of_pids[] = "pids";
+
+/* In the order of their members. */
+static const struct GroupFile {
+        const char *object; /* that the members are in; NULL: the cgroup's */
+        const char *name, *member;
+        unsigned kind; /* FileValueKind, or one of those above */
+} group_files[] = {
+        { of_cpu, "cpu.stat", NULL, GROUP_FILE_CPU_STAT },
+        { of_cpu, "cpu.max", NULL, GROUP_FILE_CPU_MAX },
+        { of_cpu, "cpu.max.burst", "max_burst_us", FILE_VALUE_NUMBER },
+        { of_cpu, "cpu.weight", "weight", FILE_VALUE_NUMBER },
+        { of_cpu, "cpu.weight.nice", "weight_nice", FILE_VALUE_SIGNED },
+        { of_memory, "memory.current", "current", FILE_VALUE_NUMBER },
+        { of_memory, "memory.peak", "peak", FILE_VALUE_NUMBER },
+        { of_memory, "memory.max", "max", FILE_VALUE_LIMIT },
+        { of_memory, "memory.high", "high", FILE_VALUE_LIMIT },
+        { of_memory, "memory.low", "low", FILE_VALUE_LIMIT },
+        { of_memory, "memory.min", "min", FILE_VALUE_LIMIT },
+        { of_memory, "memory.swap.current", "swap_current", FILE_VALUE_NUMBER },
+        { of_memory, "memory.swap.max", "swap_max", FILE_VALUE_LIMIT },
+        { of_memory, "memory.stat", "stat", FILE_VALUE_MAP },
+        { of_memory, "memory.events", "events", FILE_VALUE_MAP },
+        { of_pids, "pids.current", "current", FILE_VALUE_NUMBER },
+        { of_pids, "pids.peak", "peak", FILE_VALUE_NUMBER },
+        { of_pids, "pids.max", "max", FILE_VALUE_LIMIT },
+        { of_pids, "pids.events", "events", FILE_VALUE_MAP },
+        { NULL, "io.stat", "io", GROUP_FILE_IO_STAT },
+};
 
 static void write_files(GroupReader *reader) {
         JsonWriter *json = &reader->json;
+        const char *object = NULL;
+        Span text, quota, period;
         Pressure pressure;
-        int64_t nice = 0;
-        Span text;
-        int r;
+        size_t n;
+        int r, r_stat, r_quota, r_period;
 
         json_write_object(json);
-        json_write_key(json, "cpu");
-        json_write_object(json);
-        write_cpu_stat(reader);
-        write_cpu_max(reader);
-        write_number_file(reader, "cpu.max.burst", "max_burst_us");
-        write_number_file(reader, "cpu.weight", "weight");
-        r = read_file(reader, "cpu.weight.nice", &text);
-        if (r == 0 && !number_parse_i64(text_trim(text), &nice))
-                r = CGROUPFS_E_MALFORMED;
-        count(reader, r);
-        if (r == 0)
-                json_write_member_i64(json, "weight_nice", nice);
-        else
-                json_write_member_null(json, "weight_nice");
-        json_write_end(json);
+        for (size_t i = 0; i < ELEMENTSOF(group_files); i++) {
+                const struct GroupFile *file = &group_files[i];
 
-        json_write_key(json, "memory");
-        json_write_object(json);
-        write_number_file(reader, "memory.current", "current");
-        write_number_file(reader, "memory.peak", "peak");
-        write_limit_file(reader, "memory.max", "max");
-        write_limit_file(reader, "memory.high", "high");
-        write_limit_file(reader, "memory.low", "low");
-        write_limit_file(reader, "memory.min", "min");
-        write_number_file(reader, "memory.swap.current", "swap_current");
-        write_limit_file(reader, "memory.swap.max", "swap_max");
-        write_map_file(reader, "memory.stat", "stat");
-        write_map_file(reader, "memory.events", "events");
-        json_write_end(json);
-
-        json_write_key(json, "pids");
-        json_write_object(json);
-        write_number_file(reader, "pids.current", "current");
-        write_number_file(reader, "pids.peak", "peak");
-        write_limit_file(reader, "pids.max", "max");
-        write_map_file(reader, "pids.events", "events");
-        json_write_end(json);
-
-        json_write_key(json, "io");
-        r = read_file(reader, "io.stat", &text);
-        if (r == 0)
-                r = io_stat_write_json(json, text);
-        else
-                json_write_null(json);
-        count(reader, r);
-
+                if (file->object != object) {
+                        if (object)
+                                json_write_end(json);
+                        object = file->object;
+                        if (object) {
+                                json_write_key(json, object);
+                                json_write_object(json);
+                        }
+                }
+                r = text_file_read(reader->group_fd, file->name, reader->buffer,
+                                   CGROUP_STATS_FILE_BYTES, &n);
+                text = (Span){ reader->buffer, r == 0 ? n : 0 };
+                if (r == 0 && !reader->witness)
+                        reader->witness = file->name;
+                if (file->kind == GROUP_FILE_CPU_STAT) {
+                        r_stat = write_cpu_stat(json, text);
+                        r = r == 0 ? r_stat : r;
+                } else if (file->kind == GROUP_FILE_CPU_MAX) {
+                        text = text_trim(text);
+                        (void) cursor_word(&text, &quota); /* an empty word is malformed */
+                        (void) cursor_word(&text, &period);
+                        r_quota = file_value_write(json, "max_quota_us", FILE_VALUE_LIMIT, quota);
+                        r_period =
+                                file_value_write(json, "max_period_us", FILE_VALUE_NUMBER, period);
+                        r = r == 0 ? MAX_OF(r_quota, r_period) : r;
+                } else if (r != 0) {
+                        json_write_member_null(json, file->member);
+                } else if (file->kind == GROUP_FILE_IO_STAT) {
+                        json_write_key(json, file->member);
+                        r = io_stat_write_json(json, text);
+                } else {
+                        if (file->kind != FILE_VALUE_MAP)
+                                text = text_trim(text);
+                        r = file_value_write(json, file->member, file->kind, text);
+                }
+                reader->went |= r == CGROUPFS_E_VANISHED;
+                if (r != CGROUPFS_E_ABSENT)
+                        reader->counts.stats[text_file_outcome(r)]++;
+        }
         pressure_read(PRESSURE_OF_GROUP, reader->group_fd, &pressure, reader->counts.pressure);
         if (reader->counts.pressure[SOURCE_OUTCOME_vanished] > 0)
                 reader->went = true;

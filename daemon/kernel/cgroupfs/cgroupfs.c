@@ -44,35 +44,26 @@ static bool decode_path(Span text, char ret[static CGROUPFS_PATH_BYTES]) {
 }
 
 /*
- * "36 35 98:0 /root /point options [optional fields] - type source options" (proc(5)): the path
- * fields of a line for a cgroup v2 mount.
+ * "36 35 98:0 /root /point options [optional fields] - type source options" (proc(5)): the fourth
+ * and fifth field of lines for cgroup v2 mounts.
  */
-static bool parse_line(Span line, Span *ret_root, Span *ret_point) {
-        Cursor words = cursor_over(line);
-        Span word;
-
-        for (unsigned field = 1; field <= 6; field++) {
-                if (!cursor_word(&words, &word))
-                        return false;
-                if (field == 4)
-                        *ret_root = word;
-                else if (field == 5)
-                        *ret_point = word;
-        }
-        do
-                if (!cursor_word(&words, &word))
-                        return false;
-        while (!span_is(word, "-"));
-        return cursor_word(&words, &word) && span_is(word, "cgroup2");
-}
-
 int cgroup_mount_parse(Span mountinfo, size_t nth, CgroupMount *ret) {
         for (unsigned pass = 0; pass < 2; pass++) {
-                Cursor lines = cursor_over(mountinfo);
-                Span line, root, point;
+                Cursor lines = mountinfo;
+                Span line, word, root, point;
 
                 while (cursor_line(&lines, &line)) {
-                        if (!parse_line(line, &root, &point) || !decode_path(root, ret->root) ||
+                        root = point = (Span){};
+                        for (unsigned field = 1; cursor_word(&line, &word); field++) {
+                                if (field == 4)
+                                        root = word;
+                                else if (field == 5)
+                                        point = word;
+                                else if (field > 6 && span_is(word, "-"))
+                                        break;
+                        }
+                        if (!span_is(word, "-") || !cursor_word(&line, &word) ||
+                            !span_is(word, "cgroup2") || !decode_path(root, ret->root) ||
                             !decode_path(point, ret->point) ||
                             (strcmp(ret->root, "/") == 0) != (pass == 0))
                                 continue;
@@ -130,25 +121,6 @@ int cgroupfs_open(int proc_fd, Cgroupfs **ret) {
         return 0;
 }
 
-/* Returns whether @path is "/" or names joined by single slashes, none of which leads elsewhere. */
-static bool is_plain_path(Span path) {
-        size_t start = 1;
-
-        if (path.n == 0 || path.bytes[0] != '/' || path.n >= CGROUPFS_PATH_BYTES)
-                return false;
-        for (size_t i = 1; path.n > 1 && i <= path.n; i++) {
-                Span name = { path.bytes + start, i - start };
-
-                if (i < path.n && path.bytes[i] != '/')
-                        continue;
-                if (name.n == 0 || name.n >= COMPONENT_BYTES || span_is(name, ".") ||
-                    span_is(name, "..") || memchr(name.bytes, '\0', name.n))
-                        return false;
-                start = i + 1;
-        }
-        return true;
-}
-
 /* Stands in for openat2(2) before 5.6 and in sandboxes without it. Overwrites @path. */
 static int open_by_component(int dir_fd, char *path, int *ret_fd) {
         _cleanup_(fd_closep) int fd = -EBADF;
@@ -173,14 +145,25 @@ int cgroupfs_open_group(const Cgroupfs *cgroupfs, Span path, int *ret_fd) {
                 .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
                 .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
         };
-        size_t n = strlen(cgroupfs->root);
+        size_t n = strlen(cgroupfs->root), start = 1;
         char name[CGROUPFS_PATH_BYTES];
         Span below;
         long fd;
         int r;
 
-        if (!is_plain_path(path))
+        /* "/", or names joined by single slashes, none of which leads elsewhere. */
+        if (path.n == 0 || path.bytes[0] != '/' || path.n >= CGROUPFS_PATH_BYTES)
                 return CGROUPFS_E_MALFORMED;
+        for (size_t i = 1; path.n > 1 && i <= path.n; i++) {
+                Span part = { path.bytes + start, i - start };
+
+                if (i < path.n && path.bytes[i] != '/')
+                        continue;
+                if (part.n == 0 || part.n >= COMPONENT_BYTES || span_is(part, ".") ||
+                    span_is(part, "..") || memchr(part.bytes, '\0', part.n))
+                        return CGROUPFS_E_MALFORMED;
+                start = i + 1;
+        }
         /* Relative to the mounted cgroup, without a leading slash. */
         if (span_is((Span){ cgroupfs->root, n }, "/"))
                 n = 0;
@@ -223,27 +206,16 @@ bool cgroup_path_parent(Span path, Span *ret) {
         return true;
 }
 
-static int read_type(int dir_fd, const char *name, char *buffer, Span *ret) {
-        size_t n;
-        int r;
-
-        r = text_file_read(dir_fd, name, buffer, TYPE_BYTES, &n);
-        if (r != 0)
-                return r;
-        *ret = text_trim((Span){ buffer, n });
-        return 0;
-}
-
 int cgroup_is_threaded(int group_fd, bool *ret) {
         char buffer[TYPE_BYTES];
+        size_t n = 0;
         Span type;
         int r;
 
-        r = read_type(group_fd, "cgroup.type", buffer, &type);
-        if (r == CGROUPFS_E_ABSENT)
-                type = (Span){};
-        else if (r != 0)
+        r = text_file_read(group_fd, "cgroup.type", buffer, sizeof(buffer), &n);
+        if (r != 0 && r != CGROUPFS_E_ABSENT)
                 return r;
+        type = text_trim((Span){ buffer, n });
         *ret = span_is(type, "threaded") || span_is(type, "domain threaded");
         return 0;
 }
@@ -259,7 +231,7 @@ int cgroup_has_threaded_child(int group_fd, bool *ret) {
         while (!is_threaded) {
                 char path[COMPONENT_BYTES + sizeof("/cgroup.type")], buffer[TYPE_BYTES];
                 const struct dirent *entry;
-                Span type;
+                size_t n;
 
                 errno = 0;
                 entry = readdir(dir);
@@ -271,12 +243,12 @@ int cgroup_has_threaded_child(int group_fd, bool *ret) {
                     (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
                         continue;
                 (void) snprintf(path, sizeof(path), "%s/cgroup.type", entry->d_name);
-                r = read_type(group_fd, path, buffer, &type);
+                r = text_file_read(group_fd, path, buffer, sizeof(buffer), &n);
                 if (r == CGROUPFS_E_ABSENT || r == CGROUPFS_E_VANISHED)
                         continue; /* it was removed meanwhile */
                 if (r != 0)
                         return r;
-                is_threaded = span_is(type, "threaded");
+                is_threaded = span_is(text_trim((Span){ buffer, n }), "threaded");
         }
         *ret = is_threaded;
         return 0;
@@ -286,36 +258,29 @@ int cgroup_has_threaded_child(int group_fd, bool *ret) {
 
 #define V1_FILE_BYTES 4096
 
-void cgroup_v1_parse(Span text, char ret_names[static CGROUP_V1_TEXT_BYTES]) {
+void cgroup_v1_read(int proc_fd, char ret_names[static CGROUP_V1_TEXT_BYTES]) {
         static const char *const read[] = { "cpu", "cpuacct", "cpuset", "memory", "blkio", "pids" };
         bool found[ELEMENTSOF(read)] = {};
-        Cursor lines = cursor_over(text);
-        Span line, name, hierarchy;
+        char text[V1_FILE_BYTES];
+        Span lines, line, name, hierarchy;
         uint64_t number;
-        size_t n = 0;
+        size_t n;
 
+        if (text_file_read(proc_fd, "cgroups", text, sizeof(text), &n) != 0)
+                n = 0;
+        lines = (Span){ text, n };
         /* "memory  4  15  1": name, hierarchy, cgroups, enabled. */
         while (cursor_line(&lines, &line)) {
-                Cursor words = cursor_over(line);
-
-                if (!cursor_word(&words, &name) || !cursor_word(&words, &hierarchy) ||
+                if (!cursor_word(&line, &name) || !cursor_word(&line, &hierarchy) ||
                     !number_parse_u64(hierarchy, &number) || number == 0)
                         continue;
                 for (size_t i = 0; i < ELEMENTSOF(read); i++)
                         found[i] |= span_is(name, read[i]);
         }
         ret_names[0] = '\0';
+        n = 0;
         for (size_t i = 0; i < ELEMENTSOF(read); i++)
                 if (found[i])
                         n += (size_t) snprintf(ret_names + n, CGROUP_V1_TEXT_BYTES - n, "%s%s",
                                                n > 0 ? ", " : "", read[i]);
-}
-
-void cgroup_v1_read(int proc_fd, char ret_names[static CGROUP_V1_TEXT_BYTES]) {
-        char text[V1_FILE_BYTES];
-        size_t n;
-
-        if (text_file_read(proc_fd, "cgroups", text, sizeof(text), &n) != 0)
-                n = 0;
-        cgroup_v1_parse((Span){ text, n }, ret_names);
 }

@@ -87,9 +87,7 @@ _must_check_ int cgroup_has_threaded_child(int group_fd, bool *ret);
 
 /*
  * Those of the controllers whose version 2 is read that /proc/cgroups (kernel/cgroup/cgroup-v1.c)
- * has in a hierarchy other than 0, which is that of version 2: "cpu, memory", or "" for none. Lines
- * that are not in its grammar are skipped.
+ * has in a hierarchy other than 0, which is that of version 2: "cpu, memory", or "" for none, and
+ * when there is no such file. Lines that are not in its grammar are skipped.
  */
-void cgroup_v1_parse(Span text, char ret_names[static CGROUP_V1_TEXT_BYTES]);
-/* The same of the file; "" as well when there is none. */
 void cgroup_v1_read(int proc_fd, char ret_names[static CGROUP_V1_TEXT_BYTES]);

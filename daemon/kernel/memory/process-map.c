@@ -48,7 +48,7 @@ int process_map_next(Cursor *cursor, ProcessMapping *ret, uint64_t *ret_n_lines)
         uint64_t major, minor;
 
         while (cursor_line(cursor, &line)) {
-                Cursor words = cursor_over(line);
+                Cursor words = line;
                 ProcessMapping mapping;
 
                 ++*ret_n_lines;
@@ -69,7 +69,7 @@ int process_map_next(Cursor *cursor, ProcessMapping *ret, uint64_t *ret_n_lines)
                         continue; /* memory of no file */
                 mapping.is_executable = permissions.bytes[2] == 'x';
                 mapping.dev = makedev((unsigned) major, (unsigned) minor);
-                mapping.path = cursor_rest(&words);
+                mapping.path = words;
                 while (mapping.path.n > 0 && mapping.path.bytes[0] == ' ') {
                         mapping.path.bytes++;
                         mapping.path.n--;

@@ -32,11 +32,6 @@ typedef struct HostReader {
         char buffer[FILE_BYTES];
 } HostReader;
 
-static void count(HostReader *reader, Need need, int r) {
-        if (r != PROCFS_E_ABSENT || need == NEED_ALWAYS)
-                reader->host->counts[text_file_outcome(r)]++;
-}
-
 /* A whole file, trimmed; borrowed until the next one is read. Absent when @dir_fd is negative. */
 static int read_file(HostReader *reader, int dir_fd, const char *name, Span *ret) {
         size_t n;
@@ -55,35 +50,9 @@ static int read_file(HostReader *reader, int dir_fd, const char *name, Span *ret
 static bool read_text(HostReader *reader, int dir_fd, const char *name, Need need, Span *ret) {
         int r = read_file(reader, dir_fd, name, ret);
 
-        count(reader, need, r);
+        if (r != PROCFS_E_ABSENT || need == NEED_ALWAYS)
+                reader->host->counts[text_file_outcome(r)]++;
         return r == 0 && ret->n > 0;
-}
-
-static bool read_number(HostReader *reader, int dir_fd, const char *name, uint64_t *ret) {
-        Span text;
-        int r;
-
-        r = read_file(reader, dir_fd, name, &text);
-        if (r == 0 && !number_parse_u64(text, ret))
-                r = PROCFS_E_MALFORMED;
-        count(reader, NEED_OPTIONAL, r);
-        return r == 0;
-}
-
-static void write_text_file(HostReader *reader, int dir_fd, const char *name, Need need,
-                            const char *member) {
-        Span text;
-
-        if (read_text(reader, dir_fd, name, need, &text))
-                json_write_member_name(reader->json, member, text);
-}
-
-/* Copies @text for the caller; a text that does not fit is "" rather than cut. */
-static void copy_text(Span text, char ret[static HOST_TEXT_BYTES]) {
-        if (text.n >= HOST_TEXT_BYTES || memchr(text.bytes, '\0', text.n))
-                return;
-        memcpy(ret, text.bytes, text.n);
-        ret[text.n] = '\0';
 }
 
 static void write_cpu(HostReader *reader) {
@@ -100,16 +69,17 @@ static void write_cpu(HostReader *reader) {
         size_t n;
         int r;
 
-        r = text_file_read_start(reader->proc_fd, "cpuinfo", reader->buffer, sizeof(reader->buffer),
-                                 &n);
-        count(reader, NEED_ALWAYS, r);
+        r = text_file_read(reader->proc_fd, "cpuinfo", reader->buffer, sizeof(reader->buffer), &n);
+        if (r == PROCFS_E_TOO_LARGE) /* its beginning is enough */
+                r = memchr(reader->buffer, '\0', n) ? PROCFS_E_MALFORMED : 0;
+        reader->host->counts[text_file_outcome(r)]++;
         if (r != 0)
                 return;
         /* The lines of the first CPU end at a blank line. */
         end = n > 0 ? memmem(reader->buffer, n, "\n\n", 2) : NULL;
         if (end)
                 n = (size_t) (end + 1 - reader->buffer);
-        lines = cursor_over((Span){ reader->buffer, n });
+        lines = (Span){ reader->buffer, n };
         while (cursor_colon_pair(&lines, &key, &value))
                 for (size_t i = 0; i < ELEMENTSOF(rows); i++)
                         if (values[i].n == 0 && span_equal(rows[i].key, key))
@@ -141,17 +111,15 @@ static void write_memory(HostReader *reader) {
 
         r = text_file_read(reader->proc_fd, "meminfo", reader->buffer, sizeof(reader->buffer), &n);
         if (r == 0) {
-                lines = cursor_over((Span){ reader->buffer, n });
+                lines = (Span){ reader->buffer, n };
                 while (cursor_colon_pair(&lines, &key, &value)) {
-                        Cursor words = cursor_over(value);
-
-                        (void) cursor_word(&words, &number); /* "2048 kB"; empty is no number */
+                        (void) cursor_word(&value, &number); /* "2048 kB"; empty is no number */
                         fields_put(&fields, key, number);
                 }
                 if (fields.malformed)
                         r = PROCFS_E_MALFORMED;
         }
-        count(reader, NEED_ALWAYS, r);
+        reader->host->counts[text_file_outcome(r)]++;
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                 if (fields.present >> i & 1)
                         json_write_member_u64(reader->json, members[i], values[i]);
@@ -162,19 +130,15 @@ static int is_tunable(const struct dirent *entry) {
                (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN);
 }
 
-static int compare_names(const struct dirent **a, const struct dirent **b) {
-        return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 static int write_tunables(HostReader *reader) {
         struct dirent **entries = NULL;
         int n;
 
-        n = scandirat(reader->proc_fd, "sys/kernel", &entries, is_tunable, compare_names);
+        n = scandirat(reader->proc_fd, "sys/kernel", &entries, is_tunable, alphasort);
         if (n < 0) {
                 if (errno == ENOMEM)
                         return -ENOMEM;
-                count(reader, NEED_ALWAYS, text_file_code(errno));
+                reader->host->counts[text_file_outcome(text_file_code(errno))]++;
                 return 0;
         }
         json_write_key(reader->json, "sched_tunables");
@@ -207,7 +171,7 @@ static void write_cpus(HostReader *reader) {
         r = read_file(reader, reader->sys_fd, "devices/system/cpu/online", &text);
         if (r == 0)
                 r = cpu_list_parse(text, mask, &n_cpus);
-        count(reader, NEED_ALWAYS, r);
+        host->counts[text_file_outcome(r)]++;
         if (r != 0)
                 return;
         host->has_online_cpus = true;
@@ -218,7 +182,7 @@ static void write_cpus(HostReader *reader) {
         if (r == 0)
                 r = cpu_list_parse(text, nodes, &n_nodes);
         if (r != PROCFS_E_ABSENT)
-                count(reader, NEED_ALWAYS, r);
+                host->counts[text_file_outcome(r)]++;
         if (r == 0 || r == PROCFS_E_ABSENT)
                 json_write_member_u64(reader->json, "numa_nodes", r == 0 ? n_nodes : 1);
         for (size_t cpu = 0; cpu < CPU_LIST_MAX_CPUS; cpu++) {
@@ -243,6 +207,16 @@ static void write_cpus(HostReader *reader) {
 int host_context_read(int proc_fd, int sys_fd, const char *cgroup_v1, JsonWriter *json,
                       HostContext *ret) {
         HostReader reader = { .proc_fd = proc_fd, .sys_fd = sys_fd, .json = json, .host = ret };
+        const struct {
+                const char *name, *member;
+                bool *has;
+                uint64_t *value;
+        } numbers[] = {
+                { "sys/kernel/sched_schedstats", "sched_schedstats", &ret->has_schedstats,
+                  &ret->schedstats },
+                { "sys/kernel/task_delayacct", "task_delayacct", &ret->has_delayacct,
+                  &ret->delayacct },
+        };
         _cleanup_(buffer_done) Buffer redacted = {};
         struct utsname names;
         size_t n = 0;
@@ -253,27 +227,34 @@ int host_context_read(int proc_fd, int sys_fd, const char *cgroup_v1, JsonWriter
         json_write_object(json);
         write_cpu(&reader);
         write_memory(&reader);
-        write_text_file(&reader, sys_fd, "kernel/mm/transparent_hugepage/enabled", NEED_OPTIONAL,
-                        "thp_enabled");
-        write_text_file(&reader, sys_fd, "kernel/mm/transparent_hugepage/defrag", NEED_OPTIONAL,
-                        "thp_defrag");
+        if (read_text(&reader, sys_fd, "kernel/mm/transparent_hugepage/enabled", NEED_OPTIONAL,
+                      &text))
+                json_write_member_name(json, "thp_enabled", text);
+        if (read_text(&reader, sys_fd, "kernel/mm/transparent_hugepage/defrag", NEED_OPTIONAL,
+                      &text))
+                json_write_member_name(json, "thp_defrag", text);
         r = write_tunables(&reader);
         if (r < 0)
                 return r;
-        ret->has_schedstats =
-                read_number(&reader, proc_fd, "sys/kernel/sched_schedstats", &ret->schedstats);
-        if (ret->has_schedstats)
-                json_write_member_u64(json, "sched_schedstats", ret->schedstats);
-        ret->has_delayacct =
-                read_number(&reader, proc_fd, "sys/kernel/task_delayacct", &ret->delayacct);
-        if (ret->has_delayacct)
-                json_write_member_u64(json, "task_delayacct", ret->delayacct);
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
+                r = read_file(&reader, proc_fd, numbers[i].name, &text);
+                if (r == 0 && !number_parse_u64(text, numbers[i].value))
+                        r = PROCFS_E_MALFORMED;
+                if (r != PROCFS_E_ABSENT)
+                        ret->counts[text_file_outcome(r)]++;
+                *numbers[i].has = r == 0;
+                if (r == 0)
+                        json_write_member_u64(json, numbers[i].member, *numbers[i].value);
+        }
         json_write_member_text(json, "cgroup_v1", cgroup_v1);
         write_cpus(&reader);
 
-        write_text_file(&reader, proc_fd, "sys/kernel/ostype", NEED_ALWAYS, "kernel_name");
+        if (read_text(&reader, proc_fd, "sys/kernel/ostype", NEED_ALWAYS, &text))
+                json_write_member_name(json, "kernel_name", text);
+        /* A text that does not fit is "" rather than cut. */
         if (read_text(&reader, proc_fd, "sys/kernel/osrelease", NEED_ALWAYS, &text)) {
-                copy_text(text, ret->kernel_release);
+                if (text.n < sizeof(ret->kernel_release))
+                        memcpy(ret->kernel_release, text.bytes, text.n);
                 json_write_member_name(json, "kernel_release", text);
         }
         /* 6.1 has no such file; uname(2) is second best, as personality(2) can change it. */
@@ -291,7 +272,8 @@ int host_context_read(int proc_fd, int sys_fd, const char *cgroup_v1, JsonWriter
                 json_write_member_bool(json, "delayacct_booted", ret->delayacct_booted);
         }
         if (read_text(&reader, proc_fd, "sys/kernel/hostname", NEED_ALWAYS, &text)) {
-                copy_text(text, ret->host_name);
+                if (text.n < sizeof(ret->host_name))
+                        memcpy(ret->host_name, text.bytes, text.n);
                 json_write_member_name(json, "host_name", text);
         }
         /* "01234567-89ab-..." without its dashes; "" when it is anything else. */

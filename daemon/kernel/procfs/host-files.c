@@ -12,6 +12,12 @@
 #include "base/number.h"
 #include "kernel/procfs/proc-task.h"
 
+/* The numbers of an item; the first @n_values are there. */
+typedef struct HostRow {
+        unsigned n_values;
+        uint64_t values[HOST_MAX_COLUMNS];
+} HostRow;
+
 /*
  * Parses the words that are left of a line: numbers, at least @n_least; further ones than the part
  * has columns are of later kernels and skipped. False when a word is no number of 64 bits.
@@ -49,10 +55,13 @@ static int host_file_read(int proc_fd, const char *name, Buffer *text, Span *ret
         buffer_clear(text);
         r = text_file_read_all(proc_fd, name, text);
         *ret = buffer_span(text);
-        return r == -EMSGSIZE ? PROCFS_E_TOO_LARGE : r;
+        return r;
 }
 
-/* "columns": [...]; the item's name first, then @more with NULL at its end, then the part's. */
+/*
+ * "columns": [...], "rows": [; the item's name first, then @more with NULL at its end, then the
+ * part's.
+ */
 static void host_columns_write(JsonWriter *json, HostPartId part, const char *const *more) {
         json_write_key(json, "columns");
         json_write_array(json);
@@ -62,6 +71,8 @@ static void host_columns_write(JsonWriter *json, HostPartId part, const char *co
         for (unsigned i = 0; i < host_parts[part].n_columns; i++)
                 json_write_text(json, host_parts[part].columns[i].name);
         json_write_end(json);
+        json_write_key(json, "rows");
+        json_write_array(json);
 }
 
 /* The cells of a row from those of the part on, null where the kernel has none. */
@@ -73,36 +84,29 @@ static void host_row_write(JsonWriter *json, HostPartId part, const HostRow *row
                         json_write_null(json);
 }
 
-/* GROUP: {NAME: N...} of the fields that are there, by the names they are written with. */
-static void host_fields_write(JsonWriter *json, HostGroupId group, const Fields *fields,
+/* "NAME": N of the fields from @begin to @end that are there, by the names to be written. */
+static void host_fields_write(JsonWriter *json, const Fields *fields, size_t begin, size_t end,
                               const char *const *names) {
-        json_write_key(json, host_groups[group].member);
-        json_write_object(json);
-        for (size_t i = 0; i < fields->n_keys; i++)
+        for (size_t i = begin; i < end; i++)
                 if (fields->present >> i & 1)
                         json_write_member_u64(json, names[i], fields->values[i]);
-        json_write_end(json);
 }
 
 #define LOAD_BYTES 128
+#define HOST_CPU_LEAST_COLUMNS 4 /* user, nice, system, idle: all that there ever was at first */
 
 /* /proc/stat */
 
-bool cpu_line_parse(Span line, CpuLine *ret, bool *ret_is_cpu) {
-        Cursor words = cursor_over(line);
-        Span name, number;
-
-        *ret_is_cpu =
-                cursor_word(&words, &name) && name.n >= 3 && memcmp(name.bytes, "cpu", 3) == 0;
-        if (!*ret_is_cpu)
-                return false;
-        number = (Span){ name.bytes + 3, name.n - 3 };
-        *ret = (CpuLine){ .is_all = number.n == 0 };
-        return (ret->is_all || number_parse_u32(number, &ret->cpu)) &&
-               host_row_parse(HOST_PART_CPU, &words, HOST_CPU_LEAST_COLUMNS, &ret->row);
-}
-
-enum { CTXT, INTR, SOFTIRQ, PROCESSES, RUNNING, BLOCKED, _STAT_KEY_MAX };
+enum {
+        CTXT,
+        INTR,
+        SOFTIRQ,
+        PROCESSES,
+        N_STAT_COUNTS,
+        RUNNING = N_STAT_COUNTS,
+        BLOCKED,
+        _STAT_KEY_MAX
+};
 
 typedef struct StatKeys {
         Fields fields;
@@ -119,125 +123,106 @@ static void read_keys(Span text, StatKeys *ret, HostFile *file) {
                 [RUNNING] = SPAN_LITERAL("procs_running"),
                 [BLOCKED] = SPAN_LITERAL("procs_blocked"),
         };
-        Cursor lines = cursor_over(text);
         Span key, value, first;
 
         *ret = (StatKeys){ .fields = { .keys = keys, .n_keys = _STAT_KEY_MAX } };
         ret->fields.values = ret->values;
-        while (cursor_flat_pair(&lines, &key, &value)) {
-                Cursor words = cursor_over(value);
-
-                (void) cursor_word(&words, &first); /* empty is no number */
+        while (cursor_flat_pair(&text, &key, &value)) {
+                (void) cursor_word(&value, &first); /* empty is no number */
                 file->n_good += fields_put(&ret->fields, key, first);
         }
-        file->n_bad += ret->fields.malformed || !cursor_is_at_end(&lines);
+        file->n_bad += ret->fields.malformed || text.n > 0;
 }
 
+/* "cpu  1 2 3 4 ...", "cpu7 1 2 3 4 ..." */
 static void write_cpus(Span text, JsonWriter *json, HostFile *file) {
         static const char *const no_more[] = { NULL };
-        Cursor lines = cursor_over(text);
         uint64_t n_before = 0; /* above the number of the CPU before; all are 0 */
         bool has_all = false;
-        Span line;
+        Span line, name;
 
         host_columns_write(json, HOST_PART_CPU, no_more);
-        json_write_key(json, "rows");
-        json_write_array(json);
-        while (cursor_line(&lines, &line)) {
-                bool is_good, is_cpu;
-                CpuLine cpu;
+        while (cursor_line(&text, &line)) {
+                char digits[NUMBER_U64_CHARS];
+                bool is_all, is_good;
+                uint32_t cpu = 0;
+                HostRow row;
 
-                is_good = cpu_line_parse(line, &cpu, &is_cpu);
-                if (!is_cpu)
+                if (!cursor_word(&line, &name) || name.n < 3 || memcmp(name.bytes, "cpu", 3) != 0)
                         continue;
-                is_good = is_good && (cpu.is_all ? !has_all : cpu.cpu >= n_before);
+                is_all = name.n == 3;
+                is_good = (is_all ? !has_all
+                                  : number_parse_u32((Span){ name.bytes + 3, name.n - 3 }, &cpu) &&
+                                            cpu >= n_before) &&
+                          host_row_parse(HOST_PART_CPU, &line, HOST_CPU_LEAST_COLUMNS, &row);
                 file->n_good += is_good;
                 file->n_bad += !is_good;
                 if (!is_good)
                         continue;
-                has_all |= cpu.is_all;
-                n_before = cpu.is_all ? n_before : (uint64_t) cpu.cpu + 1;
+                has_all |= is_all;
+                n_before = is_all ? n_before : (uint64_t) cpu + 1;
                 json_write_array(json);
-                if (cpu.is_all) {
+                if (is_all)
                         json_write_text(json, HOST_CPU_ALL);
-                } else {
-                        char digits[NUMBER_U64_CHARS];
-
-                        json_write_span(json, (Span){ digits, number_format_u64(cpu.cpu, digits) });
-                }
-                host_row_write(json, HOST_PART_CPU, &cpu.row);
+                else
+                        json_write_span(json, (Span){ digits, number_format_u64(cpu, digits) });
+                host_row_write(json, HOST_PART_CPU, &row);
                 json_write_end(json);
         }
         json_write_end(json);
         file->n_bad += !has_all;
 }
 
-/* /proc/loadavg */
-
-bool load_average_parse(Span text, LoadAverage *ret) {
-        Cursor lines = cursor_over(text), words;
-        const char *slash;
-        size_t n_left;
-        Span line, word;
-
-        if (!cursor_line(&lines, &line))
-                return false;
-        words = cursor_over(line);
-        for (size_t i = 0; i < ELEMENTSOF(ret->load); i++)
-                if (!cursor_word(&words, &word) || !text_parse_decimal(word, 2, &ret->load[i]))
-                        return false;
-        if (!cursor_word(&words, &word))
-                return false;
-        slash = memchr(word.bytes, '/', word.n);
-        if (!slash)
-                return false;
-        n_left = (size_t) (slash - word.bytes);
-        return number_parse_u64((Span){ word.bytes, n_left }, &ret->n_running) &&
-               number_parse_u64((Span){ slash + 1, word.n - n_left - 1 }, &ret->n_threads);
-}
-
-static void write_if(JsonWriter *json, const StatKeys *keys, unsigned key, const char *name) {
-        if (keys->fields.present >> key & 1)
-                json_write_member_u64(json, name, keys->values[key]);
-}
-
 void host_cpu_read(int proc_fd, Buffer *text, JsonWriter *json,
                    uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        static const char *const names[_STAT_KEY_MAX] = {
+                "ctxt", "intr", "softirqs", "processes", "procs_running", "procs_blocked",
+        };
         char load_text[LOAD_BYTES];
         HostFile file = {};
-        LoadAverage load;
+        uint64_t loads[3], n_running, n_threads;
+        Span stat, rest, line, word;
+        const char *slash = NULL;
         StatKeys keys;
         int r, r_load;
-        Span stat;
-        size_t n;
+        size_t n, i;
 
         r = host_file_read(proc_fd, "stat", text, &stat);
         read_keys(stat, &keys, &file);
         json_write_key(json, host_groups[HOST_GROUP_COUNTS].member);
         json_write_object(json);
-        write_if(json, &keys, CTXT, "ctxt");
-        write_if(json, &keys, INTR, "intr");
-        write_if(json, &keys, SOFTIRQ, "softirqs");
-        write_if(json, &keys, PROCESSES, "processes");
+        host_fields_write(json, &keys.fields, 0, N_STAT_COUNTS, names);
         json_write_end(json);
 
         r_load = text_file_read(proc_fd, "loadavg", load_text, sizeof(load_text), &n);
-        if (r_load == 0 && !load_average_parse((Span){ load_text, n }, &load))
-                r_load = PROCFS_E_MALFORMED;
+        if (r_load == 0) {
+                /* "0.20 0.18 0.12 1/80 11206": runnable now, and all threads */
+                rest = (Span){ load_text, n };
+                if (!cursor_line(&rest, &line))
+                        line = (Span){};
+                for (i = 0; i < ELEMENTSOF(loads); i++)
+                        if (!cursor_word(&line, &word) || !text_parse_decimal(word, 2, &loads[i]))
+                                break;
+                if (i == ELEMENTSOF(loads) && cursor_word(&line, &word))
+                        slash = memchr(word.bytes, '/', word.n);
+                n = slash ? (size_t) (slash - word.bytes) : 0;
+                if (!slash || !number_parse_u64((Span){ word.bytes, n }, &n_running) ||
+                    !number_parse_u64((Span){ slash + 1, word.n - n - 1 }, &n_threads))
+                        r_load = PROCFS_E_MALFORMED;
+        }
         counts[text_file_outcome(r_load)]++;
         json_write_key(json, host_groups[HOST_GROUP_LEVELS].member);
         json_write_object(json);
-        write_if(json, &keys, RUNNING, "procs_running");
-        write_if(json, &keys, BLOCKED, "procs_blocked");
+        host_fields_write(json, &keys.fields, N_STAT_COUNTS, _STAT_KEY_MAX, names);
         if (r_load == 0)
-                json_write_member_u64(json, "threads", load.n_threads);
+                json_write_member_u64(json, "threads", n_threads);
         json_write_end(json);
         if (r_load == 0) {
                 json_write_key(json, host_groups[HOST_GROUP_LEVELS_HUNDREDTHS].member);
                 json_write_object(json);
-                json_write_member_u64(json, "load1", load.load[0]);
-                json_write_member_u64(json, "load5", load.load[1]);
-                json_write_member_u64(json, "load15", load.load[2]);
+                json_write_member_u64(json, "load1", loads[0]);
+                json_write_member_u64(json, "load5", loads[1]);
+                json_write_member_u64(json, "load15", loads[2]);
                 json_write_end(json);
         }
         write_cpus(stat, json, &file);
@@ -282,11 +267,9 @@ static bool host_memory_wants(Span vmstat_key) {
                 SPAN_LITERAL("nr_vmscan_"),
                 SPAN_LITERAL("nr_throttled_written"),
         };
-        static const Span levels[] = { SPAN_LITERAL("workingset_nodes") };
 
-        for (size_t i = 0; i < ELEMENTSOF(levels); i++)
-                if (span_equal(vmstat_key, levels[i]))
-                        return false;
+        if (span_is(vmstat_key, "workingset_nodes")) /* a level */
+                return false;
         for (size_t i = 0; i < ELEMENTSOF(beginnings); i++)
                 if (vmstat_key.n >= beginnings[i].n &&
                     memcmp(vmstat_key.bytes, beginnings[i].bytes, beginnings[i].n) == 0)
@@ -299,26 +282,23 @@ void host_memory_read(int proc_fd, Buffer *text, JsonWriter *json,
         HostFile meminfo = {}, vmstat = {};
         Span content, key, value, number, unit;
         NumberMap map, pages;
-        Cursor lines;
         bool is_good;
         int r;
 
         /* "MemTotal:  123 kB", "HugePages_Total:  0" */
         r = host_file_read(proc_fd, "meminfo", text, &content);
         map.n_entries = pages.n_entries = 0;
-        lines = cursor_over(content);
-        while (cursor_colon_pair(&lines, &key, &value)) {
-                Cursor words = cursor_over(value);
+        while (cursor_colon_pair(&content, &key, &value)) {
                 bool has_unit;
 
-                (void) cursor_word(&words, &number); /* empty is no number */
-                has_unit = cursor_word(&words, &unit);
+                (void) cursor_word(&value, &number); /* empty is no number */
+                has_unit = cursor_word(&value, &unit);
                 is_good = (!has_unit || span_is(unit, "kB")) &&
                           number_map_put(has_unit ? &map : &pages, key, number);
                 meminfo.n_good += is_good;
                 meminfo.n_bad += !is_good;
         }
-        meminfo.n_bad += !cursor_is_at_end(&lines);
+        meminfo.n_bad += content.n > 0;
         json_write_key(json, host_groups[HOST_GROUP_LEVELS_KIB].member);
         number_map_write_json(json, &map);
         json_write_key(json, host_groups[HOST_GROUP_LEVELS].member);
@@ -327,15 +307,14 @@ void host_memory_read(int proc_fd, Buffer *text, JsonWriter *json,
 
         r = host_file_read(proc_fd, "vmstat", text, &content);
         map.n_entries = 0;
-        lines = cursor_over(content);
-        while (cursor_flat_pair(&lines, &key, &value)) {
+        while (cursor_flat_pair(&content, &key, &value)) {
                 if (!host_memory_wants(key))
                         continue;
                 is_good = number_map_put(&map, key, value);
                 vmstat.n_good += is_good;
                 vmstat.n_bad += !is_good;
         }
-        vmstat.n_bad += !cursor_is_at_end(&lines);
+        vmstat.n_bad += content.n > 0;
         json_write_key(json, host_groups[HOST_GROUP_COUNTS].member);
         number_map_write_json(json, &map);
         host_file_count(&vmstat, r, counts);
@@ -353,24 +332,19 @@ typedef struct DiskLine {
 
 /* " 254       0 vda 1 2 3 ..." */
 static bool disk_line_parse(Span line, DiskLine *ret) {
-        Cursor words = cursor_over(line);
         Span major, minor;
 
-        return cursor_word(&words, &major) && cursor_word(&words, &minor) &&
-               cursor_word(&words, &ret->name) && number_parse_u32(major, &ret->major) &&
+        return cursor_word(&line, &major) && cursor_word(&line, &minor) &&
+               cursor_word(&line, &ret->name) && number_parse_u32(major, &ret->major) &&
                number_parse_u32(minor, &ret->minor) &&
-               host_row_parse(HOST_PART_DISK, &words, HOST_DISK_LEAST_COLUMNS, &ret->row);
-}
-
-static bool is_digit(char c) {
-        return c >= '0' && c <= '9';
+               host_row_parse(HOST_PART_DISK, &line, HOST_DISK_LEAST_COLUMNS, &ret->row);
 }
 
 /* Takes the digits at the beginning of @text off; false when there are none. */
 static bool take_number(Span *text) {
         size_t n = 0;
 
-        while (n < text->n && is_digit(text->bytes[n]))
+        while (n < text->n && text->bytes[n] >= '0' && text->bytes[n] <= '9')
                 n++;
         *text = (Span){ text->bytes + n, text->n - n };
         return n > 0;
@@ -381,60 +355,6 @@ static bool take(Span *text, Span beginning) {
                 return false;
         *text = (Span){ text->bytes + beginning.n, text->n - beginning.n };
         return true;
-}
-
-bool disk_is_partition_of(Span name, Span disk) {
-        Span rest = name;
-
-        if (disk.n == 0 || !take(&rest, disk))
-                return false;
-        if (is_digit(disk.bytes[disk.n - 1]) && !take(&rest, SPAN_LITERAL("p")))
-                return false;
-        return take_number(&rest) && rest.n == 0;
-}
-
-/* "nvme0n1" is the head of the paths "nvme0c0n1", "nvme0c1n1" that other lines are of. */
-static bool has_paths(Span name, Span text) {
-        Cursor lines = cursor_over(text);
-        Span subsystem = name, rest, line;
-        DiskLine disk;
-
-        if (!take(&subsystem, SPAN_LITERAL("nvme")) || !take_number(&subsystem))
-                return false;
-        rest = subsystem; /* "n1" */
-        subsystem = (Span){ name.bytes, name.n - rest.n };
-        if (rest.n == 0 || rest.bytes[0] != 'n')
-                return false;
-        while (cursor_line(&lines, &line)) {
-                if (!disk_line_parse(line, &disk))
-                        continue;
-                if (take(&disk.name, subsystem) && take(&disk.name, SPAN_LITERAL("c")) &&
-                    take_number(&disk.name) && span_equal(disk.name, rest))
-                        return true;
-        }
-        return false;
-}
-
-/* /sys */
-
-/* /sys writes the slashes in the name of a disk ("cciss/c0d0") as exclamation marks. */
-static bool has_slaves(Span name, int block_fd) {
-        char path[NAME_BYTES + sizeof("/slaves")];
-        _cleanup_(listing_closep) DIR *dir = NULL;
-        const struct dirent *entry;
-
-        if (block_fd < 0 || name.n >= NAME_BYTES || name.bytes[0] == '.')
-                return false;
-        (void) snprintf(path, sizeof(path), "%.*s/slaves", (int) name.n, name.bytes);
-        for (size_t i = 0; i < name.n; i++)
-                if (path[i] == '/')
-                        path[i] = '!';
-        if (text_file_open_listing(block_fd, path, &dir) != 0)
-                return false;
-        do
-                entry = readdir(dir);
-        while (entry && entry->d_name[0] == '.');
-        return entry;
 }
 
 HostKind disk_find_kind(Span name, Span text, int block_fd) {
@@ -452,46 +372,76 @@ HostKind disk_find_kind(Span name, Span text, int block_fd) {
                 { SPAN_LITERAL("drbd"), HOST_KIND_STACKED },
                 { SPAN_LITERAL("zd"), HOST_KIND_STACKED },
         };
+        char path[NAME_BYTES + sizeof("/slaves")];
+        _cleanup_(listing_closep) DIR *dir = NULL;
+        const struct dirent *entry;
+        Span rest, line;
+        DiskLine disk;
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                Span rest = name;
-
+                rest = name;
                 /* An array of md may have a name: "md_home". */
-                if (take(&rest, rows[i].beginning) && rest.n > 0 &&
-                    (is_digit(rest.bytes[0]) || rest.bytes[0] == '_'))
+                if (take(&rest, rows[i].beginning) &&
+                    (take_number(&rest) || (rest.n > 0 && rest.bytes[0] == '_')))
                         return rows[i].kind;
         }
-        return has_slaves(name, block_fd) || has_paths(name, text) ? HOST_KIND_STACKED
-                                                                   : HOST_KIND_DISK;
+        /* /sys writes the slashes in the name of a disk ("cciss/c0d0") as exclamation marks. */
+        if (block_fd >= 0 && name.n < NAME_BYTES && name.bytes[0] != '.') {
+                (void) snprintf(path, sizeof(path), "%.*s/slaves", (int) name.n, name.bytes);
+                for (size_t i = 0; i < name.n; i++)
+                        if (path[i] == '/')
+                                path[i] = '!';
+                if (text_file_open_listing(block_fd, path, &dir) == 0)
+                        while ((entry = readdir(dir)))
+                                if (entry->d_name[0] != '.')
+                                        return HOST_KIND_STACKED;
+        }
+        /* "nvme0n1" is the head of the paths "nvme0c0n1", "nvme0c1n1" that other lines are of. */
+        rest = name;
+        if (!take(&rest, SPAN_LITERAL("nvme")) || !take_number(&rest) || rest.n == 0 ||
+            rest.bytes[0] != 'n')
+                return HOST_KIND_DISK;
+        while (cursor_line(&text, &line))
+                if (disk_line_parse(line, &disk) &&
+                    take(&disk.name, (Span){ name.bytes, name.n - rest.n }) &&
+                    take(&disk.name, SPAN_LITERAL("c")) && take_number(&disk.name) &&
+                    span_equal(disk.name, rest))
+                        return HOST_KIND_STACKED;
+        return HOST_KIND_DISK;
 }
 
 void host_disk_read(int proc_fd, int sys_fd, Buffer *text, JsonWriter *json,
                     uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
         static const char *const more[] = { "kind", "major", "minor", NULL };
         _cleanup_(fd_closep) int block_fd = -EBADF;
-        Span content, line, whole = {};
+        Span content, lines, line, whole = {};
         HostFile file = {};
         DiskLine disk;
-        Cursor lines;
         int r;
 
         r = host_file_read(proc_fd, "diskstats", text, &content);
-        if (sys_fd >= 0 && text_file_open_directory(sys_fd, "class/block", &block_fd) != 0)
-                block_fd = -EBADF; /* kinds follow from names alone */
+        if (sys_fd >= 0) /* else, and on failure, kinds follow from names alone */
+                block_fd = openat(sys_fd, "class/block", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         host_columns_write(json, HOST_PART_DISK, more);
-        json_write_key(json, "rows");
-        json_write_array(json);
-        lines = cursor_over(content);
+        lines = content;
         while (cursor_line(&lines, &line)) {
                 HostKind kind = HOST_KIND_PARTITION;
+                char last = whole.n > 0 ? whole.bytes[whole.n - 1] : '\0';
+                Span rest;
 
                 if (!disk_line_parse(line, &disk)) {
                         file.n_bad++;
                         continue;
                 }
                 file.n_good++;
-                /* The partitions of a disk follow it. */
-                if (!disk_is_partition_of(disk.name, whole)) {
+                /*
+                 * The partitions of a disk follow it, and are named after it: "sda1" of "sda",
+                 * "nvme0n1p1" of "nvme0n1", whose name ends in a digit.
+                 */
+                rest = disk.name;
+                if (whole.n == 0 || !take(&rest, whole) ||
+                    (last >= '0' && last <= '9' && !take(&rest, SPAN_LITERAL("p"))) ||
+                    !take_number(&rest) || rest.n > 0) {
                         whole = disk.name;
                         kind = disk_find_kind(disk.name, content, block_fd);
                 }
@@ -503,14 +453,13 @@ void host_disk_read(int proc_fd, int sys_fd, Buffer *text, JsonWriter *json,
                 host_row_write(json, HOST_PART_DISK, &disk.row);
                 json_write_end(json);
         }
-        file.n_bad += !cursor_is_at_end(&lines);
+        file.n_bad += lines.n > 0;
         file.n_good += content.n == 0; /* a host without disks */
         json_write_end(json);
         host_file_count(&file, r, counts);
 }
 
 #define PATH_BYTES 64
-#define LINK_BYTES 256
 #define STAT_BYTES 1024
 
 /* From 6.18 on (NET_NS_INIT_INO, include/uapi/linux/nsfs.h) the initial one has this number. */
@@ -527,7 +476,7 @@ static HostNetworkLack find_network(int proc_fd, const char **ret_whose, bool *r
         size_t n;
 
         if (text_file_read(proc_fd, "2/stat", text, sizeof(text), &n) != 0 ||
-            proc_stat_parse((Span){ text, n }, &stat) != 0 || !proc_stat_is_kthread(&stat))
+            proc_stat_parse((Span){ text, n }, &stat) != 0 || !(stat.flags & PROC_STAT_PF_KTHREAD))
                 return HOST_NETWORK_FOREIGN_PIDS;
         if (fstatat(proc_fd, "1/net/dev", &first, 0) == 0 &&
             fstatat(proc_fd, "2/net/dev", &kernel, 0) == 0) {
@@ -548,54 +497,44 @@ static HostNetworkLack find_network(int proc_fd, const char **ret_whose, bool *r
                        : HOST_NETWORK_DENIED;
 }
 
-static bool has(int net_fd, Span name, const char *file) {
-        char path[PATH_BYTES + NAME_BYTES];
-
-        (void) snprintf(path, sizeof(path), "%.*s%s", (int) name.n, name.bytes, file);
-        return faccessat(net_fd, path, F_OK, 0) == 0;
-}
-
 static HostKind find_kind(int net_fd, Span name) {
-        char path[PATH_BYTES + NAME_BYTES], target[LINK_BYTES];
-        const char *slash;
-        ssize_t n;
+        static const struct {
+                const char *file;
+                HostKind without;
+        } rows[] = {
+                { "", HOST_KIND_UNKNOWN },
+                { "/device", HOST_KIND_VIRTUAL },
+                /* What is above it (a bond, or that of a virtual function) may be one itself. */
+                { "/master/device", HOST_KIND_DEVICE },
+        };
+        char path[PATH_BYTES + NAME_BYTES];
 
         if (span_is(name, "lo"))
                 return HOST_KIND_LOOPBACK;
-        if (net_fd < 0 || name.n >= NAME_BYTES || name.bytes[0] == '.' || !has(net_fd, name, ""))
+        if (net_fd < 0 || name.n >= NAME_BYTES || name.bytes[0] == '.')
                 return HOST_KIND_UNKNOWN;
-        if (!has(net_fd, name, "/device"))
-                return HOST_KIND_VIRTUAL;
-        /* The device above it (a bond, or the one of a virtual function) may be one itself. */
-        (void) snprintf(path, sizeof(path), "%.*s/master", (int) name.n, name.bytes);
-        n = readlinkat(net_fd, path, target, sizeof(target));
-        if (n <= 0 || (size_t) n == sizeof(target))
-                return HOST_KIND_DEVICE;
-        slash = memrchr(target, '/', (size_t) n);
-        if (!slash || (size_t) (target + n - slash - 1) >= NAME_BYTES)
-                return HOST_KIND_DEVICE;
-        return has(net_fd, (Span){ slash + 1, (size_t) (target + n - slash - 1) }, "/device")
-                       ? HOST_KIND_LOWER
-                       : HOST_KIND_DEVICE;
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                (void) snprintf(path, sizeof(path), "%.*s%s", (int) name.n, name.bytes,
+                                rows[i].file);
+                if (faccessat(net_fd, path, F_OK, 0) != 0)
+                        return rows[i].without;
+        }
+        return HOST_KIND_LOWER;
 }
 
 bool network_pairs_parse(Span text, Fields *fields) {
         Span prefix, names, again, values, name, value;
-        Cursor lines = cursor_over(text);
         bool is_good = true;
 
-        while (cursor_colon_pair(&lines, &prefix, &names)) {
-                Cursor left = cursor_over(names), right;
-
-                if (!cursor_colon_pair(&lines, &again, &values) || !span_equal(prefix, again)) {
+        while (cursor_colon_pair(&text, &prefix, &names)) {
+                if (!cursor_colon_pair(&text, &again, &values) || !span_equal(prefix, again)) {
                         is_good = false;
                         continue;
                 }
-                right = cursor_over(values);
-                while (cursor_word(&left, &name)) {
+                while (cursor_word(&names, &name)) {
                         char key[2 * NAME_BYTES];
 
-                        if (!cursor_word(&right, &value) || prefix.n + name.n > sizeof(key)) {
+                        if (!cursor_word(&values, &value) || prefix.n + name.n > sizeof(key)) {
                                 is_good = false;
                                 break;
                         }
@@ -603,9 +542,9 @@ bool network_pairs_parse(Span text, Fields *fields) {
                         memcpy(key + prefix.n, name.bytes, name.n);
                         (void) fields_put(fields, (Span){ key, prefix.n + name.n }, value);
                 }
-                is_good = !cursor_word(&right, &value) && is_good;
+                is_good = !cursor_word(&values, &value) && is_good;
         }
-        return is_good && cursor_is_at_end(&lines) && !fields->malformed;
+        return is_good && text.n == 0 && !fields->malformed;
 }
 
 // clang-format off
@@ -635,7 +574,7 @@ HostNetworkLack host_network_read(int proc_fd, int sys_fd, Buffer *text, JsonWri
         static const char *const more[] = { "kind", NULL }, *const protocols[] = { "snmp",
                                                                                    "netstat" };
         uint64_t values[ELEMENTSOF(keys)];
-        Fields fields = { .keys = keys, .n_keys = ELEMENTSOF(keys), .values = values }, part;
+        Fields fields = { .keys = keys, .n_keys = ELEMENTSOF(keys), .values = values };
         _cleanup_(fd_closep) int net_fd = -EBADF;
         Span content, name, numbers;
         HostNetworkLack lack;
@@ -643,7 +582,6 @@ HostNetworkLack host_network_read(int proc_fd, int sys_fd, Buffer *text, JsonWri
         HostFile file = {};
         const char *whose;
         bool is_own;
-        Cursor lines;
         int r;
 
         lack = find_network(proc_fd, &whose, &is_own);
@@ -662,33 +600,31 @@ HostNetworkLack host_network_read(int proc_fd, int sys_fd, Buffer *text, JsonWri
                 host_file_count(&pairs, r, counts);
                 fields.malformed = false; /* of the next file alone */
         }
-        part = fields;
-        part.n_keys = N_COUNTS;
-        host_fields_write(json, HOST_GROUP_COUNTS, &part, key_names);
-        part = (Fields){ .n_keys = fields.n_keys - N_COUNTS,
-                         .values = values + N_COUNTS,
-                         .present = fields.present >> N_COUNTS };
-        host_fields_write(json, HOST_GROUP_LEVELS, &part, key_names + N_COUNTS);
+        json_write_key(json, host_groups[HOST_GROUP_COUNTS].member);
+        json_write_object(json);
+        host_fields_write(json, &fields, 0, N_COUNTS, key_names);
+        json_write_end(json);
+        json_write_key(json, host_groups[HOST_GROUP_LEVELS].member);
+        json_write_object(json);
+        host_fields_write(json, &fields, N_COUNTS, fields.n_keys, key_names);
+        json_write_end(json);
         /*
          * /sys shows the interfaces of the namespace that it was mounted in. Ours is only right
          * while we share the host's; else that of process 1 is, which takes CAP_SYS_PTRACE.
          */
-        if (is_own ? sys_fd < 0 || text_file_open_directory(sys_fd, "class/net", &net_fd) != 0
-                   : text_file_open_directory(proc_fd, "1/root/sys/class/net", &net_fd) != 0)
-                net_fd = -EBADF;
+        if (!is_own || sys_fd >= 0)
+                net_fd = openat(is_own ? sys_fd : proc_fd,
+                                is_own ? "class/net" : "1/root/sys/class/net",
+                                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         (void) snprintf(path, sizeof(path), "%s/net/dev", whose);
         r = host_file_read(proc_fd, path, text, &content);
         host_columns_write(json, HOST_PART_NETWORK, more);
-        json_write_key(json, "rows");
-        json_write_array(json);
-        lines = cursor_over(content);
         /* Both lines of the heading are without a colon. */
-        while (cursor_colon_pair(&lines, &name, &numbers)) {
-                Cursor words = cursor_over(numbers);
+        while (cursor_colon_pair(&content, &name, &numbers)) {
                 HostKind kind;
                 HostRow row;
 
-                if (name.n == 0 || !host_row_parse(HOST_PART_NETWORK, &words,
+                if (name.n == 0 || !host_row_parse(HOST_PART_NETWORK, &numbers,
                                                    host_parts[HOST_PART_NETWORK].n_columns, &row)) {
                         file.n_bad++;
                         continue;
@@ -705,7 +641,7 @@ HostNetworkLack host_network_read(int proc_fd, int sys_fd, Buffer *text, JsonWri
                 json_write_end(json);
         }
         json_write_end(json);
-        file.n_bad += !cursor_is_at_end(&lines);
+        file.n_bad += content.n > 0;
         host_file_count(&file, r, counts);
         return lack;
 }

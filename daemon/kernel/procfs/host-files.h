@@ -24,12 +24,6 @@
 #include "kernel/text/keyed-numbers.h"
 #include "metric/host-part.h"
 
-/* The numbers of an item; the first @n_values are there. */
-typedef struct HostRow {
-        unsigned n_values;
-        uint64_t values[HOST_MAX_COLUMNS];
-} HostRow;
-
 /*
  * HostCpu
  *
@@ -37,25 +31,6 @@ typedef struct HostRow {
  * and /proc/loadavg (fs/proc/loadavg.c). Times stay in ticks. The line "cpu" also has the times of
  * CPUs that are offline now; those have no line of their own.
  */
-
-#define HOST_CPU_LEAST_COLUMNS 4 /* user, nice, system, idle: all that there ever was at first */
-
-typedef struct CpuLine {
-        bool is_all;
-        uint32_t cpu;
-        HostRow row;
-} CpuLine;
-
-/* "cpu  1 2 3 4 ...", "cpu7 1 2 3 4 ..."; *ret_is_cpu: the line is one of those, be it wrong. */
-bool cpu_line_parse(Span line, CpuLine *ret, bool *ret_is_cpu);
-
-typedef struct LoadAverage {
-        uint64_t load[3];              /* of 1, 5 and 15 minutes, in hundredths */
-        uint64_t n_running, n_threads; /* of all threads: runnable now, and there */
-} LoadAverage;
-
-/* "0.20 0.18 0.12 1/80 11206" */
-bool load_average_parse(Span text, LoadAverage *ret);
 
 /*
  * Members: counts {ctxt, intr, softirqs, processes}, levels {procs_running, procs_blocked,
@@ -91,12 +66,6 @@ void host_memory_read(int proc_fd, Buffer *text, JsonWriter *json,
  * follows from its name and, where /sys can be read, from the disks below it, so that no byte
  * enters a total twice.
  */
-
-/*
- * The kernel names a partition after its disk: "sda1" of "sda", "nvme0n1p1" of "nvme0n1", whose
- * name ends in a digit.
- */
-bool disk_is_partition_of(Span name, Span disk);
 
 /*
  * Finds the kind of a disk that is not a partition. @text: all of diskstats, where the paths of an

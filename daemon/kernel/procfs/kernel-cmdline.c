@@ -3,20 +3,19 @@
 
 #include <strings.h>
 
-static bool is_blank(char c) {
-        return c == ' ' || c == '\t' || c == '\n';
-}
-
 /* The next word with its quotes, and the blanks before it in *ret_gap. False after the last. */
 static bool next_word(Span *rest, Span *ret_gap, Span *ret_word) {
+        static const char blanks[] = { ' ', '\t', '\n' };
         bool quoted = false;
         size_t start = 0, end;
 
-        while (start < rest->n && is_blank(rest->bytes[start]))
+        while (start < rest->n && memchr(blanks, rest->bytes[start], sizeof(blanks)))
                 start++;
-        for (end = start; end < rest->n && (quoted || !is_blank(rest->bytes[end])); end++)
-                if (rest->bytes[end] == '"')
-                        quoted = !quoted;
+        for (end = start; end < rest->n; end++) {
+                if (!quoted && memchr(blanks, rest->bytes[end], sizeof(blanks)))
+                        break;
+                quoted ^= rest->bytes[end] == '"';
+        }
 
         *ret_gap = (Span){ rest->bytes, start };
         *ret_word = (Span){ rest->bytes + start, end - start };
@@ -50,21 +49,23 @@ bool kernel_cmdline_has(Span text, const char *option) {
         return false;
 }
 
-static bool is_at(Span text, size_t offset, const char *word) {
-        size_t n = strlen(word);
-
-        return n <= text.n - offset && strncasecmp(text.bytes + offset, word, n) == 0;
-}
-
 static bool is_secret(Span key) {
-        static const char *const words[] = { "passw", "passphrase", "secret", "token",
-                                             "credential" };
+        static const struct {
+                Span word;
+                bool is_end; /* of the key */
+        } rows[] = {
+                { SPAN_LITERAL("passw"), false },  { SPAN_LITERAL("passphrase"), false },
+                { SPAN_LITERAL("secret"), false }, { SPAN_LITERAL("token"), false },
+                { SPAN_LITERAL("key"), true },     { SPAN_LITERAL("credential"), false },
+        };
 
-        for (size_t offset = 0; offset < key.n; offset++)
-                for (size_t i = 0; i < ELEMENTSOF(words); i++)
-                        if (is_at(key, offset, words[i]))
+        for (; key.n > 0; key.bytes++, key.n--)
+                for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                        if (rows[i].word.n <= key.n &&
+                            (!rows[i].is_end || rows[i].word.n == key.n) &&
+                            strncasecmp(key.bytes, rows[i].word.bytes, rows[i].word.n) == 0)
                                 return true;
-        return key.n >= 3 && is_at(key, key.n - 3, "key");
+        return false;
 }
 
 int kernel_cmdline_redact(Span text, Buffer *buffer) {

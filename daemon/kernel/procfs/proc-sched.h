@@ -54,10 +54,6 @@ typedef struct ProcSched {
         bool ext_enabled; /* "ext.enabled", the whole key: CONFIG_SCHED_CLASS_EXT, 6.12+ */
 } ProcSched;
 
-static inline bool proc_sched_has(const ProcSched *sched, ProcSchedKey key) {
-        return sched->present >> key & 1;
-}
-
 /*
  * Time asleep voluntarily. The kernel adds blocked time to the sleep total as well, so it is
  * subtracted. The kernel adds to the sleep total first, so the difference can be negative for a

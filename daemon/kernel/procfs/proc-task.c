@@ -27,37 +27,26 @@ static bool parse_i32(Span text, int32_t *ret) {
                  int32_t: parse_i32)
 // clang-format on
 
-/* Parses "pid (comm)"; *ret_tail is the text after the parenthesis that ends the name. */
-static bool parse_head(Span text, ProcStat *stat, Span *ret_tail) {
+int proc_stat_parse(Span text, ProcStat *ret) {
         const char *open = text.n > 0 ? memchr(text.bytes, '(', text.n) : NULL;
         const char *close = text.n > 0 ? memrchr(text.bytes, ')', text.n) : NULL;
-        Span pid;
-
-        if (!open || !close || close < open || open == text.bytes)
-                return false;
-        pid = (Span){ text.bytes, (size_t) (open - text.bytes) - 1 };
-        if (pid.bytes[pid.n] != ' ' || !parse_i32(pid, &stat->pid) || stat->pid <= 0)
-                return false;
-        stat->comm = (Span){ open + 1, (size_t) (close - open) - 1 };
-        *ret_tail = (Span){ close + 1, text.n - (size_t) (close - text.bytes) - 1 };
-        return true;
-}
-
-int proc_stat_parse(Span text, ProcStat *ret) {
         bool is_good = true, has_state = false, has_starttime = false;
         unsigned field = FIELD_STATE;
         ProcStat stat = {};
-        Cursor lines, words;
-        Span tail, line, word;
+        Span pid, rest, line, word;
 
         *ret = stat;
-        if (!parse_head(text, &stat, &tail))
+        /* "pid (comm)" */
+        if (!open || !close || close < open || open == text.bytes)
                 return PROCFS_E_MALFORMED;
-        lines = cursor_over(tail);
-        if (!cursor_line(&lines, &line))
+        pid = (Span){ text.bytes, (size_t) (open - text.bytes) - 1 };
+        if (pid.bytes[pid.n] != ' ' || !parse_i32(pid, &stat.pid) || stat.pid <= 0)
                 return PROCFS_E_MALFORMED;
-        words = cursor_over(line);
-        for (; field <= FIELD_LAST && cursor_word(&words, &word); field++)
+        stat.comm = (Span){ open + 1, (size_t) (close - open) - 1 };
+        rest = (Span){ close + 1, text.n - (size_t) (close - text.bytes) - 1 };
+        if (!cursor_line(&rest, &line))
+                return PROCFS_E_MALFORMED;
+        for (; field <= FIELD_LAST && cursor_word(&line, &word); field++)
                 switch (field) {
                 case FIELD_STATE:
                         has_state = word.n == 1;
@@ -131,7 +120,6 @@ _Static_assert(N_STATUS_ROWS <= 32, "each has a bit in a word");
 
 /* Parses the value of a line into a member of ProcStatus; false when it is malformed. */
 static bool parse_value(StatusKind kind, Span value, void *ret) {
-        Cursor words = cursor_over(value);
         uint32_t number;
         uint64_t size;
         Span word, unit;
@@ -148,7 +136,7 @@ static bool parse_value(StatusKind kind, Span value, void *ret) {
                 *(pid_t *) ret = (pid_t) number;
                 return true;
         case STATUS_real_id:
-                return cursor_word(&words, &word) && number_parse_u32(word, ret);
+                return cursor_word(&value, &word) && number_parse_u32(word, ret);
         case STATUS_flag:
                 *(bool *) ret = span_is(value, "1");
                 return span_is(value, "1") || span_is(value, "0");
@@ -158,13 +146,13 @@ static bool parse_value(StatusKind kind, Span value, void *ret) {
                 *(Span *) ret = value;
                 return value.n > 0;
         case STATUS_size:
-                if (!cursor_word(&words, &word) || !number_parse_u64(word, &size) ||
-                    !cursor_word(&words, &unit) || !span_is(unit, "kB"))
+                if (!cursor_word(&value, &word) || !number_parse_u64(word, &size) ||
+                    !cursor_word(&value, &unit) || !span_is(unit, "kB"))
                         return false;
                 *(uint64_t *) ret = number_multiply_saturating(size, 1024);
                 return true;
         case STATUS_count:
-                for (*(unsigned *) ret = 0; cursor_word(&words, &word); ++*(unsigned *) ret)
+                for (*(unsigned *) ret = 0; cursor_word(&value, &word); ++*(unsigned *) ret)
                         if (!number_parse_u32(word, &number) || number > INT32_MAX)
                                 return false;
                 return *(unsigned *) ret > 0;
@@ -173,13 +161,12 @@ static bool parse_value(StatusKind kind, Span value, void *ret) {
 }
 
 int proc_status_parse(Span text, ProcStatus *ret) {
-        Cursor cursor = cursor_over(text);
         ProcStatus status = {};
         unsigned seen = 0;
         bool malformed = false;
         Span key, value;
 
-        while (cursor_colon_pair(&cursor, &key, &value)) {
+        while (cursor_colon_pair(&text, &key, &value)) {
                 size_t row = 0;
                 bool *has;
 
@@ -195,28 +182,20 @@ int proc_status_parse(Span text, ProcStatus *ret) {
                 seen |= 1u << row;
         }
         *ret = status;
-        return malformed || seen == 0 || !cursor_is_at_end(&cursor) ? PROCFS_E_MALFORMED : 0;
+        return malformed || seen == 0 || text.n > 0 ? PROCFS_E_MALFORMED : 0;
 }
 
 /* schedstat */
 
-static bool parse_next(Cursor *words, uint64_t *ret) {
-        Span word;
-
-        return cursor_word(words, &word) && number_parse_u64(word, ret);
-}
-
 int proc_schedstat_parse(Span text, ProcSchedstat *ret) {
-        Cursor lines = cursor_over(text), words;
+        Span line, word;
         bool good = true;
-        Span line;
 
         *ret = (ProcSchedstat){};
-        if (!cursor_line(&lines, &line))
+        if (!cursor_line(&text, &line))
                 return PROCFS_E_MALFORMED;
-        words = cursor_over(line);
-#define PARSE_NEXT(metric, ...)                               \
-        ret->has_##metric = parse_next(&words, &ret->metric); \
+#define PARSE_NEXT(metric, ...)                                                                \
+        ret->has_##metric = cursor_word(&line, &word) && number_parse_u64(word, &ret->metric); \
         good &= ret->has_##metric;
         COUNTERS_OF_SCHEDSTAT(PARSE_NEXT)
 #undef PARSE_NEXT
@@ -226,16 +205,14 @@ int proc_schedstat_parse(Span text, ProcSchedstat *ret) {
 /* statm */
 
 int proc_statm_parse(Span text, uint64_t *ret_resident_pages) {
-        Cursor lines = cursor_over(text), words;
+        Span line, word;
         uint64_t size;
-        Span line;
 
-        if (!cursor_line(&lines, &line))
+        if (!cursor_line(&text, &line) || !cursor_word(&line, &word) ||
+            !number_parse_u64(word, &size) || !cursor_word(&line, &word) ||
+            !number_parse_u64(word, ret_resident_pages))
                 return PROCFS_E_MALFORMED;
-        words = cursor_over(line);
-        return parse_next(&words, &size) && parse_next(&words, ret_resident_pages)
-                       ? 0
-                       : PROCFS_E_MALFORMED;
+        return 0;
 }
 
 /* io */
@@ -244,19 +221,16 @@ int proc_statm_parse(Span text, uint64_t *ret_resident_pages) {
 static const Span io_keys[_PROC_IO_MAX] = { COUNTERS_OF_IO(PROC_IO_KEY) };
 
 int proc_io_parse(Span text, ProcIo *ret) {
-        Cursor cursor = cursor_over(text);
         ProcIo io = {};
         Fields fields = { .keys = io_keys, .n_keys = _PROC_IO_MAX, .values = io.values };
         Span key, value;
 
-        while (cursor_colon_pair(&cursor, &key, &value))
+        while (cursor_colon_pair(&text, &key, &value))
                 fields_put(&fields, key, value);
         io.present = (uint32_t) fields.present;
 
         *ret = io;
-        return fields.malformed || io.present == 0 || !cursor_is_at_end(&cursor)
-                       ? PROCFS_E_MALFORMED
-                       : 0;
+        return fields.malformed || io.present == 0 || text.n > 0 ? PROCFS_E_MALFORMED : 0;
 }
 
 /* cgroup */
@@ -278,19 +252,18 @@ bool cgroup_path_is_outside(Span path) {
 }
 
 int proc_cgroup_parse(Span text, ProcCgroup *ret) {
-        Cursor cursor = cursor_over(text);
         ProcCgroup cgroup = {};
         unsigned n_paths = 0;
         Span line;
 
         *ret = cgroup;
-        while (cursor_line(&cursor, &line)) {
+        while (cursor_line(&text, &line)) {
                 if (line.n < v2_prefix.n || memcmp(line.bytes, v2_prefix.bytes, v2_prefix.n) != 0)
                         continue;
                 cgroup.path = (Span){ line.bytes + v2_prefix.n, line.n - v2_prefix.n };
                 n_paths++;
         }
-        if (!cursor_is_at_end(&cursor) || n_paths > 1)
+        if (text.n > 0 || n_paths > 1)
                 return PROCFS_E_MALFORMED;
         if (n_paths == 0)
                 return 0;
@@ -311,13 +284,11 @@ int proc_cgroup_parse(Span text, ProcCgroup *ret) {
 
 /* The header's first colon follows an address range and a device number, which are no key. */
 int proc_smaps_parse(Span text, ProcSmaps *ret) {
-        Cursor cursor = cursor_over(text);
         bool good = true;
         Span key, value;
 
         ret->n_entries = 0;
-        while (cursor_colon_pair(&cursor, &key, &value)) {
-                Cursor words = cursor_over(value);
+        while (cursor_colon_pair(&text, &key, &value)) {
                 size_t n = 0;
                 Span number;
 
@@ -328,9 +299,9 @@ int proc_smaps_parse(Span text, ProcSmaps *ret) {
                         n++;
                 if (n < key.n || n == 0)
                         continue;
-                (void) cursor_word(&words, &number); /* an empty word fails as a number, too */
+                (void) cursor_word(&value, &number); /* an empty word fails as a number, too */
                 good &= number_map_put(ret, key, number);
         }
         good &= ret->n_entries > 0;
-        return good && cursor_is_at_end(&cursor) ? 0 : PROCFS_E_MALFORMED;
+        return good && text.n == 0 ? 0 : PROCFS_E_MALFORMED;
 }

@@ -31,6 +31,7 @@
 /* include/linux/sched.h: in flags */
 #define PROC_STAT_PF_IO_WORKER 0x00000010u   /* since 5.12; before, of a CPU of a guest */
 #define PROC_STAT_PF_USER_WORKER 0x00004000u /* since 6.4 */
+/* A thread of the kernel itself: no address space, no executable, no smaps. */
 #define PROC_STAT_PF_KTHREAD 0x00200000u
 
 // clang-format off
@@ -66,17 +67,9 @@ typedef struct ProcStat {
         char state;         /* R S D T t X Z P I */
         uint64_t starttime; /* USER_HZ ticks since boot */
 
-        uint32_t present; /* bit per ProcStatField */
+        uint32_t present; /* bit per ProcStatField; members that are not are 0 */
         PROC_STAT_FIELDS(PROC_STAT_MEMBER)
 } ProcStat;
-
-static inline bool proc_stat_has(const ProcStat *stat, ProcStatField field) {
-        return stat->present >> field & 1;
-}
-/* A thread of the kernel itself: no address space, no executable, no smaps. */
-static inline bool proc_stat_is_kthread(const ProcStat *stat) {
-        return proc_stat_has(stat, PROC_STAT_flags) && (stat->flags & PROC_STAT_PF_KTHREAD) != 0;
-}
 
 _must_check_ int proc_stat_parse(Span text, ProcStat *ret);
 
@@ -97,7 +90,7 @@ typedef struct ProcStatus {
         bool has_rss_peak, has_rss_anon, has_rss_file, has_rss_shmem, has_swap;
         bool has_library_code, has_n_namespaces;
         char state;   /* R S D T t X Z P I */
-        bool kthread; /* printed by 6.12 but not 6.1; proc_stat_is_kthread() works on all */
+        bool kthread; /* printed by 6.12 but not 6.1; the flags of stat tell it on all */
         pid_t tgid;
         pid_t ppid;
         uid_t uid; /* real, as the reader's user namespace sees it */

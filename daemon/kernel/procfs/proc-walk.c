@@ -28,18 +28,6 @@ void proc_walk_done(ProcWalk *walk) {
         *walk = (ProcWalk){};
 }
 
-static int append_id(ProcWalk *walk, pid_t id) {
-        int r;
-
-        if (walk->n_ids == PROC_WALK_MAX_IDS)
-                return PROCFS_E_TOO_LARGE;
-        r = ARRAY_RESERVE(walk->ids, walk->n_allocated, walk->n_ids + 1);
-        if (r < 0)
-                return r;
-        walk->ids[walk->n_ids++] = id;
-        return 0;
-}
-
 /* Adds the names of the directory that are ids. */
 static int read_ids(ProcWalk *walk, int dir_fd) {
         if (lseek(dir_fd, 0, SEEK_SET) < 0)
@@ -62,9 +50,12 @@ static int read_ids(ProcWalk *walk, int dir_fd) {
                         if (entry->d_name[0] == '0' ||
                             !number_parse_u32(span_of(entry->d_name), &id) || id > INT32_MAX)
                                 continue;
-                        r = append_id(walk, (pid_t) id);
-                        if (r != 0)
+                        if (walk->n_ids == PROC_WALK_MAX_IDS)
+                                return PROCFS_E_TOO_LARGE;
+                        r = ARRAY_RESERVE(walk->ids, walk->n_allocated, walk->n_ids + 1);
+                        if (r < 0)
                                 return r;
+                        walk->ids[walk->n_ids++] = (pid_t) id;
                 }
         }
 }
@@ -105,18 +96,34 @@ int proc_walk_list(ProcWalk *walk, int dir_fd) {
         return r;
 }
 
-int proc_walk_list_threads(ProcWalk *walk, int dir_fd) {
+int proc_walk_put(ProcWalk *walk, pid_t id) {
+        int r = ARRAY_RESERVE(walk->ids, walk->n_allocated, 1);
+
+        walk->n_ids = r == 0;
+        if (r == 0)
+                walk->ids[0] = id;
+        return r;
+}
+
+int proc_walk_list_threads(ProcWalk *walk, int dir_fd, const char *path, pid_t tgid) {
+        _cleanup_(fd_closep) int fd = -EBADF;
         struct stat status;
         bool is_same;
         int r;
 
-        r = proc_walk_list(walk, dir_fd);
-        is_same = r == 0 && walk->n_ids == 1 && fstat(dir_fd, &status) == 0 &&
+        if (fstatat(dir_fd, path, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode) &&
+            status.st_nlink == LINKS_OF_ONE_THREAD)
+                return proc_walk_put(walk, tgid);
+        walk->n_ids = 0;
+        r = text_file_open_directory(dir_fd, path, &fd);
+        if (r == 0)
+                r = proc_walk_list(walk, fd);
+        is_same = r == 0 && walk->n_ids == 1 && fstat(fd, &status) == 0 &&
                   S_ISDIR(status.st_mode) && status.st_nlink == LINKS_OF_ONE_THREAD;
         for (unsigned i = 1; r == 0 && !is_same && i < MAX_LISTINGS; i++) {
                 size_t n = walk->n_ids;
 
-                r = read_ids(walk, dir_fd);
+                r = read_ids(walk, fd);
                 if (r != 0)
                         break;
                 if (walk->n_ids == 2 * n &&
@@ -129,16 +136,4 @@ int proc_walk_list_threads(ProcWalk *walk, int dir_fd) {
         if (r != 0)
                 walk->n_ids = 0;
         return r;
-}
-
-int proc_walk_put(ProcWalk *walk, pid_t id) {
-        walk->n_ids = 0;
-        return append_id(walk, id);
-}
-
-bool proc_walk_has_one_thread(int dir_fd, const char *path) {
-        struct stat status;
-
-        return fstatat(dir_fd, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-               S_ISDIR(status.st_mode) && status.st_nlink == LINKS_OF_ONE_THREAD;
 }

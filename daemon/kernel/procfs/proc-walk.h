@@ -35,22 +35,18 @@ void proc_walk_done(ProcWalk *walk);
  */
 _must_check_ int proc_walk_list(ProcWalk *walk, int dir_fd);
 
-/*
- * The same for the threads of a task directory. One listing can lack threads that live all the
- * while: the kernel remembers its place as a thread, and when that thread exits, the listing ends,
- * or continues by the number of threads listed so far and skips as many as have exited before that
- * place (first_tid(), next_tid() of fs/proc/base.c). That happens in one of fifty listings of a
- * busy pool. So the directory is listed until that adds no thread, four times at most, and in large
- * pieces, because it can happen between two calls, too.
- */
-_must_check_ int proc_walk_list_threads(ProcWalk *walk, int dir_fd);
-
 /* Makes @id the whole list. -ENOMEM. */
 _must_check_ int proc_walk_put(ProcWalk *walk, pid_t id);
 
 /*
- * True when the task directory @path below @dir_fd says that its process has one thread. That is
- * the leader, which stays until all others have gone, so the directory need not be listed: to open
- * and list it costs as much as to read a file of the thread. False where it cannot be told.
+ * The same for the threads of process @tgid, whose task directory is @path below @dir_fd. Where
+ * that says that there is one thread, it is not listed: to open and list it costs as much as to
+ * read a file of the thread, which is the leader, as that stays until all others have gone.
+ *
+ * One listing can lack threads that live all the while: the kernel remembers its place as a thread,
+ * and when that thread exits, the listing ends, or continues by the number of threads listed so far
+ * and skips as many as have exited before that place (first_tid(), next_tid() of fs/proc/base.c).
+ * That happens in one of fifty listings of a busy pool. So the directory is listed until that adds
+ * no thread, four times at most, and in large pieces, because it can happen between two calls, too.
  */
-bool proc_walk_has_one_thread(int dir_fd, const char *path);
+_must_check_ int proc_walk_list_threads(ProcWalk *walk, int dir_fd, const char *path, pid_t tgid);

@@ -7,17 +7,9 @@
 #include "base/number.h"
 #include "kernel/text/cursor.h"
 
-static size_t mask_count(const unsigned long *mask, size_t n_words) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < n_words; i++)
-                n += (size_t) __builtin_popcountl(mask[i]);
-        return n;
-}
-
 int cpu_list_parse(Span text, unsigned long ret_mask[static CPU_LIST_MAX_WORDS], size_t *ret_n) {
         Span rest = text;
-        size_t n;
+        size_t n = 0;
 
         memset(ret_mask, 0, CPU_LIST_MAX_WORDS * sizeof(ret_mask[0]));
         while (rest.n > 0) {
@@ -42,10 +34,13 @@ int cpu_list_parse(Span text, unsigned long ret_mask[static CPU_LIST_MAX_WORDS],
                         return TEXT_E_MALFORMED;
                 if (last >= CPU_LIST_MAX_CPUS || first > last)
                         return TEXT_E_MALFORMED;
-                for (uint32_t cpu = first; cpu <= last; cpu++)
-                        ret_mask[cpu / CPU_LIST_WORD_BITS] |= 1UL << cpu % CPU_LIST_WORD_BITS;
+                for (uint32_t cpu = first; cpu <= last; cpu++) {
+                        unsigned long bit = 1UL << cpu % CPU_LIST_WORD_BITS;
+
+                        n += !(ret_mask[cpu / CPU_LIST_WORD_BITS] & bit);
+                        ret_mask[cpu / CPU_LIST_WORD_BITS] |= bit;
+                }
         }
-        n = mask_count(ret_mask, CPU_LIST_MAX_WORDS);
         if (n == 0)
                 return TEXT_E_MALFORMED;
         *ret_n = n;
@@ -67,7 +62,7 @@ static size_t find_bit(const unsigned long *mask, size_t n_bits, size_t from, bo
 
 int cpu_list_format(const unsigned long *mask, size_t n_words, char *text, size_t size,
                     size_t *ret_chars, size_t *ret_n) {
-        size_t n_bits = n_words * CPU_LIST_WORD_BITS, n_chars = 0, end;
+        size_t n_bits = n_words * CPU_LIST_WORD_BITS, n_chars = 0, n_cpus = 0, end;
 
         for (size_t first = find_bit(mask, n_bits, 0, true); first < n_bits;
              first = find_bit(mask, n_bits, end, true)) {
@@ -86,8 +81,9 @@ int cpu_list_format(const unsigned long *mask, size_t n_words, char *text, size_
                         return TEXT_E_TOO_LARGE;
                 memcpy(text + n_chars, range, n);
                 n_chars += n;
+                n_cpus += end - first;
         }
         *ret_chars = n_chars;
-        *ret_n = mask_count(mask, n_words);
+        *ret_n = n_cpus;
         return 0;
 }

@@ -5,58 +5,44 @@ static bool is_blank(char c) {
         return c == ' ' || c == '\t';
 }
 
-static Span trim_blanks(Span text) {
-        while (text.n > 0 && is_blank(text.bytes[0])) {
-                text.bytes++;
-                text.n--;
-        }
-        while (text.n > 0 && is_blank(text.bytes[text.n - 1]))
-                text.n--;
-        return text;
-}
-
-/* The text before @at and the text after it. */
-static void split_at(Span text, const char *at, Span *ret_left, Span *ret_right) {
-        size_t n_left = (size_t) (at - text.bytes);
-
-        *ret_left = (Span){ text.bytes, n_left };
-        *ret_right = (Span){ at + 1, text.n - n_left - 1 };
-}
-
 bool cursor_line(Cursor *cursor, Span *ret) {
-        Span rest = cursor_rest(cursor);
-        const char *newline = rest.n > 0 ? memchr(rest.bytes, '\n', rest.n) : NULL;
+        const char *newline = cursor->n > 0 ? memchr(cursor->bytes, '\n', cursor->n) : NULL;
+        size_t n;
 
         if (!newline)
                 return false;
-        *ret = (Span){ rest.bytes, (size_t) (newline - rest.bytes) };
-        cursor->at = newline + 1;
+        n = (size_t) (newline - cursor->bytes);
+        *ret = (Span){ cursor->bytes, n };
+        *cursor = (Cursor){ newline + 1, cursor->n - n - 1 };
         return true;
 }
 
 bool cursor_word(Cursor *cursor, Span *ret) {
-        const char *start;
+        size_t begin = 0, end;
 
-        while (cursor->at < cursor->end && is_blank(*cursor->at))
-                cursor->at++;
-        start = cursor->at;
-        while (cursor->at < cursor->end && !is_blank(*cursor->at))
-                cursor->at++;
-        *ret = (Span){ start, (size_t) (cursor->at - start) };
+        while (begin < cursor->n && is_blank(cursor->bytes[begin]))
+                begin++;
+        for (end = begin; end < cursor->n && !is_blank(cursor->bytes[end]);)
+                end++;
+        *ret = SPAN_LITERAL("");
+        if (end == 0) /* no arithmetic on NULL */
+                return false;
+        *ret = (Span){ cursor->bytes + begin, end - begin };
+        *cursor = (Cursor){ cursor->bytes + end, cursor->n - end };
         return ret->n > 0;
 }
 
 bool cursor_colon_pair(Cursor *cursor, Span *ret_key, Span *ret_value) {
-        Span line, key, value;
+        Span line;
 
         while (cursor_line(cursor, &line)) {
                 const char *colon = line.n > 0 ? memchr(line.bytes, ':', line.n) : NULL;
+                size_t n_key = colon ? (size_t) (colon - line.bytes) : 0;
 
                 if (!colon)
                         continue;
-                split_at(line, colon, &key, &value);
-                *ret_key = trim_blanks(key);
-                *ret_value = trim_blanks(value);
+                *ret_key = text_trim((Span){ line.bytes, n_key });
+                *ret_value = text_trim((Span){ colon + 1, line.n - n_key - 1 });
                 return true;
         }
         return false;
@@ -66,12 +52,10 @@ bool cursor_flat_pair(Cursor *cursor, Span *ret_key, Span *ret_value) {
         Span line, key;
 
         while (cursor_line(cursor, &line)) {
-                Cursor words = cursor_over(line);
-
-                if (!cursor_word(&words, &key))
+                if (!cursor_word(&line, &key))
                         continue;
                 *ret_key = key;
-                *ret_value = trim_blanks(cursor_rest(&words));
+                *ret_value = text_trim(line);
                 return true;
         }
         return false;
@@ -82,10 +66,12 @@ bool cursor_assignment(Cursor *cursor, Span *ret_key, Span *ret_value) {
 
         while (cursor_word(cursor, &word)) {
                 const char *sign = memchr(word.bytes, '=', word.n);
+                size_t n_key = sign ? (size_t) (sign - word.bytes) : 0;
 
                 if (!sign)
                         continue;
-                split_at(word, sign, ret_key, ret_value);
+                *ret_key = (Span){ word.bytes, n_key };
+                *ret_value = (Span){ sign + 1, word.n - n_key - 1 };
                 return true;
         }
         return false;

@@ -4,34 +4,18 @@
 /*
  * Cursor
  *
- * The four grammars of kernel text, each a function that moves a cursor over borrowed bytes and
- * never past their end. The kernel ends every line with a newline, so bytes after the last newline
- * are a line that was cut: they are never handed out, as a number in them could be the beginning of
- * a longer one. Blanks are spaces and tabs.
+ * The four grammars of kernel text, each a function that takes what it reads off the beginning of
+ * borrowed bytes. The kernel ends every line with a newline, so bytes after the last newline are a
+ * line that was cut: they are never handed out, as a number in them could be the beginning of a
+ * longer one. Blanks are spaces and tabs.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/span.h"
 
-typedef struct Cursor {
-        const char *at;
-        const char *end;
-} Cursor;
-
-static inline Cursor cursor_over(Span text) {
-        const char *at = text.n > 0 ? text.bytes : ""; /* no arithmetic on NULL */
-
-        return (Cursor){ at, at + text.n };
-}
-
 /* The bytes not consumed yet. If any are left after the last line, that line was cut. */
-static inline Span cursor_rest(const Cursor *cursor) {
-        return (Span){ cursor->at, (size_t) (cursor->end - cursor->at) };
-}
-static inline bool cursor_is_at_end(const Cursor *cursor) {
-        return cursor->at == cursor->end;
-}
+typedef Span Cursor;
 
 /* The next line, without its newline; false when no complete one is left. */
 bool cursor_line(Cursor *cursor, Span *ret);

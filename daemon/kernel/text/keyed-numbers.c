@@ -2,6 +2,7 @@
 #include "kernel/text/keyed-numbers.h"
 
 #include "base/number.h"
+#include "kernel/text/cursor.h"
 
 /* numbers of known keys */
 
@@ -66,4 +67,36 @@ void number_map_write_json(JsonWriter *writer, const NumberMap *map) {
                 json_write_u64(writer, map->entries[i].value);
         }
         json_write_end(writer);
+}
+
+/* files of values */
+
+int file_value_write(JsonWriter *json, const char *name, FileValueKind kind, Span text) {
+        bool is_good = true;
+        uint64_t number;
+        int64_t integer;
+        Span key, value;
+        NumberMap map;
+
+        json_write_key(json, name);
+        if (kind == FILE_VALUE_MAP) {
+                map.n_entries = 0;
+                while (cursor_flat_pair(&text, &key, &value))
+                        is_good = number_map_put(&map, key, value) && is_good;
+                number_map_write_json(json, &map);
+                return is_good && text.n == 0 ? 0 : TEXT_E_MALFORMED;
+        }
+        if (kind == FILE_VALUE_TEXT)
+                json_write_name(json, text);
+        else if (kind == FILE_VALUE_LIMIT && span_is(text, "max"))
+                json_write_text(json, "max");
+        else if (kind == FILE_VALUE_SIGNED && number_parse_i64(text, &integer))
+                json_write_i64(json, integer);
+        else if (kind != FILE_VALUE_SIGNED && number_parse_u64(text, &number))
+                json_write_u64(json, number);
+        else {
+                json_write_null(json);
+                is_good = false;
+        }
+        return is_good ? 0 : TEXT_E_MALFORMED;
 }

@@ -4,14 +4,17 @@
 /*
  * KeyedNumbers
  *
- * Numbers that a file prints with their keys: of the keys that are asked for, or of all.
+ * Numbers that a file prints with their keys: of the keys that are asked for, or of all; and files
+ * that become one member of a JSON object.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/macro.h"
 #include "base/span.h"
 #include "json/json-writer.h"
+#include "kernel/text/text-file.h"
 
 /*
  * Fields
@@ -60,3 +63,26 @@ bool number_map_put(NumberMap *map, Span key, Span value);
 
 /* {"key": number, ...}: the keys that have a value. */
 void number_map_write_json(JsonWriter *writer, const NumberMap *map);
+
+/*
+ * FileValue
+ *
+ * Files of the kernel with one value, or with a value in each line, as a member of a JSON object.
+ */
+
+typedef enum FileValueKind {
+        FILE_VALUE_TEXT,
+        FILE_VALUE_NUMBER,
+        FILE_VALUE_SIGNED,
+        FILE_VALUE_LIMIT, /* a number, or "max" where none is set */
+        FILE_VALUE_MAP,   /* lines of "key number": an object of those that are in this grammar */
+        _FILE_VALUE_MAX,
+} FileValueKind;
+
+/*
+ * Writes the member @name. @text is a whole file of a map, or another value without blanks around
+ * it. The member is null where the value is not of that kind, which is TEXT_E_MALFORMED, as it is
+ * where some lines of a map are not.
+ */
+_must_check_ int file_value_write(JsonWriter *json, const char *name, FileValueKind kind,
+                                  Span text);

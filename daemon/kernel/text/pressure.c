@@ -52,50 +52,43 @@ static bool parse_half(Cursor words, PressureHalf *ret) {
 
 int pressure_parse(Span text, PressureFile *ret) {
         PressureFile file = {};
-        Cursor lines = cursor_over(text);
+        Cursor lines = text;
         bool good = true, seen_some = false, seen_full = false;
         Span line, word;
 
         while (cursor_line(&lines, &line)) {
-                Cursor words = cursor_over(line);
-
-                if (!cursor_word(&words, &word))
+                if (!cursor_word(&line, &word))
                         continue;
                 if (span_is(word, "some")) {
-                        good &= !seen_some && parse_half(words, &file.some);
+                        good &= !seen_some && parse_half(line, &file.some);
                         file.has_some = !seen_some;
                         seen_some = true;
                 } else if (span_is(word, "full")) {
-                        good &= !seen_full && parse_half(words, &file.full);
+                        good &= !seen_full && parse_half(line, &file.full);
                         file.has_full = !seen_full;
                         seen_full = true;
                 }
         }
         *ret = file;
-        if (!good || !cursor_is_at_end(&lines) || (!file.has_some && !file.has_full))
+        if (!good || lines.n > 0 || (!file.has_some && !file.has_full))
                 return TEXT_E_MALFORMED;
         return 0;
 }
 
-#define PRESSURE_HOST_NAME(id, member, host, group) [PRESSURE_##id] = host,
-static const char *const host_names[_PRESSURE_MAX] = { PRESSURES(PRESSURE_HOST_NAME) };
-
-#define PRESSURE_GROUP_NAME(id, member, host, group) [PRESSURE_##id] = group,
-static const char *const group_names[_PRESSURE_MAX] = { PRESSURES(PRESSURE_GROUP_NAME) };
-
-#define PRESSURE_MEMBER(id, member, host, group) [PRESSURE_##id] = member,
-static const char *const members[_PRESSURE_MAX] = { PRESSURES(PRESSURE_MEMBER) };
+#define PRESSURE_ROW(id, member, host, group) { member, { host, group } },
+static const struct {
+        const char *member, *names[2]; /* by PressureOwner */
+} rows[_PRESSURE_MAX] = { PRESSURES(PRESSURE_ROW) };
 
 void pressure_read(PressureOwner owner, int dir_fd, Pressure *ret,
                    uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
         *ret = (Pressure){};
         for (PressureId id = 0; id < _PRESSURE_MAX; id++) {
-                const char *name = owner == PRESSURE_OF_HOST ? host_names[id] : group_names[id];
                 char buffer[PRESSURE_FILE_BYTES];
                 size_t n;
                 int r;
 
-                r = text_file_read(dir_fd, name, buffer, sizeof(buffer), &n);
+                r = text_file_read(dir_fd, rows[id].names[owner], buffer, sizeof(buffer), &n);
                 if (r == 0)
                         r = pressure_parse((Span){ buffer, n }, &ret->files[id]);
                 ret->has[id] = ret->files[id].has_some || ret->files[id].has_full;
@@ -104,33 +97,33 @@ void pressure_read(PressureOwner owner, int dir_fd, Pressure *ret,
         }
 }
 
-static void write_half(JsonWriter *writer, const char *key, bool has, const PressureHalf *half) {
-        if (!has) {
-                json_write_member_null(writer, key);
-                return;
-        }
-        json_write_key(writer, key);
-        json_write_object(writer);
-        json_write_member_known(writer, "avg10", half->has_avg10, half->avg10);
-        json_write_member_known(writer, "avg60", half->has_avg60, half->avg60);
-        json_write_member_known(writer, "avg300", half->has_avg300, half->avg300);
-        json_write_member_known(writer, "total_usec", half->has_total, half->total_usec);
-        json_write_end(writer);
-}
-
 void pressure_write_json(JsonWriter *writer, const Pressure *pressure) {
         json_write_object(writer);
         for (PressureId id = 0; id < _PRESSURE_MAX; id++) {
                 const PressureFile *file = &pressure->files[id];
 
                 if (!pressure->has[id]) {
-                        json_write_member_null(writer, members[id]);
+                        json_write_member_null(writer, rows[id].member);
                         continue;
                 }
-                json_write_key(writer, members[id]);
+                json_write_key(writer, rows[id].member);
                 json_write_object(writer);
-                write_half(writer, "some", file->has_some, &file->some);
-                write_half(writer, "full", file->has_full, &file->full);
+                for (unsigned is_full = 0; is_full < 2; is_full++) {
+                        const PressureHalf *half = is_full ? &file->full : &file->some;
+
+                        json_write_key(writer, is_full ? "full" : "some");
+                        if (!(is_full ? file->has_full : file->has_some)) {
+                                json_write_null(writer);
+                                continue;
+                        }
+                        json_write_object(writer);
+                        json_write_member_known(writer, "avg10", half->has_avg10, half->avg10);
+                        json_write_member_known(writer, "avg60", half->has_avg60, half->avg60);
+                        json_write_member_known(writer, "avg300", half->has_avg300, half->avg300);
+                        json_write_member_known(writer, "total_usec", half->has_total,
+                                                half->total_usec);
+                        json_write_end(writer);
+                }
                 json_write_end(writer);
         }
         json_write_end(writer);

@@ -55,58 +55,31 @@ static int read_end(int fd) {
         return n == 0 ? 0 : TEXT_E_TOO_LARGE;
 }
 
-/*
- * Reads until the text ends in a newline. One call suffices for most files, which saves a second
- * read (to see the end of file) for every file of every thread.
- */
-static int read_lines(int fd, char *buffer, size_t size, size_t *ret_n) {
+int text_file_read(int dir_fd, const char *name, char *buffer, size_t size, size_t *ret_n) {
+        _cleanup_(fd_closep) int fd = -EBADF;
         size_t n = 0, more = 0;
         int r;
 
+        fd = openat(dir_fd, name, FILE_FLAGS);
+        if (fd < 0)
+                return text_file_code(errno);
+        /*
+         * Until the text ends in a newline. One call suffices for most files, which saves a second
+         * read (to see the end of file) for every file of every thread.
+         */
         do {
                 r = read_some(fd, buffer + n, size - n, &more);
                 if (r != 0)
                         return r;
                 n += more;
         } while (more > 0 && n < size && buffer[n - 1] != '\n');
-        *ret_n = n;
-        return 0;
-}
-
-int text_file_read_start(int dir_fd, const char *name, char *buffer, size_t size, size_t *ret_n) {
-        _cleanup_(fd_closep) int fd = -EBADF;
-        size_t n = 0;
-        int r;
-
-        fd = openat(dir_fd, name, FILE_FLAGS);
-        if (fd < 0)
-                return text_file_code(errno);
-        r = read_lines(fd, buffer, size, &n);
-        if (r != 0)
-                return r;
-        if (memchr(buffer, '\0', n))
-                return TEXT_E_MALFORMED;
-        *ret_n = n;
-        return 0;
-}
-
-int text_file_read(int dir_fd, const char *name, char *buffer, size_t size, size_t *ret_n) {
-        _cleanup_(fd_closep) int fd = -EBADF;
-        size_t n = 0;
-        int r;
-
-        fd = openat(dir_fd, name, FILE_FLAGS);
-        if (fd < 0)
-                return text_file_code(errno);
-        r = read_lines(fd, buffer, size, &n);
-        if (r == 0 && n == size)
+        if (n == size)
                 r = read_end(fd);
-        if (r != 0)
-                return r;
-        if (memchr(buffer, '\0', n))
-                return TEXT_E_MALFORMED;
-        *ret_n = n;
-        return 0;
+        if (r == 0 && memchr(buffer, '\0', n))
+                r = TEXT_E_MALFORMED;
+        if (r == 0 || r == TEXT_E_TOO_LARGE)
+                *ret_n = n;
+        return r;
 }
 
 int text_file_read_all(int dir_fd, const char *name, Buffer *buffer) {

@@ -33,19 +33,14 @@ enum {
  * Reads @name below @dir_fd: one open, read and close. A second read follows only when the first
  * filled the buffer. A short read counts as the end of the file. That is true of files that the
  * kernel prints as one record (stat, sched, status, io, cgroup, pressure, all cgroup v2 and sysfs
- * values). Files of many records (cpuinfo, mountinfo) must be read with text_file_read_all().
+ * values). Files of many records (cpuinfo, mountinfo) must be read with text_file_read_all(), if
+ * their beginning is not enough.
  *
- * *ret_n is set on 0 only. TEXT_E_TOO_LARGE when the file has more than @size bytes.
+ * *ret_n is set on 0, and on TEXT_E_TOO_LARGE, when the file has more than @size bytes: the first
+ * ones are there, of which nobody has looked whether one is a NUL.
  */
 _must_check_ int text_file_read(int dir_fd, const char *name, char *buffer, size_t size,
                                 size_t *ret_n);
-
-/*
- * Reads the beginning of a file, at most @size bytes, where the rest is not needed and the kernel
- * would take long to print it (for cpuinfo it asks every CPU). Only this may end within a line.
- */
-_must_check_ int text_file_read_start(int dir_fd, const char *name, char *buffer, size_t size,
-                                      size_t *ret_n);
 
 /*
  * Reads to the end, in as many reads as that takes, and appends. TEXT_E_TOO_LARGE past the buffer's

@@ -318,8 +318,8 @@ START_TEST(calls_and_bytes_are_those_of_io) {
 }
 END_TEST
 
-#define EQUAL_SCHEDSTAT(name, ...)                     \
-        if (proc_sched_has(&sched, PROC_SCHED_##name)) \
+#define EQUAL_SCHEDSTAT(name, ...)                  \
+        if (sched.present >> PROC_SCHED_##name & 1) \
                 EQUAL(task.schedstats->name, sched.values[PROC_SCHED_##name]);
 
 static bool read_sched(pid_t tid, ProcSched *ret) {
@@ -353,7 +353,7 @@ START_TEST(scheduling_is_that_of_sched) {
         task = find_task(table, tid);
         record = task.record;
         EQUAL(record->nr_migrations, sched.values[PROC_SCHED_nr_migrations]);
-        if (proc_sched_has(&sched, PROC_SCHED_slice))
+        if (sched.present >> PROC_SCHED_slice & 1)
                 EQUAL(record->slice_ns, sched.values[PROC_SCHED_slice]);
         if (sched.has_ext_enabled)
                 EQUAL((record->has & TASK_IS_EXT) != 0, sched.ext_enabled);

@@ -20,10 +20,20 @@ static const struct {
 };
 
 START_TEST(controllers_of_version_1_are_named) {
-        char names[CGROUP_V1_TEXT_BYTES];
+        char names[CGROUP_V1_TEXT_BYTES], path[] = "/tmp/cgroup-v1-XXXXXX";
+        int fd, file;
 
-        cgroup_v1_parse(span_of(rows[_i].text), names);
+        ck_assert_ptr_nonnull(mkdtemp(path));
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        file = openat(fd, "cgroups", O_WRONLY | O_CREAT, 0600);
+        ck_assert_int_eq(write(file, rows[_i].text, strlen(rows[_i].text)),
+                         (ssize_t) strlen(rows[_i].text));
+        cgroup_v1_read(fd, names);
         ck_assert_str_eq(names, rows[_i].names);
+        (void) close(file);
+        (void) unlinkat(fd, "cgroups", 0);
+        (void) close(fd);
+        (void) rmdir(path);
 }
 END_TEST
 

@@ -41,7 +41,7 @@ START_TEST(every_field_of_a_line_is_read) {
         uint64_t n_lines = 7;
 
         snprintf(text, sizeof(text), "%s\n", good_rows[_i].line);
-        cursor = cursor_over(span_of(text));
+        cursor = span_of(text);
         ck_assert_int_eq(process_map_next(&cursor, &mapping, &n_lines), 0);
         ck_assert_uint_eq(mapping.start, want->start);
         ck_assert_uint_eq(mapping.end, want->end);
@@ -88,7 +88,7 @@ START_TEST(a_line_that_is_no_mapping_is_malformed_and_passed) {
         uint64_t n_lines = 0;
 
         snprintf(text, sizeof(text), "%s\n" LIBRARY "/x\n", bad_rows[_i]);
-        cursor = cursor_over(span_of(text));
+        cursor = span_of(text);
         ck_assert_int_eq(process_map_next(&cursor, &mapping, &n_lines), TEXT_E_MALFORMED);
         ck_assert_int_eq(process_map_next(&cursor, &mapping, &n_lines), 0);
         ck_assert(span_is(mapping.path, "/x"));
@@ -102,7 +102,7 @@ START_TEST(memory_of_no_file_is_passed_over_and_a_cut_line_left) {
                 "7f0000000000-7f0000001000 ---p 00000000 00:00 0\n" LIBRARY "/a\n"
                 "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0   [stack]\n"
                 "7f0000004000-7f0000005000 r--p 00000000 fd:01 12";
-        Cursor cursor = cursor_over(SPAN_LITERAL(text));
+        Cursor cursor = SPAN_LITERAL(text);
         ProcessMapping mapping;
         uint64_t n_lines = 0;
 
@@ -110,8 +110,8 @@ START_TEST(memory_of_no_file_is_passed_over_and_a_cut_line_left) {
         ck_assert(span_is(mapping.path, "/a"));
         ck_assert_int_eq(process_map_next(&cursor, &mapping, &n_lines), TEXT_E_ABSENT);
         ck_assert_uint_eq(n_lines, 4);
-        ck_assert(span_is(cursor_rest(&cursor), "7f0000004000-7f0000005000 r--p 00000000 fd:01 "
-                                                "12"));
+        ck_assert(span_is(cursor, "7f0000004000-7f0000005000 r--p 00000000 fd:01 "
+                                  "12"));
 }
 END_TEST
 

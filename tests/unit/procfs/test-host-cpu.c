@@ -144,9 +144,6 @@ static const char *const wrong_loads[] = {
 };
 
 START_TEST(a_load_that_is_wrong_is_absent) {
-        LoadAverage load;
-
-        ck_assert(!load_average_parse(span_of(wrong_loads[_i]), &load));
         host_tree_put(&tree, "stat", "cpu 1 2 3 4\n");
         host_tree_put(&tree, "loadavg", wrong_loads[_i]);
         ck_assert_ptr_null(strstr(read_from(tree.fd), "load1"));
@@ -162,19 +159,11 @@ START_TEST(files_that_are_not_there_are_counted) {
 END_TEST
 
 START_TEST(a_line_is_of_a_cpu_or_not) {
-        bool is_cpu;
-        CpuLine cpu;
-
-        ck_assert(!cpu_line_parse(SPAN_LITERAL("ctxt 1"), &cpu, &is_cpu));
-        ck_assert(!is_cpu);
-        ck_assert(!cpu_line_parse((Span){}, &cpu, &is_cpu));
-        ck_assert(!is_cpu);
-        ck_assert(!cpu_line_parse(SPAN_LITERAL("cpu"), &cpu, &is_cpu));
-        ck_assert(is_cpu);
-        ck_assert(cpu_line_parse(SPAN_LITERAL("cpu12 1 2 3 4"), &cpu, &is_cpu));
-        ck_assert(is_cpu && !cpu.is_all);
-        ck_assert_uint_eq(cpu.cpu, 12);
-        ck_assert_uint_eq(cpu.row.n_values, 4);
+        host_tree_put(&tree, "loadavg", "0.00 0.00 0.00 1/1 1\n");
+        host_tree_put(&tree, "stat", "cpu 1 2 3 4\n\ncpufreq\ncpu\nctxt 1\ncpu12 1 2 3 4\n");
+        ck_assert_ptr_nonnull(strstr(read_from(tree.fd), "],[\"12\",1,2,3,4,null,"));
+        ck_assert_ptr_null(strstr(tree.json.bytes, "\"ctxt\","));
+        host_tree_check(&tree, 2, 0, 0, 1);
 }
 END_TEST
 

@@ -66,14 +66,21 @@ static const struct {
         { "xvda1", "", false },           { "cciss/c0d0p3", "cciss/c0d0", true },
 };
 
+#define ZEROS " 0 0 0 0 0 0 0 0 0 0 0\n"
+
 START_TEST(a_partition_is_known_by_the_disk_before_it) {
-        ck_assert_int_eq(disk_is_partition_of(span_of(partition_rows[_i].name),
-                                              span_of(partition_rows[_i].disk)),
+        const char *name = partition_rows[_i].name, *disk = partition_rows[_i].disk;
+        char text[256], row[64];
+
+        (void) snprintf(text, sizeof(text), "%s%s%s1 1 %s" ZEROS, *disk ? "1 0 " : "", disk,
+                        *disk ? ZEROS : "", name);
+        host_tree_put(&tree, "diskstats", text);
+        (void) snprintf(row, sizeof(row), "[\"%s\",\"partition\"", name);
+        ck_assert_int_eq(strstr(read_from(tree.fd, -EBADF), row) != NULL,
                          partition_rows[_i].is_partition);
 }
 END_TEST
 
-#define ZEROS " 0 0 0 0 0 0 0 0 0 0 0\n"
 static const char many_disks[] =
         "259 0 nvme0c0n1" ZEROS "259 1 nvme0c1n1" ZEROS "259 2 nvme0n1" ZEROS
         "259 3 nvme0n1p1" ZEROS "259 4 nvme0n11" ZEROS "259 5 nvme1n1" ZEROS;

@@ -132,23 +132,28 @@ static void *wait_for_end(void *mutex) {
         return NULL;
 }
 
+/* A number that no thread here has: it is in the list when the directory was not listed. */
+#define NOT_LISTED INT32_MAX
+
 static bool is_alone(void) {
         int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        bool alone = proc_walk_has_one_thread(proc, "self/task");
 
+        ck_assert_int_eq(proc_walk_list_threads(&walk, proc, "self/task", NOT_LISTED), 0);
         (void) close(proc);
-        return alone;
+        return walk.n_ids == 1 && walk.ids[0] == NOT_LISTED;
 }
 
 START_TEST(the_kernel_says_when_a_process_has_one_thread) {
         pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
         pthread_t thread;
         int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        size_t n_threads;
 
         ck_assert_int_ge(fd, 0);
         ck_assert_int_eq(proc_walk_list(&walk, fd), 0);
         /* Sanitizers and other tools may have threads of their own. */
-        ck_assert_int_eq(is_alone(), walk.n_ids == 1);
+        n_threads = walk.n_ids;
+        ck_assert_int_eq(is_alone(), n_threads == 1);
 
         (void) pthread_mutex_lock(&mutex);
         ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_end, &mutex), 0);
@@ -157,10 +162,13 @@ START_TEST(the_kernel_says_when_a_process_has_one_thread) {
         ck_assert_int_eq(pthread_join(thread, NULL), 0);
         (void) close(fd);
 
-        ck_assert(!proc_walk_has_one_thread(-1, "self/task"));
+        ck_assert_int_eq(proc_walk_list_threads(&walk, -1, "self/task", 1), -EBADF);
+        ck_assert_uint_eq(walk.n_ids, 0);
         fd = fixture_open("proc/edge-names/100");
-        ck_assert(!proc_walk_has_one_thread(fd, "task")); /* six */
-        ck_assert(!proc_walk_has_one_thread(fd, "task/100/stat"));
+        ck_assert_int_eq(proc_walk_list_threads(&walk, fd, "task", 100), 0);
+        ck_assert_uint_eq(walk.n_ids, 6);
+        ck_assert_int_eq(proc_walk_list_threads(&walk, fd, "task/100/stat", 100), PROCFS_E_ABSENT);
+        ck_assert_uint_eq(walk.n_ids, 0);
         (void) close(fd);
 }
 END_TEST

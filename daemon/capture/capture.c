@@ -222,7 +222,6 @@ static int write_ended(Capture *capture, Head *head) {
 /* Reads and writes all that stands behind the threads, but for the last members. */
 static int write_rest(Capture *capture, Head *head) {
         const CaptureOptions *options = capture->options;
-        Pressure pressure = {};
         JsonWriter json;
         int r = 0;
 
@@ -241,10 +240,9 @@ static int write_rest(Capture *capture, Head *head) {
                                   capture->writer, &capture->tally);
         if (r != 0)
                 return r;
-        pressure_read(PRESSURE_OF_HOST, options->proc_fd, &pressure,
-                      capture->tally.counts[SOURCE_HOST_PRESSURE]);
         json_writer_init(&json, &capture->pressure_json);
-        pressure_write_json(&json, &pressure);
+        pressure_write_json(&json, PRESSURE_OF_HOST, options->proc_fd,
+                            capture->tally.counts[SOURCE_HOST_PRESSURE]);
         r = json_writer_finish(&json);
         if (r != 0)
                 return r;

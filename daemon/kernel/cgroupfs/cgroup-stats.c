@@ -187,7 +187,6 @@ static void write_files(GroupReader *reader) {
         JsonWriter *json = &reader->json;
         const char *object = NULL;
         Span text, quota, period;
-        Pressure pressure;
         size_t n;
         int r, r_stat, r_quota, r_period;
 
@@ -234,11 +233,10 @@ static void write_files(GroupReader *reader) {
                 if (r != CGROUPFS_E_ABSENT)
                         reader->counts.stats[text_file_outcome(r)]++;
         }
-        pressure_read(PRESSURE_OF_GROUP, reader->group_fd, &pressure, reader->counts.pressure);
+        json_write_key(json, "psi");
+        pressure_write_json(json, PRESSURE_OF_GROUP, reader->group_fd, reader->counts.pressure);
         if (reader->counts.pressure[SOURCE_OUTCOME_vanished] > 0)
                 reader->went = true;
-        json_write_key(json, "psi");
-        pressure_write_json(json, &pressure);
         json_write_end(json);
 }
 

@@ -80,39 +80,31 @@ static const struct {
         const char *member, *names[2]; /* by PressureOwner */
 } rows[_PRESSURE_MAX] = { PRESSURES(PRESSURE_ROW) };
 
-void pressure_read(PressureOwner owner, int dir_fd, Pressure *ret,
-                   uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
-        *ret = (Pressure){};
+void pressure_write_json(JsonWriter *writer, PressureOwner owner, int dir_fd,
+                         uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        json_write_object(writer);
         for (PressureId id = 0; id < _PRESSURE_MAX; id++) {
                 char buffer[PRESSURE_FILE_BYTES];
+                PressureFile file = {};
                 size_t n;
                 int r;
 
                 r = text_file_read(dir_fd, rows[id].names[owner], buffer, sizeof(buffer), &n);
                 if (r == 0)
-                        r = pressure_parse((Span){ buffer, n }, &ret->files[id]);
-                ret->has[id] = ret->files[id].has_some || ret->files[id].has_full;
+                        r = pressure_parse((Span){ buffer, n }, &file);
                 if (r != TEXT_E_ABSENT || (owner == PRESSURE_OF_HOST && id != PRESSURE_IRQ))
                         counts[text_file_outcome(r)]++;
-        }
-}
-
-void pressure_write_json(JsonWriter *writer, const Pressure *pressure) {
-        json_write_object(writer);
-        for (PressureId id = 0; id < _PRESSURE_MAX; id++) {
-                const PressureFile *file = &pressure->files[id];
-
-                if (!pressure->has[id]) {
-                        json_write_member_null(writer, rows[id].member);
+                json_write_key(writer, rows[id].member);
+                if (!file.has_some && !file.has_full) {
+                        json_write_null(writer);
                         continue;
                 }
-                json_write_key(writer, rows[id].member);
                 json_write_object(writer);
                 for (unsigned is_full = 0; is_full < 2; is_full++) {
-                        const PressureHalf *half = is_full ? &file->full : &file->some;
+                        const PressureHalf *half = is_full ? &file.full : &file.some;
 
                         json_write_key(writer, is_full ? "full" : "some");
-                        if (!(is_full ? file->has_full : file->has_some)) {
+                        if (!(is_full ? file.has_full : file.has_some)) {
                                 json_write_null(writer);
                                 continue;
                         }

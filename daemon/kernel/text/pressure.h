@@ -40,31 +40,25 @@ typedef struct PressureFile {
         PressureHalf some, full;
 } PressureFile;
 
-typedef struct Pressure {
-        bool has[_PRESSURE_MAX]; /* the file was read and had a half at least */
-        PressureFile files[_PRESSURE_MAX];
-} Pressure;
-
 /*
  * One file. 0 when all of it is in its grammar; TEXT_E_MALFORMED when some of it is not, and then
  * *ret has the values that are certain and lacks the others.
  */
 _must_check_ int pressure_parse(Span text, PressureFile *ret);
 
-/*
- * Reads the four files below /proc or below a cgroup's directory @dir_fd, and counts the outcome of
- * each in @counts (indexed by SourceOutcome). On a host a missing file counts as unsupported,
- * except irq, which needs IRQ time accounting and does not count then. Files that a cgroup does not
- * have (the root, or with 0 in cgroup.pressure) do not count either. Reading fails with EOPNOTSUPP
- * while PSI is off: unsupported.
- */
 typedef enum PressureOwner { PRESSURE_OF_HOST, PRESSURE_OF_GROUP } PressureOwner;
 
-void pressure_read(PressureOwner owner, int dir_fd, Pressure *ret,
-                   uint64_t counts[static _SOURCE_OUTCOME_MAX]);
-
 /*
- * {"cpu": {"some": {"avg10": 1859, "avg60": .., "avg300": .., "total_usec": ..}, "full": ..},
- *  "memory": .., "io": .., "irq": ..}, with null for a file, half or value that is absent.
+ * Reads the four files below /proc or below a cgroup's directory @dir_fd, and writes
+ *
+ *     {"cpu": {"some": {"avg10": 1859, "avg60": .., "avg300": .., "total_usec": ..}, "full": ..},
+ *      "memory": .., "io": .., "irq": ..}
+ *
+ * with null for a file, half or value that is absent. Counts the outcome of each in @counts
+ * (indexed by SourceOutcome). On a host a missing file counts as unsupported, except irq, which
+ * needs IRQ time accounting and does not count then. Files that a cgroup does not have (the root,
+ * or with 0 in cgroup.pressure) do not count either. Reading fails with EOPNOTSUPP while PSI is
+ * off: unsupported.
  */
-void pressure_write_json(JsonWriter *writer, const Pressure *pressure);
+void pressure_write_json(JsonWriter *writer, PressureOwner owner, int dir_fd,
+                         uint64_t counts[static _SOURCE_OUTCOME_MAX]);

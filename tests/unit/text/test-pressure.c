@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "temporary.h"
 #include "text/fixture.h"
 #include "kernel/text/pressure.h"
 
@@ -128,66 +132,85 @@ START_TEST(what_is_not_in_the_grammar_is_malformed) {
 }
 END_TEST
 
+static Buffer json;
+
+static void teardown(void) {
+        buffer_done(&json);
+}
+
+/* The object of the files below @dir_fd, which is closed. */
+static const char *write_from(PressureOwner owner, int dir_fd, uint64_t *counts) {
+        JsonWriter writer;
+
+        buffer_clear(&json);
+        json_writer_init(&writer, &json);
+        pressure_write_json(&writer, owner, dir_fd, counts);
+        ck_assert_int_eq(json_writer_finish(&writer), 0);
+        ck_assert_int_eq(buffer_append(&json, "", 1), 0);
+        (void) close(dir_fd);
+        return json.bytes;
+}
+
 START_TEST(host_files_are_read_and_counted) {
         uint64_t counts[_SOURCE_OUTCOME_MAX] = {};
-        int fd = fixture_open("proc/7.2-scx");
-        Pressure pressure;
+        const char *text = write_from(PRESSURE_OF_HOST, fixture_open("proc/7.2-scx"), counts);
 
-        pressure_read(PRESSURE_OF_HOST, fd, &pressure, counts);
-        ck_assert(pressure.has[PRESSURE_CPU] && pressure.has[PRESSURE_MEMORY] &&
-                  pressure.has[PRESSURE_IO] && !pressure.has[PRESSURE_IRQ]);
-        ck_assert_uint_eq(pressure.files[PRESSURE_MEMORY].some.total_usec, 342);
+        ck_assert_ptr_nonnull(strstr(text, "{\"cpu\":{"));
+        ck_assert_ptr_nonnull(strstr(text, "\"memory\":{"));
+        ck_assert_ptr_nonnull(strstr(text, "\"io\":{"));
+        ck_assert_ptr_nonnull(strstr(text, "\"irq\":null}"));
+        ck_assert_ptr_nonnull(strstr(text, "\"total_usec\":342}"));
         ck_assert_uint_eq(counts[SOURCE_OUTCOME_ok], 3);
         ck_assert_uint_eq(counts[SOURCE_OUTCOME_unsupported], 0);
-        (void) close(fd);
 }
 END_TEST
 
+#define NOTHING "{\"cpu\":null,\"memory\":null,\"io\":null,\"irq\":null}"
+
 START_TEST(a_host_without_pressure_is_unsupported) {
         uint64_t counts[_SOURCE_OUTCOME_MAX] = {};
-        int fd = fixture_open("proc/edge-names");
-        Pressure pressure;
 
-        pressure_read(PRESSURE_OF_HOST, fd, &pressure, counts);
-        ck_assert(!pressure.has[PRESSURE_CPU]);
+        ck_assert_str_eq(write_from(PRESSURE_OF_HOST, fixture_open("proc/edge-names"), counts),
+                         NOTHING);
         ck_assert_uint_eq(counts[SOURCE_OUTCOME_ok], 0);
         ck_assert_uint_eq(counts[SOURCE_OUTCOME_unsupported], 3);
-        (void) close(fd);
 }
 END_TEST
 
 START_TEST(a_cgroup_without_pressure_is_not_counted) {
         uint64_t counts[_SOURCE_OUTCOME_MAX] = {}, none[_SOURCE_OUTCOME_MAX] = {};
-        int fd = fixture_open("cgroup/7.2-scx/init.scope");
-        Pressure pressure;
 
-        pressure_read(PRESSURE_OF_GROUP, fd, &pressure, counts);
-        ck_assert(!pressure.has[PRESSURE_CPU]);
+        ck_assert_str_eq(
+                write_from(PRESSURE_OF_GROUP, fixture_open("cgroup/7.2-scx/init.scope"), counts),
+                NOTHING);
         ck_assert_mem_eq(counts, none, sizeof(counts));
-        (void) close(fd);
 }
 END_TEST
 
-START_TEST(absent_is_null) {
-        Pressure pressure = {};
-        JsonWriter writer;
-        Buffer buffer;
+static void put(int dir_fd, const char *name, const char *text) {
+        int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
-        pressure.has[PRESSURE_CPU] = pressure.has[PRESSURE_IRQ] = true;
-        ck_assert_int_eq(pressure_parse(span_of(GOOD_TOTAL), &pressure.files[PRESSURE_CPU]), 0);
-        ck_assert_int_eq(pressure_parse(span_of("full avg10=x avg60=0.01 total=7\n"),
-                                        &pressure.files[PRESSURE_IRQ]),
-                         TEXT_E_MALFORMED);
-        buffer_init(&buffer, 0);
-        json_writer_init(&writer, &buffer);
-        pressure_write_json(&writer, &pressure);
-        ck_assert_int_eq(json_writer_finish(&writer), 0);
-        ck_assert(span_is(buffer_span(&buffer),
-                          "{\"cpu\":{\"some\":{\"avg10\":123,\"avg60\":456,\"avg300\":789,"
-                          "\"total_usec\":42},\"full\":null},\"memory\":null,\"io\":null,"
-                          "\"irq\":{\"some\":null,\"full\":{\"avg10\":null,\"avg60\":1,"
-                          "\"avg300\":null,\"total_usec\":7}}}"));
-        buffer_done(&buffer);
+        ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t) strlen(text));
+        (void) close(fd);
+}
+
+START_TEST(absent_is_null) {
+        uint64_t counts[_SOURCE_OUTCOME_MAX] = {};
+        Temporary directory;
+        int fd;
+
+        temporary_init(&directory);
+        fd = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        put(fd, "cpu.pressure", GOOD_TOTAL);
+        put(fd, "irq.pressure", "full avg10=x avg60=0.01 total=7\n");
+        ck_assert_str_eq(write_from(PRESSURE_OF_GROUP, fd, counts),
+                         "{\"cpu\":{\"some\":{\"avg10\":123,\"avg60\":456,\"avg300\":789,"
+                         "\"total_usec\":42},\"full\":null},\"memory\":null,\"io\":null,"
+                         "\"irq\":{\"some\":null,\"full\":{\"avg10\":null,\"avg60\":1,"
+                         "\"avg300\":null,\"total_usec\":7}}}");
+        ck_assert_uint_eq(counts[SOURCE_OUTCOME_ok], 1);
+        ck_assert_uint_eq(counts[SOURCE_OUTCOME_malformed], 1);
+        temporary_done(&directory);
 }
 END_TEST
 
@@ -202,6 +225,7 @@ int main(void) {
                             ELEMENTSOF(average_rows));
         tcase_add_loop_test(parse, what_is_not_in_the_grammar_is_malformed, 0,
                             ELEMENTSOF(malformed_rows));
+        tcase_add_checked_fixture(read, NULL, teardown);
         tcase_add_test(read, host_files_are_read_and_counted);
         tcase_add_test(read, a_host_without_pressure_is_unsupported);
         tcase_add_test(read, a_cgroup_without_pressure_is_not_counted);

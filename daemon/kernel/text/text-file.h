@@ -33,8 +33,8 @@ enum {
  * Reads @name below @dir_fd: one open, read and close. A second read follows only when the first
  * filled the buffer. A short read counts as the end of the file. That is true of files that the
  * kernel prints as one record (stat, sched, status, io, cgroup, pressure, all cgroup v2 and sysfs
- * values). Files of many records (cpuinfo, mountinfo) must be read with text_file_read_all(), unless
- * their beginning is enough.
+ * values). Files of many records (cpuinfo, mountinfo) must be read with text_file_read_all(), if
+ * their beginning is not enough.
  *
  * *ret_n is set on 0, and on TEXT_E_TOO_LARGE, when the file has more than @size bytes: the first
  * ones are there, of which nobody has looked whether one is a NUL.

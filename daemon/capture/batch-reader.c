@@ -5,8 +5,6 @@
 #include <stdlib.h>
 
 #include "capture/cgroups.h"
-#include "capture/heap/command-reader.h"
-#include "capture/heap/heap-reader.h"
 #include "capture/scene/process-memory.h"
 #include "snapshot/thread-column.h"
 
@@ -15,10 +13,9 @@ struct BatchReader {
         void *threads;          /* owned: the backend's */
         Scene *scene;           /* owned */
         CgroupSet cgroups;
-        RollupBudget *smaps;                  /* borrowed */
-        HeapReader *heap;                     /* owned */
-        CommandReader *commands;              /* owned */
-        HeapSummary heap_summary;             /* of both */
+        RollupBudget *smaps; /* borrowed */
+        HeapReader *heap;    /* owned */
+        HeapSummary heap_summary;
         TextPlace rollups[BATCH_MAX_THREADS]; /* of the batch's processes */
         CommandPlace places[BATCH_MAX_THREADS];
 };
@@ -37,9 +34,6 @@ int batch_reader_new(const Backend *backend, const CaptureHost *host, RollupBudg
                 r = backend->reader_new(reader->scene, &reader->threads);
         if (r == 0)
                 r = heap_reader_new(heap, reader->scene, &reader->heap_summary, &reader->heap);
-        if (r == 0)
-                r = command_reader_new(heap, reader->scene, &reader->heap_summary,
-                                       &reader->commands);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(reader);
@@ -55,7 +49,6 @@ BatchReader *batch_reader_free(BatchReader *reader) {
                 return NULL;
         batch_reader_close(reader);
         free(reader->heap);
-        free(reader->commands);
         reader->scene = scene_free(reader->scene);
         cgroup_set_done(&reader->cgroups);
         free(reader);
@@ -134,11 +127,9 @@ void batch_reader_read(BatchReader *reader, Batch *batch) {
                 cgroups_read_membership(scene, process, &reader->cgroups);
                 process_memory_read(scene, process);
                 reader->rollups[i] = rollup_read(reader->smaps, scene, process);
-                heap_reader_add(reader->heap, process);
-                command_reader_add(reader->commands, process, &reader->places[i]);
+                heap_reader_add(reader->heap, process, &reader->places[i]);
         }
         heap_reader_read(reader->heap);
-        command_reader_read(reader->commands);
         for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++)
                 finish_process(reader, i);
         scene_end(scene);

@@ -231,7 +231,7 @@ static int write_rest(Capture *capture, Head *head) {
         if (r != 0)
                 return r;
         heap_keep(capture->heap);
-        if (capture->heap->state == HEAP_STATE_READING) {
+        if (!capture->heap->absence) {
                 json_writer_init(&json, &capture->probe_json);
                 heap_summary_write_json(&json, &capture->heap->summary);
                 r = json_writer_finish(&json);

@@ -80,7 +80,7 @@ static int start_reading(Walk *walk, size_t n_batches) {
                 return 0;
         if (n_batches <= N_BATCHES_ALONE ||
             (options->backend->reads_in_walk && options->smaps->mode == SMAPS_MODE_NONE &&
-             options->heap->state != HEAP_STATE_READING))
+             options->heap->absence))
                 n = 0;
         /* The calling thread handles the signals: the new threads inherit a full mask. */
         (void) sigfillset(&all);

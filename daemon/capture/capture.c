@@ -245,7 +245,7 @@ static int write_rest(Capture *capture, Head *head) {
         if (r != 0)
                 return r;
         buffer_clear(&text);
-        if (capture->heap->state == HEAP_STATE_READING) {
+        if (!capture->heap->absence) {
                 json_writer_init(&json, &text);
                 heap_summary_write_json(&json, &capture->heap->summary);
                 r = json_writer_finish(&json);

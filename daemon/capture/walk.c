@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "capture/heap/command-reader.h"
 #include "capture/heap/heap-reader.h"
 #include "capture/scene/process-memory.h"
 #include "snapshot/thread-column.h"
@@ -39,8 +38,7 @@ typedef struct Worker {
         int error;                     /* why a reader could not be made */
         Scene scene;                   /* with the tally of its batches */
         void *reader;                  /* owned: the backend's */
-        HeapReader *heap;              /* owned */
-        CommandReader *command_reader; /* owned */
+        HeapReader *heap; /* owned */
         HeapSummary heap_summary;      /* of both */
         CgroupSet cgroups;
         TextPlace rollups[BATCH_MAX_THREADS]; /* of the batch's processes */
@@ -156,11 +154,9 @@ static void read_batch(Worker *worker, Batch *batch) {
                 cgroups_read_membership(scene, process, &worker->cgroups);
                 process_memory_read(scene, process);
                 worker->rollups[i] = rollup_read(options->smaps, scene, process);
-                heap_reader_add(worker->heap, process);
-                command_reader_add(worker->command_reader, process, &worker->commands[i]);
+                heap_reader_add(worker->heap, process, &worker->commands[i]);
         }
         heap_reader_read(worker->heap);
-        command_reader_read(worker->command_reader);
         for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++)
                 finish_process(worker, i);
         for (size_t i = 0; i < batch->n_tids; i++)
@@ -183,8 +179,6 @@ static void read_batches(Worker *worker, bool is_thread) {
                 r = walk->options->backend->reader_new(scene, &worker->reader);
         if (r == 0 && !worker->heap)
                 r = heap_reader_new(heap, scene, &worker->heap_summary, &worker->heap);
-        if (r == 0 && !worker->command_reader)
-                r = command_reader_new(heap, scene, &worker->heap_summary, &worker->command_reader);
         worker->error = r;
         (void) pthread_mutex_lock(&walk->lock);
         for (;;) {
@@ -234,7 +228,7 @@ static int start_reading(Walk *walk) {
                 return 0;
         if (walk->n_submitted <= N_BATCHES_ALONE ||
             (options->backend->reads_in_walk && options->smaps->mode == SMAPS_MODE_NONE &&
-             options->heap->state != HEAP_STATE_READING))
+             options->heap->absence))
                 n = 0;
         /* The calling thread handles the signals: the new threads inherit a full mask. */
         (void) sigfillset(&all);
@@ -265,7 +259,6 @@ static void walk_done(Walk *walk) {
 
                 backend->reader_free(worker->reader);
                 free(worker->heap);
-                free(worker->command_reader);
                 (void) blocking_thread_free(worker->scene.blocking.thread);
                 buffer_done(&worker->scene.texts);
                 cgroup_set_done(&worker->cgroups);

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "capture/heap/file-job.h"
-#include "capture/heap/memory-server.h"
+#include "capture/heap/memory-job.h"
 #include "wire/limits.h"
 
 /* Jobs that answer questions of a capture until that is done, about memory and files of others. */

@@ -6,9 +6,8 @@
  * while it is read, or whose medium fails, is refused or says the same. A made file is read as it
  * was made.
  *
- * Aims at: daemon/kernel/memory/elf-file.c daemon/kernel/memory/heap-code.c
- *          daemon/kernel/memory/heap-layout.c daemon/kernel/memory/heap-table.c
- *          daemon/kernel/memory/thread-layout.c
+ * Aims at: daemon/capture/heap/elf-file.c daemon/capture/heap/heap-code.c
+ *          daemon/capture/heap/heap-layout.c
  */
 #include "fuzz.h"
 
@@ -19,8 +18,8 @@
 #include "base/cleanup.h"
 #include "byte-span.h"
 #include "made-elf.h"
-#include "kernel/memory/heap-layout.h"
-#include "kernel/memory/thread-pointer.h"
+#include "capture/heap/heap-layout.h"
+#include "capture/heap/thread-counters.h"
 
 typedef struct Reading {
         int r_heap, r_thread;
@@ -65,7 +64,7 @@ static void check_file(Span bytes, uint64_t cut) {
         fuzz_expect(shrunk.r_heap == 0 && failed.r_heap == 0, "so has one that loses its end");
         fuzz_expect(memcmp(&shrunk.heap, &failed.heap, sizeof(shrunk.heap)) == 0,
                     "bytes that are gone are bytes that cannot be read");
-        fuzz_expect(shrunk.heap.verdict == HEAP_FILE_UNREADABLE ||
+        fuzz_expect(shrunk.heap.verdict == HEAP_FAILURE_FILE_UNREADABLE ||
                             memcmp(&shrunk.heap, &whole.heap, sizeof(whole.heap)) == 0,
                     "what was not read is not made up");
         fuzz_expect(refused.r_heap == -EACCES ||
@@ -163,7 +162,7 @@ static void check_made(const MadeOptions *options, const MadeElf *made) {
                      options->allocated > 0 && options->deallocated + 8 <= options->n_block &&
                      (options->code == MADE_ADD || options->code == MADE_LEA);
 
-        if (layout.verdict != HEAP_READY)
+        if (layout.verdict != HEAP_FAILURE_NONE)
                 return;
         fuzz_expect(layout.machine == options->machine &&
                             layout.is_fixed == (options->type == ET_EXEC) &&

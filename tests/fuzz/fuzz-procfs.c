@@ -8,7 +8,7 @@
  * Aims at: daemon/kernel/procfs/proc-task.c daemon/kernel/procfs/proc-sched.c
  *          daemon/kernel/procfs/kernel-cmdline.c
  *          daemon/kernel/procfs/host-context.c daemon/kernel/procfs/sched-ext.c
- *          daemon/kernel/memory/process-map.c
+ *          daemon/capture/heap/module.c
  */
 #include "fuzz.h"
 
@@ -21,7 +21,7 @@
 #include "base/buffer.h"
 #include "host-files.h"
 #include "oracle.h"
-#include "kernel/memory/process-map.h"
+#include "capture/heap/module.h"
 #include "kernel/procfs/kernel-cmdline.h"
 #include "kernel/procfs/proc-sched.h"
 #include "kernel/procfs/proc-task.h"

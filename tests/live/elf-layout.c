@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "kernel/memory/heap-layout.h"
-#include "kernel/memory/thread-pointer.h"
+#include "capture/heap/heap-layout.h"
+#include "capture/heap/thread-counters.h"
 
 static int show(const char *path) {
         static const char *const slots[_HEAP_SLOT_MAX] = { "none", "tpoff", "dtpmod", "tlsdesc" };
@@ -30,8 +30,11 @@ static int show(const char *path) {
                 r = thread_layout_find(fd, (uint64_t) st.st_size, &thread);
         if (r != 0)
                 return r;
-        printf("file=%s verdict=%s", path, heap_verdict_name(heap.verdict));
-        if (heap.verdict == HEAP_READY) {
+        printf("file=%s verdict=%s", path,
+               heap.verdict == HEAP_FAILURE_NONE   ? "ready"
+               : heap.verdict == HEAP_NOT_JEMALLOC ? "not-jemalloc"
+                                                   : heap_failures[heap.verdict].name);
+        if (heap.verdict == HEAP_FAILURE_NONE) {
                 printf(" machine=%" PRIu32 " fixed=%" PRIu32 " slot=%s slot_vaddr=%#" PRIx64
                        " slot_addend=%" PRId64,
                        heap.machine, heap.is_fixed, slots[heap.slot_kind], heap.slot_vaddr,

@@ -94,23 +94,18 @@ FileAnswers *file_answers_free(FileAnswers *answers) {
 }
 
 static bool is_valid(FileQuestion question, const FileAnswer *found) {
-        switch (question) {
-        case FILE_QUESTION_HEAP_LAYOUT:
-                return heap_layout_is_valid(&found->HEAP_LAYOUT,
-                                            (uint16_t) found->HEAP_LAYOUT.machine);
-        case FILE_QUESTION_THREAD_LAYOUT:
-                return thread_layout_is_valid(&found->THREAD_LAYOUT);
-        case _FILE_QUESTION_MAX:
-                break;
-        }
-        return false;
+        return question == FILE_QUESTION_HEAP_LAYOUT
+                       ? heap_layout_is_valid(&found->HEAP_LAYOUT,
+                                              (uint16_t) found->HEAP_LAYOUT.machine)
+                       : question == FILE_QUESTION_THREAD_LAYOUT &&
+                                 thread_layout_is_valid(&found->THREAD_LAYOUT);
 }
 
 /* That a file could not be read may pass. Without memory for an answer it will be asked again. */
 static void keep(FileAnswers *answers, FileQuestion question, const FileIdentity *identity,
                  const FileAnswer *found) {
         if (question != FILE_QUESTION_HEAP_LAYOUT ||
-            found->HEAP_LAYOUT.verdict != HEAP_FILE_UNREADABLE)
+            found->HEAP_LAYOUT.verdict != HEAP_FAILURE_FILE_UNREADABLE)
                 (void) !heap_cache_put_file(answers->cache, identity, question, found);
 }
 

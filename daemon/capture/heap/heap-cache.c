@@ -17,7 +17,7 @@
 /* Files of one capture that are kept until it is written. */
 #define MAX_FILES_IN_MEMORY (2 * HEAP_CACHE_MAX_FILES)
 
-#define CACHE_VERSION 4
+#define CACHE_VERSION 5
 static const char cache_magic[8] = "ctpheap";
 
 /*
@@ -64,14 +64,6 @@ _Static_assert(sizeof(CommandKey) == 5 * sizeof(uint64_t) + COMMAND_KEY_NAME_BYT
 _Static_assert(sizeof(HeapProcessKey) == 6 * sizeof(uint64_t),
                "the key of a process has no padding");
 
-/* Items of one length, which begin with their keys, of one length. */
-typedef struct CacheTable {
-        size_t n_item_bytes, n_key_bytes, n_max;
-        char *items; /* owned */
-        size_t n, n_allocated;
-        Index index;
-} CacheTable;
-
 typedef struct CommandTable {
         CacheTable table; /* of CommandItem */
         Buffer texts;
@@ -97,14 +89,13 @@ static Span table_key(const void *owner, size_t element) {
         return (Span){ table_item(table, element), table->n_key_bytes };
 }
 
-static void *table_find(const CacheTable *table, const void *key) {
+void *cache_table_find(const CacheTable *table, const void *key) {
         size_t i = index_find(&table->index, (Span){ key, table->n_key_bytes }, table_key, table);
 
         return i == INDEX_NONE ? NULL : table_item(table, i);
 }
 
-/* One that is not in it; nothing is added to a full table. */
-static int table_add(CacheTable *table, const void *item) {
+int cache_table_add(CacheTable *table, const void *item) {
         int r;
 
         if (table->n == table->n_max)
@@ -117,17 +108,17 @@ static int table_add(CacheTable *table, const void *item) {
         return r;
 }
 
-static void table_done(CacheTable *table) {
+void cache_table_done(CacheTable *table) {
         free(table->items);
         index_done(&table->index);
 }
 
 /* Replaces a process that is in the table. */
 static int put_process(CacheTable *table, const HeapProcess *process) {
-        HeapProcess *known = table_find(table, &process->key);
+        HeapProcess *known = cache_table_find(table, &process->key);
 
         if (!known)
-                return table_add(table, process);
+                return cache_table_add(table, process);
         *known = *process;
         return 0;
 }
@@ -138,11 +129,12 @@ static int put_command(CommandTable *commands, const CommandRecord *record, cons
         CommandItem item = { .record = *record, .at = commands->texts.n };
         int r;
 
-        if (commands->table.n == commands->table.n_max || table_find(&commands->table, record))
+        if (commands->table.n == commands->table.n_max ||
+            cache_table_find(&commands->table, record))
                 return 0;
         (void) buffer_append(&commands->texts, command, record->n_command);
         r = buffer_append(&commands->texts, line, record->n_line);
-        return r == 0 ? table_add(&commands->table, &item) : r;
+        return r == 0 ? cache_table_add(&commands->table, &item) : r;
 }
 
 int heap_cache_new(HeapCache **ret) {
@@ -151,10 +143,10 @@ int heap_cache_new(HeapCache **ret) {
                 .n_key_bytes = sizeof(HeapProcessKey),
                 .n_max = HEAP_CACHE_MAX_PROCESSES,
         };
-        const CacheTable commands = {
-                .n_item_bytes = sizeof(CommandItem),
-                .n_key_bytes = sizeof(CommandKey),
-                .n_max = HEAP_CACHE_MAX_PROCESSES,
+        const CommandTable commands = {
+                .table = { .n_item_bytes = sizeof(CommandItem),
+                           .n_key_bytes = sizeof(CommandKey),
+                           .n_max = HEAP_CACHE_MAX_PROCESSES },
         };
         HeapCache *cache = malloc(sizeof(*cache));
 
@@ -166,8 +158,8 @@ int heap_cache_new(HeapCache **ret) {
                            .n_max = MAX_FILES_IN_MEMORY },
                 .known = processes,
                 .seen = processes,
-                .known_commands.table = commands,
-                .seen_commands.table = commands,
+                .known_commands = commands,
+                .seen_commands = commands,
         };
         (void) pthread_mutex_init(&cache->lock, NULL);
         *ret = cache;
@@ -177,12 +169,12 @@ int heap_cache_new(HeapCache **ret) {
 HeapCache *heap_cache_free(HeapCache *cache) {
         if (!cache)
                 return NULL;
-        table_done(&cache->files);
-        table_done(&cache->known);
-        table_done(&cache->seen);
-        table_done(&cache->known_commands.table);
+        cache_table_done(&cache->files);
+        cache_table_done(&cache->known);
+        cache_table_done(&cache->seen);
+        cache_table_done(&cache->known_commands.table);
         buffer_done(&cache->known_commands.texts);
-        table_done(&cache->seen_commands.table);
+        cache_table_done(&cache->seen_commands.table);
         buffer_done(&cache->seen_commands.texts);
         (void) pthread_mutex_destroy(&cache->lock);
         free(cache);
@@ -191,46 +183,40 @@ HeapCache *heap_cache_free(HeapCache *cache) {
 
 /* loading */
 
-static int read_whole(int fd, void *memory, size_t n, uint64_t offset) {
+static int read_whole(int fd, void *memory, size_t n) {
         size_t n_read;
-        int r = file_read_at(fd, memory, n, offset, &n_read);
+        int r = file_read_at(fd, memory, n, 0, &n_read);
 
         return r == 0 && n_read < n ? -EBADMSG : r;
 }
 
-static size_t cache_bytes(const CacheHeader *header) {
-        return sizeof(*header) + header->n_files * sizeof(FileRecord) +
-               header->n_processes * sizeof(HeapProcess) + (size_t) header->n_command_bytes;
+static bool take_bytes(Span *rest, void *ret, size_t n) {
+        if (rest->n < n)
+                return false;
+        memcpy(ret, rest->bytes, n);
+        *rest = (Span){ rest->bytes + n, rest->n - n };
+        return true;
 }
 
-static Span take_bytes(Span bytes, void *ret, size_t n) {
-        memcpy(ret, bytes.bytes, n);
-        return (Span){ bytes.bytes + n, bytes.n - n };
-}
-
-static int take_records(HeapCache *cache, const CacheHeader *header, const char *bytes) {
-        Span rest = { bytes + sizeof(*header), cache_bytes(header) - sizeof(*header) };
+static int take_records(HeapCache *cache, const CacheHeader *header, Span rest) {
         CommandRecord record;
         HeapProcess process;
         FileRecord file;
         int r = 0;
 
         cache->sequence = header->sequence + 1;
-        for (uint32_t i = 0; i < header->n_files && r == 0; i++) {
-                rest = take_bytes(rest, &file, sizeof(file));
-                if (!table_find(&cache->files, &file.key))
-                        r = table_add(&cache->files, &file);
-        }
-        for (uint32_t i = 0; i < header->n_processes && r == 0; i++) {
-                rest = take_bytes(rest, &process, sizeof(process));
-                r = put_process(&cache->known, &process);
-        }
+        for (uint32_t i = 0; i < header->n_files && r == 0; i++)
+                if (take_bytes(&rest, &file, sizeof(file)) &&
+                    !cache_table_find(&cache->files, &file.key))
+                        r = cache_table_add(&cache->files, &file);
+        for (uint32_t i = 0; i < header->n_processes && r == 0; i++)
+                if (take_bytes(&rest, &process, sizeof(process)))
+                        r = put_process(&cache->known, &process);
         for (uint32_t i = 0; i < header->n_commands && r == 0; i++) {
                 size_t n_texts;
 
-                if (rest.n < sizeof(record))
+                if (!take_bytes(&rest, &record, sizeof(record)))
                         return 0;
-                rest = take_bytes(rest, &record, sizeof(record));
                 n_texts = (size_t) record.n_command + record.n_line;
                 if (record.n_command > COMMAND_MAX_BYTES || record.n_line > COMMAND_MAX_BYTES ||
                     rest.n < n_texts)
@@ -248,7 +234,7 @@ int heap_cache_load(HeapCache *cache, int fd) {
         CacheHeader header;
         size_t n;
 
-        if (read_whole(fd, &header, sizeof(header), 0) != 0 ||
+        if (read_whole(fd, &header, sizeof(header)) != 0 ||
             memcmp(header.magic, cache_magic, sizeof(cache_magic)) != 0 ||
             header.version != CACHE_VERSION || header.n_file_bytes != sizeof(FileRecord) ||
             header.n_process_bytes != sizeof(HeapProcess) ||
@@ -258,17 +244,18 @@ int heap_cache_load(HeapCache *cache, int fd) {
             header.n_command_bytes >
                     header.n_commands * (sizeof(CommandRecord) + 2 * COMMAND_MAX_BYTES))
                 return 0;
-        n = cache_bytes(&header);
+        n = sizeof(header) + header.n_files * sizeof(FileRecord) +
+            header.n_processes * sizeof(HeapProcess) + (size_t) header.n_command_bytes;
         bytes = malloc(n);
         if (!bytes)
                 return -ENOMEM;
-        if (read_whole(fd, bytes, n, 0) != 0 || memcmp(bytes, &header, sizeof(header)) != 0)
+        if (read_whole(fd, bytes, n) != 0 || memcmp(bytes, &header, sizeof(header)) != 0)
                 return 0;
         memset(bytes + offsetof(CacheHeader, digest), 0, sizeof(header.digest));
         hash_digest((Span){ bytes, n }, digest);
         if (memcmp(digest, header.digest, sizeof(digest)) != 0)
                 return 0;
-        return take_records(cache, &header, bytes);
+        return take_records(cache, &header, (Span){ bytes + sizeof(header), n - sizeof(header) });
 }
 
 /* storing */
@@ -279,9 +266,16 @@ static int latest_first(const void *a, const void *b) {
         return (used_a < used_b) - (used_a > used_b);
 }
 
+/* As many items as there is room for. Returns how many. */
+static uint32_t append_items(Buffer *buffer, uint64_t n_room, const CacheTable *table, size_t n) {
+        n = MIN_OF(n, (size_t) ((n_room - buffer->n) / table->n_item_bytes));
+        (void) buffer_append(buffer, table->items, n * table->n_item_bytes);
+        return (uint32_t) n;
+}
+
 int heap_cache_store(HeapCache *cache, int fd) {
         _cleanup_(buffer_done) Buffer buffer;
-        unsigned char digest[HASH_DIGEST_BYTES];
+        const CommandTable *commands = &cache->seen_commands;
         /*
          * A capture that leaves the counters out looks for no process: it cannot tell which have
          * ended.
@@ -293,50 +287,42 @@ int heap_cache_store(HeapCache *cache, int fd) {
                 .n_process_bytes = sizeof(HeapProcess),
                 .sequence = cache->sequence,
         };
-        uint64_t n_files = MIN_OF(cache->files.n, (size_t) HEAP_CACHE_MAX_FILES), n_room;
-        size_t n_written = 0;
+        size_t n_written = 0, n_before;
         struct stat status;
+        uint64_t n_room;
 
         buffer_init(&buffer, 0);
         if (fstat(fd, &status) < 0)
                 return -errno;
         if (status.st_size < (off_t) sizeof(header))
                 return -ENOSPC;
+        n_room = (uint64_t) status.st_size;
+        memcpy(header.magic, cache_magic, sizeof(cache_magic));
         if (cache->files.n > 0)
                 qsort(cache->files.items, cache->files.n, sizeof(FileRecord), latest_first);
-        /* As many records as there is room for: a file costs more to parse than a process. */
-        n_room = (uint64_t) status.st_size - sizeof(header);
-        memcpy(header.magic, cache_magic, sizeof(cache_magic));
-        header.n_files = (uint32_t) MIN_OF(n_files, n_room / sizeof(FileRecord));
-        n_room -= header.n_files * sizeof(FileRecord);
-        header.n_processes =
-                (uint32_t) MIN_OF((uint64_t) processes->n, n_room / sizeof(HeapProcess));
-        n_room -= header.n_processes * sizeof(HeapProcess);
-        for (size_t i = 0; i < cache->seen_commands.table.n; i++) {
-                const CommandItem *item = table_item(&cache->seen_commands.table, i);
-                uint64_t n = header.n_command_bytes + sizeof(item->record) +
-                             item->record.n_command + item->record.n_line;
-
-                if (n > n_room)
-                        break;
-                header.n_commands++;
-                header.n_command_bytes = n;
-        }
         (void) buffer_append(&buffer, &header, sizeof(header));
-        (void) buffer_append(&buffer, cache->files.items, header.n_files * sizeof(FileRecord));
-        (void) buffer_append(&buffer, processes->items, header.n_processes * sizeof(HeapProcess));
-        for (uint32_t i = 0; i < header.n_commands; i++) {
-                const CommandItem *item = table_item(&cache->seen_commands.table, i);
+        /* Files first: one costs more to parse than a process to look at. */
+        header.n_files = append_items(&buffer, n_room, &cache->files,
+                                      MIN_OF(cache->files.n, (size_t) HEAP_CACHE_MAX_FILES));
+        header.n_processes = append_items(&buffer, n_room, processes, processes->n);
+        n_before = buffer.n;
+        for (size_t i = 0; i < commands->table.n; i++) {
+                const CommandItem *item = table_item(&commands->table, i);
+                size_t n_texts = (size_t) item->record.n_command + item->record.n_line;
 
+                if (sizeof(item->record) + n_texts > n_room - buffer.n)
+                        break;
                 (void) buffer_append(&buffer, &item->record, sizeof(item->record));
-                if (item->record.n_command + item->record.n_line > 0)
-                        (void) buffer_append(&buffer, cache->seen_commands.texts.bytes + item->at,
-                                             (size_t) item->record.n_command + item->record.n_line);
+                if (n_texts > 0)
+                        (void) buffer_append(&buffer, commands->texts.bytes + item->at, n_texts);
+                header.n_commands++;
         }
+        header.n_command_bytes = buffer.n - n_before;
         if (buffer_failure(&buffer) != 0)
                 return buffer_failure(&buffer);
-        hash_digest(buffer_span(&buffer), digest);
-        memcpy(buffer.bytes + offsetof(CacheHeader, digest), digest, sizeof(digest));
+        memcpy(buffer.bytes, &header, sizeof(header));
+        hash_digest(buffer_span(&buffer), header.digest);
+        memcpy(buffer.bytes, &header, sizeof(header));
         while (n_written < buffer.n) {
                 ssize_t n_more = pwrite(fd, buffer.bytes + n_written, buffer.n - n_written,
                                         (off_t) n_written);
@@ -358,7 +344,7 @@ bool heap_cache_find_file(HeapCache *cache, const FileIdentity *identity, FileQu
         FileRecord *found;
 
         (void) pthread_mutex_lock(&cache->lock);
-        found = table_find(&cache->files, &key);
+        found = cache_table_find(&cache->files, &key);
         if (found) {
                 found->used = cache->sequence;
                 memcpy(ret_answer, &found->answer, file_answer_bytes(question));
@@ -377,8 +363,8 @@ int heap_cache_put_file(HeapCache *cache, const FileIdentity *identity, FileQues
 
         memcpy(&record.answer, answer, file_answer_bytes(question));
         (void) pthread_mutex_lock(&cache->lock);
-        if (!table_find(&cache->files, &record.key))
-                r = table_add(&cache->files, &record);
+        if (!cache_table_find(&cache->files, &record.key))
+                r = cache_table_add(&cache->files, &record);
         (void) pthread_mutex_unlock(&cache->lock);
         return r;
 }
@@ -397,12 +383,12 @@ bool heap_cache_find_process(HeapCache *cache, const HeapProcessKey *key, HeapPr
         const HeapProcess *found;
 
         (void) pthread_mutex_lock(&cache->lock);
-        found = table_find(&cache->seen, key);
+        found = cache_table_find(&cache->seen, key);
         if (!found) {
-                found = table_find(&cache->known, key);
+                found = cache_table_find(&cache->known, key);
                 /* Without memory for it, it is only looked at again. */
                 if (found)
-                        (void) !table_add(&cache->seen, found);
+                        (void) !cache_table_add(&cache->seen, found);
         }
         if (found)
                 *ret = *found;
@@ -425,10 +411,10 @@ bool heap_cache_find_command(HeapCache *cache, const CommandKey *key, CommandLin
         const CommandItem *found;
 
         (void) pthread_mutex_lock(&cache->lock);
-        found = table_find(&table->table, key);
+        found = cache_table_find(&table->table, key);
         if (!found) {
                 table = &cache->known_commands;
-                found = table_find(&table->table, key);
+                found = cache_table_find(&table->table, key);
         }
         if (found && found->record.lines < lines)
                 found = NULL;

@@ -19,11 +19,25 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/cleanup.h"
+#include "base/index.h"
 #include "base/macro.h"
-#include "kernel/memory/heap-layout.h"
-#include "kernel/memory/heap-plan.h"
-#include "kernel/memory/thread-pointer.h"
+#include "capture/heap/heap-layout.h"
+#include "capture/heap/thread-counters.h"
 #include "metric/command.h"
+
+/* Items of one length, which begin with their keys, of one length. */
+typedef struct CacheTable {
+        size_t n_item_bytes, n_key_bytes, n_max;
+        char *items; /* owned */
+        size_t n, n_allocated;
+        Index index;
+} CacheTable;
+
+/* NULL when it is not there; borrowed until the next one is added. */
+void *cache_table_find(const CacheTable *table, const void *key);
+/* One that is not in it; nothing is added to a full table. -ENOMEM. */
+_must_check_ int cache_table_add(CacheTable *table, const void *item);
+void cache_table_done(CacheTable *table);
 
 /* The questions about a file, which a file job answers (file-job.h). */
 typedef enum FileQuestion {
@@ -45,10 +59,7 @@ static inline size_t file_answer_bytes(uint32_t question) {
                                                          : 0;
 }
 
-/*
- * A file's content has not changed while none of these has. Plain data: lies in the cache of
- * captures.
- */
+/* A file's content has not changed while none of these has. Plain data. */
 typedef struct FileIdentity {
         uint64_t dev, inode, size;
         int64_t modified_ns, changed_ns;
@@ -68,8 +79,8 @@ typedef struct HeapProcessKey {
 
 /* The findings about a process, of this capture or an earlier one. Plain data. */
 typedef struct HeapFindings {
-        uint32_t verdict; /* HeapVerdict; _HEAP_VERDICT_MAX: nothing that would last */
-        uint32_t n_plans; /* of HEAP_READY */
+        uint32_t verdict; /* HeapFailure; HEAP_NOT_SETTLED: nothing that would last */
+        uint32_t n_plans; /* of HEAP_FAILURE_NONE */
         ThreadGeometry geometry;
         HeapPlan plans[HEAP_CACHE_MAX_PLANS];
 } HeapFindings;

@@ -5,95 +5,12 @@
 
 #include "kernel/text/text-file.h"
 
-// clang-format off
 const HeapFailureRow heap_failures[_HEAP_FAILURE_MAX] = {
-        [HEAP_FAILURE_PID_MISSING] = {
-                "pid-missing", SOURCE_OUTCOME_vanished, true, NULL },
-        [HEAP_FAILURE_PERMISSION] = {
-                "permission", SOURCE_OUTCOME_denied, false, NULL },
-        [HEAP_FAILURE_MAPS_READ] = {
-                "maps-read-failure", SOURCE_OUTCOME_other, false,
-                "/proc/PID/maps could not be read, or has more than fits" },
-        [HEAP_FAILURE_FILE_OPEN] = {
-                "file-open-failure", SOURCE_OUTCOME_other, false,
-                "a file that they execute could not be opened: deleted files need "
-                "CAP_CHECKPOINT_RESTORE and, of other users, CAP_DAC_READ_SEARCH" },
-        [HEAP_FAILURE_FILE_UNREADABLE] = {
-                "file-unreadable", SOURCE_OUTCOME_malformed, false,
-                "a file that they execute could not be read, or is damaged" },
-        [HEAP_FAILURE_FILE_JOB] = {
-                "file-job-failure", SOURCE_OUTCOME_other, false,
-                "the job that looks into files did not answer" },
-        [HEAP_FAILURE_ARCH_MISMATCH] = {
-                "arch-mismatch", SOURCE_OUTCOME_unsupported, false,
-                "they are of another architecture" },
-        [HEAP_FAILURE_LAYOUT_UNKNOWN] = {
-                "layout-unknown", SOURCE_OUTCOME_unsupported, false,
-                "their jemalloc does not show where its counters are" },
-        [HEAP_FAILURE_LAYOUT_CONFLICT] = {
-                "layout-conflict", SOURCE_OUTCOME_malformed, false,
-                "their jemalloc contradicts itself about where its counters are" },
-        [HEAP_FAILURE_TLS_POSITION_UNKNOWN] = {
-                "tls-position-unknown", SOURCE_OUTCOME_unsupported, false,
-                "their jemalloc does not show where a thread keeps its counters" },
-        [HEAP_FAILURE_TLS_MODEL_UNSUPPORTED] = {
-                "tls-model-unsupported", SOURCE_OUTCOME_unsupported, false,
-                "their jemalloc keeps its counters in a way that is not supported" },
-        [HEAP_FAILURE_COUNTERS_DISABLED] = {
-                "counters-disabled", SOURCE_OUTCOME_unsupported, false,
-                "their jemalloc was built without statistics" },
-        [HEAP_FAILURE_IDENTITY_CHANGED] = {
-                "identity-changed", SOURCE_OUTCOME_vanished, false, NULL },
-        [HEAP_FAILURE_TIMED_OUT] = {
-                "timed-out", SOURCE_OUTCOME_other, false,
-                "they keep the lock of their memory taken, or need more time than HeapTime= of "
-                "ctprofd.conf gives; --no-heap skips all" },
-        [HEAP_FAILURE_HUNG] = {
-                "hung-before", SOURCE_OUTCOME_other, false,
-                "a job that read their memory hung in the kernel, so they are not touched again; "
-                "ctprofctl status lists jobs that hang" },
-        [HEAP_FAILURE_OWNER_HUNG] = {
-                "owner-hung-before", SOURCE_OUTCOME_other, false,
-                "jobs hung in the memory of other processes of their users, so none of these "
-                "are read; ctprofctl status lists jobs that hang" },
-        [HEAP_FAILURE_MEMORY_JOB] = {
-                "memory-job-failure", SOURCE_OUTCOME_other, false,
-                "the job that reads memory failed, or did not answer" },
-        [HEAP_FAILURE_TIME_BUDGET] = {
-                "time-budget", SOURCE_OUTCOME_other, false, NULL },
-        [HEAP_FAILURE_NO_THREAD_POINTER] = {
-                "no-thread-pointer", SOURCE_OUTCOME_unsupported, false,
-                "the kernel was not told where they keep their data: of musl they are read with "
-                "the bpf backend only, and those of vfork() or a bare clone() never" },
-        [HEAP_FAILURE_THREAD_EXITED] = {
-                "thread-exited", SOURCE_OUTCOME_vanished, true, NULL },
-        [HEAP_FAILURE_TID_MISMATCH] = {
-                "tid-mismatch", SOURCE_OUTCOME_other, false,
-                "what was found in their memory is of another thread" },
-        [HEAP_FAILURE_PROCESS_VM_READV] = {
-                "process-vm-readv", SOURCE_OUTCOME_other, false,
-                "their memory could not be read" },
-        [HEAP_FAILURE_TLS_ARITHMETIC] = {
-                "tls-arithmetic", SOURCE_OUTCOME_malformed, false,
-                "what was found in their memory cannot be an address" },
+#define X(failure_, name_, outcome_, is_benign_, reason_) \
+        [HEAP_FAILURE_##failure_] = { name_, SOURCE_OUTCOME_##outcome_, is_benign_, reason_ },
+        HEAP_FAILURES(X)
+#undef X
 };
-// clang-format on
-
-HeapFailure heap_failure_of_verdict(HeapVerdict verdict) {
-        static const HeapFailure failures[_HEAP_VERDICT_MAX] = {
-                [HEAP_READY] = HEAP_FAILURE_NONE,
-                [HEAP_NOT_JEMALLOC] = HEAP_FAILURE_NONE,
-                [HEAP_ARCH_MISMATCH] = HEAP_FAILURE_ARCH_MISMATCH,
-                [HEAP_LAYOUT_UNKNOWN] = HEAP_FAILURE_LAYOUT_UNKNOWN,
-                [HEAP_LAYOUT_CONFLICT] = HEAP_FAILURE_LAYOUT_CONFLICT,
-                [HEAP_TLS_POSITION_UNKNOWN] = HEAP_FAILURE_TLS_POSITION_UNKNOWN,
-                [HEAP_TLS_MODEL_UNSUPPORTED] = HEAP_FAILURE_TLS_MODEL_UNSUPPORTED,
-                [HEAP_COUNTERS_DISABLED] = HEAP_FAILURE_COUNTERS_DISABLED,
-                [HEAP_FILE_UNREADABLE] = HEAP_FAILURE_FILE_UNREADABLE,
-        };
-
-        return verdict < _HEAP_VERDICT_MAX ? failures[verdict] : HEAP_FAILURE_NONE;
-}
 
 HeapFailure heap_failure_of_reading(int r, HeapFailure otherwise) {
         switch (r) {

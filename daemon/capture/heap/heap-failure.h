@@ -12,50 +12,89 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "json/json-writer.h"
-#include "kernel/memory/heap-layout.h"
 #include "snapshot/source.h"
 
+/*
+ * X(failure, name in snapshots, outcome, is benign, reason): users read the reason, if any, behind
+ * how many there are.
+ */
+// clang-format off
+#define HEAP_FAILURES(X) \
+        /* of a process */ \
+        X(PID_MISSING, "pid-missing", vanished, true, NULL) \
+        X(PERMISSION, "permission", denied, false, NULL) \
+        X(MAPS_READ, "maps-read-failure", other, false, \
+          "/proc/PID/maps could not be read, or has more than fits") \
+        X(FILE_OPEN, "file-open-failure", other, false, \
+          "a file that they execute could not be opened: deleted files need " \
+          "CAP_CHECKPOINT_RESTORE and, of other users, CAP_DAC_READ_SEARCH") \
+        X(FILE_UNREADABLE, "file-unreadable", malformed, false, \
+          "a file that they execute could not be read, or is damaged") \
+        X(FILE_JOB, "file-job-failure", other, false, \
+          "the job that looks into files did not answer") \
+        X(ARCH_MISMATCH, "arch-mismatch", unsupported, false, "they are of another architecture") \
+        X(LAYOUT_UNKNOWN, "layout-unknown", unsupported, false, \
+          "their jemalloc does not show where its counters are") \
+        X(LAYOUT_CONFLICT, "layout-conflict", malformed, false, \
+          "their jemalloc contradicts itself about where its counters are") \
+        X(TLS_POSITION_UNKNOWN, "tls-position-unknown", unsupported, false, \
+          "their jemalloc does not show where a thread keeps its counters") \
+        X(TLS_MODEL_UNSUPPORTED, "tls-model-unsupported", unsupported, false, \
+          "their jemalloc keeps its counters in a way that is not supported") \
+        X(COUNTERS_DISABLED, "counters-disabled", unsupported, false, \
+          "their jemalloc was built without statistics") \
+        X(IDENTITY_CHANGED, "identity-changed", vanished, false, NULL) \
+        X(TIMED_OUT, "timed-out", other, false, \
+          "they keep the lock of their memory taken, or need more time than HeapTime= of " \
+          "ctprofd.conf gives; --no-heap skips all") \
+        X(HUNG, "hung-before", other, false, \
+          "a job that read their memory hung in the kernel, so they are not touched again; " \
+          "ctprofctl status lists jobs that hang") \
+        X(OWNER_HUNG, "owner-hung-before", other, false, \
+          "jobs hung in the memory of other processes of their users, so none of these " \
+          "are read; ctprofctl status lists jobs that hang") \
+        X(MEMORY_JOB, "memory-job-failure", other, false, \
+          "the job that reads memory failed, or did not answer") \
+        X(TIME_BUDGET, "time-budget", other, false, NULL) \
+        /* of a thread */ \
+        X(NO_THREAD_POINTER, "no-thread-pointer", unsupported, false, \
+          "the kernel was not told where they keep their data: of musl they are read with " \
+          "the bpf backend only, and those of vfork() or a bare clone() never") \
+        X(THREAD_EXITED, "thread-exited", vanished, true, NULL) \
+        X(TID_MISMATCH, "tid-mismatch", other, false, \
+          "what was found in their memory is of another thread") \
+        X(PROCESS_VM_READV, "process-vm-readv", other, false, "their memory could not be read") \
+        X(TLS_ARITHMETIC, "tls-arithmetic", malformed, false, \
+          "what was found in their memory cannot be an address")
+// clang-format on
+
 typedef enum HeapFailure {
-        /* of a process */
-        HEAP_FAILURE_PID_MISSING,
-        HEAP_FAILURE_PERMISSION,
-        HEAP_FAILURE_MAPS_READ,
-        HEAP_FAILURE_FILE_OPEN,
-        HEAP_FAILURE_FILE_UNREADABLE,
-        HEAP_FAILURE_FILE_JOB,
-        HEAP_FAILURE_ARCH_MISMATCH,
-        HEAP_FAILURE_LAYOUT_UNKNOWN,
-        HEAP_FAILURE_LAYOUT_CONFLICT,
-        HEAP_FAILURE_TLS_POSITION_UNKNOWN,
-        HEAP_FAILURE_TLS_MODEL_UNSUPPORTED,
-        HEAP_FAILURE_COUNTERS_DISABLED,
-        HEAP_FAILURE_IDENTITY_CHANGED,
-        HEAP_FAILURE_TIMED_OUT,
-        HEAP_FAILURE_HUNG,
-        HEAP_FAILURE_OWNER_HUNG,
-        HEAP_FAILURE_MEMORY_JOB,
-        HEAP_FAILURE_TIME_BUDGET,
-        /* of a thread */
-        HEAP_FAILURE_NO_THREAD_POINTER,
-        HEAP_FAILURE_THREAD_EXITED,
-        HEAP_FAILURE_TID_MISMATCH,
-        HEAP_FAILURE_PROCESS_VM_READV,
-        HEAP_FAILURE_TLS_ARITHMETIC,
-        _HEAP_FAILURE_MAX,
+#define X(failure_, ...) HEAP_FAILURE_##failure_,
+        HEAP_FAILURES(X)
+#undef X
+                _HEAP_FAILURE_MAX,
         HEAP_FAILURE_NONE = _HEAP_FAILURE_MAX,
+        /* A verdict on a file or a process is NONE, one of the failures, or one of these. */
+        HEAP_NOT_JEMALLOC,
+        HEAP_NOT_SETTLED, /* nothing is known that would last */
 } HeapFailure;
 
 typedef struct HeapFailureRow {
-        const char *name; /* in snapshots */
+        const char *name;
         SourceOutcome outcome;
         bool is_benign;
-        const char *reason; /* what users read behind how many there are; may be NULL */
+        const char *reason; /* may be NULL */
 } HeapFailureRow;
 
 extern const HeapFailureRow heap_failures[_HEAP_FAILURE_MAX];
 
-/* The failure that a verdict is; NONE for HEAP_READY and HEAP_NOT_JEMALLOC. */
-HeapFailure heap_failure_of_verdict(HeapVerdict verdict);
+/* True for all that looking into a file can lead to. */
+static inline bool heap_verdict_is_of_file(uint32_t verdict) {
+        return (verdict >= HEAP_FAILURE_ARCH_MISMATCH &&
+                verdict <= HEAP_FAILURE_COUNTERS_DISABLED) ||
+               verdict == HEAP_FAILURE_FILE_UNREADABLE || verdict == HEAP_FAILURE_NONE ||
+               verdict == HEAP_NOT_JEMALLOC;
+}
 /* The failure that a reading of the process ended in, TEXT_E_* or -errno; NONE for 0. */
 HeapFailure heap_failure_of_reading(int r, HeapFailure otherwise);
 /* Such a failure is counted once a thread, and the others once a process. */

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/number.h"
-#include "capture/heap/heap-probe.h"
 #include "capture/scene/backend.h"
 
 /*
@@ -22,23 +21,13 @@
 #define PATIENCE_MOST_NS (60 * NSEC_PER_SEC)
 
 static bool is_needed(const Heap *heap) {
-        return heap->state == HEAP_STATE_READING || heap->commands != COMMAND_LINES_NO;
+        return !heap->absence || heap->commands != COMMAND_LINES_NO;
 }
 
 static bool fits(uint32_t question, size_t n) {
-        switch ((MemoryQuestion) question) {
-        case MEMORY_QUESTION_HEAP:
-                return n >= heap_answered_bytes(0);
-        case MEMORY_QUESTION_COMMANDS:
-                return n <= sizeof(CommandsAnswered);
-        case MEMORY_QUESTION_TRIAL:
-                return n == sizeof(MemoryTrial);
-        case MEMORY_QUESTION_END:
-                return n == sizeof(MemoryEnd);
-        case _MEMORY_QUESTION_MAX:
-                break;
-        }
-        return false;
+        return question < _MEMORY_QUESTION_MAX &&
+               n >= memory_answered_bytes((MemoryQuestion) question, 0) &&
+               n <= memory_answered_bytes((MemoryQuestion) question, BATCH_MAX_THREADS);
 }
 
 int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret) {
@@ -57,16 +46,22 @@ int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret) {
         heap->options = *options;
         heap->host = host;
         heap->commands = has_memory ? options->commands : COMMAND_LINES_NO;
+        if (!has_memory)
+                heap->no_memory = options->no_memory
+                                          ? options->no_memory
+                                          : "the memory of processes cannot be read here";
         if (!options->wanted)
-                heap->state = HEAP_STATE_NOT_WANTED;
+                heap->absence = "the capture was asked to skip it";
         else if (!heap_probe_is_built)
-                heap->state = HEAP_STATE_NOT_BUILT;
+                heap->absence = "this ctprofd was built without counters of allocators "
+                                "(-Dheap=disabled)";
         else if (host->gates.foreign_pids)
-                heap->state = HEAP_STATE_FOREIGN_PIDS;
+                heap->absence = "/proc belongs to another pid namespace than this process, so "
+                                "system calls know its processes by other numbers";
         else if (!has_memory)
-                heap->state = HEAP_STATE_NO_MEMORY;
+                heap->absence = heap->no_memory;
         else if (thread_machine == EM_NONE)
-                heap->state = HEAP_STATE_NO_MACHINE;
+                heap->absence = "counters of allocators are read on x86_64 and aarch64 only";
         r = heap_cache_new(&heap->cache);
         if (r == 0 && is_needed(heap) && options->cache_fd >= 0)
                 r = heap_cache_load(heap->cache, options->cache_fd);
@@ -75,8 +70,7 @@ int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret) {
         if (r < 0)
                 return r;
         /* It takes its time to start, while the threads that it will be asked about may end. */
-        if (heap->state == HEAP_STATE_READING && !options->is_trial &&
-            heap_cache_expects_plans(heap->cache))
+        if (!heap->absence && !options->is_trial && heap_cache_expects_plans(heap->cache))
                 room_begin(heap->room);
         *ret = TAKE_PTR(heap);
         return 0;
@@ -91,15 +85,15 @@ Heap *heap_free(Heap *heap) {
         return NULL;
 }
 
-bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n_asked,
-              MemoryAnswered *ret, size_t n_answered) {
+bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n,
+              MemoryAnswered *ret) {
         const RoomQuestion order = {
                 .question = question,
-                .body = { asked, n_asked },
+                .body = { asked, memory_asked_bytes(question, n) },
                 .fd = -EBADF,
         };
         uint64_t patience_ns = number_multiply_saturating(heap->options.limit_ns, PATIENCE);
-        size_t n;
+        size_t n_answered;
         int r;
 
         patience_ns = MAX_OF(patience_ns, PATIENCE_LEAST_NS);
@@ -107,23 +101,23 @@ bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n_a
         if (!heap->room || atomic_load(&heap->is_silent))
                 return false;
         atomic_store(&heap->was_asked, true);
-        r = room_ask(heap->room, &order, clock_now_ns(CLOCK_MONOTONIC) + patience_ns, ret, &n);
+        r = room_ask(heap->room, &order, clock_now_ns(CLOCK_MONOTONIC) + patience_ns, ret,
+                     &n_answered);
         if (r == ROOM_E_LATE)
                 atomic_store(&heap->is_silent, true);
-        return r == 0 && n == n_answered;
+        return r == 0 && n_answered == memory_answered_bytes(question, n);
 }
 
 /* afterwards */
 
 void heap_keep(Heap *heap) {
-        const MemoryEnd end = {};
+        const uint64_t end = 0;
         MemoryAnswered answer;
 
         heap_summary_finish(&heap->summary);
         /* Without an answer the next capture looks at more files. */
         if (atomic_load(&heap->was_asked))
-                (void) !heap_ask(heap, MEMORY_QUESTION_END, &end, sizeof(end), &answer,
-                                 sizeof(answer.END));
+                (void) !heap_ask(heap, MEMORY_QUESTION_END, &end, 0, &answer);
         /* Without it the next capture looks at every process anew. */
         if (is_needed(heap) && heap->options.cache_fd >= 0)
                 (void) !heap_cache_store(heap->cache, heap->options.cache_fd);
@@ -149,30 +143,11 @@ void heap_explain(const Heap *heap, Source *source) {
         HeapFailure failure;
         uint64_t n;
 
-        switch (heap->state) {
-        case HEAP_STATE_READING:
-                break;
-        case HEAP_STATE_NOT_WANTED:
-                source_set(source, SOURCE_STATE_NOT_REQUESTED, "the capture was asked to skip it");
-                return;
-        case HEAP_STATE_NOT_BUILT:
-                source_set(
-                        source, SOURCE_STATE_UNAVAILABLE,
-                        "this ctprofd was built without counters of allocators (-Dheap=disabled)");
-                return;
-        case HEAP_STATE_FOREIGN_PIDS:
-                source_set(source, SOURCE_STATE_UNAVAILABLE,
-                           "/proc belongs to another pid namespace than this process, so system "
-                           "calls know its processes by other numbers");
-                return;
-        case HEAP_STATE_NO_MEMORY:
-                source_set(source, SOURCE_STATE_UNAVAILABLE, "%s",
-                           heap->options.no_memory ? heap->options.no_memory
-                                                   : "the memory of processes cannot be read here");
-                return;
-        case HEAP_STATE_NO_MACHINE:
-                source_set(source, SOURCE_STATE_UNAVAILABLE,
-                           "counters of allocators are read on x86_64 and aarch64 only");
+        if (heap->absence) {
+                source_set(source,
+                           heap->options.wanted ? SOURCE_STATE_UNAVAILABLE
+                                                : SOURCE_STATE_NOT_REQUESTED,
+                           "%s", heap->absence);
                 return;
         }
         if (source->state == SOURCE_STATE_OK) {
@@ -220,9 +195,7 @@ void heap_explain_commands(const Heap *heap, Source *source) {
                 return;
         }
         if (heap->commands == COMMAND_LINES_NO) {
-                source_set(source, SOURCE_STATE_UNAVAILABLE, "%s",
-                           options->no_memory ? options->no_memory
-                                              : "the memory of processes cannot be read here");
+                source_set(source, SOURCE_STATE_UNAVAILABLE, "%s", heap->no_memory);
                 return;
         }
         if (source->state == SOURCE_STATE_OK || cause == HEAP_FAILURE_NONE)

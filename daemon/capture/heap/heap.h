@@ -6,7 +6,7 @@
  *
  * The counters of memory allocators, which stand in the memory of each process: how many bytes each
  * thread has allocated and freed, where its process uses jemalloc. They are read without stopping
- * anything, by a memory job, which is asked (memory-question.h), also for the command of each
+ * anything, by a memory job, which is asked (memory-job.h), also for the command of each
  * process, which lies there, too. The workers of one capture share what is here: what is known of
  * processes from earlier captures, the way to that job, and the counts.
  */
@@ -17,7 +17,7 @@
 #include "base/macro.h"
 #include "capture/heap/heap-cache.h"
 #include "capture/heap/heap-failure.h"
-#include "capture/heap/memory-question.h"
+#include "capture/heap/memory-job.h"
 #include "capture/scene/scene.h"
 #include "room/room.h"
 
@@ -37,23 +37,14 @@ typedef struct HeapOptions {
         bool is_trial;
 } HeapOptions;
 
-/* The reasons for which nothing is read. */
-typedef enum HeapState {
-        HEAP_STATE_READING,
-        HEAP_STATE_NOT_WANTED,
-        HEAP_STATE_NOT_BUILT,    /* -Dheap=disabled */
-        HEAP_STATE_FOREIGN_PIDS, /* /proc has numbers that system calls do not know */
-        HEAP_STATE_NO_MEMORY,    /* nobody reads memory of processes */
-        HEAP_STATE_NO_MACHINE,   /* threads of this machine are not known how to find */
-} HeapState;
-
 /* Read it; only the functions below, and those of the cache, change it. */
 typedef struct Heap {
         HeapOptions options;
         const CaptureHost *host; /* borrowed */
-        HeapState state;
-        CommandLines commands; /* what is read; NO also where nobody can be asked for them */
-        HeapCache *cache;      /* owned: of processes */
+        const char *absence;     /* why no counters are read; NULL: they are. Borrowed */
+        const char *no_memory;   /* why nobody can be asked; NULL: somebody can. Borrowed */
+        CommandLines commands;   /* what is read; NO also where nobody can be asked for them */
+        HeapCache *cache;        /* owned: of processes */
         HeapSummary summary;
         Room *room;             /* owned; NULL: nobody can be asked */
         _Atomic bool was_asked; /* somebody has been */
@@ -69,11 +60,11 @@ Heap *heap_free(Heap *heap);
 DEFINE_CLEANUP(Heap *, heap_free);
 
 /*
- * Asks the memory job, and waits for its answer. False when there is none: what it costs has no
- * readings. @asked and @ret are of the type of the question, @n_asked and @n_answered bytes long.
+ * Asks the memory job about @n processes, and waits for its answer. False when there is none: what
+ * it costs has no readings. @asked is of the type of the question.
  */
-_must_check_ bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n_asked,
-                           MemoryAnswered *ret, size_t n_answered);
+_must_check_ bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n,
+                           MemoryAnswered *ret);
 
 /* After the workers: finishes the counts, and keeps what is known for the next capture. */
 void heap_keep(Heap *heap);
@@ -85,3 +76,27 @@ void heap_keep(Heap *heap);
 void heap_explain(const Heap *heap, Source *source);
 /* Says the same of commands. */
 void heap_explain_commands(const Heap *heap, Source *source);
+
+/* the step of one worker */
+
+typedef struct HeapReader HeapReader;
+
+/* Commands in the scene's texts; not set where there is none, or it is not known. */
+typedef struct CommandPlace {
+        TextPlace command, line;
+} CommandPlace;
+
+/*
+ * Belongs to the worker with @scene and counts in @summary, which are borrowed. free() releases it.
+ * -ENOMEM.
+ */
+_must_check_ int heap_reader_new(Heap *heap, Scene *scene, HeapSummary *summary, HeapReader **ret);
+
+/*
+ * After all else that is read of the processes of the scene's batch: first of each of them, then
+ * once of the batch, which waits for it; *ret is set by the second at the latest. What was found of
+ * a process is good until it executes another program or, of its counters, maps more code; of all
+ * processes that do not use jemalloc, which are most, and for commands that is a look into a table.
+ */
+void heap_reader_add(HeapReader *reader, const BatchProcess *process, CommandPlace *ret);
+void heap_reader_read(HeapReader *reader);

@@ -2,10 +2,16 @@
 #include "capture/heap/memory-job.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "kernel/procfs/proc-task.h"
+#include "kernel/procfs/procfs.h"
+#include "room/room.h"
 
 #define PATIENCE_LEAST_NS (2 * NSEC_PER_MSEC)
 
@@ -144,17 +150,16 @@ static void done(void *memory) {
 static const BlockingWork memory_work = { .n_bytes = sizeof(MemoryWork), .run = run, .done = done };
 
 MemoryWork *memory_job_work(MemoryJob *job) {
-        const CaptureSystem *system = job->options.system;
         MemoryWork *work;
 
         if (!job->thread && blocking_thread_new(&memory_work, &job->thread) != 0)
                 return NULL;
         work = (void *) job->thread->memory;
-        /* Copies: one that is left behind may outlive the system. */
+        work->life = job->life;
+        work->proc_fd = job->options.proc_fd;
         work->counters.machine = thread_machine;
-        work->counters.memory = (ProcessMemory){ system->read_memory, system->userdata };
-        work->counters.find_robust_list = system->find_robust_list;
-        work->counters.userdata = system->userdata;
+        /* A copy: one that is left behind may outlive the system. */
+        work->counters.system = *job->options.system;
         return work;
 }
 
@@ -182,4 +187,136 @@ HeapFailure memory_job_run(MemoryJob *job, void (*step)(MemoryWork *work), uint6
         if (job->options.on_left)
                 job->options.on_left(job->options.userdata, &job->life);
         return HEAP_FAILURE_TIMED_OUT;
+}
+
+/* commands */
+
+/* On the thread that may be left behind. */
+static void arguments_step(MemoryWork *work) {
+        _cleanup_(fd_closep) int dir_fd = -EBADF, fd = -EBADF;
+        char path[64], text[2048];
+        ssize_t n_read = -1;
+        ProcStat stat;
+        size_t n;
+        int r;
+
+        (void) snprintf(path, sizeof(path), "%u", work->life.tgid);
+        dir_fd = openat(work->proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        /*
+         * The kernel gives no arguments that lie in a mapping of a file (since 4.18), so that a
+         * page of a strange file system is not waited for; but it takes the lock of the memory. A
+         * leader that has exited has no memory, its siblings have.
+         */
+        (void) snprintf(path, sizeof(path), "task/%u/cmdline", work->life.tid);
+        if (dir_fd >= 0)
+                fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0)
+                n_read = read(fd, work->arguments, sizeof(work->arguments));
+        if (n_read < 0) {
+                work->result = text_file_code(errno);
+                return;
+        }
+        work->n_arguments = (size_t) n_read;
+        /* The number may be another process's by now, which began at another time. */
+        (void) snprintf(path, sizeof(path), "task/%u/stat", work->life.tgid);
+        r = text_file_read(dir_fd, path, text, sizeof(text), &n);
+        if (r == 0)
+                r = proc_stat_parse((Span){ text, n }, &stat);
+        if (r == 0 && work->life.start_ticks != 0 && stat.starttime != work->life.start_ticks)
+                r = TEXT_E_VANISHED;
+        work->result = r;
+}
+
+/* The parts of a command that the capture does not want do not leave this process. */
+static HeapFailure read_command(MemoryJob *job, const MemoryLife *life, CommandLines lines,
+                                ProcessCommand *ret) {
+        HeapFailure failure = memory_job_begin(job, MEMORY_COMMANDS, life, false);
+        MemoryWork *work;
+        Span arguments;
+
+        if (failure != HEAP_FAILURE_NONE)
+                return failure;
+        work = memory_job_work(job);
+        if (!work)
+                return HEAP_FAILURE_PROCESS_VM_READV;
+        failure = memory_job_run(job, arguments_step, memory_job_patience_ns(job, true));
+        if (failure == HEAP_FAILURE_NONE)
+                failure = heap_failure_of_reading(work->result, HEAP_FAILURE_PROCESS_VM_READV);
+        if (failure != HEAP_FAILURE_NONE)
+                return failure;
+        arguments = (Span){ work->arguments, work->n_arguments };
+        ret->n_command = (uint32_t) command_shorten(arguments, ret->command);
+        if (lines == COMMAND_LINES_FULL)
+                ret->n_line = (uint32_t) command_keep(arguments, ret->line);
+        return HEAP_FAILURE_NONE;
+}
+
+/* serving */
+
+typedef struct MemoryServer {
+        MemoryJob *job;   /* owned */
+        HeapProbe *probe; /* owned */
+} MemoryServer;
+
+/* The body lies where malloc() put it, so it is aligned for any type. */
+static int answer(void *userdata, const RoomCall *call, void *ret, size_t *ret_n) {
+        MemoryQuestion question = (MemoryQuestion) call->question;
+        const void *asked = call->body.bytes;
+        const CommandsAsked *commands = asked;
+        const HeapAsked *heap = asked;
+        MemoryServer *server = userdata;
+        MemoryAnswered *answered = ret;
+        size_t n = 0;
+
+        if (call->question >= _MEMORY_QUESTION_MAX)
+                return -EOPNOTSUPP;
+        if (call->body.n < memory_asked_bytes(question, 0))
+                return -EINVAL;
+        if (question == MEMORY_QUESTION_HEAP)
+                n = heap->n_processes;
+        else if (question == MEMORY_QUESTION_COMMANDS)
+                n = commands->n;
+        if (n > BATCH_MAX_THREADS || call->body.n != memory_asked_bytes(question, n))
+                return -EINVAL;
+        *ret_n = memory_answered_bytes(question, n);
+        switch (question) {
+        case MEMORY_QUESTION_HEAP:
+                return heap_probe_answer(server->probe, heap, &answered->HEAP);
+        case MEMORY_QUESTION_COMMANDS:
+                for (size_t i = 0; i < n; i++) {
+                        AnsweredCommand *one = &answered->COMMANDS[i];
+
+                        one->failure = read_command(server->job, &commands->lives[i],
+                                                    (CommandLines) commands->lines, &one->command);
+                }
+                return 0;
+        case MEMORY_QUESTION_TRIAL:
+                answered->TRIAL = heap_probe_try(server->probe, asked);
+                return 0;
+        case MEMORY_QUESTION_END:
+                heap_probe_keep(server->probe);
+                return 0;
+        case _MEMORY_QUESTION_MAX:
+                break;
+        }
+        return -EOPNOTSUPP;
+}
+
+int memory_server_run(int socket_fd, const MemoryJobOptions *options) {
+        MemoryServer server = { .job = NULL };
+        const RoomService service = {
+                .max_body_bytes = sizeof(MemoryAsked),
+                .max_answer_bytes = sizeof(MemoryAnswered),
+                .answer = answer,
+                .userdata = &server,
+        };
+        int r = memory_job_new(options, &server.job);
+
+        if (r == 0)
+                r = heap_probe_new(server.job, &server.probe);
+        if (r == 0)
+                r = room_serve(socket_fd, &service);
+        server.probe = heap_probe_free(server.probe);
+        server.job = memory_job_free(server.job);
+        return r;
 }

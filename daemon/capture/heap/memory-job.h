@@ -4,24 +4,121 @@
 /*
  * MemoryJob
  *
- * A memory job has two things to read processes with: the time that may be spent, and a thread that
- * makes the calls which may never return. Those take the lock of a process's memory, or touch files
- * of any file system.
+ * A capture asks about the memory of processes, and lets a memory job answer: whatever makes who
+ * reads it wait for a stranger is called there. The owner of a process can have such a call
+ * wait for ever, deaf even to SIGKILL (a page of a FUSE file will do); then it is that job which
+ * hangs. A question goes through a room (room/room.h); it is about many processes, because the way
+ * there and back takes longer than reading one.
  *
- * A call that does not return in time is left behind. An owner of processes can spend a share
- * of the time on them and have two calls left behind; then his others are not read, and those of
- * everybody else are.
+ * The job has two things to read processes with: the time that may be spent, and a thread that
+ * makes the calls which may never return. Those take the lock of a process's memory, or touch files
+ * of any file system. A call that does not return in time is left behind. An owner of processes can
+ * spend a share of the time on them and have two calls left behind; then his others are not read,
+ * and those of everybody else are.
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "capture/heap/memory-question.h"
+#include "capture/heap/heap-cache.h"
+#include "capture/heap/heap-failure.h"
 #include "capture/heap/module.h"
 #include "capture/heap/thread-counters.h"
 #include "capture/scene/blocking-thread.h"
 #include "capture/scene/scene.h"
+
+/* questions */
+
+typedef enum MemoryQuestion {
+        MEMORY_QUESTION_HEAP,     /* the counters of allocators */
+        MEMORY_QUESTION_COMMANDS, /* what processes were started as */
+        MEMORY_QUESTION_TRIAL,    /* whether memory can be read at all, of a MemoryLife */
+        MEMORY_QUESTION_END,      /* nothing more is asked: keeps what was found */
+        _MEMORY_QUESTION_MAX,
+} MemoryQuestion;
+
+/* A process, by its life. Numbers are those of the host. */
+typedef struct MemoryLife {
+        uint64_t start_ticks; /* of the leader; 0: not known */
+        uint32_t tgid;
+        uint32_t tid;   /* of a living thread, to reach the process by */
+        uint32_t owner; /* uid, as ThreadSlot has it */
+        uint32_t unused;
+} MemoryLife;
+
+/* In both directions thread and process number i are those of the question. */
+
+typedef struct HeapAskedProcess {
+        MemoryLife life;
+        uint32_t first, n;  /* its threads */
+        uint32_t is_nested; /* in a pid namespace below ours: no numbers of threads are known */
+        uint32_t was_slow;  /* in an earlier capture */
+        HeapFindings known;
+} HeapAskedProcess;
+
+typedef struct HeapAsked {
+        uint32_t n_threads, n_processes;
+        ThreadCounters threads[BATCH_MAX_THREADS];
+        HeapAskedProcess processes[BATCH_MAX_THREADS]; /* no more are sent than there are */
+} HeapAsked;
+
+typedef struct HeapAnsweredProcess {
+        uint32_t failure;  /* HeapFailure: of all its threads */
+        uint32_t was_read; /* what was found of its threads counts: it has plans */
+        uint32_t is_slow;
+        uint32_t unused;
+        HeapFindings found; /* to be kept, if it is settled */
+} HeapAnsweredProcess;
+
+typedef struct HeapAnswered {
+        ThreadCounters threads[BATCH_MAX_THREADS];
+        HeapAnsweredProcess processes[BATCH_MAX_THREADS];
+} HeapAnswered;
+
+typedef struct CommandsAsked {
+        uint32_t lines; /* CommandLines */
+        uint32_t n;
+        MemoryLife lives[BATCH_MAX_THREADS]; /* no more are sent than there are */
+} CommandsAsked;
+
+typedef struct AnsweredCommand {
+        uint32_t failure; /* HeapFailure; NONE: read */
+        ProcessCommand command;
+} AnsweredCommand;
+
+typedef union MemoryAsked {
+        HeapAsked HEAP;
+        CommandsAsked COMMANDS;
+        MemoryLife TRIAL;
+        uint64_t END;
+} MemoryAsked;
+
+typedef union MemoryAnswered {
+        HeapAnswered HEAP;
+        AnsweredCommand COMMANDS[BATCH_MAX_THREADS];
+        uint64_t TRIAL; /* HeapFailure */
+        uint64_t END;
+} MemoryAnswered;
+
+/* All of a question about @n processes, and of its answer. */
+static inline size_t memory_asked_bytes(MemoryQuestion question, size_t n) {
+        return question == MEMORY_QUESTION_HEAP
+                       ? offsetof(HeapAsked, processes) + n * sizeof(HeapAskedProcess)
+               : question == MEMORY_QUESTION_COMMANDS
+                       ? offsetof(CommandsAsked, lives) + n * sizeof(MemoryLife)
+               : question == MEMORY_QUESTION_TRIAL ? sizeof(MemoryLife)
+                                                   : sizeof(uint64_t);
+}
+static inline size_t memory_answered_bytes(MemoryQuestion question, size_t n) {
+        return question == MEMORY_QUESTION_HEAP
+                       ? offsetof(HeapAnswered, processes) + n * sizeof(HeapAnsweredProcess)
+               : question == MEMORY_QUESTION_COMMANDS ? n * sizeof(AnsweredCommand)
+                                                      : sizeof(uint64_t);
+}
+
+/* the job */
 
 /* Calls for processes of one owner that may hang, in this job or in earlier ones. */
 #define MEMORY_JOB_MAX_LEFT 2
@@ -42,6 +139,13 @@ typedef struct MemoryJobOptions {
         const uint32_t *barred_owners; /* borrowed */
         size_t n_barred_owners;
 } MemoryJobOptions;
+
+/*
+ * Answers one question after the other, in a memory job or a thread of a test, until the other side
+ * closes its end: 0. -EBADMSG when that side sends something else, -ENOMEM, -errno when the socket
+ * fails. @socket_fd is borrowed.
+ */
+_must_check_ int memory_server_run(int socket_fd, const MemoryJobOptions *options);
 
 /* A process is read for one of these, whose time is not spent on another. */
 typedef enum MemoryPurpose {
@@ -82,8 +186,6 @@ _must_check_ int memory_job_new(const MemoryJobOptions *options, MemoryJob **ret
 MemoryJob *memory_job_free(MemoryJob *job);
 DEFINE_CLEANUP(MemoryJob *, memory_job_free);
 
-/* the process at hand */
-
 /*
  * From here on everything is for one process, and counts for its owner. NONE, or why it is not to
  * be touched.
@@ -110,7 +212,6 @@ uint64_t memory_job_last_patience_ns(uint64_t limit_ns);
 /* the thread */
 
 #define MEMORY_WORK_FILES 64 /* at once */
-#define MEMORY_WORK_RANGES HEAP_MODULES_MAX
 /* So much of the arguments is read: a class path of Java may stand before what tells of it. */
 #define MEMORY_WORK_ARGUMENT_BYTES 4096
 
@@ -123,9 +224,11 @@ typedef struct ModuleFile {
 
 /* One piece of work at a time is put here, and its results are found here. */
 typedef struct MemoryWork {
-        int dir_fd; /* borrowed: the directory of a thread of the process */
+        MemoryLife life; /* of the process */
+        int dir_fd;      /* borrowed: the directory of a thread of the process */
+        int proc_fd;     /* borrowed */
+        int result;      /* TEXT_E_*, of a map, words or arguments */
 
-        int list_result; /* of module_list_read() */
         ModuleList list;
         bool has_program;
         FileIdentity program;
@@ -133,17 +236,12 @@ typedef struct MemoryWork {
         ModuleFile files[MEMORY_WORK_FILES];
         size_t n_files;
 
-        pid_t tid;
-        int words_result; /* of process_words_read(), for @tid */
-        WordRange ranges[MEMORY_WORK_RANGES];
+        WordRange ranges[HEAP_MODULES_MAX];
         size_t n_ranges;
-        uint64_t words[MEMORY_WORK_RANGES][2]; /* of the ranges */
+        uint64_t words[HEAP_MODULES_MAX][2]; /* of the ranges */
 
         CounterRequest counters;
 
-        int proc_fd; /* borrowed */
-        MemoryLife life;
-        int command_result; /* TEXT_E_* */
         size_t n_arguments;
         char arguments[MEMORY_WORK_ARGUMENT_BYTES];
 
@@ -158,3 +256,27 @@ MemoryWork *memory_job_work(MemoryJob *job);
  * memory_job_work() gave is gone.
  */
 HeapFailure memory_job_run(MemoryJob *job, void (*step)(MemoryWork *work), uint64_t patience_ns);
+
+/*
+ * the probe
+ *
+ * The part of the job that reads counters. It finds out of one process which of its modules have
+ * them and how to get to them (its map, the files of its modules, what they say, and the words of
+ * its memory that complete that), and reads those of its threads. With -Dheap=disabled heap-none.c
+ * stands for it.
+ */
+typedef struct HeapProbe HeapProbe;
+
+/* False in a ctprofd that was built with -Dheap=disabled. */
+extern const bool heap_probe_is_built;
+
+/* @job is borrowed. -ENOMEM. */
+_must_check_ int heap_probe_new(MemoryJob *job, HeapProbe **ret);
+HeapProbe *heap_probe_free(HeapProbe *probe);
+
+/* Of @asked all processes are there. 0; -EINVAL for what is no question; -ENOMEM. */
+_must_check_ int heap_probe_answer(HeapProbe *probe, const HeapAsked *asked, HeapAnswered *ret);
+/* Tries on one thread whether this user may read the process at all. */
+HeapFailure heap_probe_try(HeapProbe *probe, const MemoryLife *life);
+/* Keeps what was found out of files for the next capture. */
+void heap_probe_keep(HeapProbe *probe);

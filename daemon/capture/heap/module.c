@@ -5,14 +5,116 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
+#include "base/number.h"
+
+/* the map */
+
+#define NEWLINE_ESCAPE "\\012"
+
+static bool parse_hex(Span text, uint64_t max, uint64_t *ret) {
+        uint64_t value = 0;
+
+        if (text.n == 0)
+                return false;
+        for (size_t i = 0; i < text.n; i++) {
+                char c = text.bytes[i];
+                unsigned digit = 16;
+
+                if (c >= '0' && c <= '9')
+                        digit = (unsigned) (c - '0');
+                else if (c >= 'a' && c <= 'f')
+                        digit = 10 + (unsigned) (c - 'a');
+                if (digit == 16 || value > max >> 4)
+                        return false;
+                value = value << 4 | digit;
+        }
+        *ret = value;
+        return true;
+}
+
+/* "START-END", "MAJOR:MINOR" */
+static bool parse_pair(Span text, char separator, uint64_t max, uint64_t *ret_a, uint64_t *ret_b) {
+        const char *at = text.n > 0 ? memchr(text.bytes, separator, text.n) : NULL;
+        size_t n;
+
+        if (!at)
+                return false;
+        n = (size_t) (at - text.bytes);
+        return parse_hex((Span){ text.bytes, n }, max, ret_a) &&
+               parse_hex((Span){ at + 1, text.n - n - 1 }, max, ret_b);
+}
+
+/* "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE", padded with blanks, and the path if any. */
+int process_map_next(Cursor *cursor, ProcessMapping *ret, uint64_t *ret_n_lines) {
+        static const char *const letters[] = { "r-", "w-", "x-", "ps" };
+        Span line, range, permissions, offset, device, inode;
+        uint64_t major, minor;
+
+        while (cursor_line(cursor, &line)) {
+                Cursor words = line;
+                ProcessMapping mapping;
+
+                ++*ret_n_lines;
+                if (!cursor_word(&words, &range) || !cursor_word(&words, &permissions) ||
+                    !cursor_word(&words, &offset) || !cursor_word(&words, &device) ||
+                    !cursor_word(&words, &inode) ||
+                    !parse_pair(range, '-', UINT64_MAX, &mapping.start, &mapping.end) ||
+                    mapping.start >= mapping.end || permissions.n != ELEMENTSOF(letters) ||
+                    !parse_hex(offset, UINT64_MAX, &mapping.offset) ||
+                    !parse_pair(device, ':', UINT32_MAX, &major, &minor) ||
+                    !number_parse_u64(inode, &mapping.inode))
+                        return TEXT_E_MALFORMED;
+                for (size_t i = 0; i < permissions.n; i++)
+                        if (permissions.bytes[i] != letters[i][0] &&
+                            permissions.bytes[i] != letters[i][1])
+                                return TEXT_E_MALFORMED;
+                if (mapping.inode == 0)
+                        continue; /* memory of no file */
+                mapping.is_executable = permissions.bytes[2] == 'x';
+                mapping.dev = makedev((unsigned) major, (unsigned) minor);
+                mapping.path = words;
+                while (mapping.path.n > 0 && mapping.path.bytes[0] == ' ') {
+                        mapping.path.bytes++;
+                        mapping.path.n--;
+                }
+                *ret = mapping;
+                return 0;
+        }
+        return TEXT_E_ABSENT;
+}
+
+bool process_map_path(const ProcessMapping *mapping, char ret_path[static PROCESS_MAP_PATH_BYTES]) {
+        const size_t n_escape = strlen(NEWLINE_ESCAPE),
+                     n_suffix = strlen(PROCESS_MAP_DELETED_SUFFIX);
+        Span path = mapping->path;
+        size_t n = 0;
+
+        if (path.n == 0 || path.bytes[0] != '/' || memchr(path.bytes, '\0', path.n))
+                return false;
+        if (path.n >= n_suffix &&
+            memcmp(path.bytes + path.n - n_suffix, PROCESS_MAP_DELETED_SUFFIX, n_suffix) == 0)
+                return false;
+        for (size_t i = 0; i < path.n; n++) {
+                if (n == PROCESS_MAP_PATH_BYTES - 1)
+                        return false;
+                if (path.n - i >= n_escape &&
+                    memcmp(path.bytes + i, NEWLINE_ESCAPE, n_escape) == 0) {
+                        ret_path[n] = '\n';
+                        i += n_escape;
+                } else
+                        ret_path[n] = path.bytes[i++];
+        }
+        ret_path[n] = '\0';
+        return true;
+}
+
+/* modules */
 
 /* As many mappings are kept of a run that has no executable one so far. */
 #define RUN_MAX_PIECES 64
@@ -93,13 +195,15 @@ int module_list_end(ModuleList *list) {
         return list->is_full ? TEXT_E_TOO_LARGE : 0;
 }
 
-/* reading */
-
-/* The kernel prints whole lines, about a page of them in one call. */
-static int read_lines(ModuleList *list, int fd) {
+int module_list_read(ModuleList *list, int dir_fd) {
+        _cleanup_(fd_closep) int fd = openat(dir_fd, "maps", O_RDONLY | O_CLOEXEC | O_NOCTTY);
         uint64_t n_lines = 0;
         size_t n = 0;
 
+        module_list_begin(list);
+        if (fd < 0)
+                return text_file_code(errno);
+        /* The kernel prints whole lines, about a page of them in one call. */
         for (;;) {
                 ssize_t n_read = read(fd, list->text + n, sizeof(list->text) - n);
                 ProcessMapping mapping;
@@ -127,22 +231,8 @@ static int read_lines(ModuleList *list, int fd) {
         }
         if (n > 0)
                 return TEXT_E_MALFORMED;
-        return n_lines == 0 ? TEXT_E_VANISHED : 0;
+        return n_lines == 0 ? TEXT_E_VANISHED : module_list_end(list);
 }
-
-int module_list_read(ModuleList *list, int dir_fd) {
-        _cleanup_(fd_closep) int fd = openat(dir_fd, "maps", O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        int r, r_end;
-
-        module_list_begin(list);
-        if (fd < 0)
-                return text_file_code(errno);
-        r = read_lines(list, fd);
-        r_end = module_list_end(list);
-        return r != 0 ? r : r_end;
-}
-
-/* modules */
 
 ProcessMapping module_list_mapping(const ModuleList *list, const Module *module) {
         const ModulePiece *piece = &list->pieces[module->first];
@@ -294,37 +384,4 @@ int module_file_open(int dir_fd, const ProcessMapping *mapping, const FileIdenti
 
 int module_file_program(int dir_fd, FileIdentity *ret) {
         return identify(dir_fd, "exe", 0, ret);
-}
-
-/* what is known of modules */
-
-void module_table_done(ModuleTable *table) {
-        free(table->items);
-        index_done(&table->index);
-        *table = (ModuleTable){ .items = NULL };
-}
-
-static Span key_of(const void *owner, size_t element) {
-        const KnownModule *items = owner;
-
-        return (Span){ (const char *) &items[element].key, sizeof(items[element].key) };
-}
-
-const KnownModule *module_table_find(const ModuleTable *table, ModuleKey key) {
-        size_t i = index_find(&table->index, (Span){ (const char *) &key, sizeof(key) }, key_of,
-                              table->items);
-
-        return i == INDEX_NONE ? NULL : &table->items[i];
-}
-
-int module_table_add(ModuleTable *table, const KnownModule *module) {
-        int r = ARRAY_RESERVE(table->items, table->n_allocated, table->n + 1);
-
-        if (r != 0)
-                return r;
-        table->items[table->n] = *module;
-        r = index_add(&table->index, key_of(table->items, table->n), table->n);
-        if (r == 0)
-                table->n++;
-        return r;
 }

@@ -13,12 +13,53 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/index.h"
 #include "base/macro.h"
+#include "base/span.h"
 #include "capture/heap/heap-cache.h"
-#include "capture/heap/heap-failure.h"
-#include "kernel/memory/heap-layout.h"
-#include "kernel/memory/process-map.h"
+#include "capture/heap/heap-layout.h"
+#include "kernel/text/cursor.h"
+#include "kernel/text/text-file.h"
+
+/*
+ * the map
+ *
+ * /proc/PID/maps: what is mapped into a process, ascending by address (fs/proc/task_mmu.c,
+ * show_map_vma(); proc_pid_maps(5)). Of its lines only those of files are handed out. A path is the
+ * rest of the line, with newlines written as "\012" and everything else as it is, so that it cannot
+ * forge a line; it may end in " (deleted)", which can also be part of a name.
+ */
+
+#define PROCESS_MAP_DELETED_SUFFIX " (deleted)"
+#define PROCESS_MAP_PATH_BYTES 4096 /* PATH_MAX of the kernel, with the NUL */
+
+typedef struct ProcessMapping {
+        uint64_t start, end; /* addresses; start < end */
+        uint64_t offset;     /* in the file, of what is at @start */
+        bool is_executable;
+        /*
+         * The file, as the file system tells it to the kernel. statx(2) may tell another device
+         * for the same file (btrfs).
+         */
+        uint64_t dev; /* as stat(2) encodes st_dev */
+        uint64_t inode;
+        Span path; /* as it is printed; borrowed from the text */
+} ProcessMapping;
+
+/*
+ * Moves @cursor behind the next line that is a mapping of a file and returns it; TEXT_E_ABSENT when
+ * no complete line is left, TEXT_E_MALFORMED for a line that is not in the grammar, which the
+ * cursor then is behind of. *ret_n_lines grows by the lines that were consumed, of any kind.
+ */
+_must_check_ int process_map_next(Cursor *cursor, ProcessMapping *ret, uint64_t *ret_n_lines);
+
+/*
+ * The path with its newlines, and a NUL behind it. False when it does not fit, has no '/' at its
+ * beginning or a NUL within, or ends in PROCESS_MAP_DELETED_SUFFIX: then there is no such path, as
+ * far as is known.
+ */
+bool process_map_path(const ProcessMapping *mapping, char ret_path[static PROCESS_MAP_PATH_BYTES]);
+
+/* modules */
 
 #define MODULE_LIST_MAX 2048         /* modules */
 #define MODULE_LIST_MAX_PIECES 16384 /* mappings of modules */
@@ -106,36 +147,3 @@ _must_check_ int module_file_open(int dir_fd, const ProcessMapping *mapping,
                                   const FileIdentity *identity, int *ret_fd);
 /* The program that the process executes. */
 _must_check_ int module_file_program(int dir_fd, FileIdentity *ret);
-
-/*
- * what is known of modules
- *
- * Most processes have the same libraries, so a file is identified once a capture, and not once a
- * process, where the device and number that maps tells are those of the file alone. On btrfs they
- * are not: maps has one device for all subvolumes, each of which counts its files by itself. So
- * what statx(2) names otherwise than maps is known in its process only, by the module's index.
- */
-
-typedef struct ModuleKey {
-        uint64_t words[2]; /* device and number, or the index in the list */
-} ModuleKey;
-
-typedef struct KnownModule {
-        ModuleKey key;
-        FileIdentity identity;
-        HeapFailure failure; /* NONE: the layout is there */
-        HeapLayout layout;
-} KnownModule;
-
-/* Empty when zeroed. */
-typedef struct ModuleTable {
-        KnownModule *items; /* owned */
-        size_t n, n_allocated;
-        Index index;
-} ModuleTable;
-
-void module_table_done(ModuleTable *table);
-/* NULL when it is not known; borrowed until the next one is added. */
-const KnownModule *module_table_find(const ModuleTable *table, ModuleKey key);
-/* One that module_table_find() does not find. -ENOMEM. */
-_must_check_ int module_table_add(ModuleTable *table, const KnownModule *module);

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
-#include "kernel/memory/thread-pointer.h"
 
 /*
  * Not glibc's wrapper, which does not tell how many bytes the kernel wrote: only these are the
@@ -25,8 +24,21 @@ static int kernel_read_affinity(void *userdata, pid_t tid, unsigned long *mask, 
         return 0;
 }
 
+static ssize_t kernel_read_memory(void *userdata, pid_t pid, const struct iovec *local,
+                                  const struct iovec *remote, size_t n) {
+        ssize_t n_bytes = process_vm_readv(pid, local, n, remote, n, 0);
+
+        return n_bytes < 0 ? -errno : n_bytes;
+}
+
 static int kernel_find_robust_list(void *userdata, pid_t tid, uint64_t *ret_head) {
-        return thread_robust_list(tid, ret_head);
+        void *head = NULL;
+        size_t n = 0;
+
+        if (syscall(SYS_get_robust_list, tid, &head, &n) < 0)
+                return -errno;
+        *ret_head = (uint64_t) (uintptr_t) head;
+        return 0;
 }
 
 static uint64_t kernel_now_ns(void *userdata) {
@@ -44,7 +56,7 @@ static void kernel_begin_worker(void *userdata) {
 
 const CaptureSystem capture_system_kernel = {
         .read_affinity = kernel_read_affinity,
-        .read_memory = process_memory_read_kernel,
+        .read_memory = kernel_read_memory,
         .find_robust_list = kernel_find_robust_list,
         .open_cgroups = cgroupfs_open,
         .now_ns = kernel_now_ns,

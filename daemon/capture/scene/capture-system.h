@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "kernel/cgroupfs/cgroupfs.h"
-#include "kernel/memory/process-words.h"
 #include "kernel/taskstats/taskstats.h"
 
 typedef struct CaptureSystem {
@@ -40,11 +40,15 @@ typedef struct CaptureSystem {
         void (*close_taskstats)(void *userdata, TaskstatsSocket *socket);
 
         /*
-         * Memory of other processes, as process_memory_read_kernel(); and where a thread keeps its
-         * list of robust mutexes, as thread_robust_list(). NULL: cannot be asked here. These two
-         * can be called after the capture has ended, by a thread that was left behind.
+         * Reads @n pieces of @remote of process @pid into those of @local, which are as long, in
+         * order, up to the first that cannot be read, as process_vm_readv(2). Returns the number of
+         * bytes, or -errno when there are none. And where a thread keeps its list of robust
+         * mutexes, as get_robust_list(2): 0 with *ret_head 0 where there is none, -errno. NULL:
+         * cannot be asked here. These two can be called after the capture has ended, by a thread
+         * that was left behind.
          */
-        ProcessMemoryRead read_memory;
+        ssize_t (*read_memory)(void *userdata, pid_t pid, const struct iovec *local,
+                               const struct iovec *remote, size_t n);
         int (*find_robust_list)(void *userdata, pid_t tid, uint64_t *ret_head);
 
         /* As cgroupfs_open(). NULL: no hierarchy is mounted. */

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/types.h>
 #include <sys/uio.h>
-#include "kernel/memory/thread-pointer.h"
+#include "capture/heap/thread-counters.h"
 
 #define FAKE_MAX_WORDS 16384
 #define FAKE_MAX_THREADS 256

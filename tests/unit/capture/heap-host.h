@@ -16,7 +16,7 @@
 #include "check-main.h"
 #include "fake-memory.h"
 #include "capture/heap/file-job.h"
-#include "kernel/memory/heap-layout.h"
+#include "capture/heap/heap-layout.h"
 #include "memory-served.h"
 
 /*
@@ -126,7 +126,7 @@ static inline void put_layout(const char *path, const HeapLayout *layout) {
 
 static inline HeapLayout program_layout(void) {
         return (HeapLayout){
-                .verdict = HEAP_READY,
+                .verdict = HEAP_FAILURE_NONE,
                 .machine = thread_machine,
                 .tls_vaddr = 0x402000,
                 .tls_memsz = 1024,
@@ -141,7 +141,7 @@ static inline HeapLayout program_layout(void) {
 
 static inline HeapLayout library_layout(HeapSlot slot) {
         return (HeapLayout){
-                .verdict = HEAP_READY,
+                .verdict = HEAP_FAILURE_NONE,
                 .machine = thread_machine,
                 .slot_kind = slot,
                 .slot_vaddr = slot == HEAP_SLOT_NONE ? 0 : SLOT,

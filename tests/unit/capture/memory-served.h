@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "capture/heap/memory-server.h"
+#include "capture/heap/memory-job.h"
 
 static struct {
         MemoryJobOptions options; /* of the next one */

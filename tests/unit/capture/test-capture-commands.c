@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "capture/heap/heap-probe.h"
+#include "capture/heap/memory-job.h"
 #include "heap-host.h"
 
 /*

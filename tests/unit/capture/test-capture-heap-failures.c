@@ -10,32 +10,34 @@
 #include "heap-host.h"
 
 static const struct {
-        HeapVerdict verdict;
+        HeapFailure verdict;
         bool is_program; /* what the program is, rather than what a library is */
         const char *name;
         SourceOutcome outcome; /* ok: it does not matter */
         const char *reason;
 } verdict_rows[] = {
-        { HEAP_LAYOUT_UNKNOWN, false, "layout-unknown", SOURCE_OUTCOME_unsupported,
+        { HEAP_FAILURE_LAYOUT_UNKNOWN, false, "layout-unknown", SOURCE_OUTCOME_unsupported,
           "1 process (layout-unknown): their jemalloc does not show where its counters are" },
-        { HEAP_LAYOUT_CONFLICT, false, "layout-conflict", SOURCE_OUTCOME_malformed,
+        { HEAP_FAILURE_LAYOUT_CONFLICT, false, "layout-conflict", SOURCE_OUTCOME_malformed,
           "1 process (layout-conflict): their jemalloc contradicts itself about where its counters "
           "are" },
-        { HEAP_TLS_POSITION_UNKNOWN, true, "tls-position-unknown", SOURCE_OUTCOME_unsupported,
+        { HEAP_FAILURE_TLS_POSITION_UNKNOWN, true, "tls-position-unknown",
+          SOURCE_OUTCOME_unsupported,
           "1 process (tls-position-unknown): their jemalloc does not show where a thread keeps its "
           "counters" },
-        { HEAP_TLS_MODEL_UNSUPPORTED, false, "tls-model-unsupported", SOURCE_OUTCOME_unsupported,
+        { HEAP_FAILURE_TLS_MODEL_UNSUPPORTED, false, "tls-model-unsupported",
+          SOURCE_OUTCOME_unsupported,
           "1 process (tls-model-unsupported): their jemalloc keeps its counters in a way that is "
           "not supported" },
-        { HEAP_COUNTERS_DISABLED, true, "counters-disabled", SOURCE_OUTCOME_unsupported,
+        { HEAP_FAILURE_COUNTERS_DISABLED, true, "counters-disabled", SOURCE_OUTCOME_unsupported,
           "1 process (counters-disabled): their jemalloc was built without statistics" },
-        { HEAP_FILE_UNREADABLE, true, "file-unreadable", SOURCE_OUTCOME_malformed,
+        { HEAP_FAILURE_FILE_UNREADABLE, true, "file-unreadable", SOURCE_OUTCOME_malformed,
           "1 process (file-unreadable): a file that they execute could not be read, or is "
           "damaged" },
-        { HEAP_ARCH_MISMATCH, true, "arch-mismatch", SOURCE_OUTCOME_unsupported,
+        { HEAP_FAILURE_ARCH_MISMATCH, true, "arch-mismatch", SOURCE_OUTCOME_unsupported,
           "1 process (arch-mismatch): they are of another architecture" },
         /* What an emulator has mapped says nothing of the emulator. */
-        { HEAP_ARCH_MISMATCH, false, "", SOURCE_OUTCOME_ok, "" },
+        { HEAP_FAILURE_ARCH_MISMATCH, false, "", SOURCE_OUTCOME_ok, "" },
 };
 
 START_TEST(a_file_that_cannot_be_used_is_a_failure_of_the_process) {

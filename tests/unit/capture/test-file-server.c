@@ -121,7 +121,7 @@ START_TEST(a_file_that_is_cut_off_has_a_verdict) {
         ask(7, FILE_QUESTION_HEAP_LAYOUT, &fd, 1);
         got = receive(sizeof(HeapLayout));
         ck_assert_int_eq(got.head.result, 0);
-        ck_assert_uint_eq(got.bytes.HEAP_LAYOUT.verdict, HEAP_FILE_UNREADABLE);
+        ck_assert_uint_eq(got.bytes.HEAP_LAYOUT.verdict, HEAP_FAILURE_FILE_UNREADABLE);
         (void) close(fd);
         (void) close(program);
 }
@@ -134,7 +134,7 @@ START_TEST(an_empty_file_is_none_of_ours) {
         ask(7, FILE_QUESTION_HEAP_LAYOUT, &fd, 1);
         got = receive(sizeof(HeapLayout));
         ck_assert_int_eq(got.head.result, 0);
-        ck_assert_uint_ne(got.bytes.HEAP_LAYOUT.verdict, HEAP_READY);
+        ck_assert_uint_ne(got.bytes.HEAP_LAYOUT.verdict, HEAP_FAILURE_NONE);
         (void) close(fd);
 }
 END_TEST
@@ -237,7 +237,7 @@ START_TEST(only_regular_files_are_read) {
 
                 ck_assert_int_ge(n, (ssize_t) sizeof(got.head));
                 ck_assert(got.head.result < 0 ||
-                          got.bytes.HEAP_LAYOUT.verdict == HEAP_FILE_UNREADABLE);
+                          got.bytes.HEAP_LAYOUT.verdict == HEAP_FAILURE_FILE_UNREADABLE);
         } else {
                 expect_refusal(5, -EBADF);
         }

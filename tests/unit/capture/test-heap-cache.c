@@ -39,7 +39,8 @@ static FileIdentity file_of(uint64_t inode) {
 }
 
 static void put_file(uint64_t inode, uint64_t allocated) {
-        const HeapLayout layout = { .verdict = HEAP_LAYOUT_UNKNOWN, .allocated = allocated };
+        const HeapLayout layout = { .verdict = HEAP_FAILURE_LAYOUT_UNKNOWN,
+                                    .allocated = allocated };
         const FileIdentity identity = file_of(inode);
 
         ck_assert_int_eq(heap_cache_put_file(cache, &identity, FILE_QUESTION_HEAP_LAYOUT, &layout),
@@ -63,7 +64,7 @@ static HeapProcess process_of(pid_t tgid) {
                                        .exe_inode = 6,
                                        .start_stack = 0x7ffc0000,
                                        .library_code = 4096 },
-                              .found = { .verdict = HEAP_READY,
+                              .found = { .verdict = HEAP_FAILURE_NONE,
                                          .n_plans = 1,
                                          .geometry = { -736, -16 },
                                          .plans = { { .distance = -(int64_t) tgid } } } };
@@ -80,7 +81,7 @@ static bool has_process(pid_t tgid) {
 
         if (!heap_cache_find_process(cache, &want.key, &found))
                 return false;
-        ck_assert_uint_eq(found.found.verdict, HEAP_READY);
+        ck_assert_uint_eq(found.found.verdict, HEAP_FAILURE_NONE);
         ck_assert_int_eq(found.found.geometry.pointer, -736);
         ck_assert_int_eq(found.found.plans[0].distance, -(int64_t) tgid);
         return true;

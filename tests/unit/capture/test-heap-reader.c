@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/heap/heap-reader.h"
+#include "capture/heap/heap.h"
 #include "fake-memory.h"
 #include "memory-served.h"
 #include "tree.h"
@@ -57,7 +57,7 @@ static void put_status(size_t i, const char *namespaces) {
         tree_write_text(&tree, path, "Name:\tx\nUmask:\t0022\n%sThreads:\t2\n", namespaces);
 }
 
-static void know_process(HeapVerdict verdict) {
+static void know_process(HeapFailure verdict) {
         HeapProcess process = {
                 .key = {
                         .start_ticks = 1000 + TGID,
@@ -67,7 +67,7 @@ static void know_process(HeapVerdict verdict) {
                 },
                 .found = {
                         .verdict = verdict,
-                        .n_plans = verdict == HEAP_READY,
+                        .n_plans = verdict == HEAP_FAILURE_NONE,
                         .plans = { plan },
                 },
         };
@@ -100,7 +100,7 @@ static void setup(void) {
         scene->host = &host;
         summary = (HeapSummary){};
         ck_assert_int_eq(heap_reader_new(heap, scene, &summary, &reader), 0);
-        know_process(HEAP_READY);
+        know_process(HEAP_FAILURE_NONE);
 
         batch.n_tids = batch.processes[0].n = ELEMENTSOF(tids);
         batch.n_processes = 1;
@@ -180,7 +180,9 @@ static void check_absent(size_t i, SourceOutcome outcome) {
 }
 
 static void read_process(void) {
-        heap_reader_add(reader, &batch.processes[0]);
+        CommandPlace place;
+
+        heap_reader_add(reader, &batch.processes[0], &place);
         heap_reader_read(reader);
         ck_assert_int_eq(scene->error, 0);
 }

@@ -74,7 +74,7 @@ static void begin_job(void) {
 static void setup(void) {
         memset(&job, 0, sizeof(job));
         (void) sem_init(&job.go, 0, 0);
-        job.layout.verdict = HEAP_LAYOUT_UNKNOWN;
+        job.layout.verdict = HEAP_FAILURE_LAYOUT_UNKNOWN;
         clock_ns = step_ns = NSEC_PER_SEC / 1000000;
         fake = (CaptureSystem){ .now_ns = now_ns };
         options = (MemoryJobOptions){ .proc_fd = -EBADF,
@@ -122,7 +122,7 @@ static bool is_known(uint64_t inode) {
         FileAnswer answer;
 
         return file_answers_find(answers, FILE_QUESTION_HEAP_LAYOUT, &identity, &answer) &&
-               answer.HEAP_LAYOUT.verdict == HEAP_LAYOUT_UNKNOWN;
+               answer.HEAP_LAYOUT.verdict == HEAP_FAILURE_LAYOUT_UNKNOWN;
 }
 
 static HeapFailure begin(uint32_t tgid, uint32_t owner, bool was_slow) {
@@ -234,8 +234,8 @@ static ssize_t read_busily(void *userdata, pid_t pid, const struct iovec *local,
 }
 
 static void read_words(MemoryWork *work) {
-        work->words_result =
-                process_words_read(&work->counters.memory, work->tid, work->ranges, work->n_ranges);
+        work->result = process_words_read(&work->counters.system, (pid_t) work->life.tid,
+                                          work->ranges, work->n_ranges);
 }
 
 static HeapFailure read_a_word(uint64_t patience_ns) {
@@ -318,11 +318,11 @@ START_TEST(a_late_answer_is_waited_for_at_the_end) {
 END_TEST
 
 START_TEST(what_is_not_lasting_is_not_kept) {
-        job.layout.verdict = HEAP_FILE_UNREADABLE;
+        job.layout.verdict = HEAP_FAILURE_FILE_UNREADABLE;
         (void) sem_post(&job.go);
         ck_assert_int_eq(ask(1, LONG_NS), HEAP_FAILURE_NONE);
         ck_assert(!is_known(1));
-        job.layout.verdict = _HEAP_VERDICT_MAX; /* no verdict at all */
+        job.layout.verdict = HEAP_NOT_SETTLED; /* no verdict at all */
         (void) sem_post(&job.go);
         ck_assert_int_eq(ask(2, LONG_NS), HEAP_FAILURE_FILE_JOB);
         ck_assert_int_eq(ask(3, SHORT_NS), HEAP_FAILURE_TIME_BUDGET);

@@ -6,7 +6,7 @@
 
 #include "base/macro.h"
 #include "capture/bpf/bpf-backend.h"
-#include "capture/heap/heap-probe.h"
+#include "capture/heap/memory-job.h"
 #include "capture/procfs/procfs-backend.h"
 #include "capture/source-report.h"
 #include "kernel/cgroupfs/cgroupfs.h"

@@ -35,17 +35,17 @@ static int find_robust_list(void *userdata, pid_t tid, uint64_t *ret_head) {
 static void set_machine(uint16_t machine) {
         request.machine = machine;
         ck_assert(thread_geometry_usual(machine, &geometry));
-        request.geometry = geometry;
+        request.way.geometry = geometry;
 }
 
 static void setup(void) {
         memset(&memory, 0, sizeof(memory));
         memset(&request, 0, sizeof(request));
-        request.memory.read = read_memory;
-        request.find_robust_list = find_robust_list;
+        request.system.read_memory = read_memory;
+        request.system.find_robust_list = find_robust_list;
         set_machine(EM_X86_64);
-        request.plans[0] = static_plan;
-        request.n_plans = 1;
+        request.way.plans[0] = static_plan;
+        request.way.n_plans = 1;
 }
 
 static uint64_t pointer_of(size_t i) {
@@ -119,8 +119,8 @@ END_TEST
 
 START_TEST(modules_of_a_process_are_summed) {
         set_machine(machines[_i]);
-        request.plans[1] = vector_plan;
-        request.n_plans = 2;
+        request.way.plans[1] = vector_plan;
+        request.way.n_plans = 2;
         for (size_t i = 0; i < 3; i++)
                 (void) add_thread(i);
         put_static(0, 10, 1);
@@ -147,7 +147,7 @@ static const struct {
 };
 
 START_TEST(a_thread_that_never_used_the_module_has_zeros) {
-        request.plans[0] = vector_plan;
+        request.way.plans[0] = vector_plan;
         (void) add_thread(0);
         put_far(0, 7, 6);
         put_vector(0, vector_rows[_i].length, vector_rows[_i].block);
@@ -157,7 +157,7 @@ START_TEST(a_thread_that_never_used_the_module_has_zeros) {
 END_TEST
 
 START_TEST(a_vector_that_ends_before_the_module_is_not_read_beyond) {
-        request.plans[0] = vector_plan;
+        request.way.plans[0] = vector_plan;
         (void) add_thread(0);
         fake_word(&memory, vector_of(0) - 16, 2); /* nothing is mapped at the module's pair */
         thread_counters_read(&request);
@@ -166,7 +166,7 @@ START_TEST(a_vector_that_ends_before_the_module_is_not_read_beyond) {
 END_TEST
 
 START_TEST(what_cannot_be_a_vector_or_a_block_is_refused) {
-        request.plans[0] = vector_plan;
+        request.way.plans[0] = vector_plan;
         for (size_t i = 0; i < 6; i++) {
                 (void) add_thread(i);
                 put_far(i, 1, 1);
@@ -230,7 +230,7 @@ START_TEST(a_block_that_does_not_point_to_itself_is_none) {
         thread_counters_read(&request);
         check_failed(0, HEAP_FAILURE_NO_THREAD_POINTER);
         check_read(1, 6, 6);
-        ck_assert_int_eq(request.geometry.pointer, geometry.pointer);
+        ck_assert_int_eq(request.way.geometry.pointer, geometry.pointer);
 }
 END_TEST
 
@@ -250,7 +250,7 @@ START_TEST(another_distance_of_the_block_is_found) {
         thread_counters_read(&request);
         for (size_t i = 0; i < 60; i++)
                 check_read(i, i, 1);
-        ck_assert_int_eq(request.geometry.pointer, -0x340);
+        ck_assert_int_eq(request.way.geometry.pointer, -0x340);
 }
 END_TEST
 
@@ -273,12 +273,12 @@ START_TEST(a_thread_is_known_by_its_number) {
 END_TEST
 
 START_TEST(the_number_may_be_in_either_half_of_a_word) {
-        geometry.tid = request.geometry.tid = -12;
+        geometry.tid = request.way.geometry.tid = -12;
         (void) add_thread(0);
         put_static(0, 5, 4);
         thread_counters_read(&request);
         check_read(0, 5, 4);
-        request.geometry.tid = -16;
+        request.way.geometry.tid = -16;
         thread_counters_read(&request);
         check_failed(0, HEAP_FAILURE_TID_MISMATCH);
 }
@@ -360,7 +360,7 @@ END_TEST
 
 START_TEST(the_vector_of_a_thread_of_musl_has_its_own_form) {
         set_machine(machines[_i]);
-        request.plans[0] = vector_plan;
+        request.way.plans[0] = vector_plan;
         for (size_t i = 0; i < 3; i++) {
                 (void) add_musl(i);
                 put_far(i, 100 + i, i); /* at the places of glibc's there are other words */

@@ -16,7 +16,7 @@
 
 #include "base/macro.h"
 #include "base/span.h"
-#include "kernel/memory/heap-layout.h"
+#include "capture/heap/heap-layout.h"
 
 #define MADE_NAMES_AT 0x200
 #define MADE_CODE_AT 0x300

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "byte-span.h"
-#include "kernel/memory/heap-layout.h"
+#include "capture/heap/heap-layout.h"
 #include "made-elf.h"
 
 /* What stands in most rows. */
@@ -34,15 +34,21 @@
 #define HEADER(number, member) \
         (sizeof(Elf64_Ehdr) + (number) * sizeof(Elf64_Phdr) + offsetof(Elf64_Phdr, member))
 
+static inline const char *verdict_name(uint32_t verdict) {
+        return verdict == HEAP_FAILURE_NONE   ? "ready"
+               : verdict == HEAP_NOT_JEMALLOC ? "not-jemalloc"
+                                              : heap_failures[verdict].name;
+}
+
 static inline int find(Span bytes, HeapLayout *ret) {
         ByteSpan file = { .bytes = bytes };
 
         return heap_layout_find(byte_span_open(&file), bytes.n, ret);
 }
 
-static inline void expect(Span bytes, HeapVerdict verdict, const char *what, HeapLayout *ret) {
+static inline void expect(Span bytes, HeapFailure verdict, const char *what, HeapLayout *ret) {
         ck_assert_int_eq(find(bytes, ret), 0);
         ck_assert_msg(ret->verdict == verdict, "%s: %s and not %s", what,
-                      heap_verdict_name(ret->verdict), heap_verdict_name(verdict));
+                      verdict_name(ret->verdict), verdict_name(verdict));
         ck_assert_msg(heap_layout_is_valid(ret, (uint16_t) ret->machine), "%s", what);
 }

@@ -4,7 +4,7 @@
 #include <elf.h>
 
 #include "base/macro.h"
-#include "kernel/memory/heap-code.h"
+#include "capture/heap/heap-code.h"
 
 #define BYTES(text) \
         { (text), sizeof(text) - 1 }
@@ -115,10 +115,11 @@ START_TEST(a_function_tells_its_member) {
 
         ck_assert(code || span.n == 0);
         memcpy(code, rows[_i].code.bytes, span.n);
-        ck_assert_msg(heap_code_find_load(rows[_i].machine, span, &load) == (rows[_i].load != NONE),
+        ck_assert_msg(heap_code_find(rows[_i].machine, span, true, &load) ==
+                              (rows[_i].load != NONE),
                       "%s", rows[_i].what);
         ck_assert_msg(rows[_i].load == NONE || load == rows[_i].load, "%s", rows[_i].what);
-        ck_assert_msg(heap_code_find_address(rows[_i].machine, span, &address) ==
+        ck_assert_msg(heap_code_find(rows[_i].machine, span, false, &address) ==
                               (rows[_i].address != NONE),
                       "%s", rows[_i].what);
         ck_assert_msg(rows[_i].address == NONE || address == rows[_i].address, "%s", rows[_i].what);

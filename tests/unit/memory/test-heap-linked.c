@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "kernel/memory/heap-layout.h"
+#include "capture/heap/heap-layout.h"
 
 /* Debian builds 5.3.0 with pages of 64 KiB where a kernel may have them. */
 #if defined(__aarch64__)
@@ -26,20 +26,20 @@
 
 static const struct {
         const char *kind;
-        HeapVerdict verdict;
+        HeapFailure verdict;
         bool is_fixed;
         HeapSlot slot;
         uint64_t neighbour_bytes; /* at least; in front of the struct or behind it */
 } kinds[] = {
-        { "library", HEAP_READY, false, HEAP_SLOT_TPOFF, 0 },
-        { "fixed", HEAP_READY, true, HEAP_SLOT_NONE, 0 },
-        { "static", HEAP_READY, true, HEAP_SLOT_NONE, 0 },
-        { "static-asking", HEAP_READY, true, HEAP_SLOT_NONE, 0 },
-        { "movable", HEAP_READY, false, HEAP_SLOT_NONE, 0 },
-        { "movable-neighbour", HEAP_READY, false, HEAP_SLOT_NONE, 1024 },
-        { "movable-relr", HEAP_READY, false, HEAP_SLOT_NONE, 0 },
-        { "static-movable", HEAP_READY, false, HEAP_SLOT_NONE, 0 },
-        { "static-neighbour", HEAP_READY, true, HEAP_SLOT_NONE, 1024 },
+        { "library", HEAP_FAILURE_NONE, false, HEAP_SLOT_TPOFF, 0 },
+        { "fixed", HEAP_FAILURE_NONE, true, HEAP_SLOT_NONE, 0 },
+        { "static", HEAP_FAILURE_NONE, true, HEAP_SLOT_NONE, 0 },
+        { "static-asking", HEAP_FAILURE_NONE, true, HEAP_SLOT_NONE, 0 },
+        { "movable", HEAP_FAILURE_NONE, false, HEAP_SLOT_NONE, 0 },
+        { "movable-neighbour", HEAP_FAILURE_NONE, false, HEAP_SLOT_NONE, 1024 },
+        { "movable-relr", HEAP_FAILURE_NONE, false, HEAP_SLOT_NONE, 0 },
+        { "static-movable", HEAP_FAILURE_NONE, false, HEAP_SLOT_NONE, 0 },
+        { "static-neighbour", HEAP_FAILURE_NONE, true, HEAP_SLOT_NONE, 1024 },
         { "without", HEAP_NOT_JEMALLOC, false, HEAP_SLOT_NONE, 1024 },
 };
 
@@ -63,10 +63,9 @@ START_TEST(a_linked_program_is_read) {
                 kind++;
         ck_assert_msg(kind < ELEMENTSOF(kinds), "no kind: %s", files[_i]);
         find(path, &layout);
-        ck_assert_msg(layout.verdict == kinds[kind].verdict, "%s is %s", files[_i],
-                      heap_verdict_name(layout.verdict));
+        ck_assert_msg(layout.verdict == kinds[kind].verdict, "%s is %u", files[_i], layout.verdict);
         ck_assert(heap_layout_is_valid(&layout, OWN_MACHINE));
-        if (layout.verdict != HEAP_READY)
+        if (layout.verdict != HEAP_FAILURE_NONE)
                 return;
         ck_assert_msg(layout.is_fixed == kinds[kind].is_fixed, "%s", files[_i]);
         ck_assert_msg(layout.slot_kind == kinds[kind].slot, "%s: slot %u", files[_i],

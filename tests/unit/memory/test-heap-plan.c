@@ -3,12 +3,11 @@
 
 #include <elf.h>
 
-#include "kernel/memory/heap-plan.h"
-#include "kernel/memory/thread-pointer.h"
+#include "capture/heap/thread-counters.h"
 
 static HeapLayout layout_of(uint16_t machine) {
         return (HeapLayout){
-                .verdict = HEAP_READY,
+                .verdict = HEAP_FAILURE_NONE,
                 .machine = machine,
                 .tls_memsz = 2632,
                 .tls_align = 16,

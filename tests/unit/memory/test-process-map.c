@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "kernel/memory/process-map.h"
+#include "capture/heap/module.h"
 
 #define LIBRARY "7f0000001000-7f0000003000 r-xp 0002a000 fd:01 1234 "
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "kernel/memory/process-words.h"
+#include "capture/heap/thread-counters.h"
 
 #define BASE UINT64_C(0x10000)
 #define N_WORDS 4096
@@ -48,7 +48,7 @@ static ssize_t read_memory(void *userdata, pid_t pid, const struct iovec *local,
         return n_read;
 }
 
-static const ProcessMemory memory = { read_memory, NULL };
+static const CaptureSystem memory = { .read_memory = read_memory };
 
 /* @n ranges of @n_words, one after the other. */
 static void make_ranges(WordRange *ranges, uint64_t *words, size_t n, uint32_t n_words) {

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "byte-span.h"
 #include "made-elf.h"
-#include "kernel/memory/thread-pointer.h"
+#include "capture/heap/thread-counters.h"
 
 /* made files */
 

@@ -5,7 +5,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "kernel/memory/thread-pointer.h"
+#include "capture/heap/thread-counters.h"
 
 static const struct {
         uint16_t machine;
@@ -227,8 +227,8 @@ START_TEST(the_kernel_tells_of_a_thread_of_ours) {
 
         if (check_skips(check_lacks_robust_lists()))
                 return;
-        ck_assert_int_eq(thread_robust_list(0, &head), 0);
-        ck_assert_int_lt(thread_robust_list(INT32_MAX, &head), 0);
+        ck_assert_int_eq(capture_system_kernel.find_robust_list(NULL, 0, &head), 0);
+        ck_assert_int_lt(capture_system_kernel.find_robust_list(NULL, INT32_MAX, &head), 0);
         if (!thread_geometry_usual(thread_machine, &geometry) || head == 0)
                 return;
         ck_assert(thread_address(head, geometry.pointer, 8, &pointer));

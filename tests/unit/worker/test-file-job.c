@@ -76,7 +76,7 @@ START_TEST(a_job_answers_until_nobody_asks) {
         ck_assert_int_eq(recv(pair[0], &got, sizeof(got), 0),
                          (ssize_t) (offsetof(Got, bytes) + sizeof(HeapLayout)));
         ck_assert_uint_eq(got.head.id, 3);
-        ck_assert_uint_ne(got.bytes.HEAP_LAYOUT.verdict, HEAP_READY);
+        ck_assert_uint_ne(got.bytes.HEAP_LAYOUT.verdict, HEAP_FAILURE_NONE);
         conversation_done(&conversation);
         for (unsigned i = 0; i < 2; i++) {
                 (void) close(pair[i]);

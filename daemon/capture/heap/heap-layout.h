@@ -2,7 +2,9 @@
 #pragma once
 
 /*
- * HeapLayout
+ * HeapLayout, ThreadLayout
+ *
+ * The two things that files tell.
  *
  * A program or library that contains jemalloc (5.0 and later) keeps two counters of each thread.
  * Their place is found in the file alone: neither symbols nor debugging information are needed.
@@ -15,19 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/macro.h"
-
-typedef enum HeapVerdict {
-        HEAP_READY,
-        HEAP_NOT_JEMALLOC,
-        HEAP_ARCH_MISMATCH,         /* 32 bits, another byte order, or a machine we cannot decode */
-        HEAP_LAYOUT_UNKNOWN,        /* it is jemalloc, and the offsets were not found */
-        HEAP_LAYOUT_CONFLICT,       /* two ways to find them disagree */
-        HEAP_TLS_POSITION_UNKNOWN,  /* the offsets are known, the place of the struct is not */
-        HEAP_TLS_MODEL_UNSUPPORTED, /* a library without a word that leads to its block */
-        HEAP_COUNTERS_DISABLED,     /* built so that the counters stay 0 (--disable-stats) */
-        HEAP_FILE_UNREADABLE,       /* cut off or malformed */
-        _HEAP_VERDICT_MAX,
-} HeapVerdict;
+#include "capture/heap/heap-failure.h"
 
 /* The word of the module that leads from a thread to the module's thread-local block. */
 typedef enum HeapSlot {
@@ -45,10 +35,10 @@ typedef enum HeapSlot {
 
 /*
  * Plain data: travels between our own processes and lies in their cache. Where the verdict is not
- * HEAP_READY the rest is 0, except the machine of a file that could be read so far.
+ * HEAP_FAILURE_NONE the rest is 0, except the machine of a file that could be read so far.
  */
 typedef struct HeapLayout {
-        uint32_t verdict;   /* HeapVerdict */
+        uint32_t verdict;   /* as heap_verdict_is_of_file() has it */
         uint32_t machine;   /* EM_* */
         uint32_t is_fixed;  /* addresses are as in the file (ET_EXEC) */
         uint32_t slot_kind; /* HeapSlot */
@@ -71,17 +61,45 @@ typedef struct HeapLayout {
 
 /*
  * Reads the file @fd, which is borrowed and has @size bytes. Always answers with a verdict; -errno
- * only when reading failed for a reason of ours (-EIO is HEAP_FILE_UNREADABLE).
+ * only when reading failed for a reason of ours (-EIO is HEAP_FAILURE_FILE_UNREADABLE).
  */
 _must_check_ int heap_layout_find(int fd, uint64_t size, HeapLayout *ret);
 
 /*
- * True when @layout is HEAP_READY for @machine (EM_*) and every number in it is within the bounds
- * that one who adds it to addresses counts on; any other verdict needs only to be one. Ask before
- * using an answer that comes from another process. The machine of a HEAP_READY layout is the
- * file's: it differs from this host's when the file is emulated.
+ * True when the verdict on a file for @machine (EM_*) is NONE and every number in it is within the
+ * bounds that one who adds it to addresses counts on; any other verdict needs only to be one. Ask
+ * before using an answer that comes from another process. The machine is the file's: it differs
+ * from this host's when the file is emulated.
  */
 bool heap_layout_is_valid(const HeapLayout *layout, uint16_t machine);
 
-/* "ready", "not-jemalloc", ...; for people and for tests. */
-const char *heap_verdict_name(HeapVerdict verdict);
+/*
+ * glibc keeps a thread's number and its list of robust mutexes in struct pthread, at places from
+ * the constants that libc.so.6 (libpthread.so.0 before 2.34) exports for debuggers. The list's head
+ * is what get_robust_list(2) tells, so the distance leads back to struct pthread and thus to the
+ * thread pointer: its start on x86_64, its end on aarch64. Plain data, too. Where @is_known is 0
+ * the rest is.
+ */
+typedef struct ThreadLayout {
+        uint32_t is_known;
+        uint32_t sizeof_pthread;
+        uint32_t tid_offset;
+        uint32_t robust_offset; /* of the head */
+} ThreadLayout;
+
+#define THREAD_STRUCT_BYTES_MAX 65536
+#define THREAD_LIST_BYTES 24 /* of the head */
+
+/* As heap_layout_find(); a file that is another or cannot be read says nothing. */
+_must_check_ int thread_layout_find(int fd, uint64_t size, ThreadLayout *ret);
+
+/* True when the offsets lie within the struct. */
+static inline bool thread_layout_is_valid(const ThreadLayout *layout) {
+        if (!layout->is_known)
+                return layout->sizeof_pthread == 0 && layout->tid_offset == 0 &&
+                       layout->robust_offset == 0;
+        return layout->is_known == 1 && layout->sizeof_pthread <= THREAD_STRUCT_BYTES_MAX &&
+               layout->sizeof_pthread >= THREAD_LIST_BYTES && layout->tid_offset % 4 == 0 &&
+               layout->robust_offset % 8 == 0 && layout->tid_offset < layout->robust_offset &&
+               layout->robust_offset <= layout->sizeof_pthread - THREAD_LIST_BYTES;
+}

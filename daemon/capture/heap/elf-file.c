@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel/memory/elf-file.h"
+#include "capture/heap/elf-file.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -22,95 +22,97 @@ static bool is_within(uint64_t at, uint64_t n, uint64_t n_whole) {
 
 /* reading */
 
-int elf_file_read(ElfFile *elf, uint64_t offset, void *ret, size_t n) {
+static bool fail(ElfFile *elf, int failure) {
+        if (elf->failure == 0)
+                elf->failure = failure;
+        return false;
+}
+
+bool elf_file_read(ElfFile *elf, uint64_t offset, void *ret, size_t n) {
         uint64_t charge = MAX_OF((uint64_t) n, (uint64_t) ELF_READ_CHARGE_BYTES);
         size_t n_read;
         int r;
 
+        if (elf->failure != 0)
+                return false;
         if (!is_within(offset, n, elf->size))
-                return ELF_FILE_E_MALFORMED;
+                return fail(elf, ELF_FILE_E_MALFORMED);
         if (charge > elf->n_left)
-                return ELF_FILE_E_TOO_MUCH;
+                return fail(elf, ELF_FILE_E_TOO_MUCH);
         elf->n_left -= charge;
         r = file_read_at(elf->fd, ret, n, offset, &n_read);
         /* It may have been longer when it was opened. */
-        return r == 0 && n_read < n ? ELF_FILE_E_MALFORMED : r;
+        return r == 0 && n_read == n ? true : fail(elf, r < 0 ? r : ELF_FILE_E_MALFORMED);
 }
 
-/* Finds the place in the file of the @n bytes (at least 1) at @vaddr. 0, ELF_FILE_E_UNMAPPED. */
-static int locate(const ElfFile *elf, uint64_t vaddr, uint64_t n, uint64_t *ret) {
+/* Finds the place in the file of the @n bytes (at least 1) at @vaddr. */
+static bool locate(const ElfFile *elf, uint64_t vaddr, uint64_t n, uint64_t *ret) {
         for (unsigned i = 0; i < elf->n_loads; i++) {
                 const Elf64_Phdr *load = &elf->loads[i];
 
                 if (n > 0 && vaddr >= load->p_vaddr &&
                     is_within(vaddr - load->p_vaddr, n, load->p_filesz)) {
                         *ret = load->p_offset + (vaddr - load->p_vaddr);
-                        return 0;
+                        return true;
                 }
         }
-        return ELF_FILE_E_UNMAPPED;
+        return false;
 }
 
-int elf_file_read_vaddr(ElfFile *elf, uint64_t vaddr, void *ret, size_t n) {
+bool elf_file_read_vaddr(ElfFile *elf, uint64_t vaddr, void *ret, size_t n) {
         uint64_t offset;
-        int r = locate(elf, vaddr, n, &offset);
 
-        return r == 0 ? elf_file_read(elf, offset, ret, n) : r;
+        return locate(elf, vaddr, n, &offset) && elf_file_read(elf, offset, ret, n);
 }
 
-int elf_file_view(ElfFile *elf, uint64_t offset, uint64_t end, size_t unit, Span *ret) {
+bool elf_file_view(ElfFile *elf, uint64_t offset, uint64_t end, size_t unit, Span *ret) {
         uint64_t n = end - offset, at;
 
-        if (offset > end || n < unit)
-                return ELF_FILE_E_END;
+        if (elf->failure != 0 || offset > end || n < unit)
+                return false;
         if (offset < elf->window_offset ||
             !is_within(offset - elf->window_offset, unit, elf->n_window)) {
                 size_t n_window = (size_t) MIN_OF(n, (uint64_t) ELF_WINDOW_BYTES);
-                int r;
 
                 elf->n_window = 0;
-                r = elf_file_read(elf, offset, elf->window, n_window);
-                if (r != 0)
-                        return r;
+                if (!elf_file_read(elf, offset, elf->window, n_window))
+                        return false;
                 elf->window_offset = offset;
                 elf->n_window = n_window;
         }
         at = offset - elf->window_offset;
         *ret = (Span){ elf->window + at, (size_t) MIN_OF(n, elf->n_window - at) };
-        return 0;
+        return true;
 }
 
-int elf_file_search(ElfFile *elf, const Elf64_Phdr *segment, Span needle, uint64_t *at,
-                    uint64_t *ret_vaddr) {
-        for (;;) {
-                const char *found;
-                Span view;
-                int r = elf_file_view(elf, segment->p_offset + *at,
-                                      segment->p_offset + segment->p_filesz, needle.n, &view);
+bool elf_file_search(ElfFile *elf, const Elf64_Phdr *segment, Span needle, uint64_t *at,
+                     uint64_t *ret_vaddr) {
+        uint64_t end = segment->p_offset + segment->p_filesz;
+        Span view;
 
-                if (r != 0)
-                        return r;
-                found = memmem(view.bytes, view.n, needle.bytes, needle.n);
+        while (elf_file_view(elf, segment->p_offset + *at, end, needle.n, &view)) {
+                const char *found = memmem(view.bytes, view.n, needle.bytes, needle.n);
+
                 if (found) {
                         *at += (uint64_t) (found - view.bytes);
                         *ret_vaddr = segment->p_vaddr + (*at)++;
-                        return 0;
+                        return true;
                 }
                 /* One that lies across the end of the view begins in its last bytes. */
                 *at += view.n - (needle.n - 1);
         }
+        return false;
 }
 
-/* The next entry, of @n bytes. 0, ELF_FILE_E_END, and as elf_file_view(). */
-static int table_next(ElfFile *elf, ElfTable *table, void *ret, size_t n) {
+/* The next entry, of @n bytes. */
+static bool table_next(ElfFile *elf, ElfTable *table, void *ret, size_t n) {
         Span view;
-        int r = elf_file_view(elf, table->at, table->end, n, &view);
 
-        if (r != 0)
-                return r;
+        if (!elf_file_view(elf, table->at, table->end, n, &view))
+                return false;
         memcpy(ret, view.bytes, n);
         table->at += n;
-        return 0;
+        return true;
 }
 
 /* headers */
@@ -147,13 +149,11 @@ static int read_headers(ElfFile *elf) {
         unsigned char ident[sizeof(Elf64_Ehdr)];
         const Elf64_Ehdr *file;
         const Elf64_Phdr *headers;
-        int r;
 
         if (n_ident < SELFMAG)
                 return ELF_FILE_E_NOT_ELF;
-        r = elf_file_read(elf, 0, ident, n_ident);
-        if (r != 0)
-                return r;
+        if (!elf_file_read(elf, 0, ident, n_ident))
+                return elf->failure;
         if (memcmp(ident, ELFMAG, SELFMAG) != 0)
                 return ELF_FILE_E_NOT_ELF;
         if (n_ident <= EI_DATA)
@@ -232,20 +232,18 @@ ElfFile *elf_file_free(ElfFile *elf) {
 
 /* the dynamic section */
 
-int elf_dynamic_read(ElfFile *elf, ElfDynamic *ret) {
+void elf_dynamic_read(ElfFile *elf, ElfDynamic *ret) {
         ElfTable table = { elf->dynamic.p_offset, elf->dynamic.p_offset + elf->dynamic.p_filesz };
         ElfDynamic dynamic = {};
+        Elf64_Dyn entry;
 
         for (unsigned i = 0; elf->dynamic.p_type != PT_NULL; i++) {
-                Elf64_Dyn entry;
-                int r = table_next(elf, &table, &entry, sizeof(entry));
-
-                if (r == ELF_FILE_E_END || (r == 0 && entry.d_tag == DT_NULL))
+                if (!table_next(elf, &table, &entry, sizeof(entry)) || entry.d_tag == DT_NULL)
                         break;
-                if (r != 0)
-                        return r;
-                if (i == ELF_DYNAMIC_MAX)
-                        return ELF_FILE_E_TOO_MUCH;
+                if (i == ELF_DYNAMIC_MAX) {
+                        (void) fail(elf, ELF_FILE_E_TOO_MUCH);
+                        break;
+                }
                 switch (entry.d_tag) {
                 case DT_RELA:
                         dynamic.rela = entry.d_un.d_ptr;
@@ -270,7 +268,6 @@ int elf_dynamic_read(ElfFile *elf, ElfDynamic *ret) {
                 }
         }
         *ret = dynamic;
-        return 0;
 }
 
 /* relocations */
@@ -297,7 +294,7 @@ static ElfRelocationKind relocation_kind(uint16_t machine, uint32_t type) {
         return ELF_RELOCATION_OTHER;
 }
 
-int elf_relocations_find(const ElfFile *elf, const ElfDynamic *dynamic, ElfRelocations *ret) {
+void elf_relocations_find(ElfFile *elf, const ElfDynamic *dynamic, ElfRelocations *ret) {
         const uint64_t n_bytes[] = { dynamic->n_rela_bytes,
                                      dynamic->plt_is_rela ? dynamic->n_plt_bytes : 0 };
         const uint64_t vaddr[] = { dynamic->rela, dynamic->plt };
@@ -306,43 +303,38 @@ int elf_relocations_find(const ElfFile *elf, const ElfDynamic *dynamic, ElfReloc
         for (unsigned i = 0; i < ELEMENTSOF(ret->tables); i++) {
                 ElfTable *table = &ret->tables[i];
 
-                if (n_bytes[i] == 0)
-                        continue;
                 if (n_bytes[i] / sizeof(Elf64_Rela) > ELF_RELOCATIONS_MAX)
-                        return ELF_FILE_E_TOO_MUCH;
-                if (locate(elf, vaddr[i], n_bytes[i], &table->at) != 0)
-                        return ELF_FILE_E_MALFORMED;
+                        (void) fail(elf, ELF_FILE_E_TOO_MUCH);
+                else if (n_bytes[i] > 0 && !locate(elf, vaddr[i], n_bytes[i], &table->at))
+                        (void) fail(elf, ELF_FILE_E_MALFORMED);
                 table->end = table->at + n_bytes[i];
         }
-        return 0;
 }
 
-int elf_relocations_next(ElfFile *elf, ElfRelocations *relocations, ElfRelocation *ret) {
+bool elf_relocations_next(ElfFile *elf, ElfRelocations *relocations, ElfRelocation *ret) {
         Elf64_Rela entry;
-        int r = table_next(elf, &relocations->tables[0], &entry, sizeof(entry));
 
-        if (r == ELF_FILE_E_END)
-                r = table_next(elf, &relocations->tables[1], &entry, sizeof(entry));
-        if (r != 0)
-                return r;
+        if (!table_next(elf, &relocations->tables[0], &entry, sizeof(entry)) &&
+            !table_next(elf, &relocations->tables[1], &entry, sizeof(entry)))
+                return false;
         *ret = (ElfRelocation){
                 .vaddr = entry.r_offset,
                 .kind = relocation_kind(elf->machine, (uint32_t) ELF64_R_TYPE(entry.r_info)),
                 .symbol = (uint32_t) ELF64_R_SYM(entry.r_info),
                 .addend = entry.r_addend,
         };
-        return 0;
+        return true;
 }
 
 /* symbols */
 
-int elf_symbols_find(ElfFile *elf, uint32_t section_type, ElfSymbols *ret) {
+void elf_symbols_find(ElfFile *elf, uint32_t section_type, ElfSymbols *ret) {
         const Elf64_Ehdr *file = elf64_getehdr(elf->elf);
         Elf_Scn *section = NULL;
 
         *ret = (ElfSymbols){};
         if (file->e_shentsize != sizeof(Elf64_Shdr))
-                return 0;
+                return;
         while ((section = elf_nextscn(elf->elf, section))) {
                 const Elf64_Shdr *table, *names;
 
@@ -352,7 +344,9 @@ int elf_symbols_find(ElfFile *elf, uint32_t section_type, ElfSymbols *ret) {
                         /* libelf reads the headers of all sections at once */
                         int r = libelf_failure();
 
-                        return r < 0 ? r : 0;
+                        if (r < 0)
+                                (void) fail(elf, r);
+                        return;
                 }
                 if (table->sh_type != section_type ||
                     !is_within(table->sh_offset, table->sh_size, elf->size))
@@ -361,30 +355,25 @@ int elf_symbols_find(ElfFile *elf, uint32_t section_type, ElfSymbols *ret) {
                 if (!names || names->sh_type != SHT_STRTAB ||
                     !is_within(names->sh_offset, names->sh_size, elf->size) ||
                     table->sh_entsize != sizeof(Elf64_Sym))
-                        return 0;
+                        return;
                 if (table->sh_size / sizeof(Elf64_Sym) > ELF_SYMBOLS_MAX)
-                        return ELF_FILE_E_TOO_MUCH;
+                        (void) fail(elf, ELF_FILE_E_TOO_MUCH);
                 ret->entries = (ElfTable){ table->sh_offset, table->sh_offset + table->sh_size };
                 ret->names = (ElfTable){ names->sh_offset, names->sh_offset + names->sh_size };
-                return 0;
+                return;
         }
-        return 0;
 }
 
-int elf_symbols_next(ElfFile *elf, ElfSymbols *symbols, Elf64_Sym *ret) {
+bool elf_symbols_next(ElfFile *elf, ElfSymbols *symbols, Elf64_Sym *ret) {
         return table_next(elf, &symbols->entries, ret, sizeof(*ret));
 }
 
-int elf_symbols_name(ElfFile *elf, const ElfSymbols *symbols, const Elf64_Sym *symbol, char *ret,
-                     size_t n) {
+bool elf_symbols_name(ElfFile *elf, const ElfSymbols *symbols, const Elf64_Sym *symbol, char *ret,
+                      size_t n) {
         uint64_t at = symbols->names.at + symbol->st_name;
-        int r;
 
         if (at >= symbols->names.end)
-                return ELF_FILE_E_END;
+                return false;
         n = (size_t) MIN_OF((uint64_t) n, symbols->names.end - at);
-        r = elf_file_read(elf, at, ret, n);
-        if (r != 0)
-                return r;
-        return memchr(ret, '\0', n) ? 0 : ELF_FILE_E_END;
+        return elf_file_read(elf, at, ret, n) && memchr(ret, '\0', n);
 }

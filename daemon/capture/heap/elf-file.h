@@ -10,10 +10,13 @@
  * sections: the symbols of a large program alone would be a multiple of what this may take.
  *
  * The file belongs to somebody else and may be made to hurt. Every offset is checked before it is
- * used, and the work that a file may ask for is bounded: past ELF_READ_BYTES_MAX every reading
- * answers ELF_FILE_E_TOO_MUCH. Nothing is mapped, here or by libelf (ELF_C_READ): a file that its
- * owner cuts off meanwhile would end a process that has it mapped. Only files of this machine's
- * byte order are read.
+ * used, and the work that a file may ask for is bounded: past ELF_READ_BYTES_MAX nothing more is
+ * read. Nothing is mapped, here or by libelf (ELF_C_READ): a file that its owner cuts off meanwhile
+ * would end a process that has it mapped. Only files of this machine's byte order are read.
+ *
+ * What is not there (the address, a further entry) is no failure: the answer is false. A failure
+ * stays in the ElfFile, and from then on nothing is there. Who asks for several things looks at it
+ * in the end.
  */
 
 #include <elf.h>
@@ -32,8 +35,6 @@ enum {
         ELF_FILE_E_FOREIGN,   /* 32 bits, or of the other byte order */
         ELF_FILE_E_MALFORMED, /* cut off, or it contradicts itself */
         ELF_FILE_E_TOO_MUCH,  /* one of the bounds below is reached */
-        ELF_FILE_E_UNMAPPED,  /* no segment has file bytes at the whole of an address range */
-        ELF_FILE_E_END,       /* there is no further entry */
 };
 
 #define ELF_SEGMENTS_MAX 64
@@ -55,6 +56,8 @@ typedef struct ElfFile {
         Elf64_Phdr loads[ELF_SEGMENTS_MAX]; /* ascending, when sound */
         Elf64_Phdr tls, dynamic;            /* PT_NULL when there is none */
 
+        int failure; /* 0, ELF_FILE_E_MALFORMED, ELF_FILE_E_TOO_MUCH, -errno */
+
         Elf *elf;        /* owned */
         int fd;          /* borrowed */
         uint64_t size;   /* of the file, when it was opened */
@@ -72,26 +75,23 @@ _must_check_ int elf_file_open(int fd, uint64_t size, ElfFile **ret);
 ElfFile *elf_file_free(ElfFile *elf);
 DEFINE_CLEANUP(ElfFile *, elf_file_free);
 
-/* Exactly @n bytes at a place of the file. 0, ELF_FILE_E_MALFORMED, ELF_FILE_E_TOO_MUCH, -errno. */
-_must_check_ int elf_file_read(ElfFile *elf, uint64_t offset, void *ret, size_t n);
-/* At an address: likewise, and ELF_FILE_E_UNMAPPED. */
-_must_check_ int elf_file_read_vaddr(ElfFile *elf, uint64_t vaddr, void *ret, size_t n);
+/* Exactly @n bytes at a place of the file; it is a failure if they are not there. */
+bool elf_file_read(ElfFile *elf, uint64_t offset, void *ret, size_t n);
+/* At an address, if one segment has file bytes at the whole of the range. */
+bool elf_file_read_vaddr(ElfFile *elf, uint64_t vaddr, void *ret, size_t n);
 
 /*
  * Borrows the bytes from @offset to @end of the file, as many as one window has and at least @unit
- * (1 to ELF_WINDOW_BYTES), until the next call that views. 0; ELF_FILE_E_END when @unit do not fit
- * before @end; ELF_FILE_E_MALFORMED, ELF_FILE_E_TOO_MUCH, -errno.
+ * (1 to ELF_WINDOW_BYTES), until the next call that views. False when @unit do not fit before @end.
  */
-_must_check_ int elf_file_view(ElfFile *elf, uint64_t offset, uint64_t end, size_t unit, Span *ret);
+bool elf_file_view(ElfFile *elf, uint64_t offset, uint64_t end, size_t unit, Span *ret);
 
 /*
  * The address of the next @needle, of 1 to ELF_WINDOW_BYTES, in the file bytes of @segment. *at is
- * 0 at first, and what the next call goes on from. 0, ELF_FILE_E_END, and as elf_file_view().
+ * 0 at first, and what the next call goes on from.
  */
-_must_check_ int elf_file_search(ElfFile *elf, const Elf64_Phdr *segment, Span needle, uint64_t *at,
-                                 uint64_t *ret_vaddr);
-
-/* tables */
+bool elf_file_search(ElfFile *elf, const Elf64_Phdr *segment, Span needle, uint64_t *at,
+                     uint64_t *ret_vaddr);
 
 /* The places of the file between which entries are left; empty when zeroed. */
 typedef struct ElfTable {
@@ -106,8 +106,8 @@ typedef struct ElfDynamic {
         bool is_pie; /* DF_1_PIE */
 } ElfDynamic;
 
-/* 0, ELF_FILE_E_MALFORMED, ELF_FILE_E_TOO_MUCH, -errno. Without a section: all 0. */
-_must_check_ int elf_dynamic_read(ElfFile *elf, ElfDynamic *ret);
+/* Without a section: all 0. */
+void elf_dynamic_read(ElfFile *elf, ElfDynamic *ret);
 
 /* The same on every machine that is known; the names are those of x86_64 and aarch64. */
 typedef enum ElfRelocationKind {
@@ -135,12 +135,9 @@ typedef struct ElfRelocations {
         ElfTable tables[2];
 } ElfRelocations;
 
-/* 0, ELF_FILE_E_MALFORMED, ELF_FILE_E_TOO_MUCH. */
-_must_check_ int elf_relocations_find(const ElfFile *elf, const ElfDynamic *dynamic,
-                                      ElfRelocations *ret);
-/* 0, ELF_FILE_E_END, and as elf_file_view(). */
-_must_check_ int elf_relocations_next(ElfFile *elf, ElfRelocations *relocations,
-                                      ElfRelocation *ret);
+/* A table that is not within the file is a failure. */
+void elf_relocations_find(ElfFile *elf, const ElfDynamic *dynamic, ElfRelocations *ret);
+bool elf_relocations_next(ElfFile *elf, ElfRelocations *relocations, ElfRelocation *ret);
 
 /*
  * The first symbol table of a kind, and its names. The section headers, which only tools need and
@@ -151,13 +148,9 @@ typedef struct ElfSymbols {
         ElfTable entries, names;
 } ElfSymbols;
 
-/* @section_type: SHT_SYMTAB or SHT_DYNSYM. 0, ELF_FILE_E_TOO_MUCH, -errno. */
-_must_check_ int elf_symbols_find(ElfFile *elf, uint32_t section_type, ElfSymbols *ret);
-/* 0, ELF_FILE_E_END, and as elf_file_view(). */
-_must_check_ int elf_symbols_next(ElfFile *elf, ElfSymbols *symbols, Elf64_Sym *ret);
-/*
- * The name, with its NUL. 0; ELF_FILE_E_END when it has no end within @n bytes or the names;
- * ELF_FILE_E_MALFORMED, ELF_FILE_E_TOO_MUCH, -errno.
- */
-_must_check_ int elf_symbols_name(ElfFile *elf, const ElfSymbols *symbols, const Elf64_Sym *symbol,
-                                  char *ret, size_t n);
+/* @section_type: SHT_SYMTAB or SHT_DYNSYM. */
+void elf_symbols_find(ElfFile *elf, uint32_t section_type, ElfSymbols *ret);
+bool elf_symbols_next(ElfFile *elf, ElfSymbols *symbols, Elf64_Sym *ret);
+/* The name, with its NUL. False when it has no end within @n bytes or the names. */
+bool elf_symbols_name(ElfFile *elf, const ElfSymbols *symbols, const Elf64_Sym *symbol, char *ret,
+                      size_t n);

@@ -117,14 +117,6 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
         return 0;
 }
 
-/* A daemon that was started for one connection ends when that connection ends. */
-static void on_last_connection(void *userdata) {
-        Profiler *profiler = userdata;
-
-        if (profiler->connected)
-                (void) sd_event_exit(profiler->event, 0);
-}
-
 /* Updates the line that "systemctl status" shows. */
 static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) {
         const Profiler *profiler = userdata;
@@ -149,7 +141,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
         r = settings_load(profiler->options, profiler->connected, &config);
         if (r == SETTINGS_OK) {
                 profiler->users->limits = settings_of_users(config);
-                profiler->server->setup.limits = settings_of_connections(config);
+                profiler->server->limits = settings_of_connections(config);
                 settings = settings_of_service(config, profiler->spool->dir_fd);
                 service_configure(profiler->service, &settings);
                 job_pool_set_memory(profiler->pool, config->values[SETTING_JOB_MEMORY].number);
@@ -422,8 +414,8 @@ static int open_service(Profiler *profiler) {
                        &service_events, profiler->service, &profiler->server);
         if (r < 0)
                 return r;
-        profiler->server->on_empty = on_last_connection;
-        profiler->server->on_empty_userdata = profiler;
+        /* A daemon that was started for one connection ends when that connection ends. */
+        profiler->server->ends_empty = profiler->connected;
         profiler->server->own = profiler->own;
         if (profiler->connected)
                 return err_fold(server_adopt(profiler->server, TAKE_FD(profiler->socket_fd)));

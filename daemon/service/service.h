@@ -12,7 +12,7 @@
 #include <systemd/sd-event.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "server/connection.h"
+#include "server/server.h"
 #include "service/manager/manager.h"
 
 typedef struct Service {

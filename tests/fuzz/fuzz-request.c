@@ -21,7 +21,7 @@
  * order, and more replies only if it asked for them; or the connection was closed behind the one
  * error that says why. The next caller is served, and no descriptor and no job is left.
  *
- * Aims at: daemon/server/connection.c, daemon/server/server.c,
+ * Aims at: daemon/server/server.c,
  *          daemon/service/service.c, daemon/service/manager/queue.c,
  *          daemon/service/manager/record.c, daemon/service/request/request.c, daemon/order/order.c,
  *          protocol/interface/parameters.c,

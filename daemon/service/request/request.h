@@ -23,7 +23,7 @@
 #include "job/job.h"
 #include "json/json-writer.h"
 #include "order/order.h"
-#include "server/connection.h"
+#include "server/server.h"
 #include "service/manager/manager.h"
 #include "spool/spool.h"
 #include "wire/limits.h"

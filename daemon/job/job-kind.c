@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const JobTerms rows[_JOB_KIND_MAX] = {
+const JobTerms job_terms[_JOB_KIND_MAX] = {
 #define JOB_KIND_ROW(id, word_, clock_, time_ns_, max_data_bytes_, capabilities_, entry_, grants_, \
                      kept_inside_, reads_foreign_, writes_spool_, counts_alone_)                   \
         [JOB_##id] = { .word = (word_),                                                            \
@@ -21,13 +21,9 @@ static const JobTerms rows[_JOB_KIND_MAX] = {
 #undef JOB_KIND_ROW
 };
 
-const JobTerms *job_terms(JobKind kind) {
-        return &rows[kind];
-}
-
 bool job_kind_find(const char *word, JobKind *ret) {
         for (unsigned kind = 0; kind < _JOB_KIND_MAX; kind++)
-                if (strcmp(rows[kind].word, word) == 0) {
+                if (strcmp(job_terms[kind].word, word) == 0) {
                         *ret = (JobKind) kind;
                         return true;
                 }

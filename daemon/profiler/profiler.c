@@ -144,7 +144,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
                 profiler->server->limits = settings_of_connections(config);
                 settings = settings_of_service(config, profiler->spool->dir_fd);
                 service_configure(profiler->service, &settings);
-                job_pool_set_memory(profiler->pool, config->values[SETTING_JOB_MEMORY].number);
+                profiler->pool->max_data_bytes = config->values[SETTING_JOB_MEMORY].number;
                 raise_descriptor_limit(config);
                 (void) config_free(profiler->config);
                 profiler->config = TAKE_PTR(config);
@@ -380,7 +380,7 @@ static int open_job_pool(Profiler *profiler) {
                 (void) fd_close(fd);
                 return r;
         }
-        job_pool_set_memory(profiler->pool, profiler->config->values[SETTING_JOB_MEMORY].number);
+        profiler->pool->max_data_bytes = profiler->config->values[SETTING_JOB_MEMORY].number;
         return 0;
 }
 

@@ -297,7 +297,9 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                 return r;
         (void) sd_event_source_set_description(service->look, "service-look");
         manager->look = service->look;
-        job_pool_watch(setup->pool, on_killed, on_jobs_changed, service);
+        setup->pool->on_killed = on_killed;
+        setup->pool->on_changed = on_jobs_changed;
+        setup->pool->userdata = service;
         memory_jobs_prepare(setup->fd_store);
 
         *ret = TAKE_PTR(service);
@@ -313,7 +315,8 @@ Service *service_free(Service *service) {
                 (void) request_free(service->manager.requests);
         service->manager.listening.job = job_free(service->manager.listening.job);
         service->manager.calls = sd_event_source_disable_unref(service->manager.calls);
-        job_pool_watch(service->manager.pool, NULL, NULL, NULL);
+        service->manager.pool->on_killed = NULL;
+        service->manager.pool->on_changed = NULL;
         service->heartbeat = sd_event_source_disable_unref(service->heartbeat);
         service->look = sd_event_source_disable_unref(service->look);
         service->manager.turn = sd_event_source_disable_unref(service->manager.turn);

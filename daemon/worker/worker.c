@@ -97,7 +97,7 @@ static int serve_order(JobKind kind, Work *work, PacketReader *reader) {
         if (r != 0)
                 return r;
         while (work->n_fds < reader->n_fds) {
-                work->fds[work->n_fds] = packet_take_fd(reader, work->n_fds);
+                work->fds[work->n_fds] = TAKE_FD(reader->fds[work->n_fds]);
                 work->n_fds++;
         }
         work->answer.reader = reader;
@@ -168,7 +168,7 @@ static int serve_frame(Work *work) {
 
 int worker_serve(JobKind kind, int socket, WorkerConfinement confinement) {
         Work work = {
-                .terms = job_terms(kind),
+                .terms = &job_terms[kind],
                 .confines = confinement == WORKER_CONFINED,
                 .answer = { .socket = socket,
                             .parameters = { .max_bytes = ANSWER_PARAMETERS_BYTES },

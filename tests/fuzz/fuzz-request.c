@@ -170,6 +170,7 @@ static void scene_init(Scene *scene) {
         *scene = (Scene){ .cuts = { .n_sizes = 0 } };
         fuzz_expect(sd_event_new(&scene->event) >= 0, "sd_event_new");
         setup.event = scene->event;
+        setup.pool = fake_jobs_pool();
         fuzz_expect(users_new(&user_limits, &scene->users) == 0, "users_new");
         setup.users = scene->users;
         fuzz_expect(disposal_new(scene->event, scene->users, &scene->disposal) == 0,

@@ -106,12 +106,15 @@ void hung_follow(Hung *hung, const JobPool *pool) {
                 return;
         for (size_t i = hung->n; i-- > 0;) {
                 HungProcess *row = &hung->rows[i];
-                bool is_stuck;
+                const Job *job = NULL;
 
                 if (row->state == HUNG_OVER)
                         continue;
-                if (job_pool_look(pool, row->job, &is_stuck)) {
-                        if (is_stuck)
+                for (size_t k = 0; k < pool->n_jobs && !job; k++)
+                        if (pool->jobs[k]->pid == row->job)
+                                job = pool->jobs[k];
+                if (job) {
+                        if (job->kill == JOB_KILL_STUCK)
                                 row->state = HUNG_NOW;
                 } else if (row->state == HUNG_SUSPECT) {
                         forget(hung, i);

@@ -99,7 +99,7 @@ static const Stage folding;
  * kept. It has all rows of the earlier one, which is dropped only then.
  */
 static int on_folded(Request *request, const JobReply *reply) {
-        _cleanup_(fd_closep) int fd = job_take_fd(request->job, 0);
+        _cleanup_(fd_closep) int fd = reply->n_fds > 0 ? TAKE_FD(reply->fds[0]) : -EBADF;
         _cleanup_(freep) Order *order = NULL;
         Fold *fold = request->state;
         FdStore *fd_store = fold->manager->fd_store;

@@ -99,7 +99,8 @@ void loading_take(Request *request, const JobReply *reply) {
                 folding_drop(manager); /* of a ledger that was lost */
                 for (uint32_t i = 0; i < result.n; i++) {
                         const char *name = names[result.objects[i]];
-                        _cleanup_(fd_closep) int fd = job_take_fd(request->job, i);
+                        _cleanup_(fd_closep) int fd =
+                                i < reply->n_fds ? TAKE_FD(reply->fds[i]) : -EBADF;
 
                         /* An object that the service manager did not take ends with us. */
                         if (fd >= 0 && fd_store_put(manager->fd_store, name, fd) < 0)

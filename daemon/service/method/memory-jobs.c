@@ -68,27 +68,25 @@ void memory_jobs_done(Request *request) {
 }
 
 static void on_reply(Job *job, const JobReply *reply, void *userdata);
-static void on_end(Job *job, const char *reason, void *userdata);
 
 /*
  * Starts the job that @asking wants at the socket that came along. A job that asks reads what
  * everybody can write: its socket is passed on and otherwise left alone. Closing it is how it
  * learns that nobody comes.
  */
-static void start(Request *request, Job *asking, OrderMethod method) {
-        static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
+static void start(Request *request, const JobReply *note, OrderMethod method) {
         const Manager *manager = request->manager;
         bool is_files = method == ORDER_FILES;
         bool *was_asked = is_files ? &request->files_was_asked : &request->memory_was_asked;
         JobKind kind = is_files ? JOB_FILES : JOB_MEMORY;
-        int fds[2] = { *was_asked ? -EBADF : job_take_fd(asking, 0), -EBADF }, r = -ENOMEM;
+        int fds[2] = { -EBADF, -EBADF }, r = -ENOMEM;
         _cleanup_(freep) Order *order = NULL;
         _cleanup_(buffer_done) Buffer body = {};
         JobOrder job;
 
-        *was_asked = true;
-        if (fds[0] < 0)
+        if (TAKE(*was_asked, true) || note->n_fds == 0)
                 return;
+        fds[0] = TAKE_FD(note->fds[0]);
         order = order_new(method);
         if (order && is_files) {
                 order->files.socket = 1;
@@ -106,7 +104,7 @@ static void start(Request *request, Job *asking, OrderMethod method) {
             (is_files ? LIMIT_FILE_JOBS : LIMIT_MEMORY_JOBS))
                 r = -EAGAIN;
         job = (JobOrder){
-                .terms = job_terms(kind),
+                .terms = &job_terms[kind],
                 .body = buffer_span(&body),
                 .fds = fds,
                 .n_fds = fds[1] >= 0 ? 2 : 1,
@@ -114,7 +112,7 @@ static void start(Request *request, Job *asking, OrderMethod method) {
                 .timeout_ns = manager->settings.capture_ns,
         };
         if (r == 0)
-                r = job_pool_start(manager->pool, &job, &events, request,
+                r = job_pool_start(manager->pool, &job, on_reply, request,
                                    is_files ? &request->files_job : &request->memory_job);
         if (r < 0) {
                 log_debug("No job reads for a capture: %s", strerror(-r));
@@ -127,35 +125,26 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         Request *request = userdata;
         OrderLife life;
 
-        if (job == request->files_job) {
-                if (job_reply_is_last(reply))
-                        request->files_job = job_free(job);
-                return;
-        }
-        if (job_reply_is_last(reply)) {
+        if (reply->is_end)
+                log_debug("%s", reply->detail.reason);
+        if (reply->is_last && job == request->files_job) {
+                request->files_job = job_free(job);
+        } else if (reply->is_last) {
                 request->memory_job = job_free(job);
+        } else if (job == request->files_job) {
+                return;
         } else if (reply->kind == PACKET_FILES) {
-                start(request, job, ORDER_FILES);
+                start(request, reply, ORDER_FILES);
         } else if (reply->kind == PACKET_LEFT && reply->body.n == sizeof(life)) {
                 memcpy(&life, reply->body.bytes, sizeof(life));
                 if (life.tgid <= INT32_MAX)
-                        hung_add(request->manager->hung, job_pid(job), life.tgid, life.start_ticks,
+                        hung_add(request->manager->hung, job->pid, life.tgid, life.start_ticks,
                                  life.owner);
         }
 }
 
-static void on_end(Job *job, const char *reason, void *userdata) {
-        Request *request = userdata;
-
-        log_debug("%s", reason);
-        if (job == request->files_job)
-                request->files_job = job_free(job);
-        else
-                request->memory_job = job_free(job);
-}
-
 int memory_jobs_take(Request *request, const JobReply *note) {
         if (note->kind == PACKET_MEMORY)
-                start(request, request->job, ORDER_MEMORY);
+                start(request, note, ORDER_MEMORY);
         return 0;
 }

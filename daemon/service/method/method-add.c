@@ -226,7 +226,8 @@ static int set_order(Request *request, CaptureOrder *order) {
          * part of the measurement.
          */
         order->self_pids[n++] = getpid();
-        n += job_pool_get_pids(manager->pool, order->self_pids + n, CAPTURE_MAX_PIDS);
+        for (size_t i = 0; i < manager->pool->n_jobs && i < CAPTURE_MAX_PIDS; i++)
+                order->self_pids[n++] = manager->pool->jobs[i]->pid;
         if (manager->own)
                 n += own_processes_get_pids(manager->own, order->self_pids + n,
                                             CAPTURE_MAX_CALLERS);

@@ -103,9 +103,8 @@ static void write_spool(const Manager *manager, const SpoolView *view, JsonWrite
 
 static void write_jobs(const Manager *manager, JsonWriter *writer) {
         uint32_t owners[LIMIT_HUNG_PROCESSES];
-        size_t n = hung_get_barred(manager->hung, owners, ELEMENTSOF(owners)), at = 0;
+        size_t n = hung_get_barred(manager->hung, owners, ELEMENTSOF(owners));
         unsigned n_running, n_waiting;
-        StuckJob job;
 
         /* The job of this call has left the queue and is not counted. */
         queue_count(manager->users, &n_running, &n_waiting);
@@ -115,19 +114,22 @@ static void write_jobs(const Manager *manager, JsonWriter *writer) {
         json_write_member_u64(writer, "waiting", n_waiting);
         json_write_key(writer, "hanging");
         json_write_array(writer);
-        while (job_pool_next_stuck(manager->pool, &at, &job)) {
+        for (size_t i = 0; i < manager->pool->n_jobs; i++) {
+                const Job *job = manager->pool->jobs[i];
                 const HungProcess *process;
                 size_t process_at = 0;
 
+                if (job->kill != JOB_KILL_STUCK)
+                        continue;
                 json_write_object(writer);
-                json_write_member_text(writer, "kind", job.kind);
-                json_write_member_u64(writer, "pid", (uint64_t) job.pid);
-                json_write_member_u64(writer, "uid", job.uid);
-                json_write_member_u64(writer, "sinceRealtimeNs", job.killed_realtime_ns);
+                json_write_member_text(writer, "kind", job->terms->word);
+                json_write_member_u64(writer, "pid", (uint64_t) job->pid);
+                json_write_member_u64(writer, "uid", job->uid);
+                json_write_member_u64(writer, "sinceRealtimeNs", job->killed_realtime_ns);
                 /* The processes in whose memory it hangs, as it said itself. */
                 json_write_key(writer, "processes");
                 json_write_array(writer);
-                while ((process = hung_next_of(manager->hung, job.pid, &process_at))) {
+                while ((process = hung_next_of(manager->hung, job->pid, &process_at))) {
                         json_write_object(writer);
                         json_write_member_u64(writer, "pid", process->tgid);
                         json_write_member_u64(writer, "owner", process->owner);

@@ -249,12 +249,12 @@ int request_answer_written(Request *request, JsonWriter *writer) {
 
 int request_forward(Request *request, const JobReply *reply) {
         int fds[LIMIT_FDS_PER_ORDER];
-        size_t n_fds = MIN_OF(job_n_fds(request->job), ELEMENTSOF(fds));
+        size_t n_fds = MIN_OF(reply->n_fds, ELEMENTSOF(fds));
 
         if (reply->kind != PACKET_LAST)
                 return -EBADMSG;
         for (size_t i = 0; i < n_fds; i++)
-                fds[i] = job_take_fd(request->job, i);
+                fds[i] = TAKE_FD(reply->fds[i]);
         return request_answer(request, reply->body, fds, n_fds);
 }
 
@@ -306,7 +306,8 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         const Stage *stage = request->stage;
         int r = 0;
 
-        if (job_reply_is_last(reply)) {
+        /* The end of a job without a last reply comes as an error reply. */
+        if (reply->is_last) {
                 if (!stage->keeps_place)
                         leave_queue(request);
                 if (reply->kind != PACKET_ERROR)
@@ -338,24 +339,13 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
                  * Follows what a spool job says it did. A capture job, which reads what anybody on
                  * the host can write, is not believed: a survey finds what it rotated.
                  */
-                if (request->terms == job_terms(JOB_SPOOL))
+                if (request->terms == &job_terms[JOB_SPOOL])
                         spool_index_follow(request->manager->index, reply->body);
         } else if (stage->on_note) {
                 r = stage->on_note(request, reply);
         }
         request_settle(request, r);
 }
-
-/* Treats the end of a job without a last reply as an error reply. */
-static void on_end(Job *job, const char *reason, void *userdata) {
-        on_reply(job,
-                 &(JobReply){ .kind = PACKET_ERROR,
-                              .error = WIRE_ERROR_JOB_FAILED,
-                              .detail = { .reason = reason } },
-                 userdata);
-}
-
-static const JobEvents job_events = { .on_reply = on_reply, .on_end = on_end };
 
 int request_start_job(Request *request) {
         const ManagerSettings *settings = &request->manager->settings;
@@ -372,10 +362,10 @@ int request_start_job(Request *request) {
         r = request->stage->prepare ? request->stage->prepare(request) : 0;
         if (r != 0)
                 return r;
-        if (request->terms == job_terms(JOB_CAPTURE))
+        if (request->terms == &job_terms[JOB_CAPTURE])
                 timeout_ns = settings->capture_ns;
-        else if (request->terms == job_terms(JOB_ANALYSIS) ||
-                 request->terms == job_terms(JOB_SPOOL))
+        else if (request->terms == &job_terms[JOB_ANALYSIS] ||
+                 request->terms == &job_terms[JOB_SPOOL])
                 timeout_ns = settings->analysis_ns;
         order = (JobOrder){
                 .terms = request->terms,
@@ -386,7 +376,7 @@ int request_start_job(Request *request) {
                 .timeout_ns = timeout_ns,
                 .max_file_bytes = request->max_file_bytes,
         };
-        r = job_pool_start(request->manager->pool, &order, &job_events, request, &request->job);
+        r = job_pool_start(request->manager->pool, &order, on_reply, request, &request->job);
         if (r < 0)
                 return r;
         request->n_fds = 0; /* the job's */
@@ -444,7 +434,7 @@ int request_add_roll(Request *request, OrderSpool *ret) {
 }
 
 int request_set_order(Request *request, const Order *order) {
-        request->terms = job_terms(order->kind);
+        request->terms = &job_terms[order->kind];
         buffer_clear(&request->order);
         return order_pack(order, &request->order);
 }

@@ -373,21 +373,14 @@ START_TEST(a_job_that_reads_memory_goes_with_its_caller) {
 }
 END_TEST
 
-static void on_stray_end(Job *job, const char *reason, void *userdata) {
-}
-
 static void on_stray_reply(Job *job, const JobReply *reply, void *userdata) {
 }
 
 static bool is_suspect(void) {
-        pid_t pids[8];
-        size_t n = job_pool_get_pids(bench.pool, pids, ELEMENTSOF(pids)), at;
-
-        for (size_t i = 0; i < n; i++) {
-                at = 0;
-                if (hung_next_of(bench.service->manager.hung, pids[i], &at))
+        for (size_t i = 0; i < bench.pool->n_jobs; i++)
+                if (hung_next_of(bench.service->manager.hung, bench.pool->jobs[i]->pid,
+                                 &(size_t){ 0 }))
                         return true;
-        }
         return false;
 }
 
@@ -416,7 +409,6 @@ static const struct {
 };
 
 START_TEST(jobs_that_read_for_captures_do_not_pile_up) {
-        static const JobEvents events = { .on_reply = on_stray_reply, .on_end = on_stray_end };
         _cleanup_(freep) Order *given = order_new(alone[_i].method);
         _cleanup_(buffer_done) Buffer body = {};
         const JobKind kind = alone[_i].kind;
@@ -427,13 +419,14 @@ START_TEST(jobs_that_read_for_captures_do_not_pile_up) {
         given->files.socket = 1; /* the first member of both */
         ck_assert_int_eq(order_pack(given, &body), 0);
         for (size_t i = 0; i < alone[_i].limit; i++) {
-                JobOrder order = { .terms = job_terms(kind), .body = buffer_span(&body) };
+                JobOrder order = { .terms = &job_terms[kind], .body = buffer_span(&body) };
                 int pair[2];
 
                 ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
                 order.fds = &pair[1];
                 order.n_fds = 1;
-                ck_assert_int_eq(job_pool_start(bench.pool, &order, &events, NULL, &jobs[i]), 0);
+                ck_assert_int_eq(job_pool_start(bench.pool, &order, on_stray_reply, NULL, &jobs[i]),
+                                 0);
                 ck_assert_int_eq(send(pair[0], "hang", 4, 0), 4);
                 (void) close(pair[0]);
         }

@@ -276,7 +276,7 @@ START_TEST(a_note_may_carry_a_descriptor) {
         ck_assert_int_eq(pipe(pipe_fds), 0);
         ck_assert_int_eq(answer_note(&line.answer, PACKET_FILES, (Span){}, pipe_fds[1]), 0);
         expect_packet(&line, PACKET_FILES, "");
-        fd = packet_take_fd(&line.reader, 0);
+        fd = TAKE_FD(line.reader.fds[0]);
         ck_assert_int_ge(fd, 0);
         ck_assert_int_eq(write(fd, &byte, 1), 1);
         ck_assert_int_eq(read(pipe_fds[0], &byte, 1), 1);

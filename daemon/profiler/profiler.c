@@ -75,7 +75,7 @@ typedef struct Profiler {
         FdStore *fd_store;
         JobPool *pool;
         OwnProcesses *own;
-        Service *service;
+        Manager *manager;
         Server *server;
         SocketFile *socket_file;
         int socket_fd;           /* owned until the server adopts it */
@@ -143,12 +143,12 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
                 profiler->users->limits = settings_of_users(config);
                 profiler->server->limits = settings_of_connections(config);
                 settings = settings_of_service(config, profiler->spool->dir_fd);
-                service_configure(profiler->service, &settings);
+                service_configure(profiler->manager, &settings);
                 profiler->pool->max_data_bytes = config->values[SETTING_JOB_MEMORY].number;
                 raise_descriptor_limit(config);
                 (void) config_free(profiler->config);
                 profiler->config = TAKE_PTR(config);
-                profiler->config_note = loading_needs_restart(&profiler->service->manager)
+                profiler->config_note = loading_needs_restart(profiler->manager)
                                                 ? "; the new Backend= takes a restart"
                                                 : "";
                 log_info("Read the configuration again");
@@ -162,7 +162,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
         }
         (void) config_free(config);
         (void) sd_notify(0, "READY=1");
-        service_tell_activity(profiler->service);
+        service_tell_activity(profiler->manager);
         return 0;
 }
 
@@ -387,7 +387,7 @@ static int open_job_pool(Profiler *profiler) {
 /* The service, and in front of it the server. */
 static int open_service(Profiler *profiler) {
         const ConnectionLimits limits = settings_of_connections(profiler->config);
-        const ServiceSetup setup = {
+        const Manager setup = {
                 .event = profiler->event,
                 .users = profiler->users,
                 .disposal = profiler->disposal,
@@ -402,16 +402,16 @@ static int open_service(Profiler *profiler) {
         };
         int r;
 
-        r = service_new(&setup, &profiler->service);
+        r = service_new(&setup, &profiler->manager);
         if (r < 0)
                 return r;
         /* A private daemon does these when a call needs them. */
         if (!profiler->connected) {
-                service_load_programs(profiler->service);
-                service_open_spool(profiler->service);
+                service_load_programs(profiler->manager);
+                service_open_spool(profiler->manager);
         }
         r = server_new(profiler->event, profiler->users, profiler->disposal, &limits,
-                       &service_events, profiler->service, &profiler->server);
+                       &service_events, profiler->manager, &profiler->server);
         if (r < 0)
                 return r;
         /* A daemon that was started for one connection ends when that connection ends. */
@@ -445,11 +445,11 @@ int profiler_run(const Options *options) {
                  * loading takes. Calls are served meanwhile, except that captures wait. A host may
                  * need longer for that than a service manager waits by itself.
                  */
-                if (profiler.service->manager.is_loading)
+                if (profiler.manager->is_loading)
                         (void) sd_notifyf(
                                 0, "EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=Loading BPF programs",
                                 (LIMIT_LOAD_NS + LIMIT_LOAD_MARGIN_NS) / NSEC_PER_USEC);
-                while (r >= 0 && profiler.service->manager.is_loading &&
+                while (r >= 0 && profiler.manager->is_loading &&
                        sd_event_get_state(profiler.event) != SD_EVENT_FINISHED)
                         r = sd_event_run(profiler.event, UINT64_MAX);
                 if (!profiler.connected)
@@ -461,10 +461,10 @@ int profiler_run(const Options *options) {
         }
         if (!profiler.connected)
                 (void) sd_notify(0, "STOPPING=1");
-        if (profiler.service)
-                service_stop(profiler.service);
+        if (profiler.manager)
+                service_stop(profiler.manager);
         profiler.server = server_free(profiler.server);
-        profiler.service = service_free(profiler.service);
+        profiler.manager = service_free(profiler.manager);
         profiler.own = own_processes_free(profiler.own);
         profiler.pool = job_pool_free(profiler.pool);
         profiler.fd_store = fd_store_free(profiler.fd_store);

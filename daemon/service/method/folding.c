@@ -163,8 +163,8 @@ void folding_watch(Manager *manager) {
         if (manager->calls)
                 return;
         fd = fd_store_borrow(manager->fd_store, object_names[TASK_OBJECT_CALLS]);
-        if (fd < 0 || sd_event_add_io(sd_event_source_get_event(manager->turn), &manager->calls, fd,
-                                      EPOLLIN, on_call, manager) < 0)
+        if (fd < 0 ||
+            sd_event_add_io(manager->event, &manager->calls, fd, EPOLLIN, on_call, manager) < 0)
                 return;
         if (sd_event_source_set_io_fd_own(manager->calls, 1) < 0) {
                 manager->calls = sd_event_source_disable_unref(manager->calls);

@@ -153,7 +153,7 @@ static void loading_free(void *state) {
                 refuse(manager, "no job could be started to load BPF programs");
         renounce();
         listening_look(manager);
-        manager_turn(manager);
+        (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_ONESHOT);
 }
 
 static int on_loaded(Request *request, const JobReply *reply) {

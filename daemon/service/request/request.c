@@ -97,7 +97,7 @@ static void leave_queue(Request *request) {
         if (request->entry.place == QUEUE_OUTSIDE)
                 return;
         queue_remove(&request->manager->queues[request->queue], &request->entry);
-        manager_turn(request->manager);
+        (void) sd_event_source_set_enabled(request->manager->turn, SD_EVENT_ONESHOT);
 }
 
 Request *request_free(Request *request) {
@@ -180,14 +180,14 @@ static void end(Request *request, Span frame, bool is_error, const int *fds, siz
 
         assert(!request->is_over);
         request->is_over = true;
-        recorder_take(&request->manager->recorder,
-                      &(RecordedCall){
-                              .method = request->method->name,
-                              .record = request->method->record,
-                              .uid = request->uid,
-                              .parameters = request->parameters,
-                      },
-                      frame, is_error, clock_now_ns(CLOCK_MONOTONIC));
+        record_call(&request->manager->failures,
+                    &(RecordedCall){
+                            .method = request->method->name,
+                            .record = request->method->record,
+                            .uid = request->uid,
+                            .parameters = request->parameters,
+                    },
+                    frame, is_error, clock_now_ns(CLOCK_MONOTONIC));
         if (request->connection)
                 connection_forward(request->connection, frame,
                                    may_have_changed ? REPLY_LAST_OF_CHANGE : REPLY_LAST, fds,
@@ -331,7 +331,8 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
                                 job_pause(request->job);
                                 queue_rest(&request->manager->queues[request->queue],
                                            &request->entry);
-                                manager_turn(request->manager);
+                                (void) sd_event_source_set_enabled(request->manager->turn,
+                                                                   SD_EVENT_ONESHOT);
                         }
                 }
         } else if (reply->kind == PACKET_CHANGE) {
@@ -462,7 +463,7 @@ int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
                                 : "Too many calls are waiting; try again later.");
         if (r < 0)
                 return r;
-        manager_turn(request->manager);
+        (void) sd_event_source_set_enabled(request->manager->turn, SD_EVENT_ONESHOT);
         return 0;
 }
 

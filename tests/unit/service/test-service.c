@@ -208,7 +208,7 @@ START_TEST(callers_hear_of_a_call_that_takes_long) {
         FrameStream *second = bench_connect(&bench), *third = bench_connect(&bench);
         const char *answer;
 
-        bench.service->manager.heartbeat_ns = NSEC_PER_SEC / 50;
+        bench.manager->heartbeat_ns = NSEC_PER_SEC / 50;
         bench_send(caller, CALL_MORE("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
         bench_await(&bench, 1, 0);
         /* On a busy machine it may have waited before it ran. */
@@ -261,13 +261,13 @@ static const struct {
 
 /* What captures keep for each other is lent where any of it is wanted. */
 START_TEST(commands_are_read_as_the_setting_says) {
-        ManagerSettings settings = bench.service->manager.settings;
+        ManagerSettings settings = bench.manager->settings;
         bool is_read = _i != COMMAND_LINES_NO;
         char text[64];
         const char *answer;
 
         settings.commands = (CommandLines) _i;
-        service_configure(bench.service, &settings);
+        service_configure(bench.manager, &settings);
         answer = call(CALL("Capture", "{\"tag\":\"x\",\"heap\":false}"));
         (void) snprintf(text, sizeof(text), "\"heap\":false,\"commandLines\":\"%s\"",
                         command_lines[settings.commands]);
@@ -279,14 +279,14 @@ START_TEST(commands_are_read_as_the_setting_says) {
 END_TEST
 
 START_TEST(counters_of_allocators_are_read_as_the_caller_or_the_setting_says) {
-        ManagerSettings settings = bench.service->manager.settings;
+        ManagerSettings settings = bench.manager->settings;
         char text[256];
         const char *answer;
 
         settings.heap = heap_rows[_i].setting;
         settings.heap_ns = 123;
         settings.commands = COMMAND_LINES_NO;
-        service_configure(bench.service, &settings);
+        service_configure(bench.manager, &settings);
         (void) snprintf(text, sizeof(text),
                         "{\"method\":\"" PROFILER_INTERFACE ".Capture\",\"parameters\":%s}",
                         heap_rows[_i].parameters);
@@ -378,8 +378,7 @@ static void on_stray_reply(Job *job, const JobReply *reply, void *userdata) {
 
 static bool is_suspect(void) {
         for (size_t i = 0; i < bench.pool->n_jobs; i++)
-                if (hung_next_of(bench.service->manager.hung, bench.pool->jobs[i]->pid,
-                                 &(size_t){ 0 }))
+                if (hung_next_of(bench.manager->hung, bench.pool->jobs[i]->pid, &(size_t){ 0 }))
                         return true;
         return false;
 }
@@ -578,7 +577,7 @@ START_TEST(stopping_answers_what_is_in_flight) {
         bench_await(&bench, 1, 0);
         bench_send(second, CALL("Capture", "{}"), NULL, 0);
         bench_await(&bench, 1, 1);
-        service_stop(bench.service);
+        service_stop(bench.manager);
         ck_assert_has(bench_receive(&bench, caller), "is stopping");
         ck_assert_has(bench_receive(&bench, second), "is stopping");
         frame_stream_free(second);

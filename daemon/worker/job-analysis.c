@@ -509,7 +509,7 @@ static int analysis_answer_heads(Analysis *analysis) {
                         r = comparison_write_changes(analysis->comparison, writer);
                 json_write_end(writer);
         }
-        return r == 0 ? answer_reply(&analysis->work->answer) : r;
+        return r == 0 ? answer_send(&analysis->work->answer, PACKET_PART, -EBADF) : r;
 }
 
 /* A list of the comparison, for answer_list(). */
@@ -560,7 +560,7 @@ static int analysis_answer(Analysis *analysis) {
                 done = section_part_write(analysis->feed.sections, &sections, writer,
                                           LIMIT_BATCH_BYTES);
                 if (!done)
-                        r = answer_reply(answer);
+                        r = answer_send(answer, PACKET_PART, -EBADF);
         }
         if (r != 0)
                 return r;
@@ -596,7 +596,7 @@ static int analysis_answer(Analysis *analysis) {
                         writer, "hiddenPairings",
                         n_pairings > PAIRING_MAX_WRITTEN ? n_pairings - PAIRING_MAX_WRITTEN : 0);
         }
-        return answer_final(answer, -EBADF);
+        return answer_send(answer, PACKET_LAST, -EBADF);
 }
 
 /* The comparison borrows the sources of the subjects, so these are freed after it. */

@@ -196,8 +196,9 @@ static int capture_job_open_memory(void *userdata, int peer_fd) {
         int r;
 
         (void) pthread_mutex_lock(&job->lock);
-        r = answer_note(&job->work->answer, PACKET_MEMORY, (Span){}, peer_fd);
+        r = answer_packet(&job->work->answer, PACKET_MEMORY, (Span){}, &peer_fd, 1);
         (void) pthread_mutex_unlock(&job->lock);
+        (void) fd_close(peer_fd);
         return r;
 }
 
@@ -336,7 +337,7 @@ int work_capture(Work *work) {
                 if (fd < 0)
                         return -errno;
                 json_write_member_u64(writer, "fileDescriptor", 0);
-                return answer_final(&work->answer, fd);
+                return answer_send(&work->answer, PACKET_LAST, fd);
         }
         /* A spool job gives the file its name and tells the rest. */
         r = write_sources(&job.sources, &sources);

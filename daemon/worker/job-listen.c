@@ -197,7 +197,7 @@ int work_listen(Work *work) {
         int r = listener_open(&listener);
 
         if (r == 0)
-                r = answer_note(&work->answer, PACKET_LISTENING, (Span){}, -EBADF);
+                r = answer_packet(&work->answer, PACKET_LISTENING, (Span){}, NULL, 0);
         if (r == 0)
                 r = listen_on(&listener);
         if (r != LISTEN_ENDS)

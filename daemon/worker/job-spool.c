@@ -115,7 +115,7 @@ static int tell_change(Work *work, Spool *spool) {
 
         if (r < 0 || body.n == 0)
                 return r;
-        return answer_note(&work->answer, PACKET_CHANGE, buffer_span(&body), -EBADF);
+        return answer_packet(&work->answer, PACKET_CHANGE, buffer_span(&body), NULL, 0);
 }
 
 /* Begins an answer with @n heads; the caller may add members. */
@@ -316,7 +316,7 @@ int work_remove(Work *work) {
         if (r != 0)
                 return r;
         (void) begin_heads(work, removal->heads, removal->n);
-        return answer_final(&work->answer, -EBADF);
+        return answer_send(&work->answer, PACKET_LAST, -EBADF);
 }
 
 /* rename */
@@ -344,7 +344,7 @@ int work_rename(Work *work) {
         if (r != 0)
                 return r;
         json_write_member_text(begin_heads(work, &head, 1), "oldName", name);
-        return answer_final(&work->answer, -EBADF);
+        return answer_send(&work->answer, PACKET_LAST, -EBADF);
 }
 
 /* clean */
@@ -423,11 +423,12 @@ int work_survey(Work *work) {
                         r = spool_entry_pack(&body, &entries[i]);
                         if (r < 0 || (body.n < LIMIT_BATCH_BYTES && i + 1 < n))
                                 continue;
-                        r = answer_note(&work->answer, PACKET_ENTRIES, buffer_span(&body), -EBADF);
+                        r = answer_packet(&work->answer, PACKET_ENTRIES, buffer_span(&body), NULL,
+                                          0);
                         buffer_clear(&body);
                 }
                 if (r == 0)
-                        r = answer_result(&work->answer,
+                        r = answer_packet(&work->answer, PACKET_RESULT,
                                           (Span){ (const char *) &stamp, sizeof(stamp) }, NULL, 0);
         }
         spool_entries_free(entries, n);

@@ -60,13 +60,13 @@ int work_verify(Work *work) {
                 if (!work->answer.more || i + 1 == order->n[0])
                         continue;
                 json_write_end(writer);
-                r = answer_reply(&work->answer);
+                r = answer_send(&work->answer, PACKET_PART, -EBADF);
                 if (r != 0)
                         return r;
                 writer = verify_begin(&work->answer);
         }
         json_write_end(writer);
-        return answer_final(&work->answer, -EBADF);
+        return answer_send(&work->answer, PACKET_LAST, -EBADF);
 }
 
 /* The ledger of exits as a whole, if the snapshot has one. */
@@ -124,7 +124,7 @@ int work_info(Work *work) {
         }
         json_write_key(writer, "sources");
         source_table_write_json(writer, &subject.sources);
-        return answer_final(&work->answer, -EBADF);
+        return answer_send(&work->answer, PACKET_LAST, -EBADF);
 }
 
 int work_tell_sources(Work *work) {

@@ -290,6 +290,7 @@ unsigned disposal_n_children(const Disposal *disposal) {
 
 int disposal_new(sd_event *event, Users *users, Disposal **ret) {
         _cleanup_(disposal_freep) Disposal *disposal = NULL;
+        sigset_t child;
         int r;
 
         disposal = malloc(sizeof(*disposal));
@@ -304,9 +305,11 @@ int disposal_new(sd_event *event, Users *users, Disposal **ret) {
         disposal->stand_in_fd = eventfd(0, EFD_CLOEXEC);
         if (disposal->stand_in_fd < 0)
                 return -errno;
-        r = child_exit_prepare();
-        if (r < 0)
-                return r;
+        /* As sd_event_add_child() requires. */
+        (void) sigemptyset(&child);
+        (void) sigaddset(&child, SIGCHLD);
+        if (sigprocmask(SIG_BLOCK, &child, NULL) < 0)
+                return -errno;
         r = sd_event_add_time_relative(event, &disposal->turn, CLOCK_MONOTONIC, 0, 1, on_turn,
                                        disposal);
         if (r < 0)

@@ -116,7 +116,7 @@ int sandbox_drop_capabilities(uint64_t drop) {
         return cap_set_proc(kept) != 0 ? -errno : 0;
 }
 
-static int sandbox_limit(int resource, uint64_t bound) {
+int sandbox_limit(int resource, uint64_t bound) {
         struct rlimit limit;
 
         if (getrlimit((__rlimit_resource_t) resource, &limit) != 0)

@@ -118,12 +118,13 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 }
 
 /* Updates the line that "systemctl status" shows. */
-static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) {
+static void on_activity(void *userdata) {
         const Profiler *profiler = userdata;
+        unsigned n_running, n_waiting;
 
-        if (!profiler->connected)
-                status_line_set(profiler->status_line, "%u jobs running, %u waiting%s", n_running,
-                                n_waiting, profiler->config_note);
+        queue_count(profiler->users, &n_running, &n_waiting);
+        status_line_set(profiler->status_line, "%u jobs running, %u waiting%s", n_running,
+                        n_waiting, profiler->config_note);
 }
 
 /*
@@ -162,7 +163,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
         }
         (void) config_free(config);
         (void) sd_notify(0, "READY=1");
-        service_tell_activity(profiler->manager);
+        on_activity(profiler);
         return 0;
 }
 
@@ -294,8 +295,10 @@ static int open_event_loop(Profiler *profiler) {
         r = sd_event_set_watchdog(profiler->event, !profiler->connected);
         if (r < 0)
                 return r;
-        r = status_line_new(profiler->event, &profiler->status_line);
-        if (r == 0)
+        /* A private daemon has no unit whose status somebody could ask for. */
+        if (!profiler->connected)
+                r = status_line_new(profiler->event, &profiler->status_line);
+        if (r >= 0)
                 r = own_processes_new(&profiler->own);
         if (r == 0)
                 r = users_new(&limits, &profiler->users);
@@ -364,7 +367,21 @@ static int open_spool(Profiler *profiler) {
         return 0;
 }
 
-static int open_job_pool(Profiler *profiler) {
+/* Jobs, the service that starts them, and in front of it the server. */
+static int open_service(Profiler *profiler) {
+        const ConnectionLimits limits = settings_of_connections(profiler->config);
+        Manager setup = {
+                .event = profiler->event,
+                .users = profiler->users,
+                .disposal = profiler->disposal,
+                .fd_store = profiler->fd_store,
+                .spool = profiler->spool,
+                .own = profiler->own,
+                .settings = settings_of_service(profiler->config, profiler->spool->dir_fd),
+                .is_private = profiler->connected,
+                .on_activity = profiler->connected ? NULL : on_activity,
+                .userdata = profiler,
+        };
         int fd, r;
 
         if (!sandbox_has_filters())
@@ -381,27 +398,7 @@ static int open_job_pool(Profiler *profiler) {
                 return r;
         }
         profiler->pool->max_data_bytes = profiler->config->values[SETTING_JOB_MEMORY].number;
-        return 0;
-}
-
-/* The service, and in front of it the server. */
-static int open_service(Profiler *profiler) {
-        const ConnectionLimits limits = settings_of_connections(profiler->config);
-        const Manager setup = {
-                .event = profiler->event,
-                .users = profiler->users,
-                .disposal = profiler->disposal,
-                .pool = profiler->pool,
-                .fd_store = profiler->fd_store,
-                .spool = profiler->spool,
-                .own = profiler->own,
-                .settings = settings_of_service(profiler->config, profiler->spool->dir_fd),
-                .is_private = profiler->connected,
-                .on_activity = on_activity,
-                .userdata = profiler,
-        };
-        int r;
-
+        setup.pool = profiler->pool;
         r = service_new(&setup, &profiler->manager);
         if (r < 0)
                 return r;
@@ -428,7 +425,10 @@ static int open_service(Profiler *profiler) {
 
 int profiler_run(const Options *options) {
         static int (*const steps[])(Profiler * profiler) = {
-                open_socket_and_config, open_event_loop, open_spool, open_job_pool, open_service,
+                open_socket_and_config,
+                open_event_loop,
+                open_spool,
+                open_service,
         };
         Profiler profiler = { .options = options, .config_note = "", .socket_fd = -EBADF };
         int r = 0;

@@ -31,14 +31,6 @@ const Method methods[] = { PROFILER_METHODS(PROFILER_ROW) VARLINK_METHODS(VARLIN
 
 /* turns */
 
-void service_tell_activity(const Manager *manager) {
-        unsigned n_running, n_waiting;
-
-        queue_count(manager->users, &n_running, &n_waiting);
-        if (manager->on_activity)
-                manager->on_activity(n_running, n_waiting, manager->userdata);
-}
-
 static void on_jobs_changed(void *userdata) {
         const Manager *manager = userdata;
 
@@ -60,7 +52,8 @@ static int on_turn(sd_event_source *source, void *userdata) {
                         request_settle(request, request_start_job(request));
                 }
         }
-        service_tell_activity(manager);
+        if (manager->on_activity)
+                manager->on_activity(manager->userdata);
         return 0;
 }
 

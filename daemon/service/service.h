@@ -39,7 +39,5 @@ void service_load_programs(Manager *manager);
  * may have is set before.
  */
 void service_configure(Manager *manager, const ManagerSettings *settings);
-/* Calls on_activity although nothing happened. */
-void service_tell_activity(const Manager *manager);
 /* Ends every request with an error, which its caller can read if the server is still there. */
 void service_stop(Manager *manager);

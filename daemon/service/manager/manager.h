@@ -71,7 +71,7 @@ typedef struct Manager {
         ManagerSettings settings;
         bool is_private; /* serves one caller, with the privileges of that caller */
         /* Called after jobs started or ended; may be NULL. */
-        void (*on_activity)(unsigned n_running, unsigned n_waiting, void *userdata);
+        void (*on_activity)(void *userdata);
         void *userdata;
 
         Listening listening;

@@ -28,11 +28,6 @@
 #define PAYS_LATER                                                                               \
         "a private ctprofd loads BPF programs for \"ctprofctl run\", for --backend bpf, and on " \
         "hosts of %u threads or more"
-#define NO_REASONS_OFF "waits are not counted by reason: ctprofd.conf says WaitReasons=off"
-#define NO_REASONS_UNWANTED                                                                  \
-        "waits were not being counted by reason, and this capture did not ask for it; with " \
-        "WaitReasons=always in ctprofd.conf they always are"
-
 static const char *const names[] = TASK_OBJECT_NAMES; /* in the descriptor store */
 
 /* A file in memory, so that it is kept with what was loaded, also by the service manager. */
@@ -275,16 +270,6 @@ void loading_limit_reasons(const Manager *manager) {
                 r = reasons_limit(&objects, manager->settings.reasons_ns);
         if (r < 0)
                 log_warning(r, "Waits are counted by reason for longer than WaitReasons= says");
-}
-
-void loading_add_reasons(const Manager *manager, CaptureOrder *order, bool are_wanted) {
-        uint64_t stay_ns = manager->settings.reasons_ns;
-
-        if (stay_ns == REASONS_FOREVER || (stay_ns > 0 && are_wanted))
-                order->reasons_ns = stay_ns;
-        else
-                (void) snprintf(order->no_reasons, sizeof(order->no_reasons), "%s",
-                                stay_ns == 0 ? NO_REASONS_OFF : NO_REASONS_UNWANTED);
 }
 
 int loading_add(Request *request, CaptureOrder *order, BackendChoice choice) {

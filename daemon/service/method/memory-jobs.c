@@ -42,30 +42,18 @@ void memory_jobs_prepare(FdStore *fd_store) {
         }
 }
 
-int memory_jobs_add_wishes(Request *request, CaptureOrder *order, bool heap) {
-        const ManagerSettings *settings = &request->manager->settings;
-        int fd;
+int memory_jobs_add(Request *request, CaptureOrder *order) {
+        const Manager *manager = request->manager;
+        int fd = -EBADF;
 
-        order->heap = heap;
-        order->commands = settings->commands;
-        order->heap_limit_ns = settings->heap_ns;
-        if (!heap && settings->commands == COMMAND_LINES_NO)
-                return 0;
-        fd = fd_store_borrow(request->manager->fd_store, PROCESSES_NAME);
+        if (job_pool_count_kind(manager->pool, JOB_MEMORY) >= LIMIT_MEMORY_JOBS)
+                (void) snprintf(order->no_memory, sizeof(order->no_memory), "%s", TOO_MANY_REASON);
+        if (order->heap || order->commands != COMMAND_LINES_NO)
+                fd = fd_store_borrow(manager->fd_store, PROCESSES_NAME);
         return fd < 0 ? 0 : request_add_fd(request, fd, &order->heap_cache);
 }
 
-void memory_jobs_add(Request *request, CaptureOrder *order) {
-        if (job_pool_count_kind(request->manager->pool, JOB_MEMORY) >= LIMIT_MEMORY_JOBS)
-                (void) snprintf(order->no_memory, sizeof(order->no_memory), "%s", TOO_MANY_REASON);
-}
-
 /* jobs */
-
-void memory_jobs_done(Request *request) {
-        request->files_job = job_free(request->files_job);
-        request->memory_job = job_free(request->memory_job);
-}
 
 static void on_reply(Job *job, const JobReply *reply, void *userdata);
 

@@ -82,7 +82,7 @@ static int on_converted(Request *request, const JobReply *reply) {
         fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        r = request_lend(request, conversion->file);
+        r = held_files_add(request->manager->held, conversion->file, request->uid);
         if (r < 0) {
                 (void) fd_close(fd);
                 return r;

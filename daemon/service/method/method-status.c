@@ -233,7 +233,8 @@ static int on_told(Request *request, const JobReply *reply) {
         Span texts[3];
         int r = request_take_texts(reply, texts, ELEMENTSOF(texts));
 
-        memory_jobs_done(request);
+        request->files_job = job_free(request->files_job);
+        request->memory_job = job_free(request->memory_job);
         return r == 0 ? answer(request, texts[0], texts[1], texts[2]) : r;
 }
 
@@ -244,7 +245,8 @@ static int on_not_probed(Request *request, WireError error, const WireErrorDetai
         JsonWriter writer;
         int r;
 
-        memory_jobs_done(request);
+        request->files_job = job_free(request->files_job);
+        request->memory_job = job_free(request->memory_job);
         for (unsigned id = 0; id < _SOURCE_MAX; id++)
                 sources.sources[id] = (Source){
                         .state = SOURCE_STATE_UNAVAILABLE,
@@ -273,7 +275,8 @@ static int prepare(Request *request) {
         capture->heap_limit_ns = LIMIT_HEAP_NS;
         capture->commands = COMMAND_LINES_NO;
         r = listening_add(request, capture, true);
-        memory_jobs_add(request, capture);
+        if (r == 0)
+                r = memory_jobs_add(request, capture);
         if (r == 0)
                 r = loading_add(request, capture,
                                 is_bpf ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS);
@@ -290,7 +293,7 @@ static int probe(Request *request) {
         /* It waits behind the job that loads programs: before, there is nothing to say of them. */
         QueueKind queue = request->manager->is_loading ? QUEUE_LOADING : QUEUE_READING;
 
-        return request_enqueue(request, queue, &stage);
+        return request_submit(request, NULL, queue, &stage);
 }
 
 /* the last capture */

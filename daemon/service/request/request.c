@@ -86,12 +86,6 @@ SpoolView *request_view(const Request *request) {
         return request->view ? request->view : request->manager->index->view;
 }
 
-void request_close_fds(Request *request) {
-        for (size_t i = 0; i < request->n_fds; i++)
-                (void) disposal_close(request->manager->disposal, request->fds[i]);
-        request->n_fds = 0;
-}
-
 /* Gives its place to the next one. */
 static void leave_queue(Request *request) {
         if (request->entry.place == QUEUE_OUTSIDE)
@@ -108,7 +102,8 @@ Request *request_free(Request *request) {
         request->job = job_free(request->job);
         request->files_job = job_free(request->files_job);
         request->memory_job = job_free(request->memory_job);
-        request_close_fds(request);
+        for (size_t i = 0; i < request->n_fds; i++)
+                (void) disposal_close(request->manager->disposal, request->fds[i]);
         for (size_t i = 0; i < request->n_call_fds; i++)
                 (void) disposal_close(request->manager->disposal, request->call_fds[i]);
         if (request->free_state)
@@ -393,7 +388,8 @@ int request_start_job(Request *request) {
 Order *request_new_order(Request *request, OrderMethod method) {
         Order *order = order_new(method);
 
-        request_close_fds(request);
+        while (request->n_fds > 0)
+                (void) disposal_close(request->manager->disposal, request->fds[--request->n_fds]);
         if (order)
                 order->more = request->more;
         return order;
@@ -440,11 +436,12 @@ int request_set_order(Request *request, const Order *order) {
         return order_pack(order, &request->order);
 }
 
-int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
+int request_submit(Request *request, const Order *order, QueueKind queue, const Stage *stage) {
         Queue *line = &request->manager->queues[queue];
-        int r;
+        int r = order ? request_set_order(request, order) : 0;
 
-        r = request_hold(request, request->n_state_bytes);
+        if (r == 0)
+                r = request_hold(request, request->n_state_bytes);
         if (r != 0)
                 return r;
         request->queue = queue;
@@ -465,12 +462,6 @@ int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
                 return r;
         (void) sd_event_source_set_enabled(request->manager->turn, SD_EVENT_ONESHOT);
         return 0;
-}
-
-int request_submit(Request *request, const Order *order, QueueKind queue, const Stage *stage) {
-        int r = request_set_order(request, order);
-
-        return r == 0 ? request_enqueue(request, queue, stage) : r;
 }
 
 int request_continue(Request *request, const Order *order, const Stage *stage) {
@@ -558,14 +549,6 @@ int request_reserve_memory(Request *request) {
         }
         request->max_file_bytes = users_room(users, request->uid, USE_HELD) / 2;
         return charge_begin(&request->held, users, request->uid, USE_HELD, request->max_file_bytes);
-}
-
-int request_lend(Request *request, int file) {
-        int r = held_files_add(request->manager->held, file, request->uid);
-
-        if (r == 0)
-                charge_end(&request->held);
-        return r;
 }
 
 /* references */

@@ -136,8 +136,6 @@ _must_check_ int request_take_fd(Request *request, size_t index);
  * until the handler returns.
  */
 SpoolView *request_view(const Request *request);
-/* Closes the descriptors of the order. */
-void request_close_fds(Request *request);
 /* The request owns @state from now on. */
 void request_keep(Request *request, void *state, void (*free_state)(void *state));
 
@@ -187,11 +185,10 @@ _must_check_ int request_add_spool(Request *request, OrderSpool *ret);
 _must_check_ int request_add_roll(Request *request, OrderSpool *ret);
 /* The order is complete: the request keeps what is sent of it. */
 _must_check_ int request_set_order(Request *request, const Order *order);
-_must_check_ int request_enqueue(Request *request, QueueKind queue, const Stage *stage);
-/* Both. */
+/* Waits in @queue for a job, with @order, or with what its stage prepares in its turn: NULL. */
 _must_check_ int request_submit(Request *request, const Order *order, QueueKind queue,
                                 const Stage *stage);
-/* Both again, at once and in the place of the job that has ended: of a stage that keeps it. */
+/* The next job, at once and in the place of the job that has ended: of a stage that keeps it. */
 _must_check_ int request_continue(Request *request, const Order *order, const Stage *stage);
 
 /*
@@ -212,11 +209,9 @@ _must_check_ int request_reserve_half(Request *request, int file);
 /*
  * For a job that writes a file in memory which its caller will get: half of what the files leave
  * that this user and others have open (see held-files.h). REQUEST_ANSWERED with Busy when that is
- * too little.
+ * too little. The file itself is counted by held_files_add().
  */
 _must_check_ int request_reserve_memory(Request *request);
-/* Counts @file for the caller, who gets it, from now on. */
-_must_check_ int request_lend(Request *request, int file);
 
 /*
  * references: a call names a snapshot by its name in the spool, which is opened here, or by a

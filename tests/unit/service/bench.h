@@ -40,11 +40,10 @@ typedef struct Bench {
         unsigned n_running, n_waiting;
 } Bench;
 
-static inline void bench_on_activity(unsigned n_running, unsigned n_waiting, void *userdata) {
+static inline void bench_on_activity(void *userdata) {
         Bench *bench = userdata;
 
-        bench->n_running = n_running;
-        bench->n_waiting = n_waiting;
+        queue_count(bench->users, &bench->n_running, &bench->n_waiting);
 }
 
 static inline void bench_open(Bench *bench, const char *spool_path) {

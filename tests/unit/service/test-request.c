@@ -51,7 +51,7 @@ static int record(Request *request) {
                 if (r != 0)
                         return r;
         }
-        return request_enqueue(request, QUEUE_CHANGING, stage);
+        return request_submit(request, NULL, QUEUE_CHANGING, stage);
 }
 
 static const Method record_method = { "x.Record", record, RECORD_NOTHING, false };

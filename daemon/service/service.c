@@ -147,10 +147,22 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
                 (void) sd_event_source_set_enabled(manager->heartbeat, SD_EVENT_ONESHOT);
         }
         spool_refresh(manager->spool);
-        if (method->uses_index && survey_is_due(manager))
-                survey_await(request);
-        else
+        if (!method->uses_index || !survey_is_due(manager)) {
                 request_settle(request, request_handle(request));
+                return;
+        }
+        /* It is handled when the survey has ended, and keeps the descriptors of the call. */
+        request->n_call_fds =
+                MIN_OF(frame_stream_n_fds(connection->stream), ELEMENTSOF(request->call_fds));
+        for (size_t i = 0; i < request->n_call_fds; i++)
+                request->call_fds[i] = frame_stream_take_fd(connection->stream, i);
+        request->survey = manager->is_surveying ? SURVEY_NEXT : SURVEY_THIS;
+        /* Unless this fails, the request may be answered and freed by now. */
+        r = survey_start(manager);
+        if (r == 0)
+                return;
+        request->survey = SURVEY_NONE;
+        request_settle(request, r);
 }
 
 /* Asks a job that has no end of its own for the answer it has by now. */

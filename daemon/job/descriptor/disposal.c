@@ -116,8 +116,12 @@ static void run_soon(Disposal *disposal, uint64_t us) {
         (void) sd_event_source_set_enabled(disposal->turn, SD_EVENT_ONESHOT);
 }
 
-/* Frees the numbers if the child succeeded; otherwise the next child gets the whole list. */
-static void lane_end(Lane *lane, const siginfo_t *status) {
+/*
+ * The child has ended. Frees the numbers if it succeeded; otherwise the next child gets the whole
+ * list. @source: NULL where that was not heard by an event.
+ */
+static int on_exit_child(sd_event_source *source, const siginfo_t *status, void *userdata) {
+        Lane *lane = userdata;
         Disposal *disposal = lane->disposal;
         bool is_done = status->si_code == CLD_EXITED && status->si_status == EXIT_SUCCESS;
 
@@ -132,10 +136,6 @@ static void lane_end(Lane *lane, const siginfo_t *status) {
         lane->closing.n = 0;
         charge_set(&lane->charge, lane->waiting.n);
         run_soon(disposal, is_done ? 0 : DISPOSAL_RETRY_US);
-}
-
-static int on_exit_child(sd_event_source *source, const siginfo_t *status, void *userdata) {
-        lane_end(userdata, status);
         return 0;
 }
 
@@ -171,7 +171,7 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *userdata) {
 
                 if (lane->pid > 0 && !lane->exit) {
                         if (child_exit_take(lane->pid, &status))
-                                lane_end(lane, &status);
+                                (void) on_exit_child(NULL, &status, lane);
                         else
                                 run_soon(disposal, DISPOSAL_RETRY_US);
                 }
@@ -327,7 +327,7 @@ static void await_end(Lane *lane, int *timeout_ms) {
 
         lane->exit = sd_event_source_disable_unref(lane->exit);
         if (child_exit_await(lane->pid, &status, timeout_ms))
-                lane_end(lane, &status);
+                (void) on_exit_child(NULL, &status, lane);
 }
 
 Disposal *disposal_free(Disposal *disposal) {

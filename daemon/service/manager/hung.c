@@ -14,12 +14,6 @@
 #define FILE_NAME "hung-processes" /* in the descriptor store */
 #define MAX_OF_JOB 8u
 
-struct Hung {
-        int fd; /* owned: the rows, with zeros behind them; negative: they are in memory only */
-        size_t n;
-        HungProcess rows[LIMIT_HUNG_PROCESSES];
-};
-
 /* A daemon that cannot write it remembers for as long as it lives. */
 static void store(Hung *hung) {
         memset(hung->rows + hung->n, 0, sizeof(hung->rows) - hung->n * sizeof(*hung->rows));
@@ -151,15 +145,6 @@ size_t hung_get_barred(const Hung *hung, uint32_t *ret_owners, size_t n) {
                         ret_owners[n_owners++] = owner;
         }
         return n_owners;
-}
-
-void hung_add_to_order(const Hung *hung, MemoryOrder *order) {
-        order->n_barred =
-                (uint32_t) hung_get_barred(hung, order->barred, ELEMENTSOF(order->barred));
-        order->n_hung = (uint32_t) hung->n;
-        for (size_t i = 0; i < hung->n; i++)
-                order->hung[i] = (OrderLife){ .start_ticks = hung->rows[i].start_ticks,
-                                              .tgid = hung->rows[i].tgid };
 }
 
 const HungProcess *hung_next_of(const Hung *hung, pid_t job, size_t *at) {

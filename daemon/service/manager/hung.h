@@ -20,7 +20,7 @@
 #include <sys/types.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "order/order.h"
+#include "wire/limits.h"
 
 typedef struct FdStore FdStore;
 typedef struct JobPool JobPool;
@@ -45,6 +45,12 @@ typedef struct HungProcess {
         uint32_t state;
 } HungProcess;
 
+struct Hung {
+        int fd; /* owned: the rows, with zeros behind them; negative: they are in memory only */
+        size_t n;
+        HungProcess rows[LIMIT_HUNG_PROCESSES];
+};
+
 /*
  * Takes the file of an earlier daemon over from the descriptor store, or puts a new one there.
  * -ENOMEM.
@@ -58,8 +64,6 @@ void hung_add(Hung *hung, pid_t job, uint32_t tgid, uint64_t start_ticks, uint32
 /* Finds out what has become of jobs: call it whenever some have changed. */
 void hung_follow(Hung *hung, const JobPool *pool);
 
-/* Tells a memory job which processes and whose it has to leave alone. */
-void hung_add_to_order(const Hung *hung, MemoryOrder *order);
 /* Writes up to @n owners that are barred, each once, and returns their number. */
 size_t hung_get_barred(const Hung *hung, uint32_t *ret_owners, size_t n);
 /* The next process in which @job hangs, from *@at on, 0 at first; NULL: there is none. */

@@ -83,7 +83,13 @@ static void start(Request *request, const JobReply *note, OrderMethod method) {
                 order->memory.socket = 1;
                 order->memory.files = fds[1] >= 0 ? 2 : 0;
                 order->memory.limit_ns = manager->settings.heap_ns;
-                hung_add_to_order(manager->hung, &order->memory);
+                order->memory.n_barred = (uint32_t) hung_get_barred(
+                        manager->hung, order->memory.barred, ELEMENTSOF(order->memory.barred));
+                order->memory.n_hung = (uint32_t) manager->hung->n;
+                for (size_t i = 0; i < manager->hung->n; i++)
+                        order->memory.hung[i] =
+                                (OrderLife){ .start_ticks = manager->hung->rows[i].start_ticks,
+                                             .tgid = manager->hung->rows[i].tgid };
         }
         if (order)
                 r = order_pack(order, &body);

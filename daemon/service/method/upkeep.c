@@ -183,21 +183,3 @@ int survey_start(Manager *manager) {
         request_settle(request, r);
         return 0;
 }
-
-void survey_await(Request *request) {
-        size_t n = MIN_OF(frame_stream_n_fds(request->connection->stream),
-                          ELEMENTSOF(request->call_fds));
-        int r;
-
-        /* The descriptors of the call stay with the request, which is handled later. */
-        for (size_t i = 0; i < n; i++)
-                request->call_fds[i] = frame_stream_take_fd(request->connection->stream, i);
-        request->n_call_fds = n;
-        request->survey = request->manager->is_surveying ? SURVEY_NEXT : SURVEY_THIS;
-        /* Unless this fails, the request may be answered and freed by now. */
-        r = survey_start(request->manager);
-        if (r == 0)
-                return;
-        request->survey = SURVEY_NONE;
-        request_settle(request, r);
-}

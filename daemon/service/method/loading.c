@@ -140,15 +140,17 @@ void loading_fail(Request *request, const WireErrorDetail *detail) {
 /* at the start */
 
 /* However the request ended, captures wait no longer, and know why when nothing was loaded. */
-static void loading_free(void *state) {
-        Manager *manager = state;
-
+static void end_loading(Manager *manager) {
         manager->is_loading = false;
         if (manager->bpf_refusal[0] == '\0' && !is_loaded(manager) && !manager->is_over)
                 refuse(manager, "no job could be started to load BPF programs");
         renounce();
         listening_look(manager);
         (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_ONESHOT);
+}
+
+static void loading_release(Request *request) {
+        end_loading(request->manager);
 }
 
 static int on_loaded(Request *request, const JobReply *reply) {
@@ -193,10 +195,10 @@ void loading_start(Manager *manager) {
                 return;
         }
         if (request_new(manager, &method, NULL, NULL, &request) < 0) {
-                loading_free(manager);
+                end_loading(manager);
                 return;
         }
-        request_keep(request, manager, loading_free);
+        request->release = loading_release;
         manager->is_loading = true;
         order = request_new_order(request, ORDER_LOAD);
         if (order)

@@ -44,7 +44,9 @@ typedef struct Addition {
         Buffer rotated;     /* names that had to make room before it */
 } Addition;
 
-static void addition_done(Addition *addition) {
+static void addition_release(Request *request) {
+        Addition *addition = request->state;
+
         buffer_done(&addition->sources);
         buffer_done(&addition->rotated);
         if (addition->spool)
@@ -127,13 +129,6 @@ typedef struct CaptureState {
         Addition addition;
         CaptureFields fields;
 } CaptureState;
-
-static void capture_free(void *pointer) {
-        CaptureState *state = pointer;
-
-        addition_done(&state->addition);
-        free(state);
-}
 
 /* Drop progress for a caller that does not read it: a capture must not pause and delay others. */
 static int on_progress(Request *request, Span parameters) {
@@ -303,16 +298,14 @@ int method_capture(Request *request) {
         };
         const ManagerSettings *settings = &request->manager->settings;
         const char *complaint;
+        CaptureState *state = request_keep(request, sizeof(*state), addition_release);
         CaptureFields *fields;
-        CaptureState *state;
         BackendChoice wish;
         int r;
 
-        state = calloc(1, sizeof(*state));
         if (!state)
                 return -ENOMEM;
         state->addition.file = -EBADF;
-        request_keep(request, state, capture_free);
         fields = &state->fields;
         r = request_decode(request, table, ELEMENTSOF(table), fields);
         if (r != 0)
@@ -375,17 +368,15 @@ typedef struct ImportFields {
 
 typedef struct Import {
         Addition addition;
-        Disposal *disposal; /* borrowed: closes @from */
-        int from;           /* owned; what to import */
-        const char *label;  /* of the parameters, which live as long as the request */
+        int from;          /* owned; what to import */
+        const char *label; /* of the parameters, which live as long as the request */
 } Import;
 
-static void import_free(void *state) {
-        Import *import = state;
+static void import_release(Request *request) {
+        Import *import = request->state;
 
-        addition_done(&import->addition);
-        (void) disposal_close(import->disposal, import->from);
-        free(import);
+        addition_release(request);
+        (void) disposal_close(request->manager->disposal, import->from);
 }
 
 static int on_copied(Request *request, const JobReply *reply) {
@@ -456,7 +447,7 @@ int method_import(Request *request) {
                  : SPOOL_E_NOT_FOUND;
         if (r != SPOOL_E_NOT_FOUND)
                 return request_fail_spool(request, name, r == 0 ? SPOOL_E_EXISTS : r);
-        import = malloc(sizeof(*import));
+        import = request_keep(request, sizeof(*import), import_release);
         if (!import)
                 return -ENOMEM;
         *import = (Import){
@@ -466,11 +457,9 @@ int method_import(Request *request) {
                         .spool = request->manager->spool,
                         .file = -EBADF,
                 },
-                .disposal = request->manager->disposal,
                 .from = request_take_fd(request, (size_t) fields.index.value),
                 .label = fields.label,
         };
-        request_keep(request, import, import_free);
         if (import->from < 0)
                 return request_refuse_parameter(request, "fileDescriptor",
                                                 "The call has no descriptor of a file with this "

@@ -314,7 +314,7 @@ int method_status(Request *request) {
         const IndexEntry *entry = spool_view_resolve(request_view(request), SPAN_LITERAL("latest"));
         _cleanup_(message_object_freep) json_object *head = NULL;
         _cleanup_(freep) Order *order = NULL;
-        LastCapture *capture = calloc(1, sizeof(*capture));
+        LastCapture *capture = request_keep(request, sizeof(*capture), NULL);
         char now[SD_ID128_STRING_MAX];
         const char *boot_id = NULL;
         AnalysisOrder *analysis;
@@ -324,7 +324,6 @@ int method_status(Request *request) {
 
         if (!capture)
                 return -ENOMEM;
-        request_keep(request, capture, free);
         r = request_decode(request, NULL, 0, NULL);
         if (r != 0)
                 return r;

@@ -106,8 +106,9 @@ Request *request_free(Request *request) {
                 (void) disposal_close(request->manager->disposal, request->fds[i]);
         for (size_t i = 0; i < request->n_call_fds; i++)
                 (void) disposal_close(request->manager->disposal, request->call_fds[i]);
-        if (request->free_state)
-                request->free_state(request->state);
+        if (request->release)
+                request->release(request);
+        free(request->state);
         buffer_done(&request->order);
         json_object_put(request->parameters);
         if (request->next)
@@ -139,10 +140,12 @@ void request_settle(Request *request, int r) {
 
 /* what a method finds */
 
-void request_keep(Request *request, void *state, void (*free_state)(void *state)) {
+void *request_keep(Request *request, size_t n_bytes, void (*release)(Request *request)) {
         assert(!request->state);
-        request->state = state;
-        request->free_state = free_state;
+        request->state = calloc(1, n_bytes);
+        if (request->state)
+                request->release = release;
+        return request->state;
 }
 
 int request_hold(Request *request, size_t n_bytes) {

@@ -115,9 +115,9 @@ struct Request {
         bool memory_was_asked, files_was_asked; /* once is enough */
 
         /* the method's own */
-        void *state;
+        void *state;          /* owned: request_keep() */
         size_t n_state_bytes; /* that @state holds, as far as a caller can make it large */
-        void (*free_state)(void *state);
+        void (*release)(Request *request);
         /* Called instead of resuming the job when a full connection has room again. */
         int (*on_drained)(Request *request);
 
@@ -136,8 +136,11 @@ _must_check_ int request_take_fd(Request *request, size_t index);
  * until the handler returns.
  */
 SpoolView *request_view(const Request *request);
-/* The request owns @state from now on. */
-void request_keep(Request *request, void *state, void (*free_state)(void *state));
+/*
+ * Makes the state of the request, @n_bytes of zeros. @release, if it is not NULL, lets go of what
+ * the state holds in the end. NULL: no memory.
+ */
+void *request_keep(Request *request, size_t n_bytes, void (*release)(Request *request));
 
 /*
  * The state holds @n_bytes from now on, which count for the caller. REQUEST_ANSWERED when it holds

@@ -79,8 +79,7 @@ static void on_killed(const JobTerms *terms, void *userdata) {
  * does not matter: every caller gets one each time, except where it does not read.
  */
 static int on_heartbeat(sd_event_source *source, uint64_t usec, void *userdata) {
-        static const Span waiting = SPAN_LITERAL("{\"progress\":{\"phase\":\"waiting\","
-                                                 "\"done\":0}}"),
+        static const Span waiting = SPAN_LITERAL(REQUEST_WAITING),
                           working = SPAN_LITERAL("{\"progress\":{\"phase\":\"working\","
                                                  "\"done\":0}}");
         Manager *manager = userdata;

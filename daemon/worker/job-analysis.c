@@ -524,35 +524,37 @@ static void analysis_write_member(const void *userdata, size_t index, JsonWriter
         comparison_write(list->comparison, list->list, index, writer);
 }
 
-static int analysis_answer_list(Analysis *analysis, ComparisonList list, const char *key) {
-        AnalysisList from = { analysis->comparison, list };
-
-        return answer_list(&analysis->work->answer, key, from.comparison->lists[list].n_shown,
-                           analysis_write_member, &from);
-}
-
 static int analysis_answer(Analysis *analysis) {
         const Comparison *comparison = analysis->comparison;
         const View *view = &analysis->call->view;
         bool is_one = analysis->n_sides == 1, of_intervals = analysis->of_intervals;
         size_t n_pairings = comparison->table.pairing ? pairing_n(comparison->table.pairing) : 0;
         Answer *answer = &analysis->work->answer;
+        const struct {
+                ComparisonList list;
+                const char *key;
+                bool is_shown;
+        } lists[] = {
+                { COMPARISON_OVERVIEW, "overview", view->overview },
+                { COMPARISON_GROUPS, "groups", view->rows },
+                { COMPARISON_ONLY_BEFORE, of_intervals ? "onlyA" : "onlyBefore",
+                  view->rows && !is_one },
+                { COMPARISON_ONLY_AFTER, of_intervals ? "onlyB" : "onlyAfter",
+                  view->rows && !is_one },
+        };
         JsonWriter *writer = &answer->writer;
         SectionCursor sections = {};
         bool done = false;
         int r;
 
         r = analysis_answer_heads(analysis);
-        if (r == 0 && view->overview)
-                r = analysis_answer_list(analysis, COMPARISON_OVERVIEW, "overview");
-        if (r == 0 && view->rows)
-                r = analysis_answer_list(analysis, COMPARISON_GROUPS, "groups");
-        if (r == 0 && view->rows && !is_one)
-                r = analysis_answer_list(analysis, COMPARISON_ONLY_BEFORE,
-                                         of_intervals ? "onlyA" : "onlyBefore");
-        if (r == 0 && view->rows && !is_one)
-                r = analysis_answer_list(analysis, COMPARISON_ONLY_AFTER,
-                                         of_intervals ? "onlyB" : "onlyAfter");
+        for (size_t i = 0; i < ELEMENTSOF(lists) && r == 0; i++) {
+                const AnalysisList from = { comparison, lists[i].list };
+
+                if (lists[i].is_shown)
+                        r = answer_list(answer, lists[i].key, comparison->lists[from.list].n_shown,
+                                        analysis_write_member, &from);
+        }
         /* Parts of about LIMIT_BATCH_BYTES; the last reply stays open for what follows. */
         while (r == 0 && !done) {
                 writer = answer_begin(answer);

@@ -18,7 +18,6 @@
 #include "wire/message-object.h"
 #include "wire/message.h"
 
-#define WAITING "{\"progress\":{\"phase\":\"waiting\",\"done\":0}}"
 #define ENVELOPE_BYTES 64 /* of a reply, at most */
 /* With less than this a job is not started: not even a small snapshot would fit. */
 #define LEAST_BYTES UINT64_C(65536)
@@ -452,8 +451,8 @@ int request_submit(Request *request, const Order *order, QueueKind queue, const 
         /* As many run as may, so that this one waits. */
         if (request->more && stage->tells_progress &&
             !users_have_room(line->users, USE_RUNNING + (Use) queue, 1) &&
-            connection_has_room(request->connection, sizeof(WAITING) + ENVELOPE_BYTES))
-                connection_continue(request->connection, SPAN_LITERAL(WAITING));
+            connection_has_room(request->connection, sizeof(REQUEST_WAITING) + ENVELOPE_BYTES))
+                connection_continue(request->connection, SPAN_LITERAL(REQUEST_WAITING));
         r = queue_add(line, &request->entry, request->uid);
         if (r > 0)
                 return request_refuse(

@@ -33,6 +33,9 @@ enum {
         REQUEST_ANSWERED, /* with an error: nothing is left to do but to pass this up */
 };
 
+/* What tells a caller that its request waits for its turn. */
+#define REQUEST_WAITING "{\"progress\":{\"phase\":\"waiting\",\"done\":0}}"
+
 typedef struct Method {
         const char *name; /* in full */
         /*

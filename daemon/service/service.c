@@ -32,9 +32,9 @@ const Method methods[] = { PROFILER_METHODS(PROFILER_ROW) VARLINK_METHODS(VARLIN
 /* turns */
 
 static void on_jobs_changed(void *userdata) {
-        const Manager *manager = userdata;
+        Manager *manager = userdata;
 
-        hung_follow(manager->hung, manager->pool);
+        hung_follow(&manager->hung, manager->pool);
         (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_ONESHOT);
 }
 
@@ -231,11 +231,10 @@ int service_new(const Manager *setup, Manager **ret) {
         manager->started_ns = clock_now_ns(CLOCK_MONOTONIC);
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
                 manager->queues[kind] = (Queue){ .users = setup->users, .kind = (QueueKind) kind };
+        hung_init(&manager->hung, setup->fd_store);
         r = spool_index_new(&manager->index);
         if (r == 0)
-                r = held_files_new(setup->event, setup->users, &manager->held);
-        if (r == 0)
-                r = hung_new(setup->fd_store, &manager->hung);
+                r = held_files_init(&manager->held, setup->event, setup->users);
         if (r < 0)
                 return r;
         r = sd_event_add_defer(setup->event, &manager->turn, on_turn, manager);
@@ -278,8 +277,8 @@ Manager *service_free(Manager *manager) {
         manager->heartbeat = sd_event_source_disable_unref(manager->heartbeat);
         manager->look = sd_event_source_disable_unref(manager->look);
         manager->turn = sd_event_source_disable_unref(manager->turn);
-        manager->held = held_files_free(manager->held);
-        manager->hung = hung_free(manager->hung);
+        held_files_done(&manager->held);
+        (void) fd_close(manager->hung.fd);
         manager->index = spool_index_free(manager->index);
         free(manager);
         return NULL;

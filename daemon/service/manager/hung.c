@@ -21,22 +21,19 @@ static void store(Hung *hung) {
                 (void) !pwrite(hung->fd, hung->rows, sizeof(hung->rows), 0);
 }
 
-int hung_new(FdStore *fd_store, Hung **ret) {
+void hung_init(Hung *hung, FdStore *fd_store) {
         uint64_t over_ns = clock_now_ns(CLOCK_BOOTTIME);
-        Hung *hung = calloc(1, sizeof(*hung));
 
-        if (!hung)
-                return -ENOMEM;
-        *ret = hung;
+        hung->n = 0;
         hung->fd = fd_store_borrow(fd_store, FILE_NAME);
         if (hung->fd < 0) {
                 hung->fd = fd_store_file_new("ctprof-hung", sizeof(hung->rows));
                 if (hung->fd >= 0)
                         (void) !fd_store_put(fd_store, FILE_NAME, hung->fd);
-                return 0;
+                return;
         }
         if (pread(hung->fd, hung->rows, sizeof(hung->rows), 0) != (ssize_t) sizeof(hung->rows))
-                return 0;
+                return;
         /* The rows of an earlier daemon: its jobs are not ours, and nobody tells if they hang. */
         while (hung->n < ELEMENTSOF(hung->rows) && hung->rows[hung->n].tgid != 0) {
                 HungProcess *row = &hung->rows[hung->n++];
@@ -46,15 +43,6 @@ int hung_new(FdStore *fd_store, Hung **ret) {
                 row->state = HUNG_OVER;
                 row->job = 0;
         }
-        return 0;
-}
-
-Hung *hung_free(Hung *hung) {
-        if (!hung)
-                return NULL;
-        hung->fd = fd_close(hung->fd);
-        free(hung);
-        return NULL;
 }
 
 /* rows */

@@ -87,8 +87,8 @@ typedef struct Manager {
         sd_event_source *look;      /* a timer that looks at tables of programs */
         sd_event_source *calls;     /* of programs whose tables fill; NULL: none are loaded */
         sd_event_source *heartbeat; /* off while there are no requests */
-        HeldFiles *held;
-        Hung *hung;
+        HeldFiles held;
+        Hung hung;
         /* Why threads cannot be read through BPF; "" while that was not tried, or works. */
         char bpf_refusal[MANAGER_REFUSAL_BYTES];
         /* Why exits or waits are not counted; "" likewise. */

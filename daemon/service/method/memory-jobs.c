@@ -84,12 +84,12 @@ static void start(Request *request, const JobReply *note, OrderMethod method) {
                 order->memory.files = fds[1] >= 0 ? 2 : 0;
                 order->memory.limit_ns = manager->settings.heap_ns;
                 order->memory.n_barred = (uint32_t) hung_get_barred(
-                        manager->hung, order->memory.barred, ELEMENTSOF(order->memory.barred));
-                order->memory.n_hung = (uint32_t) manager->hung->n;
-                for (size_t i = 0; i < manager->hung->n; i++)
+                        &manager->hung, order->memory.barred, ELEMENTSOF(order->memory.barred));
+                order->memory.n_hung = (uint32_t) manager->hung.n;
+                for (size_t i = 0; i < manager->hung.n; i++)
                         order->memory.hung[i] =
-                                (OrderLife){ .start_ticks = manager->hung->rows[i].start_ticks,
-                                             .tgid = manager->hung->rows[i].tgid };
+                                (OrderLife){ .start_ticks = manager->hung.rows[i].start_ticks,
+                                             .tgid = manager->hung.rows[i].tgid };
         }
         if (order)
                 r = order_pack(order, &body);
@@ -132,7 +132,7 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         } else if (reply->kind == PACKET_LEFT && reply->body.n == sizeof(life)) {
                 memcpy(&life, reply->body.bytes, sizeof(life));
                 if (life.tgid <= INT32_MAX)
-                        hung_add(request->manager->hung, job->pid, life.tgid, life.start_ticks,
+                        hung_add(&request->manager->hung, job->pid, life.tgid, life.start_ticks,
                                  life.owner);
         }
 }

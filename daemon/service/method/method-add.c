@@ -147,7 +147,7 @@ static int on_captured(Request *request, const JobReply *reply) {
         request->files_job = job_free(request->files_job);
         request->memory_job = job_free(request->memory_job);
         if (state->fields.anonymous) {
-                r = held_files_add(request->manager->held, addition->file, request->uid);
+                r = held_files_add(&request->manager->held, addition->file, request->uid);
                 return r == 0 ? request_forward(request, reply) : r;
         }
         r = request_take_texts(reply, texts, ELEMENTSOF(texts));

@@ -77,7 +77,7 @@ static int on_converted(Request *request, const JobReply *reply) {
         fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        r = held_files_add(request->manager->held, *file, request->uid);
+        r = held_files_add(&request->manager->held, *file, request->uid);
         if (r < 0) {
                 (void) fd_close(fd);
                 return r;

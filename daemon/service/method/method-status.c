@@ -103,7 +103,7 @@ static void write_spool(const Manager *manager, const SpoolView *view, JsonWrite
 
 static void write_jobs(const Manager *manager, JsonWriter *writer) {
         uint32_t owners[LIMIT_HUNG_PROCESSES];
-        size_t n = hung_get_barred(manager->hung, owners, ELEMENTSOF(owners));
+        size_t n = hung_get_barred(&manager->hung, owners, ELEMENTSOF(owners));
         unsigned n_running, n_waiting;
 
         /* The job of this call has left the queue and is not counted. */
@@ -129,7 +129,7 @@ static void write_jobs(const Manager *manager, JsonWriter *writer) {
                 /* The processes in whose memory it hangs, as it said itself. */
                 json_write_key(writer, "processes");
                 json_write_array(writer);
-                while ((process = hung_next_of(manager->hung, job->pid, &process_at))) {
+                while ((process = hung_next_of(&manager->hung, job->pid, &process_at))) {
                         json_write_object(writer);
                         json_write_member_u64(writer, "pid", process->tgid);
                         json_write_member_u64(writer, "owner", process->owner);

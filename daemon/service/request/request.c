@@ -538,7 +538,7 @@ int request_reserve_memory(Request *request) {
         Users *users = request->manager->users;
         char reason[256];
 
-        held_files_take_back(request->manager->held);
+        held_files_take_back(&request->manager->held);
         charge_end(&request->held);
         if (users_ask(users, request->uid, USE_HELD, 2 * LIMIT_HELD_LEAST_BYTES) != USER_OK) {
                 (void) snprintf(reason, sizeof(reason),

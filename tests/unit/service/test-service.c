@@ -378,7 +378,7 @@ static void on_stray_reply(Job *job, const JobReply *reply, void *userdata) {
 
 static bool is_suspect(void) {
         for (size_t i = 0; i < bench.pool->n_jobs; i++)
-                if (hung_next_of(bench.manager->hung, bench.pool->jobs[i]->pid, &(size_t){ 0 }))
+                if (hung_next_of(&bench.manager->hung, bench.pool->jobs[i]->pid, &(size_t){ 0 }))
                         return true;
         return false;
 }

@@ -54,10 +54,11 @@ typedef struct JobReply {
         WireError error; /* of an ERROR, with @detail */
         WireErrorDetail detail;
         bool is_last; /* a LAST, a RESULT or an ERROR: the last event */
-        bool is_end; /* the child ended without one; the reason: "The capture job was killed ..." */
+        /* The child ended without one; the reason in @detail: "The capture job was killed ..." */
+        bool is_end;
 } JobReply;
 
-/* A reply or a note came. */
+/* A reply or a note came, or the job has ended. */
 typedef void (*JobEvent)(Job *job, const JobReply *reply, void *userdata);
 
 /* Why the parent killed the child. */

@@ -11,10 +11,11 @@
  * user who holds most loses the connection that holds most. Refusing the newest instead, as for one
  * user's own bound, would let a few users lock out everybody else.
  *
- * A connection is one peer on the event loop: bytes become calls, replies become bytes, and no step waits. At most
- * one call is in flight; the calls behind it stay in the stream until its last reply is queued, so
- * answers keep the order of calls. Replies that a peer does not read are kept up to a bound: from
- * pause_bytes on, connection_is_full() asks the sender to pause, and the peer's next call waits.
+ * A connection is one peer on the event loop: bytes become calls, replies become bytes, and no step
+ * waits. At most one call is in flight; the calls behind it stay in the stream until its last reply
+ * is queued, so answers keep the order of calls. Replies that a peer does not read are kept up to a
+ * bound: from pause_bytes on, connection_is_full() asks the sender to pause, and the peer's next
+ * call waits.
  *
  * Everything that is kept for a peer counts for its user: bytes that were read and not understood
  * yet, the values of the call in flight, what its request holds, and unread replies. From half of

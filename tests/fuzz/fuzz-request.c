@@ -21,14 +21,14 @@
  * order, and more replies only if it asked for them; or the connection was closed behind the one
  * error that says why. The next caller is served, and no descriptor and no job is left.
  *
- * Aims at: daemon/server/server.c,
- *          daemon/service/service.c, daemon/service/manager/queue.c,
+ * Aims at: daemon/server/server.c, daemon/service/service.c, daemon/service/manager/queue.c,
  *          daemon/service/manager/record.c, daemon/service/request/request.c, daemon/order/order.c,
  *          protocol/interface/parameters.c,
- *          daemon/service/method/memory-jobs.c, daemon/service/method/method-add.c, daemon/service/method/method-analysis.c,
- *          daemon/service/method/method-change.c, daemon/service/method/method-export.c,
- *          daemon/service/method/method-list.c, daemon/service/method/upkeep.c,
- *          daemon/service/method/method-describe.c, daemon/service/method/method-status.c,
+ *          daemon/service/method/memory-jobs.c, daemon/service/method/method-add.c,
+ *          daemon/service/method/method-analysis.c, daemon/service/method/method-change.c,
+ *          daemon/service/method/method-export.c, daemon/service/method/method-list.c,
+ *          daemon/service/method/upkeep.c, daemon/service/method/method-describe.c,
+ *          daemon/service/method/method-status.c,
  *          daemon/spool/spool-failure.c, daemon/spool/spool-index.c
  *          protocol/interface/interface.c
  */

@@ -74,7 +74,7 @@ typedef struct Profiler {
         Disposal *disposal;
         FdStore *fd_store;
         JobPool *pool;
-        OwnProcesses *own;
+        OwnProcesses own;
         Manager *manager;
         Server *server;
         SocketFile *socket_file;
@@ -299,7 +299,7 @@ static int open_event_loop(Profiler *profiler) {
         if (!profiler->connected)
                 r = status_line_new(profiler->event, &profiler->status_line);
         if (r >= 0)
-                r = own_processes_new(&profiler->own);
+                r = own_processes_init(&profiler->own);
         if (r == 0)
                 r = users_new(&limits, &profiler->users);
         if (r == 0)
@@ -376,7 +376,7 @@ static int open_service(Profiler *profiler) {
                 .disposal = profiler->disposal,
                 .fd_store = profiler->fd_store,
                 .spool = profiler->spool,
-                .own = profiler->own,
+                .own = &profiler->own,
                 .settings = settings_of_service(profiler->config, profiler->spool->dir_fd),
                 .is_private = profiler->connected,
                 .on_activity = profiler->connected ? NULL : on_activity,
@@ -413,7 +413,7 @@ static int open_service(Profiler *profiler) {
                 return r;
         /* A daemon that was started for one connection ends when that connection ends. */
         profiler->server->ends_empty = profiler->connected;
-        profiler->server->own = profiler->own;
+        profiler->server->own = &profiler->own;
         if (profiler->connected)
                 return err_fold(server_adopt(profiler->server, TAKE_FD(profiler->socket_fd)));
         r = server_listen(profiler->server, profiler->socket_fd);
@@ -430,7 +430,12 @@ int profiler_run(const Options *options) {
                 open_spool,
                 open_service,
         };
-        Profiler profiler = { .options = options, .config_note = "", .socket_fd = -EBADF };
+        Profiler profiler = {
+                .options = options,
+                .own = { .fd = -EBADF },
+                .socket_fd = -EBADF,
+                .config_note = "",
+        };
         int r = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(steps) && r == 0; i++)
@@ -465,7 +470,7 @@ int profiler_run(const Options *options) {
                 service_stop(profiler.manager);
         profiler.server = server_free(profiler.server);
         profiler.manager = service_free(profiler.manager);
-        profiler.own = own_processes_free(profiler.own);
+        own_processes_done(&profiler.own);
         profiler.pool = job_pool_free(profiler.pool);
         profiler.fd_store = fd_store_free(profiler.fd_store);
         profiler.disposal = disposal_free(profiler.disposal);

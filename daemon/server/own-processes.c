@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
-#include "kernel/bpf/ledger-record.h"
 #include "kernel/procfs/proc-task.h"
 
 #ifndef SO_PEERPIDFD
@@ -65,37 +65,23 @@ int peer_read(int fd, Peer *ret) {
 
 /* the list */
 
-struct OwnProcesses {
-        int fd;
-        LedgerOwn *lists[2]; /* of @fd, and shared with programs; NULL: there are none */
-        unsigned n_connections[LEDGER_OWN_PLACES]; /* of the process in each place */
-};
-
-int own_processes_new(OwnProcesses **ret) {
-        _cleanup_(own_processes_freep) OwnProcesses *own = calloc(1, sizeof(*own));
+int own_processes_init(OwnProcesses *own) {
         LedgerOwn *list;
 
-        if (!own)
-                return -ENOMEM;
-        own->fd = memfd_create("ctprof-own", MFD_CLOEXEC);
+        *own = (OwnProcesses){ .fd = memfd_create("ctprof-own", MFD_CLOEXEC) };
         if (own->fd < 0 || ftruncate(own->fd, sizeof(LedgerOwn)) < 0)
                 return -errno;
         list = mmap(NULL, sizeof(LedgerOwn), PROT_READ | PROT_WRITE, MAP_SHARED, own->fd, 0);
         if (list == MAP_FAILED)
                 return -errno;
         own->lists[0] = list;
-        *ret = TAKE_PTR(own);
         return 0;
 }
 
-OwnProcesses *own_processes_free(OwnProcesses *own) {
-        if (!own)
-                return NULL;
+void own_processes_done(OwnProcesses *own) {
         for (unsigned l = 0; l < ELEMENTSOF(own->lists) && own->lists[l]; l++)
                 (void) munmap(own->lists[l], sizeof(LedgerOwn));
-        (void) fd_close(own->fd);
-        free(own);
-        return NULL;
+        own->fd = fd_close(own->fd);
 }
 
 /*

@@ -302,13 +302,9 @@ static int start_child(Job *job, const JobOrder *order) {
         job->socket = ends[0];
         child_fd = ends[1];
         (void) snprintf(argument, sizeof(argument), "--job=%s", job->terms->word);
-        r = spawner_start(job->pool->spawner,
-                          &(SpawnOrder){ .argument = argument,
-                                         .socket_fd = child_fd,
-                                         .max_data_bytes = MIN_OF(job->pool->max_data_bytes,
-                                                                  order->terms->max_data_bytes),
-                                         .max_file_bytes = order->max_file_bytes },
-                          &job->pid);
+        r = spawner_start(job->pool->spawner, argument, child_fd,
+                          MIN_OF(job->pool->max_data_bytes, order->terms->max_data_bytes),
+                          order->max_file_bytes, &job->pid);
         if (r < 0)
                 return r;
         r = sd_event_add_io(event, &job->io, job->socket, EPOLLIN, on_io, job);

@@ -149,9 +149,10 @@ Spawner *spawner_free(Spawner *spawner) {
 
 /* in the child */
 
-static _noreturn_ void become(const Spawner *spawner, const SpawnOrder *order, pid_t parent) {
+static _noreturn_ void become(const Spawner *spawner, const char *argument, uint64_t max_data_bytes,
+                              uint64_t max_file_bytes, pid_t parent) {
         char *digits = spawner->environment[0] + sizeof(pid_prefix) - 1;
-        const char *const arguments[] = { spawner->name, order->argument, NULL };
+        const char *const arguments[] = { spawner->name, argument, NULL };
         sigset_t none;
 
         /* The signal covers a parent that dies later, getppid() one that is dead already. */
@@ -170,9 +171,9 @@ static _noreturn_ void become(const Spawner *spawner, const SpawnOrder *order, p
                         (void) fcntl(fd, F_SETFD, FD_CLOEXEC);
 
         if (SPAWNER_LIMITS_DATA)
-                (void) !sandbox_limit(RLIMIT_DATA, order->max_data_bytes);
-        if (order->max_file_bytes > 0)
-                (void) !sandbox_limit(RLIMIT_FSIZE, order->max_file_bytes);
+                (void) !sandbox_limit(RLIMIT_DATA, max_data_bytes);
+        if (max_file_bytes > 0)
+                (void) !sandbox_limit(RLIMIT_FSIZE, max_file_bytes);
 
         /* This includes the real-time signals; it fails for the two that cannot be changed. */
         for (int number = 1; number < NSIG; number++)
@@ -190,15 +191,16 @@ static _noreturn_ void become(const Spawner *spawner, const SpawnOrder *order, p
 
 /* in the parent */
 
-int spawner_start(Spawner *spawner, const SpawnOrder *order, pid_t *ret_pid) {
+int spawner_start(Spawner *spawner, const char *argument, int socket_fd, uint64_t max_data_bytes,
+                  uint64_t max_file_bytes, pid_t *ret_pid) {
         pid_t parent = getpid(), child;
         int r = 0;
 
-        if (dup3(order->socket_fd, spawner->slot_fd, O_CLOEXEC) < 0)
+        if (dup3(socket_fd, spawner->slot_fd, O_CLOEXEC) < 0)
                 return -errno;
         child = child_fork(true);
         if (child == 0)
-                become(spawner, order, parent);
+                become(spawner, argument, max_data_bytes, max_file_bytes, parent);
         if (child < 0)
                 r = -errno;
         else

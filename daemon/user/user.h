@@ -89,8 +89,6 @@ DEFINE_CLEANUP(Users *, users_free);
 _must_check_ int users_ask(const Users *users, uid_t uid, Use use, uint64_t n);
 /* True when all users together may have @n more. */
 bool users_have_room(const Users *users, Use use, uint64_t n);
-/* How much more @uid may have. */
-uint64_t users_room(const Users *users, uid_t uid, Use use);
 uint64_t users_count(const Users *users, uid_t uid, Use use);
 
 /* A member of what it counts; all zeros when nothing is charged. It may be moved. */

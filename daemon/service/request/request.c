@@ -537,6 +537,7 @@ int request_reserve_half(Request *request, int file) {
 int request_reserve_memory(Request *request) {
         Users *users = request->manager->users;
         char reason[256];
+        uint64_t left;
 
         held_files_take_back(&request->manager->held);
         charge_end(&request->held);
@@ -549,7 +550,9 @@ int request_reserve_memory(Request *request) {
                                 users->n[USE_HELD] >> 20);
                 return request_refuse(request, WIRE_ERROR_BUSY, reason);
         }
-        request->max_file_bytes = users_room(users, request->uid, USE_HELD) / 2;
+        left = MIN_OF(users->limits.of_user[USE_HELD] - users_count(users, request->uid, USE_HELD),
+                      users->limits.of_all[USE_HELD] - users->n[USE_HELD]);
+        request->max_file_bytes = left / 2;
         return charge_begin(&request->held, users, request->uid, USE_HELD, request->max_file_bytes);
 }
 

@@ -67,6 +67,7 @@ static PacketKind append_result(const FakeJob *job, Buffer *body) {
 /* for the target */
 
 JobPool *fake_jobs_pool(void) {
+        memset(n_killed, 0, sizeof(n_killed));
         return &fake_pool;
 }
 

@@ -23,7 +23,7 @@ typedef enum FakeJobAct {
         FAKE_JOB_NOTE,         /* it asks for a job that parses files */
 } FakeJobAct;
 
-/* What the service starts them in. The caller sees to it that nothing is told any more. */
+/* What a new service starts them in. */
 JobPool *fake_jobs_pool(void);
 /* Jobs that have neither ended nor been freed. */
 size_t fake_jobs_n(void);

@@ -257,20 +257,13 @@ static int capture_job_run(CaptureJob *job) {
         return err_fold(r);
 }
 
-static int write_sources(const SourceTable *sources, Buffer *text) {
-        JsonWriter writer;
-
-        json_writer_init(&writer, text);
-        source_table_write_json(&writer, sources);
-        return json_writer_finish(&writer);
-}
-
 int work_capture(Work *work) {
         const CaptureOrder *order = &work->order->capture;
         _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         _cleanup_(capture_job_done) CaptureJob job;
         _cleanup_(fd_closep) int line = -EBADF;
         Head *head = &job.head;
+        JsonWriter writer;
         sd_id128_t machine;
         int r;
 
@@ -308,24 +301,26 @@ int work_capture(Work *work) {
                 return r;
         /* Nobody names an anonymous snapshot, so this is the whole answer. */
         if (!job.spool) {
-                JsonWriter *writer = answer_begin(&work->answer);
+                JsonWriter *reply = answer_begin(&work->answer);
                 char path[64];
                 int fd;
 
-                json_write_key(writer, "snapshot");
-                head_write_json(writer, head);
-                json_write_key(writer, "sources");
-                source_table_write_json(writer, &job.sources);
+                json_write_key(reply, "snapshot");
+                head_write_json(reply, head);
+                json_write_key(reply, "sources");
+                source_table_write_json(reply, &job.sources);
                 /* Reopen read-only: our descriptor is writable and the caller must not get it. */
                 (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", job.file);
                 fd = open(path, O_RDONLY | O_CLOEXEC);
                 if (fd < 0)
                         return -errno;
-                json_write_member_u64(writer, "fileDescriptor", 0);
+                json_write_member_u64(reply, "fileDescriptor", 0);
                 return answer_send(&work->answer, PACKET_LAST, fd);
         }
         /* A spool job gives the file its name and tells the rest. */
-        r = write_sources(&job.sources, &sources);
+        json_writer_init(&writer, &sources);
+        source_table_write_json(&writer, &job.sources);
+        r = json_writer_finish(&writer);
         if (r != 0)
                 return r;
         return answer_texts(&work->answer,
@@ -334,14 +329,36 @@ int work_capture(Work *work) {
 
 /* probe */
 
-int work_probe(Work *work) {
+int work_answer_sources(Work *work, const SourceTable *table, Span sample,
+                        const LedgerSummary *summary) {
         _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         _cleanup_(buffer_done) Buffer losses = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
+        JsonWriter writer;
+        int r;
+
+        json_writer_init(&writer, &sources);
+        source_table_write_json(&writer, table);
+        r = json_writer_finish(&writer);
+        if (r == 0 && summary) {
+                json_writer_init(&writer, &losses);
+                json_write_object(&writer);
+                owner_losses_write_json(&writer, summary->losses, summary->n_losses);
+                json_write_end(&writer);
+                r = json_writer_finish(&writer);
+        }
+        if (r != 0)
+                return r;
+        return answer_texts(&work->answer,
+                            (const Span[]){ buffer_span(&sources), sample, buffer_span(&losses) },
+                            3);
+}
+
+int work_probe(Work *work) {
         _cleanup_(capture_job_done) CaptureJob job;
         _cleanup_(ledger_freep) Ledger *ledger = NULL;
         LedgerSummary summary = {};
         CaptureSample sample;
-        JsonWriter writer;
+        bool is_surveyed;
         char text[128];
         int r;
 
@@ -354,21 +371,9 @@ int work_probe(Work *work) {
                 return err_fold(r);
         (void) snprintf(text, sizeof(text), "{\"threads\":%" PRIu64 ",\"processes\":%" PRIu64 "}",
                         sample.n_threads, sample.n_processes);
-        r = write_sources(&job.sources, &sources);
-        if (r != 0)
-                return r;
         /* Nobody is named when it cannot be told who lost rows. */
-        if (ledger_open(&job.tasks, &ledger) == 0 && ledger && ledger_survey(ledger) == 0 &&
-            exited_rows_find_losses(ledger, &summary) == 0) {
-                json_writer_init(&writer, &losses);
-                json_write_object(&writer);
-                owner_losses_write_json(&writer, summary.losses, summary.n_losses);
-                json_write_end(&writer);
-                r = json_writer_finish(&writer);
-                if (r != 0)
-                        return r;
-        }
-        return answer_texts(
-                &work->answer,
-                (const Span[]){ buffer_span(&sources), span_of(text), buffer_span(&losses) }, 3);
+        is_surveyed = ledger_open(&job.tasks, &ledger) == 0 && ledger &&
+                      ledger_survey(ledger) == 0 && exited_rows_find_losses(ledger, &summary) == 0;
+        return work_answer_sources(work, &job.sources, span_of(text),
+                                   is_surveyed ? &summary : NULL);
 }

@@ -129,28 +129,14 @@ int work_info(Work *work) {
 
 int work_tell_sources(Work *work) {
         _cleanup_(subject_done) Subject subject;
-        _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
-        _cleanup_(buffer_done) Buffer losses = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         InfoLedger ledger = {};
-        JsonWriter writer;
         int r;
 
         subject_init(&subject);
         r = info_read(work, &subject, &ledger);
         if (r != 0)
                 return r;
-        json_writer_init(&writer, &sources);
-        source_table_write_json(&writer, &subject.sources);
-        r = json_writer_finish(&writer);
-        if (r == 0 && ledger.is_known && ledger.summary.has_losses) {
-                json_writer_init(&writer, &losses);
-                json_write_object(&writer);
-                owner_losses_write_json(&writer, ledger.summary.losses, ledger.summary.n_losses);
-                json_write_end(&writer);
-                r = json_writer_finish(&writer);
-        }
-        if (r != 0)
-                return r;
-        return answer_texts(&work->answer,
-                            (const Span[]){ buffer_span(&sources), {}, buffer_span(&losses) }, 3);
+        return work_answer_sources(work, &subject.sources, (Span){},
+                                   ledger.is_known && ledger.summary.has_losses ? &ledger.summary
+                                                                                : NULL);
 }

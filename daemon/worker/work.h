@@ -86,6 +86,10 @@ _must_check_ int work_read_result(Work *work, const Subject *subject, int r);
 /* Answers with SnapshotUnreadable. */
 _must_check_ int work_refuse_fault(Work *work, const char *name, const SnapshotFault *fault);
 
+/* Answers with sources, a sample of a probe or nothing, and who lost names; NULL: nobody knows. */
+_must_check_ int work_answer_sources(Work *work, const SourceTable *table, Span sample,
+                                     const LedgerSummary *summary);
+
 /* the spool, which captures and the jobs that change it open by a descriptor of the order */
 
 /*

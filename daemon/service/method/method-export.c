@@ -125,7 +125,7 @@ int method_export(Request *request) {
         file = &analysis->subjects[analysis->n[0]++].from;
         r = request_decode(request, table, ELEMENTSOF(table), &fields);
         if (r == 0)
-                r = order_decode_file(&door, "snapshot", fields.snapshot, analysis, file);
+                r = order_decode_file(&door, "snapshot", fields.snapshot, analysis, file, NULL);
         if (r != 0)
                 return r;
         if (strcmp(fields.format, "ctprof") == 0)

@@ -170,14 +170,19 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 /* putting together */
 
 /*
- * Takes over the descriptors that the service manager passed: the kernel objects of an earlier
- * process, and the socket, if there is no @path for a new one: a listening socket, or, for
- * varlink's "exec:", a connected one.
+ * The first step takes over the descriptors that the service manager passed: the kernel objects of
+ * an earlier process, and the socket, if there is no path for a new one: a listening socket, or,
+ * for varlink's "exec:", a connected one. That decides whether this is a private daemon, and so
+ * which files configure it.
  */
-static int find_socket(Profiler *profiler, const char *path) {
+static int open_socket_and_config(Profiler *profiler) {
+        const char *path = profiler->options->listen_path;
         _cleanup_(freep) char **names = NULL;
         int n, r, found = -EBADF;
 
+        r = fd_store_new(PROFILER_LAYOUT, &profiler->fd_store);
+        if (r < 0)
+                return r;
         n = sd_listen_fds_with_names(1, &names);
         for (int i = 0; i < n; i++) {
                 int fd = SD_LISTEN_FDS_START + i;
@@ -196,40 +201,26 @@ static int find_socket(Profiler *profiler, const char *path) {
                         log_error(0, "The path %s is too long for a socket", path);
                 else if (r < 0)
                         log_error(r, "Could not listen at %s", path);
-                return r > 0 ? -EADDRINUSE : r;
-        }
-        if (n < 0) {
+                if (r != 0)
+                        return STEP_TOLD;
+        } else if (n < 0) {
                 log_error(n, "Could not take over the socket");
-                return n;
-        }
-        if (found < 0) {
+                return STEP_TOLD;
+        } else if (found < 0) {
                 log_error(0,
                           "No socket named \"%s\" was handed over: start ctprofd.socket, or use "
                           "--listen PATH",
                           PROFILER_SOCKET_NAME);
-                return -ENOTCONN;
-        }
-        if (sd_is_socket(found, AF_UNIX, SOCK_STREAM, -1) <= 0) {
+                return STEP_TOLD;
+        } else if (sd_is_socket(found, AF_UNIX, SOCK_STREAM, -1) <= 0) {
                 log_error(0, "The socket that was handed over is not a unix stream socket");
-                return -EPROTOTYPE;
+                return STEP_TOLD;
+        } else {
+                profiler->socket_fd = found;
+                profiler->connected = sd_is_socket(found, AF_UNIX, SOCK_STREAM, 0) > 0;
         }
-        profiler->socket_fd = found;
-        profiler->connected = sd_is_socket(found, AF_UNIX, SOCK_STREAM, 0) > 0;
-        return 0;
-}
-
-/* The first step: it decides whether this is a private daemon, and so which files configure it. */
-static int open_socket_and_config(Profiler *profiler) {
-        int r;
-
-        r = fd_store_new(PROFILER_LAYOUT, &profiler->fd_store);
-        if (r < 0)
-                return r;
-        r = find_socket(profiler, profiler->options->listen_path);
         /* A private daemon logs only failures. */
         log_open(profiler->connected ? LOG_WARNING : LOG_INFO);
-        if (r < 0)
-                return STEP_TOLD;
         r = settings_load(profiler->options, profiler->connected, &profiler->config);
         if (r < 0)
                 return STEP_TOLD;

@@ -429,16 +429,19 @@ static int analysis_write_interval(Analysis *analysis, IntervalMember member, un
         return r;
 }
 
-/* The subjects of the view, and how they are related. */
-static void analysis_write_subjects(const Analysis *analysis, JsonWriter *writer) {
+static int analysis_answer_heads(Analysis *analysis) {
+        JsonWriter *writer = answer_begin(&analysis->work->answer);
         const Subject *before = &analysis->call->subjects[SIDE_BEFORE];
-        const Subject *after = &analysis->call->subjects[SIDE_AFTER];
+        const LimitTally *limits = analysis->limits;
+        int r = 0;
 
+        json_write_member_text(writer, "kind", view_kind_names[analysis->call->kind]);
+        if (analysis->call->view.n_filter > 0)
+                json_write_member_u64(writer, "matchedGroups", analysis->comparison->n_matched);
+        /* The subjects of the view, and how they are related. */
         if (analysis->n_sides == 1) {
                 analysis_write_side(writer, before, "snapshot", "sources");
-                return;
-        }
-        if (analysis->of_intervals) {
+        } else if (analysis->of_intervals) {
                 for (unsigned i = 0; i < SIDES; i++) {
                         json_write_key(writer, interval_names[i]);
                         json_write_object(writer);
@@ -449,33 +452,22 @@ static void analysis_write_subjects(const Analysis *analysis, JsonWriter *writer
                         analysis_write_lives(analysis, i, writer);
                         json_write_end(writer);
                 }
+                json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
         } else {
                 analysis_write_side(writer, before, "before", "sourcesBefore");
-                analysis_write_side(writer, after, "after", "sourcesAfter");
+                analysis_write_side(writer, &analysis->call->subjects[SIDE_AFTER], "after",
+                                    "sourcesAfter");
+                json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
+                json_write_key(writer, "elapsedNs");
+                if (analysis->call->has_elapsed)
+                        json_write_u64(writer, analysis->setup.elapsed_ns);
+                else
+                        json_write_null(writer);
+                if (analysis->call->swapped)
+                        json_write_member_bool(writer, "swapped", true);
+                if (analysis->is_interval)
+                        analysis_write_lives(analysis, 0, writer);
         }
-        json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
-        if (analysis->of_intervals)
-                return;
-        json_write_key(writer, "elapsedNs");
-        if (analysis->call->has_elapsed)
-                json_write_u64(writer, analysis->setup.elapsed_ns);
-        else
-                json_write_null(writer);
-        if (analysis->call->swapped)
-                json_write_member_bool(writer, "swapped", true);
-        if (analysis->is_interval)
-                analysis_write_lives(analysis, 0, writer);
-}
-
-static int analysis_answer_heads(Analysis *analysis) {
-        JsonWriter *writer = answer_begin(&analysis->work->answer);
-        const LimitTally *limits = analysis->limits;
-        int r = 0;
-
-        json_write_member_text(writer, "kind", view_kind_names[analysis->call->kind]);
-        if (analysis->call->view.n_filter > 0)
-                json_write_member_u64(writer, "matchedGroups", analysis->comparison->n_matched);
-        analysis_write_subjects(analysis, writer);
         if (!analysis->setup.columns[0].has_begin)
                 json_write_member_null(writer, "coverage");
         for (unsigned i = 0;

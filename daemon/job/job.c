@@ -19,6 +19,7 @@
 #include "base/name.h"
 #include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
+#include "job/descriptor/timer.h"
 #include "job/spawner.h"
 #include "wire/frame-keeper.h"
 #include "wire/limits.h"
@@ -92,11 +93,6 @@ void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const si
                         strsignal(status->si_status));
 }
 
-static void start_deadline(Job *job, uint64_t ns) {
-        (void) sd_event_source_set_time_relative(job->deadline, ns / NSEC_PER_USEC);
-        (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
-}
-
 /* The first reason stays. The child should be gone in a moment. */
 static void kill_child(Job *job, JobKill why) {
         if (job->kill == JOB_KILL_NONE)
@@ -105,7 +101,7 @@ static void kill_child(Job *job, JobKill why) {
         if (!job->exited)
                 (void) kill(job->pid, SIGKILL);
         if (!job->killed && !job->exited)
-                start_deadline(job, JOB_FAREWELL_NS);
+                timer_start(job->deadline, JOB_FAREWELL_NS);
         if (!job->killed)
                 job->killed_realtime_ns = clock_now_ns(CLOCK_REALTIME);
         job->killed = true;
@@ -160,9 +156,9 @@ static int deliver(Job *job) {
                 return PACKET_E_MALFORMED;
         if (reply.is_last) {
                 job->answered = true;
-                start_deadline(job, JOB_FAREWELL_NS);
+                timer_start(job->deadline, JOB_FAREWELL_NS);
         } else if (job->terms->clock == JOB_CLOCK_SILENCE && !job->stopping && !job->killed) {
-                start_deadline(job, job->timeout_ns);
+                timer_start(job->deadline, job->timeout_ns);
         }
         job->on_reply(job, &reply, job->userdata);
         return 0;
@@ -317,17 +313,15 @@ static int start_child(Job *job, const JobOrder *order) {
         r = child_exit_watch(event, &job->exit, job->pid, on_exit_child, job);
         if (r < 0)
                 return r;
-        r = sd_event_add_time_relative(event, &job->deadline, CLOCK_MONOTONIC,
-                                       job->timeout_ns / NSEC_PER_USEC, JOB_TIMER_ACCURACY_US,
-                                       on_deadline, job);
+        r = timer_new(event, &job->deadline, "job-deadline", JOB_TIMER_ACCURACY_US, on_deadline,
+                      job);
         if (r < 0)
                 return r;
-        if (job->terms->clock == JOB_CLOCK_NONE)
-                (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
+        if (job->terms->clock != JOB_CLOCK_NONE)
+                timer_start(job->deadline, job->timeout_ns);
         (void) sd_event_source_set_description(job->io, "job-io");
         (void) sd_event_source_set_description(job->next, "job-next");
         (void) sd_event_source_set_description(job->exit, "job-exit");
-        (void) sd_event_source_set_description(job->deadline, "job-deadline");
 
         r = packet_send(job->socket, PACKET_ORDER, order->body, order->fds, order->n_fds,
                         MSG_DONTWAIT);
@@ -416,7 +410,7 @@ int job_stop(Job *job) {
         if (r < 0 && r != -EPIPE)
                 return r;
         job->stopping = true;
-        start_deadline(job, job->timeout_ns);
+        timer_start(job->deadline, job->timeout_ns);
         arm(job);
         return 0;
 }
@@ -443,7 +437,7 @@ void job_pause(Job *job) {
 
 void job_resume(Job *job) {
         if (job->paused && job->terms->clock == JOB_CLOCK_SILENCE && !job->answered && !job->killed)
-                start_deadline(job, job->timeout_ns);
+                timer_start(job->deadline, job->timeout_ns);
         job->paused = false;
         (void) sd_event_source_set_enabled(job->next, SD_EVENT_ONESHOT);
 }

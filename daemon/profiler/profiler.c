@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
+#include "job/descriptor/timer.h"
 #include "job/sandbox/sandbox.h"
 #include "job/fd-store.h"
 #include "job/job.h"
@@ -56,7 +57,7 @@ enum {
 /* Half of them are those of children; the rest serves one client and its jobs. */
 #define PROFILER_LEAST_DESCRIPTORS (2u * CHILD_TABLE_GRAIN)
 
-#define PROFILER_TRIM_INTERVAL_US UINT64_C(3000000)
+#define PROFILER_TRIM_INTERVAL_NS (3 * NSEC_PER_SEC)
 #define PROFILER_TRIM_ACCURACY_US UINT64_C(1000000)
 /* The C library starts with this threshold and raises it up to 32 MiB as buffers are freed. */
 #define PROFILER_MMAP_THRESHOLD_BYTES (128 * 1024)
@@ -244,11 +245,8 @@ static int on_trim_post(sd_event_source *source, void *userdata) {
         int is_running = SD_EVENT_OFF;
 
         (void) sd_event_source_get_enabled(profiler->trim_timer, &is_running);
-        if (!profiler->trimmed && is_running == SD_EVENT_OFF) {
-                (void) sd_event_source_set_time_relative(profiler->trim_timer,
-                                                         PROFILER_TRIM_INTERVAL_US);
-                (void) sd_event_source_set_enabled(profiler->trim_timer, SD_EVENT_ONESHOT);
-        }
+        if (!profiler->trimmed && is_running == SD_EVENT_OFF)
+                timer_start(profiler->trim_timer, PROFILER_TRIM_INTERVAL_NS);
         profiler->trimmed = false;
         return 0;
 }
@@ -306,12 +304,11 @@ static int open_event_loop(Profiler *profiler) {
                 return 0;
         /* Setting the threshold fixes it: large buffers stay mappings, which free(3) unmaps. */
         (void) mallopt(M_MMAP_THRESHOLD, PROFILER_MMAP_THRESHOLD_BYTES);
-        r = sd_event_add_time_relative(profiler->event, &profiler->trim_timer, CLOCK_MONOTONIC,
-                                       PROFILER_TRIM_INTERVAL_US, PROFILER_TRIM_ACCURACY_US,
-                                       on_trim_timer, profiler);
+        r = timer_new(profiler->event, &profiler->trim_timer, "heap-trim",
+                      PROFILER_TRIM_ACCURACY_US, on_trim_timer, profiler);
         if (r < 0)
                 return r;
-        (void) sd_event_source_set_description(profiler->trim_timer, "heap-trim");
+        timer_start(profiler->trim_timer, PROFILER_TRIM_INTERVAL_NS);
         return sd_event_add_post(profiler->event, &profiler->trim_post, on_trim_post, profiler);
 }
 

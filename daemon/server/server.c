@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "job/descriptor/timer.h"
 #include "wire/limits.h"
 #include "wire/message-object.h"
 
@@ -21,7 +21,7 @@
 
 #define SERVER_BREACH_ID "916b51d33e7d445a872d99ae81cfb2ad"
 
-#define LISTENING_REST_US USEC_PER_SEC
+#define LISTENING_REST_NS NSEC_PER_SEC
 #define TIMER_ACCURACY_US 10000
 
 #define TOO_MUCH_REASON \
@@ -118,12 +118,7 @@ bool connection_has_room(const Connection *connection, size_t n_bytes) {
                 may_have(connection, n_bytes));
 }
 
-/* timers and sources */
-
-static void timer_start(sd_event_source *timer, uint64_t ns) {
-        (void) sd_event_source_set_time_relative(timer, ns / NSEC_PER_USEC);
-        (void) sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
-}
+/* sources */
 
 /*
  * Marks the connection as broken; its event sources free it. This comes before the calls of others:
@@ -539,17 +534,6 @@ static int on_stalled(sd_event_source *source, uint64_t usec, void *userdata) {
 
 /* Takes over @fd in any case. */
 static int connection_new(Server *server, int fd, const Peer *peer, Connection **ret) {
-        static const struct {
-                sd_event_time_handler_t handler;
-                const char *name;
-                uint64_t accuracy_us;
-                size_t place;
-        } timers[] = {
-                { on_next, "connection-next", 1, offsetof(Connection, next) },
-                { on_idle, "connection-idle", TIMER_ACCURACY_US, offsetof(Connection, idle_timer) },
-                { on_stalled, "connection-stalled", TIMER_ACCURACY_US,
-                  offsetof(Connection, stalled_timer) },
-        };
         _cleanup_(connection_freep) Connection *connection = NULL;
         _cleanup_(fd_closep) int owned_fd = fd;
         int r;
@@ -582,17 +566,16 @@ static int connection_new(Server *server, int fd, const Peer *peer, Connection *
         if (r < 0)
                 return r;
         (void) sd_event_source_set_description(connection->io, "connection-io");
-        for (size_t i = 0; i < ELEMENTSOF(timers); i++) {
-                sd_event_source **timer = (void *) ((char *) connection + timers[i].place);
+        r = timer_new(server->event, &connection->next, "connection-next", 1, on_next, connection);
+        if (r == 0)
+                r = timer_new(server->event, &connection->idle_timer, "connection-idle",
+                              TIMER_ACCURACY_US, on_idle, connection);
+        if (r == 0)
+                r = timer_new(server->event, &connection->stalled_timer, "connection-stalled",
+                              TIMER_ACCURACY_US, on_stalled, connection);
+        if (r < 0)
+                return r;
 
-                r = sd_event_add_time_relative(server->event, timer, CLOCK_MONOTONIC, 0,
-                                               timers[i].accuracy_us, timers[i].handler,
-                                               connection);
-                if (r < 0)
-                        return r;
-                (void) sd_event_source_set_description(*timer, timers[i].name);
-                (void) sd_event_source_set_enabled(*timer, SD_EVENT_OFF);
-        }
         *ret = TAKE_PTR(connection);
         return 0;
 }
@@ -704,8 +687,7 @@ static int on_incoming(sd_event_source *source, int fd, uint32_t revents, void *
                                 continue;
                         log_warning(-errno, "Could not accept a connection, pausing for a second");
                         (void) sd_event_source_set_enabled(server->io, SD_EVENT_OFF);
-                        (void) sd_event_source_set_time_relative(server->rest, LISTENING_REST_US);
-                        (void) sd_event_source_set_enabled(server->rest, SD_EVENT_ONESHOT);
+                        timer_start(server->rest, LISTENING_REST_NS);
                         break;
                 }
                 r = server_adopt(server, connected);
@@ -726,12 +708,9 @@ int server_listen(Server *server, int fd) {
         if (r < 0)
                 return r;
         (void) sd_event_source_set_description(server->io, "listener-io");
-        r = sd_event_add_time_relative(event, &server->rest, CLOCK_MONOTONIC, 0, 0, on_rested,
-                                       server);
+        r = timer_new(event, &server->rest, "listener-rest", 0, on_rested, server);
         if (r < 0)
                 return r;
-        (void) sd_event_source_set_description(server->rest, "listener-rest");
-        (void) sd_event_source_set_enabled(server->rest, SD_EVENT_OFF);
         server->listening_fd = fd;
         return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "job/descriptor/timer.h"
 #include "job/job.h"
 #include "log/log.h"
 #include "service/method/folding.h"
@@ -90,11 +91,8 @@ static int on_heartbeat(sd_event_source *source, uint64_t usec, void *userdata) 
                         connection_continue(request->connection,
                                             request->entry.place == QUEUE_WAITING ? waiting
                                                                                   : working);
-        if (manager->requests) {
-                (void) sd_event_source_set_time_relative(source,
-                                                         manager->heartbeat_ns / NSEC_PER_USEC);
-                (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-        }
+        if (manager->requests)
+                timer_start(source, manager->heartbeat_ns);
         return 0;
 }
 
@@ -103,8 +101,7 @@ static int on_heartbeat(sd_event_source *source, uint64_t usec, void *userdata) 
 static int on_look(sd_event_source *source, uint64_t usec, void *userdata) {
         Manager *manager = userdata;
 
-        (void) sd_event_source_set_time_relative(source, LIMIT_FOLD_INTERVAL_NS / NSEC_PER_USEC);
-        (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+        timer_start(source, LIMIT_FOLD_INTERVAL_NS);
         folding_look(manager);
         listening_look(manager);
         return 0;
@@ -140,11 +137,8 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
                 return;
         }
         log_debug("uid %u calls %s", (unsigned) request->uid, method->name);
-        if (sd_event_source_get_enabled(manager->heartbeat, &enabled) == 0) {
-                (void) sd_event_source_set_time_relative(manager->heartbeat,
-                                                         manager->heartbeat_ns / NSEC_PER_USEC);
-                (void) sd_event_source_set_enabled(manager->heartbeat, SD_EVENT_ONESHOT);
-        }
+        if (sd_event_source_get_enabled(manager->heartbeat, &enabled) == 0)
+                timer_start(manager->heartbeat, manager->heartbeat_ns);
         spool_refresh(manager->spool);
         if (!method->uses_index || !survey_is_due(manager)) {
                 request_settle(request, request_handle(request));
@@ -242,18 +236,14 @@ int service_new(const Manager *setup, Manager **ret) {
                 return r;
         (void) sd_event_source_set_description(manager->turn, "service-turn");
         (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_OFF);
-        r = sd_event_add_time_relative(setup->event, &manager->heartbeat, CLOCK_MONOTONIC, 0, 0,
-                                       on_heartbeat, manager);
+        r = timer_new(setup->event, &manager->heartbeat, "service-heartbeat", 0, on_heartbeat,
+                      manager);
+        if (r == 0)
+                r = timer_new(setup->event, &manager->look, "service-look", NSEC_PER_USEC, on_look,
+                              manager);
         if (r < 0)
                 return r;
-        (void) sd_event_source_set_description(manager->heartbeat, "service-heartbeat");
-        (void) sd_event_source_set_enabled(manager->heartbeat, SD_EVENT_OFF);
-        r = sd_event_add_time_relative(setup->event, &manager->look, CLOCK_MONOTONIC,
-                                       LIMIT_FOLD_INTERVAL_NS / NSEC_PER_USEC, NSEC_PER_USEC,
-                                       on_look, manager);
-        if (r < 0)
-                return r;
-        (void) sd_event_source_set_description(manager->look, "service-look");
+        timer_start(manager->look, LIMIT_FOLD_INTERVAL_NS);
         setup->pool->on_killed = on_killed;
         setup->pool->on_changed = on_jobs_changed;
         setup->pool->userdata = manager;

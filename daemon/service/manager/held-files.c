@@ -15,9 +15,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "job/descriptor/timer.h"
 #include "wire/limits.h"
 
-#define CHECK_INTERVAL_US 500000
+#define CHECK_INTERVAL_NS (500 * NSEC_PER_MSEC)
 #define CHECK_ACCURACY_US 250000
 /* A file counts for this long if the kernel gives no leases. */
 #define UNKNOWN_NS (60 * NSEC_PER_SEC)
@@ -50,24 +51,14 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
         HeldFiles *held = userdata;
 
         held_files_take_back(held);
-        if (held->n_files > 0) {
-                (void) sd_event_source_set_time_relative(source, CHECK_INTERVAL_US);
-                (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-        }
+        if (held->n_files > 0)
+                timer_start(source, CHECK_INTERVAL_NS);
         return 0;
 }
 
 int held_files_init(HeldFiles *held, sd_event *event, Users *users) {
-        int r;
-
         *held = (HeldFiles){ .users = users };
-        r = sd_event_add_time_relative(event, &held->timer, CLOCK_MONOTONIC, 0, CHECK_ACCURACY_US,
-                                       on_timer, held);
-        if (r < 0)
-                return r;
-        (void) sd_event_source_set_description(held->timer, "lent-files");
-        (void) sd_event_source_set_enabled(held->timer, SD_EVENT_OFF);
-        return 0;
+        return timer_new(event, &held->timer, "lent-files", CHECK_ACCURACY_US, on_timer, held);
 }
 
 void held_files_done(HeldFiles *held) {
@@ -122,7 +113,6 @@ int held_files_add(HeldFiles *held, int file, uid_t uid) {
                 .charge = charge,
                 .since_ns = clock_now_ns(CLOCK_MONOTONIC),
         };
-        (void) sd_event_source_set_time_relative(held->timer, CHECK_INTERVAL_US);
-        (void) sd_event_source_set_enabled(held->timer, SD_EVENT_ONESHOT);
+        timer_start(held->timer, CHECK_INTERVAL_NS);
         return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "job/descriptor/timer.h"
 #include "job/fd-store.h"
 #include "kernel/bpf/ledger.h"
 #include "kernel/bpf/task-object.h"
@@ -148,8 +149,7 @@ static int on_call(sd_event_source *source, int fd, uint32_t events, void *userd
 
         if (ledger_hear_calls(fd) < 0)
                 manager->calls = sd_event_source_disable_unref(manager->calls); /* looks go on */
-        (void) sd_event_source_set_time_relative(manager->look, delay_ns / NSEC_PER_USEC);
-        (void) sd_event_source_set_enabled(manager->look, SD_EVENT_ONESHOT);
+        timer_start(manager->look, delay_ns);
         return 0;
 }
 

@@ -446,10 +446,9 @@ void job_resume(Job *job) {
 
 int job_pool_new(sd_event *event, Users *users, Disposal *disposal, int executable_fd,
                  const char *name, JobPool **ret) {
-        _cleanup_(job_pool_freep) JobPool *pool = NULL;
+        JobPool *pool = malloc(sizeof(*pool));
         int r;
 
-        pool = malloc(sizeof(*pool));
         if (!pool)
                 return -ENOMEM;
         *pool = (JobPool){
@@ -460,9 +459,10 @@ int job_pool_new(sd_event *event, Users *users, Disposal *disposal, int executab
         };
         r = spawner_new(executable_fd, name, &pool->spawner);
         if (r < 0)
-                return r;
-        *ret = TAKE_PTR(pool);
-        return 0;
+                (void) job_pool_free(pool);
+        else
+                *ret = pool;
+        return r;
 }
 
 JobPool *job_pool_free(JobPool *pool) {

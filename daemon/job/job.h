@@ -20,7 +20,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <systemd/sd-event.h>
-#include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
 #include "interface/interface.h"
@@ -125,7 +124,6 @@ struct JobPool {
  * event.
  */
 Job *job_free(Job *job);
-DEFINE_CLEANUP(Job *, job_free);
 
 /*
  * Asks a job whose clock is JOB_CLOCK_SILENCE to come to an end and answer with the results it has;
@@ -157,7 +155,6 @@ _must_check_ int job_pool_new(sd_event *event, Users *users, Disposal *disposal,
  * freed all jobs before.
  */
 JobPool *job_pool_free(JobPool *pool);
-DEFINE_CLEANUP(JobPool *, job_pool_free);
 
 /*
  * Starts a job. On success the descriptors of @order belong to the job, which closes them once they

@@ -33,7 +33,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
-#include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
 #include "job/descriptor/disposal.h"
@@ -156,7 +155,6 @@ _must_check_ int server_new(sd_event *event, Users *users, Disposal *disposal,
                             void *userdata, Server **ret);
 /* Ends every connection without telling the events; sends what their sockets take at once. */
 Server *server_free(Server *server);
-DEFINE_CLEANUP(Server *, server_free);
 
 /* Makes a connection of a connected socket, which is taken over in any case. */
 _must_check_ int server_adopt(Server *server, int fd);

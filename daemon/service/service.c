@@ -140,7 +140,8 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
         if (sd_event_source_get_enabled(manager->heartbeat, &enabled) == 0)
                 timer_start(manager->heartbeat, manager->heartbeat_ns);
         spool_refresh(manager->spool);
-        if (!method->uses_index || !survey_is_due(manager)) {
+        if (!method->uses_index || manager->spool->dir_fd < 0 ||
+            spool_index_is_current(manager->index, manager->spool->dir_fd)) {
                 request_settle(request, request_handle(request));
                 return;
         }
@@ -212,10 +213,9 @@ const ConnectionEvents service_events = {
 /* life */
 
 int service_new(const Manager *setup, Manager **ret) {
-        _cleanup_(service_freep) Manager *manager = NULL;
+        Manager *manager = malloc(sizeof(*manager));
         int r;
 
-        manager = malloc(sizeof(*manager));
         if (!manager)
                 return -ENOMEM;
         *manager = *setup;
@@ -229,27 +229,26 @@ int service_new(const Manager *setup, Manager **ret) {
         r = spool_index_new(&manager->index);
         if (r == 0)
                 r = held_files_init(&manager->held, setup->event, setup->users);
-        if (r < 0)
-                return r;
-        r = sd_event_add_defer(setup->event, &manager->turn, on_turn, manager);
-        if (r < 0)
-                return r;
-        (void) sd_event_source_set_description(manager->turn, "service-turn");
-        (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_OFF);
-        r = timer_new(setup->event, &manager->heartbeat, "service-heartbeat", 0, on_heartbeat,
-                      manager);
+        if (r == 0)
+                r = timer_new(setup->event, &manager->heartbeat, "service-heartbeat", 0,
+                              on_heartbeat, manager);
         if (r == 0)
                 r = timer_new(setup->event, &manager->look, "service-look", NSEC_PER_USEC, on_look,
                               manager);
-        if (r < 0)
+        if (r == 0)
+                r = sd_event_add_defer(setup->event, &manager->turn, on_turn, manager);
+        if (r < 0) {
+                (void) service_free(manager);
                 return r;
+        }
+        (void) sd_event_source_set_description(manager->turn, "service-turn");
+        (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_OFF);
         timer_start(manager->look, LIMIT_FOLD_INTERVAL_NS);
         setup->pool->on_killed = on_killed;
         setup->pool->on_changed = on_jobs_changed;
         setup->pool->userdata = manager;
         memory_jobs_prepare(setup->fd_store);
-
-        *ret = TAKE_PTR(manager);
+        *ret = manager;
         return 0;
 }
 
@@ -303,6 +302,7 @@ void service_load_programs(Manager *manager) {
 
 void service_open_spool(Manager *manager) {
         clean_spool(manager);
-        if (survey_is_due(manager))
+        if (manager->spool->dir_fd >= 0 &&
+            !spool_index_is_current(manager->index, manager->spool->dir_fd))
                 (void) !survey_start(manager); /* the first call tries again */
 }

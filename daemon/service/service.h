@@ -9,7 +9,6 @@
  * caller is gone, and then its job is killed.
  */
 
-#include "base/cleanup.h"
 #include "base/macro.h"
 #include "server/server.h"
 #include "service/manager/manager.h"
@@ -19,7 +18,6 @@ extern const ConnectionEvents service_events;
 
 _must_check_ int service_new(const Manager *setup, Manager **ret);
 Manager *service_free(Manager *manager);
-DEFINE_CLEANUP(Manager *, service_free);
 
 /*
  * Removes what an earlier crash left in the spool, and reads what is in it. This happens by itself

@@ -83,7 +83,6 @@ UserLimits user_default_limits(uint64_t n_readers);
 _must_check_ int users_new(const UserLimits *limits, Users **ret);
 /* After the last charge has ended. */
 Users *users_free(Users *users);
-DEFINE_CLEANUP(Users *, users_free);
 
 /* Asks for @n more of it; with 0, if @uid is not past the bounds. USER_OK, USER_E_*. */
 _must_check_ int users_ask(const Users *users, uid_t uid, Use use, uint64_t n);

@@ -63,12 +63,6 @@ typedef struct Survey {
         Buffer failure; /* of the job, by failure_pack() */
 } Survey;
 
-bool survey_is_due(const Manager *manager) {
-        int fd = manager->spool->dir_fd;
-
-        return fd >= 0 && !spool_index_is_current(manager->index, fd);
-}
-
 /* Handles the calls that wait for this one, in the order in which they came. */
 static void wake_all(Manager *manager, const Survey *survey) {
         WireErrorDetail detail = { .reason = "No job could be started to read the spool." };
@@ -97,7 +91,10 @@ static void wake_all(Manager *manager, const Survey *survey) {
 static void survey_release(Request *own) {
         Manager *manager = own->manager;
         Survey *survey = own->state;
-        bool is_due = survey->is_done && survey_is_due(manager), is_needed = false;
+        int dir_fd = manager->spool->dir_fd;
+        bool is_due = survey->is_done && dir_fd >= 0 &&
+                      !spool_index_is_current(manager->index, dir_fd),
+             is_needed = false;
 
         for (Request *request = manager->requests; request; request = request->next) {
                 if (request->survey != SURVEY_NEXT)

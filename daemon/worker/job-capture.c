@@ -91,9 +91,7 @@ static int capture_job_look_at_spool(CaptureJob *job) {
 
         if (order->spool.directory == 0)
                 return 0;
-        r = work_open_spool(job->work, &order->spool,
-                            work_take_fd(job->work, order->spool.directory),
-                            work_take_fd(job->work, order->spool.roll), &job->spool);
+        r = work_open_spool(job->work, &order->spool, false, &job->spool);
         if (r != 0)
                 return r;
         if (order->name[0] != '\0') {

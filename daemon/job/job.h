@@ -81,7 +81,7 @@ struct Job {
         Charge hangable, stuck; /* of a kind that counts for its user */
         int socket;             /* owned */
         PacketReader reader;
-        DisposalKeeper keeper; /* of both */
+        DisposalKeeper keeper; /* of the reader */
         pid_t pid;             /* 0: none yet */
         uint64_t timeout_ns;
 

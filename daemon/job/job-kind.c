@@ -3,31 +3,17 @@
 
 #include <string.h>
 
-static const JobTerms rows[_JOB_KIND_MAX] = {
-#define JOB_KIND_ROW(id, word_, clock_, time_ns_, max_data_bytes_, capabilities_, entry_, grants_, \
-                     kept_inside_, reads_foreign_, writes_spool_, counts_alone_)                   \
-        [JOB_##id] = { .word = (word_),                                                            \
-                       .clock = JOB_CLOCK_##clock_,                                                \
-                       .time_ns = (time_ns_),                                                      \
-                       .max_data_bytes = (max_data_bytes_),                                        \
-                       .capabilities = (capabilities_),                                            \
-                       .entry = JOB_ENTERS_##entry_,                                               \
-                       .grants = (grants_),                                                        \
-                       .kept_inside = (kept_inside_),                                              \
-                       .reads_foreign = (reads_foreign_),                                          \
-                       .writes_spool = (writes_spool_),                                            \
-                       .counts_alone = (counts_alone_) },
+const JobTerms job_terms[_JOB_KIND_MAX] = {
+#define JOB_KIND_ROW(id, word, clock, time_ns, max_data_bytes, capabilities, entry, ...) \
+        [JOB_##id] = { word,         JOB_CLOCK_##clock,  time_ns,    max_data_bytes,     \
+                       capabilities, JOB_ENTERS_##entry, __VA_ARGS__ },
         JOB_KINDS(JOB_KIND_ROW)
 #undef JOB_KIND_ROW
 };
 
-const JobTerms *job_terms(JobKind kind) {
-        return &rows[kind];
-}
-
 bool job_kind_find(const char *word, JobKind *ret) {
         for (unsigned kind = 0; kind < _JOB_KIND_MAX; kind++)
-                if (strcmp(rows[kind].word, word) == 0) {
+                if (strcmp(job_terms[kind].word, word) == 0) {
                         *ret = (JobKind) kind;
                         return true;
                 }

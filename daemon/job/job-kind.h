@@ -103,5 +103,5 @@ typedef struct JobTerms {
         bool counts_alone;
 } JobTerms;
 
-const JobTerms *job_terms(JobKind kind);
+extern const JobTerms job_terms[_JOB_KIND_MAX];
 _must_check_ bool job_kind_find(const char *word, JobKind *ret);

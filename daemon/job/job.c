@@ -19,6 +19,7 @@
 #include "base/name.h"
 #include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
+#include "job/descriptor/timer.h"
 #include "job/spawner.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
@@ -32,48 +33,6 @@
 #define JOB_PACKETS_PER_TURN 16u
 /* How long job_pool_free() waits for the children it killed. */
 #define JOB_POOL_FAREWELL_MS 1000
-
-struct JobPool {
-        sd_event *event; /* owned; users and disposal are borrowed */
-        Users *users;
-        Disposal *disposal;
-        Spawner *spawner;
-        Job **jobs; /* owned, all of them */
-        size_t n_jobs, n_allocated;
-        uint64_t max_data_bytes;
-        JobPoolKilled on_killed;
-        JobPoolChanged on_changed;
-        void *userdata;
-};
-
-struct Job {
-        JobPool *pool;
-        const JobTerms *terms;
-        const JobEvents *events; /* NULL: the caller has freed the job */
-        void *userdata;
-        uid_t uid;
-        Charge hangable, stuck; /* of a kind that counts for its user */
-        int socket;             /* owned */
-        PacketReader reader;
-        DisposalKeeper keeper; /* of both */
-        pid_t pid;             /* 0: none yet */
-        uint64_t timeout_ns;
-
-        bool paused;
-        bool stopping;    /* it was asked to come to an end and answer */
-        bool answered;    /* the last reply was delivered */
-        bool input_ended; /* nothing more comes from the child */
-        bool exited;      /* the child has ended */
-        bool killed;
-        uint64_t killed_realtime_ns;
-        JobKill kill;
-        siginfo_t status;
-
-        sd_event_source *io;
-        sd_event_source *next; /* settles it in an event of its own */
-        sd_event_source *exit;
-        sd_event_source *deadline;
-};
 
 /* the reason of an end */
 
@@ -134,36 +93,15 @@ void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const si
                         strsignal(status->si_status));
 }
 
-pid_t job_pid(const Job *job) {
-        return job->pid;
-}
-
-size_t job_n_fds(const Job *job) {
-        return job->reader.n_fds;
-}
-
-int job_take_fd(Job *job, size_t index) {
-        return packet_take_fd(&job->reader, index);
-}
-
-/* A child that is not reaped keeps its process id, so no other process can be hit. */
-static void kill_unreaped(Job *job) {
-        if (job->pid > 0 && !job->exited)
-                (void) kill(job->pid, SIGKILL);
-}
-
-static void start_deadline(Job *job, uint64_t ns) {
-        (void) sd_event_source_set_time_relative(job->deadline, ns / NSEC_PER_USEC);
-        (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
-}
-
 /* The first reason stays. The child should be gone in a moment. */
 static void kill_child(Job *job, JobKill why) {
         if (job->kill == JOB_KILL_NONE)
                 job->kill = why;
-        kill_unreaped(job);
+        /* A child that is not reaped keeps its process id, so no other process can be hit. */
+        if (!job->exited)
+                (void) kill(job->pid, SIGKILL);
         if (!job->killed && !job->exited)
-                start_deadline(job, JOB_FAREWELL_NS);
+                timer_start(job->deadline, JOB_FAREWELL_NS);
         if (!job->killed)
                 job->killed_realtime_ns = clock_now_ns(CLOCK_REALTIME);
         job->killed = true;
@@ -171,7 +109,7 @@ static void kill_child(Job *job, JobKill why) {
 
 /* A socket whose peer hung up is always ready, so the source is off unless it is needed. */
 static void arm(Job *job) {
-        bool reads = job->events && !job->paused && !job->answered && !job->input_ended;
+        bool reads = job->on_reply && !job->paused && !job->answered && !job->input_ended;
 
         (void) sd_event_source_set_enabled(job->io, reads ? SD_EVENT_ON : SD_EVENT_OFF);
 }
@@ -180,7 +118,14 @@ static void arm(Job *job) {
 
 /* PACKET_E_MALFORMED when no job of ours could have written it. */
 static int deliver(Job *job) {
-        JobReply reply = { .kind = job->reader.kind, .body = buffer_span(&job->reader.body) };
+        JobReply reply = {
+                .kind = job->reader.kind,
+                .body = buffer_span(&job->reader.body),
+                .fds = job->reader.fds,
+                .n_fds = job->reader.n_fds,
+                .is_last = job->reader.kind == PACKET_LAST || job->reader.kind == PACKET_RESULT ||
+                           job->reader.kind == PACKET_ERROR,
+        };
         bool is_sound = false;
 
         switch (reply.kind) {
@@ -209,41 +154,37 @@ static int deliver(Job *job) {
         }
         if (!is_sound)
                 return PACKET_E_MALFORMED;
-        if (job_reply_is_last(&reply)) {
+        if (reply.is_last) {
                 job->answered = true;
-                start_deadline(job, JOB_FAREWELL_NS);
+                timer_start(job->deadline, JOB_FAREWELL_NS);
         } else if (job->terms->clock == JOB_CLOCK_SILENCE && !job->stopping && !job->killed) {
-                start_deadline(job, job->timeout_ns);
+                timer_start(job->deadline, job->timeout_ns);
         }
-        job->events->on_reply(job, &reply, job->userdata);
+        job->on_reply(job, &reply, job->userdata);
         return 0;
 }
 
-/* Releases a job at once. Its child must have been reaped, or is given up, or never was. */
-static void release(Job *job) {
+/* Frees a job at once. Its child must have been reaped, or is given up, or never was. */
+static void forget(Job *job) {
+        JobPool *pool = job->pool;
+
+        for (size_t i = 0; i < pool->n_jobs; i++) {
+                if (pool->jobs[i] != job)
+                        continue;
+                pool->jobs[i] = pool->jobs[--pool->n_jobs];
+                if (pool->on_changed)
+                        pool->on_changed(pool->userdata);
+                break;
+        }
         sd_event_source_disable_unref(job->deadline);
         sd_event_source_disable_unref(job->exit);
         sd_event_source_disable_unref(job->next);
         sd_event_source_disable_unref(job->io);
         packet_reader_done(&job->reader);
-        if (job->socket >= 0)
-                job->keeper.keeper.close_socket(job->socket, job->keeper.keeper.userdata);
+        (void) disposal_close_socket(pool->disposal, job->socket);
         charge_end(&job->stuck);
         charge_end(&job->hangable);
         free(job);
-}
-
-/* The same of a job that the job pool has. */
-static void forget(Job *job) {
-        JobPool *pool = job->pool;
-        size_t i = 0;
-
-        while (pool->jobs[i] != job)
-                i++;
-        pool->jobs[i] = pool->jobs[--pool->n_jobs];
-        if (pool->on_changed)
-                pool->on_changed(pool->userdata);
-        release(job);
 }
 
 /*
@@ -255,12 +196,18 @@ static void settle(Job *job) {
         char reason[JOB_EXIT_TEXT_BYTES];
 
         if ((job->exited || job->kill == JOB_KILL_STUCK) && job->input_ended && !job->answered &&
-            !job->paused && job->events) {
+            !job->paused && job->on_reply) {
                 job_exit_text(job->terms->word, job->kill, job->timeout_ns, &job->status, reason);
                 job->answered = true; /* no event may come after this one */
-                job->events->on_end(job, reason, job->userdata);
+                job->on_reply(job,
+                              &(JobReply){ .kind = PACKET_ERROR,
+                                           .error = WIRE_ERROR_JOB_FAILED,
+                                           .detail = { .reason = reason },
+                                           .is_last = true,
+                                           .is_end = true },
+                              job->userdata);
         }
-        if (job->exited && !job->events)
+        if (job->exited && !job->on_reply)
                 forget(job);
         else
                 arm(job);
@@ -273,7 +220,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userda
         int r;
 
         for (unsigned i = 0; i < JOB_PACKETS_PER_TURN; i++) {
-                if (!job->events || job->paused || job->answered || job->input_ended)
+                if (!job->on_reply || job->paused || job->answered || job->input_ended)
                         break;
                 r = packet_receive(&job->reader, job->socket);
                 if (r == PACKET_E_AGAIN)
@@ -351,13 +298,9 @@ static int start_child(Job *job, const JobOrder *order) {
         job->socket = ends[0];
         child_fd = ends[1];
         (void) snprintf(argument, sizeof(argument), "--job=%s", job->terms->word);
-        r = spawner_start(job->pool->spawner,
-                          &(SpawnOrder){ .argument = argument,
-                                         .socket_fd = child_fd,
-                                         .max_data_bytes = MIN_OF(job->pool->max_data_bytes,
-                                                                  order->terms->max_data_bytes),
-                                         .max_file_bytes = order->max_file_bytes },
-                          &job->pid);
+        r = spawner_start(job->pool->spawner, argument, child_fd,
+                          MIN_OF(job->pool->max_data_bytes, order->terms->max_data_bytes),
+                          order->max_file_bytes, &job->pid);
         if (r < 0)
                 return r;
         r = sd_event_add_io(event, &job->io, job->socket, EPOLLIN, on_io, job);
@@ -370,17 +313,15 @@ static int start_child(Job *job, const JobOrder *order) {
         r = child_exit_watch(event, &job->exit, job->pid, on_exit_child, job);
         if (r < 0)
                 return r;
-        r = sd_event_add_time_relative(event, &job->deadline, CLOCK_MONOTONIC,
-                                       job->timeout_ns / NSEC_PER_USEC, JOB_TIMER_ACCURACY_US,
-                                       on_deadline, job);
+        r = timer_new(event, &job->deadline, "job-deadline", JOB_TIMER_ACCURACY_US, on_deadline,
+                      job);
         if (r < 0)
                 return r;
-        if (job->terms->clock == JOB_CLOCK_NONE)
-                (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
+        if (job->terms->clock != JOB_CLOCK_NONE)
+                timer_start(job->deadline, job->timeout_ns);
         (void) sd_event_source_set_description(job->io, "job-io");
         (void) sd_event_source_set_description(job->next, "job-next");
         (void) sd_event_source_set_description(job->exit, "job-exit");
-        (void) sd_event_source_set_description(job->deadline, "job-deadline");
 
         r = packet_send(job->socket, PACKET_ORDER, order->body, order->fds, order->n_fds,
                         MSG_DONTWAIT);
@@ -388,11 +329,11 @@ static int start_child(Job *job, const JobOrder *order) {
         if (r < 0 && r != -EPIPE)
                 return r;
         for (size_t i = 0; i < order->n_fds; i++)
-                frame_keeper_close(&job->keeper.keeper, order->fds[i]);
+                (void) disposal_close(job->pool->disposal, order->fds[i]);
         return 0;
 }
 
-int job_pool_start(JobPool *pool, const JobOrder *order, const JobEvents *events, void *userdata,
+int job_pool_start(JobPool *pool, const JobOrder *order, JobEvent on_reply, void *userdata,
                    Job **ret) {
         Job *job;
         int r;
@@ -428,13 +369,14 @@ int job_pool_start(JobPool *pool, const JobOrder *order, const JobEvents *events
                 r = start_child(job, order);
         if (r < 0) {
                 job->exit = sd_event_source_disable_unref(job->exit);
-                kill_unreaped(job);
-                if (job->pid > 0)
+                if (job->pid > 0) {
+                        (void) kill(job->pid, SIGKILL);
                         (void) waitpid(job->pid, NULL, 0);
-                release(job);
+                }
+                forget(job);
                 return r;
         }
-        job->events = events;
+        job->on_reply = on_reply;
         job->userdata = userdata;
         pool->jobs[pool->n_jobs++] = job;
         *ret = job;
@@ -446,7 +388,7 @@ Job *job_free(Job *job) {
         if (!job)
                 return NULL;
 
-        job->events = NULL;
+        job->on_reply = NULL;
         if (!job->answered)
                 kill_child(job, JOB_KILL_NONE);
         arm(job);
@@ -468,7 +410,7 @@ int job_stop(Job *job) {
         if (r < 0 && r != -EPIPE)
                 return r;
         job->stopping = true;
-        start_deadline(job, job->timeout_ns);
+        timer_start(job->deadline, job->timeout_ns);
         arm(job);
         return 0;
 }
@@ -481,7 +423,7 @@ int job_send(Job *job, PacketKind kind, int fd) {
                 return -ENOTCONN;
         r = packet_send(job->socket, kind, (Span){}, &fd, 1, MSG_DONTWAIT);
         if (r == 0)
-                frame_keeper_close(&job->keeper.keeper, fd);
+                (void) disposal_close(job->pool->disposal, fd);
         return r == -EAGAIN ? -EBUSY : r == -EPIPE ? -ENOTCONN : r;
 }
 
@@ -495,7 +437,7 @@ void job_pause(Job *job) {
 
 void job_resume(Job *job) {
         if (job->paused && job->terms->clock == JOB_CLOCK_SILENCE && !job->answered && !job->killed)
-                start_deadline(job, job->timeout_ns);
+                timer_start(job->deadline, job->timeout_ns);
         job->paused = false;
         (void) sd_event_source_set_enabled(job->next, SD_EVENT_ONESHOT);
 }
@@ -504,10 +446,9 @@ void job_resume(Job *job) {
 
 int job_pool_new(sd_event *event, Users *users, Disposal *disposal, int executable_fd,
                  const char *name, JobPool **ret) {
-        _cleanup_(job_pool_freep) JobPool *pool = NULL;
+        JobPool *pool = malloc(sizeof(*pool));
         int r;
 
-        pool = malloc(sizeof(*pool));
         if (!pool)
                 return -ENOMEM;
         *pool = (JobPool){
@@ -516,13 +457,12 @@ int job_pool_new(sd_event *event, Users *users, Disposal *disposal, int executab
                 .disposal = disposal,
                 .max_data_bytes = LIMIT_JOB_MEMORY_BYTES,
         };
-        r = child_exit_prepare();
-        if (r == 0)
-                r = spawner_new(executable_fd, name, &pool->spawner);
+        r = spawner_new(executable_fd, name, &pool->spawner);
         if (r < 0)
-                return r;
-        *ret = TAKE_PTR(pool);
-        return 0;
+                (void) job_pool_free(pool);
+        else
+                *ret = pool;
+        return r;
 }
 
 JobPool *job_pool_free(JobPool *pool) {
@@ -533,7 +473,8 @@ JobPool *job_pool_free(JobPool *pool) {
                 return NULL;
 
         for (size_t i = 0; i < pool->n_jobs; i++)
-                kill_unreaped(pool->jobs[i]);
+                if (!pool->jobs[i]->exited)
+                        (void) kill(pool->jobs[i]->pid, SIGKILL);
         while (pool->n_jobs > 0) {
                 (void) child_exit_await(pool->jobs[0]->pid, &status, &timeout_ms);
                 forget(pool->jobs[0]);
@@ -545,55 +486,10 @@ JobPool *job_pool_free(JobPool *pool) {
         return NULL;
 }
 
-void job_pool_set_memory(JobPool *pool, uint64_t max_bytes) {
-        pool->max_data_bytes = max_bytes;
-}
-
-void job_pool_watch(JobPool *pool, JobPoolKilled on_killed, JobPoolChanged on_changed,
-                    void *userdata) {
-        pool->on_killed = on_killed;
-        pool->on_changed = on_changed;
-        pool->userdata = userdata;
-}
-
 size_t job_pool_count_kind(const JobPool *pool, JobKind kind) {
         size_t n = 0;
 
         for (size_t i = 0; i < pool->n_jobs; i++)
-                n += pool->jobs[i]->terms == job_terms(kind);
+                n += pool->jobs[i]->terms == &job_terms[kind];
         return n;
-}
-
-bool job_pool_look(const JobPool *pool, pid_t pid, bool *ret_is_stuck) {
-        for (size_t i = 0; i < pool->n_jobs; i++)
-                if (pool->jobs[i]->pid == pid) {
-                        *ret_is_stuck = pool->jobs[i]->kill == JOB_KILL_STUCK;
-                        return true;
-                }
-        return false;
-}
-
-bool job_pool_next_stuck(const JobPool *pool, size_t *at, StuckJob *ret) {
-        while (*at < pool->n_jobs) {
-                const Job *job = pool->jobs[(*at)++];
-
-                if (job->kill != JOB_KILL_STUCK)
-                        continue;
-                *ret = (StuckJob){
-                        .kind = job->terms->word,
-                        .pid = job->pid,
-                        .uid = job->uid,
-                        .killed_realtime_ns = job->killed_realtime_ns,
-                };
-                return true;
-        }
-        return false;
-}
-
-size_t job_pool_get_pids(const JobPool *pool, pid_t *ret_pids, size_t n) {
-        size_t n_pids = MIN_OF(n, pool->n_jobs);
-
-        for (size_t i = 0; i < n_pids; i++)
-                ret_pids[i] = pool->jobs[i]->pid;
-        return n_pids;
 }

@@ -20,19 +20,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <systemd/sd-event.h>
-#include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
 #include "interface/interface.h"
+#include "job/descriptor/disposal.h"
 #include "job/job-kind.h"
 #include "job/packet.h"
 #include "user/user.h"
 
 #define JOB_EXIT_TEXT_BYTES 256
 
-typedef struct Disposal Disposal;
 typedef struct Job Job;
 typedef struct JobPool JobPool;
+typedef struct Spawner Spawner;
 
 typedef struct JobOrder {
         const JobTerms *terms;
@@ -44,39 +44,90 @@ typedef struct JobOrder {
         uint64_t max_file_bytes; /* RLIMIT_FSIZE, for every file it writes; 0: no bound */
 } JobOrder;
 
-/* @body and @detail are borrowed until the event ends. */
+/* @body, @fds and @detail are borrowed until the event ends. */
 typedef struct JobReply {
         PacketKind kind; /* one that a job sends */
         Span body; /* of PART and LAST text without NUL, in UTF-8; of others what the job wrote */
+        int *fds;  /* descriptors that are not taken are closed */
+        size_t n_fds;
         WireError error; /* of an ERROR, with @detail */
         WireErrorDetail detail;
+        bool is_last; /* a LAST, a RESULT or an ERROR: the last event */
+        /* The child ended without one; the reason in @detail: "The capture job was killed ..." */
+        bool is_end;
 } JobReply;
 
-static inline bool job_reply_is_last(const JobReply *reply) {
-        return reply->kind == PACKET_LAST || reply->kind == PACKET_RESULT ||
-               reply->kind == PACKET_ERROR;
-}
+/* A reply or a note came, or the job has ended. */
+typedef void (*JobEvent)(Job *job, const JobReply *reply, void *userdata);
 
-typedef struct JobEvents {
+/* Why the parent killed the child. */
+typedef enum JobKill {
+        JOB_KILL_NONE,
+        JOB_KILL_DEADLINE,
+        JOB_KILL_SILENT,    /* it gave no reply for too long */
+        JOB_KILL_LINGERING, /* it was asked to come to an end and did not */
+        JOB_KILL_CANCELLED, /* it was asked twice */
+        JOB_KILL_NONSENSE,  /* it sent something other than a reply */
+        JOB_KILL_STUCK,     /* it passed its deadline, and SIGKILL did not end it */
+        JOB_KILL_UNHEARD,   /* its socket failed: most likely memory ran out */
+} JobKill;
+
+struct Job {
+        JobPool *pool;
+        const JobTerms *terms;
+        JobEvent on_reply; /* NULL: the caller has freed the job */
+        void *userdata;
+        uid_t uid;
+        Charge hangable, stuck; /* of a kind that counts for its user */
+        int socket;             /* owned */
+        PacketReader reader;
+        DisposalKeeper keeper; /* of the reader */
+        pid_t pid;             /* 0: none yet */
+        uint64_t timeout_ns;
+
+        bool paused;
+        bool stopping;    /* it was asked to come to an end and answer */
+        bool answered;    /* the last reply was delivered */
+        bool input_ended; /* nothing more comes from the child */
+        bool exited;      /* the child has ended */
+        bool killed;
+        uint64_t killed_realtime_ns;
+        JobKill kill; /* JOB_KILL_STUCK: SIGKILL did not end it, it hangs in the kernel */
+        siginfo_t status;
+
+        sd_event_source *io;
+        sd_event_source *next; /* settles it in an event of its own */
+        sd_event_source *exit;
+        sd_event_source *deadline;
+};
+
+struct JobPool {
+        sd_event *event; /* owned; users and disposal are borrowed */
+        Users *users;
+        Disposal *disposal;
+        Spawner *spawner;
+        Job **jobs; /* owned, all of them */
+        size_t n_jobs, n_allocated;
+        uint64_t max_data_bytes; /* RLIMIT_DATA of children that start from now on */
         /*
-         * A reply or a note came. Its descriptors may be taken until this returns. If it is the
-         * last one, it is the last event.
+         * Tells of every child that a signal ended, ours or another, once it has ended: it may have
+         * left files behind that it would have removed. NULL, as the next, at first.
          */
-        void (*on_reply)(Job *job, const JobReply *reply, void *userdata);
-        /* The child ended without a last reply. @reason: "The capture job was killed ..." */
-        void (*on_end)(Job *job, const char *reason, void *userdata);
-} JobEvents;
+        void (*on_killed)(const JobTerms *terms, void *userdata);
+        /* Tells, in events of the children, when one was freed or got stuck. */
+        void (*on_changed)(void *userdata);
+        void *userdata;
+};
 
 /*
  * Ends the events, and kills a child that has not sent its last reply. May be called inside an
  * event.
  */
 Job *job_free(Job *job);
-DEFINE_CLEANUP(Job *, job_free);
 
 /*
  * Asks a job whose clock is JOB_CLOCK_SILENCE to come to an end and answer with the results it has;
- * it gets its time limit once more for that. Asking a second time kills it, and on_end follows.
+ * it gets its time limit once more for that. Asking a second time kills it, and its end follows.
  */
 _must_check_ int job_stop(Job *job);
 
@@ -91,16 +142,11 @@ _must_check_ int job_send(Job *job, PacketKind kind, int fd);
 void job_pause(Job *job);
 void job_resume(Job *job);
 
-pid_t job_pid(const Job *job);
-/* The descriptors of a reply, inside on_reply. */
-size_t job_n_fds(const Job *job);
-int job_take_fd(Job *job, size_t index);
-
 /* all jobs */
 
 /*
  * Adopts @executable_fd on success, see spawner.h; @name becomes the children's argv[0]; @users and
- * @disposal are borrowed. Blocks SIGCHLD for good, because the event loop handles it.
+ * @disposal are borrowed.
  */
 _must_check_ int job_pool_new(sd_event *event, Users *users, Disposal *disposal, int executable_fd,
                               const char *name, JobPool **ret);
@@ -109,58 +155,16 @@ _must_check_ int job_pool_new(sd_event *event, Users *users, Disposal *disposal,
  * freed all jobs before.
  */
 JobPool *job_pool_free(JobPool *pool);
-DEFINE_CLEANUP(JobPool *, job_pool_free);
-
-/* Sets RLIMIT_DATA of children that start from now on. The default is LIMIT_JOB_MEMORY_BYTES. */
-void job_pool_set_memory(JobPool *pool, uint64_t max_bytes);
-
-/*
- * Reports every child that a signal ended, ours or another, once it has ended: it may have left
- * files behind that it would have removed.
- */
-typedef void (*JobPoolKilled)(const JobTerms *terms, void *userdata);
-/* Tells, in events of the children, when one was freed or got stuck. */
-typedef void (*JobPoolChanged)(void *userdata);
-/* NULL stops the reports. */
-void job_pool_watch(JobPool *pool, JobPoolKilled on_killed, JobPoolChanged on_changed,
-                    void *userdata);
 
 /*
  * Starts a job. On success the descriptors of @order belong to the job, which closes them once they
- * are sent. @events is borrowed.
+ * are sent.
  */
-_must_check_ int job_pool_start(JobPool *pool, const JobOrder *order, const JobEvents *events,
+_must_check_ int job_pool_start(JobPool *pool, const JobOrder *order, JobEvent on_reply,
                                 void *userdata, Job **ret);
 
 /* Counts the children of a kind, also those that were killed and have not ended yet. */
 size_t job_pool_count_kind(const JobPool *pool, JobKind kind);
-/* True when there is a child @pid; *ret_is_stuck tells whether it was killed in vain. */
-bool job_pool_look(const JobPool *pool, pid_t pid, bool *ret_is_stuck);
-
-/* A job that SIGKILL did not end: it hangs in the kernel. */
-typedef struct StuckJob {
-        const char *kind;
-        pid_t pid;
-        uid_t uid;
-        uint64_t killed_realtime_ns;
-} StuckJob;
-
-/* The next one, from *@at on, 0 at first; false when there is none. */
-_must_check_ bool job_pool_next_stuck(const JobPool *pool, size_t *at, StuckJob *ret);
-/* Writes up to @n process ids of children, whether they work or end, and returns their number. */
-size_t job_pool_get_pids(const JobPool *pool, pid_t *ret_pids, size_t n);
-
-/* Why the parent killed the child. */
-typedef enum JobKill {
-        JOB_KILL_NONE,
-        JOB_KILL_DEADLINE,
-        JOB_KILL_SILENT,    /* it gave no reply for too long */
-        JOB_KILL_LINGERING, /* it was asked to come to an end and did not */
-        JOB_KILL_CANCELLED, /* it was asked twice */
-        JOB_KILL_NONSENSE,  /* it sent something other than a reply */
-        JOB_KILL_STUCK,     /* it passed its deadline, and SIGKILL did not end it */
-        JOB_KILL_UNHEARD,   /* its socket failed: most likely memory ran out */
-} JobKill;
 
 /* One sentence about how a child ended. @status: si_code and si_status of waitid(2). */
 void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const siginfo_t *status,

@@ -61,10 +61,6 @@ void packet_reader_done(PacketReader *reader) {
         buffer_done(&reader->body);
 }
 
-int packet_take_fd(PacketReader *reader, size_t index) {
-        return index < reader->n_fds ? TAKE_FD(reader->fds[index]) : -EBADF;
-}
-
 int packet_receive(PacketReader *reader, int socket_fd) {
         PacketControl control;
         PacketHead head = { .n_left = 0 };

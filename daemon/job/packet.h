@@ -68,7 +68,7 @@ typedef struct PacketReader {
         Buffer body;     /* its bytes, as far as they have come */
         size_t max_bytes;
         uint32_t n_left;
-        int fds[PACKET_MAX_FDS]; /* owned */
+        int fds[PACKET_MAX_FDS]; /* owned, unless they are taken */
         size_t n_fds;
         const FrameKeeper *keeper; /* borrowed: closes descriptors; NULL: they are just closed */
 } PacketReader;
@@ -79,9 +79,6 @@ void packet_reader_done(PacketReader *reader);
  * there until the next packet is received. Otherwise PACKET_E_*, -errno.
  */
 _must_check_ int packet_receive(PacketReader *reader, int socket_fd);
-/* The caller owns the descriptor; -EBADF when there is none, or it was taken. */
-int packet_take_fd(PacketReader *reader, size_t index);
-
 /* errors */
 
 /* Appends the bytes of a PACKET_ERROR. */

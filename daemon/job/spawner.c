@@ -14,6 +14,7 @@
 
 #include "base/number.h"
 #include "job/descriptor/child.h"
+#include "job/sandbox/sandbox.h"
 
 #define SPAWNER_SOCKET_FD 3
 /*
@@ -48,8 +49,6 @@ struct Spawner {
         char **environment;
 };
 
-/* environment */
-
 /* The convention of varlink's "exec:" addresses; the process id is only known after fork(2). */
 static const char *const socket_variables[] = {
         "LISTEN_FDS=1",
@@ -58,11 +57,22 @@ static const char *const socket_variables[] = {
 
 static const char pid_prefix[] = "LISTEN_PID=";
 
-static int copy_environment(Spawner *spawner) {
+/* life */
+
+int spawner_new(int executable_fd, const char *name, Spawner **ret) {
         /* With one of these a child would speak to the service manager in our name. */
         static const char *const ours[] = { "LISTEN_", "NOTIFY_SOCKET=", "WATCHDOG_" };
+        _cleanup_(spawner_freep) Spawner *spawner = NULL;
         size_t n = 0, n_kept = 0;
 
+        spawner = malloc(sizeof(*spawner));
+        if (!spawner)
+                return -ENOMEM;
+        *spawner = (Spawner){ .executable_fd = -EBADF, .slot_fd = -EBADF, .old_fd = -EBADF };
+
+        spawner->name = strdup(name);
+        if (!spawner->name)
+                return -ENOMEM;
         while (environ && environ[n])
                 n++;
         spawner->environment = calloc(n + ELEMENTSOF(socket_variables) + 2, sizeof(char *));
@@ -86,26 +96,7 @@ static int copy_environment(Spawner *spawner) {
                 if (!spawner->environment[n_kept++])
                         return -ENOMEM;
         }
-        return 0;
-}
 
-/* life */
-
-int spawner_new(int executable_fd, const char *name, Spawner **ret) {
-        _cleanup_(spawner_freep) Spawner *spawner = NULL;
-        int r;
-
-        spawner = malloc(sizeof(*spawner));
-        if (!spawner)
-                return -ENOMEM;
-        *spawner = (Spawner){ .executable_fd = -EBADF, .slot_fd = -EBADF, .old_fd = -EBADF };
-
-        spawner->name = strdup(name);
-        if (!spawner->name)
-                return -ENOMEM;
-        r = copy_environment(spawner);
-        if (r < 0)
-                return r;
         spawner->executable_fd = fcntl(executable_fd, F_DUPFD_CLOEXEC, SPAWNER_LOWEST_FD);
         if (spawner->executable_fd < 0)
                 return -errno;
@@ -158,19 +149,10 @@ Spawner *spawner_free(Spawner *spawner) {
 
 /* in the child */
 
-static void limit(int resource, uint64_t value) {
-        struct rlimit current;
-
-        if (getrlimit((__rlimit_resource_t) resource, &current) < 0)
-                return;
-        current.rlim_cur = MIN_OF((rlim_t) value, current.rlim_max);
-        current.rlim_max = current.rlim_cur;
-        (void) setrlimit((__rlimit_resource_t) resource, &current);
-}
-
-static _noreturn_ void become(const Spawner *spawner, const SpawnOrder *order, pid_t parent) {
+static _noreturn_ void become(const Spawner *spawner, const char *argument, uint64_t max_data_bytes,
+                              uint64_t max_file_bytes, pid_t parent) {
         char *digits = spawner->environment[0] + sizeof(pid_prefix) - 1;
-        const char *const arguments[] = { spawner->name, order->argument, NULL };
+        const char *const arguments[] = { spawner->name, argument, NULL };
         sigset_t none;
 
         /* The signal covers a parent that dies later, getppid() one that is dead already. */
@@ -189,9 +171,9 @@ static _noreturn_ void become(const Spawner *spawner, const SpawnOrder *order, p
                         (void) fcntl(fd, F_SETFD, FD_CLOEXEC);
 
         if (SPAWNER_LIMITS_DATA)
-                limit(RLIMIT_DATA, order->max_data_bytes);
-        if (order->max_file_bytes > 0)
-                limit(RLIMIT_FSIZE, order->max_file_bytes);
+                (void) !sandbox_limit(RLIMIT_DATA, max_data_bytes);
+        if (max_file_bytes > 0)
+                (void) !sandbox_limit(RLIMIT_FSIZE, max_file_bytes);
 
         /* This includes the real-time signals; it fails for the two that cannot be changed. */
         for (int number = 1; number < NSIG; number++)
@@ -209,15 +191,16 @@ static _noreturn_ void become(const Spawner *spawner, const SpawnOrder *order, p
 
 /* in the parent */
 
-int spawner_start(Spawner *spawner, const SpawnOrder *order, pid_t *ret_pid) {
+int spawner_start(Spawner *spawner, const char *argument, int socket_fd, uint64_t max_data_bytes,
+                  uint64_t max_file_bytes, pid_t *ret_pid) {
         pid_t parent = getpid(), child;
         int r = 0;
 
-        if (dup3(order->socket_fd, spawner->slot_fd, O_CLOEXEC) < 0)
+        if (dup3(socket_fd, spawner->slot_fd, O_CLOEXEC) < 0)
                 return -errno;
         child = child_fork(true);
         if (child == 0)
-                become(spawner, order, parent);
+                become(spawner, argument, max_data_bytes, max_file_bytes, parent);
         if (child < 0)
                 r = -errno;
         else

@@ -22,13 +22,6 @@ typedef struct Spawner Spawner;
 /* The status of a child whose execve(2) failed, as with shells. */
 #define SPAWNER_EXIT_EXEC 127
 
-typedef struct SpawnOrder {
-        const char *argument;    /* the only argument after the name */
-        int socket_fd;           /* borrowed: the child gets a duplicate */
-        uint64_t max_data_bytes; /* RLIMIT_DATA */
-        uint64_t max_file_bytes; /* RLIMIT_FSIZE; 0: no bound */
-} SpawnOrder;
-
 /*
  * Adopts @executable_fd (O_PATH suffices) on success; @name becomes the children's argv[0].
  * Descriptors that are opened later have numbers above the ones that children get.
@@ -37,5 +30,10 @@ _must_check_ int spawner_new(int executable_fd, const char *name, Spawner **ret)
 Spawner *spawner_free(Spawner *spawner);
 DEFINE_CLEANUP(Spawner *, spawner_free);
 
-/* Returns once the child has executed its program or failed to. The caller has to reap it. */
-_must_check_ int spawner_start(Spawner *spawner, const SpawnOrder *order, pid_t *ret_pid);
+/*
+ * Starts a child with @argument, the only one after its name, a duplicate of @socket_fd,
+ * RLIMIT_DATA and RLIMIT_FSIZE (0: no bound). Returns once it has executed its program or failed
+ * to. The caller has to reap it.
+ */
+_must_check_ int spawner_start(Spawner *spawner, const char *argument, int socket_fd,
+                               uint64_t max_data_bytes, uint64_t max_file_bytes, pid_t *ret_pid);

@@ -212,8 +212,9 @@ static const Parameter reference_table[] = {
         { "to", PARAMETER_OBJECT, false, offsetof(OrderReference, to) },
 };
 
-static int decode_file(const OrderDoor *door, const char *key, json_object *object, size_t n_table,
-                       AnalysisOrder *order, OrderFile *ret, json_object **ret_to) {
+int order_decode_file(const OrderDoor *door, const char *key, json_object *object,
+                      AnalysisOrder *order, OrderFile *ret, json_object **ret_to) {
+        size_t n_table = ELEMENTSOF(reference_table) - (ret_to ? 0 : 1);
         OrderReference reference = { .name = NULL };
         const char *culprit;
         int r;
@@ -228,35 +229,8 @@ static int decode_file(const OrderDoor *door, const char *key, json_object *obje
         r = door->open(door->userdata, key, &reference, &ret->fd);
         if (r == 0 && !order_set_label(order, ret, reference.label))
                 r = refuse_parameter(door, key, "The labels are too long.");
-        *ret_to = reference.to;
-        return r;
-}
-
-int order_decode_file(const OrderDoor *door, const char *key, json_object *object,
-                      AnalysisOrder *order, OrderFile *ret) {
-        json_object *to;
-
-        return decode_file(door, key, object, ELEMENTSOF(reference_table) - 1, order, ret, &to);
-}
-
-static int decode_side(const OrderDoor *door, const struct Call *call, unsigned i,
-                       json_object *side, AnalysisOrder *order) {
-        bool is_array = json_object_is_type(side, json_type_array);
-        size_t n = is_array ? json_object_array_length(side) : 1;
-        size_t n_table = ELEMENTSOF(reference_table) - (call->of_intervals ? 0 : 1);
-        int r = 0;
-
-        for (size_t at = 0; at < n && r == 0; at++) {
-                OrderSubject *subject = &order->subjects[order->n[0] + order->n[1]];
-                json_object *to = NULL;
-
-                r = decode_file(door, call->parameters[i].key,
-                                is_array ? json_object_array_get_idx(side, at) : side, n_table,
-                                order, &subject->from, &to);
-                if (r == 0 && to)
-                        r = order_decode_file(door, "to", to, order, &subject->to);
-                order->n[i]++;
-        }
+        if (ret_to)
+                *ret_to = reference.to;
         return r;
 }
 
@@ -308,9 +282,24 @@ int order_decode(const OrderDoor *door, json_object *parameters, Order *order) {
                                                 "One call cannot take so many snapshots.");
         }
         for (unsigned i = 0; i < call->n_sides; i++) {
-                r = decode_side(door, call, i, fields.sides[i], analysis);
-                if (r != 0)
-                        return r;
+                json_object *side = fields.sides[i];
+                bool is_array = json_object_is_type(side, json_type_array);
+                size_t n = is_array ? json_object_array_length(side) : 1;
+
+                for (size_t at = 0; at < n; at++) {
+                        json_object *one = is_array ? json_object_array_get_idx(side, at) : side;
+                        OrderSubject *subject =
+                                &analysis->subjects[analysis->n[0] + analysis->n[1]];
+                        json_object *to = NULL;
+
+                        r = order_decode_file(door, call->parameters[i].key, one, analysis,
+                                              &subject->from, call->of_intervals ? &to : NULL);
+                        if (r == 0 && to)
+                                r = order_decode_file(door, "to", to, analysis, &subject->to, NULL);
+                        if (r != 0)
+                                return r;
+                        analysis->n[i]++;
+                }
         }
         if (order->method == ORDER_CONVERT) {
                 output.index = fields.output;

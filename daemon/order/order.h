@@ -230,9 +230,12 @@ typedef struct OrderDoor {
 OrderMethod order_method_find(const char *name);
 /* @order: a new one of such a method, with its @more. The result is that of OrderDoor. */
 _must_check_ int order_decode(const OrderDoor *door, json_object *parameters, Order *order);
-/* Decodes the reference @object, the parameter @key, to one snapshot. */
+/*
+ * Decodes the reference @object, the parameter @key, to a snapshot, or to the begin of an interval:
+ * *ret_to is its end. @ret_to: NULL where that is refused.
+ */
 _must_check_ int order_decode_file(const OrderDoor *door, const char *key, json_object *object,
-                                   AnalysisOrder *order, OrderFile *ret);
+                                   AnalysisOrder *order, OrderFile *ret, json_object **ret_to);
 
 /* Sets the format of a conversion. */
 _must_check_ int order_set_format(const OrderDoor *door, const char *name, AnalysisOrder *order);

@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
+#include "job/descriptor/timer.h"
 #include "job/sandbox/sandbox.h"
 #include "job/fd-store.h"
 #include "job/job.h"
@@ -56,7 +57,7 @@ enum {
 /* Half of them are those of children; the rest serves one client and its jobs. */
 #define PROFILER_LEAST_DESCRIPTORS (2u * CHILD_TABLE_GRAIN)
 
-#define PROFILER_TRIM_INTERVAL_US UINT64_C(3000000)
+#define PROFILER_TRIM_INTERVAL_NS (3 * NSEC_PER_SEC)
 #define PROFILER_TRIM_ACCURACY_US UINT64_C(1000000)
 /* The C library starts with this threshold and raises it up to 32 MiB as buffers are freed. */
 #define PROFILER_MMAP_THRESHOLD_BYTES (128 * 1024)
@@ -74,8 +75,8 @@ typedef struct Profiler {
         Disposal *disposal;
         FdStore *fd_store;
         JobPool *pool;
-        OwnProcesses *own;
-        Service *service;
+        OwnProcesses own;
+        Manager *manager;
         Server *server;
         SocketFile *socket_file;
         int socket_fd;           /* owned until the server adopts it */
@@ -117,21 +118,14 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
         return 0;
 }
 
-/* A daemon that was started for one connection ends when that connection ends. */
-static void on_last_connection(void *userdata) {
-        Profiler *profiler = userdata;
-
-        if (profiler->connected)
-                (void) sd_event_exit(profiler->event, 0);
-}
-
 /* Updates the line that "systemctl status" shows. */
-static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) {
+static void on_activity(void *userdata) {
         const Profiler *profiler = userdata;
+        unsigned n_running, n_waiting;
 
-        if (!profiler->connected)
-                status_line_set(profiler->status_line, "%u jobs running, %u waiting%s", n_running,
-                                n_waiting, profiler->config_note);
+        queue_count(profiler->users, &n_running, &n_waiting);
+        status_line_set(profiler->status_line, "%u jobs running, %u waiting%s", n_running,
+                        n_waiting, profiler->config_note);
 }
 
 /*
@@ -149,14 +143,14 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
         r = settings_load(profiler->options, profiler->connected, &config);
         if (r == SETTINGS_OK) {
                 profiler->users->limits = settings_of_users(config);
-                profiler->server->setup.limits = settings_of_connections(config);
+                profiler->server->limits = settings_of_connections(config);
                 settings = settings_of_service(config, profiler->spool->dir_fd);
-                service_configure(profiler->service, &settings);
-                job_pool_set_memory(profiler->pool, config->values[SETTING_JOB_MEMORY].number);
+                service_configure(profiler->manager, &settings);
+                profiler->pool->max_data_bytes = config->values[SETTING_JOB_MEMORY].number;
                 raise_descriptor_limit(config);
                 (void) config_free(profiler->config);
                 profiler->config = TAKE_PTR(config);
-                profiler->config_note = loading_needs_restart(&profiler->service->manager)
+                profiler->config_note = loading_needs_restart(profiler->manager)
                                                 ? "; the new Backend= takes a restart"
                                                 : "";
                 log_info("Read the configuration again");
@@ -170,21 +164,26 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
         }
         (void) config_free(config);
         (void) sd_notify(0, "READY=1");
-        service_tell_activity(profiler->service);
+        on_activity(profiler);
         return 0;
 }
 
 /* putting together */
 
 /*
- * Takes over the descriptors that the service manager passed: the kernel objects of an earlier
- * process, and the socket, if there is no @path for a new one: a listening socket, or, for
- * varlink's "exec:", a connected one.
+ * The first step takes over the descriptors that the service manager passed: the kernel objects of
+ * an earlier process, and the socket, if there is no path for a new one: a listening socket, or,
+ * for varlink's "exec:", a connected one. That decides whether this is a private daemon, and so
+ * which files configure it.
  */
-static int find_socket(Profiler *profiler, const char *path) {
+static int open_socket_and_config(Profiler *profiler) {
+        const char *path = profiler->options->listen_path;
         _cleanup_(freep) char **names = NULL;
         int n, r, found = -EBADF;
 
+        r = fd_store_new(PROFILER_LAYOUT, &profiler->fd_store);
+        if (r < 0)
+                return r;
         n = sd_listen_fds_with_names(1, &names);
         for (int i = 0; i < n; i++) {
                 int fd = SD_LISTEN_FDS_START + i;
@@ -203,40 +202,26 @@ static int find_socket(Profiler *profiler, const char *path) {
                         log_error(0, "The path %s is too long for a socket", path);
                 else if (r < 0)
                         log_error(r, "Could not listen at %s", path);
-                return r > 0 ? -EADDRINUSE : r;
-        }
-        if (n < 0) {
+                if (r != 0)
+                        return STEP_TOLD;
+        } else if (n < 0) {
                 log_error(n, "Could not take over the socket");
-                return n;
-        }
-        if (found < 0) {
+                return STEP_TOLD;
+        } else if (found < 0) {
                 log_error(0,
                           "No socket named \"%s\" was handed over: start ctprofd.socket, or use "
                           "--listen PATH",
                           PROFILER_SOCKET_NAME);
-                return -ENOTCONN;
-        }
-        if (sd_is_socket(found, AF_UNIX, SOCK_STREAM, -1) <= 0) {
+                return STEP_TOLD;
+        } else if (sd_is_socket(found, AF_UNIX, SOCK_STREAM, -1) <= 0) {
                 log_error(0, "The socket that was handed over is not a unix stream socket");
-                return -EPROTOTYPE;
+                return STEP_TOLD;
+        } else {
+                profiler->socket_fd = found;
+                profiler->connected = sd_is_socket(found, AF_UNIX, SOCK_STREAM, 0) > 0;
         }
-        profiler->socket_fd = found;
-        profiler->connected = sd_is_socket(found, AF_UNIX, SOCK_STREAM, 0) > 0;
-        return 0;
-}
-
-/* The first step: it decides whether this is a private daemon, and so which files configure it. */
-static int open_socket_and_config(Profiler *profiler) {
-        int r;
-
-        r = fd_store_new(PROFILER_LAYOUT, &profiler->fd_store);
-        if (r < 0)
-                return r;
-        r = find_socket(profiler, profiler->options->listen_path);
         /* A private daemon logs only failures. */
         log_open(profiler->connected ? LOG_WARNING : LOG_INFO);
-        if (r < 0)
-                return STEP_TOLD;
         r = settings_load(profiler->options, profiler->connected, &profiler->config);
         if (r < 0)
                 return STEP_TOLD;
@@ -260,11 +245,8 @@ static int on_trim_post(sd_event_source *source, void *userdata) {
         int is_running = SD_EVENT_OFF;
 
         (void) sd_event_source_get_enabled(profiler->trim_timer, &is_running);
-        if (!profiler->trimmed && is_running == SD_EVENT_OFF) {
-                (void) sd_event_source_set_time_relative(profiler->trim_timer,
-                                                         PROFILER_TRIM_INTERVAL_US);
-                (void) sd_event_source_set_enabled(profiler->trim_timer, SD_EVENT_ONESHOT);
-        }
+        if (!profiler->trimmed && is_running == SD_EVENT_OFF)
+                timer_start(profiler->trim_timer, PROFILER_TRIM_INTERVAL_NS);
         profiler->trimmed = false;
         return 0;
 }
@@ -302,9 +284,11 @@ static int open_event_loop(Profiler *profiler) {
         r = sd_event_set_watchdog(profiler->event, !profiler->connected);
         if (r < 0)
                 return r;
-        r = status_line_new(profiler->event, &profiler->status_line);
-        if (r == 0)
-                r = own_processes_new(&profiler->own);
+        /* A private daemon has no unit whose status somebody could ask for. */
+        if (!profiler->connected)
+                r = status_line_new(profiler->event, &profiler->status_line);
+        if (r >= 0)
+                r = own_processes_init(&profiler->own);
         if (r == 0)
                 r = users_new(&limits, &profiler->users);
         if (r == 0)
@@ -320,12 +304,11 @@ static int open_event_loop(Profiler *profiler) {
                 return 0;
         /* Setting the threshold fixes it: large buffers stay mappings, which free(3) unmaps. */
         (void) mallopt(M_MMAP_THRESHOLD, PROFILER_MMAP_THRESHOLD_BYTES);
-        r = sd_event_add_time_relative(profiler->event, &profiler->trim_timer, CLOCK_MONOTONIC,
-                                       PROFILER_TRIM_INTERVAL_US, PROFILER_TRIM_ACCURACY_US,
-                                       on_trim_timer, profiler);
+        r = timer_new(profiler->event, &profiler->trim_timer, "heap-trim",
+                      PROFILER_TRIM_ACCURACY_US, on_trim_timer, profiler);
         if (r < 0)
                 return r;
-        (void) sd_event_source_set_description(profiler->trim_timer, "heap-trim");
+        timer_start(profiler->trim_timer, PROFILER_TRIM_INTERVAL_NS);
         return sd_event_add_post(profiler->event, &profiler->trim_post, on_trim_post, profiler);
 }
 
@@ -372,7 +355,21 @@ static int open_spool(Profiler *profiler) {
         return 0;
 }
 
-static int open_job_pool(Profiler *profiler) {
+/* Jobs, the service that starts them, and in front of it the server. */
+static int open_service(Profiler *profiler) {
+        const ConnectionLimits limits = settings_of_connections(profiler->config);
+        Manager setup = {
+                .event = profiler->event,
+                .users = profiler->users,
+                .disposal = profiler->disposal,
+                .fd_store = profiler->fd_store,
+                .spool = profiler->spool,
+                .own = &profiler->own,
+                .settings = settings_of_service(profiler->config, profiler->spool->dir_fd),
+                .is_private = profiler->connected,
+                .on_activity = profiler->connected ? NULL : on_activity,
+                .userdata = profiler,
+        };
         int fd, r;
 
         if (!sandbox_has_filters())
@@ -388,43 +385,23 @@ static int open_job_pool(Profiler *profiler) {
                 (void) fd_close(fd);
                 return r;
         }
-        job_pool_set_memory(profiler->pool, profiler->config->values[SETTING_JOB_MEMORY].number);
-        return 0;
-}
-
-/* The service, and in front of it the server. */
-static int open_service(Profiler *profiler) {
-        const ConnectionLimits limits = settings_of_connections(profiler->config);
-        const ServiceSetup setup = {
-                .event = profiler->event,
-                .users = profiler->users,
-                .disposal = profiler->disposal,
-                .pool = profiler->pool,
-                .fd_store = profiler->fd_store,
-                .spool = profiler->spool,
-                .own = profiler->own,
-                .settings = settings_of_service(profiler->config, profiler->spool->dir_fd),
-                .is_private = profiler->connected,
-                .on_activity = on_activity,
-                .userdata = profiler,
-        };
-        int r;
-
-        r = service_new(&setup, &profiler->service);
+        profiler->pool->max_data_bytes = profiler->config->values[SETTING_JOB_MEMORY].number;
+        setup.pool = profiler->pool;
+        r = service_new(&setup, &profiler->manager);
         if (r < 0)
                 return r;
         /* A private daemon does these when a call needs them. */
         if (!profiler->connected) {
-                service_load_programs(profiler->service);
-                service_open_spool(profiler->service);
+                service_load_programs(profiler->manager);
+                service_open_spool(profiler->manager);
         }
         r = server_new(profiler->event, profiler->users, profiler->disposal, &limits,
-                       &service_events, profiler->service, &profiler->server);
+                       &service_events, profiler->manager, &profiler->server);
         if (r < 0)
                 return r;
-        profiler->server->on_empty = on_last_connection;
-        profiler->server->on_empty_userdata = profiler;
-        profiler->server->own = profiler->own;
+        /* A daemon that was started for one connection ends when that connection ends. */
+        profiler->server->ends_empty = profiler->connected;
+        profiler->server->own = &profiler->own;
         if (profiler->connected)
                 return err_fold(server_adopt(profiler->server, TAKE_FD(profiler->socket_fd)));
         r = server_listen(profiler->server, profiler->socket_fd);
@@ -436,9 +413,17 @@ static int open_service(Profiler *profiler) {
 
 int profiler_run(const Options *options) {
         static int (*const steps[])(Profiler * profiler) = {
-                open_socket_and_config, open_event_loop, open_spool, open_job_pool, open_service,
+                open_socket_and_config,
+                open_event_loop,
+                open_spool,
+                open_service,
         };
-        Profiler profiler = { .options = options, .config_note = "", .socket_fd = -EBADF };
+        Profiler profiler = {
+                .options = options,
+                .own = { .fd = -EBADF },
+                .socket_fd = -EBADF,
+                .config_note = "",
+        };
         int r = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(steps) && r == 0; i++)
@@ -453,11 +438,11 @@ int profiler_run(const Options *options) {
                  * loading takes. Calls are served meanwhile, except that captures wait. A host may
                  * need longer for that than a service manager waits by itself.
                  */
-                if (profiler.service->manager.is_loading)
+                if (profiler.manager->is_loading)
                         (void) sd_notifyf(
                                 0, "EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=Loading BPF programs",
                                 (LIMIT_LOAD_NS + LIMIT_LOAD_MARGIN_NS) / NSEC_PER_USEC);
-                while (r >= 0 && profiler.service->manager.is_loading &&
+                while (r >= 0 && profiler.manager->is_loading &&
                        sd_event_get_state(profiler.event) != SD_EVENT_FINISHED)
                         r = sd_event_run(profiler.event, UINT64_MAX);
                 if (!profiler.connected)
@@ -469,11 +454,11 @@ int profiler_run(const Options *options) {
         }
         if (!profiler.connected)
                 (void) sd_notify(0, "STOPPING=1");
-        if (profiler.service)
-                service_stop(profiler.service);
+        if (profiler.manager)
+                service_stop(profiler.manager);
         profiler.server = server_free(profiler.server);
-        profiler.service = service_free(profiler.service);
-        profiler.own = own_processes_free(profiler.own);
+        profiler.manager = service_free(profiler.manager);
+        own_processes_done(&profiler.own);
         profiler.pool = job_pool_free(profiler.pool);
         profiler.fd_store = fd_store_free(profiler.fd_store);
         profiler.disposal = disposal_free(profiler.disposal);

@@ -72,9 +72,24 @@ int settings_load(const Options *options, bool is_private, Config **ret) {
 ManagerSettings settings_of_service(const Config *config, int spool_fd) {
         uint64_t max_bytes = config->values[SETTING_MAX_BYTES].number;
         uint64_t max_age_ns = config->values[SETTING_MAX_AGE].number;
-        ManagerSettings settings = manager_default_settings();
+        ManagerSettings settings = {
+                .spool = spool_default_limits(spool_fd),
+                .backend = (BackendChoice) config->values[SETTING_BACKEND].number,
+                .loading_threads = LIMIT_LOADING_THREADS,
+                .exits = (ExitChoice) config->values[SETTING_EXIT_ACCOUNTING].number,
+                .counts_waits = config->values[SETTING_WAIT_ACCOUNTING].number != 0,
+                .reasons_ns = config->values[SETTING_WAIT_REASONS].number,
+                .smaps = (SmapsMode) config->values[SETTING_SMAPS].number,
+                .smaps_max_rss_bytes = config->values[SETTING_SMAPS_MAX_RSS].number,
+                .smaps_max_processes = config->values[SETTING_SMAPS_MAX_PROCESSES].number,
+                .smaps_ns = config->values[SETTING_SMAPS_TIME].number,
+                .heap = config->values[SETTING_HEAP].number != 0,
+                .commands = (CommandLines) config->values[SETTING_COMMANDS].number,
+                .heap_ns = config->values[SETTING_HEAP_TIME].number,
+                .capture_ns = config->values[SETTING_CAPTURE_TIME].number,
+                .analysis_ns = config->values[SETTING_ANALYSIS_TIME].number,
+        };
 
-        settings.spool = spool_default_limits(spool_fd);
         /* These two are switched off by 0 and by "infinity". */
         if (config->values[SETTING_MAX_BYTES].origin)
                 settings.spool.max_bytes = max_bytes == QUANTITY_INFINITY ? 0 : max_bytes;
@@ -83,19 +98,6 @@ ManagerSettings settings_of_service(const Config *config, int spool_fd) {
                 settings.spool.keep_free_bytes = config->values[SETTING_KEEP_FREE].number;
         settings.spool.max_snapshots = config->values[SETTING_SNAPSHOTS].number;
         settings.spool.max_snapshots_per_uid = config->values[SETTING_SNAPSHOTS_PER_USER].number;
-        settings.backend = (BackendChoice) config->values[SETTING_BACKEND].number;
-        settings.exits = (ExitChoice) config->values[SETTING_EXIT_ACCOUNTING].number;
-        settings.counts_waits = config->values[SETTING_WAIT_ACCOUNTING].number != 0;
-        settings.reasons_ns = config->values[SETTING_WAIT_REASONS].number;
-        settings.smaps = (SmapsMode) config->values[SETTING_SMAPS].number;
-        settings.smaps_max_rss_bytes = config->values[SETTING_SMAPS_MAX_RSS].number;
-        settings.smaps_max_processes = config->values[SETTING_SMAPS_MAX_PROCESSES].number;
-        settings.smaps_ns = config->values[SETTING_SMAPS_TIME].number;
-        settings.heap = config->values[SETTING_HEAP].number != 0;
-        settings.commands = (CommandLines) config->values[SETTING_COMMANDS].number;
-        settings.heap_ns = config->values[SETTING_HEAP_TIME].number;
-        settings.capture_ns = config->values[SETTING_CAPTURE_TIME].number;
-        settings.analysis_ns = config->values[SETTING_ANALYSIS_TIME].number;
         return settings;
 }
 

@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
 #define SOCKET_FILE_MODE 0660
 #define SOCKET_FILE_BACKLOG 128
 

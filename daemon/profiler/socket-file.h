@@ -8,7 +8,6 @@
  * somebody has put in its place.
  */
 
-#include "base/cleanup.h"
 #include "base/macro.h"
 
 typedef struct SocketFile SocketFile;
@@ -23,4 +22,3 @@ enum {
 _must_check_ int socket_file_new(const char *path, SocketFile **ret, int *ret_fd);
 /* Removes the file. */
 SocketFile *socket_file_free(SocketFile *file);
-DEFINE_CLEANUP(SocketFile *, socket_file_free);

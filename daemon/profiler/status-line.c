@@ -10,10 +10,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
+
+#include "job/descriptor/timer.h"
 
 #define STATUS_LINE_BYTES 256
-#define STATUS_LINE_INTERVAL_US UINT64_C(250000)
+#define STATUS_LINE_INTERVAL_NS (250 * NSEC_PER_MSEC)
 #define STATUS_LINE_ACCURACY_US UINT64_C(50000)
 
 struct StatusLine {
@@ -29,10 +30,8 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
 
         if (sendto(line->fd, line->text, strlen(line->text), MSG_NOSIGNAL,
                    (const struct sockaddr *) &line->address, line->n_address) < 0 &&
-            errno == EAGAIN) {
-                (void) sd_event_source_set_time_relative(source, STATUS_LINE_INTERVAL_US);
-                (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-        }
+            errno == EAGAIN)
+                timer_start(source, STATUS_LINE_INTERVAL_NS);
         return 0;
 }
 
@@ -58,13 +57,7 @@ int status_line_new(sd_event *event, StatusLine **ret) {
                 if (line->fd < 0)
                         return -errno;
         }
-        r = sd_event_add_time_relative(event, &line->timer, CLOCK_MONOTONIC,
-                                       STATUS_LINE_INTERVAL_US, STATUS_LINE_ACCURACY_US, on_timer,
-                                       line);
-        if (r < 0)
-                return r;
-        (void) sd_event_source_set_description(line->timer, "status-line");
-        r = sd_event_source_set_enabled(line->timer, SD_EVENT_OFF);
+        r = timer_new(event, &line->timer, "status-line", STATUS_LINE_ACCURACY_US, on_timer, line);
         if (r < 0)
                 return r;
 
@@ -94,8 +87,6 @@ void status_line_set(StatusLine *line, const char *format, ...) {
         va_end(arguments);
 
         (void) sd_event_source_get_enabled(line->timer, &is_running);
-        if (is_running != SD_EVENT_OFF)
-                return;
-        (void) sd_event_source_set_time_relative(line->timer, STATUS_LINE_INTERVAL_US);
-        (void) sd_event_source_set_enabled(line->timer, SD_EVENT_ONESHOT);
+        if (is_running == SD_EVENT_OFF)
+                timer_start(line->timer, STATUS_LINE_INTERVAL_NS);
 }

@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
-#include "kernel/bpf/ledger-record.h"
 #include "kernel/procfs/proc-task.h"
 
 #ifndef SO_PEERPIDFD
@@ -65,54 +65,38 @@ int peer_read(int fd, Peer *ret) {
 
 /* the list */
 
-struct OwnProcesses {
-        int fd;
-        LedgerOwn *list;                           /* of @fd */
-        LedgerOwn *copy;                           /* shared with programs; NULL: there are none */
-        unsigned n_connections[LEDGER_OWN_PLACES]; /* of the process in each place */
-};
-
-int own_processes_new(OwnProcesses **ret) {
-        _cleanup_(own_processes_freep) OwnProcesses *own = calloc(1, sizeof(*own));
+int own_processes_init(OwnProcesses *own) {
         LedgerOwn *list;
 
-        if (!own)
-                return -ENOMEM;
-        own->fd = memfd_create("ctprof-own", MFD_CLOEXEC);
+        *own = (OwnProcesses){ .fd = memfd_create("ctprof-own", MFD_CLOEXEC) };
         if (own->fd < 0 || ftruncate(own->fd, sizeof(LedgerOwn)) < 0)
                 return -errno;
         list = mmap(NULL, sizeof(LedgerOwn), PROT_READ | PROT_WRITE, MAP_SHARED, own->fd, 0);
         if (list == MAP_FAILED)
                 return -errno;
-        own->list = list;
-        *ret = TAKE_PTR(own);
+        own->lists[0] = list;
         return 0;
 }
 
-OwnProcesses *own_processes_free(OwnProcesses *own) {
-        if (!own)
-                return NULL;
-        if (own->list)
-                (void) munmap(own->list, sizeof(*own->list));
-        if (own->copy)
-                (void) munmap(own->copy, sizeof(*own->copy));
-        (void) fd_close(own->fd);
-        free(own);
-        return NULL;
+void own_processes_done(OwnProcesses *own) {
+        for (unsigned l = 0; l < ELEMENTSOF(own->lists) && own->lists[l]; l++)
+                (void) munmap(own->lists[l], sizeof(LedgerOwn));
+        own->fd = fd_close(own->fd);
 }
 
-/* A reader meanwhile finds a place that is free rather than one of two processes. */
-static void write_place(LedgerOwnPlace *place, const LedgerOwnPlace *value) {
-        __atomic_store_n(&place->until_ns, 0, __ATOMIC_SEQ_CST);
-        __atomic_store_n(&place->pid, value->pid, __ATOMIC_SEQ_CST);
-        __atomic_store_n(&place->start_ticks, value->start_ticks, __ATOMIC_SEQ_CST);
-        __atomic_store_n(&place->until_ns, value->until_ns, __ATOMIC_SEQ_CST);
-}
+/*
+ * Sets a place in the lists from @first on. A reader meanwhile finds a place that is free rather
+ * than one of two processes.
+ */
+static void set_place(OwnProcesses *own, unsigned first, size_t i, const LedgerOwnPlace *value) {
+        for (unsigned l = first; l < ELEMENTSOF(own->lists) && own->lists[l]; l++) {
+                LedgerOwnPlace *place = &own->lists[l]->places[i];
 
-static void set_place(OwnProcesses *own, size_t i, const LedgerOwnPlace *value) {
-        write_place(&own->list->places[i], value);
-        if (own->copy)
-                write_place(&own->copy->places[i], value);
+                __atomic_store_n(&place->until_ns, 0, __ATOMIC_SEQ_CST);
+                __atomic_store_n(&place->pid, value->pid, __ATOMIC_SEQ_CST);
+                __atomic_store_n(&place->start_ticks, value->start_ticks, __ATOMIC_SEQ_CST);
+                __atomic_store_n(&place->until_ns, value->until_ns, __ATOMIC_SEQ_CST);
+        }
 }
 
 #define NO_PLACE LEDGER_OWN_PLACES
@@ -121,7 +105,7 @@ static size_t find(const OwnProcesses *own, const Peer *peer) {
         size_t home = ledger_own_home((unsigned) peer->pid);
 
         for (size_t i = home; i < home + LEDGER_OWN_TRIES; i++) {
-                const LedgerOwnPlace *place = &own->list->places[i];
+                const LedgerOwnPlace *place = &own->lists[0]->places[i];
 
                 if (own->n_connections[i] > 0 && place->pid == (unsigned) peer->pid &&
                     place->start_ticks == peer->start_ticks)
@@ -145,20 +129,20 @@ void own_processes_enter(OwnProcesses *own, const Peer *peer) {
         for (size_t k = home; k < home + LEDGER_OWN_TRIES && !is_found; k++)
                 if (own->n_connections[k] == 0 &&
                     (i == NO_PLACE ||
-                     own->list->places[k].until_ns < own->list->places[i].until_ns))
+                     own->lists[0]->places[k].until_ns < own->lists[0]->places[i].until_ns))
                         i = k;
         if (i == NO_PLACE)
                 return;
         if (own->n_connections[i]++ == 0)
-                set_place(own, i, &place);
+                set_place(own, 0, i, &place);
 }
 
 static void leave_place(OwnProcesses *own, size_t i) {
-        LedgerOwnPlace place = own->list->places[i];
+        LedgerOwnPlace place = own->lists[0]->places[i];
 
         place.until_ns = clock_now_ns(CLOCK_BOOTTIME) + LEDGER_FAREWELL_NS;
         own->n_connections[i] = 0;
-        set_place(own, i, &place);
+        set_place(own, 0, i, &place);
 }
 
 void own_processes_leave(OwnProcesses *own, const Peer *peer) {
@@ -176,7 +160,7 @@ size_t own_processes_get_pids(OwnProcesses *own, pid_t *ret, size_t n) {
         size_t n_pids = 0;
 
         for (size_t i = 0; i < LEDGER_OWN_PLACES && n_pids < n; i++) {
-                const LedgerOwnPlace *place = &own->list->places[i];
+                const LedgerOwnPlace *place = &own->lists[0]->places[i];
                 uint64_t start_ticks;
 
                 if (own->n_connections[i] == 0)
@@ -201,10 +185,10 @@ int own_processes_share(OwnProcesses *own, int fd) {
 
         if (copy == MAP_FAILED)
                 return -errno;
-        if (own->copy)
-                (void) munmap(own->copy, sizeof(*own->copy));
-        own->copy = copy;
+        if (own->lists[1])
+                (void) munmap(own->lists[1], sizeof(*copy));
+        own->lists[1] = copy;
         for (size_t i = 0; i < LEDGER_OWN_PLACES; i++)
-                write_place(&copy->places[i], &own->list->places[i]);
+                set_place(own, 1, i, &own->lists[0]->places[i]);
         return 0;
 }

@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "base/cleanup.h"
 #include "base/macro.h"
+#include "kernel/bpf/ledger-record.h"
 
 /*
  * The process at the other end of a connection, as the kernel recorded it when that end was
@@ -35,12 +35,15 @@ _must_check_ int peer_read(int fd, Peer *ret);
 /* When the process that has the number now began. */
 _must_check_ bool peer_start_of(pid_t pid, uint64_t *ret_ticks);
 
-typedef struct OwnProcesses OwnProcesses;
+typedef struct OwnProcesses {
+        int fd;              /* owned */
+        LedgerOwn *lists[2]; /* of @fd, and shared with programs; NULL: there are none */
+        unsigned n_connections[LEDGER_OWN_PLACES]; /* of the process in each place */
+} OwnProcesses;
 
-/* -ENOMEM, -errno. */
-_must_check_ int own_processes_new(OwnProcesses **ret);
-OwnProcesses *own_processes_free(OwnProcesses *own);
-DEFINE_CLEANUP(OwnProcesses *, own_processes_free);
+/* -errno; then it may be done, too. */
+_must_check_ int own_processes_init(OwnProcesses *own);
+void own_processes_done(OwnProcesses *own);
 
 /*
  * A connection begins, and ends. One that finds no place, or whose process is not known, is a

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "job/descriptor/timer.h"
 #include "job/job.h"
 #include "log/log.h"
 #include "service/method/folding.h"
@@ -15,56 +16,45 @@
 #include "service/method/method.h"
 #include "service/method/upkeep.h"
 
+/* methods */
+
+#define USE_INDEXED true
+#define USE_PLAIN false
+#define METHOD_ROW(interface, name_, handler, record_, use) \
+        { .name = interface "." #name_,                     \
+          .handle = handler,                                \
+          .record = RECORD_##record_,                       \
+          .uses_index = USE_##use },
+#define PROFILER_ROW(...) METHOD_ROW(PROFILER_INTERFACE, __VA_ARGS__)
+#define VARLINK_ROW(...) METHOD_ROW(VARLINK_SERVICE, __VA_ARGS__)
+
+const Method methods[] = { PROFILER_METHODS(PROFILER_ROW) VARLINK_METHODS(VARLINK_ROW){} };
+
 /* turns */
 
-void service_tell_activity(const Service *service) {
-        unsigned n_running, n_waiting;
-
-        queue_count(service->manager.users, &n_running, &n_waiting);
-        if (service->on_activity)
-                service->on_activity(n_running, n_waiting, service->userdata);
-}
-
-/*
- * A job that has ended its call may still hang, when it was killed or closes its files, and holds
- * its memory until it is gone. So it goes on to count, and a user waits for jobs that may come to
- * hang. If some are known to, the request passes, to be refused.
- */
-static bool may_read(uid_t uid, void *userdata) {
-        const Service *service = userdata;
-
-        return users_ask(service->manager.users, uid, USE_STUCK, 1) != USER_OK ||
-               users_ask(service->manager.users, uid, USE_HANGABLE, 1) == USER_OK;
-}
-
-/* No capture begins before it is known how threads are read. */
-static bool may_add(uid_t uid, void *userdata) {
-        const Service *service = userdata;
-
-        return !service->manager.is_loading;
-}
-
 static void on_jobs_changed(void *userdata) {
-        const Manager *manager = &((Service *) userdata)->manager;
+        Manager *manager = userdata;
 
-        hung_follow(manager->hung, manager->pool);
-        manager_turn(manager);
+        hung_follow(&manager->hung, manager->pool);
+        (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_ONESHOT);
 }
 
 static int on_turn(sd_event_source *source, void *userdata) {
-        Service *service = userdata;
+        Manager *manager = userdata;
 
-        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
-                for (;;) {
-                        QueueEntry *entry = queue_next(&service->manager.queues[kind]);
-                        Request *request;
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
+                QueueEntry *entry;
 
-                        if (!entry)
-                                break;
-                        request = (Request *) (void *) ((char *) entry - offsetof(Request, entry));
+                /* No capture begins before it is known how threads are read. */
+                while ((kind != QUEUE_ADDING || !manager->is_loading) &&
+                       (entry = queue_next(&manager->queues[kind]))) {
+                        Request *request = (void *) ((char *) entry - offsetof(Request, entry));
+
                         request_settle(request, request_start_job(request));
                 }
-        service_tell_activity(service);
+        }
+        if (manager->on_activity)
+                manager->on_activity(manager->userdata);
         return 0;
 }
 
@@ -74,12 +64,12 @@ static int on_turn(sd_event_source *source, void *userdata) {
  * request. When the job that cleans is killed, the next request that adds a snapshot tries again.
  */
 static void on_killed(const JobTerms *terms, void *userdata) {
-        Service *service = userdata;
+        Manager *manager = userdata;
 
         if (!terms->writes_spool)
                 return;
-        service->manager.is_cleaned = false;
-        clean_spool(&service->manager);
+        manager->is_cleaned = false;
+        clean_spool(manager);
 }
 
 /* signs of life */
@@ -90,50 +80,47 @@ static void on_killed(const JobTerms *terms, void *userdata) {
  * does not matter: every caller gets one each time, except where it does not read.
  */
 static int on_heartbeat(sd_event_source *source, uint64_t usec, void *userdata) {
-        static const Span waiting = SPAN_LITERAL("{\"progress\":{\"phase\":\"waiting\","
-                                                 "\"done\":0}}"),
+        static const Span waiting = SPAN_LITERAL(REQUEST_WAITING),
                           working = SPAN_LITERAL("{\"progress\":{\"phase\":\"working\","
                                                  "\"done\":0}}");
-        Service *service = userdata;
+        Manager *manager = userdata;
 
-        for (Request *request = service->manager.requests; request; request = request->next)
+        for (Request *request = manager->requests; request; request = request->next)
                 if (request->more && request->connection && !request->is_over &&
                     !connection_is_full(request->connection))
                         connection_continue(request->connection,
                                             request->entry.place == QUEUE_WAITING ? waiting
                                                                                   : working);
-        if (service->manager.requests) {
-                (void) sd_event_source_set_time_relative(source, service->manager.heartbeat_ns /
-                                                                         NSEC_PER_USEC);
-                (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-        }
+        if (manager->requests)
+                timer_start(source, manager->heartbeat_ns);
         return 0;
 }
 
 /* tables of programs, and the listener */
 
 static int on_look(sd_event_source *source, uint64_t usec, void *userdata) {
-        Service *service = userdata;
+        Manager *manager = userdata;
 
-        (void) sd_event_source_set_time_relative(source, LIMIT_FOLD_INTERVAL_NS / NSEC_PER_USEC);
-        (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-        folding_look(&service->manager);
-        listening_look(&service->manager);
+        timer_start(source, LIMIT_FOLD_INTERVAL_NS);
+        folding_look(manager);
+        listening_look(manager);
         return 0;
 }
 
 /* events of connections */
 
 static void on_call(Connection *connection, const Call *call, void *userdata) {
-        Service *service = userdata;
-        const Method *method = method_find(span_of(call->method));
+        Manager *manager = userdata;
+        const Method *method = methods;
         const char *end = strrchr(call->method, '.');
         Span interface = { call->method,
                            end ? (size_t) (end - call->method) : strlen(call->method) };
         Request *request;
         int enabled, r;
 
-        if (!method) {
+        while (method->name && strcmp(method->name, call->method) != 0)
+                method++;
+        if (!method->name) {
                 if (end &&
                     (span_is(interface, PROFILER_INTERFACE) || span_is(interface, VARLINK_SERVICE)))
                         connection_error(connection, WIRE_ERROR_METHOD_NOT_FOUND,
@@ -143,23 +130,33 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
                                          &(WireErrorDetail){ .subject = interface });
                 return;
         }
-        r = request_new(&service->manager, method, connection, call, &request);
+        r = request_new(manager, method, connection, call, &request);
         if (r < 0) {
                 connection_error(connection, WIRE_ERROR_JOB_FAILED,
                                  &(WireErrorDetail){ .reason = strerror(-r) });
                 return;
         }
         log_debug("uid %u calls %s", (unsigned) request->uid, method->name);
-        if (sd_event_source_get_enabled(service->heartbeat, &enabled) == 0) {
-                (void) sd_event_source_set_time_relative(
-                        service->heartbeat, service->manager.heartbeat_ns / NSEC_PER_USEC);
-                (void) sd_event_source_set_enabled(service->heartbeat, SD_EVENT_ONESHOT);
-        }
-        spool_refresh(service->manager.spool);
-        if (method->uses_index && survey_is_due(&service->manager))
-                survey_await(request);
-        else
+        if (sd_event_source_get_enabled(manager->heartbeat, &enabled) == 0)
+                timer_start(manager->heartbeat, manager->heartbeat_ns);
+        spool_refresh(manager->spool);
+        if (!method->uses_index || manager->spool->dir_fd < 0 ||
+            spool_index_is_current(manager->index, manager->spool->dir_fd)) {
                 request_settle(request, request_handle(request));
+                return;
+        }
+        /* It is handled when the survey has ended, and keeps the descriptors of the call. */
+        request->n_call_fds =
+                MIN_OF(connection->stream->n_fds, ELEMENTSOF(request->call_fds));
+        for (size_t i = 0; i < request->n_call_fds; i++)
+                request->call_fds[i] = frame_stream_take_fd(connection->stream, i);
+        request->survey = manager->is_surveying ? SURVEY_NEXT : SURVEY_THIS;
+        /* Unless this fails, the request may be answered and freed by now. */
+        r = survey_start(manager);
+        if (r == 0)
+                return;
+        request->survey = SURVEY_NONE;
+        request_settle(request, r);
 }
 
 /* Asks a job that has no end of its own for the answer it has by now. */
@@ -215,121 +212,73 @@ const ConnectionEvents service_events = {
 
 /* life */
 
-ManagerSettings manager_default_settings(void) {
-        return (ManagerSettings){
-                .backend = BACKEND_CHOICE_AUTO,
-                .loading_threads = LIMIT_LOADING_THREADS,
-                .exits = EXIT_CHOICE_AUTO,
-                .counts_waits = true,
-                .reasons_ns = LIMIT_REASONS_NS,
-                .smaps = SMAPS_MODE_SMALL,
-                .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,
-                .smaps_max_processes = LIMIT_SMAPS_PROCESSES,
-                .smaps_ns = LIMIT_SMAPS_NS,
-                .heap = true,
-                .commands = COMMAND_LINES_SHORT,
-                .heap_ns = LIMIT_HEAP_NS,
-                .capture_ns = LIMIT_CAPTURE_NS,
-                .analysis_ns = LIMIT_ANALYSIS_NS,
-        };
-}
-
-int service_new(const ServiceSetup *setup, Service **ret) {
-        _cleanup_(service_freep) Service *service = NULL;
-        Manager *manager;
+int service_new(const Manager *setup, Manager **ret) {
+        Manager *manager = malloc(sizeof(*manager));
         int r;
 
-        service = malloc(sizeof(*service));
-        if (!service)
+        if (!manager)
                 return -ENOMEM;
-        *service = (Service){
-                .manager = {
-                        .users = setup->users,
-                        .disposal = setup->disposal,
-                        .pool = setup->pool,
-                        .fd_store = setup->fd_store,
-                        .spool = setup->spool,
-                        .own = setup->own,
-                        .settings = setup->settings,
-                        .is_private = setup->is_private,
-                        .recorder.failures = {
-                                .interval_ns = 60 * NSEC_PER_SEC,
-                                .burst = LIMIT_LOGGED_FAILURES_PER_MINUTE,
-                        },
-                        .heartbeat_ns = LIMIT_HEARTBEAT_NS,
-                        .started_ns = clock_now_ns(CLOCK_MONOTONIC),
-                },
-                .on_activity = setup->on_activity,
-                .userdata = setup->userdata,
-        };
-        manager = &service->manager;
+        *manager = *setup;
+        manager->failures = (LogLimit){ .interval_ns = 60 * NSEC_PER_SEC,
+                                        .burst = LIMIT_LOGGED_FAILURES_PER_MINUTE };
+        manager->heartbeat_ns = LIMIT_HEARTBEAT_NS;
+        manager->started_ns = clock_now_ns(CLOCK_MONOTONIC);
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
-                manager->queues[kind] = (Queue){
-                        .users = setup->users,
-                        .kind = (QueueKind) kind,
-                        .gate = kind == QUEUE_READING  ? may_read
-                                : kind == QUEUE_ADDING ? may_add
-                                                       : NULL,
-                        .userdata = service,
-                };
+                manager->queues[kind] = (Queue){ .users = setup->users, .kind = (QueueKind) kind };
+        hung_init(&manager->hung, setup->fd_store);
         r = spool_index_new(&manager->index);
         if (r == 0)
-                r = held_files_new(setup->event, setup->users, &manager->held);
+                r = held_files_init(&manager->held, setup->event, setup->users);
         if (r == 0)
-                r = hung_new(setup->fd_store, &manager->hung);
-        if (r < 0)
+                r = timer_new(setup->event, &manager->heartbeat, "service-heartbeat", 0,
+                              on_heartbeat, manager);
+        if (r == 0)
+                r = timer_new(setup->event, &manager->look, "service-look", NSEC_PER_USEC, on_look,
+                              manager);
+        if (r == 0)
+                r = sd_event_add_defer(setup->event, &manager->turn, on_turn, manager);
+        if (r < 0) {
+                (void) service_free(manager);
                 return r;
-        r = sd_event_add_defer(setup->event, &manager->turn, on_turn, service);
-        if (r < 0)
-                return r;
+        }
         (void) sd_event_source_set_description(manager->turn, "service-turn");
         (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_OFF);
-        r = sd_event_add_time_relative(setup->event, &service->heartbeat, CLOCK_MONOTONIC, 0, 0,
-                                       on_heartbeat, service);
-        if (r < 0)
-                return r;
-        (void) sd_event_source_set_description(service->heartbeat, "service-heartbeat");
-        (void) sd_event_source_set_enabled(service->heartbeat, SD_EVENT_OFF);
-        r = sd_event_add_time_relative(setup->event, &service->look, CLOCK_MONOTONIC,
-                                       LIMIT_FOLD_INTERVAL_NS / NSEC_PER_USEC, NSEC_PER_USEC,
-                                       on_look, service);
-        if (r < 0)
-                return r;
-        (void) sd_event_source_set_description(service->look, "service-look");
-        manager->look = service->look;
-        job_pool_watch(setup->pool, on_killed, on_jobs_changed, service);
+        timer_start(manager->look, LIMIT_FOLD_INTERVAL_NS);
+        setup->pool->on_killed = on_killed;
+        setup->pool->on_changed = on_jobs_changed;
+        setup->pool->userdata = manager;
         memory_jobs_prepare(setup->fd_store);
-
-        *ret = TAKE_PTR(service);
+        *ret = manager;
         return 0;
 }
 
-Service *service_free(Service *service) {
-        if (!service)
+Manager *service_free(Manager *manager) {
+        if (!manager)
                 return NULL;
 
-        service->manager.is_over = true;
-        while (service->manager.requests)
-                (void) request_free(service->manager.requests);
-        service->manager.listening.job = job_free(service->manager.listening.job);
-        service->manager.calls = sd_event_source_disable_unref(service->manager.calls);
-        job_pool_watch(service->manager.pool, NULL, NULL, NULL);
-        service->heartbeat = sd_event_source_disable_unref(service->heartbeat);
-        service->look = sd_event_source_disable_unref(service->look);
-        service->manager.turn = sd_event_source_disable_unref(service->manager.turn);
-        service->manager.held = held_files_free(service->manager.held);
-        service->manager.hung = hung_free(service->manager.hung);
-        service->manager.index = spool_index_free(service->manager.index);
-        free(service);
+        manager->is_over = true;
+        while (manager->requests)
+                (void) request_free(manager->requests);
+        manager->listening.job = job_free(manager->listening.job);
+        manager->calls = sd_event_source_disable_unref(manager->calls);
+        manager->pool->on_killed = NULL;
+        manager->pool->on_changed = NULL;
+        manager->heartbeat = sd_event_source_disable_unref(manager->heartbeat);
+        manager->look = sd_event_source_disable_unref(manager->look);
+        manager->turn = sd_event_source_disable_unref(manager->turn);
+        held_files_done(&manager->held);
+        (void) fd_close(manager->hung.fd);
+        manager->index = spool_index_free(manager->index);
+        free(manager);
         return NULL;
 }
 
-void service_stop(Service *service) {
+void service_stop(Manager *manager) {
         const WireErrorDetail detail = { .reason = "The daemon is stopping." };
 
-        service->manager.is_over = true;
-        while (service->manager.requests) {
-                Request *request = service->manager.requests;
+        manager->is_over = true;
+        while (manager->requests) {
+                Request *request = manager->requests;
 
                 if (request->connection)
                         (void) !request_fail(request, WIRE_ERROR_JOB_FAILED, &detail);
@@ -337,22 +286,23 @@ void service_stop(Service *service) {
         }
 }
 
-void service_configure(Service *service, const ManagerSettings *settings) {
-        service->manager.settings = *settings;
-        manager_turn(&service->manager);
-        loading_reconsider(&service->manager);
-        listening_reconsider(&service->manager);
-        loading_limit_reasons(&service->manager);
+void service_configure(Manager *manager, const ManagerSettings *settings) {
+        manager->settings = *settings;
+        (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_ONESHOT);
+        loading_reconsider(manager);
+        listening_reconsider(manager);
+        loading_limit_reasons(manager);
 }
 
-void service_load_programs(Service *service) {
-        loading_start(&service->manager);
-        listening_begin(&service->manager);
-        loading_limit_reasons(&service->manager);
+void service_load_programs(Manager *manager) {
+        loading_start(manager);
+        listening_begin(manager);
+        loading_limit_reasons(manager);
 }
 
-void service_open_spool(Service *service) {
-        clean_spool(&service->manager);
-        if (survey_is_due(&service->manager))
-                (void) !survey_start(&service->manager); /* the first call tries again */
+void service_open_spool(Manager *manager) {
+        clean_spool(manager);
+        if (manager->spool->dir_fd >= 0 &&
+            !spool_index_is_current(manager->index, manager->spool->dir_fd))
+                (void) !survey_start(manager); /* the first call tries again */
 }

@@ -59,19 +59,17 @@ uint64_t users_count(const Users *users, uid_t uid, Use use) {
         return user ? user->n[use] : 0;
 }
 
-/*
- * The bounds of all users leave out requests that rest, which have no place but count for their
- * user, and jobs that are known to hang, which have a bound of their own.
- */
-static uint64_t bounded_sum(const Users *users, Use use) {
-        if (use >= USE_RUNNING && use < USE_RESTING)
-                return users->n[use] - users->n[use - USE_RUNNING + USE_RESTING];
-        return use == USE_HANGABLE ? users->n[use] - users->n[USE_STUCK] : users->n[use];
-}
-
 bool users_have_room(const Users *users, Use use, uint64_t n) {
-        uint64_t limit = users->limits.of_all[use], n_held = bounded_sum(users, use);
+        uint64_t limit = users->limits.of_all[use], n_held = users->n[use];
 
+        /*
+         * The bounds of all users leave out requests that rest, which have no place but count for
+         * their user, and jobs that are known to hang, which have a bound of their own.
+         */
+        if (use >= USE_RUNNING && use < USE_RESTING)
+                n_held -= users->n[use - USE_RUNNING + USE_RESTING];
+        else if (use == USE_HANGABLE)
+                n_held -= users->n[USE_STUCK];
         return n_held <= limit && n <= limit - n_held;
 }
 
@@ -97,13 +95,6 @@ int users_ask(const Users *users, uid_t uid, Use use, uint64_t n) {
         if (is_user)
                 return USER_E_FULL_FOR_USER;
         return is_all ? USER_E_FULL : USER_OK;
-}
-
-uint64_t users_room(const Users *users, uid_t uid, Use use) {
-        uint64_t of_user = users->limits.of_user[use], n_user = users_count(users, uid, use);
-        uint64_t of_all = users->limits.of_all[use], n_all = bounded_sum(users, use);
-
-        return n_user >= of_user || n_all >= of_all ? 0 : MIN_OF(of_user - n_user, of_all - n_all);
 }
 
 /* life */

@@ -83,14 +83,11 @@ UserLimits user_default_limits(uint64_t n_readers);
 _must_check_ int users_new(const UserLimits *limits, Users **ret);
 /* After the last charge has ended. */
 Users *users_free(Users *users);
-DEFINE_CLEANUP(Users *, users_free);
 
 /* Asks for @n more of it; with 0, if @uid is not past the bounds. USER_OK, USER_E_*. */
 _must_check_ int users_ask(const Users *users, uid_t uid, Use use, uint64_t n);
 /* True when all users together may have @n more. */
 bool users_have_room(const Users *users, Use use, uint64_t n);
-/* How much more @uid may have. */
-uint64_t users_room(const Users *users, uid_t uid, Use use);
 uint64_t users_count(const Users *users, uid_t uid, Use use);
 
 /* A member of what it counts; all zeros when nothing is charged. It may be moved. */

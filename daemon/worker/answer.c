@@ -39,54 +39,34 @@ static int send_frame(Answer *answer, int fd) {
         return r;
 }
 
-static int send_packet(Answer *answer, PacketKind kind, Span body, const int *fds, size_t n_fds) {
-        int r = packet_send(answer->socket, kind, body, fds, n_fds, 0);
+int answer_packet(Answer *answer, PacketKind kind, Span body, const int *fds, size_t n_fds) {
+        int r;
 
+        assert(!answer->finished || kind == PACKET_ERROR);
+        answer->finished |= kind == PACKET_LAST || kind == PACKET_RESULT;
+        r = packet_send(answer->socket, kind, body, fds, n_fds, 0);
         answer->closed = answer->closed || r == -EPIPE;
         return r;
 }
 
-/* Takes over @fd. */
-static int send_parameters(Answer *answer, PacketKind kind, int fd) {
+int answer_send(Answer *answer, PacketKind kind, int fd) {
         _cleanup_(fd_closep) int owned = fd;
         int r;
 
-        assert(!answer->finished);
+        assert(!answer->finished && (answer->more || kind == PACKET_LAST));
         json_write_end(&answer->writer);
         r = json_writer_finish(&answer->writer);
         if (r != 0)
                 return r;
+        if (!answer->stream && !answer->silent)
+                return answer_packet(answer, kind, buffer_span(&answer->parameters), &owned,
+                                     owned >= 0);
         answer->finished = kind == PACKET_LAST;
         if (answer->silent)
                 return 0;
-        if (!answer->stream)
-                return send_packet(answer, kind, buffer_span(&answer->parameters), &owned,
-                                   owned >= 0);
         buffer_clear(&answer->frame);
         r = reply_encode(&answer->frame, buffer_span(&answer->parameters), kind == PACKET_PART);
         return r == 0 ? send_frame(answer, TAKE_FD(owned)) : r;
-}
-
-int answer_reply(Answer *answer) {
-        assert(answer->more);
-        return send_parameters(answer, PACKET_PART, -EBADF);
-}
-
-int answer_final(Answer *answer, int fd) {
-        return send_parameters(answer, PACKET_LAST, fd);
-}
-
-int answer_note(Answer *answer, PacketKind kind, Span body, int fd) {
-        _cleanup_(fd_closep) int owned = fd;
-
-        assert(!answer->finished);
-        return send_packet(answer, kind, body, &owned, owned >= 0);
-}
-
-int answer_result(Answer *answer, Span body, const int *fds, size_t n_fds) {
-        assert(!answer->finished);
-        answer->finished = true;
-        return send_packet(answer, PACKET_RESULT, body, fds, n_fds);
 }
 
 int answer_texts(Answer *answer, const Span *texts, size_t n) {
@@ -94,7 +74,8 @@ int answer_texts(Answer *answer, const Span *texts, size_t n) {
 
         buffer_clear(&answer->frame);
         r = result_pack(&answer->frame, texts, n);
-        return r == 0 ? answer_result(answer, buffer_span(&answer->frame), NULL, 0) : r;
+        return r == 0 ? answer_packet(answer, PACKET_RESULT, buffer_span(&answer->frame), NULL, 0)
+                      : r;
 }
 
 int answer_list(Answer *answer, const char *key, size_t n,
@@ -110,7 +91,7 @@ int answer_list(Answer *answer, const char *key, size_t n,
                 while (i < n && answer->parameters.n < LIMIT_BATCH_BYTES)
                         write(userdata, i++, writer);
                 json_write_end(writer);
-                r = answer_reply(answer);
+                r = answer_send(answer, PACKET_PART, -EBADF);
         }
         return r;
 }
@@ -134,7 +115,7 @@ int answer_progress(Answer *answer, const char *phase, uint64_t done, uint64_t t
         if (total > 0)
                 json_write_member_u64(writer, "total", total);
         json_write_end(writer);
-        return answer_reply(answer);
+        return answer_send(answer, PACKET_PART, -EBADF);
 }
 
 int answer_error(Answer *answer, WireError error, const WireErrorDetail *detail) {
@@ -145,13 +126,13 @@ int answer_error(Answer *answer, WireError error, const WireErrorDetail *detail)
         if (answer->silent)
                 return 0;
         buffer_clear(&answer->frame);
-        r = answer->stream ? wire_error_encode_reply(&answer->frame, error, detail)
-                           : failure_pack(&answer->frame, error, detail);
-        if (r != 0)
-                return r;
-        return answer->stream
-                       ? send_frame(answer, -EBADF)
-                       : send_packet(answer, PACKET_ERROR, buffer_span(&answer->frame), NULL, 0);
+        if (answer->stream) {
+                r = wire_error_encode_reply(&answer->frame, error, detail);
+                return r == 0 ? send_frame(answer, -EBADF) : r;
+        }
+        r = failure_pack(&answer->frame, error, detail);
+        return r == 0 ? answer_packet(answer, PACKET_ERROR, buffer_span(&answer->frame), NULL, 0)
+                      : r;
 }
 
 bool answer_has_peer(Answer *answer) {

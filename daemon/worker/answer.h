@@ -44,19 +44,20 @@ typedef struct Answer {
 
 /* Begins a reply and returns its parameters, an open object to write members into. */
 JsonWriter *answer_begin(Answer *answer);
-/* Sends the reply that was begun and announces another. Requires a caller that asked for more. */
-_must_check_ int answer_reply(Answer *answer);
 /*
- * Sends the reply that was begun as the last one, with @fd as descriptor 0. @fd: taken over in any
- * case; negative: none.
+ * Sends the reply that was begun: as PACKET_PART it announces another one, which requires a caller
+ * that asked for more; PACKET_LAST ends the call. @fd, descriptor 0: taken over in any case;
+ * negative: none.
  */
-_must_check_ int answer_final(Answer *answer, int fd);
+_must_check_ int answer_send(Answer *answer, PacketKind kind, int fd);
 
-/* For the main process alone. @fd: taken over in any case; negative: none. */
-_must_check_ int answer_note(Answer *answer, PacketKind kind, Span body, int fd);
-/* Ends the call with what the main process makes the last reply of. @fds are borrowed. */
-_must_check_ int answer_result(Answer *answer, Span body, const int *fds, size_t n_fds);
-/* The same with texts, see order/order.h. */
+/*
+ * For the main process alone: a note, or a PACKET_RESULT, which ends the call and of which the main
+ * process makes the last reply. @fds are borrowed.
+ */
+_must_check_ int answer_packet(Answer *answer, PacketKind kind, Span body, const int *fds,
+                               size_t n_fds);
+/* Ends the call with a result of texts, see order/order.h. */
 _must_check_ int answer_texts(Answer *answer, const Span *texts, size_t n);
 
 /*

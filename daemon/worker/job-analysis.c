@@ -429,16 +429,19 @@ static int analysis_write_interval(Analysis *analysis, IntervalMember member, un
         return r;
 }
 
-/* The subjects of the view, and how they are related. */
-static void analysis_write_subjects(const Analysis *analysis, JsonWriter *writer) {
+static int analysis_answer_heads(Analysis *analysis) {
+        JsonWriter *writer = answer_begin(&analysis->work->answer);
         const Subject *before = &analysis->call->subjects[SIDE_BEFORE];
-        const Subject *after = &analysis->call->subjects[SIDE_AFTER];
+        const LimitTally *limits = analysis->limits;
+        int r = 0;
 
+        json_write_member_text(writer, "kind", view_kind_names[analysis->call->kind]);
+        if (analysis->call->view.n_filter > 0)
+                json_write_member_u64(writer, "matchedGroups", analysis->comparison->n_matched);
+        /* The subjects of the view, and how they are related. */
         if (analysis->n_sides == 1) {
                 analysis_write_side(writer, before, "snapshot", "sources");
-                return;
-        }
-        if (analysis->of_intervals) {
+        } else if (analysis->of_intervals) {
                 for (unsigned i = 0; i < SIDES; i++) {
                         json_write_key(writer, interval_names[i]);
                         json_write_object(writer);
@@ -449,33 +452,22 @@ static void analysis_write_subjects(const Analysis *analysis, JsonWriter *writer
                         analysis_write_lives(analysis, i, writer);
                         json_write_end(writer);
                 }
+                json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
         } else {
                 analysis_write_side(writer, before, "before", "sourcesBefore");
-                analysis_write_side(writer, after, "after", "sourcesAfter");
+                analysis_write_side(writer, &analysis->call->subjects[SIDE_AFTER], "after",
+                                    "sourcesAfter");
+                json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
+                json_write_key(writer, "elapsedNs");
+                if (analysis->call->has_elapsed)
+                        json_write_u64(writer, analysis->setup.elapsed_ns);
+                else
+                        json_write_null(writer);
+                if (analysis->call->swapped)
+                        json_write_member_bool(writer, "swapped", true);
+                if (analysis->is_interval)
+                        analysis_write_lives(analysis, 0, writer);
         }
-        json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
-        if (analysis->of_intervals)
-                return;
-        json_write_key(writer, "elapsedNs");
-        if (analysis->call->has_elapsed)
-                json_write_u64(writer, analysis->setup.elapsed_ns);
-        else
-                json_write_null(writer);
-        if (analysis->call->swapped)
-                json_write_member_bool(writer, "swapped", true);
-        if (analysis->is_interval)
-                analysis_write_lives(analysis, 0, writer);
-}
-
-static int analysis_answer_heads(Analysis *analysis) {
-        JsonWriter *writer = answer_begin(&analysis->work->answer);
-        const LimitTally *limits = analysis->limits;
-        int r = 0;
-
-        json_write_member_text(writer, "kind", view_kind_names[analysis->call->kind]);
-        if (analysis->call->view.n_filter > 0)
-                json_write_member_u64(writer, "matchedGroups", analysis->comparison->n_matched);
-        analysis_write_subjects(analysis, writer);
         if (!analysis->setup.columns[0].has_begin)
                 json_write_member_null(writer, "coverage");
         for (unsigned i = 0;
@@ -509,7 +501,7 @@ static int analysis_answer_heads(Analysis *analysis) {
                         r = comparison_write_changes(analysis->comparison, writer);
                 json_write_end(writer);
         }
-        return r == 0 ? answer_reply(&analysis->work->answer) : r;
+        return r == 0 ? answer_send(&analysis->work->answer, PACKET_PART, -EBADF) : r;
 }
 
 /* A list of the comparison, for answer_list(). */
@@ -524,35 +516,37 @@ static void analysis_write_member(const void *userdata, size_t index, JsonWriter
         comparison_write(list->comparison, list->list, index, writer);
 }
 
-static int analysis_answer_list(Analysis *analysis, ComparisonList list, const char *key) {
-        AnalysisList from = { analysis->comparison, list };
-
-        return answer_list(&analysis->work->answer, key, from.comparison->lists[list].n_shown,
-                           analysis_write_member, &from);
-}
-
 static int analysis_answer(Analysis *analysis) {
         const Comparison *comparison = analysis->comparison;
         const View *view = &analysis->call->view;
         bool is_one = analysis->n_sides == 1, of_intervals = analysis->of_intervals;
         size_t n_pairings = comparison->table.pairing ? pairing_n(comparison->table.pairing) : 0;
         Answer *answer = &analysis->work->answer;
+        const struct {
+                ComparisonList list;
+                const char *key;
+                bool is_shown;
+        } lists[] = {
+                { COMPARISON_OVERVIEW, "overview", view->overview },
+                { COMPARISON_GROUPS, "groups", view->rows },
+                { COMPARISON_ONLY_BEFORE, of_intervals ? "onlyA" : "onlyBefore",
+                  view->rows && !is_one },
+                { COMPARISON_ONLY_AFTER, of_intervals ? "onlyB" : "onlyAfter",
+                  view->rows && !is_one },
+        };
         JsonWriter *writer = &answer->writer;
         SectionCursor sections = {};
         bool done = false;
         int r;
 
         r = analysis_answer_heads(analysis);
-        if (r == 0 && view->overview)
-                r = analysis_answer_list(analysis, COMPARISON_OVERVIEW, "overview");
-        if (r == 0 && view->rows)
-                r = analysis_answer_list(analysis, COMPARISON_GROUPS, "groups");
-        if (r == 0 && view->rows && !is_one)
-                r = analysis_answer_list(analysis, COMPARISON_ONLY_BEFORE,
-                                         of_intervals ? "onlyA" : "onlyBefore");
-        if (r == 0 && view->rows && !is_one)
-                r = analysis_answer_list(analysis, COMPARISON_ONLY_AFTER,
-                                         of_intervals ? "onlyB" : "onlyAfter");
+        for (size_t i = 0; i < ELEMENTSOF(lists) && r == 0; i++) {
+                const AnalysisList from = { comparison, lists[i].list };
+
+                if (lists[i].is_shown)
+                        r = answer_list(answer, lists[i].key, comparison->lists[from.list].n_shown,
+                                        analysis_write_member, &from);
+        }
         /* Parts of about LIMIT_BATCH_BYTES; the last reply stays open for what follows. */
         while (r == 0 && !done) {
                 writer = answer_begin(answer);
@@ -560,7 +554,7 @@ static int analysis_answer(Analysis *analysis) {
                 done = section_part_write(analysis->feed.sections, &sections, writer,
                                           LIMIT_BATCH_BYTES);
                 if (!done)
-                        r = answer_reply(answer);
+                        r = answer_send(answer, PACKET_PART, -EBADF);
         }
         if (r != 0)
                 return r;
@@ -596,7 +590,7 @@ static int analysis_answer(Analysis *analysis) {
                         writer, "hiddenPairings",
                         n_pairings > PAIRING_MAX_WRITTEN ? n_pairings - PAIRING_MAX_WRITTEN : 0);
         }
-        return answer_final(answer, -EBADF);
+        return answer_send(answer, PACKET_LAST, -EBADF);
 }
 
 /* The comparison borrows the sources of the subjects, so these are freed after it. */

@@ -36,15 +36,10 @@ typedef struct CaptureJob {
         pthread_mutex_t lock;
         Spool *spool; /* NULL: anonymous */
         int file;
-        int heap_cache; /* negative: none */
-        int exits;      /* what the listener told; negative: nothing */
-        const char *no_exits;
-        TaskObjects tasks;
+        CaptureOptions options; /* its descriptors are owned */
+        TaskObjects tasks;      /* of these options, as the next ones */
         ReadySystem *system;
-        int proc_fd, sys_fd;
-        pid_t main_pid; /* asked for before the sandbox, where there is no call for it */
         pid_t self_pids[ORDER_MAX_PIDS + 1];
-        size_t n_self_pids;
 
         SnapshotFileWriter *writer;
         int write_error; /* set when writing failed, to distinguish it from failures of reading */
@@ -58,38 +53,15 @@ static const char *reason_of(const char *text) {
         return text[0] != '\0' ? text : NULL;
 }
 
-static void capture_job_init(CaptureJob *job, Work *work) {
-        const CaptureOrder *order = &work->order->capture;
-
-        *job = (CaptureJob){
-                .work = work,
-                .order = order,
-                .lock = PTHREAD_MUTEX_INITIALIZER,
-                .file = work_take_fd(work, order->output),
-                .heap_cache = work_take_fd(work, order->heap_cache),
-                .exits = -EBADF,
-                .no_exits = reason_of(order->no_exits),
-                .proc_fd = -EBADF,
-                .sys_fd = -EBADF,
-                .main_pid = getppid(),
-                .n_self_pids = MIN_OF(order->n_self_pids, (uint32_t) ORDER_MAX_PIDS),
-        };
-        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
-                job->tasks.fds[i] = work_take_fd(work, order->tasks[i]);
-        memcpy(job->self_pids, order->self_pids, job->n_self_pids * sizeof(*job->self_pids));
-        job->self_pids[job->n_self_pids++] = getpid();
-        buffer_init(&job->rotated, 0);
-}
-
 static void capture_job_done(CaptureJob *job) {
         job->writer = snapshot_file_writer_free(job->writer);
         job->spool = spool_free(job->spool);
         job->system = ready_system_free(job->system);
-        job->proc_fd = fd_close(job->proc_fd);
-        job->sys_fd = fd_close(job->sys_fd);
+        job->options.proc_fd = fd_close(job->options.proc_fd);
+        job->options.sys_fd = fd_close(job->options.sys_fd);
         job->file = fd_close(job->file);
-        job->heap_cache = fd_close(job->heap_cache);
-        job->exits = fd_close(job->exits);
+        job->options.heap_cache_fd = fd_close(job->options.heap_cache_fd);
+        job->options.exits_fd = fd_close(job->options.exits_fd);
         task_objects_done(&job->tasks);
         (void) pthread_mutex_destroy(&job->lock);
         head_done(&job->head);
@@ -119,9 +91,7 @@ static int capture_job_look_at_spool(CaptureJob *job) {
 
         if (order->spool.directory == 0)
                 return 0;
-        r = work_open_spool(job->work, &order->spool,
-                            work_take_fd(job->work, order->spool.directory),
-                            work_take_fd(job->work, order->spool.roll), &job->spool);
+        r = work_open_spool(job->work, &order->spool, false, &job->spool);
         if (r != 0)
                 return r;
         if (order->name[0] != '\0') {
@@ -150,13 +120,16 @@ static int capture_job_look_at_spool(CaptureJob *job) {
 static int capture_job_open_kernel(CaptureJob *job) {
         int r;
 
-        job->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (job->proc_fd < 0)
+        job->options.proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (job->options.proc_fd < 0)
                 return -errno;
         /* Without /sys its readings are absent. */
-        job->sys_fd = open("/sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        job->options.sys_fd = open("/sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         r = ready_system_new(CAPTURE_DEFAULT_WORKERS, &job->system);
-        return r == 0 ? work_confine(job->work, UINT64_MAX) : r;
+        if (r != 0)
+                return r;
+        job->options.system = &job->system->system;
+        return work_confine(job->work, UINT64_MAX);
 }
 
 /* capture */
@@ -196,47 +169,58 @@ static int capture_job_open_memory(void *userdata, int peer_fd) {
         int r;
 
         (void) pthread_mutex_lock(&job->lock);
-        r = answer_note(&job->work->answer, PACKET_MEMORY, (Span){}, peer_fd);
+        r = answer_packet(&job->work->answer, PACKET_MEMORY, (Span){}, &peer_fd, 1);
         (void) pthread_mutex_unlock(&job->lock);
+        (void) fd_close(peer_fd);
         return r;
 }
 
-static CaptureOptions capture_job_options(CaptureJob *job) {
-        const CaptureOrder *order = job->order;
+static void capture_job_init(CaptureJob *job, Work *work) {
+        const CaptureOrder *order = &work->order->capture;
+        size_t n_self_pids = MIN_OF(order->n_self_pids, (uint32_t) ORDER_MAX_PIDS);
 
-        return (CaptureOptions){
-                .proc_fd = job->proc_fd,
-                .sys_fd = job->sys_fd,
-                .system = &job->system->system,
-                .n_workers = CAPTURE_DEFAULT_WORKERS,
-                .smaps = order->smaps,
-                .smaps_max_rss_bytes = order->smaps_max_rss_bytes,
-                .smaps_max_processes = order->smaps_max_processes,
-                .smaps_limit_ns = order->smaps_limit_ns,
-                .heap = order->heap,
-                .commands = order->commands,
-                .heap_limit_ns = order->heap_limit_ns,
-                .tasks = &job->tasks,
-                .no_tasks = reason_of(order->no_tasks),
-                .exits_fd = job->exits,
-                .hears_exits = order->hears_exits,
-                .no_exits = job->no_exits,
-                .reasons_ns = order->reasons_ns,
-                .no_reasons = reason_of(order->no_reasons),
-                .main_pid = job->main_pid,
-                .heap_cache_fd = job->heap_cache,
-                .open_memory = capture_job_open_memory,
-                .no_memory = reason_of(order->no_memory),
-                .self_pids = job->self_pids,
-                .n_self_pids = job->n_self_pids,
-                .pace = { .progress = capture_job_progress,
-                          .cancelled = capture_job_cancelled,
-                          .userdata = job },
+        *job = (CaptureJob){
+                .work = work,
+                .order = order,
+                .lock = PTHREAD_MUTEX_INITIALIZER,
+                .file = work_take_fd(work, order->output),
+                .options = {
+                        .proc_fd = -EBADF,
+                        .sys_fd = -EBADF,
+                        .n_workers = CAPTURE_DEFAULT_WORKERS,
+                        .smaps = order->smaps,
+                        .smaps_max_rss_bytes = order->smaps_max_rss_bytes,
+                        .smaps_max_processes = order->smaps_max_processes,
+                        .smaps_limit_ns = order->smaps_limit_ns,
+                        .heap = order->heap,
+                        .commands = order->commands,
+                        .heap_limit_ns = order->heap_limit_ns,
+                        .tasks = &job->tasks,
+                        .no_tasks = reason_of(order->no_tasks),
+                        .exits_fd = -EBADF,
+                        .hears_exits = order->hears_exits,
+                        .no_exits = reason_of(order->no_exits),
+                        .reasons_ns = order->reasons_ns,
+                        .no_reasons = reason_of(order->no_reasons),
+                        .main_pid = getppid(), /* the sandbox has no call for it */
+                        .heap_cache_fd = work_take_fd(work, order->heap_cache),
+                        .open_memory = capture_job_open_memory,
+                        .no_memory = reason_of(order->no_memory),
+                        .self_pids = job->self_pids,
+                        .n_self_pids = n_self_pids + 1,
+                        .pace = { .progress = capture_job_progress,
+                                  .cancelled = capture_job_cancelled,
+                                  .userdata = job },
+                },
         };
+        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
+                job->tasks.fds[i] = work_take_fd(work, order->tasks[i]);
+        memcpy(job->self_pids, order->self_pids, n_self_pids * sizeof(*job->self_pids));
+        job->self_pids[n_self_pids] = getpid();
+        buffer_init(&job->rotated, 0);
 }
 
 static int capture_job_run(CaptureJob *job) {
-        const CaptureOptions options = capture_job_options(job);
         const char *name = reason_of(job->order->name);
         Head *head = &job->head;
         char reason[128];
@@ -245,7 +229,7 @@ static int capture_job_run(CaptureJob *job) {
         r = snapshot_file_writer_new(job->file, &job->writer);
         if (r != 0)
                 return err_fold(r);
-        r = capture_run(&options, 0, capture_job_write, job, &job->head, &job->sources);
+        r = capture_run(&job->options, 0, capture_job_write, job, &job->head, &job->sources);
         if (r == CAPTURE_E_CANCELLED)
                 return -ECANCELED;
         if (r < 0 && job->write_error != 0 && job->spool)
@@ -271,20 +255,13 @@ static int capture_job_run(CaptureJob *job) {
         return err_fold(r);
 }
 
-static int write_sources(const SourceTable *sources, Buffer *text) {
-        JsonWriter writer;
-
-        json_writer_init(&writer, text);
-        source_table_write_json(&writer, sources);
-        return json_writer_finish(&writer);
-}
-
 int work_capture(Work *work) {
         const CaptureOrder *order = &work->order->capture;
         _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         _cleanup_(capture_job_done) CaptureJob job;
         _cleanup_(fd_closep) int line = -EBADF;
         Head *head = &job.head;
+        JsonWriter writer;
         sd_id128_t machine;
         int r;
 
@@ -307,11 +284,11 @@ int work_capture(Work *work) {
         /* Before the sandbox, in which no descriptors are taken; the file is looked at there. */
         line = work_take_fd(work, order->exit_line);
         if (line >= 0) {
-                r = exit_line_receive(line, LIMIT_LISTEN_NS, &job.exits);
+                r = exit_line_receive(line, LIMIT_LISTEN_NS, &job.options.exits_fd);
                 if (r == EXIT_LINE_E_SILENT)
-                        job.no_exits = "the job that hears of exits did not answer in time";
+                        job.options.no_exits = "the job that hears of exits did not answer in time";
                 else if (r != 0)
-                        job.no_exits = "the job that hears of exits could not tell of them";
+                        job.options.no_exits = "the job that hears of exits could not tell of them";
         }
         line = fd_close(line);
         r = capture_job_open_kernel(&job);
@@ -322,24 +299,26 @@ int work_capture(Work *work) {
                 return r;
         /* Nobody names an anonymous snapshot, so this is the whole answer. */
         if (!job.spool) {
-                JsonWriter *writer = answer_begin(&work->answer);
+                JsonWriter *reply = answer_begin(&work->answer);
                 char path[64];
                 int fd;
 
-                json_write_key(writer, "snapshot");
-                head_write_json(writer, head);
-                json_write_key(writer, "sources");
-                source_table_write_json(writer, &job.sources);
+                json_write_key(reply, "snapshot");
+                head_write_json(reply, head);
+                json_write_key(reply, "sources");
+                source_table_write_json(reply, &job.sources);
                 /* Reopen read-only: our descriptor is writable and the caller must not get it. */
                 (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", job.file);
                 fd = open(path, O_RDONLY | O_CLOEXEC);
                 if (fd < 0)
                         return -errno;
-                json_write_member_u64(writer, "fileDescriptor", 0);
-                return answer_final(&work->answer, fd);
+                json_write_member_u64(reply, "fileDescriptor", 0);
+                return answer_send(&work->answer, PACKET_LAST, fd);
         }
         /* A spool job gives the file its name and tells the rest. */
-        r = write_sources(&job.sources, &sources);
+        json_writer_init(&writer, &sources);
+        source_table_write_json(&writer, &job.sources);
+        r = json_writer_finish(&writer);
         if (r != 0)
                 return r;
         return answer_texts(&work->answer,
@@ -348,15 +327,36 @@ int work_capture(Work *work) {
 
 /* probe */
 
-int work_probe(Work *work) {
+int work_answer_sources(Work *work, const SourceTable *table, Span sample,
+                        const LedgerSummary *summary) {
         _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         _cleanup_(buffer_done) Buffer losses = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
+        JsonWriter writer;
+        int r;
+
+        json_writer_init(&writer, &sources);
+        source_table_write_json(&writer, table);
+        r = json_writer_finish(&writer);
+        if (r == 0 && summary) {
+                json_writer_init(&writer, &losses);
+                json_write_object(&writer);
+                owner_losses_write_json(&writer, summary->losses, summary->n_losses);
+                json_write_end(&writer);
+                r = json_writer_finish(&writer);
+        }
+        if (r != 0)
+                return r;
+        return answer_texts(&work->answer,
+                            (const Span[]){ buffer_span(&sources), sample, buffer_span(&losses) },
+                            3);
+}
+
+int work_probe(Work *work) {
         _cleanup_(capture_job_done) CaptureJob job;
         _cleanup_(ledger_freep) Ledger *ledger = NULL;
         LedgerSummary summary = {};
-        CaptureOptions options;
         CaptureSample sample;
-        JsonWriter writer;
+        bool is_surveyed;
         char text[128];
         int r;
 
@@ -364,27 +364,14 @@ int work_probe(Work *work) {
         r = capture_job_open_kernel(&job);
         if (r != 0)
                 return r;
-        options = capture_job_options(&job);
-        r = capture_probe(&options, &job.sources, &sample);
+        r = capture_probe(&job.options, &job.sources, &sample);
         if (r != 0)
                 return err_fold(r);
         (void) snprintf(text, sizeof(text), "{\"threads\":%" PRIu64 ",\"processes\":%" PRIu64 "}",
                         sample.n_threads, sample.n_processes);
-        r = write_sources(&job.sources, &sources);
-        if (r != 0)
-                return r;
         /* Nobody is named when it cannot be told who lost rows. */
-        if (ledger_open(&job.tasks, &ledger) == 0 && ledger && ledger_survey(ledger) == 0 &&
-            exited_rows_find_losses(ledger, &summary) == 0) {
-                json_writer_init(&writer, &losses);
-                json_write_object(&writer);
-                owner_losses_write_json(&writer, summary.losses, summary.n_losses);
-                json_write_end(&writer);
-                r = json_writer_finish(&writer);
-                if (r != 0)
-                        return r;
-        }
-        return answer_texts(
-                &work->answer,
-                (const Span[]){ buffer_span(&sources), span_of(text), buffer_span(&losses) }, 3);
+        is_surveyed = ledger_open(&job.tasks, &ledger) == 0 && ledger &&
+                      ledger_survey(ledger) == 0 && exited_rows_find_losses(ledger, &summary) == 0;
+        return work_answer_sources(work, &job.sources, span_of(text),
+                                   is_surveyed ? &summary : NULL);
 }

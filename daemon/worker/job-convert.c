@@ -183,7 +183,7 @@ int work_convert(Work *work) {
         if (work->answer.stream) {
                 json_write_key(answer_begin(&work->answer), "snapshot");
                 subject_write_head(&conversion.subject, &work->answer.writer);
-                return answer_final(&work->answer, -EBADF);
+                return answer_send(&work->answer, PACKET_LAST, -EBADF);
         }
         json_writer_init(&writer, &head);
         subject_write_head(&conversion.subject, &writer);

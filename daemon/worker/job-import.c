@@ -14,13 +14,6 @@
 
 #define ROWS_BYTES (64 * 1024)
 
-/* One file that is copied or rewritten. */
-typedef struct Import {
-        Work *work;                 /* borrowed, as the order */
-        const AnalysisOrder *order; /* the name and owner of the copy */
-        int from, output; /* owned; @output is readable, because what was written is checked */
-} Import;
-
 /* Rewrites a file of the prior tool in the current format. */
 typedef struct Rewriting {
         Work *work; /* borrowed */
@@ -34,7 +27,7 @@ typedef struct Rewriting {
 /*
  * Makes the head of the copy: facts about the capture from the file, name and owner from the call.
  */
-static int import_head(const Import *import, const Head *origin, Head *ret) {
+static int import_head(const AnalysisOrder *order, const Head *origin, Head *ret) {
         _cleanup_(buffer_done) Buffer text = {};
         Head head = *origin;
         JsonWriter writer;
@@ -57,10 +50,10 @@ static int import_head(const Import *import, const Head *origin, Head *ret) {
 
         head.imported_from = NULL;
         head.has_size = head.has_published = head.has_allocated = false;
-        (void) snprintf(head.name, sizeof(head.name), "%s", import->order->name.text);
+        (void) snprintf(head.name, sizeof(head.name), "%s", order->name.text);
         head.tagged = true;
         head.has_uid = true;
-        head.uid = import->order->uid;
+        head.uid = order->uid;
         r = buffer_take_text(&text, &head.imported_from);
         if (r != 0)
                 return r;
@@ -69,33 +62,32 @@ static int import_head(const Import *import, const Head *origin, Head *ret) {
 }
 
 /* Refuses the call for a failure of a file function on the input or the output. */
-static int import_refuse(const Import *import, int r, SnapshotFault *fault) {
-        const char *label = order_label(import->order, &import->order->subjects[0].from);
-        const char *name = label ? label : "";
+static int import_refuse(Work *work, int r, SnapshotFault *fault) {
+        const AnalysisOrder *order = &work->order->analysis;
+        const char *label = order_label(order, &order->subjects[0].from);
 
         if (work_full_reason(r))
                 return r;
-        if (r == SNAPSHOT_FILE_E_DAMAGED || r == -EBADMSG)
-                return work_refuse_fault(import->work, name, fault);
-        if (r >= 0 || r == -ENOMEM)
+        if (r >= 0 && r != SNAPSHOT_FILE_E_DAMAGED)
                 return err_fold(r);
-        fault_of_errno(fault, r);
-        return work_refuse_fault(import->work, name, fault);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0 && r != -EBADMSG)
+                fault_of_errno(fault, r);
+        return work_refuse_fault(work, label ? label : "", fault);
 }
 
 /*
  * Verifies the whole copy before it is published: the input is a file of the user and may have
  * changed since its digest was checked.
  */
-static int import_answer(const Import *import) {
+static int import_answer(Work *work, int output) {
         _cleanup_(head_done) Head head = {};
         SnapshotFault fault = {};
         int r;
 
-        r = snapshot_file_verify(import->output, &head, &fault);
-        if (r != 0)
-                return import_refuse(import, r, &fault);
-        return answer_texts(&import->work->answer, NULL, 0);
+        r = snapshot_file_verify(output, &head, &fault);
+        return r == 0 ? answer_texts(&work->answer, NULL, 0) : import_refuse(work, r, &fault);
 }
 
 /* rewriting */
@@ -161,7 +153,7 @@ static int rewriting_find_release(Rewriting *rewriting, Head *head) {
 }
 
 /* One pass for threads and one for cgroups: the file may have them in any order. */
-static int rewriting_run(Rewriting *rewriting, const Import *import) {
+static int rewriting_run(Rewriting *rewriting, int output) {
         static const SubjectVisitor nothing = {};
         static const SubjectVisitor threads = { .on_thread = rewriting_on_thread };
         static const SubjectVisitor cgroups = { .on_cgroup = rewriting_on_cgroup };
@@ -172,7 +164,7 @@ static int rewriting_run(Rewriting *rewriting, const Import *import) {
 
         r = work_pass_subject(rewriting->work, subject, &nothing, NULL);
         if (r == 0)
-                r = import_head(import, &subject->head, head);
+                r = import_head(&rewriting->work->order->analysis, &subject->head, head);
         if (r == 0)
                 r = rewriting_find_release(rewriting, head);
         if (r != 0)
@@ -181,7 +173,7 @@ static int rewriting_run(Rewriting *rewriting, const Import *import) {
         head->has_complete = true;
         head->complete = source_table_is_complete(&subject->sources);
 
-        r = snapshot_file_writer_new(import->output, &rewriting->file);
+        r = snapshot_file_writer_new(output, &rewriting->file);
         if (r == 0)
                 r = snapshot_writer_new(snapshot_file_writer_write, rewriting->file,
                                         &rewriting->document);
@@ -214,58 +206,47 @@ static int rewriting_run(Rewriting *rewriting, const Import *import) {
         return r;
 }
 
-static int import_rewrite(Import *import) {
-        Work *work = import->work;
+/* Takes over @from. */
+static int import_rewrite(Work *work, int from, int output) {
+        const AnalysisOrder *order = &work->order->analysis;
         _cleanup_(rewriting_done) Rewriting rewriting = { .work = work };
         SnapshotFault fault = {};
         int r;
 
         subject_init(&rewriting.subject);
         buffer_init(&rewriting.rows, 0);
-        r = work_read_result(
-                work, &rewriting.subject,
-                subject_open(&rewriting.subject, TAKE_FD(import->from),
-                             order_label(import->order, &import->order->subjects[0].from)));
+        r = work_read_result(work, &rewriting.subject,
+                             subject_open(&rewriting.subject, from,
+                                          order_label(order, &order->subjects[0].from)));
         if (r == 0)
-                r = rewriting_run(&rewriting, import);
+                r = rewriting_run(&rewriting, output);
         if (r < 0 && !work->answer.closed)
-                return import_refuse(import, r, &fault);
-        return r == 0 ? import_answer(import) : r;
+                return import_refuse(work, r, &fault);
+        return r == 0 ? import_answer(work, output) : r;
 }
 
-static int import_run(Import *import) {
+int work_import(Work *work) {
+        const AnalysisOrder *order = &work->order->analysis;
+        _cleanup_(fd_closep) int from = work_take_fd(work, order->subjects[0].from.fd);
+        /* It is readable, because what was written is checked. */
+        _cleanup_(fd_closep) int output = work_take_fd(work, order->output);
         _cleanup_(head_done) Head origin = {}, head = {};
         SnapshotFault fault = {};
         uint64_t n_bytes;
         int r;
 
-        r = work_check_name(import->work, import->order->name.text);
+        r = work_check_name(work, order->name.text);
         if (r != 0)
                 return r;
-        r = snapshot_file_read_head(import->from, &origin, &fault);
+        r = snapshot_file_read_head(from, &origin, &fault);
         if (r == SNAPSHOT_FILE_E_NO_HEAD)
-                return import_rewrite(import);
+                return import_rewrite(work, TAKE_FD(from), output);
         if (r != 0)
-                return import_refuse(import, r, &fault);
+                return import_refuse(work, r, &fault);
         /* Copy the body of a current file under a new head and check its digest on the way. */
-        r = import_head(import, &origin, &head);
+        r = import_head(order, &origin, &head);
         if (r != 0)
                 return r;
-        r = snapshot_file_rehead(import->from, import->output, &head, &n_bytes, &fault);
-        return r == 0 ? import_answer(import) : import_refuse(import, r, &fault);
-}
-
-int work_import(Work *work) {
-        const AnalysisOrder *order = &work->order->analysis;
-        Import import = {
-                .work = work,
-                .order = order,
-                .from = work_take_fd(work, order->subjects[0].from.fd),
-                .output = work_take_fd(work, order->output),
-        };
-        int r = import_run(&import);
-
-        (void) fd_close(import.from);
-        (void) fd_close(import.output);
-        return r;
+        r = snapshot_file_rehead(from, output, &head, &n_bytes, &fault);
+        return r == 0 ? import_answer(work, output) : import_refuse(work, r, &fault);
 }

@@ -147,7 +147,9 @@ static int serve_packets(Listener *listener) {
                 if (r == 0 && answer->reader->kind == PACKET_STOP)
                         return LISTEN_ENDS;
                 if (r == 0 && answer->reader->kind == PACKET_TELL) {
-                        _cleanup_(fd_closep) int line = packet_take_fd(answer->reader, 0);
+                        _cleanup_(fd_closep) int line = answer->reader->n_fds > 0
+                                                                ? TAKE_FD(answer->reader->fds[0])
+                                                                : -EBADF;
 
                         r = line < 0 ? -EBADMSG : tell(listener, line);
                 } else if (r == 0) {
@@ -195,7 +197,7 @@ int work_listen(Work *work) {
         int r = listener_open(&listener);
 
         if (r == 0)
-                r = answer_note(&work->answer, PACKET_LISTENING, (Span){}, -EBADF);
+                r = answer_packet(&work->answer, PACKET_LISTENING, (Span){}, NULL, 0);
         if (r == 0)
                 r = listen_on(&listener);
         if (r != LISTEN_ENDS)

@@ -23,7 +23,9 @@ int work_files(Work *work) {
 static int open_files(void *userdata, int peer_fd) {
         Work *work = userdata;
 
-        return answer_note(&work->answer, PACKET_FILES, (Span){}, peer_fd);
+        _cleanup_(fd_closep) int owned = peer_fd;
+
+        return answer_packet(&work->answer, PACKET_FILES, (Span){}, &owned, 1);
 }
 
 /* If the main process cannot be told, it has exited, and this job will. */
@@ -31,8 +33,8 @@ static void on_left(void *userdata, const MemoryLife *life) {
         const OrderLife left = { life->start_ticks, life->tgid, life->owner };
         Work *work = userdata;
 
-        (void) !answer_note(&work->answer, PACKET_LEFT,
-                            (Span){ (const char *) &left, sizeof(left) }, -EBADF);
+        (void) !answer_packet(&work->answer, PACKET_LEFT,
+                              (Span){ (const char *) &left, sizeof(left) }, NULL, 0);
 }
 
 int work_memory(Work *work) {

@@ -25,8 +25,8 @@ static int answer_objects(Work *work, const TaskObjects *objects, const char *re
                 result.objects[result.n++] = i;
         }
         (void) snprintf(result.reason, sizeof(result.reason), "%s", reason);
-        return answer_result(&work->answer, (Span){ (const char *) &result, sizeof(result) }, fds,
-                             result.n);
+        return answer_packet(&work->answer, PACKET_RESULT,
+                             (Span){ (const char *) &result, sizeof(result) }, fds, result.n);
 }
 
 int work_load(Work *work) {

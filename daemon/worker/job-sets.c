@@ -250,7 +250,7 @@ static int answer_heads(SetAnalysis *sets) {
                 json_write_u64(writer, figures->n_needed);
         else
                 json_write_null(writer);
-        return answer_reply(&sets->work->answer);
+        return answer_send(&sets->work->answer, PACKET_PART, -EBADF);
 }
 
 static void write_group(const void *userdata, size_t index, JsonWriter *writer) {
@@ -282,5 +282,5 @@ int work_compare_sets(Work *work) {
         json_write_member_u64(writer, "hiddenGroups", figures->n_hidden_groups);
         json_write_member_u64(writer, "groupsOnlyBefore", figures->n_only[0]);
         json_write_member_u64(writer, "groupsOnlyAfter", figures->n_only[1]);
-        return answer_final(&work->answer, -EBADF);
+        return answer_send(&work->answer, PACKET_LAST, -EBADF);
 }

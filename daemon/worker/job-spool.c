@@ -49,35 +49,18 @@ uint64_t work_spool_capabilities(int directory) {
         return found ? reads_all : 0;
 }
 
-/*
- * Takes over the directory and enters the sandbox of the job, without capabilities if the directory
- * and all files in it belong to us. An unusable spool is refused with SpoolUnavailable.
- */
-static int adopt_spool(Work *work, Spool **ret) {
-        const OrderSpool *order = &work->order->spool.spool;
+int work_open_spool(Work *work, const OrderSpool *order, bool enters, Spool **ret) {
         _cleanup_(fd_closep) int directory = work_take_fd(work, order->directory);
-        int roll = work_take_fd(work, order->roll), r;
-
-        r = work_confine(work, work_spool_capabilities(directory));
-        if (r == 0)
-                r = work_open_spool(work, order, TAKE_FD(directory), roll, ret);
-        else
-                (void) fd_close(roll);
-        return r;
-}
-
-int work_open_spool(Work *work, const OrderSpool *order, int directory, int roll, Spool **ret) {
-        _cleanup_(fd_closep) int owned = directory, owned_roll = roll;
+        _cleanup_(fd_closep) int roll = work_take_fd(work, order->roll);
         _cleanup_(spool_freep) Spool *spool = NULL;
-        int r;
+        int r = enters ? work_confine(work, work_spool_capabilities(directory)) : 0;
 
-        r = spool_adopt(directory, order->path, &spool);
-        if (r < 0)
-                return r;
-        (void) TAKE_FD(owned);
+        if (r == 0)
+                r = spool_adopt(directory, order->path, &spool);
         if (r != 0)
-                return work_refuse_spool(work, spool, "", r);
-        r = spool_take_roll(spool, TAKE_FD(owned_roll));
+                return r;
+        (void) TAKE_FD(directory);
+        r = spool_take_roll(spool, TAKE_FD(roll));
         if (r == 0)
                 *ret = TAKE_PTR(spool);
         return r;
@@ -115,7 +98,7 @@ static int tell_change(Work *work, Spool *spool) {
 
         if (r < 0 || body.n == 0)
                 return r;
-        return answer_note(&work->answer, PACKET_CHANGE, buffer_span(&body), -EBADF);
+        return answer_packet(&work->answer, PACKET_CHANGE, buffer_span(&body), NULL, 0);
 }
 
 /* Begins an answer with @n heads; the caller may add members. */
@@ -221,7 +204,7 @@ int work_publish(Work *work) {
         if (is_named)
                 r = work_check_name(work, order->name.text);
         if (r == 0)
-                r = adopt_spool(work, &publishing.spool);
+                r = work_open_spool(work, &order->spool, true, &publishing.spool);
         if (r != 0)
                 return r;
         r = snapshot_file_read_head(publishing.file, &publishing.head, &fault);
@@ -291,7 +274,7 @@ int work_remove(Work *work) {
         if (!removal)
                 return -ENOMEM;
 
-        r = adopt_spool(work, &removal->spool);
+        r = work_open_spool(work, &order->spool, true, &removal->spool);
         if (r != 0)
                 return r;
         for (uint32_t i = 0; i < order->n_names; i++) {
@@ -316,7 +299,7 @@ int work_remove(Work *work) {
         if (r != 0)
                 return r;
         (void) begin_heads(work, removal->heads, removal->n);
-        return answer_final(&work->answer, -EBADF);
+        return answer_send(&work->answer, PACKET_LAST, -EBADF);
 }
 
 /* rename */
@@ -331,7 +314,7 @@ int work_rename(Work *work) {
 
         r = work_check_name(work, new_name);
         if (r == 0)
-                r = adopt_spool(work, &spool);
+                r = work_open_spool(work, &order->spool, true, &spool);
         if (r != 0)
                 return r;
         r = spool_resolve(spool, span_of(order->name.text), name);
@@ -344,7 +327,7 @@ int work_rename(Work *work) {
         if (r != 0)
                 return r;
         json_write_member_text(begin_heads(work, &head, 1), "oldName", name);
-        return answer_final(&work->answer, -EBADF);
+        return answer_send(&work->answer, PACKET_LAST, -EBADF);
 }
 
 /* clean */
@@ -353,7 +336,7 @@ int work_clean(Work *work) {
         _cleanup_(spool_freep) Spool *spool = NULL;
         int r;
 
-        r = adopt_spool(work, &spool);
+        r = work_open_spool(work, &work->order->spool.spool, true, &spool);
         if (r != 0)
                 return r;
         r = spool_clean(spool);
@@ -381,7 +364,7 @@ int work_survey(Work *work) {
         size_t n = 0;
         int r;
 
-        r = adopt_spool(work, &spool);
+        r = work_open_spool(work, &work->order->spool.spool, true, &spool);
         if (r != 0)
                 return r;
         /* The list is one of a directory that did not change meanwhile. */
@@ -423,11 +406,12 @@ int work_survey(Work *work) {
                         r = spool_entry_pack(&body, &entries[i]);
                         if (r < 0 || (body.n < LIMIT_BATCH_BYTES && i + 1 < n))
                                 continue;
-                        r = answer_note(&work->answer, PACKET_ENTRIES, buffer_span(&body), -EBADF);
+                        r = answer_packet(&work->answer, PACKET_ENTRIES, buffer_span(&body), NULL,
+                                          0);
                         buffer_clear(&body);
                 }
                 if (r == 0)
-                        r = answer_result(&work->answer,
+                        r = answer_packet(&work->answer, PACKET_RESULT,
                                           (Span){ (const char *) &stamp, sizeof(stamp) }, NULL, 0);
         }
         spool_entries_free(entries, n);

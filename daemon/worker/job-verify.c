@@ -60,13 +60,13 @@ int work_verify(Work *work) {
                 if (!work->answer.more || i + 1 == order->n[0])
                         continue;
                 json_write_end(writer);
-                r = answer_reply(&work->answer);
+                r = answer_send(&work->answer, PACKET_PART, -EBADF);
                 if (r != 0)
                         return r;
                 writer = verify_begin(&work->answer);
         }
         json_write_end(writer);
-        return answer_final(&work->answer, -EBADF);
+        return answer_send(&work->answer, PACKET_LAST, -EBADF);
 }
 
 /* The ledger of exits as a whole, if the snapshot has one. */
@@ -124,33 +124,19 @@ int work_info(Work *work) {
         }
         json_write_key(writer, "sources");
         source_table_write_json(writer, &subject.sources);
-        return answer_final(&work->answer, -EBADF);
+        return answer_send(&work->answer, PACKET_LAST, -EBADF);
 }
 
 int work_tell_sources(Work *work) {
         _cleanup_(subject_done) Subject subject;
-        _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
-        _cleanup_(buffer_done) Buffer losses = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         InfoLedger ledger = {};
-        JsonWriter writer;
         int r;
 
         subject_init(&subject);
         r = info_read(work, &subject, &ledger);
         if (r != 0)
                 return r;
-        json_writer_init(&writer, &sources);
-        source_table_write_json(&writer, &subject.sources);
-        r = json_writer_finish(&writer);
-        if (r == 0 && ledger.is_known && ledger.summary.has_losses) {
-                json_writer_init(&writer, &losses);
-                json_write_object(&writer);
-                owner_losses_write_json(&writer, ledger.summary.losses, ledger.summary.n_losses);
-                json_write_end(&writer);
-                r = json_writer_finish(&writer);
-        }
-        if (r != 0)
-                return r;
-        return answer_texts(&work->answer,
-                            (const Span[]){ buffer_span(&sources), {}, buffer_span(&losses) }, 3);
+        return work_answer_sources(work, &subject.sources, (Span){},
+                                   ledger.is_known && ledger.summary.has_losses ? &ledger.summary
+                                                                                : NULL);
 }

@@ -86,14 +86,17 @@ _must_check_ int work_read_result(Work *work, const Subject *subject, int r);
 /* Answers with SnapshotUnreadable. */
 _must_check_ int work_refuse_fault(Work *work, const char *name, const SnapshotFault *fault);
 
+/* Answers with sources, a sample of a probe or nothing, and who lost names; NULL: nobody knows. */
+_must_check_ int work_answer_sources(Work *work, const SourceTable *table, Span sample,
+                                     const LedgerSummary *summary);
+
 /* the spool, which captures and the jobs that change it open by a descriptor of the order */
 
 /*
- * Opens the spool; takes over the descriptors in any case. One that cannot be used is refused with
- * SpoolUnavailable.
+ * Opens the spool of an order, whose descriptors it takes; @enters: inside of the sandbox of the
+ * job, without capabilities if the directory and all files in it belong to us.
  */
-_must_check_ int work_open_spool(Work *work, const OrderSpool *order, int directory, int roll,
-                                 Spool **ret);
+_must_check_ int work_open_spool(Work *work, const OrderSpool *order, bool enters, Spool **ret);
 /*
  * Finds the capabilities that a job needs in that directory: in one of its own it may change
  * everything, and reads everything unless another user, which can only be root, has put a file

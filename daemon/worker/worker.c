@@ -48,15 +48,6 @@ static const struct {
         [ORDER_MEMORY] = { work_memory, 0 },
 };
 
-static int enter(Work *work, OrderMethod method) {
-        work->max_file_bytes = methods[method].max_file_bytes;
-        if (!work->confines)
-                return 0;
-        return work->terms->entry == JOB_ENTERS_AT_ONCE
-                       ? work_confine(work, work->terms->kept_inside)
-                       : sandbox_limit_capabilities(work->terms->capabilities);
-}
-
 /* Sends the error of a method that failed with @r, unless the last reply is sent. */
 static int end(Work *work, int r) {
         assert(r != 0 || work->is_confined || !work->confines);
@@ -75,6 +66,21 @@ static int end(Work *work, int r) {
                                  full ? WIRE_ERROR_SPOOL_FULL : WIRE_ERROR_JOB_FAILED, &detail);
         }
         return r == WORK_E_ANSWERED || work->answer.closed ? 0 : err_fold(r);
+}
+
+/* @door: of a call of a client, which is decoded inside of the sandbox; NULL: there is none. */
+static int obey(Work *work, const OrderDoor *door, json_object *parameters) {
+        OrderMethod method = work->order->method;
+        int r = 0;
+
+        work->max_file_bytes = methods[method].max_file_bytes;
+        if (work->confines)
+                r = work->terms->entry == JOB_ENTERS_AT_ONCE
+                            ? work_confine(work, work->terms->kept_inside)
+                            : sandbox_limit_capabilities(work->terms->capabilities);
+        if (r == 0 && door)
+                r = order_decode(door, parameters, work->order);
+        return end(work, r == 0 ? methods[method].run(work) : r);
 }
 
 /* an order of the main process */
@@ -97,13 +103,12 @@ static int serve_order(JobKind kind, Work *work, PacketReader *reader) {
         if (r != 0)
                 return r;
         while (work->n_fds < reader->n_fds) {
-                work->fds[work->n_fds] = packet_take_fd(reader, work->n_fds);
+                work->fds[work->n_fds] = TAKE_FD(reader->fds[work->n_fds]);
                 work->n_fds++;
         }
         work->answer.reader = reader;
         work->answer.more = work->order->more;
-        r = enter(work, work->order->method);
-        return end(work, r == 0 ? methods[work->order->method].run(work) : r);
+        return obey(work, NULL, NULL);
 }
 
 /* a call of a client that has started this job itself */
@@ -160,15 +165,12 @@ static int serve_frame(Work *work) {
         if (!work->order)
                 return end(work, -ENOMEM);
         work->order->more = call.more;
-        r = enter(work, method);
-        if (r == 0)
-                r = order_decode(&door, call.parameters, work->order);
-        return end(work, r == 0 ? methods[method].run(work) : r);
+        return obey(work, &door, call.parameters);
 }
 
 int worker_serve(JobKind kind, int socket, WorkerConfinement confinement) {
         Work work = {
-                .terms = job_terms(kind),
+                .terms = &job_terms[kind],
                 .confines = confinement == WORKER_CONFINED,
                 .answer = { .socket = socket,
                             .parameters = { .max_bytes = ANSWER_PARAMETERS_BYTES },

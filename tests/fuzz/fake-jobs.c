@@ -11,22 +11,20 @@
 #include "job/job.h"
 #include "order/order.h"
 
-struct Job {
-        const JobEvents *events;
-        void *userdata;
-        const JobTerms *terms;
+/* A job as the service sees it, of which it looks at what it was started with. */
+typedef struct FakeJob {
+        Job job;
         OrderMethod method;
         bool more;
-        bool paused, in_event, is_freed;
+        bool in_event, is_freed;
         int fd; /* of the reply at hand */
-        Job *next;
-};
+        struct FakeJob *next;
+} FakeJob;
 
-static Job *jobs; /* the first that started is the last in the list */
+static JobPool fake_pool;
+static FakeJob *jobs; /* the first that started is the last in the list */
 static unsigned n_to_fail;
 static unsigned n_killed[_JOB_KIND_MAX]; /* and not told of yet */
-static JobPoolKilled on_killed;
-static void *killed_userdata;
 
 /* what jobs answer; only the shape counts */
 
@@ -50,7 +48,7 @@ static const char *const results[_ORDER_METHOD_MAX][RESULT_MAX_TEXTS] = {
 };
 
 /* Appends what a job of ours would tell in the end; the kind of it. */
-static PacketKind append_result(const Job *job, Buffer *body) {
+static PacketKind append_result(const FakeJob *job, Buffer *body) {
         Span texts[RESULT_MAX_TEXTS];
         size_t n = 0;
 
@@ -68,10 +66,15 @@ static PacketKind append_result(const Job *job, Buffer *body) {
 
 /* for the target */
 
+JobPool *fake_jobs_pool(void) {
+        memset(n_killed, 0, sizeof(n_killed));
+        return &fake_pool;
+}
+
 size_t fake_jobs_n(void) {
         size_t n = 0;
 
-        for (const Job *job = jobs; job; job = job->next)
+        for (const FakeJob *job = jobs; job; job = job->next)
                 n++;
         return n;
 }
@@ -80,8 +83,8 @@ void fake_jobs_fail_next(unsigned n) {
         n_to_fail = n;
 }
 
-static void unlink_job(Job *job) {
-        Job **link = &jobs;
+static void unlink_job(FakeJob *job) {
+        FakeJob **link = &jobs;
 
         while (*link && *link != job)
                 link = &(*link)->next;
@@ -89,20 +92,23 @@ static void unlink_job(Job *job) {
                 *link = job->next;
 }
 
-static void destroy(Job *job) {
+static void destroy(FakeJob *job) {
         if (job->fd >= 0)
                 (void) fd_close(job->fd);
         free(job);
 }
 
-static void tell(Job *job, FakeJobAct act, const JobReply *reply) {
+static void tell(FakeJob *job, FakeJobAct act, JobReply *reply) {
         bool continues = act == FAKE_JOB_PART || act == FAKE_JOB_NOTE;
 
         job->in_event = true;
         if (act == FAKE_JOB_END || act == FAKE_JOB_YOUNGEST_END)
-                job->events->on_end(job, "The job died.", job->userdata);
-        else
-                job->events->on_reply(job, reply, job->userdata);
+                *reply = (JobReply){ .kind = PACKET_ERROR,
+                                     .error = WIRE_ERROR_JOB_FAILED,
+                                     .detail = { .reason = "The job died." },
+                                     .is_end = true };
+        reply->is_last = !continues;
+        job->job.on_reply(&job->job, reply, job->job.userdata);
         job->in_event = false;
         fuzz_expect(continues || job->is_freed, "a job that has ended is freed");
         if (job->is_freed)
@@ -113,15 +119,15 @@ static void tell(Job *job, FakeJobAct act, const JobReply *reply) {
 static void tell_killed(void) {
         for (unsigned kind = 0; kind < _JOB_KIND_MAX; kind++)
                 for (; n_killed[kind] > 0; n_killed[kind]--)
-                        if (on_killed)
-                                on_killed(job_terms((JobKind) kind), killed_userdata);
+                        if (fake_pool.on_killed)
+                                fake_pool.on_killed(&job_terms[kind], fake_pool.userdata);
 }
 
-static Job *find_job(FakeJobAct act) {
-        Job *found = NULL;
+static FakeJob *find_job(FakeJobAct act) {
+        FakeJob *found = NULL;
 
-        for (Job *job = jobs; job; job = job->next)
-                if (!job->paused && (act != FAKE_JOB_PART || job->more)) {
+        for (FakeJob *job = jobs; job; job = job->next)
+                if (!job->job.paused && (act != FAKE_JOB_PART || job->more)) {
                         found = job;
                         if (act == FAKE_JOB_YOUNGEST_END)
                                 break;
@@ -132,7 +138,7 @@ static Job *find_job(FakeJobAct act) {
 bool fake_jobs_act(FakeJobAct act, Span parameters) {
         JobReply reply = { .kind = PACKET_PART };
         Buffer body;
-        Job *job;
+        FakeJob *job;
 
         tell_killed();
         job = find_job(act);
@@ -161,6 +167,8 @@ bool fake_jobs_act(FakeJobAct act, Span parameters) {
         job->fd = fd_close(job->fd);
         if (act == FAKE_JOB_FILE || act == FAKE_JOB_NOTE)
                 job->fd = eventfd(0, EFD_CLOEXEC);
+        reply.fds = &job->fd;
+        reply.n_fds = job->fd >= 0;
         tell(job, act, &reply);
         buffer_done(&body);
         return true;
@@ -168,10 +176,10 @@ bool fake_jobs_act(FakeJobAct act, Span parameters) {
 
 /* for the service: daemon/job/job.h */
 
-int job_pool_start(JobPool *pool, const JobOrder *order, const JobEvents *events, void *userdata,
+int job_pool_start(JobPool *pool, const JobOrder *order, JobEvent on_reply, void *userdata,
                    Job **ret) {
         Order *given = NULL;
-        Job *job;
+        FakeJob *job;
 
         if (n_to_fail > 0) {
                 n_to_fail--;
@@ -179,13 +187,13 @@ int job_pool_start(JobPool *pool, const JobOrder *order, const JobEvents *events
         }
         job = calloc(1, sizeof(*job));
         fuzz_expect(job, "memory");
-        *job = (Job){ .events = events,
-                      .userdata = userdata,
-                      .terms = order->terms,
-                      .fd = -EBADF,
-                      .next = jobs };
-        fuzz_expect(order_unpack(order->body, (JobKind) (order->terms - job_terms((JobKind) 0)),
-                                 order->n_fds, &given) == 0,
+        *job = (FakeJob){
+                .job = { .on_reply = on_reply, .userdata = userdata, .terms = order->terms },
+                .fd = -EBADF,
+                .next = jobs,
+        };
+        fuzz_expect(order_unpack(order->body, (JobKind) (order->terms - job_terms), order->n_fds,
+                                 &given) == 0,
                     "an order is one of this version");
         job->method = given->method;
         job->more = given->more;
@@ -193,25 +201,32 @@ int job_pool_start(JobPool *pool, const JobOrder *order, const JobEvents *events
         for (size_t i = 0; i < order->n_fds; i++)
                 (void) fd_close(order->fds[i]); /* as if they were sent */
         jobs = job;
-        *ret = job;
+        *ret = &job->job;
         return 0;
 }
 
+static FakeJob *fake_of(Job *job) {
+        return (FakeJob *) (void *) ((char *) job - offsetof(FakeJob, job));
+}
+
 Job *job_free(Job *job) {
+        FakeJob *fake;
+
         if (!job)
                 return NULL;
-        fuzz_expect(!job->is_freed, "a job is freed once");
-        unlink_job(job);
-        job->is_freed = true;
-        if (job->in_event)
+        fake = fake_of(job);
+        fuzz_expect(!fake->is_freed, "a job is freed once");
+        unlink_job(fake);
+        fake->is_freed = true;
+        if (fake->in_event)
                 return NULL;
-        n_killed[job->terms - job_terms((JobKind) 0)]++;
-        destroy(job);
+        n_killed[job->terms - job_terms]++;
+        destroy(fake);
         return NULL;
 }
 
 int job_stop(Job *job) {
-        fuzz_expect(!job->is_freed, "a job that is freed is not asked for anything");
+        fuzz_expect(!fake_of(job)->is_freed, "a job that is freed is not asked for anything");
         return 0;
 }
 
@@ -229,38 +244,6 @@ void job_resume(Job *job) {
         job->paused = false;
 }
 
-size_t job_n_fds(const Job *job) {
-        return job->fd >= 0 ? 1 : 0;
-}
-
-int job_take_fd(Job *job, size_t index) {
-        return index == 0 ? TAKE_FD(job->fd) : -EBADF;
-}
-
-void job_pool_watch(JobPool *pool, JobPoolKilled watcher, JobPoolChanged on_changed,
-                    void *userdata) {
-        on_killed = watcher;
-        killed_userdata = userdata;
-        if (!watcher)
-                memset(n_killed, 0, sizeof(n_killed));
-}
-
 size_t job_pool_count_kind(const JobPool *pool, JobKind kind) {
-        return 0;
-}
-
-bool job_pool_look(const JobPool *pool, pid_t pid, bool *ret_is_stuck) {
-        return false;
-}
-
-bool job_pool_next_stuck(const JobPool *pool, size_t *at, StuckJob *ret) {
-        return false;
-}
-
-pid_t job_pid(const Job *job) {
-        return 0;
-}
-
-size_t job_pool_get_pids(const JobPool *pool, pid_t *ret_pids, size_t n) {
         return 0;
 }

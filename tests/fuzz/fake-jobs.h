@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/span.h"
+#include "job/job.h"
 
 typedef enum FakeJobAct {
         FAKE_JOB_PART,   /* a reply that others follow */
@@ -22,6 +23,8 @@ typedef enum FakeJobAct {
         FAKE_JOB_NOTE,         /* it asks for a job that parses files */
 } FakeJobAct;
 
+/* What a new service starts them in. */
+JobPool *fake_jobs_pool(void);
 /* Jobs that have neither ended nor been freed. */
 size_t fake_jobs_n(void);
 /*

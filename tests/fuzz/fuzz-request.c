@@ -21,15 +21,14 @@
  * order, and more replies only if it asked for them; or the connection was closed behind the one
  * error that says why. The next caller is served, and no descriptor and no job is left.
  *
- * Aims at: daemon/server/connection.c, daemon/server/server.c,
- *          daemon/service/service.c, daemon/service/manager/queue.c,
+ * Aims at: daemon/server/server.c, daemon/service/service.c, daemon/service/manager/queue.c,
  *          daemon/service/manager/record.c, daemon/service/request/request.c, daemon/order/order.c,
  *          protocol/interface/parameters.c,
- *          daemon/service/method/memory-jobs.c, daemon/service/method/method.c,
- *          daemon/service/method/method-add.c, daemon/service/method/method-analysis.c,
- *          daemon/service/method/method-change.c, daemon/service/method/method-export.c,
- *          daemon/service/method/method-list.c, daemon/service/method/upkeep.c,
- *          daemon/service/method/method-describe.c, daemon/service/method/method-status.c,
+ *          daemon/service/method/memory-jobs.c, daemon/service/method/method-add.c,
+ *          daemon/service/method/method-analysis.c, daemon/service/method/method-change.c,
+ *          daemon/service/method/method-export.c, daemon/service/method/method-list.c,
+ *          daemon/service/method/upkeep.c, daemon/service/method/method-describe.c,
+ *          daemon/service/method/method-status.c,
  *          daemon/spool/spool-failure.c, daemon/spool/spool-index.c
  *          protocol/interface/interface.c
  */
@@ -43,6 +42,7 @@
 
 #include "base/buffer.h"
 #include "check-lack.h"
+#include "default-settings.h"
 #include "fake-jobs.h"
 #include "fuzz-cuts.h"
 #include "fuzz.h"
@@ -78,7 +78,7 @@ typedef struct Caller {
 
 typedef struct Scene {
         sd_event *event;
-        Service *service;
+        Manager *manager;
         Users *users;
         Disposal *disposal;
         FdStore *fd_store;
@@ -165,11 +165,12 @@ static void fill_index(SpoolIndex *index) {
 static void scene_init(Scene *scene) {
         const ConnectionLimits limits = server_default_limits();
         const UserLimits user_limits = user_default_limits(LIMIT_ANALYSES);
-        ServiceSetup setup = { .spool = spool, .settings = manager_default_settings() };
+        Manager setup = { .spool = spool, .settings = default_settings() };
 
         *scene = (Scene){ .cuts = { .n_sizes = 0 } };
         fuzz_expect(sd_event_new(&scene->event) >= 0, "sd_event_new");
         setup.event = scene->event;
+        setup.pool = fake_jobs_pool();
         fuzz_expect(users_new(&user_limits, &scene->users) == 0, "users_new");
         setup.users = scene->users;
         fuzz_expect(disposal_new(scene->event, scene->users, &scene->disposal) == 0,
@@ -177,10 +178,10 @@ static void scene_init(Scene *scene) {
         setup.disposal = scene->disposal;
         fuzz_expect(fd_store_new("fuzz", &scene->fd_store) == 0, "fd_store_new");
         setup.fd_store = scene->fd_store;
-        fuzz_expect(service_new(&setup, &scene->service) == 0, "service_new");
-        fill_index(scene->service->manager.index);
+        fuzz_expect(service_new(&setup, &scene->manager) == 0, "service_new");
+        fill_index(scene->manager->index);
         fuzz_expect(server_new(scene->event, scene->users, scene->disposal, &limits,
-                               &service_events, scene->service, &scene->server) == 0,
+                               &service_events, scene->manager, &scene->server) == 0,
                     "server_new");
 }
 
@@ -189,9 +190,9 @@ static void scene_done(Scene *scene) {
                 scene->callers[i].stream = frame_stream_free(scene->callers[i].stream);
                 buffer_done(&scene->callers[i].begun);
         }
-        service_stop(scene->service);
+        service_stop(scene->manager);
         scene->server = server_free(scene->server);
-        scene->service = service_free(scene->service);
+        scene->manager = service_free(scene->manager);
         scene->fd_store = fd_store_free(scene->fd_store);
         scene->disposal = disposal_free(scene->disposal);
         scene->users = users_free(scene->users);

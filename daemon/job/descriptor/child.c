@@ -31,14 +31,6 @@ int child_split_table(int n_kept) {
         return errno == ENOSYS && unshare(CLONE_FILES) == 0 ? 0 : -errno;
 }
 
-int child_exit_prepare(void) {
-        sigset_t child;
-
-        (void) sigemptyset(&child);
-        (void) sigaddset(&child, SIGCHLD);
-        return sigprocmask(SIG_BLOCK, &child, NULL) < 0 ? -errno : 0;
-}
-
 int child_exit_watch(sd_event *event, sd_event_source **ret, pid_t pid,
                      sd_event_child_handler_t on_exit, void *userdata) {
         _cleanup_(sd_event_source_disable_unrefp) sd_event_source *source = NULL;

@@ -33,12 +33,10 @@ _must_check_ pid_t child_fork(bool executes);
  */
 _must_check_ int child_split_table(int n_kept);
 
-/* Blocks SIGCHLD for good, as sd_event_add_child() requires. -errno. */
-_must_check_ int child_exit_prepare(void);
 /*
- * Like sd_event_add_child() for WEXITED. It works for traced children too: a child that is traced,
- * for example by a leak checker at its exit, has ended some time before it can be reaped. *ret is
- * owned on success and unchanged otherwise. -errno.
+ * Like sd_event_add_child() for WEXITED, which requires that SIGCHLD is blocked. It works for
+ * traced children too: a child that is traced, for example by a leak checker at its exit, has ended
+ * some time before it can be reaped. *ret is owned on success and unchanged otherwise. -errno.
  */
 _must_check_ int child_exit_watch(sd_event *event, sd_event_source **ret, pid_t pid,
                                   sd_event_child_handler_t on_exit, void *userdata);

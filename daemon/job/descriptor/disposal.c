@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "job/descriptor/child.h"
+#include "job/descriptor/timer.h"
 
 #define NOBODY ((uid_t) -1) /* not a valid user */
 
@@ -23,7 +24,7 @@
 #define SOCKETS NOBODY
 
 #define DISPOSAL_CHILDREN 32u
-#define DISPOSAL_RETRY_US USEC_PER_SEC
+#define DISPOSAL_RETRY_NS NSEC_PER_SEC
 /*
  * How long a socket may linger in a child. This must be much longer than handling a signal takes,
  * or a child on a slow machine would do nothing else.
@@ -111,13 +112,12 @@ static void lane_add(Lane *lane, int fd) {
                 list->fds[list->n++] = fd;
 }
 
-static void run_soon(Disposal *disposal, uint64_t us) {
-        (void) sd_event_source_set_time_relative(disposal->turn, us);
-        (void) sd_event_source_set_enabled(disposal->turn, SD_EVENT_ONESHOT);
-}
-
-/* Frees the numbers if the child succeeded; otherwise the next child gets the whole list. */
-static void lane_end(Lane *lane, const siginfo_t *status) {
+/*
+ * The child has ended. Frees the numbers if it succeeded; otherwise the next child gets the whole
+ * list. @source: NULL where that was not heard by an event.
+ */
+static int on_exit_child(sd_event_source *source, const siginfo_t *status, void *userdata) {
+        Lane *lane = userdata;
         Disposal *disposal = lane->disposal;
         bool is_done = status->si_code == CLD_EXITED && status->si_status == EXIT_SUCCESS;
 
@@ -131,11 +131,7 @@ static void lane_end(Lane *lane, const siginfo_t *status) {
                         lane_add(lane, lane->closing.fds[i]);
         lane->closing.n = 0;
         charge_set(&lane->charge, lane->waiting.n);
-        run_soon(disposal, is_done ? 0 : DISPOSAL_RETRY_US);
-}
-
-static int on_exit_child(sd_event_source *source, const siginfo_t *status, void *userdata) {
-        lane_end(userdata, status);
+        timer_start(disposal->turn, is_done ? 0 : DISPOSAL_RETRY_NS);
         return 0;
 }
 
@@ -156,7 +152,7 @@ static bool lane_start(Lane *lane) {
         disposal->n_children++;
         /* If its end cannot be watched, every turn looks whether it has ended. */
         if (child_exit_watch(disposal->event, &lane->exit, child, on_exit_child, lane) < 0)
-                run_soon(disposal, DISPOSAL_RETRY_US);
+                timer_start(disposal->turn, DISPOSAL_RETRY_NS);
         return true;
 }
 
@@ -171,9 +167,9 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *userdata) {
 
                 if (lane->pid > 0 && !lane->exit) {
                         if (child_exit_take(lane->pid, &status))
-                                lane_end(lane, &status);
+                                (void) on_exit_child(NULL, &status, lane);
                         else
-                                run_soon(disposal, DISPOSAL_RETRY_US);
+                                timer_start(disposal->turn, DISPOSAL_RETRY_NS);
                 }
                 if (lane->pid == 0 && lane->waiting.n == 0)
                         drop_lane(link);
@@ -186,7 +182,7 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *userdata) {
                 if (disposal->n_children == DISPOSAL_CHILDREN)
                         break; /* the end of one of them comes back here */
                 if (!lane_start(lane)) {
-                        run_soon(disposal, DISPOSAL_RETRY_US);
+                        timer_start(disposal->turn, DISPOSAL_RETRY_NS);
                         break;
                 }
         }
@@ -216,7 +212,7 @@ static void put_away(Disposal *disposal, int fd, uid_t uid) {
         lane_add(lane, fd);
         charge_set(&lane->charge, lane->waiting.n + lane->closing.n);
         if (lane->pid == 0)
-                run_soon(disposal, 0);
+                timer_start(disposal->turn, 0);
 }
 
 /* descriptors */
@@ -290,6 +286,7 @@ unsigned disposal_n_children(const Disposal *disposal) {
 
 int disposal_new(sd_event *event, Users *users, Disposal **ret) {
         _cleanup_(disposal_freep) Disposal *disposal = NULL;
+        sigset_t child;
         int r;
 
         disposal = malloc(sizeof(*disposal));
@@ -304,15 +301,14 @@ int disposal_new(sd_event *event, Users *users, Disposal **ret) {
         disposal->stand_in_fd = eventfd(0, EFD_CLOEXEC);
         if (disposal->stand_in_fd < 0)
                 return -errno;
-        r = child_exit_prepare();
+        /* As sd_event_add_child() requires. */
+        (void) sigemptyset(&child);
+        (void) sigaddset(&child, SIGCHLD);
+        if (sigprocmask(SIG_BLOCK, &child, NULL) < 0)
+                return -errno;
+        r = timer_new(event, &disposal->turn, "disposal-turn", 1, on_turn, disposal);
         if (r < 0)
                 return r;
-        r = sd_event_add_time_relative(event, &disposal->turn, CLOCK_MONOTONIC, 0, 1, on_turn,
-                                       disposal);
-        if (r < 0)
-                return r;
-        (void) sd_event_source_set_description(disposal->turn, "disposal-turn");
-        (void) sd_event_source_set_enabled(disposal->turn, SD_EVENT_OFF);
 
         *ret = TAKE_PTR(disposal);
         return 0;
@@ -324,7 +320,7 @@ static void await_end(Lane *lane, int *timeout_ms) {
 
         lane->exit = sd_event_source_disable_unref(lane->exit);
         if (child_exit_await(lane->pid, &status, timeout_ms))
-                lane_end(lane, &status);
+                (void) on_exit_child(NULL, &status, lane);
 }
 
 Disposal *disposal_free(Disposal *disposal) {

@@ -32,13 +32,6 @@ static cap_t sandbox_cap_free(cap_t capabilities) {
 }
 DEFINE_CLEANUP(cap_t, sandbox_cap_free);
 
-static scmp_filter_ctx sandbox_filter_free(scmp_filter_ctx filter) {
-        if (filter)
-                seccomp_release(filter);
-        return NULL;
-}
-DEFINE_CLEANUP(scmp_filter_ctx, sandbox_filter_free);
-
 bool sandbox_is_privileged(void) {
         _cleanup_(sandbox_cap_freep) cap_t current = cap_get_proc();
         _cleanup_(sandbox_cap_freep) cap_t none = cap_init();
@@ -116,7 +109,7 @@ int sandbox_drop_capabilities(uint64_t drop) {
         return cap_set_proc(kept) != 0 ? -errno : 0;
 }
 
-static int sandbox_limit(int resource, uint64_t bound) {
+int sandbox_limit(int resource, uint64_t bound) {
         struct rlimit limit;
 
         if (getrlimit((__rlimit_resource_t) resource, &limit) != 0)
@@ -127,44 +120,37 @@ static int sandbox_limit(int resource, uint64_t bound) {
 }
 
 static int sandbox_filter(unsigned grants) {
-        _cleanup_(sandbox_filter_freep) scmp_filter_ctx filter = NULL;
+        scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
         int number, r;
 
-        filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
         if (!filter)
                 return -ENOMEM;
-
         r = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
-        if (r != 0)
-                return r;
         /* A tree instead of a list, where this libseccomp can: a capture makes many calls. */
-        (void) seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+        if (r == 0)
+                (void) seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
         for (const SandboxCallGroup *group = sandbox_call_groups; group->calls; group++) {
                 if ((group->grant & grants) != group->grant)
                         continue;
-                for (const SandboxCall *call = group->calls; call->name; call++) {
+                for (const SandboxCall *call = group->calls; call->name && r == 0; call++) {
                         number = seccomp_syscall_resolve_name(call->name);
-                        if (number < 0)
-                                continue;
-                        r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number,
-                                                   call->n_conditions, call->conditions);
-                        if (r != 0)
-                                return r;
+                        if (number >= 0)
+                                r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number,
+                                                           call->n_conditions, call->conditions);
                 }
         }
-        for (size_t i = 0; sandbox_calls_unknown[i]; i++) {
+        for (size_t i = 0; sandbox_calls_unknown[i] && r == 0; i++) {
                 number = seccomp_syscall_resolve_name(sandbox_calls_unknown[i]);
-                if (number < 0)
-                        continue;
-                r = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0, NULL);
-                if (r != 0)
-                        return r;
+                if (number >= 0)
+                        r = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0, NULL);
         }
-
-        r = seccomp_load(filter);
-        /* ENOSYS: a kernel without seccomp(2). EINVAL: a kernel built without its filters. */
-        if (r == -ENOSYS || r == -EINVAL)
-                return SANDBOX_E_NO_FILTER;
+        if (r == 0) {
+                r = seccomp_load(filter);
+                /* ENOSYS: a kernel without seccomp(2). EINVAL: one built without its filters. */
+                if (r == -ENOSYS || r == -EINVAL)
+                        r = SANDBOX_E_NO_FILTER;
+        }
+        seccomp_release(filter);
         return r;
 }
 

@@ -34,6 +34,9 @@ bool sandbox_has_filters(void);
 /* Drops every capability that is not in the set @keep; programs started from here gain none. */
 _must_check_ int sandbox_limit_capabilities(uint64_t keep);
 
+/* Sets the soft and hard limit of @resource to @bound, or to the hard one if that is lower. */
+_must_check_ int sandbox_limit(int resource, uint64_t bound);
+
 /* True when this process has all of them. */
 bool sandbox_has_capabilities(uint64_t set);
 /*

@@ -12,27 +12,16 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "job/descriptor/timer.h"
 #include "wire/limits.h"
 
-#define CHECK_INTERVAL_US 500000
+#define CHECK_INTERVAL_NS (500 * NSEC_PER_MSEC)
 #define CHECK_ACCURACY_US 250000
 /* A file counts for this long if the kernel gives no leases. */
 #define UNKNOWN_NS (60 * NSEC_PER_SEC)
-
-typedef struct HeldFile {
-        int fd; /* writable, and an open file of its own: the reader has another */
-        Charge charge;
-        uint64_t since_ns; /* CLOCK_MONOTONIC */
-} HeldFile;
-
-struct HeldFiles {
-        Users *users; /* borrowed */
-        HeldFile *files;
-        size_t n_files, n_allocated;
-        sd_event_source *timer; /* runs while there are files */
-};
 
 /*
  * The kernel grants the lease when nobody else has the file open or mapped. A descriptor of O_PATH
@@ -62,33 +51,17 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
         HeldFiles *held = userdata;
 
         held_files_take_back(held);
-        if (held->n_files > 0) {
-                (void) sd_event_source_set_time_relative(source, CHECK_INTERVAL_US);
-                (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-        }
+        if (held->n_files > 0)
+                timer_start(source, CHECK_INTERVAL_NS);
         return 0;
 }
 
-int held_files_new(sd_event *event, Users *users, HeldFiles **ret) {
-        _cleanup_(held_files_freep) HeldFiles *held = calloc(1, sizeof(*held));
-        int r;
-
-        if (!held)
-                return -ENOMEM;
-        held->users = users;
-        r = sd_event_add_time_relative(event, &held->timer, CLOCK_MONOTONIC, 0, CHECK_ACCURACY_US,
-                                       on_timer, held);
-        if (r < 0)
-                return r;
-        (void) sd_event_source_set_description(held->timer, "lent-files");
-        (void) sd_event_source_set_enabled(held->timer, SD_EVENT_OFF);
-        *ret = TAKE_PTR(held);
-        return 0;
+int held_files_init(HeldFiles *held, sd_event *event, Users *users) {
+        *held = (HeldFiles){ .users = users };
+        return timer_new(event, &held->timer, "lent-files", CHECK_ACCURACY_US, on_timer, held);
 }
 
-HeldFiles *held_files_free(HeldFiles *held) {
-        if (!held)
-                return NULL;
+void held_files_done(HeldFiles *held) {
         held_files_take_back(held); /* the kernel does not free what an O_PATH descriptor keeps */
         sd_event_source_disable_unref(held->timer);
         for (size_t i = 0; i < held->n_files; i++) {
@@ -96,8 +69,6 @@ HeldFiles *held_files_free(HeldFiles *held) {
                 (void) fd_close(held->files[i].fd);
         }
         free(held->files);
-        free(held);
-        return NULL;
 }
 
 int held_file_new(int *ret) {
@@ -142,7 +113,6 @@ int held_files_add(HeldFiles *held, int file, uid_t uid) {
                 .charge = charge,
                 .since_ns = clock_now_ns(CLOCK_MONOTONIC),
         };
-        (void) sd_event_source_set_time_relative(held->timer, CHECK_INTERVAL_US);
-        (void) sd_event_source_set_enabled(held->timer, SD_EVENT_ONESHOT);
+        timer_start(held->timer, CHECK_INTERVAL_NS);
         return 0;
 }

@@ -13,16 +13,25 @@
 
 #include <sys/types.h>
 #include <systemd/sd-event.h>
-#include "base/cleanup.h"
 #include "base/macro.h"
 #include "user/user.h"
 
-typedef struct HeldFiles HeldFiles;
+typedef struct HeldFile {
+        int fd; /* writable, and an open file of its own: the reader has another */
+        Charge charge;
+        uint64_t since_ns; /* CLOCK_MONOTONIC */
+} HeldFile;
 
-/* @users is borrowed. */
-_must_check_ int held_files_new(sd_event *event, Users *users, HeldFiles **ret);
-HeldFiles *held_files_free(HeldFiles *held);
-DEFINE_CLEANUP(HeldFiles *, held_files_free);
+typedef struct HeldFiles {
+        Users *users; /* borrowed */
+        HeldFile *files;
+        size_t n_files, n_allocated;
+        sd_event_source *timer; /* runs while there are files */
+} HeldFiles;
+
+/* @users is borrowed. @held may be done also when this fails, or when it is all zeros. */
+_must_check_ int held_files_init(HeldFiles *held, sd_event *event, Users *users);
+void held_files_done(HeldFiles *held);
 
 /* An empty file in memory, writable, close-on-exec. Other users can open it only to read. */
 _must_check_ int held_file_new(int *ret);

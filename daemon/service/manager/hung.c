@@ -14,12 +14,6 @@
 #define FILE_NAME "hung-processes" /* in the descriptor store */
 #define MAX_OF_JOB 8u
 
-struct Hung {
-        int fd; /* owned: the rows, with zeros behind them; negative: they are in memory only */
-        size_t n;
-        HungProcess rows[LIMIT_HUNG_PROCESSES];
-};
-
 /* A daemon that cannot write it remembers for as long as it lives. */
 static void store(Hung *hung) {
         memset(hung->rows + hung->n, 0, sizeof(hung->rows) - hung->n * sizeof(*hung->rows));
@@ -27,22 +21,19 @@ static void store(Hung *hung) {
                 (void) !pwrite(hung->fd, hung->rows, sizeof(hung->rows), 0);
 }
 
-int hung_new(FdStore *fd_store, Hung **ret) {
+void hung_init(Hung *hung, FdStore *fd_store) {
         uint64_t over_ns = clock_now_ns(CLOCK_BOOTTIME);
-        Hung *hung = calloc(1, sizeof(*hung));
 
-        if (!hung)
-                return -ENOMEM;
-        *ret = hung;
+        hung->n = 0;
         hung->fd = fd_store_borrow(fd_store, FILE_NAME);
         if (hung->fd < 0) {
                 hung->fd = fd_store_file_new("ctprof-hung", sizeof(hung->rows));
                 if (hung->fd >= 0)
                         (void) !fd_store_put(fd_store, FILE_NAME, hung->fd);
-                return 0;
+                return;
         }
         if (pread(hung->fd, hung->rows, sizeof(hung->rows), 0) != (ssize_t) sizeof(hung->rows))
-                return 0;
+                return;
         /* The rows of an earlier daemon: its jobs are not ours, and nobody tells if they hang. */
         while (hung->n < ELEMENTSOF(hung->rows) && hung->rows[hung->n].tgid != 0) {
                 HungProcess *row = &hung->rows[hung->n++];
@@ -52,15 +43,6 @@ int hung_new(FdStore *fd_store, Hung **ret) {
                 row->state = HUNG_OVER;
                 row->job = 0;
         }
-        return 0;
-}
-
-Hung *hung_free(Hung *hung) {
-        if (!hung)
-                return NULL;
-        hung->fd = fd_close(hung->fd);
-        free(hung);
-        return NULL;
 }
 
 /* rows */
@@ -106,12 +88,15 @@ void hung_follow(Hung *hung, const JobPool *pool) {
                 return;
         for (size_t i = hung->n; i-- > 0;) {
                 HungProcess *row = &hung->rows[i];
-                bool is_stuck;
+                const Job *job = NULL;
 
                 if (row->state == HUNG_OVER)
                         continue;
-                if (job_pool_look(pool, row->job, &is_stuck)) {
-                        if (is_stuck)
+                for (size_t k = 0; k < pool->n_jobs && !job; k++)
+                        if (pool->jobs[k]->pid == row->job)
+                                job = pool->jobs[k];
+                if (job) {
+                        if (job->kill == JOB_KILL_STUCK)
                                 row->state = HUNG_NOW;
                 } else if (row->state == HUNG_SUSPECT) {
                         forget(hung, i);
@@ -148,15 +133,6 @@ size_t hung_get_barred(const Hung *hung, uint32_t *ret_owners, size_t n) {
                         ret_owners[n_owners++] = owner;
         }
         return n_owners;
-}
-
-void hung_add_to_order(const Hung *hung, MemoryOrder *order) {
-        order->n_barred =
-                (uint32_t) hung_get_barred(hung, order->barred, ELEMENTSOF(order->barred));
-        order->n_hung = (uint32_t) hung->n;
-        for (size_t i = 0; i < hung->n; i++)
-                order->hung[i] = (OrderLife){ .start_ticks = hung->rows[i].start_ticks,
-                                              .tgid = hung->rows[i].tgid };
 }
 
 const HungProcess *hung_next_of(const Hung *hung, pid_t job, size_t *at) {

@@ -18,13 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "base/cleanup.h"
 #include "base/macro.h"
-#include "order/order.h"
+#include "wire/limits.h"
 
 typedef struct FdStore FdStore;
 typedef struct JobPool JobPool;
-typedef struct Hung Hung;
 
 #define HUNG_READS_TO_BAR 2
 #define HUNG_BARRED_NS (3600 * NSEC_PER_SEC)
@@ -45,21 +43,22 @@ typedef struct HungProcess {
         uint32_t state;
 } HungProcess;
 
+typedef struct Hung {
+        int fd; /* the rows, with zeros behind them; negative: they are in memory only */
+        size_t n;
+        HungProcess rows[LIMIT_HUNG_PROCESSES];
+} Hung;
+
 /*
  * Takes the file of an earlier daemon over from the descriptor store, or puts a new one there.
- * -ENOMEM.
  */
-_must_check_ int hung_new(FdStore *fd_store, Hung **ret);
-Hung *hung_free(Hung *hung);
-DEFINE_CLEANUP(Hung *, hung_free);
+void hung_init(Hung *hung, FdStore *fd_store);
 
 /* @job says that it has left a call for this process behind; of one job only a few are kept. */
 void hung_add(Hung *hung, pid_t job, uint32_t tgid, uint64_t start_ticks, uint32_t owner);
 /* Finds out what has become of jobs: call it whenever some have changed. */
 void hung_follow(Hung *hung, const JobPool *pool);
 
-/* Tells a memory job which processes and whose it has to leave alone. */
-void hung_add_to_order(const Hung *hung, MemoryOrder *order);
 /* Writes up to @n owners that are barred, each once, and returns their number. */
 size_t hung_get_barred(const Hung *hung, uint32_t *ret_owners, size_t n);
 /* The next process in which @job hangs, from *@at on, 0 at first; NULL: there is none. */

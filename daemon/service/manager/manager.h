@@ -59,33 +59,41 @@ typedef struct Listening {
         char refusal[MANAGER_REFUSAL_BYTES]; /* why the kernel tells of no exits; "" */
 } Listening;
 
+/* What service_new() gets has the first members, and the service makes the others. */
 typedef struct Manager {
-        Users *users;       /* borrowed */
-        Disposal *disposal; /* borrowed: closes descriptors that callers sent */
-        JobPool *pool;      /* borrowed */
-        FdStore *fd_store;  /* borrowed */
-        Spool *spool;       /* borrowed */
-        OwnProcesses *own;  /* borrowed: who calls; NULL: nobody keeps that */
-        Listening listening;
-        SpoolIndex *index; /* of @spool */
+        sd_event *event;    /* borrowed, as the next ones */
+        Users *users;       /* what each caller has under way */
+        Disposal *disposal; /* closes descriptors that callers sent */
+        JobPool *pool;
+        FdStore *fd_store;
+        Spool *spool;
+        OwnProcesses *own; /* who calls; NULL: nobody keeps that */
         ManagerSettings settings;
+        bool is_private; /* serves one caller, with the privileges of that caller */
+        /* Called after jobs started or ended; may be NULL. */
+        void (*on_activity)(void *userdata);
+        void *userdata;
+
+        Listening listening;
+        SpoolIndex *index;   /* of @spool */
         uint64_t started_ns; /* CLOCK_MONOTONIC */
         /* How often a caller that asked for "more" gets a progress reply, whatever its job says. */
         uint64_t heartbeat_ns;
         Queue queues[_QUEUE_KIND_MAX];
         Request *requests; /* all of them, linked by request.c */
-        Recorder recorder;
-        sd_event_source *turn;  /* calls request_start_job() of those whose turn it is */
-        sd_event_source *look;  /* borrowed: a timer that looks at tables of programs */
-        sd_event_source *calls; /* of programs whose tables fill; NULL: none are loaded */
-        HeldFiles *held;
-        Hung *hung;
+        LogLimit failures; /* the lines about calls that failed */
+        /* Calls request_start_job() of those whose turn it is; enabled when a place may be free. */
+        sd_event_source *turn;
+        sd_event_source *look;      /* a timer that looks at tables of programs */
+        sd_event_source *calls;     /* of programs whose tables fill; NULL: none are loaded */
+        sd_event_source *heartbeat; /* off while there are no requests */
+        HeldFiles held;
+        Hung hung;
         /* Why threads cannot be read through BPF; "" while that was not tried, or works. */
         char bpf_refusal[MANAGER_REFUSAL_BYTES];
         /* Why exits or waits are not counted; "" likewise. */
         char programs_refusal[MANAGER_REFUSAL_BYTES];
         bool is_over;    /* the service ends: what becomes of its own requests tells nothing */
-        bool is_private; /* serves one caller, with the privileges of that caller */
         bool is_loading; /* a request that loads programs exists: captures wait for it */
         bool loads_none; /* for as long as this process lives, as its settings said at the start */
         bool is_folding; /* a request that folds rows of the ledger exists */
@@ -94,11 +102,3 @@ typedef struct Manager {
         bool is_cleaning;            /* a request to do so exists */
         bool is_surveying;           /* a request that fills the index exists */
 } Manager;
-
-/* The bounds of wire/limits.h, and none for the spool. */
-ManagerSettings manager_default_settings(void);
-
-/* A place in a queue may be free: look for requests whose turn it is, later. */
-static inline void manager_turn(const Manager *manager) {
-        (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_ONESHOT);
-}

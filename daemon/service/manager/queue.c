@@ -30,9 +30,19 @@ QueueEntry *queue_next(Queue *queue) {
 
         for (QueueEntry **link = &queue->first; *link; link = &(*link)->next) {
                 uint64_t last_turn = (*link)->charge.user->last_turn[queue->kind];
+                uid_t uid = (*link)->uid;
 
-                if (users_ask(queue->users, (*link)->uid, running, 1) != USER_OK ||
-                    (queue->gate && !queue->gate((*link)->uid, queue->userdata)))
+                if (users_ask(queue->users, uid, running, 1) != USER_OK)
+                        continue;
+                /*
+                 * A job that has ended its call may still hang, when it was killed or closes its
+                 * files, and holds its memory until it is gone. So it goes on to count, and a user
+                 * waits for jobs that may come to hang. If some are known to, the request passes,
+                 * to be refused.
+                 */
+                if (queue->kind == QUEUE_READING &&
+                    users_ask(queue->users, uid, USE_STUCK, 1) == USER_OK &&
+                    users_ask(queue->users, uid, USE_HANGABLE, 1) != USER_OK)
                         continue;
                 if (!chosen || last_turn < chosen_turn) {
                         chosen = link;

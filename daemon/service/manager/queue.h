@@ -8,7 +8,8 @@
  * numbers are bounded in total and for each user, see user.h. The next turn goes to the user whose
  * last turn is longest ago, and within one user to the entry that came first, so nobody can fill
  * the queue in front of others. An entry that runs but waits for its own caller to read rests, and
- * its place goes to another; as many may rest as may run. Entries are members of their owners.
+ * its place goes to another; as many may rest as may run. Who reads waits, too, while jobs of its
+ * user may hang. Entries are members of their owners.
  */
 
 #include <stdbool.h>
@@ -30,17 +31,9 @@ typedef struct QueueEntry {
         struct QueueEntry *next; /* the next waiting entry */
 } QueueEntry;
 
-/*
- * Tells whether an entry of @uid may run now, apart from the limits. An event that lets more of
- * them run has to ask for the next entry again.
- */
-typedef bool (*QueueGate)(uid_t uid, void *userdata);
-
 typedef struct Queue {
         Users *users; /* borrowed */
         QueueKind kind;
-        QueueGate gate; /* NULL: always open */
-        void *userdata;
         QueueEntry *first; /* waiting entries in order of arrival */
 } Queue;
 

@@ -82,7 +82,7 @@ static void record_head(const RecordedCall *call, Record record, json_object *he
  * Only a call that may change the spool is recorded, or an error that is recorded for every method.
  * A request of our own may be brought about by calls, so its lines are limited, too.
  */
-static void record_failure(Recorder *recorder, const RecordedCall *call, const Reply *reply,
+static void record_failure(LogLimit *failures, const RecordedCall *call, const Reply *reply,
                            uint64_t now_mono_ns) {
         static const char *const keys[] = { "name", "tag", "label" };
         const char *name = text_member(reply->parameters, "name");
@@ -102,8 +102,7 @@ static void record_failure(Recorder *recorder, const RecordedCall *call, const R
             strcmp(reply->error, wire_error_names[WIRE_ERROR_PERMISSION_DENIED]) != 0 &&
             strcmp(reply->error, wire_error_names[WIRE_ERROR_BUSY]) != 0)
                 return;
-        if (!log_limit_pass(&recorder->failures, is_own ? 0 : call->uid, now_mono_ns,
-                            &n_suppressed))
+        if (!log_limit_pass(failures, is_own ? 0 : call->uid, now_mono_ns, &n_suppressed))
                 return;
         if (is_own) {
                 log_warning(0, "Could not %s the spool, will try again later: %s%s",
@@ -125,8 +124,8 @@ static void record_failure(Recorder *recorder, const RecordedCall *call, const R
                   log_suppressed(n_suppressed, others));
 }
 
-void recorder_take(Recorder *recorder, const RecordedCall *call, Span frame, bool is_error,
-                   uint64_t now_mono_ns) {
+void record_call(LogLimit *failures, const RecordedCall *call, Span frame, bool is_error,
+                 uint64_t now_mono_ns) {
         char complaint[MESSAGE_COMPLAINT_BYTES];
         json_object *one, *several, *replaced, *rotated;
         Reply reply;
@@ -138,7 +137,7 @@ void recorder_take(Recorder *recorder, const RecordedCall *call, Span frame, boo
         if (reply_decode(frame, &reply, complaint) != 0)
                 return;
         if (is_error) {
-                record_failure(recorder, call, &reply, now_mono_ns);
+                record_failure(failures, call, &reply, now_mono_ns);
                 reply_done(&reply);
                 return;
         }

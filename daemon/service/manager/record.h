@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Recorder
+ * Record
  *
  * The journal's lines about calls that change the spool, and about refusals: who called what, for
  * which snapshot. A success leaves a snapshot behind, so the spool bounds their number. A failure
@@ -36,10 +36,6 @@
 #define RECORD_ENUM(id, line, message_id) RECORD_##id,
 typedef enum Record { RECORDS(RECORD_ENUM) _RECORD_MAX } Record;
 
-typedef struct Recorder {
-        LogLimit failures; /* LIMIT_LOGGED_FAILURES_PER_MINUTE */
-} Recorder;
-
 typedef struct RecordedCall {
         const char *method; /* in full */
         Record record;
@@ -47,6 +43,6 @@ typedef struct RecordedCall {
         json_object *parameters; /* NULL when the call had none */
 } RecordedCall;
 
-/* @frame: the last reply to the call. */
-void recorder_take(Recorder *recorder, const RecordedCall *call, Span frame, bool is_error,
-                   uint64_t now_mono_ns);
+/* @frame: the last reply to the call; @failures: LIMIT_LOGGED_FAILURES_PER_MINUTE. */
+void record_call(LogLimit *failures, const RecordedCall *call, Span frame, bool is_error,
+                 uint64_t now_mono_ns);

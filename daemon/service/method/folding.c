@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "job/descriptor/timer.h"
 #include "job/fd-store.h"
 #include "kernel/bpf/ledger.h"
 #include "kernel/bpf/task-object.h"
@@ -30,7 +31,6 @@ static const char *const object_names[] = TASK_OBJECT_NAMES;
 static const char *const file_names[] = { "folded0", "folded1" }; /* in the descriptor store */
 
 typedef struct Fold {
-        Manager *manager;
         unsigned n_runs;
         bool is_forced;
 } Fold;
@@ -99,16 +99,16 @@ static const Stage folding;
  * kept. It has all rows of the earlier one, which is dropped only then.
  */
 static int on_folded(Request *request, const JobReply *reply) {
-        _cleanup_(fd_closep) int fd = job_take_fd(request->job, 0);
+        _cleanup_(fd_closep) int fd = reply->n_fds > 0 ? TAKE_FD(reply->fds[0]) : -EBADF;
         _cleanup_(freep) Order *order = NULL;
         Fold *fold = request->state;
-        FdStore *fd_store = fold->manager->fd_store;
+        FdStore *fd_store = request->manager->fd_store;
         const char *earlier;
         int r;
 
         if (fd < 0 || ++fold->n_runs == MAX_RUNS)
                 return request_answer(request, SPAN_LITERAL("{}"), NULL, 0);
-        earlier = newest(fold->manager);
+        earlier = newest(request->manager);
         r = fd_store_put(fd_store, earlier == file_names[0] ? file_names[1] : file_names[0], fd);
         if (r < 0) {
                 log_warning(r, "Rows of the ledger of the dead that were folded could not be kept");
@@ -135,11 +135,8 @@ static const Stage folding = {
 };
 
 /* A call that came meanwhile is heard with the next look. */
-static void fold_free(void *state) {
-        Fold *fold = state;
-
-        fold->manager->is_folding = false;
-        free(fold);
+static void fold_release(Request *request) {
+        request->manager->is_folding = false;
 }
 
 /* calls of programs */
@@ -152,8 +149,7 @@ static int on_call(sd_event_source *source, int fd, uint32_t events, void *userd
 
         if (ledger_hear_calls(fd) < 0)
                 manager->calls = sd_event_source_disable_unref(manager->calls); /* looks go on */
-        (void) sd_event_source_set_time_relative(manager->look, delay_ns / NSEC_PER_USEC);
-        (void) sd_event_source_set_enabled(manager->look, SD_EVENT_ONESHOT);
+        timer_start(manager->look, delay_ns);
         return 0;
 }
 
@@ -163,8 +159,8 @@ void folding_watch(Manager *manager) {
         if (manager->calls)
                 return;
         fd = fd_store_borrow(manager->fd_store, object_names[TASK_OBJECT_CALLS]);
-        if (fd < 0 || sd_event_add_io(sd_event_source_get_event(manager->turn), &manager->calls, fd,
-                                      EPOLLIN, on_call, manager) < 0)
+        if (fd < 0 ||
+            sd_event_add_io(manager->event, &manager->calls, fd, EPOLLIN, on_call, manager) < 0)
                 return;
         if (sd_event_source_set_io_fd_own(manager->calls, 1) < 0) {
                 manager->calls = sd_event_source_disable_unref(manager->calls);
@@ -196,13 +192,14 @@ void folding_look(Manager *manager) {
         if (manager->is_folding || control_fd < 0 ||
             !(is_forced || ledger_is_crowded(control_fd) > 0))
                 return;
-        fold = malloc(sizeof(*fold));
-        if (!fold || request_new(manager, &method, NULL, NULL, &request) < 0) {
-                free(fold); /* there is another look soon */
+        if (request_new(manager, &method, NULL, NULL, &request) < 0)
+                return; /* there is another look soon */
+        fold = request_keep(request, sizeof(*fold), fold_release);
+        if (!fold) {
+                (void) request_free(request);
                 return;
         }
-        *fold = (Fold){ .manager = manager, .is_forced = is_forced };
-        request_keep(request, fold, fold_free);
+        fold->is_forced = is_forced;
         manager->is_folding = true;
         manager->folded_ns = clock_now_ns(CLOCK_MONOTONIC);
         if (is_forced)

@@ -63,10 +63,10 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
                 listening->is_heard = true;
                 log_info("Exits of threads are counted by messages of taskstats%s",
                          listening->is_again ? ", in a new ledger" : "");
-        } else if (job_reply_is_last(reply)) {
+        } else if (reply->is_last) {
                 (void) snprintf(reason, sizeof(reason), "%s",
                                 reply->detail.reason ? reply->detail.reason : "its job ended");
-                if (listening->is_heard) {
+                if (listening->is_heard || reply->is_end) {
                         lose(manager, reason);
                         return;
                 }
@@ -76,12 +76,7 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         }
 }
 
-static void on_end(Job *job, const char *reason, void *userdata) {
-        lose(userdata, reason);
-}
-
 static void start(Manager *manager) {
-        static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
         _cleanup_(freep) Order *order = order_new(ORDER_LISTEN);
         _cleanup_(buffer_done) Buffer body = {};
         Listening *listening = &manager->listening;
@@ -95,12 +90,12 @@ static void start(Manager *manager) {
         if (r == 0)
                 r = job_pool_start(manager->pool,
                                    &(JobOrder){
-                                           .terms = job_terms(JOB_LISTEN),
+                                           .terms = &job_terms[JOB_LISTEN],
                                            .body = buffer_span(&body),
                                            .fds = &own,
                                            .n_fds = own >= 0,
                                    },
-                                   &events, manager, &listening->job);
+                                   on_reply, manager, &listening->job);
         if (r < 0)
                 (void) fd_close(own);
         if (r < 0)

@@ -28,11 +28,6 @@
 #define PAYS_LATER                                                                               \
         "a private ctprofd loads BPF programs for \"ctprofctl run\", for --backend bpf, and on " \
         "hosts of %u threads or more"
-#define NO_REASONS_OFF "waits are not counted by reason: ctprofd.conf says WaitReasons=off"
-#define NO_REASONS_UNWANTED                                                                  \
-        "waits were not being counted by reason, and this capture did not ask for it; with " \
-        "WaitReasons=always in ctprofd.conf they always are"
-
 static const char *const names[] = TASK_OBJECT_NAMES; /* in the descriptor store */
 
 /* A file in memory, so that it is kept with what was loaded, also by the service manager. */
@@ -99,7 +94,8 @@ void loading_take(Request *request, const JobReply *reply) {
                 folding_drop(manager); /* of a ledger that was lost */
                 for (uint32_t i = 0; i < result.n; i++) {
                         const char *name = names[result.objects[i]];
-                        _cleanup_(fd_closep) int fd = job_take_fd(request->job, i);
+                        _cleanup_(fd_closep) int fd =
+                                i < reply->n_fds ? TAKE_FD(reply->fds[i]) : -EBADF;
 
                         /* An object that the service manager did not take ends with us. */
                         if (fd >= 0 && fd_store_put(manager->fd_store, name, fd) < 0)
@@ -144,15 +140,17 @@ void loading_fail(Request *request, const WireErrorDetail *detail) {
 /* at the start */
 
 /* However the request ended, captures wait no longer, and know why when nothing was loaded. */
-static void loading_free(void *state) {
-        Manager *manager = state;
-
+static void end_loading(Manager *manager) {
         manager->is_loading = false;
         if (manager->bpf_refusal[0] == '\0' && !is_loaded(manager) && !manager->is_over)
                 refuse(manager, "no job could be started to load BPF programs");
         renounce();
         listening_look(manager);
-        manager_turn(manager);
+        (void) sd_event_source_set_enabled(manager->turn, SD_EVENT_ONESHOT);
+}
+
+static void loading_release(Request *request) {
+        end_loading(request->manager);
 }
 
 static int on_loaded(Request *request, const JobReply *reply) {
@@ -197,10 +195,10 @@ void loading_start(Manager *manager) {
                 return;
         }
         if (request_new(manager, &method, NULL, NULL, &request) < 0) {
-                loading_free(manager);
+                end_loading(manager);
                 return;
         }
-        request_keep(request, manager, loading_free);
+        request->release = loading_release;
         manager->is_loading = true;
         order = request_new_order(request, ORDER_LOAD);
         if (order)
@@ -274,16 +272,6 @@ void loading_limit_reasons(const Manager *manager) {
                 r = reasons_limit(&objects, manager->settings.reasons_ns);
         if (r < 0)
                 log_warning(r, "Waits are counted by reason for longer than WaitReasons= says");
-}
-
-void loading_add_reasons(const Manager *manager, CaptureOrder *order, bool are_wanted) {
-        uint64_t stay_ns = manager->settings.reasons_ns;
-
-        if (stay_ns == REASONS_FOREVER || (stay_ns > 0 && are_wanted))
-                order->reasons_ns = stay_ns;
-        else
-                (void) snprintf(order->no_reasons, sizeof(order->no_reasons), "%s",
-                                stay_ns == 0 ? NO_REASONS_OFF : NO_REASONS_UNWANTED);
 }
 
 int loading_add(Request *request, CaptureOrder *order, BackendChoice choice) {

@@ -40,8 +40,6 @@ BackendChoice loading_choose(const Manager *manager, BackendChoice wish, bool is
 void loading_limit_reasons(const Manager *manager);
 /* Looks how that account stands; false: no programs are there that could count. */
 bool loading_look_at_reasons(const Manager *manager, ReasonState *ret);
-/* Says in a capture's order whether it has waits counted by reason. */
-void loading_add_reasons(const Manager *manager, CaptureOrder *order, bool are_wanted);
 /*
  * Adds what was loaded to a capture's order. REQUEST_ANSWERED when BPF was asked for and there is
  * none: the caller is told why.

@@ -9,7 +9,6 @@
 #include "job/fd-store.h"
 #include "job/job.h"
 #include "log/log.h"
-#include "service/manager/hung.h"
 
 /* in the descriptor store */
 #define PROCESSES_NAME "heap-cache"
@@ -42,53 +41,39 @@ void memory_jobs_prepare(FdStore *fd_store) {
         }
 }
 
-int memory_jobs_add_wishes(Request *request, CaptureOrder *order, bool heap) {
-        const ManagerSettings *settings = &request->manager->settings;
-        int fd;
+int memory_jobs_add(Request *request, CaptureOrder *order) {
+        const Manager *manager = request->manager;
+        int fd = -EBADF;
 
-        order->heap = heap;
-        order->commands = settings->commands;
-        order->heap_limit_ns = settings->heap_ns;
-        if (!heap && settings->commands == COMMAND_LINES_NO)
-                return 0;
-        fd = fd_store_borrow(request->manager->fd_store, PROCESSES_NAME);
-        return fd < 0 ? 0 : request_add_fd(request, fd, &order->heap_cache);
-}
-
-void memory_jobs_add(Request *request, CaptureOrder *order) {
-        if (job_pool_count_kind(request->manager->pool, JOB_MEMORY) >= LIMIT_MEMORY_JOBS)
+        if (job_pool_count_kind(manager->pool, JOB_MEMORY) >= LIMIT_MEMORY_JOBS)
                 (void) snprintf(order->no_memory, sizeof(order->no_memory), "%s", TOO_MANY_REASON);
+        if (order->heap || order->commands != COMMAND_LINES_NO)
+                fd = fd_store_borrow(manager->fd_store, PROCESSES_NAME);
+        return fd < 0 ? 0 : request_add_fd(request, fd, &order->heap_cache);
 }
 
 /* jobs */
 
-void memory_jobs_done(Request *request) {
-        request->files_job = job_free(request->files_job);
-        request->memory_job = job_free(request->memory_job);
-}
-
 static void on_reply(Job *job, const JobReply *reply, void *userdata);
-static void on_end(Job *job, const char *reason, void *userdata);
 
 /*
- * Starts the job that @asking wants at the socket that came along. A job that asks reads what
+ * Starts the job that @note asks for, at the socket that came with it. Who asks reads what
  * everybody can write: its socket is passed on and otherwise left alone. Closing it is how it
  * learns that nobody comes.
  */
-static void start(Request *request, Job *asking, OrderMethod method) {
-        static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
+static void start(Request *request, const JobReply *note, OrderMethod method) {
         const Manager *manager = request->manager;
         bool is_files = method == ORDER_FILES;
         bool *was_asked = is_files ? &request->files_was_asked : &request->memory_was_asked;
         JobKind kind = is_files ? JOB_FILES : JOB_MEMORY;
-        int fds[2] = { *was_asked ? -EBADF : job_take_fd(asking, 0), -EBADF }, r = -ENOMEM;
+        int fds[2] = { -EBADF, -EBADF }, r = -ENOMEM;
         _cleanup_(freep) Order *order = NULL;
         _cleanup_(buffer_done) Buffer body = {};
         JobOrder job;
 
-        *was_asked = true;
-        if (fds[0] < 0)
+        if (TAKE(*was_asked, true) || note->n_fds == 0)
                 return;
+        fds[0] = TAKE_FD(note->fds[0]);
         order = order_new(method);
         if (order && is_files) {
                 order->files.socket = 1;
@@ -97,7 +82,13 @@ static void start(Request *request, Job *asking, OrderMethod method) {
                 order->memory.socket = 1;
                 order->memory.files = fds[1] >= 0 ? 2 : 0;
                 order->memory.limit_ns = manager->settings.heap_ns;
-                hung_add_to_order(manager->hung, &order->memory);
+                order->memory.n_barred = (uint32_t) hung_get_barred(
+                        &manager->hung, order->memory.barred, ELEMENTSOF(order->memory.barred));
+                order->memory.n_hung = (uint32_t) manager->hung.n;
+                for (size_t i = 0; i < manager->hung.n; i++)
+                        order->memory.hung[i] =
+                                (OrderLife){ .start_ticks = manager->hung.rows[i].start_ticks,
+                                             .tgid = manager->hung.rows[i].tgid };
         }
         if (order)
                 r = order_pack(order, &body);
@@ -106,7 +97,7 @@ static void start(Request *request, Job *asking, OrderMethod method) {
             (is_files ? LIMIT_FILE_JOBS : LIMIT_MEMORY_JOBS))
                 r = -EAGAIN;
         job = (JobOrder){
-                .terms = job_terms(kind),
+                .terms = &job_terms[kind],
                 .body = buffer_span(&body),
                 .fds = fds,
                 .n_fds = fds[1] >= 0 ? 2 : 1,
@@ -114,7 +105,7 @@ static void start(Request *request, Job *asking, OrderMethod method) {
                 .timeout_ns = manager->settings.capture_ns,
         };
         if (r == 0)
-                r = job_pool_start(manager->pool, &job, &events, request,
+                r = job_pool_start(manager->pool, &job, on_reply, request,
                                    is_files ? &request->files_job : &request->memory_job);
         if (r < 0) {
                 log_debug("No job reads for a capture: %s", strerror(-r));
@@ -127,35 +118,26 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         Request *request = userdata;
         OrderLife life;
 
-        if (job == request->files_job) {
-                if (job_reply_is_last(reply))
-                        request->files_job = job_free(job);
-                return;
-        }
-        if (job_reply_is_last(reply)) {
+        if (reply->is_end)
+                log_debug("%s", reply->detail.reason);
+        if (reply->is_last && job == request->files_job) {
+                request->files_job = job_free(job);
+        } else if (reply->is_last) {
                 request->memory_job = job_free(job);
+        } else if (job == request->files_job) {
+                return;
         } else if (reply->kind == PACKET_FILES) {
-                start(request, job, ORDER_FILES);
+                start(request, reply, ORDER_FILES);
         } else if (reply->kind == PACKET_LEFT && reply->body.n == sizeof(life)) {
                 memcpy(&life, reply->body.bytes, sizeof(life));
                 if (life.tgid <= INT32_MAX)
-                        hung_add(request->manager->hung, job_pid(job), life.tgid, life.start_ticks,
+                        hung_add(&request->manager->hung, job->pid, life.tgid, life.start_ticks,
                                  life.owner);
         }
 }
 
-static void on_end(Job *job, const char *reason, void *userdata) {
-        Request *request = userdata;
-
-        log_debug("%s", reason);
-        if (job == request->files_job)
-                request->files_job = job_free(job);
-        else
-                request->memory_job = job_free(job);
-}
-
 int memory_jobs_take(Request *request, const JobReply *note) {
         if (note->kind == PACKET_MEMORY)
-                start(request, request->job, ORDER_MEMORY);
+                start(request, note, ORDER_MEMORY);
         return 0;
 }

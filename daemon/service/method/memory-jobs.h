@@ -10,7 +10,6 @@
  * them a capture reads less, and does not fail.
  */
 
-#include <stdbool.h>
 #include "base/macro.h"
 #include "service/request/request.h"
 
@@ -20,16 +19,11 @@
  */
 void memory_jobs_prepare(FdStore *fd_store);
 
-/* Ends the jobs of the request, which ends them too. */
-void memory_jobs_done(Request *request);
-
 /*
- * Says in the order of a capture what it is to read there: the counters of allocators, if @heap,
- * and what is set of commands.
+ * Adds to the order of any job that may ask why nobody will come, if that is so, and to that of a
+ * capture that reads counters of allocators or commands what captures know of them.
  */
-_must_check_ int memory_jobs_add_wishes(Request *request, CaptureOrder *order, bool heap);
-/* Says in the order of any job that may ask why nobody will come, if that is so. */
-void memory_jobs_add(Request *request, CaptureOrder *order);
+_must_check_ int memory_jobs_add(Request *request, CaptureOrder *order);
 
 /* Is the on_note() of a stage: starts the job if @note asks for it. */
 int memory_jobs_take(Request *request, const JobReply *note);

@@ -2,6 +2,7 @@
 #include "service/method/method.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,11 @@
 #include "service/method/loading.h"
 #include "service/method/memory-jobs.h"
 #include "service/method/upkeep.h"
+
+#define NO_REASONS_OFF "waits are not counted by reason: ctprofd.conf says WaitReasons=off"
+#define NO_REASONS_UNWANTED                                                                  \
+        "waits were not being counted by reason, and this capture did not ask for it; with " \
+        "WaitReasons=always in ctprofd.conf they always are"
 
 #define CAPTURE_ENVELOPE_BYTES 64 /* of a reply, at most */
 #define CAPTURE_MAX_PIDS 64
@@ -38,7 +44,9 @@ typedef struct Addition {
         Buffer rotated;     /* names that had to make room before it */
 } Addition;
 
-static void addition_done(Addition *addition) {
+static void addition_release(Request *request) {
+        Addition *addition = request->state;
+
         buffer_done(&addition->sources);
         buffer_done(&addition->rotated);
         if (addition->spool)
@@ -122,61 +130,10 @@ typedef struct CaptureState {
         CaptureFields fields;
 } CaptureState;
 
-static void capture_free(void *pointer) {
-        CaptureState *state = pointer;
-
-        addition_done(&state->addition);
-        free(state);
-}
-
 /* Drop progress for a caller that does not read it: a capture must not pause and delay others. */
 static int on_progress(Request *request, Span parameters) {
         if (connection_has_room(request->connection, parameters.n + CAPTURE_ENVELOPE_BYTES))
                 connection_continue(request->connection, parameters);
-        return 0;
-}
-
-static int check_fields(Request *request, CaptureFields *fields) {
-        const ManagerSettings *settings = &request->manager->settings;
-        const char *complaint;
-        BackendChoice wish;
-
-        if (fields->replace && !fields->tag)
-                return request_refuse_parameter(request, "replace",
-                                                "Only a named snapshot can replace another.");
-        complaint = fields->tag ? snapshot_name_new_complaint(span_of(fields->tag)) : NULL;
-        if (complaint)
-                return request_fail(request, WIRE_ERROR_INVALID_NAME,
-                                    &(WireErrorDetail){
-                                            .subject = span_of(fields->tag),
-                                            .reason = complaint,
-                                    });
-        fields->heap = fields->wants_heap.is_set ? fields->wants_heap.value : settings->heap;
-
-        wish = settings->backend;
-        if (fields->backend_name)
-                wish = (BackendChoice) name_find(span_of(fields->backend_name),
-                                                 backend_choice_names, _BACKEND_CHOICE_MAX);
-        if (wish == _BACKEND_CHOICE_MAX)
-                return request_refuse_parameter(request, "backend",
-                                                "It is \"auto\", \"procfs\" or \"bpf\".");
-        fields->backend = loading_choose(request->manager, wish, fields->interval);
-
-        /* The boolean is what callers of earlier versions know; both may be given if they agree. */
-        fields->smaps = settings->smaps;
-        if (fields->wants_smaps.is_set)
-                fields->smaps = fields->wants_smaps.value ? SMAPS_MODE_ALL : SMAPS_MODE_NONE;
-        if (!fields->smaps_mode)
-                return 0;
-        fields->smaps = (SmapsMode) name_find(span_of(fields->smaps_mode), smaps_mode_names,
-                                              _SMAPS_MODE_MAX);
-        if (fields->smaps == _SMAPS_MODE_MAX)
-                return request_refuse_parameter(request, "smapsMode",
-                                                "It is \"all\", \"small\" or \"none\".");
-        if (fields->wants_smaps.is_set &&
-            fields->wants_smaps.value != (fields->smaps != SMAPS_MODE_NONE))
-                return request_refuse_parameter(request, "smapsMode",
-                                                "It contradicts the parameter \"smaps\".");
         return 0;
 }
 
@@ -187,9 +144,10 @@ static int on_captured(Request *request, const JobReply *reply) {
         Span texts[2];
         int r;
 
-        memory_jobs_done(request);
+        request->files_job = job_free(request->files_job);
+        request->memory_job = job_free(request->memory_job);
         if (state->fields.anonymous) {
-                r = request_lend(request, addition->file);
+                r = held_files_add(&request->manager->held, addition->file, request->uid);
                 return r == 0 ? request_forward(request, reply) : r;
         }
         r = request_take_texts(reply, texts, ELEMENTSOF(texts));
@@ -210,6 +168,7 @@ static int set_order(Request *request, CaptureOrder *order) {
         const CaptureFields *fields = &state->fields;
         const Manager *manager = request->manager;
         bool has_file = addition->file >= 0; /* of an order that was not sent */
+        uint64_t reasons_ns = manager->settings.reasons_ns;
         size_t n = 0;
         int r = 0;
 
@@ -221,18 +180,26 @@ static int set_order(Request *request, CaptureOrder *order) {
         order->smaps_max_rss_bytes = manager->settings.smaps_max_rss_bytes;
         order->smaps_max_processes = manager->settings.smaps_max_processes;
         order->smaps_limit_ns = manager->settings.smaps_ns;
+        order->heap = fields->heap;
+        order->commands = manager->settings.commands;
+        order->heap_limit_ns = manager->settings.heap_ns;
         /*
          * The daemon, its jobs, and whoever calls: for as long as they are connected, callers are
          * part of the measurement.
          */
         order->self_pids[n++] = getpid();
-        n += job_pool_get_pids(manager->pool, order->self_pids + n, CAPTURE_MAX_PIDS);
+        for (size_t i = 0; i < manager->pool->n_jobs && i < CAPTURE_MAX_PIDS; i++)
+                order->self_pids[n++] = manager->pool->jobs[i]->pid;
         if (manager->own)
                 n += own_processes_get_pids(manager->own, order->self_pids + n,
                                             CAPTURE_MAX_CALLERS);
         order->n_self_pids = (uint32_t) n;
-        loading_add_reasons(manager, order,
-                            !fields->wants_reasons.is_set || fields->wants_reasons.value);
+        if (reasons_ns == REASONS_FOREVER ||
+            (reasons_ns > 0 && (!fields->wants_reasons.is_set || fields->wants_reasons.value)))
+                order->reasons_ns = reasons_ns;
+        else
+                (void) snprintf(order->no_reasons, sizeof(order->no_reasons), "%s",
+                                reasons_ns == 0 ? NO_REASONS_OFF : NO_REASONS_UNWANTED);
         if (!fields->anonymous)
                 r = request_add_spool(request, &order->spool);
         if (r == 0 && !has_file && fields->anonymous) {
@@ -255,8 +222,7 @@ static int set_order(Request *request, CaptureOrder *order) {
         if (r == 0)
                 r = request_add_copy(request, addition->file, &order->output);
         if (r == 0)
-                r = memory_jobs_add_wishes(request, order, fields->heap);
-        memory_jobs_add(request, order);
+                r = memory_jobs_add(request, order);
         if (r == 0)
                 r = loading_add(request, order, fields->backend);
         if (r == 0 && !fields->anonymous)
@@ -330,27 +296,62 @@ int method_capture(Request *request) {
                 { "anonymous", PARAMETER_BOOL, false, offsetof(CaptureFields, anonymous) },
                 { "interval", PARAMETER_BOOL, false, offsetof(CaptureFields, interval) },
         };
+        const ManagerSettings *settings = &request->manager->settings;
+        const char *complaint;
+        CaptureState *state = request_keep(request, sizeof(*state), addition_release);
         CaptureFields *fields;
-        CaptureState *state;
+        BackendChoice wish;
         int r;
 
-        state = calloc(1, sizeof(*state));
         if (!state)
                 return -ENOMEM;
         state->addition.file = -EBADF;
-        request_keep(request, state, capture_free);
         fields = &state->fields;
         r = request_decode(request, table, ELEMENTSOF(table), fields);
-        if (r == 0)
-                r = check_fields(request, fields);
         if (r != 0)
                 return r;
+        if (fields->replace && !fields->tag)
+                return request_refuse_parameter(request, "replace",
+                                                "Only a named snapshot can replace another.");
+        complaint = fields->tag ? snapshot_name_new_complaint(span_of(fields->tag)) : NULL;
+        if (complaint)
+                return request_fail(request, WIRE_ERROR_INVALID_NAME,
+                                    &(WireErrorDetail){
+                                            .subject = span_of(fields->tag),
+                                            .reason = complaint,
+                                    });
+        fields->heap = fields->wants_heap.is_set ? fields->wants_heap.value : settings->heap;
+
+        wish = settings->backend;
+        if (fields->backend_name)
+                wish = (BackendChoice) name_find(span_of(fields->backend_name),
+                                                 backend_choice_names, _BACKEND_CHOICE_MAX);
+        if (wish == _BACKEND_CHOICE_MAX)
+                return request_refuse_parameter(request, "backend",
+                                                "It is \"auto\", \"procfs\" or \"bpf\".");
+        fields->backend = loading_choose(request->manager, wish, fields->interval);
+
+        /* The boolean is what callers of earlier versions know; both may be given if they agree. */
+        fields->smaps = settings->smaps;
+        if (fields->wants_smaps.is_set)
+                fields->smaps = fields->wants_smaps.value ? SMAPS_MODE_ALL : SMAPS_MODE_NONE;
+        if (fields->smaps_mode)
+                fields->smaps = (SmapsMode) name_find(span_of(fields->smaps_mode), smaps_mode_names,
+                                                      _SMAPS_MODE_MAX);
+        if (fields->smaps == _SMAPS_MODE_MAX)
+                return request_refuse_parameter(request, "smapsMode",
+                                                "It is \"all\", \"small\" or \"none\".");
+        if (fields->smaps_mode && fields->wants_smaps.is_set &&
+            fields->wants_smaps.value != (fields->smaps != SMAPS_MODE_NONE))
+                return request_refuse_parameter(request, "smapsMode",
+                                                "It contradicts the parameter \"smaps\".");
+
         state->addition.tagged = fields->tag;
         state->addition.replace = fields->replace;
         if (fields->tag)
                 memcpy(state->addition.name.text, fields->tag, strlen(fields->tag) + 1);
         clean_spool(request->manager);
-        return request_enqueue(request, QUEUE_ADDING, &capturing);
+        return request_submit(request, NULL, QUEUE_ADDING, &capturing);
 }
 
 /* import */
@@ -367,17 +368,15 @@ typedef struct ImportFields {
 
 typedef struct Import {
         Addition addition;
-        Disposal *disposal; /* borrowed: closes @from */
-        int from;           /* owned; what to import */
-        const char *label;  /* of the parameters, which live as long as the request */
+        int from;          /* owned; what to import */
+        const char *label; /* of the parameters, which live as long as the request */
 } Import;
 
-static void import_free(void *state) {
-        Import *import = state;
+static void import_release(Request *request) {
+        Import *import = request->state;
 
-        addition_done(&import->addition);
-        (void) disposal_close(import->disposal, import->from);
-        free(import);
+        addition_release(request);
+        (void) disposal_close(request->manager->disposal, import->from);
 }
 
 static int on_copied(Request *request, const JobReply *reply) {
@@ -448,7 +447,7 @@ int method_import(Request *request) {
                  : SPOOL_E_NOT_FOUND;
         if (r != SPOOL_E_NOT_FOUND)
                 return request_fail_spool(request, name, r == 0 ? SPOOL_E_EXISTS : r);
-        import = malloc(sizeof(*import));
+        import = request_keep(request, sizeof(*import), import_release);
         if (!import)
                 return -ENOMEM;
         *import = (Import){
@@ -458,11 +457,9 @@ int method_import(Request *request) {
                         .spool = request->manager->spool,
                         .file = -EBADF,
                 },
-                .disposal = request->manager->disposal,
                 .from = request_take_fd(request, (size_t) fields.index.value),
                 .label = fields.label,
         };
-        request_keep(request, import, import_free);
         if (import->from < 0)
                 return request_refuse_parameter(request, "fileDescriptor",
                                                 "The call has no descriptor of a file with this "
@@ -471,5 +468,5 @@ int method_import(Request *request) {
                 return request_refuse_parameter(
                         request, "tag", "Give a tag or a label: the snapshot needs a name.");
         memcpy(import->addition.name.text, name, strlen(name) + 1);
-        return request_enqueue(request, QUEUE_READING, &stage);
+        return request_submit(request, NULL, QUEUE_READING, &stage);
 }

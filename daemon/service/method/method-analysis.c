@@ -37,12 +37,11 @@ typedef struct Verification {
         JsonWriter writer;
 } Verification;
 
-static void verification_free(void *state) {
-        Verification *verification = state;
+static void verification_release(Request *request) {
+        Verification *verification = request->state;
 
         buffer_done(&verification->text);
         free(verification->names);
-        free(verification);
 }
 
 static int pass_some(Request *request);
@@ -143,10 +142,9 @@ int method_verify(Request *request) {
                 return request_submit(request, order, QUEUE_READING, &stage);
 
         /* All of the spool. */
-        verification = calloc(1, sizeof(*verification));
+        verification = request_keep(request, sizeof(*verification), verification_release);
         if (!verification)
                 return -ENOMEM;
-        request_keep(request, verification, verification_free);
         buffer_init(&verification->text, LIMIT_REPLY_BYTES / 2);
         json_writer_init(&verification->writer, &verification->text);
         json_write_object(&verification->writer);

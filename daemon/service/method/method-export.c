@@ -15,16 +15,11 @@ typedef struct ExportFields {
         const char *format;
 } ExportFields;
 
-/* A conversion that a job writes: a file in memory, which its caller gets. */
-typedef struct Conversion {
-        int file; /* owned; ours beside the job's own */
-} Conversion;
+/* The state: a file in memory that a job writes, and its caller gets; ours beside the job's own. */
+static void conversion_release(Request *request) {
+        int *file = request->state;
 
-static void conversion_free(void *state) {
-        Conversion *conversion = state;
-
-        (void) fd_close(conversion->file);
-        free(conversion);
+        (void) fd_close(*file);
 }
 
 /* Ends the object in @writer and answers with it and @fd, which is taken over. */
@@ -67,7 +62,7 @@ static int export_file(Request *request, const char *name) {
 }
 
 static int on_converted(Request *request, const JobReply *reply) {
-        const Conversion *conversion = request->state;
+        const int *file = request->state;
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
         char path[64];
@@ -78,11 +73,11 @@ static int on_converted(Request *request, const JobReply *reply) {
         if (r < 0)
                 return r;
         /* Our descriptor is writable and the caller must not get it. */
-        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", conversion->file);
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", *file);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        r = request_lend(request, conversion->file);
+        r = held_files_add(&request->manager->held, *file, request->uid);
         if (r < 0) {
                 (void) fd_close(fd);
                 return r;
@@ -120,10 +115,9 @@ int method_export(Request *request) {
         const OrderDoor door = request_door(request);
         _cleanup_(freep) Order *order = request_new_order(request, ORDER_CONVERT);
         ExportFields fields = { .format = "ctprof" };
-        Conversion *conversion;
         AnalysisOrder *analysis;
         OrderFile *file;
-        int r;
+        int *output, r;
 
         if (!order)
                 return -ENOMEM;
@@ -131,7 +125,7 @@ int method_export(Request *request) {
         file = &analysis->subjects[analysis->n[0]++].from;
         r = request_decode(request, table, ELEMENTSOF(table), &fields);
         if (r == 0)
-                r = order_decode_file(&door, "snapshot", fields.snapshot, analysis, file);
+                r = order_decode_file(&door, "snapshot", fields.snapshot, analysis, file, NULL);
         if (r != 0)
                 return r;
         if (strcmp(fields.format, "ctprof") == 0)
@@ -143,13 +137,12 @@ int method_export(Request *request) {
         r = order_set_format(&door, fields.format, analysis);
         if (r != 0)
                 return r;
-        conversion = malloc(sizeof(*conversion));
-        if (!conversion)
+        output = request_keep(request, sizeof(*output), conversion_release);
+        if (!output)
                 return -ENOMEM;
-        conversion->file = -EBADF;
-        request_keep(request, conversion, conversion_free);
-        r = held_file_new(&conversion->file);
+        *output = -EBADF;
+        r = held_file_new(output);
         if (r == 0)
-                r = request_add_copy(request, conversion->file, &analysis->output);
+                r = request_add_copy(request, *output, &analysis->output);
         return r == 0 ? request_submit(request, order, QUEUE_READING, &stage) : r;
 }

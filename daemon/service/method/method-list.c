@@ -17,11 +17,8 @@ typedef struct Listing {
         size_t n_told;
 } Listing;
 
-static void listing_free(void *state) {
-        Listing *listing = state;
-
-        (void) spool_view_unref(listing->view);
-        free(listing);
+static void listing_release(Request *request) {
+        (void) spool_view_unref(((Listing *) request->state)->view);
 }
 
 /* A snapshot without a start time is listed only when no period was given. */
@@ -108,13 +105,11 @@ int method_list(Request *request) {
                 { "untilRealtimeNs", PARAMETER_OPTIONAL_U64, false,
                   offsetof(ListFields, until_ns) },
         };
-        Listing *listing;
+        Listing *listing = request_keep(request, sizeof(*listing), listing_release);
         int r;
 
-        listing = calloc(1, sizeof(*listing));
         if (!listing)
                 return -ENOMEM;
-        request_keep(request, listing, listing_free);
         request->on_drained = go_on;
         r = request_decode(request, table, ELEMENTSOF(table), &listing->fields);
         if (r != 0)

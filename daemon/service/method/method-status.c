@@ -103,9 +103,8 @@ static void write_spool(const Manager *manager, const SpoolView *view, JsonWrite
 
 static void write_jobs(const Manager *manager, JsonWriter *writer) {
         uint32_t owners[LIMIT_HUNG_PROCESSES];
-        size_t n = hung_get_barred(manager->hung, owners, ELEMENTSOF(owners)), at = 0;
+        size_t n = hung_get_barred(&manager->hung, owners, ELEMENTSOF(owners));
         unsigned n_running, n_waiting;
-        StuckJob job;
 
         /* The job of this call has left the queue and is not counted. */
         queue_count(manager->users, &n_running, &n_waiting);
@@ -115,19 +114,22 @@ static void write_jobs(const Manager *manager, JsonWriter *writer) {
         json_write_member_u64(writer, "waiting", n_waiting);
         json_write_key(writer, "hanging");
         json_write_array(writer);
-        while (job_pool_next_stuck(manager->pool, &at, &job)) {
+        for (size_t i = 0; i < manager->pool->n_jobs; i++) {
+                const Job *job = manager->pool->jobs[i];
                 const HungProcess *process;
                 size_t process_at = 0;
 
+                if (job->kill != JOB_KILL_STUCK)
+                        continue;
                 json_write_object(writer);
-                json_write_member_text(writer, "kind", job.kind);
-                json_write_member_u64(writer, "pid", (uint64_t) job.pid);
-                json_write_member_u64(writer, "uid", job.uid);
-                json_write_member_u64(writer, "sinceRealtimeNs", job.killed_realtime_ns);
+                json_write_member_text(writer, "kind", job->terms->word);
+                json_write_member_u64(writer, "pid", (uint64_t) job->pid);
+                json_write_member_u64(writer, "uid", job->uid);
+                json_write_member_u64(writer, "sinceRealtimeNs", job->killed_realtime_ns);
                 /* The processes in whose memory it hangs, as it said itself. */
                 json_write_key(writer, "processes");
                 json_write_array(writer);
-                while ((process = hung_next_of(manager->hung, job.pid, &process_at))) {
+                while ((process = hung_next_of(&manager->hung, job->pid, &process_at))) {
                         json_write_object(writer);
                         json_write_member_u64(writer, "pid", process->tgid);
                         json_write_member_u64(writer, "owner", process->owner);
@@ -231,7 +233,8 @@ static int on_told(Request *request, const JobReply *reply) {
         Span texts[3];
         int r = request_take_texts(reply, texts, ELEMENTSOF(texts));
 
-        memory_jobs_done(request);
+        request->files_job = job_free(request->files_job);
+        request->memory_job = job_free(request->memory_job);
         return r == 0 ? answer(request, texts[0], texts[1], texts[2]) : r;
 }
 
@@ -242,7 +245,8 @@ static int on_not_probed(Request *request, WireError error, const WireErrorDetai
         JsonWriter writer;
         int r;
 
-        memory_jobs_done(request);
+        request->files_job = job_free(request->files_job);
+        request->memory_job = job_free(request->memory_job);
         for (unsigned id = 0; id < _SOURCE_MAX; id++)
                 sources.sources[id] = (Source){
                         .state = SOURCE_STATE_UNAVAILABLE,
@@ -271,7 +275,8 @@ static int prepare(Request *request) {
         capture->heap_limit_ns = LIMIT_HEAP_NS;
         capture->commands = COMMAND_LINES_NO;
         r = listening_add(request, capture, true);
-        memory_jobs_add(request, capture);
+        if (r == 0)
+                r = memory_jobs_add(request, capture);
         if (r == 0)
                 r = loading_add(request, capture,
                                 is_bpf ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS);
@@ -288,7 +293,7 @@ static int probe(Request *request) {
         /* It waits behind the job that loads programs: before, there is nothing to say of them. */
         QueueKind queue = request->manager->is_loading ? QUEUE_LOADING : QUEUE_READING;
 
-        return request_enqueue(request, queue, &stage);
+        return request_submit(request, NULL, queue, &stage);
 }
 
 /* the last capture */
@@ -309,7 +314,7 @@ int method_status(Request *request) {
         const IndexEntry *entry = spool_view_resolve(request_view(request), SPAN_LITERAL("latest"));
         _cleanup_(message_object_freep) json_object *head = NULL;
         _cleanup_(freep) Order *order = NULL;
-        LastCapture *capture = calloc(1, sizeof(*capture));
+        LastCapture *capture = request_keep(request, sizeof(*capture), NULL);
         char now[SD_ID128_STRING_MAX];
         const char *boot_id = NULL;
         AnalysisOrder *analysis;
@@ -319,7 +324,6 @@ int method_status(Request *request) {
 
         if (!capture)
                 return -ENOMEM;
-        request_keep(request, capture, free);
         r = request_decode(request, NULL, 0, NULL);
         if (r != 0)
                 return r;

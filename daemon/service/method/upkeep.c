@@ -9,24 +9,17 @@
 
 /* cleaning */
 
-typedef struct Cleaning {
-        Manager *manager;
-        bool is_done;
-} Cleaning;
+/* The state is true when it is done. */
+static void cleaning_release(Request *request) {
+        const bool *is_done = request->state;
 
-static void cleaning_free(void *state) {
-        Cleaning *cleaning = state;
-
-        cleaning->manager->is_cleaning = false;
-        if (!cleaning->is_done)
-                cleaning->manager->is_cleaned = false;
-        free(cleaning);
+        request->manager->is_cleaning = false;
+        if (!*is_done)
+                request->manager->is_cleaned = false;
 }
 
 static int on_cleaned(Request *request, const JobReply *reply) {
-        Cleaning *cleaning = request->state;
-
-        cleaning->is_done = true;
+        *(bool *) request->state = true;
         return request_answer(request, SPAN_LITERAL("{}"), NULL, 0);
 }
 
@@ -34,7 +27,6 @@ void clean_spool(Manager *manager) {
         static const Method method = { "io.ctprof.Job.Clean", NULL, RECORD_CLEANED, false };
         static const Stage stage = { .on_result = on_cleaned };
         _cleanup_(freep) Order *order = NULL;
-        Cleaning *cleaning;
         Request *request;
         int r = -ENOMEM;
 
@@ -48,17 +40,15 @@ void clean_spool(Manager *manager) {
                 manager->is_cleaned = true;
                 return;
         }
-        cleaning = malloc(sizeof(*cleaning));
-        if (!cleaning || request_new(manager, &method, NULL, NULL, &request) < 0) {
+        if (request_new(manager, &method, NULL, NULL, &request) < 0) {
                 log_warning(0, "Could not clean the spool, will try again later: %s",
                             strerror(ENOMEM));
-                free(cleaning);
                 return;
         }
-        *cleaning = (Cleaning){ .manager = manager };
-        request_keep(request, cleaning, cleaning_free);
-        manager->is_cleaned = manager->is_cleaning = true;
-        order = request_new_order(request, ORDER_CLEAN);
+        if (request_keep(request, sizeof(bool), cleaning_release)) {
+                manager->is_cleaned = manager->is_cleaning = true;
+                order = request_new_order(request, ORDER_CLEAN);
+        }
         if (order)
                 r = request_add_spool(request, &order->spool.spool);
         if (r == 0)
@@ -69,19 +59,12 @@ void clean_spool(Manager *manager) {
 /* surveys */
 
 typedef struct Survey {
-        Manager *manager;
         bool is_done;
         Buffer failure; /* of the job, by failure_pack() */
 } Survey;
 
-bool survey_is_due(const Manager *manager) {
-        int fd = manager->spool->dir_fd;
-
-        return fd >= 0 && !spool_index_is_current(manager->index, fd);
-}
-
 /* Handles the calls that wait for this one, in the order in which they came. */
-static void wake_all(Survey *survey) {
+static void wake_all(Manager *manager, const Survey *survey) {
         WireErrorDetail detail = { .reason = "No job could be started to read the spool." };
         WireError error = WIRE_ERROR_JOB_FAILED;
         Request *found;
@@ -90,7 +73,7 @@ static void wake_all(Survey *survey) {
         for (;;) {
                 found = NULL;
                 /* The newest request is the first in the list. */
-                for (Request *request = survey->manager->requests; request; request = request->next)
+                for (Request *request = manager->requests; request; request = request->next)
                         if (request->survey == SURVEY_THIS)
                                 found = request;
                 if (!found)
@@ -105,28 +88,31 @@ static void wake_all(Survey *survey) {
  * While others keep changing the directory, a survey ends without having seen all of it. Calls that
  * came while it ran then wait for the next one, which sees at least what was there when they came.
  */
-static void survey_free(void *state) {
-        Survey *survey = state;
-        bool is_due = survey->is_done && survey_is_due(survey->manager), is_needed = false;
+static void survey_release(Request *own) {
+        Manager *manager = own->manager;
+        Survey *survey = own->state;
+        int dir_fd = manager->spool->dir_fd;
+        bool is_due = survey->is_done && dir_fd >= 0 &&
+                      !spool_index_is_current(manager->index, dir_fd),
+             is_needed = false;
 
-        for (Request *request = survey->manager->requests; request; request = request->next) {
+        for (Request *request = manager->requests; request; request = request->next) {
                 if (request->survey != SURVEY_NEXT)
                         continue;
                 is_needed |= is_due;
                 if (!is_due)
                         request->survey = SURVEY_THIS;
         }
-        survey->manager->is_surveying = false;
-        wake_all(survey);
-        for (Request *request = survey->manager->requests; request; request = request->next)
+        manager->is_surveying = false;
+        wake_all(manager, survey);
+        for (Request *request = manager->requests; request; request = request->next)
                 if (request->survey == SURVEY_NEXT)
                         request->survey = SURVEY_THIS;
-        if (is_needed && survey_start(survey->manager) < 0) {
+        if (is_needed && survey_start(manager) < 0) {
                 survey->is_done = false;
-                wake_all(survey);
+                wake_all(manager, survey);
         }
         buffer_done(&survey->failure);
-        free(survey);
 }
 
 static int on_entries(Request *request, const JobReply *note) {
@@ -136,7 +122,7 @@ static int on_entries(Request *request, const JobReply *note) {
 
 static int on_surveyed(Request *request, const JobReply *reply) {
         Survey *survey = request->state;
-        int r = reply->kind == PACKET_RESULT ? spool_index_end(survey->manager->index, reply->body)
+        int r = reply->kind == PACKET_RESULT ? spool_index_end(request->manager->index, reply->body)
                                              : -EBADMSG;
 
         if (r != 0)
@@ -166,13 +152,15 @@ int survey_start(Manager *manager) {
 
         if (manager->is_surveying)
                 return 0;
-        survey = malloc(sizeof(*survey));
-        if (!survey || request_new(manager, &method, NULL, NULL, &request) < 0) {
-                free(survey);
+        r = request_new(manager, &method, NULL, NULL, &request);
+        if (r < 0)
+                return r;
+        survey = request_keep(request, sizeof(*survey), survey_release);
+        if (!survey) {
+                (void) request_free(request);
                 return -ENOMEM;
         }
-        *survey = (Survey){ .manager = manager, .failure = { .max_bytes = LIMIT_REPLY_BYTES } };
-        request_keep(request, survey, survey_free);
+        survey->failure.max_bytes = LIMIT_REPLY_BYTES;
         manager->is_surveying = true;
         order = request_new_order(request, ORDER_SURVEY);
         r = order ? spool_index_begin(manager->index) : -ENOMEM;
@@ -182,21 +170,4 @@ int survey_start(Manager *manager) {
                 r = request_submit(request, order, QUEUE_SURVEYING, &stage);
         request_settle(request, r);
         return 0;
-}
-
-void survey_await(Request *request) {
-        size_t n = MIN_OF(request->connection->stream->n_fds, ELEMENTSOF(request->call_fds));
-        int r;
-
-        /* The descriptors of the call stay with the request, which is handled later. */
-        for (size_t i = 0; i < n; i++)
-                request->call_fds[i] = frame_stream_take_fd(request->connection->stream, i);
-        request->n_call_fds = n;
-        request->survey = request->manager->is_surveying ? SURVEY_NEXT : SURVEY_THIS;
-        /* Unless this fails, the request may be answered and freed by now. */
-        r = survey_start(request->manager);
-        if (r == 0)
-                return;
-        request->survey = SURVEY_NONE;
-        request_settle(request, r);
 }

@@ -24,9 +24,5 @@
  */
 void clean_spool(Manager *manager);
 
-/* True when the index has to be read before it can be used. Never when there is no spool. */
-bool survey_is_due(const Manager *manager);
 /* Starts one unless it runs already. -ENOMEM when it could not be tried. */
 _must_check_ int survey_start(Manager *manager);
-/* The call is handled when the survey has ended. The request may be freed when this returns. */
-void survey_await(Request *request);

@@ -18,7 +18,6 @@
 #include "wire/message-object.h"
 #include "wire/message.h"
 
-#define WAITING "{\"progress\":{\"phase\":\"waiting\",\"done\":0}}"
 #define ENVELOPE_BYTES 64 /* of a reply, at most */
 /* With less than this a job is not started: not even a small snapshot would fit. */
 #define LEAST_BYTES UINT64_C(65536)
@@ -86,18 +85,12 @@ SpoolView *request_view(const Request *request) {
         return request->view ? request->view : request->manager->index->view;
 }
 
-void request_close_fds(Request *request) {
-        for (size_t i = 0; i < request->n_fds; i++)
-                (void) disposal_close(request->manager->disposal, request->fds[i]);
-        request->n_fds = 0;
-}
-
 /* Gives its place to the next one. */
 static void leave_queue(Request *request) {
         if (request->entry.place == QUEUE_OUTSIDE)
                 return;
         queue_remove(&request->manager->queues[request->queue], &request->entry);
-        manager_turn(request->manager);
+        (void) sd_event_source_set_enabled(request->manager->turn, SD_EVENT_ONESHOT);
 }
 
 Request *request_free(Request *request) {
@@ -108,11 +101,13 @@ Request *request_free(Request *request) {
         request->job = job_free(request->job);
         request->files_job = job_free(request->files_job);
         request->memory_job = job_free(request->memory_job);
-        request_close_fds(request);
+        for (size_t i = 0; i < request->n_fds; i++)
+                (void) disposal_close(request->manager->disposal, request->fds[i]);
         for (size_t i = 0; i < request->n_call_fds; i++)
                 (void) disposal_close(request->manager->disposal, request->call_fds[i]);
-        if (request->free_state)
-                request->free_state(request->state);
+        if (request->release)
+                request->release(request);
+        free(request->state);
         buffer_done(&request->order);
         json_object_put(request->parameters);
         if (request->next)
@@ -144,10 +139,12 @@ void request_settle(Request *request, int r) {
 
 /* what a method finds */
 
-void request_keep(Request *request, void *state, void (*free_state)(void *state)) {
+void *request_keep(Request *request, size_t n_bytes, void (*release)(Request *request)) {
         assert(!request->state);
-        request->state = state;
-        request->free_state = free_state;
+        request->state = calloc(1, n_bytes);
+        if (request->state)
+                request->release = release;
+        return request->state;
 }
 
 int request_hold(Request *request, size_t n_bytes) {
@@ -180,14 +177,14 @@ static void end(Request *request, Span frame, bool is_error, const int *fds, siz
 
         assert(!request->is_over);
         request->is_over = true;
-        recorder_take(&request->manager->recorder,
-                      &(RecordedCall){
-                              .method = request->method->name,
-                              .record = request->method->record,
-                              .uid = request->uid,
-                              .parameters = request->parameters,
-                      },
-                      frame, is_error, clock_now_ns(CLOCK_MONOTONIC));
+        record_call(&request->manager->failures,
+                    &(RecordedCall){
+                            .method = request->method->name,
+                            .record = request->method->record,
+                            .uid = request->uid,
+                            .parameters = request->parameters,
+                    },
+                    frame, is_error, clock_now_ns(CLOCK_MONOTONIC));
         if (request->connection)
                 connection_forward(request->connection, frame,
                                    may_have_changed ? REPLY_LAST_OF_CHANGE : REPLY_LAST, fds,
@@ -249,12 +246,12 @@ int request_answer_written(Request *request, JsonWriter *writer) {
 
 int request_forward(Request *request, const JobReply *reply) {
         int fds[LIMIT_FDS_PER_ORDER];
-        size_t n_fds = MIN_OF(job_n_fds(request->job), ELEMENTSOF(fds));
+        size_t n_fds = MIN_OF(reply->n_fds, ELEMENTSOF(fds));
 
         if (reply->kind != PACKET_LAST)
                 return -EBADMSG;
         for (size_t i = 0; i < n_fds; i++)
-                fds[i] = job_take_fd(request->job, i);
+                fds[i] = TAKE_FD(reply->fds[i]);
         return request_answer(request, reply->body, fds, n_fds);
 }
 
@@ -306,7 +303,8 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         const Stage *stage = request->stage;
         int r = 0;
 
-        if (job_reply_is_last(reply)) {
+        /* The end of a job without a last reply comes as an error reply. */
+        if (reply->is_last) {
                 if (!stage->keeps_place)
                         leave_queue(request);
                 if (reply->kind != PACKET_ERROR)
@@ -330,7 +328,8 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
                                 job_pause(request->job);
                                 queue_rest(&request->manager->queues[request->queue],
                                            &request->entry);
-                                manager_turn(request->manager);
+                                (void) sd_event_source_set_enabled(request->manager->turn,
+                                                                   SD_EVENT_ONESHOT);
                         }
                 }
         } else if (reply->kind == PACKET_CHANGE) {
@@ -338,24 +337,13 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
                  * Follows what a spool job says it did. A capture job, which reads what anybody on
                  * the host can write, is not believed: a survey finds what it rotated.
                  */
-                if (request->terms == job_terms(JOB_SPOOL))
+                if (request->terms == &job_terms[JOB_SPOOL])
                         spool_index_follow(request->manager->index, reply->body);
         } else if (stage->on_note) {
                 r = stage->on_note(request, reply);
         }
         request_settle(request, r);
 }
-
-/* Treats the end of a job without a last reply as an error reply. */
-static void on_end(Job *job, const char *reason, void *userdata) {
-        on_reply(job,
-                 &(JobReply){ .kind = PACKET_ERROR,
-                              .error = WIRE_ERROR_JOB_FAILED,
-                              .detail = { .reason = reason } },
-                 userdata);
-}
-
-static const JobEvents job_events = { .on_reply = on_reply, .on_end = on_end };
 
 int request_start_job(Request *request) {
         const ManagerSettings *settings = &request->manager->settings;
@@ -372,10 +360,10 @@ int request_start_job(Request *request) {
         r = request->stage->prepare ? request->stage->prepare(request) : 0;
         if (r != 0)
                 return r;
-        if (request->terms == job_terms(JOB_CAPTURE))
+        if (request->terms == &job_terms[JOB_CAPTURE])
                 timeout_ns = settings->capture_ns;
-        else if (request->terms == job_terms(JOB_ANALYSIS) ||
-                 request->terms == job_terms(JOB_SPOOL))
+        else if (request->terms == &job_terms[JOB_ANALYSIS] ||
+                 request->terms == &job_terms[JOB_SPOOL])
                 timeout_ns = settings->analysis_ns;
         order = (JobOrder){
                 .terms = request->terms,
@@ -386,7 +374,7 @@ int request_start_job(Request *request) {
                 .timeout_ns = timeout_ns,
                 .max_file_bytes = request->max_file_bytes,
         };
-        r = job_pool_start(request->manager->pool, &order, &job_events, request, &request->job);
+        r = job_pool_start(request->manager->pool, &order, on_reply, request, &request->job);
         if (r < 0)
                 return r;
         request->n_fds = 0; /* the job's */
@@ -402,7 +390,8 @@ int request_start_job(Request *request) {
 Order *request_new_order(Request *request, OrderMethod method) {
         Order *order = order_new(method);
 
-        request_close_fds(request);
+        while (request->n_fds > 0)
+                (void) disposal_close(request->manager->disposal, request->fds[--request->n_fds]);
         if (order)
                 order->more = request->more;
         return order;
@@ -444,16 +433,17 @@ int request_add_roll(Request *request, OrderSpool *ret) {
 }
 
 int request_set_order(Request *request, const Order *order) {
-        request->terms = job_terms(order->kind);
+        request->terms = &job_terms[order->kind];
         buffer_clear(&request->order);
         return order_pack(order, &request->order);
 }
 
-int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
+int request_submit(Request *request, const Order *order, QueueKind queue, const Stage *stage) {
         Queue *line = &request->manager->queues[queue];
-        int r;
+        int r = order ? request_set_order(request, order) : 0;
 
-        r = request_hold(request, request->n_state_bytes);
+        if (r == 0)
+                r = request_hold(request, request->n_state_bytes);
         if (r != 0)
                 return r;
         request->queue = queue;
@@ -461,8 +451,8 @@ int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
         /* As many run as may, so that this one waits. */
         if (request->more && stage->tells_progress &&
             !users_have_room(line->users, USE_RUNNING + (Use) queue, 1) &&
-            connection_has_room(request->connection, sizeof(WAITING) + ENVELOPE_BYTES))
-                connection_continue(request->connection, SPAN_LITERAL(WAITING));
+            connection_has_room(request->connection, sizeof(REQUEST_WAITING) + ENVELOPE_BYTES))
+                connection_continue(request->connection, SPAN_LITERAL(REQUEST_WAITING));
         r = queue_add(line, &request->entry, request->uid);
         if (r > 0)
                 return request_refuse(
@@ -472,14 +462,8 @@ int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
                                 : "Too many calls are waiting; try again later.");
         if (r < 0)
                 return r;
-        manager_turn(request->manager);
+        (void) sd_event_source_set_enabled(request->manager->turn, SD_EVENT_ONESHOT);
         return 0;
-}
-
-int request_submit(Request *request, const Order *order, QueueKind queue, const Stage *stage) {
-        int r = request_set_order(request, order);
-
-        return r == 0 ? request_enqueue(request, queue, stage) : r;
 }
 
 int request_continue(Request *request, const Order *order, const Stage *stage) {
@@ -553,8 +537,9 @@ int request_reserve_half(Request *request, int file) {
 int request_reserve_memory(Request *request) {
         Users *users = request->manager->users;
         char reason[256];
+        uint64_t left;
 
-        held_files_take_back(request->manager->held);
+        held_files_take_back(&request->manager->held);
         charge_end(&request->held);
         if (users_ask(users, request->uid, USE_HELD, 2 * LIMIT_HELD_LEAST_BYTES) != USER_OK) {
                 (void) snprintf(reason, sizeof(reason),
@@ -565,16 +550,10 @@ int request_reserve_memory(Request *request) {
                                 users->n[USE_HELD] >> 20);
                 return request_refuse(request, WIRE_ERROR_BUSY, reason);
         }
-        request->max_file_bytes = users_room(users, request->uid, USE_HELD) / 2;
+        left = MIN_OF(users->limits.of_user[USE_HELD] - users_count(users, request->uid, USE_HELD),
+                      users->limits.of_all[USE_HELD] - users->n[USE_HELD]);
+        request->max_file_bytes = left / 2;
         return charge_begin(&request->held, users, request->uid, USE_HELD, request->max_file_bytes);
-}
-
-int request_lend(Request *request, int file) {
-        int r = held_files_add(request->manager->held, file, request->uid);
-
-        if (r == 0)
-                charge_end(&request->held);
-        return r;
 }
 
 /* references */

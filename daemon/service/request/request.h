@@ -23,7 +23,7 @@
 #include "job/job.h"
 #include "json/json-writer.h"
 #include "order/order.h"
-#include "server/connection.h"
+#include "server/server.h"
 #include "service/manager/manager.h"
 #include "spool/spool.h"
 #include "wire/limits.h"
@@ -32,6 +32,9 @@ enum {
         REQUEST_OK,
         REQUEST_ANSWERED, /* with an error: nothing is left to do but to pass this up */
 };
+
+/* What tells a caller that its request waits for its turn. */
+#define REQUEST_WAITING "{\"progress\":{\"phase\":\"waiting\",\"done\":0}}"
 
 typedef struct Method {
         const char *name; /* in full */
@@ -115,9 +118,9 @@ struct Request {
         bool memory_was_asked, files_was_asked; /* once is enough */
 
         /* the method's own */
-        void *state;
+        void *state;          /* owned: request_keep() */
         size_t n_state_bytes; /* that @state holds, as far as a caller can make it large */
-        void (*free_state)(void *state);
+        void (*release)(Request *request);
         /* Called instead of resuming the job when a full connection has room again. */
         int (*on_drained)(Request *request);
 
@@ -136,10 +139,11 @@ _must_check_ int request_take_fd(Request *request, size_t index);
  * until the handler returns.
  */
 SpoolView *request_view(const Request *request);
-/* Closes the descriptors of the order. */
-void request_close_fds(Request *request);
-/* The request owns @state from now on. */
-void request_keep(Request *request, void *state, void (*free_state)(void *state));
+/*
+ * Makes the state of the request, @n_bytes of zeros. @release, if it is not NULL, lets go of what
+ * the state holds in the end. NULL: no memory.
+ */
+void *request_keep(Request *request, size_t n_bytes, void (*release)(Request *request));
 
 /*
  * The state holds @n_bytes from now on, which count for the caller. REQUEST_ANSWERED when it holds
@@ -187,11 +191,10 @@ _must_check_ int request_add_spool(Request *request, OrderSpool *ret);
 _must_check_ int request_add_roll(Request *request, OrderSpool *ret);
 /* The order is complete: the request keeps what is sent of it. */
 _must_check_ int request_set_order(Request *request, const Order *order);
-_must_check_ int request_enqueue(Request *request, QueueKind queue, const Stage *stage);
-/* Both. */
+/* Waits in @queue for a job, with @order, or with what its stage prepares in its turn: NULL. */
 _must_check_ int request_submit(Request *request, const Order *order, QueueKind queue,
                                 const Stage *stage);
-/* Both again, at once and in the place of the job that has ended: of a stage that keeps it. */
+/* The next job, at once and in the place of the job that has ended: of a stage that keeps it. */
 _must_check_ int request_continue(Request *request, const Order *order, const Stage *stage);
 
 /*
@@ -212,11 +215,9 @@ _must_check_ int request_reserve_half(Request *request, int file);
 /*
  * For a job that writes a file in memory which its caller will get: half of what the files leave
  * that this user and others have open (see held-files.h). REQUEST_ANSWERED with Busy when that is
- * too little.
+ * too little. The file itself is counted by held_files_add().
  */
 _must_check_ int request_reserve_memory(Request *request);
-/* Counts @file for the caller, who gets it, from now on. */
-_must_check_ int request_lend(Request *request, int file);
 
 /*
  * references: a call names a snapshot by its name in the spool, which is opened here, or by a

@@ -71,7 +71,7 @@ static void describe(const char *kind) {
 
 /* Adds a byte to the file it got, and sends another one back. */
 static void use_descriptors(void) {
-        int given = packet_take_fd(&reader, 0);
+        int given = TAKE_FD(reader.fds[0]);
         int made = open("/dev/null", O_RDWR | O_CLOEXEC);
 
         if (write(given, "x", 1) != 1)
@@ -108,7 +108,7 @@ static void record(const char *method) {
 static void wait_for_more(void) {
         char text[64];
 
-        if (await_message(-1) != 0 || write(packet_take_fd(&reader, 0), "!", 1) != 1)
+        if (await_message(-1) != 0 || write(TAKE_FD(reader.fds[0]), "!", 1) != 1)
                 _exit(9);
         (void) snprintf(text, sizeof(text), "{\"took\":%d}", reader.kind == PACKET_TELL);
         reply(text, false, -1);

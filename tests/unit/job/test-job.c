@@ -40,9 +40,17 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         Story *story = userdata;
 
         ck_assert(!story->answered && !story->ended);
+        if (reply->is_end) {
+                ck_assert(reply->is_last);
+                story->ended = true;
+                (void) snprintf(story->reason, sizeof(story->reason), "%s", reply->detail.reason);
+                if (story->drops)
+                        story->job = job_free(job);
+                return;
+        }
         story->n_replies++;
-        story->answered = job_reply_is_last(reply);
-        story->fd = job_take_fd(job, 0);
+        story->answered = reply->is_last;
+        story->fd = reply->n_fds > 0 ? TAKE_FD(reply->fds[0]) : -EBADF;
         (void) snprintf(story->last, sizeof(story->last), "%.*s", (int) reply->body.n,
                         reply->body.bytes);
         if (story->drops)
@@ -50,18 +58,6 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         else if (story->pause_at == story->n_replies)
                 job_pause(job);
 }
-
-static void on_end(Job *job, const char *reason, void *userdata) {
-        Story *story = userdata;
-
-        ck_assert(!story->answered && !story->ended);
-        story->ended = true;
-        (void) snprintf(story->reason, sizeof(story->reason), "%s", reason);
-        if (story->drops)
-                story->job = job_free(job);
-}
-
-static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
 
 static void setup_from(const char *executable) {
         const UserLimits limits = user_default_limits(LIMIT_ANALYSES);
@@ -92,11 +88,11 @@ static void start_with(Story *story, const char *method, const JobOrder *templat
 
         order.body = span_of(method);
         story->fd = -EBADF;
-        ck_assert_int_eq(job_pool_start(pool, &order, &events, story, &story->job), 0);
+        ck_assert_int_eq(job_pool_start(pool, &order, on_reply, story, &story->job), 0);
 }
 
 static void start(Story *story, const char *method) {
-        start_with(story, method, &(JobOrder){ .terms = job_terms(JOB_ANALYSIS) });
+        start_with(story, method, &(JobOrder){ .terms = &job_terms[JOB_ANALYSIS] });
 }
 
 static void turn(void) {
@@ -109,9 +105,7 @@ static void finish(Story *story) {
 }
 
 static size_t count_children(void) {
-        pid_t pids[64];
-
-        return job_pool_get_pids(pool, pids, ELEMENTSOF(pids));
+        return pool->n_jobs;
 }
 
 static void await_children(size_t n) {
@@ -128,7 +122,7 @@ START_TEST(a_job_starts_with_a_socket_and_nothing_else) {
         (void) sigaddset(&term, SIGTERM);
         (void) sigprocmask(SIG_BLOCK, &term, &before);
         start_with(&story, "x.Describe",
-                   &(JobOrder){ .terms = job_terms(JOB_SPOOL), .max_file_bytes = 4096 });
+                   &(JobOrder){ .terms = &job_terms[JOB_SPOOL], .max_file_bytes = 4096 });
         finish(&story);
         (void) sigprocmask(SIG_SETMASK, &before, NULL);
         ck_assert_str_eq(story.last,
@@ -160,7 +154,7 @@ START_TEST(descriptors_go_both_ways) {
         char byte = 0;
 
         start_with(&story, "x.Descriptors",
-                   &(JobOrder){ .terms = job_terms(JOB_ANALYSIS), .fds = &sent, .n_fds = 1 });
+                   &(JobOrder){ .terms = &job_terms[JOB_ANALYSIS], .fds = &sent, .n_fds = 1 });
         finish(&story);
         ck_assert_int_eq(pread(fd, &byte, 1, 0), 1);
         ck_assert_int_eq(byte, 'x');
@@ -185,7 +179,7 @@ START_TEST(a_held_descriptor_is_lent_and_a_new_one_comes_to_stay) {
                 held = fd_store_borrow(fd_store, "held");
                 start_with(
                         &story, "x.Descriptors",
-                        &(JobOrder){ .terms = job_terms(JOB_CAPTURE), .fds = &held, .n_fds = 1 });
+                        &(JobOrder){ .terms = &job_terms[JOB_CAPTURE], .fds = &held, .n_fds = 1 });
                 finish(&story);
                 ck_assert_int_eq(fd_store_put(fd_store, "made", story.fd), FD_STORE_OK);
                 (void) disposal_close(disposal, story.fd);
@@ -245,7 +239,7 @@ START_TEST(a_job_past_its_deadline_is_stopped) {
 
         start_with(
                 &story, "x.Hang",
-                &(JobOrder){ .terms = job_terms(JOB_CAPTURE), .timeout_ns = 20 * NSEC_PER_MSEC });
+                &(JobOrder){ .terms = &job_terms[JOB_CAPTURE], .timeout_ns = 20 * NSEC_PER_MSEC });
         finish(&story);
         ck_assert_str_eq(story.reason, "The capture job took longer than 0 s and was stopped.");
         job_free(story.job);
@@ -266,7 +260,7 @@ END_TEST
 static void on_killed(const JobTerms *terms, void *userdata) {
         unsigned *n_killed = userdata;
 
-        ck_assert_ptr_eq(terms, job_terms(JOB_ANALYSIS));
+        ck_assert_ptr_eq(terms, &job_terms[JOB_ANALYSIS]);
         (*n_killed)++;
 }
 
@@ -274,7 +268,8 @@ START_TEST(the_end_of_killed_jobs_is_told_and_no_other) {
         Story ended = {}, killed = {};
         unsigned n_killed = 0;
 
-        job_pool_watch(pool, on_killed, NULL, &n_killed);
+        pool->on_killed = on_killed;
+        pool->userdata = &n_killed;
         start(&ended, "x.Exit");
         finish(&ended);
         ended.job = job_free(ended.job);
@@ -285,7 +280,7 @@ START_TEST(the_end_of_killed_jobs_is_told_and_no_other) {
         ck_assert_uint_eq(n_killed, 0);
         await_children(0);
         ck_assert_uint_eq(n_killed, 1);
-        job_pool_watch(pool, NULL, NULL, NULL);
+        pool->on_killed = NULL;
         start(&killed, "x.Hang");
         killed.job = job_free(killed.job);
         await_children(0);
@@ -470,14 +465,12 @@ END_TEST
 
 START_TEST(jobs_are_counted_and_known_by_their_pids) {
         Story a = {}, b = {};
-        pid_t pids[4];
 
         start(&a, "x.Hang");
         start(&b, "x.Hang");
-        ck_assert_uint_eq(job_pool_get_pids(pool, pids, ELEMENTSOF(pids)), 2);
-        ck_assert_int_ne(pids[0], pids[1]);
-        ck_assert_int_eq(kill(pids[0], 0), 0);
-        ck_assert_uint_eq(job_pool_get_pids(pool, pids, 1), 1);
+        ck_assert_uint_eq(pool->n_jobs, 2);
+        ck_assert_int_ne(pool->jobs[0]->pid, pool->jobs[1]->pid);
+        ck_assert_int_eq(kill(pool->jobs[0]->pid, 0), 0);
         job_free(a.job);
         job_free(b.job);
         /* teardown: the job pool ends what still runs */
@@ -489,8 +482,8 @@ static const JobKind alone[] = { JOB_FILES, JOB_MEMORY };
 START_TEST(jobs_that_read_for_captures_count_by_themselves) {
         Story parsing = {}, reading = {};
 
-        start_with(&parsing, "x.Hang", &(JobOrder){ .terms = job_terms(alone[_i]), .uid = 7 });
-        start_with(&reading, "x.Hang", &(JobOrder){ .terms = job_terms(JOB_ANALYSIS), .uid = 7 });
+        start_with(&parsing, "x.Hang", &(JobOrder){ .terms = &job_terms[alone[_i]], .uid = 7 });
+        start_with(&reading, "x.Hang", &(JobOrder){ .terms = &job_terms[JOB_ANALYSIS], .uid = 7 });
         ck_assert_uint_eq(job_pool_count_kind(pool, alone[_i]), 1);
         ck_assert_uint_eq(users->n[USE_HANGABLE], 1);
         ck_assert_uint_eq(users_count(users, 7, USE_HANGABLE), 1);

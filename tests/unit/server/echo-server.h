@@ -35,7 +35,7 @@ typedef struct EchoServer {
         sd_event *event;
         Users *users;
         Disposal *disposal;
-        OwnProcesses *own; /* who calls */
+        OwnProcesses own; /* who calls */
         Server *server;
         /* The methods in order of arrival, with their parameter "n". */
         char methods[ECHO_MAX_CALLS][64];
@@ -124,14 +124,14 @@ static inline void echo_init(EchoServer *echo, const EchoServerLimits *limits) {
         ck_assert_int_eq(server_new(echo->event, echo->users, echo->disposal, &limits->connection,
                                     &echo_events, echo, &echo->server),
                          0);
-        ck_assert_int_eq(own_processes_new(&echo->own), 0);
-        echo->server->own = echo->own;
+        ck_assert_int_eq(own_processes_init(&echo->own), 0);
+        echo->server->own = &echo->own;
 }
 
 static inline void echo_done(EchoServer *echo) {
         (void) fd_close(echo->taken_fd);
         server_free(echo->server);
-        own_processes_free(echo->own);
+        own_processes_done(&echo->own);
         disposal_free(echo->disposal);
         users_free(echo->users);
         sd_event_unref(echo->event);

@@ -578,7 +578,7 @@ END_TEST
 
 /* What the list says, as whoever judges threads that end reads it. */
 static const LedgerOwn *map_own(void) {
-        _cleanup_(fd_closep) int fd = own_processes_lend(echo.own);
+        _cleanup_(fd_closep) int fd = own_processes_lend(&echo.own);
         const LedgerOwn *list = mmap(NULL, sizeof(LedgerOwn), PROT_READ, MAP_SHARED, fd, 0);
 
         ck_assert_ptr_ne(list, MAP_FAILED);
@@ -604,7 +604,7 @@ START_TEST(a_process_is_our_own_while_it_is_connected) {
         ck_assert(is_listed(list, getpid(), start_ticks, 0));
         ck_assert(!is_listed(list, getpid(), start_ticks + 1, 0));
         ck_assert(!is_listed(list, getppid(), LEDGER_OWN_ANY_START, 0));
-        ck_assert_uint_eq(own_processes_get_pids(echo.own, &pid, 1), 1);
+        ck_assert_uint_eq(own_processes_get_pids(&echo.own, &pid, 1), 1);
         ck_assert_int_eq(pid, getpid());
 
         (void) fd_close(fds[0]);
@@ -612,7 +612,7 @@ START_TEST(a_process_is_our_own_while_it_is_connected) {
         ck_assert(is_listed(list, getpid(), start_ticks, LEDGER_FAREWELL_NS));
         (void) fd_close(fds[1]);
         echo_turn(&echo);
-        ck_assert_uint_eq(own_processes_get_pids(echo.own, &pid, 1), 0);
+        ck_assert_uint_eq(own_processes_get_pids(&echo.own, &pid, 1), 0);
         ck_assert(is_listed(list, getpid(), start_ticks, 0));
         ck_assert(!is_listed(list, getpid(), start_ticks, LEDGER_FAREWELL_NS));
 
@@ -637,14 +637,14 @@ START_TEST(a_process_that_ended_is_our_own_no_more) {
         }
         peer.pid = child;
         ck_assert(peer_start_of(child, &peer.start_ticks));
-        own_processes_enter(echo.own, &peer);
-        ck_assert_uint_eq(own_processes_get_pids(echo.own, &pid, 1), 1);
+        own_processes_enter(&echo.own, &peer);
+        ck_assert_uint_eq(own_processes_get_pids(&echo.own, &pid, 1), 1);
         ck_assert_int_eq(kill(child, SIGKILL), 0);
         ck_assert_int_eq(waitpid(child, &status, 0), child);
         ck_assert(is_listed(list, child, peer.start_ticks, LEDGER_FAREWELL_NS));
-        ck_assert_uint_eq(own_processes_get_pids(echo.own, &pid, 1), 0);
+        ck_assert_uint_eq(own_processes_get_pids(&echo.own, &pid, 1), 0);
         ck_assert(!is_listed(list, child, peer.start_ticks, LEDGER_FAREWELL_NS));
-        own_processes_leave(echo.own, &peer);
+        own_processes_leave(&echo.own, &peer);
         (void) munmap((void *) (uintptr_t) list, sizeof(LedgerOwn));
 }
 END_TEST
@@ -663,14 +663,14 @@ START_TEST(a_full_list_takes_what_was_left_first) {
         for (unsigned i = 0; i <= LEDGER_OWN_TRIES; i++) {
                 Peer one = neighbour(i);
 
-                own_processes_enter(echo.own, &one);
+                own_processes_enter(&echo.own, &one);
                 ck_assert(is_listed(list, one.pid, LEDGER_OWN_ANY_START, 0) ==
                           (i < LEDGER_OWN_TRIES));
         }
-        own_processes_leave(echo.own, &last); /* it is as any other process */
-        own_processes_leave(echo.own, &first);
-        own_processes_leave(echo.own, &second);
-        own_processes_enter(echo.own, &last);
+        own_processes_leave(&echo.own, &last); /* it is as any other process */
+        own_processes_leave(&echo.own, &first);
+        own_processes_leave(&echo.own, &second);
+        own_processes_enter(&echo.own, &last);
         ck_assert(is_listed(list, last.pid, LEDGER_OWN_ANY_START, 0));
         ck_assert(!is_listed(list, first.pid, LEDGER_OWN_ANY_START, 0));
         ck_assert(is_listed(list, second.pid, LEDGER_OWN_ANY_START, 0));

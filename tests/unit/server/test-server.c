@@ -402,26 +402,18 @@ START_TEST(other_limits_hold_for_who_comes_next) {
 }
 END_TEST
 
-static void count(void *userdata) {
-        unsigned *n = userdata;
-
-        (*n)++;
-}
-
-START_TEST(the_last_connection_to_end_is_told) {
-        unsigned n_empty = 0;
+START_TEST(the_last_connection_to_end_may_end_the_loop) {
         int a, b;
 
-        echo.server->on_empty = count;
-        echo.server->on_empty_userdata = &n_empty;
+        echo.server->ends_empty = true;
         a = echo_connect(&echo);
         b = echo_connect(&echo);
         fd_close(a);
         echo_turn(&echo);
-        ck_assert_uint_eq(n_empty, 0);
+        ck_assert_uint_eq(echo.users->n[USE_CONNECTIONS], 1);
         fd_close(b);
-        echo_turn(&echo);
-        ck_assert_uint_eq(n_empty, 1);
+        ck_assert_int_eq(sd_event_loop(echo.event), 0);
+        ck_assert_uint_eq(echo.users->n[USE_CONNECTIONS], 0);
 }
 END_TEST
 
@@ -493,7 +485,7 @@ int main(void) {
         tcase_add_test(server, a_reply_past_the_bound_is_busy_when_others_are_unread);
         tcase_add_test(server, all_users_together_hold_so_much_and_the_largest_goes);
         tcase_add_test(server, other_limits_hold_for_who_comes_next);
-        tcase_add_test(server, the_last_connection_to_end_is_told);
+        tcase_add_test(server, the_last_connection_to_end_may_end_the_loop);
         tcase_add_test(server, a_server_that_ends_sends_what_is_queued);
         tcase_add_test(server, a_descriptor_that_is_no_socket_is_refused_and_closed);
         tcase_add_test(server, a_listener_serves_who_connects);

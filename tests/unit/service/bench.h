@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "default-settings.h"
 #include "job/fd-store.h"
 #include "job/job.h"
 #include "log/log.h"
@@ -34,22 +35,25 @@ typedef struct Bench {
         Disposal *disposal;
         JobPool *pool;
         FdStore *fd_store;
-        Service *service;
+        Manager *manager;
         Server *server;
         unsigned n_running, n_waiting;
 } Bench;
 
-static inline void bench_on_activity(unsigned n_running, unsigned n_waiting, void *userdata) {
+static inline void bench_on_activity(void *userdata) {
         Bench *bench = userdata;
 
-        bench->n_running = n_running;
-        bench->n_waiting = n_waiting;
+        queue_count(bench->users, &bench->n_running, &bench->n_waiting);
 }
 
 static inline void bench_open(Bench *bench, const char *spool_path) {
         const ConnectionLimits limits = server_default_limits();
         const UserLimits user_limits = user_default_limits(LIMIT_ANALYSES);
-        ServiceSetup setup = { .on_activity = bench_on_activity, .userdata = bench };
+        Manager setup = {
+                .settings = default_settings(),
+                .on_activity = bench_on_activity,
+                .userdata = bench,
+        };
         int fd = open(FAKE_CTPROFD, O_PATH | O_CLOEXEC);
 
         log_open(LOG_ERR);
@@ -68,13 +72,12 @@ static inline void bench_open(Bench *bench, const char *spool_path) {
         ck_assert_int_eq(fd_store_new("test", &bench->fd_store), 0);
         setup.fd_store = bench->fd_store;
         setup.spool = bench->spool;
-        setup.settings = manager_default_settings();
         /* Captures without a job that loads programs before: test-loading has those. */
         setup.settings.backend = BACKEND_CHOICE_PROCFS;
         setup.settings.spool = (SpoolLimits){ .max_bytes = 1 << 20, .max_age_ns = 5 };
-        ck_assert_int_eq(service_new(&setup, &bench->service), 0);
+        ck_assert_int_eq(service_new(&setup, &bench->manager), 0);
         ck_assert_int_eq(server_new(bench->event, bench->users, bench->disposal, &limits,
-                                    &service_events, bench->service, &bench->server),
+                                    &service_events, bench->manager, &bench->server),
                          0);
 }
 
@@ -85,9 +88,9 @@ static inline void bench_init(Bench *bench) {
 }
 
 static inline void bench_close(Bench *bench) {
-        service_stop(bench->service);
+        service_stop(bench->manager);
         server_free(bench->server);
-        service_free(bench->service);
+        service_free(bench->manager);
         job_pool_free(bench->pool);
         fd_store_free(bench->fd_store);
         disposal_free(bench->disposal);
@@ -183,9 +186,7 @@ static inline const char *bench_call(Bench *bench, FrameStream *stream, const ch
 }
 
 static inline size_t bench_n_children(const Bench *bench) {
-        pid_t pids[64];
-
-        return job_pool_get_pids(bench->pool, pids, ELEMENTSOF(pids));
+        return bench->pool->n_jobs;
 }
 
 /* Runs the event loop until this many jobs run and wait. */

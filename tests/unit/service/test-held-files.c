@@ -15,18 +15,18 @@
 
 static sd_event *event;
 static Users *users;
-static HeldFiles *held;
+static HeldFiles held;
 
 static void setup(void) {
         const UserLimits limits = user_default_limits(LIMIT_ANALYSES);
 
         ck_assert_int_ge(sd_event_new(&event), 0);
         ck_assert_int_eq(users_new(&limits, &users), 0);
-        ck_assert_int_eq(held_files_new(event, users, &held), 0);
+        ck_assert_int_eq(held_files_init(&held, event, users), 0);
 }
 
 static void teardown(void) {
-        held = held_files_free(held);
+        held_files_done(&held);
         users = users_free(users);
         event = sd_event_unref(event);
 }
@@ -48,13 +48,13 @@ static int lend(uid_t uid, size_t n_mib) {
                 ck_assert_int_eq(write(file, block, sizeof(block)), (ssize_t) sizeof(block));
         reader = open_again(file, O_RDONLY);
         ck_assert_int_ge(reader, 0);
-        ck_assert_int_eq(held_files_add(held, file, uid), 0);
+        ck_assert_int_eq(held_files_add(&held, file, uid), 0);
         (void) fd_close(file);
         return reader;
 }
 
 static void check_sum(uid_t uid, uint64_t user, uint64_t all) {
-        held_files_take_back(held);
+        held_files_take_back(&held);
         ck_assert_uint_eq(users_count(users, uid, USE_HELD), user);
         ck_assert_uint_eq(users->n[USE_HELD], all);
 }

@@ -19,22 +19,22 @@ static void start(const char *what, BackendChoice backend, bool is_private) {
 
         ck_assert_int_eq(setenv("FAKE_LOAD", what, 1), 0);
         setup();
-        manager = &bench.service->manager;
+        manager = bench.manager;
         settings = manager->settings;
         settings.backend = backend;
         settings.commands = COMMAND_LINES_NO; /* nothing is borrowed for them */
-        service_configure(bench.service, &settings);
+        service_configure(bench.manager, &settings);
         manager->is_private = is_private;
         if (!is_private)
-                service_load_programs(bench.service);
+                service_load_programs(bench.manager);
 }
 
 static void configure(BackendChoice backend) {
-        ManagerSettings settings = bench.service->manager.settings;
+        ManagerSettings settings = bench.manager->settings;
 
         settings.backend = backend;
         settings.commands = COMMAND_LINES_NO; /* nothing is borrowed for them */
-        service_configure(bench.service, &settings);
+        service_configure(bench.manager, &settings);
 }
 
 /* Nothing that loads is left to this process or to those that it starts. */
@@ -93,7 +93,7 @@ START_TEST(programs_are_loaded_once_at_the_start) {
         else
                 ck_assert_has(answer, "threads cannot be read through BPF: the moon is full");
         expect_renounced();
-        ck_assert(!bench.service->manager.is_loading);
+        ck_assert(!bench.manager->is_loading);
         ck_assert_has(call(STATUS), rows[_i].state);
         /* Whatever came of it, it is not tried again. */
         setenv("FAKE_LOAD", "dies", 1);
@@ -119,13 +119,13 @@ START_TEST(captures_and_the_status_wait_for_programs_and_others_do_not) {
 
         make_file(gate);
         start(gate, BACKEND_CHOICE_AUTO, false);
-        ck_assert(bench.service->manager.is_loading);
+        ck_assert(bench.manager->is_loading);
         second = bench_connect(&bench);
         bench_send(second, CAPTURE, NULL, 0);
         /* The capture, and the job that cleans the spool for it. */
         bench_await(&bench, 1, 2);
         ck_assert_has(call(CALL("MetricList", "{}")), "\"run_time_ns\"");
-        ck_assert(bench.service->manager.is_loading);
+        ck_assert(bench.manager->is_loading);
         /* Before that it could not say how threads are read. */
         bench_send(caller, STATUS, NULL, 0);
         bench_await(&bench, 1, 3);
@@ -142,8 +142,8 @@ START_TEST(a_service_that_stops_does_not_wait_for_programs) {
 
         make_file(gate);
         start(gate, BACKEND_CHOICE_AUTO, false);
-        service_stop(bench.service);
-        ck_assert(!bench.service->manager.is_loading);
+        service_stop(bench.manager);
+        ck_assert(!bench.manager->is_loading);
         expect_renounced();
         teardown();
         ck_assert_int_eq(unlink(gate), 0);
@@ -158,8 +158,8 @@ START_TEST(what_an_earlier_process_loaded_is_used) {
         configure(BACKEND_CHOICE_AUTO);
         ck_assert_int_eq(fd_store_put(bench.fd_store, "tasks", fd), FD_STORE_OK);
         fd_close(fd);
-        service_load_programs(bench.service);
-        ck_assert(!bench.service->manager.is_loading);
+        service_load_programs(bench.manager);
+        ck_assert(!bench.manager->is_loading);
         expect_renounced();
         ck_assert_has(call(CAPTURE), BORROWED);
         /* That process did not tell when. */
@@ -175,7 +175,7 @@ START_TEST(a_configuration_without_programs_closes_them) {
         setup();
         ck_assert_int_eq(fd_store_put(bench.fd_store, "tasks", fd), FD_STORE_OK);
         fd_close(fd);
-        service_load_programs(bench.service);
+        service_load_programs(bench.manager);
         expect_renounced();
         ck_assert_int_eq(fd_store_borrow(bench.fd_store, "tasks"), -ENOENT);
         expect_borrowed(call(CAPTURE), NOTHING);
@@ -187,15 +187,15 @@ END_TEST
 
 START_TEST(a_later_wish_for_programs_takes_a_restart) {
         start("loaded", BACKEND_CHOICE_PROCFS, false);
-        ck_assert(!loading_needs_restart(&bench.service->manager));
+        ck_assert(!loading_needs_restart(bench.manager));
         configure(BACKEND_CHOICE_AUTO);
-        ck_assert(loading_needs_restart(&bench.service->manager));
+        ck_assert(loading_needs_restart(bench.manager));
         expect_borrowed(call(CAPTURE), NOTHING);
         ck_assert_has(call(STATUS), "Backend=auto takes effect when it is restarted");
         configure(BACKEND_CHOICE_BPF);
         ck_assert_has(call(CAPTURE), "Backend=bpf takes effect when it is restarted");
         configure(BACKEND_CHOICE_PROCFS);
-        ck_assert(!loading_needs_restart(&bench.service->manager));
+        ck_assert(!loading_needs_restart(bench.manager));
         ck_assert_has(call(STATUS), "set another in ctprofd.conf and restart it");
         teardown();
 }
@@ -206,7 +206,7 @@ START_TEST(programs_that_are_there_can_be_left_unused) {
         start("loaded", BACKEND_CHOICE_AUTO, false);
         ck_assert_has(call(CAPTURE), BORROWED);
         configure(BACKEND_CHOICE_PROCFS);
-        ck_assert(!loading_needs_restart(&bench.service->manager));
+        ck_assert(!loading_needs_restart(bench.manager));
         expect_borrowed(call(CAPTURE), NOTHING);
         ck_assert_has(call(STATUS),
                       "\"backend\":{\"name\":\"procfs\",\"reason\":\"the configuration says "
@@ -237,13 +237,13 @@ START_TEST(a_private_service_loads_when_it_pays) {
         bool may = sandbox_has_capabilities(JOB_LOADING_CAPABILITIES), loads;
 
         start("loaded", BACKEND_CHOICE_AUTO, true);
-        bench.service->manager.settings.loading_threads = private_rows[_i].threads;
+        bench.manager->settings.loading_threads = private_rows[_i].threads;
         loads = may && private_rows[_i].loads;
         expect_borrowed(call(private_rows[_i].call), loads ? BORROWED : NOTHING);
         if (loads) {
                 expect_renounced();
                 /* What is there costs nothing more. */
-                bench.service->manager.settings.loading_threads = TOO_MANY;
+                bench.manager->settings.loading_threads = TOO_MANY;
                 ck_assert_has(call(CAPTURE), BORROWED);
         }
         teardown();
@@ -253,7 +253,7 @@ END_TEST
 /* Who asks for BPF alone gets it, or the kernel's own refusal. */
 START_TEST(a_private_service_loads_when_asked) {
         start("loaded", BACKEND_CHOICE_AUTO, true);
-        bench.service->manager.settings.loading_threads = TOO_MANY;
+        bench.manager->settings.loading_threads = TOO_MANY;
         ck_assert_has(call(CAPTURE_WITH("bpf")), BORROWED);
         expect_renounced();
         teardown();
@@ -266,7 +266,7 @@ END_TEST
 /* What loads and what captures are two jobs of one call, and another call waits for both. */
 START_TEST(a_capture_keeps_its_turn_when_loading_fails) {
         start("failed", BACKEND_CHOICE_AUTO, true);
-        bench.service->manager.settings.loading_threads = EXISTING;
+        bench.manager->settings.loading_threads = EXISTING;
         bench_send(caller, CALL("Capture", "{\"tag\":\"hang\",\"heap\":false}"), NULL, 0);
         bench_await(&bench, 1, 0);
         expect_borrowed(capture_behind(CALL_MORE("Capture", "{\"tag\":\"x\",\"heap\":false}")),
@@ -279,10 +279,10 @@ START_TEST(the_status_of_a_private_service_says_when_it_loads) {
         bool may = sandbox_has_capabilities(JOB_LOADING_CAPABILITIES);
 
         start("loaded", BACKEND_CHOICE_AUTO, true);
-        bench.service->manager.settings.loading_threads = TOO_MANY;
+        bench.manager->settings.loading_threads = TOO_MANY;
         ck_assert_has(call(STATUS), may ? "hosts of 4000000000 threads or more"
                                         : "takes CAP_BPF and CAP_PERFMON");
-        bench.service->manager.settings.loading_threads = EXISTING;
+        bench.manager->settings.loading_threads = EXISTING;
         ck_assert_has(call(STATUS), may ? "\"backend\":{\"name\":\"bpf\",\"outdated\":0}"
                                         : "takes CAP_BPF and CAP_PERFMON");
         teardown();

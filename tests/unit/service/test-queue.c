@@ -136,22 +136,27 @@ START_TEST(one_user_leaves_a_place_to_others) {
 }
 END_TEST
 
-static bool is_not(uid_t uid, void *userdata) {
-        return uid != *(const uid_t *) userdata;
-}
+START_TEST(jobs_that_may_hang_hold_back_one_user_and_not_others) {
+        Charge hangable = {}, stuck = {};
 
-START_TEST(a_gate_holds_back_one_user_and_not_others) {
-        uid_t held = 1;
-
-        queue.gate = is_not;
-        queue.userdata = &held;
+        users->limits.of_user[USE_HANGABLE] = 1;
+        ck_assert_int_eq(charge_begin(&hangable, users, 1, USE_HANGABLE, 1), 0);
         add(0, 1);
         add(1, 2);
         ck_assert_ptr_eq(queue_next(&queue), &entries[1]);
         queue_remove(&queue, &entries[1]);
         ck_assert_ptr_null(queue_next(&queue));
-        held = 2;
+        charge_end(&hangable);
         ck_assert_ptr_eq(queue_next(&queue), &entries[0]);
+        queue_remove(&queue, &entries[0]);
+        /* If too many are known to hang it passes, to be refused. */
+        users->limits.of_user[USE_STUCK] = 1;
+        ck_assert_int_eq(charge_begin(&hangable, users, 1, USE_HANGABLE, 1), 0);
+        ck_assert_int_eq(charge_begin(&stuck, users, 1, USE_STUCK, 1), 0);
+        add(0, 1);
+        ck_assert_ptr_eq(queue_next(&queue), &entries[0]);
+        charge_end(&hangable);
+        charge_end(&stuck);
 }
 END_TEST
 
@@ -281,7 +286,7 @@ int main(void) {
         tcase_add_test(turns, coming_back_is_no_way_to_the_front);
         tcase_add_test(turns, nobody_runs_past_the_bound);
         tcase_add_test(turns, one_user_leaves_a_place_to_others);
-        tcase_add_test(turns, a_gate_holds_back_one_user_and_not_others);
+        tcase_add_test(turns, jobs_that_may_hang_hold_back_one_user_and_not_others);
         tcase_add_test(turns, waiting_is_bounded_for_a_user_and_for_all);
         tcase_add_test(turns, leaving_the_line_keeps_the_others_in_order);
         tcase_add_test(turns, more_users_than_can_be_remembered_are_served);

@@ -51,7 +51,7 @@ static int record(Request *request) {
                 if (r != 0)
                         return r;
         }
-        return request_enqueue(request, QUEUE_CHANGING, stage);
+        return request_submit(request, NULL, QUEUE_CHANGING, stage);
 }
 
 static const Method record_method = { "x.Record", record, RECORD_NOTHING, false };
@@ -60,9 +60,7 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
         Request *request;
 
         job_method = strcmp(call->method, "x.Deaf") == 0 ? "Deaf" : "Record";
-        ck_assert_int_eq(request_new(&((Service *) userdata)->manager, &record_method, connection,
-                                     call, &request),
-                         0);
+        ck_assert_int_eq(request_new(userdata, &record_method, connection, call, &request), 0);
         request_settle(request, record_method.handle(request));
 }
 
@@ -87,7 +85,7 @@ static void setup(void) {
         bench_init(&bench);
         server_free(bench.server);
         ck_assert_int_eq(server_new(bench.event, bench.users, bench.disposal, &limits, &events,
-                                    bench.service, &bench.server),
+                                    bench.manager, &bench.server),
                          0);
         caller = bench_connect(&bench);
 }
@@ -219,7 +217,7 @@ START_TEST(what_waits_does_not_outlive_its_caller) {
 END_TEST
 
 START_TEST(jobs_that_run_together_leave_free_what_must_stay_free) {
-        Manager *manager = &bench.service->manager;
+        Manager *manager = bench.manager;
         uint64_t room = free_bytes() / 2;
         FrameStream *callers[3];
         SpoolFree space;

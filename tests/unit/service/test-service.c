@@ -208,7 +208,7 @@ START_TEST(callers_hear_of_a_call_that_takes_long) {
         FrameStream *second = bench_connect(&bench), *third = bench_connect(&bench);
         const char *answer;
 
-        bench.service->manager.heartbeat_ns = NSEC_PER_SEC / 50;
+        bench.manager->heartbeat_ns = NSEC_PER_SEC / 50;
         bench_send(caller, CALL_MORE("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
         bench_await(&bench, 1, 0);
         /* On a busy machine it may have waited before it ran. */
@@ -261,13 +261,13 @@ static const struct {
 
 /* What captures keep for each other is lent where any of it is wanted. */
 START_TEST(commands_are_read_as_the_setting_says) {
-        ManagerSettings settings = bench.service->manager.settings;
+        ManagerSettings settings = bench.manager->settings;
         bool is_read = _i != COMMAND_LINES_NO;
         char text[64];
         const char *answer;
 
         settings.commands = (CommandLines) _i;
-        service_configure(bench.service, &settings);
+        service_configure(bench.manager, &settings);
         answer = call(CALL("Capture", "{\"tag\":\"x\",\"heap\":false}"));
         (void) snprintf(text, sizeof(text), "\"heap\":false,\"commandLines\":\"%s\"",
                         command_lines[settings.commands]);
@@ -279,14 +279,14 @@ START_TEST(commands_are_read_as_the_setting_says) {
 END_TEST
 
 START_TEST(counters_of_allocators_are_read_as_the_caller_or_the_setting_says) {
-        ManagerSettings settings = bench.service->manager.settings;
+        ManagerSettings settings = bench.manager->settings;
         char text[256];
         const char *answer;
 
         settings.heap = heap_rows[_i].setting;
         settings.heap_ns = 123;
         settings.commands = COMMAND_LINES_NO;
-        service_configure(bench.service, &settings);
+        service_configure(bench.manager, &settings);
         (void) snprintf(text, sizeof(text),
                         "{\"method\":\"" PROFILER_INTERFACE ".Capture\",\"parameters\":%s}",
                         heap_rows[_i].parameters);
@@ -373,21 +373,13 @@ START_TEST(a_job_that_reads_memory_goes_with_its_caller) {
 }
 END_TEST
 
-static void on_stray_end(Job *job, const char *reason, void *userdata) {
-}
-
 static void on_stray_reply(Job *job, const JobReply *reply, void *userdata) {
 }
 
 static bool is_suspect(void) {
-        pid_t pids[8];
-        size_t n = job_pool_get_pids(bench.pool, pids, ELEMENTSOF(pids)), at;
-
-        for (size_t i = 0; i < n; i++) {
-                at = 0;
-                if (hung_next_of(bench.service->manager.hung, pids[i], &at))
+        for (size_t i = 0; i < bench.pool->n_jobs; i++)
+                if (hung_next_of(&bench.manager->hung, bench.pool->jobs[i]->pid, &(size_t){ 0 }))
                         return true;
-        }
         return false;
 }
 
@@ -416,7 +408,6 @@ static const struct {
 };
 
 START_TEST(jobs_that_read_for_captures_do_not_pile_up) {
-        static const JobEvents events = { .on_reply = on_stray_reply, .on_end = on_stray_end };
         _cleanup_(freep) Order *given = order_new(alone[_i].method);
         _cleanup_(buffer_done) Buffer body = {};
         const JobKind kind = alone[_i].kind;
@@ -427,13 +418,14 @@ START_TEST(jobs_that_read_for_captures_do_not_pile_up) {
         given->files.socket = 1; /* the first member of both */
         ck_assert_int_eq(order_pack(given, &body), 0);
         for (size_t i = 0; i < alone[_i].limit; i++) {
-                JobOrder order = { .terms = job_terms(kind), .body = buffer_span(&body) };
+                JobOrder order = { .terms = &job_terms[kind], .body = buffer_span(&body) };
                 int pair[2];
 
                 ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
                 order.fds = &pair[1];
                 order.n_fds = 1;
-                ck_assert_int_eq(job_pool_start(bench.pool, &order, &events, NULL, &jobs[i]), 0);
+                ck_assert_int_eq(job_pool_start(bench.pool, &order, on_stray_reply, NULL, &jobs[i]),
+                                 0);
                 ck_assert_int_eq(send(pair[0], "hang", 4, 0), 4);
                 (void) close(pair[0]);
         }
@@ -585,7 +577,7 @@ START_TEST(stopping_answers_what_is_in_flight) {
         bench_await(&bench, 1, 0);
         bench_send(second, CALL("Capture", "{}"), NULL, 0);
         bench_await(&bench, 1, 1);
-        service_stop(bench.service);
+        service_stop(bench.manager);
         ck_assert_has(bench_receive(&bench, caller), "is stopping");
         ck_assert_has(bench_receive(&bench, second), "is stopping");
         frame_stream_free(second);

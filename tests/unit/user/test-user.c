@@ -156,14 +156,17 @@ START_TEST(room_is_what_is_left_to_the_user_and_to_all) {
         limits.of_user[USE_HELD] = 10;
         limits.of_all[USE_HELD] = 15;
         users->limits = limits;
-        ck_assert_uint_eq(users_room(users, 7, USE_HELD), 10);
+        ck_assert_int_eq(users_ask(users, 7, USE_HELD, 10), USER_OK);
+        ck_assert_int_eq(users_ask(users, 7, USE_HELD, 11), USER_E_FULL_FOR_USER);
         begin(0, 7, USE_HELD, 4);
-        ck_assert_uint_eq(users_room(users, 7, USE_HELD), 6);
+        ck_assert_int_eq(users_ask(users, 7, USE_HELD, 6), USER_OK);
+        ck_assert_int_eq(users_ask(users, 7, USE_HELD, 7), USER_E_FULL_FOR_USER);
         begin(1, 8, USE_HELD, 9);
-        ck_assert_uint_eq(users_room(users, 7, USE_HELD), 2);
+        ck_assert_int_eq(users_ask(users, 7, USE_HELD, 2), USER_OK);
+        ck_assert_int_eq(users_ask(users, 7, USE_HELD, 3), USER_E_FULL);
         limits.of_user[USE_HELD] = limits.of_all[USE_HELD] = 3;
         users->limits = limits;
-        ck_assert_uint_eq(users_room(users, 7, USE_HELD), 0);
+        ck_assert_int_eq(users_ask(users, 7, USE_HELD, 0), USER_E_FULL_FOR_USER);
 }
 END_TEST
 

@@ -148,7 +148,7 @@ static inline void conversation_take(PacketReader *reader, Conversation *ret) {
         ret->finished = reader->kind == PACKET_LAST || reader->kind == PACKET_RESULT ||
                         reader->kind == PACKET_ERROR;
         if (ret->fd < 0 && reader->kind != PACKET_FILES && reader->kind != PACKET_MEMORY)
-                ret->fd = packet_take_fd(reader, 0);
+                ret->fd = reader->n_fds > 0 ? TAKE_FD(reader->fds[0]) : -EBADF;
 }
 
 static inline void conversation_send_order(int socket, const Order *order, const int *fds,

@@ -88,9 +88,9 @@ START_TEST(replies_come_in_order) {
         line_open(&line, true);
         writer = answer_begin(&line.answer);
         json_write_member_u64(writer, "a", 1);
-        ck_assert_int_eq(answer_reply(&line.answer), 0);
+        ck_assert_int_eq(answer_send(&line.answer, PACKET_PART, -EBADF), 0);
         (void) answer_begin(&line.answer);
-        ck_assert_int_eq(answer_final(&line.answer, -EBADF), 0);
+        ck_assert_int_eq(answer_send(&line.answer, PACKET_LAST, -EBADF), 0);
         expect(&line, "{\"parameters\":{\"a\":1},\"continues\":true}");
         expect(&line, "{\"parameters\":{}}");
         line_done(&line);
@@ -152,7 +152,7 @@ START_TEST(a_descriptor_is_closed_whatever_happens) {
         if (_i)
                 line.theirs = frame_stream_free(line.theirs);
         (void) answer_begin(&line.answer);
-        ck_assert_int_eq(answer_final(&line.answer, fd), _i ? -EPIPE : 0);
+        ck_assert_int_eq(answer_send(&line.answer, PACKET_LAST, fd), _i ? -EPIPE : 0);
         line.ours = frame_stream_free(line.ours);
         ck_assert_int_eq(fstat(fd, &status), -1);
         line_done(&line);
@@ -169,7 +169,7 @@ START_TEST(a_peer_that_hung_up_is_noticed) {
                 ck_assert(!answer_has_peer(&line.answer));
         } else {
                 (void) answer_begin(&line.answer);
-                ck_assert_int_eq(answer_final(&line.answer, -EBADF), -EPIPE);
+                ck_assert_int_eq(answer_send(&line.answer, PACKET_LAST, -EBADF), -EPIPE);
         }
         ck_assert(line.answer.closed);
         ck_assert(!answer_has_peer(&line.answer));
@@ -195,7 +195,7 @@ START_TEST(a_main_process_that_asks_for_an_end_is_still_there) {
         ck_assert_int_eq(packet_send(line.their_fd, PACKET_STOP, (Span){}, NULL, 0, 0), 0);
         ck_assert(answer_has_peer(&line.answer));
         (void) answer_begin(&line.answer);
-        ck_assert_int_eq(answer_final(&line.answer, -EBADF), 0);
+        ck_assert_int_eq(answer_send(&line.answer, PACKET_LAST, -EBADF), 0);
         expect_packet(&line, PACKET_LAST, "{}");
         line.their_fd = fd_close(line.their_fd);
         ck_assert(!answer_has_peer(&line.answer));
@@ -211,7 +211,7 @@ START_TEST(packets_have_no_envelope) {
 
         line_open_packets(&line, true);
         json_write_member_u64(answer_begin(&line.answer), "a", 1);
-        ck_assert_int_eq(answer_reply(&line.answer), 0);
+        ck_assert_int_eq(answer_send(&line.answer, PACKET_PART, -EBADF), 0);
         expect_packet(&line, PACKET_PART, "{\"a\":1}");
         ck_assert_int_eq(answer_error(&line.answer, WIRE_ERROR_SNAPSHOT_UNREADABLE,
                                       &(WireErrorDetail){
@@ -244,7 +244,7 @@ START_TEST(a_long_reply_goes_in_packets) {
         for (unsigned i = 0; i < PACKET_BYTES; i++)
                 ck_assert_int_eq(buffer_append_text(&text, "xy"), 0);
         json_write_member_name(answer_begin(&line.answer), "a", buffer_span(&text));
-        ck_assert_int_eq(answer_final(&line.answer, -EBADF), 0);
+        ck_assert_int_eq(answer_send(&line.answer, PACKET_LAST, -EBADF), 0);
         while ((r = packet_receive(&line.reader, line.their_fd)) == PACKET_E_PARTIAL)
                 ck_assert_uint_le(line.reader.body.n, 2 * PACKET_BYTES + 16);
         ck_assert_int_eq(r, 0);
@@ -260,7 +260,7 @@ START_TEST(oneway_gets_nothing) {
         line_open(&line, false);
         line.answer.silent = true;
         (void) answer_begin(&line.answer);
-        ck_assert_int_eq(answer_final(&line.answer, -EBADF), 0);
+        ck_assert_int_eq(answer_send(&line.answer, PACKET_LAST, -EBADF), 0);
         ck_assert_int_eq(frame_stream_wait(line.theirs, 0, &frame), FRAME_E_AGAIN);
         line_done(&line);
 }
@@ -274,16 +274,17 @@ START_TEST(a_note_may_carry_a_descriptor) {
 
         line_open_packets(&line, _i);
         ck_assert_int_eq(pipe(pipe_fds), 0);
-        ck_assert_int_eq(answer_note(&line.answer, PACKET_FILES, (Span){}, pipe_fds[1]), 0);
+        ck_assert_int_eq(answer_packet(&line.answer, PACKET_FILES, (Span){}, &pipe_fds[1], 1), 0);
+        (void) close(pipe_fds[1]);
         expect_packet(&line, PACKET_FILES, "");
-        fd = packet_take_fd(&line.reader, 0);
+        fd = TAKE_FD(line.reader.fds[0]);
         ck_assert_int_ge(fd, 0);
         ck_assert_int_eq(write(fd, &byte, 1), 1);
         ck_assert_int_eq(read(pipe_fds[0], &byte, 1), 1);
         (void) close(fd);
-        ck_assert_int_eq(read(pipe_fds[0], &byte, 1), 0); /* ours is closed */
+        ck_assert_int_eq(read(pipe_fds[0], &byte, 1), 0);
         (void) answer_begin(&line.answer);
-        ck_assert_int_eq(answer_final(&line.answer, -EBADF), 0);
+        ck_assert_int_eq(answer_send(&line.answer, PACKET_LAST, -EBADF), 0);
         expect_packet(&line, PACKET_LAST, "{}");
         (void) close(pipe_fds[0]);
         line_done(&line);
@@ -301,7 +302,7 @@ START_TEST(a_reply_past_the_bound_fails_and_an_error_still_fits) {
         for (unsigned i = 0; i < LIMIT_REPLY_BYTES / 10; i++)
                 json_write_u64(writer, UINT64_MAX);
         json_write_end(writer);
-        ck_assert_int_eq(answer_final(&line.answer, -EBADF), -EMSGSIZE);
+        ck_assert_int_eq(answer_send(&line.answer, PACKET_LAST, -EBADF), -EMSGSIZE);
         ck_assert(!line.answer.finished);
         ck_assert_int_eq(answer_error(&line.answer, WIRE_ERROR_JOB_FAILED,
                                       &(WireErrorDetail){ .reason = "too large" }),

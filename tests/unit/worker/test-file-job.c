@@ -185,13 +185,13 @@ START_TEST(it_takes_no_calls) {
 END_TEST
 
 START_TEST(its_terms_are_those_of_a_stranger) {
-        const JobTerms *terms = job_terms(JOB_FILES);
+        const JobTerms *terms = &job_terms[JOB_FILES];
 
         ck_assert_uint_eq(terms->capabilities, 0);
         ck_assert_uint_eq(terms->kept_inside, 0);
         ck_assert_int_eq(terms->entry, JOB_ENTERS_AT_ONCE);
         ck_assert(terms->reads_foreign && !terms->writes_spool);
-        ck_assert_uint_lt(terms->max_data_bytes, job_terms(JOB_ANALYSIS)->max_data_bytes);
+        ck_assert_uint_lt(terms->max_data_bytes, job_terms[JOB_ANALYSIS].max_data_bytes);
 }
 END_TEST
 

@@ -539,7 +539,7 @@ END_TEST
 
 /* The capabilities that a spool job has once it has looked at the directory. */
 static int child_in_spool(uid_t owner, uid_t file_owner, uint64_t wanted) {
-        Work work = { .terms = job_terms(JOB_SPOOL), .confines = true };
+        Work work = { .terms = &job_terms[JOB_SPOOL], .confines = true };
         int directory = spool_directory(), fd;
         const char *set;
         char text[8192];

@@ -93,8 +93,8 @@ int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit, Ho
                 *ret_culprit = subjects[i];
                 if (subjects[i]->psi.n == 0)
                         continue;
-                r = member_scan_text(buffer_span(&subjects[i]->psi), pressure_record_scan,
-                                     &view->pressure[i], complaint);
+                r = member_scan_text(buffer_span(&subjects[i]->psi), pressure_scan_member,
+                                     &(PressureScan){ .record = &view->pressure[i] }, complaint);
                 if (r != JSON_E_MALFORMED)
                         continue;
                 *fault = (SnapshotFault){};

@@ -8,15 +8,10 @@
 #include "analysis/key/thread-group.h"
 
 int section_feed_init(SectionFeed *feed, const View *view, unsigned n_sides) {
-        int r;
-
         *feed = (SectionFeed){ .view = view };
-        r = key_part_init(&feed->cgroups, KEY_PART_CGROUP, view, view->cgroup_normalize);
-        if (r == 0)
-                r = key_part_init(&feed->processes, KEY_PART_PROCESS, view, view->thread_normalize);
-        if (r == 0)
-                r = sections_new(view, n_sides, &feed->sections);
-        return err_fold(r);
+        key_part_init(&feed->cgroups, KEY_PART_CGROUP, view, view->cgroup_normalize);
+        key_part_init(&feed->processes, KEY_PART_PROCESS, view, view->thread_normalize);
+        return err_fold(sections_new(view, n_sides, &feed->sections));
 }
 
 void section_feed_done(SectionFeed *feed) {

@@ -397,7 +397,7 @@ static int print_cuts(const Lines *lines, json_object *cuts) {
 
                 if (id == _SECTION_MAX)
                         continue;
-                noun = n == 1 ? section_kinds[id].one : section_kinds[id].many;
+                noun = n == 1 ? view_table_forms[id].one : view_table_forms[id].many;
                 buffer_append_format(&line, "%s%llu", line.n > 0 ? ", " : "",
                                      (unsigned long long) n);
                 if (!last_noun || strcmp(noun, last_noun) != 0)

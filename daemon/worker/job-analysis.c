@@ -274,7 +274,7 @@ static int analysis_read(Analysis *analysis) {
                 section_feed_head(&analysis->feed, i, &view_subjects_end(analysis->call, i)->head);
         table = &analysis->comparison->table;
         cgroup = table->threads.keys.cgroup;
-        if (cgroup && cgroup->census)
+        if (cgroup && cgroup->has_census)
                 visitor.on_cgroup_name = analysis_on_cgroup_name;
         has_census = table->threads.keys.has_census;
         for (unsigned i = 0; i < analysis->call->n; i++)

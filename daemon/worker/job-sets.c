@@ -174,7 +174,7 @@ static int read_sets(SetAnalysis *sets) {
         if (r != 0)
                 return err_fold(r);
         cgroup = sets->comparison->table.threads.keys.cgroup;
-        if (cgroup && cgroup->census)
+        if (cgroup && cgroup->has_census)
                 visitor.on_cgroup_name = set_on_cgroup_name;
         r = read_captures(sets, &read);
         if (r != 0)

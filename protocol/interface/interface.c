@@ -48,7 +48,7 @@ int wire_error_encode_reply(Buffer *frame, WireError error, const WireErrorDetai
 }
 
 #define METRIC_SECTION_TERM(id, name, shown, text) { name, text },
-#define TABLE_SECTION_TERM(id, name, about, text) { name, text },
+#define TABLE_SECTION_TERM(id, name, about, text, ...) { name, text },
 static const LegendTerm sections[] = { METRIC_SECTIONS(METRIC_SECTION_TERM)
                                                SECTIONS(TABLE_SECTION_TERM) };
 

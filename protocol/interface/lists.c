@@ -16,7 +16,7 @@
             "about": ""}END
 METRIC_SECTIONS(METRIC_SECTION)
 
-#define TABLE_SECTION(id_, name_, about_, text_) \
+#define TABLE_SECTION(id_, name_, about_, text_, ...) \
         ROW{"list": "sections", "id": #id_, "name": name_, "text": text_, "default": 1, \
             "about": #about_}END
 SECTIONS(TABLE_SECTION)

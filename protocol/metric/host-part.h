@@ -22,12 +22,28 @@
 #include "metric/source-list.h"
 
 // clang-format off
-/*        id       member          an item is   its columns */
-#define HOST_PARTS(P)                                                                              \
-        P(CPU,     "host_cpu",     "cpu",       cpu_columns,     ELEMENTSOF(cpu_columns))          \
-        P(MEMORY,  "host_memory",  NULL,        NULL,            0)                                \
-        P(DISK,    "host_disk",    "disk",      disk_columns,    ELEMENTSOF(disk_columns))         \
-        P(NETWORK, "host_network", "interface", network_columns, ELEMENTSOF(network_columns))
+/*
+ * Everything else that differs between the parts follows from these rows: the section of snapshots
+ * ("host_" and the name), that of views ("host-" and the name, protocol/view/section-list.h), and
+ * the columns by which items are ranked where a view shows only the ones that did most.
+ *        id       name       an item is, its words in tables, why one is not on a side
+ *                 its columns, how many, the ones that are added up to rank it, how many
+ *                 what the section holds */
+#define HOST_PARTS(P, S)                                                                           \
+        P(CPU,     "cpu",     "cpu", "CPU", "CPUs", "this CPU was not online",                     \
+          cpu_columns, ELEMENTSOF(cpu_columns), cpu_use, ELEMENTSOF(cpu_use),                      \
+          "what the CPUs did, each and together, context switches, new threads and load",          \
+          S)                                                                                       \
+        P(MEMORY,  "memory",  NULL, "row", "rows", "this kernel does not tell it",                 \
+          NULL, 0, NULL, 0,                                                                        \
+          "the memory of the host, and how it was paged, reclaimed and swapped", S)                \
+        P(DISK,    "disk",    "disk", "disk", "disks", "there is no such disk",                    \
+          disk_columns, ELEMENTSOF(disk_columns), disk_use, ELEMENTSOF(disk_use),                  \
+          "requests, bytes and times of the disks, each and together", S)                          \
+        P(NETWORK, "network", "interface", "interface", "interfaces",                              \
+          "there is no such interface", network_columns, ELEMENTSOF(network_columns),              \
+          network_use, ELEMENTSOF(network_use),                                                    \
+          "bytes, packets and losses of the network interfaces, and of TCP and UDP", S)
 
 /* The way a value moves: counted since boot, in 64 bits or in 32; or the state of a moment. */
 typedef enum HostRule { HOST_RULE_SUM, HOST_RULE_SUM_32, HOST_RULE_LEVEL } HostRule;
@@ -125,7 +141,7 @@ typedef enum HostUnit {
 // clang-format on
 
 #define HOST_PART_ID(id, ...) HOST_PART_##id,
-typedef enum HostPartId { HOST_PARTS(HOST_PART_ID) _HOST_PART_MAX } HostPartId;
+typedef enum HostPartId { HOST_PARTS(HOST_PART_ID, ) _HOST_PART_MAX } HostPartId;
 #define HOST_GROUP_ID(id, ...) HOST_GROUP_##id,
 typedef enum HostGroupId { HOST_GROUPS(HOST_GROUP_ID) _HOST_GROUP_MAX } HostGroupId;
 #define HOST_KIND_ID(id, ...) HOST_KIND_##id,
@@ -153,6 +169,8 @@ typedef struct HostPartInfo {
         SourceId source;
         const HostColumn *columns;
         unsigned n_columns;
+        const unsigned char *ranks; /* columns whose sum ranks an item */
+        unsigned n_ranks;
 } HostPartInfo;
 
 typedef struct HostGroupInfo {

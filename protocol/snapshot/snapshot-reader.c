@@ -158,15 +158,15 @@ static int next_cgroup(void *userdata, DocumentReader *document, bool *ret_more)
         return err_fold(reader->visitor->on_cgroup(reader->userdata, path, stats));
 }
 
+#define HOST_PART_SECTION(id, name, ...) \
+        [SNAPSHOT_SECTION_HOST_##id] = { "host_" name, DOCUMENT_OBJECT, .read = read_object },
 const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX] = {
         [SNAPSHOT_SECTION_HOST] = { "host", DOCUMENT_OBJECT, .read = read_object },
-        [SNAPSHOT_SECTION_HOST_CPU] = { "host_cpu", DOCUMENT_OBJECT, .read = read_object },
-        [SNAPSHOT_SECTION_HOST_MEMORY] = { "host_memory", DOCUMENT_OBJECT, .read = read_object },
-        [SNAPSHOT_SECTION_HOST_DISK] = { "host_disk", DOCUMENT_OBJECT, .read = read_object },
-        [SNAPSHOT_SECTION_HOST_NETWORK] = { "host_network", DOCUMENT_OBJECT, .read = read_object },
-        [SNAPSHOT_SECTION_THREADS] = { "threads", DOCUMENT_TABLE,
-                                       .write_columns = thread_columns_write, .read = begin_rows,
-                                       .next = next_row },
+        HOST_PARTS(HOST_PART_SECTION, )[SNAPSHOT_SECTION_THREADS] = { "threads", DOCUMENT_TABLE,
+                                                                      .write_columns =
+                                                                              thread_columns_write,
+                                                                      .read = begin_rows,
+                                                                      .next = next_row },
         [SNAPSHOT_SECTION_LEDGER] = { "ledger", DOCUMENT_OBJECT, .read = read_ledger },
         [SNAPSHOT_SECTION_EXITED] = { "dead", DOCUMENT_TABLE, .write_columns = exited_columns_write,
                                       .read = begin_rows, .next = next_row },

@@ -16,9 +16,11 @@ const char *const view_axis_names[_VIEW_AXIS_MAX] = { VIEW_AXES(AXIS_NAME) };
 const char *const view_axis_headers[_VIEW_AXIS_MAX] = { VIEW_AXES(AXIS_HEADER) };
 
 #define TABLE_NAME(id, name, ...) name,
-#define TABLE_ABOUT(id, name, about, text) SECTION_ABOUT_##about,
+#define TABLE_ABOUT(id, name, about, ...) SECTION_ABOUT_##about,
+#define TABLE_FORM(id, name, about, text, source, ...) { SOURCE_##source, __VA_ARGS__ },
 const char *const view_table_names[_SECTION_MAX] = { SECTIONS(TABLE_NAME) };
 const SectionAbout view_table_abouts[_SECTION_MAX] = { SECTIONS(TABLE_ABOUT) };
+const SectionForm view_table_forms[_SECTION_MAX] = { SECTIONS(TABLE_FORM) };
 
 #define NUMBER_ROW(member, key_, default_, noun_, zero_, text) \
         [VIEW_NUMBER_##member] = { (key_), offsetof(View, member), (noun_), (zero_) },

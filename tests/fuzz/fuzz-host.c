@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analysis/section/host-section.h"
+#include "analysis/section/section-json.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/number.h"
@@ -117,23 +117,22 @@ static void check_difference(HostPartId id, const HostTotals *totals) {
                                     part->numbers[i].count.n == 0,
                             "nothing was counted in no time");
         for (unsigned n_sides = 1; n_sides <= HOST_SECTION_SIDES; n_sides++) {
-                HostLines lines = {};
+                Sections sections = { .n_sides = n_sides };
+                HostLines *lines = &sections.host_lines[id];
+                SectionCursor cursor = {};
                 Buffer buffer = {};
                 JsonWriter writer;
 
-                fuzz_expect(host_lines_make(&lines, id, both, n_sides, true, n_sides) == 0,
+                fuzz_expect(host_lines_make(lines, id, both, n_sides, true, n_sides) == 0,
                             "memory");
+                sections.shown[SECTION_HOST_CPU + id] = true;
                 json_writer_init(&writer, &buffer);
-                json_write_array(&writer);
-                for (size_t i = 0; i < lines.n; i++) {
-                        json_write_object(&writer);
-                        host_line_write(&writer, id, n_sides, &lines.lines[i]);
-                        json_write_end(&writer);
-                }
-                json_write_end(&writer);
+                fuzz_expect(section_part_write(&sections, &cursor, &writer, SIZE_MAX) &&
+                                    cursor.n_rows == lines->n,
+                            "every line is written");
                 fuzz_expect(json_writer_finish(&writer) == 0, "lines can be written");
                 buffer_done(&buffer);
-                free(lines.lines);
+                free(lines->lines);
         }
         host_totals_done(&difference);
 }

@@ -25,69 +25,42 @@ SectionId section_find(const char *name) {
         return (SectionId) id;
 }
 
-static const SectionPlace stats_places[_SECTION_STATS_MAX] = {
-        [SECTION_STATS_USAGE] = { "cpu", "usage_usec", "cpu_usage_usec", SECTION_UNIT_US },
-        [SECTION_STATS_NR_THROTTLED] = { "cpu", "nr_throttled", "nr_throttled",
-                                         SECTION_UNIT_COUNT },
-        [SECTION_STATS_THROTTLED] = { "cpu", "throttled_usec", "throttled_usec", SECTION_UNIT_US },
-        [SECTION_STATS_MEMORY] = { "memory", "current", "memory_current", SECTION_UNIT_BYTES },
-};
+/* A value that has a fixed place in a row, and a name. */
+typedef struct SectionPlace {
+        const char *object; /* NULL: in the row itself */
+        const char *member;
+        const char *name;
+        SectionUnit unit;
+} SectionPlace;
 
-static const SectionPlace limits_places[_SECTION_LIMITS_MAX] = {
-        [SECTION_LIMITS_QUOTA] = { "cpu", "max_quota_us", "cpu.max.quota", SECTION_UNIT_US },
-        [SECTION_LIMITS_PERIOD] = { "cpu", "max_period_us", "cpu.max.period", SECTION_UNIT_US },
-        [SECTION_LIMITS_CPUS] = { "cpu", "cpus", "cpu.max.cpus", SECTION_UNIT_CPUS },
-        [SECTION_LIMITS_WEIGHT] = { "cpu", "weight", "cpu.weight", SECTION_UNIT_NONE },
-        [SECTION_LIMITS_NICE] = { "cpu", "weight_nice", "cpu.weight.nice", SECTION_UNIT_NONE },
-        [SECTION_LIMITS_MEMORY_MAX] = { "memory", "max", "memory.max", SECTION_UNIT_BYTES },
-        [SECTION_LIMITS_MEMORY_HIGH] = { "memory", "high", "memory.high", SECTION_UNIT_BYTES },
-        [SECTION_LIMITS_MEMORY_LOW] = { "memory", "low", "memory.low", SECTION_UNIT_BYTES },
-        [SECTION_LIMITS_MEMORY_MIN] = { "memory", "min", "memory.min", SECTION_UNIT_BYTES },
-        [SECTION_LIMITS_PIDS] = { "pids", "current", "pids.current", SECTION_UNIT_COUNT },
-        [SECTION_LIMITS_PIDS_MAX] = { "pids", "max", "pids.max", SECTION_UNIT_COUNT },
-};
+#define PLACE(id, object, member, name, unit, ...) { object, member, name, SECTION_UNIT_##unit },
+static const SectionPlace stats_places[] = { SECTION_STATS(PLACE) };
+static const SectionPlace limits_places[] = { SECTION_LIMITS(PLACE) };
+static const SectionPlace pressure_places[] = { SECTION_PRESSURES(PLACE) };
 
-static const SectionPlace pressure_places[_SECTION_PRESSURE_MAX] = {
-        [SECTION_PRESSURE_AVG10] = { NULL, "avg10", "avg10", SECTION_UNIT_PERCENT },
-        [SECTION_PRESSURE_AVG60] = { NULL, "avg60", "avg60", SECTION_UNIT_PERCENT },
-        [SECTION_PRESSURE_AVG300] = { NULL, "avg300", "avg300", SECTION_UNIT_PERCENT },
-        [SECTION_PRESSURE_TOTAL] = { NULL, "total_usec", "total", SECTION_UNIT_US },
-};
-
-#define CGROUP "cgroup", "cgroup", "cgroups"
-#define PLACES(places) NULL, places, ELEMENTSOF(places)
-#define ONE_VALUE(member) member, NULL, 0
-
-const SectionKind section_kinds[_SECTION_MAX] = {
-        [SECTION_SMAPS_ROLLUP] = { "process", "process", "processes", "key", "smaps_rollup",
-                                   ONE_VALUE("value") },
-        [SECTION_CGROUP_STATS] = { CGROUP, "counter", "cgroup-stats", PLACES(stats_places) },
-        [SECTION_CGROUP_LIMITS] = { CGROUP, "limit", "cgroup-stats", PLACES(limits_places) },
-        [SECTION_MEMORY_STAT] = { CGROUP, "key", "cgroup-stats", ONE_VALUE("value") },
-        [SECTION_MEMORY_EVENTS] = { CGROUP, "event", "cgroup-stats", ONE_VALUE("count") },
-        [SECTION_PRESSURE] = { CGROUP, NULL, "cgroup-pressure", PLACES(pressure_places) },
-        [SECTION_HOST_PRESSURE] = { NULL, "row", "rows", NULL, "host-pressure",
-                                    PLACES(pressure_places) },
-        [SECTION_HOST_CPU] = { "cpu", "CPU", "CPUs", "key", "host-cpu", ONE_VALUE("value") },
-        [SECTION_HOST_MEMORY] = { NULL, "row", "rows", "key", "host-memory", ONE_VALUE("value") },
-        [SECTION_HOST_DISK] = { "disk", "disk", "disks", "key", "host-disk", ONE_VALUE("value") },
-        [SECTION_HOST_NETWORK] = { "interface", "interface", "interfaces", "key", "host-network",
-                                   ONE_VALUE("value") },
-        [SECTION_SCHED_EXT] = { NULL, "row", "rows", "attr", "sched-ext", ONE_VALUE("value") },
+/* Of the sections whose rows have several values. */
+static const struct {
+        const SectionPlace *places;
+        size_t n;
+} section_places[_SECTION_MAX] = {
+        [SECTION_CGROUP_STATS] = { stats_places, ELEMENTSOF(stats_places) },
+        [SECTION_CGROUP_LIMITS] = { limits_places, ELEMENTSOF(limits_places) },
+        [SECTION_PRESSURE] = { pressure_places, ELEMENTSOF(pressure_places) },
+        [SECTION_HOST_PRESSURE] = { pressure_places, ELEMENTSOF(pressure_places) },
 };
 
 SectionRow section_row_read(SectionId id, json_object *row) {
-        const SectionKind *kind = &section_kinds[id];
+        const SectionForm *form = &view_table_forms[id];
         SectionRow read = {
                 .json = row,
-                .item = kind->item ? cell_member(row, kind->item) : NULL,
+                .item = form->item ? cell_member(row, form->item) : NULL,
                 .resource = cell_member(row, "resource"),
                 .half = cell_member(row, "row"),
                 .reason = cell_member(row, "reason"),
         };
 
-        for (size_t i = 0; i < kind->n_places; i++) {
-                const SectionPlace *place = &kind->places[i];
+        for (size_t i = 0; i < section_places[id].n; i++) {
+                const SectionPlace *place = &section_places[id].places[i];
                 json_object *object = place->object ? cell_member(row, place->object) : row;
 
                 read.values[read.n_values++] =
@@ -95,13 +68,13 @@ SectionRow section_row_read(SectionId id, json_object *row) {
                                         .unit = place->unit,
                                         .value = cell_member(object, place->member) };
         }
-        if (kind->value) {
+        if (form->value) {
                 Span unit = cell_string(cell_member(row, "unit"));
                 SectionValue *value = &read.values[read.n_values++];
 
                 *value = (SectionValue){
-                        .name = cell_string(cell_member(row, kind->key)),
-                        .value = cell_member(row, kind->value),
+                        .name = cell_string(cell_member(row, form->key)),
+                        .value = cell_member(row, form->value),
                         .rate = cell_member(row, "perSecond"),
                 };
                 for (unsigned i = 0; i < _SECTION_UNIT_MAX; i++)

@@ -43,66 +43,19 @@ typedef struct SectionValue {
         json_object *rate;  /* of a pair, per second; NULL: none */
 } SectionValue;
 
-enum {
-        SECTION_STATS_USAGE,
-        SECTION_STATS_NR_THROTTLED,
-        SECTION_STATS_THROTTLED,
-        SECTION_STATS_MEMORY,
-        _SECTION_STATS_MAX,
-};
-
-enum {
-        SECTION_LIMITS_QUOTA,
-        SECTION_LIMITS_PERIOD,
-        SECTION_LIMITS_CPUS,
-        SECTION_LIMITS_WEIGHT,
-        SECTION_LIMITS_NICE,
-        SECTION_LIMITS_MEMORY_MAX,
-        SECTION_LIMITS_MEMORY_HIGH,
-        SECTION_LIMITS_MEMORY_LOW,
-        SECTION_LIMITS_MEMORY_MIN,
-        SECTION_LIMITS_PIDS,
-        SECTION_LIMITS_PIDS_MAX,
-        _SECTION_LIMITS_MAX,
-};
-
-enum {
-        SECTION_PRESSURE_AVG10,
-        SECTION_PRESSURE_AVG60,
-        SECTION_PRESSURE_AVG300,
-        SECTION_PRESSURE_TOTAL,
-        _SECTION_PRESSURE_MAX,
-};
+#define SECTION_LIMITS_ID(id, ...) SECTION_LIMITS_##id,
+#define SECTION_PRESSURE_ID(id, ...) SECTION_PRESSURE_##id,
+enum { SECTION_LIMITS(SECTION_LIMITS_ID) _SECTION_LIMITS_MAX };
+enum { SECTION_PRESSURES(SECTION_PRESSURE_ID) _SECTION_PRESSURE_MAX };
 
 typedef struct SectionRow {
         json_object *json;
-        json_object *item;                        /* the member that the kind names */
+        json_object *item;                        /* the member that the form names */
         json_object *resource, *half;             /* for pressure: "cpu", "some" */
         json_object *reason;                      /* why a value is null; may be NULL */
-        SectionValue values[_SECTION_LIMITS_MAX]; /* as many as the longest list above */
+        SectionValue values[_SECTION_LIMITS_MAX]; /* as many as the longest list */
         size_t n_values;
 } SectionRow;
-
-/* A value that has a fixed place in a row, and a name. */
-typedef struct SectionPlace {
-        const char *object; /* NULL: in the row itself */
-        const char *member;
-        const char *name;
-        SectionUnit unit;
-} SectionPlace;
-
-/* Everything that tables know of a section; a new one is a row. */
-typedef struct SectionKind {
-        const char *item;       /* the member that names what a row is about; NULL: the host */
-        const char *one, *many; /* words for them */
-        const char *key;        /* the header over the names of values */
-        const char *source;     /* which tells them */
-        const char *value;      /* the member of the only value, whose name the member @key has */
-        const SectionPlace *places; /* of several, which have fixed names */
-        size_t n_places;
-} SectionKind;
-
-extern const SectionKind section_kinds[_SECTION_MAX];
 
 /* Rows about a part of the host (SECTION_ABOUT_HOST_PART) are about all of it if item is NULL. */
 SectionRow section_row_read(SectionId id, json_object *row);

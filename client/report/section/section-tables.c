@@ -154,10 +154,11 @@ static void close_table(SectionTables *tables) {
 
 static void begin_columns(SectionTables *tables, SectionId id) {
         tables->n_columns = 0;
-        if (section_kinds[id].item)
-                tables->columns[tables->n_columns++] = (TableColumn){
-                        .header = section_kinds[id].item, .shrink_to = NAME_SHRUNK, .keep_end = true
-                };
+        if (view_table_forms[id].item)
+                tables->columns[tables->n_columns++] =
+                        (TableColumn){ .header = view_table_forms[id].item,
+                                       .shrink_to = NAME_SHRUNK,
+                                       .keep_end = true };
 }
 
 static void add_number_column(SectionTables *tables, const char *header) {
@@ -183,7 +184,7 @@ static void open_table(SectionTables *tables, SectionId id, const char *heading)
 static void add_item(SectionTables *tables, SectionId id, const SectionRow *row) {
         Span name = cell_string(row->item);
 
-        if (!section_kinds[id].item)
+        if (!view_table_forms[id].item)
                 return;
         if (view_table_abouts[id] == SECTION_ABOUT_HOST_PART && !row->item)
                 buffer_append_text(table_cell(tables->table), "all");
@@ -235,9 +236,10 @@ static bool begin_value(SectionTables *tables, SectionId id, const SectionRow *r
         if (!tables->table || tables->id != id) {
                 close_table(tables);
                 begin_columns(tables, id);
-                tables->columns[tables->n_columns++] = (TableColumn){
-                        .header = section_kinds[id].key, .shrink_to = NAME_SHRUNK, .keep_end = true
-                };
+                tables->columns[tables->n_columns++] =
+                        (TableColumn){ .header = view_table_forms[id].key,
+                                       .shrink_to = NAME_SHRUNK,
+                                       .keep_end = true };
                 for (size_t i = 0; i < (tables->is_pair ? 2 : 1); i++)
                         tables->columns[tables->n_columns++] = (TableColumn){
                                 .header = headers[i],
@@ -515,7 +517,7 @@ static int print_nothing(const SectionTables *tables, SectionId id) {
                         json_object *source = cell_element(sources, k);
 
                         if (!span_is(cell_string(cell_member(source, "name")),
-                                     section_kinds[id].source))
+                                     metric_source_names[view_table_forms[id].source]))
                                 continue;
                         reason = cell_string(cell_member(source, "reason"));
                         break;

@@ -6,40 +6,30 @@
 #include "base/macro.h"
 #include "base/number.h"
 
-static void add(CoverageSum *sum, const ThreadSample *before, const ThreadSample *after,
-                MetricId id) {
-        bool known = thread_sample_has(after, id);
-        uint64_t work = 0;
-
-        if (before)
-                known = life_grown(before, after, id, &work);
-        else if (known)
-                work = thread_sample_get(after, id);
-        sum->n_threads++;
-        sum->n_known += known;
-        sum->sum = number_add_saturating(sum->sum, work);
-}
-
 /* threads that ended */
 
-static void add_exited(CoverageExited *exited, const ThreadSample *sample, MetricId id,
-                       uint64_t sign) {
-        if (thread_sample_has(sample, id))
-                exited->sum += sign * thread_sample_get(sample, id);
-        else
-                exited->unknown = true;
-}
-
-static void add_all_exited(Coverage *coverage, const ThreadSample *sample, uint64_t sign) {
+/* Adds @sign times what @sample has. */
+static void add_exited(Coverage *coverage, const ThreadSample *sample, uint64_t sign) {
         bool kernel = sample->has_kthread && sample->kthread;
+        const struct {
+                CoverageExited *exited;
+                MetricId id;
+        } rows[] = {
+                { kernel ? &coverage->exited_kernel_ns : &coverage->exited_ns, METRIC_run_time_ns },
+                { sample->self ? &coverage->exited_own_ns : NULL, METRIC_run_time_ns },
+                { &coverage->exited_waiting_ns, METRIC_wait_time_ns },
+                { &coverage->exited_read_bytes, METRIC_read_bytes },
+                { &coverage->exited_write_bytes, METRIC_write_bytes },
+        };
 
-        add_exited(kernel ? &coverage->exited_kernel_ns : &coverage->exited_ns, sample,
-                   METRIC_run_time_ns, sign);
-        if (sample->self)
-                add_exited(&coverage->exited_own_ns, sample, METRIC_run_time_ns, sign);
-        add_exited(&coverage->exited_waiting_ns, sample, METRIC_wait_time_ns, sign);
-        add_exited(&coverage->exited_read_bytes, sample, METRIC_read_bytes, sign);
-        add_exited(&coverage->exited_write_bytes, sample, METRIC_write_bytes, sign);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                if (!rows[i].exited)
+                        continue;
+                if (thread_sample_has(sample, rows[i].id))
+                        rows[i].exited->sum += sign * thread_sample_get(sample, rows[i].id);
+                else
+                        rows[i].exited->unknown = true;
+        }
 }
 
 void coverage_add_exited(Coverage *coverage, Side end, const ExitedRow *row) {
@@ -47,7 +37,7 @@ void coverage_add_exited(Coverage *coverage, Side end, const ExitedRow *row) {
 
         if (row->exits == 0)
                 return;
-        add_all_exited(coverage, &row->sample, sign);
+        add_exited(coverage, &row->sample, sign);
         if (!row->sample.has_kthread || !row->sample.kthread)
                 coverage->young_ns.sum += sign * row->young_run_ns;
 }
@@ -62,22 +52,41 @@ static Amount exited_amount(const CoverageExited *exited, const CoverageLedger *
 /* threads */
 
 void coverage_add(Coverage *coverage, const ThreadSample *before, const ThreadSample *after) {
-        CoverageSum *run_time;
+        bool kernel = after && after->has_kthread && after->kthread;
+        bool own = (after && after->self) || (before && before->self);
+        const struct {
+                CoverageSum *sum;
+                MetricId id;
+        } rows[] = {
+                { kernel   ? &coverage->kernel_ns
+                  : before ? &coverage->survived_ns
+                           : &coverage->born_ns,
+                  METRIC_run_time_ns },
+                { own ? &coverage->own_ns : NULL, METRIC_run_time_ns },
+                { &coverage->waiting_ns, METRIC_wait_time_ns },
+                { &coverage->read_bytes, METRIC_read_bytes },
+                { &coverage->write_bytes, METRIC_write_bytes },
+        };
 
         if (!after) {
-                add_all_exited(coverage, before, UINT64_MAX);
+                add_exited(coverage, before, UINT64_MAX);
                 return;
         }
-        if (after->has_kthread && after->kthread)
-                run_time = &coverage->kernel_ns;
-        else
-                run_time = before ? &coverage->survived_ns : &coverage->born_ns;
-        add(run_time, before, after, METRIC_run_time_ns);
-        if (after->self || (before && before->self))
-                add(&coverage->own_ns, before, after, METRIC_run_time_ns);
-        add(&coverage->waiting_ns, before, after, METRIC_wait_time_ns);
-        add(&coverage->read_bytes, before, after, METRIC_read_bytes);
-        add(&coverage->write_bytes, before, after, METRIC_write_bytes);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                bool known = thread_sample_has(after, rows[i].id);
+                CoverageSum *sum = rows[i].sum;
+                uint64_t work = 0;
+
+                if (!sum)
+                        continue;
+                if (before)
+                        known = life_grown(before, after, rows[i].id, &work);
+                else if (known)
+                        work = thread_sample_get(after, rows[i].id);
+                sum->n_threads++;
+                sum->n_known += known;
+                sum->sum = number_add_saturating(sum->sum, work);
+        }
 }
 
 Amount coverage_amount(const CoverageSum *sum) {
@@ -112,11 +121,12 @@ Amount coverage_waiting_ns(const Coverage *coverage, const CoverageLedger *ledge
                              : waiting;
 }
 
-/* The work of threads that ended, in parts. */
-typedef struct EndedParts {
-        Amount ended, born_and_ended, kernel;
-        bool exact; /* how the sum of the first two is divided */
-} EndedParts;
+/* The work of threads, as far as it can be told apart. */
+typedef struct Parts {
+        Amount attributed; /* of all whose run time is known, those that ended included */
+        Amount ended, born_and_ended, kernel_ended;
+        bool exact; /* how the sum of the two before the last is divided */
+} Parts;
 
 /*
  * The sum of all that ended is exact. How it is divided is less so. Young threads were born inside,
@@ -124,48 +134,37 @@ typedef struct EndedParts {
  * those that the earlier snapshot has. And those that were born while the earlier capture was made
  * are young, although it has them: what they had done by then is no part of the sum.
  */
-static EndedParts ended_parts(const Coverage *coverage, const CoverageLedger *ledger) {
-        Amount all = exited_amount(&coverage->exited_ns, ledger);
-        EndedParts parts = { .kernel = exited_amount(&coverage->exited_kernel_ns, ledger),
-                             .born_and_ended = exited_amount(&coverage->young_ns, ledger) };
-
-        if (!all.known || !parts.born_and_ended.known) {
-                parts.ended = parts.born_and_ended = (Amount){ .known = false };
-                return parts;
-        }
-        parts.exact = ledger->in_a_row && parts.born_and_ended.n <= all.n;
-        parts.born_and_ended.n = MIN_OF(parts.born_and_ended.n, all.n);
-        parts.ended = amount_of(all.n - parts.born_and_ended.n);
-        return parts;
-}
-
-/*
- * The sum over all threads whose run time is known, and what those did that ended; not known when
- * the run time is that of no thread. A part without threads is 0 and must not make the sum known.
- */
-static Amount attributed_ns(const Coverage *coverage, const EndedParts *ended) {
-        const CoverageSum *const parts[] = { &coverage->survived_ns, &coverage->born_ns,
-                                             &coverage->kernel_ns };
+static Parts parts_of(const Coverage *coverage, const CoverageLedger *ledger) {
+        const CoverageSum *const sums[] = { &coverage->survived_ns, &coverage->born_ns,
+                                            &coverage->kernel_ns };
+        Amount all_ended = exited_amount(&coverage->exited_ns, ledger);
+        Parts parts = { .kernel_ended = exited_amount(&coverage->exited_kernel_ns, ledger) };
+        Amount young = exited_amount(&coverage->young_ns, ledger);
         CoverageSum all = {};
-        Amount sum;
 
-        for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
-                all.n_threads += parts[i]->n_threads;
-                all.n_known += parts[i]->n_known;
-                all.sum = number_add_saturating(all.sum, parts[i]->sum);
+        if (all_ended.known && young.known) {
+                parts.exact = ledger->in_a_row && young.n <= all_ended.n;
+                parts.born_and_ended = amount_of(MIN_OF(young.n, all_ended.n));
+                parts.ended = amount_of(all_ended.n - parts.born_and_ended.n);
         }
-        sum = coverage_amount(&all);
-        if (!sum.known)
-                return sum;
-        sum = amount_add_known(sum, ended->ended);
-        sum = amount_add_known(sum, ended->born_and_ended);
-        return amount_add_known(sum, ended->kernel);
+        for (size_t i = 0; i < ELEMENTSOF(sums); i++) {
+                all.n_threads += sums[i]->n_threads;
+                all.n_known += sums[i]->n_known;
+                all.sum = number_add_saturating(all.sum, sums[i]->sum);
+        }
+        /* A part without threads is 0, and must not make the sum known. */
+        parts.attributed = coverage_amount(&all);
+        if (!parts.attributed.known)
+                return parts;
+        parts.attributed = amount_add_known(parts.attributed, parts.ended);
+        parts.attributed = amount_add_known(parts.attributed, parts.born_and_ended);
+        parts.attributed = amount_add_known(parts.attributed, parts.kernel_ended);
+        return parts;
 }
 
 Amount coverage_believed_ns(const Coverage *coverage, const CoverageLedger *ledger,
                             const HostUse *host, const CoverageSpan *span) {
-        const EndedParts ended = ended_parts(coverage, ledger);
-        Amount believed = attributed_ns(coverage, &ended), used = host->cpu_used_ns;
+        Amount believed = parts_of(coverage, ledger).attributed, used = host->cpu_used_ns;
 
         if (!believed.known || !used.known ||
             believed.n <= number_add_saturating(used.n, span->bound_ns.n))
@@ -181,15 +180,14 @@ void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const Cov
         Amount survived = coverage_amount(&coverage->survived_ns);
         Amount born = coverage_amount(&coverage->born_ns);
         Amount kernel = coverage_amount(&coverage->kernel_ns);
-        EndedParts parts = ended_parts(coverage, ledger);
-        Amount attributed = attributed_ns(coverage, &parts);
+        Parts parts = parts_of(coverage, ledger);
         Amount believed = coverage_believed_ns(coverage, ledger, host, span);
         Amount own = coverage_amount(&coverage->own_ns);
         Amount storage = amount_add_known(coverage_amount(&coverage->read_bytes),
                                           coverage_amount(&coverage->write_bytes));
 
         if (kernel.known)
-                kernel = amount_add_known(kernel, parts.kernel);
+                kernel = amount_add_known(kernel, parts.kernel_ended);
         /*
          * Views leave it out. The work of a process before it called, and of one that nobody saw
          * end, may leave the ended less than nothing: then they add nothing.
@@ -205,7 +203,7 @@ void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const Cov
         amount_write_json(writer, "cpuUsedNs", host->cpu_used_ns);
         if (believed.known)
                 json_write_member_u64(writer, "cpuBelievedNs", believed.n);
-        amount_write_json(writer, "attributedNs", attributed);
+        amount_write_json(writer, "attributedNs", parts.attributed);
         amount_write_json(writer, "survivedNs", survived);
         amount_write_json(writer, "bornNs", born);
         amount_write_json(writer, "endedNs", parts.ended);
@@ -220,12 +218,12 @@ void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const Cov
         amount_write_json(writer, "kernelThreadsNs", kernel);
         amount_write_json(writer, "ownNs", own);
         amount_write_json(writer, "notAttributedNs",
-                          amount_subtract(host->cpu_used_ns, attributed));
+                          amount_subtract(host->cpu_used_ns, parts.attributed));
         amount_write_json(writer, "boundNs", span->bound_ns);
         amount_write_json(writer, "storageUsedBytes",
                           amount_add(host->disk_read_bytes, host->disk_written_bytes));
         amount_write_json(writer, "storageAttributedBytes", storage);
-        if (!attributed.known)
+        if (!parts.attributed.known)
                 json_write_member_text(writer, "reason", absence);
         json_write_end(writer);
 }

@@ -49,24 +49,21 @@ Shares shares_of(const WeightScale *scale, const Account *account) {
         };
 }
 
-bool weight_of(const Shares *shares, double *ret) {
-        *ret = fmax(fmax(shares->time, shares->storage), shares->memory);
-        return shares->has_time || shares->has_storage || shares->has_memory;
-}
-
 bool weight_between(const Shares *a, const Shares *b, double *ret) {
-        const double moved[] = {
-                a->has_time && b->has_time ? b->time - a->time : 0,
-                a->has_storage && b->has_storage ? b->storage - a->storage : 0,
-                a->has_memory && b->has_memory ? b->memory - a->memory : 0,
-        };
+        const bool known[] = { b->has_time && (!a || a->has_time),
+                               b->has_storage && (!a || a->has_storage),
+                               b->has_memory && (!a || a->has_memory) };
+        const double moved[] = { b->time - (a ? a->time : 0), b->storage - (a ? a->storage : 0),
+                                 b->memory - (a ? a->memory : 0) };
+        bool any = false;
 
         *ret = 0;
-        for (size_t i = 0; i < ELEMENTSOF(moved); i++)
-                if (fabs(moved[i]) > fabs(*ret))
+        for (size_t i = 0; i < ELEMENTSOF(moved); i++) {
+                any = any || known[i];
+                if (known[i] && fabs(moved[i]) > fabs(*ret))
                         *ret = moved[i];
-        return (a->has_time && b->has_time) || (a->has_storage && b->has_storage) ||
-               (a->has_memory && b->has_memory);
+        }
+        return any;
 }
 
 void group_weigh(Group *group) {
@@ -85,7 +82,7 @@ void group_weigh(Group *group) {
                         shares[i] = shares_of(&scale, has ? &account : NULL);
                 }
                 group->has_weight = columns->n == 1
-                                            ? weight_of(&shares[0], weight)
+                                            ? weight_between(NULL, &shares[0], weight)
                                             : weight_between(&shares[0], &shares[1], weight);
         }
 }

@@ -46,9 +46,10 @@ typedef struct Shares {
 
 /* @account is NULL if the group has no thread on that side: then it has no part in anything. */
 Shares shares_of(const WeightScale *scale, const Account *account);
-/* The largest share; false if none is known. */
-bool weight_of(const Shares *shares, double *ret);
-/* The share that moved more, @b - @a; false if no share is known on both sides. */
+/*
+ * The share that moved more, @b - @a; false if no share is known on both sides. Without @a it is
+ * the largest share of @b.
+ */
 bool weight_between(const Shares *a, const Shares *b, double *ret);
 /* Sets the weights by which the group is ordered. */
 void group_weigh(Group *group);

@@ -27,10 +27,6 @@ typedef struct Sentence {
         Buffer text;
 } Sentence;
 
-static double cpus_of(const ContradictionBasis *basis, uint64_t ns) {
-        return (double) ns / (double) basis->elapsed_ns.n;
-}
-
 static void begin(Sentence *sentence, const char *what) {
         buffer_clear(&sentence->text);
         json_write_object(sentence->writer);
@@ -49,7 +45,8 @@ static void say_name(Sentence *sentence, Span name) {
 }
 
 static void say_cpus(Sentence *sentence, uint64_t ns) {
-        buffer_append_format(&sentence->text, "%.2f", cpus_of(sentence->basis, ns));
+        buffer_append_format(&sentence->text, "%.2f",
+                             (double) ns / (double) sentence->basis->elapsed_ns.n);
 }
 
 static int end(Sentence *sentence) {
@@ -117,28 +114,32 @@ static int tell_cpus(Sentence *sentence, const unsigned long *mask, const char *
 
 /* waiting */
 
-/* A crowd that has most of some time, of those that match; NULL: there is none. */
+/* True for crowds of a kind. */
 typedef bool (*CrowdMatch)(void *userdata, const Crowd *crowd);
 
-/* @time of all crowds that match, and which of them has most of it. */
-static uint64_t sum_of(const Crowds *crowds, CrowdTime time, CrowdMatch matches, void *userdata,
-                       const Crowd **ret_most) {
-        uint64_t sum = 0, most = 0;
+typedef struct Most {
+        uint64_t sum;       /* of all crowds that match */
+        uint64_t ns;        /* of the one that has most of it */
+        const Crowd *crowd; /* this one; NULL: none matches */
+} Most;
 
-        *ret_most = NULL;
+/* @matches may be NULL: all crowds. */
+static Most most_of(const Crowds *crowds, CrowdTime time, CrowdMatch matches, void *userdata) {
+        Most most = {};
+
         for (const KeyNode *node = crowds->tree.first; node; node = node->next) {
                 const Crowd *crowd = (const Crowd *) (const void *) node->payload;
-                uint64_t ns = crowd_ns(crowd, time);
+                uint64_t ns = crowd->ns[time];
 
-                if (ns == 0 || (matches && !matches(userdata, crowd)))
+                if ((int64_t) ns <= 0 || (matches && !matches(userdata, crowd)))
                         continue;
-                sum = number_add_saturating(sum, ns);
-                if (ns > most) {
-                        most = ns;
-                        *ret_most = crowd;
+                most.sum = number_add_saturating(most.sum, ns);
+                if (ns > most.ns) {
+                        most.ns = ns;
+                        most.crowd = crowd;
                 }
         }
-        return sum;
+        return most;
 }
 
 static bool is_throttled(void *userdata, const Crowd *crowd) {
@@ -146,7 +147,8 @@ static bool is_throttled(void *userdata, const Crowd *crowd) {
         Throttling throttling;
 
         return limit_tally_throttling(basis->limits, crowd->cgroup, &throttling) &&
-               (!throttling.ns.known || cpus_of(basis, throttling.ns.n) >= LEAST_THROTTLED);
+               (!throttling.ns.known ||
+                (double) throttling.ns.n / (double) basis->elapsed_ns.n >= LEAST_THROTTLED);
 }
 
 static bool is_confined_crowd(void *userdata, const Crowd *crowd) {
@@ -249,7 +251,7 @@ static int tell_affinity(Sentence *sentence, CpuUse *use, const Crowd *crowd) {
         (void) is_confined(use, crowd->cpus);
         *sharing = (Sharing){ .use = use, .with = crowd };
         memcpy(sharing->mask, use->mask, sizeof(sharing->mask));
-        (void) sum_of(sentence->basis->crowds, CROWD_RUNNING, is_sharing, sharing, &other);
+        other = most_of(sentence->basis->crowds, CROWD_RUNNING, is_sharing, sharing).crowd;
         json_write_member_text(sentence->writer, "why", "affinity");
         tell_who(sentence, crowd, "process");
         if (other) {
@@ -277,10 +279,9 @@ static int tell_affinity(Sentence *sentence, CpuUse *use, const Crowd *crowd) {
 /* The crowd that has most of the waiting of those that match; NULL if they have too little. */
 static const Crowd *find_cause(const ContradictionBasis *basis, CrowdMatch matches,
                                void *userdata) {
-        const Crowd *most;
-        uint64_t ns = sum_of(basis->crowds, CROWD_WAITING, matches, userdata, &most);
+        Most most = most_of(basis->crowds, CROWD_WAITING, matches, userdata);
 
-        return ns > basis->host->waiting_ns.n / EXPLAINS ? most : NULL;
+        return most.sum > basis->host->waiting_ns.n / EXPLAINS ? most.crowd : NULL;
 }
 
 static int tell_waiting(Sentence *sentence, CpuUse *use) {
@@ -288,6 +289,7 @@ static int tell_waiting(Sentence *sentence, CpuUse *use) {
         const HostTotals *host = &basis->host->difference;
         const Amount *all = host->parts[HOST_PART_CPU].all_cpus;
         Amount waiting = basis->host->waiting_ns, idle = all[HOST_CPU_IDLE];
+        const double elapsed_ns = (double) basis->elapsed_ns.n;
         JsonWriter *writer = sentence->writer;
         const Crowd *most;
         int r = 0;
@@ -295,7 +297,7 @@ static int tell_waiting(Sentence *sentence, CpuUse *use) {
         if (!waiting.known || !idle.known)
                 return 0;
         idle.n = number_add_saturating(idle.n, all[HOST_CPU_IOWAIT].n);
-        idle = host_value(host, HOST_PART_CPU, HOST_CPU_IDLE, idle);
+        idle = host_value_of_unit(host, HOST_UNIT_TICKS, idle);
         /* Ticks miss what is shorter than they are, so that what they have as idle may be less. */
         if (idle.known && basis->believed_ns.known && basis->use->n_cpus.known) {
                 Amount all_ns = amount_of(
@@ -303,7 +305,8 @@ static int tell_waiting(Sentence *sentence, CpuUse *use) {
 
                 idle.n = MIN_OF(idle.n, amount_subtract(all_ns, basis->believed_ns).n);
         }
-        if (!idle.known || cpus_of(basis, waiting.n) < LEAST || cpus_of(basis, idle.n) < LEAST)
+        if (!idle.known || (double) waiting.n / elapsed_ns < LEAST ||
+            (double) idle.n / elapsed_ns < LEAST)
                 return 0;
         begin(sentence, "waiting");
         json_write_member_u64(writer, "waitingNs", waiting.n);
@@ -333,15 +336,16 @@ static int tell_waiting(Sentence *sentence, CpuUse *use) {
                 say_name(sentence, most->process);
                 buffer_append_format(&sentence->text, " runs at nice %lld", (long long) most->nice);
         } else {
-                (void) sum_of(basis->crowds, CROWD_WAITING, NULL, NULL, &most);
+                Most waiter = most_of(basis->crowds, CROWD_WAITING, NULL, NULL);
+
                 json_write_member_null(writer, "why");
                 say(sentence, "not explained");
-                if (most) {
-                        tell_who(sentence, most, "process");
+                if (waiter.crowd) {
+                        tell_who(sentence, waiter.crowd, "process");
                         say(sentence, " (");
-                        say_name(sentence, most->process);
+                        say_name(sentence, waiter.crowd->process);
                         say(sentence, " ");
-                        say_cpus(sentence, crowd_ns(most, CROWD_WAITING));
+                        say_cpus(sentence, waiter.ns);
                         say(sentence, ")");
                 }
         }
@@ -402,29 +406,30 @@ static int tell_stuck(Sentence *sentence) {
 static int tell_pressure(Sentence *sentence, unsigned resource, const char *name, CrowdTime time) {
         const ContradictionBasis *basis = sentence->basis;
         Amount pressure = host_view_stalled_ns(basis->host, resource, PRESSURE_HALF_SOME);
-        uint64_t explained, ring;
-        const Crowd *most;
+        const double elapsed_ns = (double) basis->elapsed_ns.n;
+        uint64_t explained;
+        Most ring;
         int r = 0;
 
         pressure.n = MIN_OF(pressure.n, basis->elapsed_ns.n);
-        explained = sum_of(basis->crowds, time, NULL, NULL, &most);
+        explained = most_of(basis->crowds, time, NULL, NULL).sum;
         if (!pressure.known || explained >= pressure.n / EXPLAINS ||
-            cpus_of(basis, pressure.n - explained) < LEAST)
+            (double) (pressure.n - explained) / elapsed_ns < LEAST)
                 return 0;
         begin(sentence, "pressure");
         json_write_member_text(sentence->writer, "resource", name);
         json_write_member_u64(sentence->writer, "pressureNs", pressure.n);
         json_write_member_u64(sentence->writer, "groupsNs", explained);
         buffer_append_format(&sentence->text, "pressure %s %.0f %%, but groups waited only ", name,
-                             100 * cpus_of(basis, pressure.n));
+                             100 * ((double) pressure.n / elapsed_ns));
         say_cpus(sentence, explained);
         say(sentence, ": ");
-        ring = sum_of(basis->crowds, CROWD_ASYNC_IO, NULL, NULL, &most);
-        if (resource == PRESSURE_RESOURCE_IO && most && ring >= pressure.n / EXPLAINS) {
-                tell_who(sentence, most, "ring");
-                say_name(sentence, most->process);
+        ring = most_of(basis->crowds, CROWD_ASYNC_IO, NULL, NULL);
+        if (resource == PRESSURE_RESOURCE_IO && ring.crowd && ring.sum >= pressure.n / EXPLAINS) {
+                tell_who(sentence, ring.crowd, "ring");
+                say_name(sentence, ring.crowd->process);
                 say(sentence, " waits in io_uring_enter for its ring (");
-                say_cpus(sentence, crowd_ns(most, CROWD_ASYNC_IO));
+                say_cpus(sentence, ring.ns);
                 say(sentence, ")");
         } else {
                 r = tell_stuck(sentence);
@@ -436,60 +441,54 @@ static int tell_pressure(Sentence *sentence, unsigned resource, const char *name
 
 /* The limits of these controllers are told of cgroups of version 2. */
 static const struct {
-        const char *controller, *waits;
+        unsigned controller; /* 0: cpu, 1: memory */
+        const char *waits;
         CrowdTime time;
 } limit_rows[] = {
-        { "cpu", " waits for a CPU (", CROWD_WAITING },
-        { "memory", " reads anew what had been in memory (", CROWD_EVICTED },
-        { "memory", " waits for storage (", CROWD_STORAGE },
+        { 0, " waits for a CPU (", CROWD_WAITING },
+        { 1, " reads anew what had been in memory (", CROWD_EVICTED },
+        { 1, " waits for storage (", CROWD_STORAGE },
 };
 
-static const char *const limited_controllers[] = { "cpu", "memory" };
-
-/* @list: "cpu, memory". */
-static bool has_controller(Span list, const char *name) {
-        Cursor words = list;
+/* "limits unknown (cgroup v1: cpu, memory): make waits for a CPU (0.82)" */
+static int tell_limits(Sentence *sentence) {
+        static const char *const controllers[] = { "cpu", "memory" };
+        const ContradictionBasis *basis = sentence->basis;
+        Cursor words = basis->cgroup_v1; /* "cpu, memory" */
+        bool has[ELEMENTSOF(controllers)] = {};
         Span word;
 
         while (cursor_word(&words, &word)) {
                 if (word.bytes[word.n - 1] == ',')
                         word.n--;
-                if (span_is(word, name))
-                        return true;
+                for (size_t i = 0; i < ELEMENTSOF(controllers); i++)
+                        has[i] = has[i] || span_is(word, controllers[i]);
         }
-        return false;
-}
-
-/* "limits unknown (cgroup v1: cpu, memory): make waits for a CPU (0.82)" */
-static int tell_limits(Sentence *sentence) {
-        const ContradictionBasis *basis = sentence->basis;
-
         for (size_t i = 0; i < ELEMENTSOF(limit_rows); i++) {
+                Most most = most_of(basis->crowds, limit_rows[i].time, NULL, NULL);
                 const char *joint = "";
-                const Crowd *most;
 
-                (void) sum_of(basis->crowds, limit_rows[i].time, NULL, NULL, &most);
-                if (!has_controller(basis->cgroup_v1, limit_rows[i].controller) || !most ||
-                    cpus_of(basis, crowd_ns(most, limit_rows[i].time)) < LEAST)
+                if (!has[limit_rows[i].controller] || !most.crowd ||
+                    (double) most.ns / (double) basis->elapsed_ns.n < LEAST)
                         continue;
                 begin(sentence, "limits");
-                tell_who(sentence, most, "process");
+                tell_who(sentence, most.crowd, "process");
                 json_write_key(sentence->writer, "controllers");
                 json_write_array(sentence->writer);
                 say(sentence, "limits unknown (cgroup v1: ");
-                for (size_t k = 0; k < ELEMENTSOF(limited_controllers); k++) {
-                        if (!has_controller(basis->cgroup_v1, limited_controllers[k]))
+                for (size_t k = 0; k < ELEMENTSOF(controllers); k++) {
+                        if (!has[k])
                                 continue;
-                        json_write_text(sentence->writer, limited_controllers[k]);
+                        json_write_text(sentence->writer, controllers[k]);
                         say(sentence, joint);
-                        say(sentence, limited_controllers[k]);
+                        say(sentence, controllers[k]);
                         joint = ", ";
                 }
                 json_write_end(sentence->writer);
                 say(sentence, "): ");
-                say_name(sentence, most->process);
+                say_name(sentence, most.crowd->process);
                 say(sentence, limit_rows[i].waits);
-                say_cpus(sentence, crowd_ns(most, limit_rows[i].time));
+                say_cpus(sentence, most.ns);
                 say(sentence, ")");
                 return end(sentence);
         }

@@ -15,53 +15,52 @@ void crowds_done(Crowds *crowds) {
 
 /* times */
 
-/* The first that is known is the time. */
-static const MetricId storage_metrics[] = { METRIC_storage_wait_ns, METRIC_iowait_sum,
-                                            METRIC_blkio_delay_total_ns };
-/* They overlap; reclaim and compaction do not. */
-static const MetricId evicted_metrics[] = { METRIC_thrashing_delay_total_ns,
-                                            METRIC_swapin_delay_total_ns };
+/* What the times are made of: the first of the metrics that is known. */
+enum { RUNNING, WAITING, STORAGE, THRASHING, SWAPIN, FREEPAGES, COMPACTION, ASYNC_IO, _PART_MAX };
+static const struct {
+        unsigned n;
+        MetricId ids[3];
+} time_parts[_PART_MAX] = {
+        [RUNNING] = { 1, { METRIC_run_time_ns } },
+        [WAITING] = { 1, { METRIC_wait_time_ns } },
+        [STORAGE] = { 3,
+                      { METRIC_storage_wait_ns, METRIC_iowait_sum, METRIC_blkio_delay_total_ns } },
+        [THRASHING] = { 1, { METRIC_thrashing_delay_total_ns } },
+        [SWAPIN] = { 1, { METRIC_swapin_delay_total_ns } },
+        [FREEPAGES] = { 1, { METRIC_freepages_delay_total_ns } },
+        [COMPACTION] = { 1, { METRIC_compact_delay_total_ns } },
+        [ASYNC_IO] = { 1, { METRIC_async_io_wait_ns } },
+};
 
 /*
- * The first of these sums that is known: what a thread did of it in the interval; of one that has
- * exited, less what it had by then.
+ * What a thread did in the interval; of one that has exited, less what it had by then. True when
+ * there is any time.
  */
-static uint64_t first_of(const ThreadSample *before, const ThreadSample *after, const MetricId *ids,
-                         size_t n) {
-        const ThreadSample *only = after ? after : before;
-        uint64_t ns = 0;
-
-        for (size_t i = 0; i < n; i++) {
-                if (before && after) {
-                        if (life_grown(before, after, ids[i], &ns))
-                                return ns;
-                } else if (thread_sample_has(only, ids[i])) {
-                        return thread_sample_get(only, ids[i]);
-                }
-        }
-        return 0;
-}
-
-static uint64_t one_of(const ThreadSample *before, const ThreadSample *after, MetricId id) {
-        return first_of(before, after, &id, 1);
-}
-
-/* True when there is any time. */
 static bool read_times(const ThreadSample *before, const ThreadSample *after,
                        uint64_t ret[static _CROWD_TIME_MAX]) {
-        uint64_t thrashing, swapin, any = 0;
+        const ThreadSample *only = after ? after : before;
+        uint64_t ns[_PART_MAX] = {}, any = 0;
 
-        ret[CROWD_RUNNING] = one_of(before, after, METRIC_run_time_ns);
-        ret[CROWD_WAITING] = one_of(before, after, METRIC_wait_time_ns);
-        ret[CROWD_STORAGE] = first_of(before, after, storage_metrics, ELEMENTSOF(storage_metrics));
-        thrashing = one_of(before, after, evicted_metrics[0]);
-        swapin = one_of(before, after, evicted_metrics[1]);
-        ret[CROWD_EVICTED] = MAX_OF(thrashing, swapin);
+        for (unsigned i = 0; i < _PART_MAX; i++)
+                for (unsigned k = 0; k < time_parts[i].n; k++) {
+                        MetricId id = time_parts[i].ids[k];
+                        uint64_t grown = 0;
+                        bool known = before && after ? life_grown(before, after, id, &grown)
+                                                     : thread_sample_has(only, id);
+
+                        if (!known)
+                                continue;
+                        ns[i] = before && after ? grown : thread_sample_get(only, id);
+                        break;
+                }
+        ret[CROWD_RUNNING] = ns[RUNNING];
+        ret[CROWD_WAITING] = ns[WAITING];
+        ret[CROWD_STORAGE] = ns[STORAGE];
+        /* These two overlap; reclaim and compaction do not. */
+        ret[CROWD_EVICTED] = MAX_OF(ns[THRASHING], ns[SWAPIN]);
         ret[CROWD_MEMORY] = number_add_saturating(
-                ret[CROWD_EVICTED],
-                number_add_saturating(one_of(before, after, METRIC_freepages_delay_total_ns),
-                                      one_of(before, after, METRIC_compact_delay_total_ns)));
-        ret[CROWD_ASYNC_IO] = one_of(before, after, METRIC_async_io_wait_ns);
+                ret[CROWD_EVICTED], number_add_saturating(ns[FREEPAGES], ns[COMPACTION]));
+        ret[CROWD_ASYNC_IO] = ns[ASYNC_IO];
         for (unsigned i = 0; i < _CROWD_TIME_MAX; i++)
                 any |= ret[i];
         return any != 0;
@@ -117,22 +116,18 @@ static int add_times(Crowds *crowds, const ThreadSample *names, const ThreadSamp
         return 0;
 }
 
-/* threads in state D */
-
-static bool is_stuck(const ThreadSample *sample) {
-        return sample && thread_sample_has(sample, METRIC_state) &&
-               thread_sample_get(sample, METRIC_state) == 'D';
-}
-
-/* all of it */
-
 int crowds_add(Crowds *crowds, const Period *period, const ThreadSample *before,
                const ThreadSample *after) {
+        const ThreadSample *const sides[SIDES] = { before, after };
         uint64_t ns[_CROWD_TIME_MAX];
+        bool stuck[SIDES]; /* in state D */
         int r;
 
         assert(before || after);
-        if (is_stuck(after)) {
+        for (unsigned i = 0; i < SIDES; i++)
+                stuck[i] = sides[i] && thread_sample_has(sides[i], METRIC_state) &&
+                           thread_sample_get(sides[i], METRIC_state) == 'D';
+        if (stuck[SIDE_AFTER]) {
                 StuckName *name;
                 KeyNode *node;
 
@@ -151,7 +146,7 @@ int crowds_add(Crowds *crowds, const Period *period, const ThreadSample *before,
                 name->thread = (Span){ node->key.bytes + after->pcomm.n + 1, after->comm.n };
                 name->kthread = after->has_kthread && after->kthread;
                 name->n++;
-                name->n_before += is_stuck(before);
+                name->n_before += stuck[SIDE_BEFORE];
         }
         /* A thread that was overlooked before did not do inside all that it has. */
         if ((!before && period_overlooked(period, after)) || !read_times(before, after, ns))

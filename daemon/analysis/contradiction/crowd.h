@@ -41,8 +41,8 @@ typedef struct Crowd {
         Span cpus;            /* a list ("0-3,7"); empty: not known */
         bool has_class;
         int64_t policy, nice;
-        uint64_t n_threads; /* that lived at the end, and ran or waited */
-        uint64_t ns[_CROWD_TIME_MAX];
+        uint64_t n_threads;           /* that lived at the end, and ran or waited */
+        uint64_t ns[_CROWD_TIME_MAX]; /* negative: less than nothing */
 } Crowd;
 
 /* Threads of one name that are in state D at the end of an interval. */
@@ -70,8 +70,4 @@ _must_check_ int crowds_add_exited(Crowds *crowds, Side end, const ExitedRow *ro
 
 static inline const StuckName *stuck_name_of(const KeyNode *node) {
         return (const StuckName *) (const void *) node->payload;
-}
-/* 0 where the sum is less than nothing. */
-static inline uint64_t crowd_ns(const Crowd *crowd, CrowdTime time) {
-        return (int64_t) crowd->ns[time] > 0 ? crowd->ns[time] : 0;
 }

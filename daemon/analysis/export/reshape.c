@@ -29,32 +29,6 @@ static void reshape_number_or_null(JsonWriter *writer, json_object *value) {
                 json_write_null(writer);
 }
 
-static void reshape_numbers(JsonWriter *writer, json_object *value) {
-        json_write_object(writer);
-        if (json_object_is_type(value, json_type_object)) {
-                json_object_object_foreach(value, key, member) {
-                        uint64_t number;
-
-                        if (!reshape_u64(member, &number))
-                                continue;
-                        json_write_key_span(writer, span_of(key));
-                        json_write_u64(writer, number);
-                }
-        }
-        json_write_end(writer);
-}
-
-static void reshape_texts(JsonWriter *writer, json_object *value) {
-        json_write_object(writer);
-        json_object_object_foreach(value, key, member) {
-                if (!json_object_is_type(member, json_type_string))
-                        continue;
-                json_write_key_span(writer, span_of(key));
-                json_write_span(writer, reshape_text(member));
-        }
-        json_write_end(writer);
-}
-
 static bool reshape_leaves_out(ShapeKind kind, json_object *value) {
         uint64_t number;
 
@@ -125,17 +99,30 @@ static void reshape_value(JsonWriter *writer, const Shape *shape, json_object *v
                 json_write_bool(writer, json_object_is_type(value, json_type_boolean) &&
                                                 json_object_get_boolean(value));
                 break;
-        case SHAPE_NUMBERS:
-                reshape_numbers(writer, value);
-                break;
         case SHAPE_SWITCH_IF:
                 if (reshape_u64(value, &number))
                         json_write_text(writer, number == 1 ? "on" : "runtime_off");
                 else
                         json_write_span(writer, reshape_text(value));
                 break;
+        case SHAPE_NUMBERS:
         case SHAPE_TEXTS_IF:
-                reshape_texts(writer, value);
+                json_write_object(writer);
+                if (json_object_is_type(value, json_type_object)) {
+                        json_object_object_foreach(value, key, member) {
+                                bool is_text = json_object_is_type(member, json_type_string);
+
+                                if (shape->kind == SHAPE_TEXTS_IF ? !is_text
+                                                                  : !reshape_u64(member, &number))
+                                        continue;
+                                json_write_key_span(writer, span_of(key));
+                                if (is_text)
+                                        json_write_span(writer, reshape_text(member));
+                                else
+                                        json_write_u64(writer, number);
+                        }
+                }
+                json_write_end(writer);
                 break;
         case SHAPE_OBJECT:
         case SHAPE_OBJECT_IF:

@@ -46,13 +46,12 @@ const HostItem *host_part_find(const HostPart *part, const char *name, size_t hi
 /* sums */
 
 Amount host_cpu_time(const Amount cpu[static HOST_MAX_COLUMNS], HostCpuTime what) {
-        static const unsigned used[] = { HOST_CPU_USER, HOST_CPU_NICE, HOST_CPU_SYSTEM,
-                                         HOST_CPU_IRQ, HOST_CPU_SOFTIRQ };
         static const unsigned rest[] = { HOST_CPU_IDLE, HOST_CPU_IOWAIT, HOST_CPU_STEAL };
+        const HostPartInfo *info = &host_parts[HOST_PART_CPU];
         Amount sum = amount_of(0);
 
-        for (size_t i = 0; i < ELEMENTSOF(used); i++)
-                sum = amount_add(sum, cpu[used[i]]);
+        for (size_t i = 0; i < info->n_ranks; i++)
+                sum = amount_add(sum, cpu[info->ranks[i]]);
         for (size_t i = 0; what == HOST_CPU_TIME_ALL && i < ELEMENTSOF(rest); i++)
                 sum = amount_add(sum, cpu[rest[i]]);
         return sum;
@@ -110,10 +109,6 @@ Amount host_value_of_unit(const HostTotals *totals, HostUnit unit, Amount count)
         return count;
 }
 
-Amount host_value(const HostTotals *totals, HostPartId part, unsigned column, Amount count) {
-        return host_value_of_unit(totals, host_parts[part].columns[column].unit, count);
-}
-
 /* differences */
 
 Amount host_count_difference(HostRule rule, Amount before, Amount after) {
@@ -126,13 +121,6 @@ Amount host_count_difference(HostRule rule, Amount before, Amount after) {
         if (rule == HOST_RULE_SUM_32 && before.n <= UINT32_MAX)
                 return amount_of(after.n + UINT32_MAX + 1 - before.n);
         return (Amount){};
-}
-
-static void subtract_columns(HostPartId part, const Amount *before, const Amount *after,
-                             Amount *ret) {
-        for (unsigned i = 0; i < host_parts[part].n_columns; i++)
-                ret[i] = host_count_difference(host_parts[part].columns[i].rule, before[i],
-                                               after[i]);
 }
 
 int host_totals_difference(const HostTotals *before, const HostTotals *after, HostTotals *ret) {
@@ -149,16 +137,21 @@ int host_totals_difference(const HostTotals *before, const HostTotals *after, Ho
                 part->at_boottime_ns = new->at_boottime_ns;
                 part->elapsed_ns = host_count_difference(HOST_RULE_SUM, old->at_boottime_ns,
                                                          new->at_boottime_ns);
-                subtract_columns((HostPartId) id, old->all_cpus, new->all_cpus, part->all_cpus);
+                for (unsigned k = 0; k < host_parts[id].n_columns; k++)
+                        part->all_cpus[k] = host_count_difference(
+                                host_parts[id].columns[k].rule, old->all_cpus[k], new->all_cpus[k]);
                 r = ARRAY_RESERVE(part->items, part->n_items_allocated, new->n_items);
                 for (size_t i = 0; r == 0 && i < new->n_items; i++) {
                         const HostItem *item = host_part_find(old, new->items[i].name, i);
+                        Amount *counts;
 
                         if (!item)
                                 continue;
                         part->items[part->n_items] = new->items[i];
-                        subtract_columns((HostPartId) id, item->counts, new->items[i].counts,
-                                         part->items[part->n_items++].counts);
+                        counts = part->items[part->n_items++].counts;
+                        for (unsigned k = 0; k < host_parts[id].n_columns; k++)
+                                counts[k] = host_count_difference(host_parts[id].columns[k].rule,
+                                                                  item->counts[k], counts[k]);
                 }
                 if (r == 0)
                         r = ARRAY_RESERVE(part->numbers, part->n_numbers_allocated, new->n_numbers);
@@ -241,70 +234,8 @@ static int scan_number(void *userdata, JsonScanner *scanner, Span key) {
 
 /* items */
 
-static unsigned find_column(HostPartId part, Span name) {
-        const HostPartInfo *info = &host_parts[part];
-
-        if (info->item && span_is(name, info->item))
-                return COLUMN_NAME;
-        if (span_is(name, "kind"))
-                return COLUMN_KIND;
-        if (span_is(name, "major"))
-                return COLUMN_MAJOR;
-        if (span_is(name, "minor"))
-                return COLUMN_MINOR;
-        for (unsigned i = 0; i < info->n_columns; i++)
-                if (span_is(name, info->columns[i].name))
-                        return i;
-        return COLUMN_UNKNOWN;
-}
-
-static int scan_cell(JsonScanner *scanner, unsigned column, HostItem *item) {
-        JsonToken token;
-        Amount count;
-        bool has;
-        Span text;
-        int r;
-
-        switch (column) {
-        case COLUMN_NAME:
-                r = json_scanner_text(scanner, &text);
-                if (r == 0)
-                        (void) copy_name(text, item->name);
-                return r;
-        case COLUMN_KIND:
-                json_scanner_next(scanner, &token);
-                if (token == JSON_TOKEN_NULL)
-                        return 0;
-                if (token != JSON_TOKEN_STRING)
-                        return json_scanner_fail(scanner, "a string or null is expected");
-                item->kind = host_kind_find(scanner->string);
-                return 0;
-        case COLUMN_MAJOR:
-        case COLUMN_MINOR:
-                r = scan_count(scanner, &count);
-                if (r != 0)
-                        return r;
-                has = count.known && count.n <= UINT32_MAX;
-                if (column == COLUMN_MAJOR)
-                        item->has_device = has;
-                *(column == COLUMN_MAJOR ? &item->major : &item->minor) =
-                        has ? (uint32_t) count.n : 0;
-                return 0;
-        case COLUMN_UNKNOWN:
-                r = json_scanner_next(scanner, &token);
-                if (r == 0 && (token == JSON_TOKEN_OBJECT || token == JSON_TOKEN_ARRAY))
-                        return json_scanner_skip(scanner);
-                if (r == 0 && token == JSON_TOKEN_ARRAY_END)
-                        return json_scanner_fail(scanner, "the row has too few cells");
-                return r;
-        default:
-                return scan_count(scanner, &item->counts[column]);
-        }
-}
-
 static int scan_rows(PartScan *scan, JsonScanner *scanner) {
         HostPart *part = scan->part;
-        HostItem item;
         JsonToken token;
         int r;
 
@@ -312,14 +243,54 @@ static int scan_rows(PartScan *scan, JsonScanner *scanner) {
                 return json_scanner_fail(scanner, "the columns must come before the rows");
         r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
         while (r == 0) {
+                HostItem item = {};
+                Amount count = {};
+                Span text;
+                bool has;
+
                 json_scanner_next(scanner, &token);
                 if (token == JSON_TOKEN_ARRAY_END)
                         return 0;
                 if (token != JSON_TOKEN_ARRAY)
                         return json_scanner_fail(scanner, "a row must be an array");
-                item = (HostItem){};
-                for (size_t i = 0; r == 0 && i < scan->n_columns; i++)
-                        r = scan_cell(scanner, scan->columns[i], &item);
+                for (size_t i = 0; r == 0 && i < scan->n_columns; i++) {
+                        unsigned column = scan->columns[i];
+
+                        switch (column) {
+                        case COLUMN_NAME:
+                                r = json_scanner_text(scanner, &text);
+                                if (r == 0)
+                                        (void) copy_name(text, item.name);
+                                break;
+                        case COLUMN_KIND:
+                                json_scanner_next(scanner, &token);
+                                if (token == JSON_TOKEN_STRING)
+                                        item.kind = host_kind_find(json_scanner_string(scanner));
+                                else if (token != JSON_TOKEN_NULL)
+                                        r = json_scanner_fail(scanner,
+                                                              "a string or null is expected");
+                                break;
+                        case COLUMN_MAJOR:
+                        case COLUMN_MINOR:
+                                r = scan_count(scanner, &count);
+                                has = r == 0 && count.known && count.n <= UINT32_MAX;
+                                if (column == COLUMN_MAJOR)
+                                        item.has_device = has;
+                                *(column == COLUMN_MAJOR ? &item.major : &item.minor) =
+                                        has ? (uint32_t) count.n : 0;
+                                break;
+                        case COLUMN_UNKNOWN:
+                                r = json_scanner_next(scanner, &token);
+                                if (r == 0 &&
+                                    (token == JSON_TOKEN_OBJECT || token == JSON_TOKEN_ARRAY))
+                                        r = json_scanner_skip(scanner);
+                                else if (r == 0 && token == JSON_TOKEN_ARRAY_END)
+                                        r = json_scanner_fail(scanner, "the row has too few cells");
+                                break;
+                        default:
+                                r = scan_count(scanner, &item.counts[column]);
+                        }
+                }
                 if (r == 0)
                         r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY_END);
                 if (r != 0)
@@ -342,7 +313,9 @@ static int scan_rows(PartScan *scan, JsonScanner *scanner) {
 /* the object */
 
 static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
+        static const char *const others[] = { "kind", "major", "minor" };
         PartScan *scan = userdata;
+        const HostPartInfo *info = &host_parts[scan->id];
         JsonToken token;
         int r;
 
@@ -353,6 +326,9 @@ static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
                 if (r != 0)
                         return r;
                 for (;;) {
+                        unsigned column = COLUMN_UNKNOWN;
+                        Span name;
+
                         json_scanner_next(scanner, &token);
                         if (token == JSON_TOKEN_ARRAY_END)
                                 return 0;
@@ -361,7 +337,16 @@ static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
                                                          "the name of a column is expected");
                         if (scan->n_columns == MAX_CELLS)
                                 return json_scanner_fail(scanner, "there are too many columns");
-                        scan->columns[scan->n_columns++] = find_column(scan->id, scanner->string);
+                        name = json_scanner_string(scanner);
+                        for (unsigned i = 0; i < info->n_columns; i++)
+                                if (span_is(name, info->columns[i].name))
+                                        column = i;
+                        for (unsigned i = 0; i < ELEMENTSOF(others); i++)
+                                if (span_is(name, others[i]))
+                                        column = COLUMN_KIND + i;
+                        if (info->item && span_is(name, info->item))
+                                column = COLUMN_NAME;
+                        scan->columns[scan->n_columns++] = column;
                 }
         }
         if (span_is(key, "rows"))

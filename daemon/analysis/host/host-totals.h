@@ -8,8 +8,8 @@
  * between two snapshots of one boot. Every number is there or absent; a part that could not be
  * read, or that the file's version did not record, is absent as a whole.
  *
- * Numbers keep the kernel's units (ticks, sectors, milliseconds, KiB) until host_value_*() makes
- * nanoseconds and bytes of them: sums and differences in the kernel's units are exact.
+ * Numbers keep the kernel's units (ticks, sectors, milliseconds, KiB) until host_value_of_unit()
+ * makes nanoseconds and bytes of them: sums and differences in the kernel's units are exact.
  */
 
 #include <stdbool.h>
@@ -95,7 +95,6 @@ Amount host_totals_sum(const HostTotals *totals, HostPartId part, unsigned colum
 /* in the units that people read: nanoseconds, bytes; saturating; absent without user_hz */
 
 Amount host_value_of_unit(const HostTotals *totals, HostUnit unit, Amount count);
-Amount host_value(const HostTotals *totals, HostPartId part, unsigned column, Amount count);
 
 /*
  * Finds what happened from @before to @after, two snapshots of one boot in this order: of sums the

@@ -20,7 +20,7 @@ typedef enum ByteClass {
         BYTE_UPPER_HEX = 1 << 3, /* A-F */
 } ByteClass;
 
-static const unsigned char classes[256] = {
+static const unsigned char byte_classes[256] = {
         [' '] = BYTE_SEPARATOR,         ['\t'] = BYTE_SEPARATOR,        ['\n'] = BYTE_SEPARATOR,
         ['\v'] = BYTE_SEPARATOR,        ['\f'] = BYTE_SEPARATOR,        ['\r'] = BYTE_SEPARATOR,
         ['.'] = BYTE_SEPARATOR,         ['-'] = BYTE_SEPARATOR,         ['_'] = BYTE_SEPARATOR,
@@ -31,13 +31,9 @@ static const unsigned char classes[256] = {
         ['a' ... 'f'] = BYTE_LOWER_HEX, ['A' ... 'F'] = BYTE_UPPER_HEX,
 };
 
-static inline unsigned class_of(char byte) {
-        return classes[(unsigned char) byte];
-}
-
 static bool all_of(Span text, unsigned wanted) {
         for (size_t i = 0; i < text.n; i++)
-                if (!(class_of(text.bytes[i]) & wanted))
+                if (!(byte_classes[(unsigned char) text.bytes[i]] & wanted))
                         return false;
         return true;
 }
@@ -58,57 +54,56 @@ static bool begins_with_uuid(Span text) {
         for (size_t i = 0; i < UUID_BYTES; i++) {
                 bool is_joint = i == 8 || i == 13 || i == 18 || i == 23;
 
-                if (is_joint ? text.bytes[i] != joint : !(class_of(text.bytes[i]) & hex))
+                if (is_joint ? text.bytes[i] != joint
+                             : !(byte_classes[(unsigned char) text.bytes[i]] & hex))
                         return false;
         }
-        return text.n == UUID_BYTES || !(class_of(text.bytes[UUID_BYTES]) & hex);
+        return text.n == UUID_BYTES ||
+               !(byte_classes[(unsigned char) text.bytes[UUID_BYTES]] & hex);
 }
 
-/* Appends one token: a run of bytes that are no separators. */
-static void append_token(Buffer *buffer, Span token) {
-        const unsigned hex = BYTE_DIGIT | BYTE_LOWER_HEX;
-        bool has_digit = false;
-
-        for (size_t i = 0; i < token.n && !has_digit; i++)
-                has_digit = class_of(token.bytes[i]) & BYTE_DIGIT;
-        if (!has_digit) {
-                buffer_append(buffer, token.bytes, token.n);
-                return;
-        }
-        if (token.n > 2 && token.bytes[0] == '0' && token.bytes[1] == 'x' &&
-            all_of((Span){ token.bytes + 2, token.n - 2 }, hex | BYTE_UPPER_HEX)) {
-                buffer_append_text(buffer, "0x{H}");
-                return;
-        }
-        if (token.n >= HEX_MIN_DIGITS && all_of(token, hex) && !all_of(token, BYTE_DIGIT)) {
-                buffer_append_text(buffer, "{H}");
-                return;
-        }
-        for (size_t i = 0, end; i < token.n; i = end) {
-                bool digits = class_of(token.bytes[i]) & BYTE_DIGIT;
-
-                for (end = i + 1; end < token.n; end++)
-                        if ((bool) (class_of(token.bytes[end]) & BYTE_DIGIT) != digits)
-                                break;
-                if (digits)
-                        buffer_append_text(buffer, "{N}");
-                else
-                        buffer_append(buffer, token.bytes + i, end - i);
-        }
-}
-
-/* @text contains no UUID. */
+/* Appends separators as they are, and what stands for each token between them. No UUID is left. */
 static void append_tokens(Buffer *buffer, Span text) {
-        for (size_t i = 0, end; i < text.n; i = end) {
-                bool separators = class_of(text.bytes[i]) & BYTE_SEPARATOR;
+        const unsigned hex = BYTE_DIGIT | BYTE_LOWER_HEX;
 
-                for (end = i + 1; end < text.n; end++)
-                        if ((bool) (class_of(text.bytes[end]) & BYTE_SEPARATOR) != separators)
+        for (size_t i = 0, end; i < text.n; i = end) {
+                bool separators = byte_classes[(unsigned char) text.bytes[i]] & BYTE_SEPARATOR;
+                bool has_digit = false;
+                Span token;
+
+                for (end = i; end < text.n; end++) {
+                        unsigned class = byte_classes[(unsigned char) text.bytes[end]];
+
+                        if ((bool) (class & BYTE_SEPARATOR) != separators)
                                 break;
-                if (separators)
-                        buffer_append(buffer, text.bytes + i, end - i);
-                else
-                        append_token(buffer, (Span){ text.bytes + i, end - i });
+                        has_digit = has_digit || (class & BYTE_DIGIT);
+                }
+                token = (Span){ text.bytes + i, end - i };
+                if (!has_digit) {
+                        buffer_append(buffer, token.bytes, token.n);
+                        continue;
+                }
+                if (token.n > 2 && token.bytes[0] == '0' && token.bytes[1] == 'x' &&
+                    all_of((Span){ token.bytes + 2, token.n - 2 }, hex | BYTE_UPPER_HEX)) {
+                        buffer_append_text(buffer, "0x{H}");
+                        continue;
+                }
+                if (token.n >= HEX_MIN_DIGITS && all_of(token, hex) && !all_of(token, BYTE_DIGIT)) {
+                        buffer_append_text(buffer, "{H}");
+                        continue;
+                }
+                for (size_t k = 0, after; k < token.n; k = after) {
+                        bool digits = byte_classes[(unsigned char) token.bytes[k]] & BYTE_DIGIT;
+
+                        for (after = k + 1; after < token.n; after++)
+                                if ((bool) (byte_classes[(unsigned char) token.bytes[after]] &
+                                            BYTE_DIGIT) != digits)
+                                        break;
+                        if (digits)
+                                buffer_append_text(buffer, "{N}");
+                        else
+                                buffer_append(buffer, token.bytes + k, after - k);
+                }
         }
 }
 
@@ -176,33 +171,7 @@ int cgroup_append_skeleton(Buffer *buffer, Span path) {
 
 /* census */
 
-struct KeyCensus {
-        NameSet skeletons;
-        NameSet names;  /* the first one of each skeleton */
-        size_t *firsts; /* by skeleton: the number of its first name, or SHARED */
-        size_t n_allocated;
-};
-
 #define SHARED SIZE_MAX /* the skeleton has a second name */
-
-int key_census_new(KeyCensus **ret) {
-        KeyCensus *census = calloc(1, sizeof(*census));
-
-        if (!census)
-                return -ENOMEM;
-        *ret = census;
-        return 0;
-}
-
-KeyCensus *key_census_free(KeyCensus *census) {
-        if (!census)
-                return NULL;
-        name_set_done(&census->skeletons);
-        name_set_done(&census->names);
-        free(census->firsts);
-        free(census);
-        return NULL;
-}
 
 int key_census_add(KeyCensus *census, Span skeleton, Span name) {
         size_t n_before = census->skeletons.n, number, first;
@@ -224,12 +193,6 @@ int key_census_add(KeyCensus *census, Span skeleton, Span name) {
         return 0;
 }
 
-bool key_census_is_shared(const KeyCensus *census, Span skeleton) {
-        size_t number = name_set_find(&census->skeletons, skeleton);
-
-        return number != INDEX_NONE && census->firsts[number] == SHARED;
-}
-
 bool key_census_find(const KeyCensus *census, Span skeleton, Span *ret) {
         size_t number = name_set_find(&census->skeletons, skeleton);
 
@@ -241,18 +204,19 @@ bool key_census_find(const KeyCensus *census, Span skeleton, Span *ret) {
         return true;
 }
 
-int key_part_init(KeyPart *part, KeyPartName of, const View *view, bool patterns) {
-        *part = (KeyPart){ .of = of };
+void key_part_init(KeyPart *part, KeyPartName of, const View *view, bool patterns) {
+        *part = (KeyPart){ .of = of, .has_census = patterns };
         if (of == KEY_PART_CGROUP && view->cgroup_flatten.n > 0)
                 part->flatten = &view->cgroup_flatten;
-        return patterns ? key_census_new(&part->census) : 0;
 }
 
 void key_part_done(KeyPart *part) {
-        part->census = key_census_free(part->census);
+        name_set_done(&part->census.skeletons);
+        name_set_done(&part->census.names);
+        free(part->census.firsts);
         buffer_done(&part->name);
         buffer_done(&part->skeleton);
-        part->has_name = false;
+        *part = (KeyPart){ .of = part->of };
 }
 
 Span key_part_name(const KeyPart *part, const ThreadSample *sample) {
@@ -280,9 +244,9 @@ static int set_name(KeyPart *part, Span name) {
         buffer_clear(&part->skeleton);
         buffer_append(&part->name, name.bytes, name.n);
         part->is_flat = part->flatten && cgroup_flatten(part->flatten, name, &part->flat);
-        if (part->census && !part->is_flat && part->of == KEY_PART_CGROUP)
+        if (part->has_census && !part->is_flat && part->of == KEY_PART_CGROUP)
                 cgroup_append_skeleton(&part->skeleton, name);
-        else if (part->census && !part->is_flat)
+        else if (part->has_census && !part->is_flat)
                 pattern_append_skeleton(&part->skeleton, name);
         r = buffer_failure(&part->name);
         if (r == 0)
@@ -294,40 +258,41 @@ static int set_name(KeyPart *part, Span name) {
 int key_part_census(KeyPart *part, Span name) {
         int r;
 
-        if (!part->census || (part->has_name && span_equal(buffer_span(&part->name), name)))
+        if (!part->has_census || (part->has_name && span_equal(buffer_span(&part->name), name)))
                 return 0;
         r = set_name(part, name);
         if (r != 0 || part->is_flat)
                 return r;
-        return key_census_add(part->census, buffer_span(&part->skeleton), name);
+        return key_census_add(&part->census, buffer_span(&part->skeleton), name);
 }
 
 int key_part_make(KeyPart *part, Span name, Span *ret) {
+        size_t number;
         int r;
 
-        if (!part->census && !part->flatten) {
-                *ret = name;
+        *ret = name;
+        if (!part->has_census && !part->flatten)
                 return 0;
-        }
         r = set_name(part, name);
         if (r != 0)
                 return r;
-        if (part->is_flat)
+        if (part->is_flat) {
                 *ret = part->flat;
-        else if (part->census && key_census_is_shared(part->census, buffer_span(&part->skeleton)))
-                *ret = buffer_span(&part->skeleton);
-        else
-                *ret = name;
+        } else if (part->has_census) {
+                number = name_set_find(&part->census.skeletons, buffer_span(&part->skeleton));
+                if (number != INDEX_NONE && part->census.firsts[number] == SHARED)
+                        *ret = buffer_span(&part->skeleton);
+        }
         return 0;
 }
 
 int key_part_resolve(KeyPart *part, Span text, Span *ret) {
-        if (part->census && key_census_find(part->census, text, ret))
+        if (part->has_census && key_census_find(&part->census, text, ret))
                 return 0;
         return key_part_make(part, text, ret);
 }
 
-int thread_keys_init(ThreadKeys *keys, const View *view, Boots boots) {
+void thread_keys_init(ThreadKeys *keys, const View *view, Boots boots) {
         /* The names that the key of an axis is made of; of a thread it is none of these. */
         static const struct {
                 unsigned n;
@@ -340,7 +305,6 @@ int thread_keys_init(ThreadKeys *keys, const View *view, Boots boots) {
                 [VIEW_AXIS_CGROUP] = { 1, { KEY_PART_CGROUP } },
                 [VIEW_AXIS_ALL] = { 3, { KEY_PART_CGROUP, KEY_PART_PROCESS, KEY_PART_THREAD } },
         };
-        int r;
 
         *keys = (ThreadKeys){ .axis = view->axis, .boots = boots };
         while (keys->n_parts < axes[view->axis].n) {
@@ -351,16 +315,13 @@ int thread_keys_init(ThreadKeys *keys, const View *view, Boots boots) {
                                 ? view->cgroup_normalize
                                 : view->thread_normalize && view->axis != VIEW_AXIS_COMM_EXACT;
 
-                r = key_part_init(part, name, view, patterns);
-                if (r != 0)
-                        return r;
+                key_part_init(part, name, view, patterns);
                 keys->n_parts++;
-                keys->has_census = keys->has_census || part->census;
-                keys->has_patterns = keys->has_patterns || part->census || part->flatten;
+                keys->has_census = keys->has_census || patterns;
+                keys->has_patterns = keys->has_patterns || patterns || part->flatten;
                 if (name == KEY_PART_CGROUP)
                         keys->cgroup = part;
         }
-        return 0;
 }
 
 void thread_keys_done(ThreadKeys *keys) {

@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include "analysis/group/side.h"
 #include "base/buffer.h"
-#include "base/cleanup.h"
 #include "base/macro.h"
+#include "base/name-set.h"
 #include "base/span.h"
 #include "snapshot/thread-sample.h"
 #include "view/view.h"
@@ -53,16 +53,15 @@ int cgroup_append_skeleton(Buffer *buffer, Span path);
  * Finds the skeletons that stand for at least two distinct names. It keeps each skeleton and its
  * first name, so memory grows with the number of skeletons.
  */
-typedef struct KeyCensus KeyCensus;
-
-_must_check_ int key_census_new(KeyCensus **ret);
-KeyCensus *key_census_free(KeyCensus *census);
-DEFINE_CLEANUP(KeyCensus *, key_census_free);
+typedef struct KeyCensus {
+        NameSet skeletons;
+        NameSet names;  /* the first one of each skeleton */
+        size_t *firsts; /* owned; by skeleton: the number of its first name, or SIZE_MAX: two */
+        size_t n_allocated;
+} KeyCensus;
 
 /* Counts @name, whose skeleton is @skeleton. */
 _must_check_ int key_census_add(KeyCensus *census, Span skeleton, Span name);
-/* True when two distinct names of this skeleton were counted. */
-bool key_census_is_shared(const KeyCensus *census, Span skeleton);
 /*
  * The key of the names that have this skeleton: the skeleton when two share it, else the one name,
  * borrowed from the census or @skeleton; false when none was counted.
@@ -79,7 +78,8 @@ typedef enum KeyPartName {
 typedef struct KeyPart {
         KeyPartName of;
         const ViewTexts *flatten; /* borrowed from the view; NULL: no globs apply */
-        KeyCensus *census;        /* owned; NULL: names become no patterns */
+        bool has_census;          /* else names become no patterns */
+        KeyCensus census;
         /* The last name and its key are cached: threads of one process follow each other. */
         bool has_name;
         Buffer name;
@@ -89,7 +89,7 @@ typedef struct KeyPart {
 } KeyPart;
 
 /* @view outlives the part. @patterns: names may become patterns. */
-_must_check_ int key_part_init(KeyPart *part, KeyPartName of, const View *view, bool patterns);
+void key_part_init(KeyPart *part, KeyPartName of, const View *view, bool patterns);
 void key_part_done(KeyPart *part);
 
 /* The name that the part takes from @sample. */
@@ -137,7 +137,7 @@ typedef struct ThreadKey {
 } ThreadKey;
 
 /* @view outlives the keys, which stay where they are. */
-_must_check_ int thread_keys_init(ThreadKeys *keys, const View *view, Boots boots);
+void thread_keys_init(ThreadKeys *keys, const View *view, Boots boots);
 void thread_keys_done(ThreadKeys *keys);
 
 _must_check_ int thread_keys_make(ThreadKeys *keys, Side side, const ThreadSample *sample,

@@ -1,47 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/section/cgroup-record.h"
 
-#define MEMBER_NAME(id, name, ...) name,
-#define MEMBER_MERGE(id, name, merge) merge,
-static const char *const resource_names[] = { PRESSURE_RESOURCES(MEMBER_NAME) };
-static const char *const half_names[] = { PRESSURE_HALVES(MEMBER_NAME) };
-static const char *const value_names[] = { PRESSURE_VALUES(MEMBER_NAME) };
-static const ReadingMerge value_merges[] = { PRESSURE_VALUES(MEMBER_MERGE) };
+#include <string.h>
 
-/* The index of @key among @names, @n_names when it is none of them. */
-static size_t index_of(Span key, const char *const *names, size_t n_names) {
-        size_t i = 0;
+#include "base/macro.h"
 
-        while (i < n_names && !span_is(key, names[i]))
+#define NAME(id, name) name,
+#define MEMBER(id, object, member, ...) member,
+const char *const pressure_resource_names[] = { PRESSURE_RESOURCES(NAME) };
+const char *const pressure_half_names[] = { PRESSURE_HALVES(NAME) };
+
+#define FIELD(id, object, member, name, unit, kind, merge) \
+        { object, member, FIELD_UNIT_##unit, READING_KIND_##kind, READING_MERGE_##merge },
+const RecordField pressure_fields[] = { SECTION_PRESSURES(FIELD) };
+const RecordField cgroup_fields[] = { SECTION_STATS(FIELD) SECTION_LIMITS(FIELD) };
+
+int pressure_scan_member(void *userdata, JsonScanner *scanner, Span key) {
+        /* By depth; each ends in NULL. */
+        static const char *const names[][_PRESSURE_VALUE_MAX + 1] = {
+                { PRESSURE_RESOURCES(NAME) },
+                { PRESSURE_HALVES(NAME) },
+                { SECTION_PRESSURES(MEMBER) },
+        };
+        PressureScan *scan = userdata;
+        unsigned depth = scan->depth;
+        size_t *at = scan->at, i = 0;
+        int r;
+
+        while (names[depth][i] && !span_is(key, names[depth][i]))
                 i++;
-        return i;
-}
-
-static int scan_value(void *userdata, JsonScanner *scanner, Span key) {
-        Reading *values = userdata;
-        size_t i = index_of(key, value_names, ELEMENTSOF(value_names));
-
-        if (i == ELEMENTSOF(value_names))
+        if (!names[depth][i])
                 return json_scanner_skip(scanner);
-        return reading_scan(&values[i], scanner, READING_KIND_COUNT);
-}
-
-static int scan_half(void *userdata, JsonScanner *scanner, Span key) {
-        Reading(*halves)[_PRESSURE_VALUE_MAX] = userdata;
-        size_t i = index_of(key, half_names, ELEMENTSOF(half_names));
-
-        if (i == ELEMENTSOF(half_names))
-                return json_scanner_skip(scanner);
-        return member_scan_value(scanner, scan_value, halves[i]);
-}
-
-int pressure_record_scan(void *userdata, JsonScanner *scanner, Span key) {
-        PressureRecord *record = userdata;
-        size_t i = index_of(key, resource_names, ELEMENTSOF(resource_names));
-
-        if (i == ELEMENTSOF(resource_names))
-                return json_scanner_skip(scanner);
-        return member_scan_value(scanner, scan_half, record->values[i]);
+        at[depth] = i;
+        if (depth == ELEMENTSOF(names) - 1)
+                return reading_scan(&scan->record->values[at[0]][at[1]][at[2]], scanner,
+                                    pressure_fields[i].kind);
+        scan->depth++;
+        r = member_scan_value(scanner, pressure_scan_member, scan);
+        scan->depth--;
+        return r;
 }
 
 bool pressure_record_has(const PressureRecord *record, unsigned resource) {
@@ -51,38 +48,6 @@ bool pressure_record_has(const PressureRecord *record, unsigned resource) {
                                 return true;
         return false;
 }
-
-bool pressure_half_sides(const PressureRecord *const records[static 2], unsigned n_sides,
-                         unsigned resource, unsigned half,
-                         Reading ret_sides[static _PRESSURE_VALUE_MAX][2]) {
-        bool has = false;
-
-        for (unsigned k = 0; k < _PRESSURE_VALUE_MAX; k++)
-                for (unsigned i = 0; i < 2; i++) {
-                        ret_sides[k][i] = i < n_sides && records[i]
-                                                  ? records[i]->values[resource][half][k]
-                                                  : (Reading){};
-                        has |= ret_sides[k][i].state != READING_ABSENT;
-                }
-        return has;
-}
-
-void pressure_members_write(JsonWriter *writer, Span cgroup, unsigned n_sides, unsigned resource,
-                            unsigned half, const Reading sides[static _PRESSURE_VALUE_MAX][2]) {
-        if (cgroup.bytes)
-                json_write_member_name(writer, "cgroup", cgroup);
-        json_write_member_text(writer, "resource", resource_names[resource]);
-        json_write_member_text(writer, "row", half_names[half]);
-        for (unsigned k = 0; k < _PRESSURE_VALUE_MAX; k++) {
-                json_write_key(writer, value_names[k]);
-                reading_write_sides(writer, n_sides, sides[k]);
-        }
-}
-
-#define FIELD_ROW(id, object, member, kind, section, merge) \
-        [CGROUP_FIELD_##                                    \
-                id] = { object, member, READING_KIND_##kind, CGROUP_FIELD_##section, merge },
-const CgroupFieldRow cgroup_field_table[_CGROUP_FIELD_MAX] = { CGROUP_FIELDS(FIELD_ROW) };
 
 typedef struct RecordScan {
         CgroupRecord *record;
@@ -101,18 +66,18 @@ static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
         CgroupField id = 0;
         int r;
 
-        while (id < _CGROUP_FIELD_MAX &&
-               (strcmp(cgroup_field_table[id].object, scan->object) != 0 ||
-                !span_is(key, cgroup_field_table[id].member)))
+        while (id < _CGROUP_FIELD_MAX && (cgroup_fields[id].unit == FIELD_UNIT_CPUS ||
+                                          strcmp(cgroup_fields[id].object, scan->object) != 0 ||
+                                          !span_is(key, cgroup_fields[id].member)))
                 id++;
         if (id < _CGROUP_FIELD_MAX) {
                 Reading *reading = &record->fields[id];
 
-                r = reading_scan(reading, scanner, cgroup_field_table[id].kind);
+                r = reading_scan(reading, scanner, cgroup_fields[id].kind);
                 if (r != 0)
                         return r;
                 /* Full protection is the largest number in format version 0, and a word since. */
-                if (cgroup_field_table[id].merge == READING_MERGE_SMALLEST &&
+                if (cgroup_fields[id].merge == READING_MERGE_SMALLEST &&
                     reading->state == READING_NUMBER && reading->magnitude == UINT64_MAX)
                         *reading = (Reading){ .state = READING_MAX };
                 return 0;
@@ -129,6 +94,7 @@ static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
 static int scan_object(void *userdata, JsonScanner *scanner, Span key) {
         static const char *const objects[] = { "cpu", "memory", "pids" };
         RecordScan *scan = userdata;
+        PressureScan pressure = { .record = &scan->record->pressure };
 
         for (size_t i = 0; i < ELEMENTSOF(objects); i++)
                 if (span_is(key, objects[i])) {
@@ -136,7 +102,7 @@ static int scan_object(void *userdata, JsonScanner *scanner, Span key) {
                         return member_scan_value(scanner, scan_member, scan);
                 }
         if (span_is(key, "psi"))
-                return member_scan_value(scanner, pressure_record_scan, &scan->record->pressure);
+                return member_scan_value(scanner, pressure_scan_member, &pressure);
         return json_scanner_skip(scanner);
 }
 
@@ -214,14 +180,14 @@ int cgroup_record_merge(CgroupRecord *record, const CgroupRecord *from) {
         int r;
 
         for (CgroupField id = 0; id < _CGROUP_FIELD_MAX; id++)
-                record->fields[id] = reading_merge(cgroup_field_table[id].merge, record->fields[id],
+                record->fields[id] = reading_merge(cgroup_fields[id].merge, record->fields[id],
                                                    from->fields[id]);
         for (unsigned i = 0; i < _PRESSURE_RESOURCE_MAX; i++)
                 for (unsigned j = 0; j < _PRESSURE_HALF_MAX; j++)
                         for (unsigned k = 0; k < _PRESSURE_VALUE_MAX; k++) {
                                 Reading *value = &record->pressure.values[i][j][k];
 
-                                *value = reading_merge(value_merges[k], *value,
+                                *value = reading_merge(pressure_fields[k].merge, *value,
                                                        from->pressure.values[i][j][k]);
                         }
         r = count_map_merge(&record->stat, &from->stat, stat_rule);

@@ -2,24 +2,44 @@
 #pragma once
 
 /*
+ * RecordField
+ *
+ * A value that has a fixed place in the records of a snapshot and in the rows of a section. All of
+ * them follow from the lists in view/section-list.h.
+ */
+
+#include "analysis/section/count-map.h"
+#include "base/span.h"
+#include "view/section-list.h"
+
+typedef enum FieldUnit {
+        FIELD_UNIT_NONE,
+        FIELD_UNIT_COUNT,
+        FIELD_UNIT_BYTES,
+        FIELD_UNIT_US,
+        FIELD_UNIT_PERCENT,
+        FIELD_UNIT_CPUS, /* in thousandths; made of two others, and never read */
+        _FIELD_UNIT_MAX,
+} FieldUnit;
+
+typedef struct RecordField {
+        const char *object; /* NULL: none */
+        const char *member;
+        FieldUnit unit;
+        ReadingKind kind;
+        ReadingMerge merge; /* of records that land on one key */
+} RecordField;
+
+/*
  * PressureRecord
  *
  * Pressure stall information as a snapshot has it, of the host or of a cgroup. Averages are
  * hundredths of a percent and may pass 100 %; totals are microseconds.
  */
 
-#include "analysis/section/count-map.h"
-#include "base/span.h"
-
 // clang-format off
 #define PRESSURE_RESOURCES(R) R(CPU, "cpu") R(MEMORY, "memory") R(IO, "io") R(IRQ, "irq")
 #define PRESSURE_HALVES(H) H(SOME, "some") H(FULL, "full")
-/*        id      member        of records that land on one key */
-#define PRESSURE_VALUES(V)                                         \
-        V(AVG10,  "avg10",      READING_MERGE_PEAK)                \
-        V(AVG60,  "avg60",      READING_MERGE_PEAK)                \
-        V(AVG300, "avg300",     READING_MERGE_PEAK)                \
-        V(TOTAL,  "total_usec", READING_MERGE_SUM)
 // clang-format on
 
 #define PRESSURE_RESOURCE_ID(id, ...) PRESSURE_RESOURCE_##id,
@@ -27,29 +47,29 @@
 #define PRESSURE_VALUE_ID(id, ...) PRESSURE_VALUE_##id,
 enum { PRESSURE_RESOURCES(PRESSURE_RESOURCE_ID) _PRESSURE_RESOURCE_MAX };
 enum { PRESSURE_HALVES(PRESSURE_HALF_ID) _PRESSURE_HALF_MAX };
-enum { PRESSURE_VALUES(PRESSURE_VALUE_ID) _PRESSURE_VALUE_MAX };
+enum { SECTION_PRESSURES(PRESSURE_VALUE_ID) _PRESSURE_VALUE_MAX };
+
+extern const char *const pressure_resource_names[_PRESSURE_RESOURCE_MAX];
+extern const char *const pressure_half_names[_PRESSURE_HALF_MAX];
+extern const RecordField pressure_fields[_PRESSURE_VALUE_MAX];
 
 /* Zeroed: all absent. */
 typedef struct PressureRecord {
         Reading values[_PRESSURE_RESOURCE_MAX][_PRESSURE_HALF_MAX][_PRESSURE_VALUE_MAX];
 } PressureRecord;
 
-/* Fills in one member of what a snapshot has; @userdata: the record. For member_scan_text(). */
-_must_check_ int pressure_record_scan(void *userdata, JsonScanner *scanner, Span key);
+/* The place that a scan is at; one that begins has the record alone. */
+typedef struct PressureScan {
+        PressureRecord *record;
+        unsigned depth;
+        size_t at[3]; /* resource, half, value */
+} PressureScan;
+
+/* Fills in one member of what a snapshot has; @userdata: a PressureScan. For member_scan_text(). */
+_must_check_ int pressure_scan_member(void *userdata, JsonScanner *scanner, Span key);
 
 /* Some value of @resource is not 0. */
 bool pressure_record_has(const PressureRecord *record, unsigned resource);
-
-/*
- * The values of one half; @records[side] may be NULL for a side that has none. False when no side
- * has a value of it.
- */
-bool pressure_half_sides(const PressureRecord *const records[static 2], unsigned n_sides,
-                         unsigned resource, unsigned half,
-                         Reading ret_sides[static _PRESSURE_VALUE_MAX][2]);
-/* The members of their row; the caller has the object around. @cgroup: NULL bytes for the host. */
-void pressure_members_write(JsonWriter *writer, Span cgroup, unsigned n_sides, unsigned resource,
-                            unsigned half, const Reading sides[static _PRESSURE_VALUE_MAX][2]);
 
 /*
  * CgroupRecord
@@ -59,41 +79,15 @@ void pressure_members_write(JsonWriter *writer, Span cgroup, unsigned n_sides, u
  * be read, so such a limit is not known here.
  */
 
-// clang-format off
-/*
- * In the order of the documents, object by object.
- *        id               object    member            kind    section  of records on one key */
-#define CGROUP_FIELDS(F)                                                                           \
-        F(USAGE_USEC,      "cpu",    "usage_usec",     COUNT,  STATS,   READING_MERGE_SUM)         \
-        F(NR_THROTTLED,    "cpu",    "nr_throttled",   COUNT,  STATS,   READING_MERGE_SUM)         \
-        F(THROTTLED_USEC,  "cpu",    "throttled_usec", COUNT,  STATS,   READING_MERGE_SUM)         \
-        F(MAX_QUOTA_US,    "cpu",    "max_quota_us",   LIMIT,  LIMITS,  READING_MERGE_LARGEST)     \
-        F(MAX_PERIOD_US,   "cpu",    "max_period_us",  COUNT,  LIMITS,  READING_MERGE_PEAK)        \
-        F(WEIGHT,          "cpu",    "weight",         COUNT,  LIMITS,  READING_MERGE_LARGEST)     \
-        F(WEIGHT_NICE,     "cpu",    "weight_nice",    SIGNED, LIMITS,  READING_MERGE_LARGEST)     \
-        F(MEMORY_CURRENT,  "memory", "current",        COUNT,  STATS,   READING_MERGE_PEAK)        \
-        F(MEMORY_MAX,      "memory", "max",            LIMIT,  LIMITS,  READING_MERGE_LARGEST)     \
-        F(MEMORY_HIGH,     "memory", "high",           LIMIT,  LIMITS,  READING_MERGE_LARGEST)     \
-        F(MEMORY_LOW,      "memory", "low",            LIMIT,  LIMITS,  READING_MERGE_SMALLEST)    \
-        F(MEMORY_MIN,      "memory", "min",            LIMIT,  LIMITS,  READING_MERGE_SMALLEST)    \
-        F(PIDS_CURRENT,    "pids",   "current",        COUNT,  LIMITS,  READING_MERGE_SUM)         \
-        F(PIDS_MAX,        "pids",   "max",            LIMIT,  LIMITS,  READING_MERGE_LARGEST)
-// clang-format on
-
 #define CGROUP_FIELD_ID(id, ...) CGROUP_FIELD_##id,
-typedef enum CgroupField { CGROUP_FIELDS(CGROUP_FIELD_ID) _CGROUP_FIELD_MAX } CgroupField;
+typedef enum CgroupField {
+        SECTION_STATS(CGROUP_FIELD_ID) SECTION_LIMITS(CGROUP_FIELD_ID) _CGROUP_FIELD_MAX
+} CgroupField;
 
-typedef enum CgroupFieldSection { CGROUP_FIELD_STATS, CGROUP_FIELD_LIMITS } CgroupFieldSection;
+#define CGROUP_FIELD_FIRST_LIMIT CGROUP_FIELD_QUOTA
+#define CGROUP_FIELD_N_LIMITS (_CGROUP_FIELD_MAX - CGROUP_FIELD_FIRST_LIMIT)
 
-typedef struct CgroupFieldRow {
-        const char *object;
-        const char *member;
-        ReadingKind kind;
-        CgroupFieldSection section;
-        ReadingMerge merge;
-} CgroupFieldRow;
-
-extern const CgroupFieldRow cgroup_field_table[_CGROUP_FIELD_MAX];
+extern const RecordField cgroup_fields[_CGROUP_FIELD_MAX];
 
 /* Zeroed: all absent. */
 typedef struct CgroupRecord {

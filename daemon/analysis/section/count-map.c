@@ -127,14 +127,6 @@ void reading_write_change(JsonWriter *writer, const Reading sides[static 2], Rea
         json_write_end(writer);
 }
 
-void reading_write_sides(JsonWriter *writer, unsigned n_sides, const Reading *sides) {
-        if (n_sides == 1)
-                reading_write(writer, sides[0]);
-        else
-                reading_write_change(writer, sides, reading_delta(sides[0], sides[1]),
-                                     reading_write);
-}
-
 /* keys */
 
 /* tsearch(3) compares pointers to keys: the key of a node, and the key that is searched. */

@@ -68,12 +68,6 @@ void reading_write(JsonWriter *writer, Reading reading);
 void reading_write_change(JsonWriter *writer, const Reading sides[static 2], Reading delta,
                           void (*write)(JsonWriter *writer, Reading reading));
 /*
- * Writes the value of one side (@n_sides 1); of two {"before", "after", "delta"}, with a delta of
- * null where there is none.
- */
-void reading_write_sides(JsonWriter *writer, unsigned n_sides, const Reading *sides);
-
-/*
  * CountMap
  *
  * Numbers under keys that differ between kernels ("anon", "Rss"), in ascending order of keys. The

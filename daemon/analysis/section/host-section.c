@@ -40,7 +40,8 @@ static const HostPart *part_of(const LineMaker *maker, unsigned side) {
 
 /* one number */
 
-static Reading reading_of(Amount count) {
+static Reading value_of(const HostTotals *totals, HostUnit unit, Amount count) {
+        count = host_value_of_unit(totals, unit, count);
         return count.known ? READING(count.n) : (Reading){};
 }
 
@@ -57,8 +58,7 @@ static int add_line(LineMaker *maker, const HostLine *like, HostUnit unit, HostR
         *line = *like;
         line->unit = unit_names[unit];
         for (unsigned side = 0; side < maker->n_sides; side++)
-                line->sides[side] =
-                        reading_of(host_value_of_unit(&maker->totals[side], unit, counts[side]));
+                line->sides[side] = value_of(&maker->totals[side], unit, counts[side]);
         if (maker->n_sides < 2)
                 return 0;
         /* Counters are subtracted in the kernel's unit, where it is known how they wrap. */
@@ -67,8 +67,7 @@ static int add_line(LineMaker *maker, const HostLine *like, HostUnit unit, HostR
                 Amount delta = host_count_difference(rule, counts[0], counts[1]);
 
                 if (delta.known)
-                        line->delta =
-                                reading_of(host_value_of_unit(&maker->totals[1], unit, delta));
+                        line->delta = value_of(&maker->totals[1], unit, delta);
         }
         line->has_rate = rule != HOST_RULE_LEVEL && maker->elapsed_ns > 0 &&
                          line->delta.state == READING_NUMBER && !line->delta.negative;
@@ -118,11 +117,7 @@ static int add_columns(LineMaker *maker, HostLine *line,
 /* the choice among items */
 
 static uint64_t done_in(const LineMaker *maker, const ItemPair *pair) {
-        static const unsigned columns[_HOST_PART_MAX][2] = {
-                [HOST_PART_DISK] = { HOST_DISK_READ_SECTORS, HOST_DISK_WRITTEN_SECTORS },
-                [HOST_PART_NETWORK] = { HOST_NETWORK_RX_BYTES, HOST_NETWORK_TX_BYTES },
-        };
-        const unsigned *moved = columns[maker->part];
+        const HostPartInfo *info = &host_parts[maker->part];
         uint64_t done[HOST_SECTION_SIDES] = {};
 
         for (unsigned side = 0; side < maker->n_sides; side++) {
@@ -130,8 +125,9 @@ static uint64_t done_in(const LineMaker *maker, const ItemPair *pair) {
 
                 if (item && maker->part == HOST_PART_CPU)
                         done[side] = host_cpu_time(item->counts, HOST_CPU_TIME_USED).n;
-                else if (item)
-                        done[side] = item->counts[moved[0]].n / 2 + item->counts[moved[1]].n / 2;
+                /* The halves of two counters add up to no more than 64 bits. */
+                for (unsigned i = 0; item && maker->part != HOST_PART_CPU && i < info->n_ranks; i++)
+                        done[side] += item->counts[info->ranks[i]].n / 2;
         }
         if (maker->n_sides < 2)
                 return done[0];
@@ -237,8 +233,6 @@ int host_lines_make(HostLines *lines, HostPartId part,
                         host_count_difference(HOST_RULE_SUM, totals[0].parts[part].at_boottime_ns,
                                               totals[1].parts[part].at_boottime_ns)
                                 .n;
-        if (!totals[0].parts[part].has && !totals[1].parts[part].has)
-                return 0;
         for (unsigned side = 0; side < n_sides; side++) {
                 all_cpus[side] = totals[side].parts[part].all_cpus;
                 whole.there[side] = totals[side].parts[part].has;
@@ -268,32 +262,4 @@ int host_lines_make(HostLines *lines, HostPartId part,
                 r = add_line(&maker, &whole, info->columns[i].unit, info->columns[i].rule, counts);
         }
         return r == 0 ? add_items(&maker, limit) : r;
-}
-
-/* output */
-
-void host_line_write(JsonWriter *writer, HostPartId part, unsigned n_sides, const HostLine *line) {
-        const char *kind = host_kinds[line->kind].name;
-
-        if (host_parts[part].item) {
-                if (line->item)
-                        json_write_member_text(writer, host_parts[part].item, line->item);
-                else
-                        json_write_member_null(writer, host_parts[part].item);
-        }
-        if (kind)
-                json_write_member_text(writer, "kind", kind);
-        json_write_member_text(writer, "key", line->key);
-        json_write_member_text(writer, "unit", line->unit);
-        json_write_key(writer, "value");
-        if (n_sides == 1) {
-                reading_write(writer, line->sides[0]);
-                return;
-        }
-        reading_write_change(writer, line->sides, line->delta, reading_write);
-        json_write_key(writer, "perSecond");
-        if (line->has_rate)
-                json_write_double(writer, line->per_second);
-        else
-                json_write_null(writer);
 }

@@ -25,26 +25,8 @@ typedef struct SchedExtRecord {
         CountMap events; /* owned */
 } SchedExtRecord;
 
+extern const char *const sched_ext_number_names[_SCHED_EXT_NUMBER_MAX];
+
 /* Fills an empty record; all texts are put into @names. JSON_E_MALFORMED with a complaint. */
 _must_check_ int sched_ext_record_scan(SchedExtRecord *record, Span json, KeyTree *names,
                                        char ret_complaint[static MEMBER_COMPLAINT_BYTES]);
-/* Exactly one is there, or something in them differs. Both are of the same names. */
-bool sched_ext_record_differs(const SchedExtRecord *a, const SchedExtRecord *b);
-
-/* One attribute: a number, or a text; a text that is NULL is not known. */
-typedef struct SchedExtRow {
-        Span attribute;
-        bool is_text;
-        const KeyNode *texts[2];
-        Reading numbers[2];
-} SchedExtRow;
-
-/*
- * The next attribute; false at the end. @position counts from 0; @walk begins zeroed. The five
- * attributes always come, the name and the events where a side has them.
- */
-bool sched_ext_next(unsigned n_sides, const SchedExtRecord records[static 2], size_t *position,
-                    CountWalk *walk, SchedExtRow *ret);
-
-/* The members of its row; the caller has the object around. */
-void sched_ext_members_write(JsonWriter *writer, unsigned n_sides, const SchedExtRow *row);

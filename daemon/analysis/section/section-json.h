@@ -31,22 +31,11 @@
  *
  * A row with a null has "reason", in words; of two sides "before: ...; after: ...".
  *
- * Rows are in the order of cgroups bytewise, then of keys; processes as smaps_order() has them;
- * pressure by resource first. "cpus" is the quota over the period, to three decimals.
+ * "cpus" is the quota over the period, to three decimals.
  */
 
 #include "json/json-writer.h"
-#include "analysis/section/section-model.h"
-
-/* The place that the next row comes from. Zeroed: the first. */
-typedef struct SectionCursor {
-        SectionId section;
-        size_t item;
-        size_t position;
-        CountWalk walk;
-        uint64_t n_hidden; /* rows left out so far that the view does not want */
-        uint64_t n_rows;   /* written so far */
-} SectionCursor;
+#include "analysis/section/section-row.h"
 
 /* Counts the cgroups, processes, CPUs, disks and interfaces that the view's limit cut off. */
 uint64_t section_n_cut(const Sections *sections);

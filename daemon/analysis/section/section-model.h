@@ -4,8 +4,8 @@
 /*
  * SectionModel
  *
- * The data of all sections: filled by sections_add_*() (sections.h), judged by section-choice.h and
- * written by section-json.h.
+ * The data of all sections: filled by sections_add_*() (sections.h), asked for rows by
+ * section-row.h and written by section-json.h.
  */
 
 #include "analysis/section/cgroup-record.h"
@@ -24,6 +24,7 @@ typedef struct CgroupEntry {
 typedef struct Sections {
         View view;
         unsigned n_sides;
+        bool wants_cgroups;    /* else records of cgroups need not be read */
         KeyTree names;         /* keys of count maps, texts */
         KeyTree cgroups;       /* of CgroupEntry */
         KeyNode **cgroup_list; /* after sections_finish(): the ones that are shown, by key */
@@ -41,8 +42,9 @@ typedef struct Sections {
 
         /* after sections_finish() */
         HostLines host_lines[_HOST_PART_MAX];
-        bool shown[_SECTION_MAX];     /* wanted, and has data */
-        bool *cut[_SECTION_MAX];      /* owned, by cgroup; NULL: none is */
+        bool has_pressure[2][_PRESSURE_RESOURCE_MAX]; /* some number is not 0: of cgroups, host */
+        bool shown[_SECTION_MAX];                     /* wanted, and has data */
+        bool *cut[_SECTION_MAX];      /* owned, by cgroup or process; NULL: none is */
         uint64_t n_cut[_SECTION_MAX]; /* cgroups, processes, ... beyond the view's limit */
 
         char complaint[MEMBER_COMPLAINT_BYTES + 64]; /* without the name of the snapshot */

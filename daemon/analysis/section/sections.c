@@ -27,6 +27,9 @@ int sections_new(const View *view, unsigned n_sides, Sections **ret) {
         sections->n_sides = n_sides;
         for (unsigned side = 0; side < SECTION_SIDES; side++)
                 sections->smaps_max_rss_bytes[side] = UINT64_MAX;
+        for (SectionId id = 0; id < _SECTION_MAX; id++)
+                if (view_table_abouts[id] == SECTION_ABOUT_CGROUPS && view_wants_table(view, id))
+                        sections->wants_cgroups = true;
         *ret = sections;
         return 0;
 }
@@ -50,13 +53,6 @@ Sections *sections_free(Sections *sections) {
         return NULL;
 }
 
-bool sections_want_cgroups(const Sections *sections) {
-        for (SectionId id = SECTION_CGROUP_STATS; id <= SECTION_PRESSURE; id++)
-                if (view_wants_table(&sections->view, id))
-                        return true;
-        return false;
-}
-
 /* Turns the result of reading a record into a result of sections_add_*(). */
 static int settle(Sections *sections, int r, const char *record, const char *complaint) {
         if (r != JSON_E_MALFORMED)
@@ -77,7 +73,7 @@ int sections_add_cgroup(Sections *sections, unsigned side, Span key, Span json) 
         KeyNode *node;
         int r;
 
-        if (!sections_want_cgroups(sections) ||
+        if (!sections->wants_cgroups ||
             (!is_filtered_late && !view_filter_matches(&sections->view, key)))
                 return 0;
         record = calloc(1, sizeof(*record));
@@ -134,7 +130,8 @@ int sections_add_of_host(Sections *sections, unsigned side, SectionId id, Span j
                 return 0;
         if (id == SECTION_HOST_PRESSURE)
                 return settle(sections,
-                              member_scan_text(json, pressure_record_scan, &sections->host[side],
+                              member_scan_text(json, pressure_scan_member,
+                                               &(PressureScan){ .record = &sections->host[side] },
                                                complaint),
                               "pressure", complaint);
         if (id == SECTION_SCHED_EXT)
@@ -169,10 +166,11 @@ int sections_rename(Sections *sections, KeyOfName old_name_of, void *userdata) {
 }
 
 int sections_finish(Sections *sections, KeyOfName key_of, void *userdata) {
-        int r;
+        int r = 0;
 
-        r = key_of ? smaps_regroup(&sections->smaps, key_of, userdata) : 0;
-        if (r == 0)
+        if (sections->smaps.processes.n > 0 && key_of)
+                r = smaps_regroup(&sections->smaps, key_of, userdata);
+        if (sections->smaps.processes.n > 0 && r == 0)
                 r = smaps_order(&sections->smaps, sections->n_sides, &sections->names);
         if (r == 0)
                 r = key_tree_list(&sections->cgroups, key_node_compare, &sections->cgroup_list);
@@ -184,10 +182,24 @@ int sections_finish(Sections *sections, KeyOfName key_of, void *userdata) {
                 if ((entry->sides[0] || entry->sides[1]) &&
                     view_filter_matches(&sections->view, node->key))
                         sections->cgroup_list[sections->n_cgroups++] = node;
+                else
+                        continue;
+                for (unsigned k = 0; k < SECTION_SIDES * _PRESSURE_RESOURCE_MAX; k++) {
+                        const CgroupRecord *record = entry->sides[k % SECTION_SIDES];
+                        bool *has = &sections->has_pressure[0][k / SECTION_SIDES];
+
+                        *has = *has || (record &&
+                                        pressure_record_has(&record->pressure, k / SECTION_SIDES));
+                }
         }
+        for (unsigned i = 0; i < _PRESSURE_RESOURCE_MAX; i++)
+                sections->has_pressure[1][i] = pressure_record_has(&sections->host[0], i) ||
+                                               pressure_record_has(&sections->host[1], i);
         if (r == 0)
                 r = sections_choose(sections);
         for (unsigned part = 0; r == 0 && part < _HOST_PART_MAX; part++) {
+                if (!sections->totals[0].parts[part].has && !sections->totals[1].parts[part].has)
+                        continue;
                 r = host_lines_make(&sections->host_lines[part], (HostPartId) part,
                                     sections->totals, sections->n_sides, sections->same_boot,
                                     sections->view.limit);

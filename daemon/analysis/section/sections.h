@@ -35,9 +35,6 @@ _must_check_ int sections_new(const View *view, unsigned n_sides, Sections **ret
 Sections *sections_free(Sections *sections);
 DEFINE_CLEANUP(Sections *, sections_free);
 
-/* True when some section needs records of cgroups. If not, the caller need not read them. */
-bool sections_want_cgroups(const Sections *sections);
-
 /* input: SECTIONS_E_MALFORMED when @json is not what a snapshot has there */
 
 /* @key: of the cgroup, as groups have it. Records of one key and side are merged. */

@@ -38,10 +38,9 @@ HostUse host_use_of(const HostTotals *before, const HostTotals *after,
         return (HostUse){
                 .n_cpus = n_cpus > 0 ? amount_of(n_cpus) : (Amount){ .known = false },
                 .memory_bytes = kib_of(after, "MemTotal"),
-                .cpu_used_ns = host_value(used, HOST_PART_CPU, HOST_CPU_USER, cpu),
-                .disk_read_bytes = host_value(used, HOST_PART_DISK, HOST_DISK_READ_SECTORS, read),
-                .disk_written_bytes =
-                        host_value(used, HOST_PART_DISK, HOST_DISK_WRITTEN_SECTORS, written),
+                .cpu_used_ns = host_value_of_unit(used, HOST_UNIT_TICKS, cpu),
+                .disk_read_bytes = host_value_of_unit(used, HOST_UNIT_SECTORS, read),
+                .disk_written_bytes = host_value_of_unit(used, HOST_UNIT_SECTORS, written),
                 .dirty_growth_bytes =
                         before ? amount_subtract(dirty[SIDE_AFTER], dirty[SIDE_BEFORE])
                                : dirty[SIDE_AFTER],
@@ -93,8 +92,8 @@ int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit, Ho
                 *ret_culprit = subjects[i];
                 if (subjects[i]->psi.n == 0)
                         continue;
-                r = member_scan_text(buffer_span(&subjects[i]->psi), pressure_record_scan,
-                                     &view->pressure[i], complaint);
+                r = member_scan_text(buffer_span(&subjects[i]->psi), pressure_scan_member,
+                                     &(PressureScan){ .record = &view->pressure[i] }, complaint);
                 if (r != JSON_E_MALFORMED)
                         continue;
                 *fault = (SnapshotFault){};
@@ -110,7 +109,7 @@ int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit, Ho
 /* numbers */
 
 static Amount column(const HostView *view, HostPartId part, const Amount *counts, unsigned id) {
-        return host_value(&view->difference, part, id, counts[id]);
+        return host_value_of_unit(&view->difference, host_parts[part].columns[id].unit, counts[id]);
 }
 
 static Amount pages_bytes(const HostView *view, const char *name) {
@@ -158,7 +157,7 @@ static void write_cpus(const HostView *view, JsonWriter *writer) {
                 json_write_object(writer);
                 json_write_member_u64(writer, "cpu", id);
                 amount_write_json(writer, "usedNs",
-                                  host_value(host, HOST_PART_CPU, HOST_CPU_USER, used));
+                                  host_value_of_unit(host, HOST_UNIT_TICKS, used));
                 write_cpu_times(view, cpu->counts, writer);
                 json_write_end(writer);
         }
@@ -264,8 +263,8 @@ void host_view_write_json(const HostView *view, JsonWriter *writer) {
         };
         const HostTotals *host = &view->difference;
         const Amount *all = host->parts[HOST_PART_CPU].all_cpus;
-        Amount used_ns = host_value(host, HOST_PART_CPU, HOST_CPU_USER,
-                                    host_cpu_time(all, HOST_CPU_TIME_USED));
+        Amount used_ns =
+                host_value_of_unit(host, HOST_UNIT_TICKS, host_cpu_time(all, HOST_CPU_TIME_USED));
         Amount load = host_totals_number(host, HOST_PART_CPU, "load1");
 
         json_write_object(writer);

@@ -8,15 +8,10 @@
 #include "analysis/key/thread-group.h"
 
 int section_feed_init(SectionFeed *feed, const View *view, unsigned n_sides) {
-        int r;
-
         *feed = (SectionFeed){ .view = view };
-        r = key_part_init(&feed->cgroups, KEY_PART_CGROUP, view, view->cgroup_normalize);
-        if (r == 0)
-                r = key_part_init(&feed->processes, KEY_PART_PROCESS, view, view->thread_normalize);
-        if (r == 0)
-                r = sections_new(view, n_sides, &feed->sections);
-        return err_fold(r);
+        key_part_init(&feed->cgroups, KEY_PART_CGROUP, view, view->cgroup_normalize);
+        key_part_init(&feed->processes, KEY_PART_PROCESS, view, view->thread_normalize);
+        return err_fold(sections_new(view, n_sides, &feed->sections));
 }
 
 void section_feed_done(SectionFeed *feed) {
@@ -33,13 +28,13 @@ static int settle(SectionFeed *feed, int r) {
 }
 
 int section_feed_census(SectionFeed *feed, const ThreadSample *sample) {
-        if (thread_is_left_out(feed->view, sample) || !sections_want_cgroups(feed->sections))
+        if (thread_is_left_out(feed->view, sample) || !feed->sections->wants_cgroups)
                 return 0;
         return key_part_census(&feed->cgroups, sample->cgroup);
 }
 
 int section_feed_census_cgroup(SectionFeed *feed, Span path) {
-        return sections_want_cgroups(feed->sections) ? key_part_census(&feed->cgroups, path) : 0;
+        return feed->sections->wants_cgroups ? key_part_census(&feed->cgroups, path) : 0;
 }
 
 void section_feed_head(SectionFeed *feed, unsigned side, const Head *head) {
@@ -77,7 +72,7 @@ int section_feed_cgroup(SectionFeed *feed, unsigned side, Span path, Span stats_
         Span key;
         int r;
 
-        if (!sections_want_cgroups(feed->sections))
+        if (!feed->sections->wants_cgroups)
                 return 0;
         r = key_part_make(&feed->cgroups, path, &key);
         if (r != 0)

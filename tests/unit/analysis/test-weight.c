@@ -83,7 +83,7 @@ START_TEST(memory_that_grows_is_a_share) {
 
         ck_assert_int_eq(shares.has_memory, rows[_i].has);
         expect_near(shares.memory, rows[_i].memory);
-        ck_assert_int_eq(weight_of(&shares, &weight), rows[_i].has);
+        ck_assert_int_eq(weight_between(NULL, &shares, &weight), rows[_i].has);
         expect_near(weight, rows[_i].memory);
 
         scale = weight_scale_of(&(const HostUse){ .n_cpus = amount_of(4) }, S(10));
@@ -126,13 +126,13 @@ START_TEST(the_larger_share_is_the_weight) {
         const Shares one = { .has_time = true, .time = 0.01 }, none = {};
         double weight = 7;
 
-        ck_assert(weight_of(&time, &weight));
+        ck_assert(weight_between(NULL, &time, &weight));
         expect_near(weight, 0.5);
-        ck_assert(weight_of(&storage, &weight));
+        ck_assert(weight_between(NULL, &storage, &weight));
         expect_near(weight, 0.25);
-        ck_assert(weight_of(&one, &weight));
+        ck_assert(weight_between(NULL, &one, &weight));
         expect_near(weight, 0.01);
-        ck_assert(!weight_of(&none, &weight));
+        ck_assert(!weight_between(NULL, &none, &weight));
 }
 END_TEST
 

@@ -189,22 +189,18 @@ END_TEST
 START_TEST(values_are_in_units_that_people_read) {
         HostTotals none = {};
 
-        check_count(host_value(&before, HOST_PART_CPU, HOST_CPU_USER, amount_of(7)), true,
-                    70000000);
-        check_count(host_value(&none, HOST_PART_CPU, HOST_CPU_USER, amount_of(7)), ABSENT);
-        check_count(host_value(&before, HOST_PART_DISK, HOST_DISK_READ_SECTORS, amount_of(2)), true,
-                    1024);
-        check_count(host_value(&before, HOST_PART_DISK, HOST_DISK_BUSY_MS, amount_of(2)), true,
-                    2000000);
-        check_count(
-                host_value(&before, HOST_PART_DISK, HOST_DISK_READ_SECTORS, amount_of(UINT64_MAX)),
-                true, UINT64_MAX);
-        check_count(host_value(&before, HOST_PART_DISK, HOST_DISK_READS, (Amount){}), ABSENT);
+        check_count(host_value_of_unit(&before, HOST_UNIT_TICKS, amount_of(7)), true, 70000000);
+        check_count(host_value_of_unit(&none, HOST_UNIT_TICKS, amount_of(7)), ABSENT);
+        check_count(host_value_of_unit(&before, HOST_UNIT_SECTORS, amount_of(2)), true, 1024);
+        check_count(host_value_of_unit(&before, HOST_UNIT_MS, amount_of(2)), true, 2000000);
+        check_count(host_value_of_unit(&before, HOST_UNIT_SECTORS, amount_of(UINT64_MAX)), true,
+                    UINT64_MAX);
+        check_count(host_value_of_unit(&before, HOST_UNIT_COUNT, (Amount){}), ABSENT);
         check_count(host_value_of_unit(&before, HOST_UNIT_KIB, amount_of(3)), true, 3072);
         before.user_hz = 1024;
-        check_count(host_value(&before, HOST_PART_CPU, HOST_CPU_USER, amount_of(1025)), true,
+        check_count(host_value_of_unit(&before, HOST_UNIT_TICKS, amount_of(1025)), true,
                     1000976562);
-        check_count(host_value(&before, HOST_PART_CPU, HOST_CPU_USER, amount_of(UINT64_MAX)), true,
+        check_count(host_value_of_unit(&before, HOST_UNIT_TICKS, amount_of(UINT64_MAX)), true,
                     UINT64_MAX);
 }
 END_TEST

@@ -30,13 +30,13 @@ START_TEST(fields_are_found_in_their_objects) {
              "\"weight_nice\":-5},\"memory\":{\"current\":11,\"max\":null,\"stat\":{\"anon\":3},"
              "\"events\":null},\"pids\":{\"current\":2,\"max\":13},\"io\":{},"
              "\"psi\":{\"io\":{\"full\":{\"total_usec\":17}}}}");
-        ck_assert_uint_eq(record.fields[CGROUP_FIELD_USAGE_USEC].magnitude, 7);
-        ck_assert_int_eq(record.fields[CGROUP_FIELD_MAX_QUOTA_US].state, READING_MAX);
-        ck_assert(record.fields[CGROUP_FIELD_WEIGHT_NICE].negative);
-        ck_assert_uint_eq(record.fields[CGROUP_FIELD_MEMORY_CURRENT].magnitude, 11);
+        ck_assert_uint_eq(record.fields[CGROUP_FIELD_USAGE].magnitude, 7);
+        ck_assert_int_eq(record.fields[CGROUP_FIELD_QUOTA].state, READING_MAX);
+        ck_assert(record.fields[CGROUP_FIELD_NICE].negative);
+        ck_assert_uint_eq(record.fields[CGROUP_FIELD_MEMORY].magnitude, 11);
         ck_assert_int_eq(record.fields[CGROUP_FIELD_MEMORY_MAX].state, READING_ABSENT);
         ck_assert_int_eq(record.fields[CGROUP_FIELD_MEMORY_LOW].state, READING_ABSENT);
-        ck_assert_uint_eq(record.fields[CGROUP_FIELD_PIDS_CURRENT].magnitude, 2);
+        ck_assert_uint_eq(record.fields[CGROUP_FIELD_PIDS].magnitude, 2);
         ck_assert_uint_eq(record.fields[CGROUP_FIELD_PIDS_MAX].magnitude, 13);
         ck_assert_uint_eq(record.stat.n, 1);
         ck_assert_uint_eq(record.events.n, 0);
@@ -114,8 +114,7 @@ START_TEST(a_quota_is_a_number_of_cpus) {
         KeyTree names = {};
 
         scan(&record, &names, cpu_rows[_i].json);
-        cpus = cgroup_cpus(record.fields[CGROUP_FIELD_MAX_QUOTA_US],
-                           record.fields[CGROUP_FIELD_MAX_PERIOD_US]);
+        cpus = cgroup_cpus(record.fields[CGROUP_FIELD_QUOTA], record.fields[CGROUP_FIELD_PERIOD]);
         ck_assert_int_eq((int) cpus.state, (int) cpu_rows[_i].state);
         ck_assert_uint_eq(cpus.magnitude, cpu_rows[_i].millicpus);
         done(&record, &names);
@@ -141,22 +140,22 @@ static const struct {
         CgroupField field;
         Reading a, b, merged;
 } field_rows[] = {
-        { CGROUP_FIELD_USAGE_USEC, READING(1), READING(2), READING(3) },
-        { CGROUP_FIELD_USAGE_USEC, READING(1), ABSENT, READING(1) },
-        { CGROUP_FIELD_USAGE_USEC, READING(UINT64_MAX), READING(2), READING(UINT64_MAX) },
+        { CGROUP_FIELD_USAGE, READING(1), READING(2), READING(3) },
+        { CGROUP_FIELD_USAGE, READING(1), ABSENT, READING(1) },
+        { CGROUP_FIELD_USAGE, READING(UINT64_MAX), READING(2), READING(UINT64_MAX) },
         { CGROUP_FIELD_NR_THROTTLED, READING(1), READING(2), READING(3) },
-        { CGROUP_FIELD_THROTTLED_USEC, READING(1), READING(2), READING(3) },
-        { CGROUP_FIELD_MAX_QUOTA_US, READING(1), READING(2), READING(2) },
-        { CGROUP_FIELD_MAX_QUOTA_US, READING(1), MAX, MAX },
-        { CGROUP_FIELD_MAX_QUOTA_US, READING(1), ABSENT, ABSENT },
-        { CGROUP_FIELD_MAX_PERIOD_US, READING(1), READING(2), READING(2) },
-        { CGROUP_FIELD_MAX_PERIOD_US, READING(1), ABSENT, READING(1) },
+        { CGROUP_FIELD_THROTTLED, READING(1), READING(2), READING(3) },
+        { CGROUP_FIELD_QUOTA, READING(1), READING(2), READING(2) },
+        { CGROUP_FIELD_QUOTA, READING(1), MAX, MAX },
+        { CGROUP_FIELD_QUOTA, READING(1), ABSENT, ABSENT },
+        { CGROUP_FIELD_PERIOD, READING(1), READING(2), READING(2) },
+        { CGROUP_FIELD_PERIOD, READING(1), ABSENT, READING(1) },
         { CGROUP_FIELD_WEIGHT, READING(1), READING(2), READING(2) },
         { CGROUP_FIELD_WEIGHT, READING(1), ABSENT, ABSENT },
-        { CGROUP_FIELD_WEIGHT_NICE, MINUS(5), MINUS(7), MINUS(5) },
-        { CGROUP_FIELD_WEIGHT_NICE, MINUS(5), ABSENT, ABSENT },
-        { CGROUP_FIELD_MEMORY_CURRENT, READING(1), READING(2), READING(2) },
-        { CGROUP_FIELD_MEMORY_CURRENT, READING(1), ABSENT, READING(1) },
+        { CGROUP_FIELD_NICE, MINUS(5), MINUS(7), MINUS(5) },
+        { CGROUP_FIELD_NICE, MINUS(5), ABSENT, ABSENT },
+        { CGROUP_FIELD_MEMORY, READING(1), READING(2), READING(2) },
+        { CGROUP_FIELD_MEMORY, READING(1), ABSENT, READING(1) },
         { CGROUP_FIELD_MEMORY_MAX, READING(1), READING(2), READING(2) },
         { CGROUP_FIELD_MEMORY_MAX, READING(1), MAX, MAX },
         { CGROUP_FIELD_MEMORY_MAX, READING(1), ABSENT, ABSENT },
@@ -167,8 +166,8 @@ static const struct {
         { CGROUP_FIELD_MEMORY_LOW, MAX, MAX, MAX },
         { CGROUP_FIELD_MEMORY_LOW, READING(1), ABSENT, ABSENT },
         { CGROUP_FIELD_MEMORY_MIN, READING(1), READING(2), READING(1) },
-        { CGROUP_FIELD_PIDS_CURRENT, READING(1), READING(2), READING(3) },
-        { CGROUP_FIELD_PIDS_CURRENT, READING(1), ABSENT, READING(1) },
+        { CGROUP_FIELD_PIDS, READING(1), READING(2), READING(3) },
+        { CGROUP_FIELD_PIDS, READING(1), ABSENT, READING(1) },
         { CGROUP_FIELD_PIDS_MAX, READING(1), READING(2), READING(2) },
         { CGROUP_FIELD_PIDS_MAX, READING(1), MAX, MAX },
 };

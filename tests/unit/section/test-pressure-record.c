@@ -7,8 +7,8 @@ static PressureRecord scan(const char *json) {
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
         PressureRecord record = {};
 
-        ck_assert_msg(member_scan_text(span_of(json), pressure_record_scan, &record, complaint) ==
-                              0,
+        ck_assert_msg(member_scan_text(span_of(json), pressure_scan_member,
+                                       &(PressureScan){ .record = &record }, complaint) == 0,
                       "%s", complaint);
         return record;
 }
@@ -44,8 +44,8 @@ START_TEST(pressure_of_another_shape_is_malformed) {
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
         PressureRecord record = {};
 
-        ck_assert_int_eq(member_scan_text(span_of(malformed_rows[_i]), pressure_record_scan,
-                                          &record, complaint),
+        ck_assert_int_eq(member_scan_text(span_of(malformed_rows[_i]), pressure_scan_member,
+                                          &(PressureScan){ .record = &record }, complaint),
                          JSON_E_MALFORMED);
         ck_assert_ptr_nonnull(strstr(complaint, "expected"));
 }

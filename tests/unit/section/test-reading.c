@@ -66,7 +66,7 @@ START_TEST(a_difference_exists_between_numbers_only) {
 
         buffer_init(&buffer, 0);
         json_writer_init(&writer, &buffer);
-        reading_write_sides(&writer, 2, sides);
+        reading_write_change(&writer, sides, reading_delta(sides[0], sides[1]), reading_write);
         ck_assert_int_eq(json_writer_finish(&writer), 0);
         ck_assert_int_eq(buffer_terminate(&buffer, &text), 0);
         ck_assert_str_eq(text, delta_rows[_i].text);

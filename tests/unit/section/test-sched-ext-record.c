@@ -2,6 +2,7 @@
 #include "analysis/section/sched-ext-record.h"
 
 #include "check-main.h"
+#include "sectioned.h"
 
 #define DISABLED "{\"state\":\"disabled\",\"switch_all\":0,\"nr_rejected\":0,\"enable_seq\":1}"
 
@@ -27,19 +28,14 @@ static const struct {
 
 START_TEST(a_difference_of_anything_counts) {
         const char *const texts[] = { differ_rows[_i].before, differ_rows[_i].after };
-        char complaint[MEMBER_COMPLAINT_BYTES] = "";
-        SchedExtRecord records[2] = {};
-        KeyTree names = {};
+        _cleanup_(sections_freep) Sections *sections = sectioned_new(VIEW_AXIS_CGROUP, NULL, 2);
 
-        for (size_t i = 0; i < 2; i++)
+        for (unsigned i = 0; i < 2; i++)
                 if (texts[i])
-                        ck_assert_int_eq(sched_ext_record_scan(&records[i], span_of(texts[i]),
-                                                               &names, complaint),
+                        ck_assert_int_eq(sections_add_of_host(sections, i, SECTION_SCHED_EXT,
+                                                              span_of(texts[i])),
                                          0);
-        ck_assert(sched_ext_record_differs(&records[0], &records[1]) == differ_rows[_i].differs);
-        count_map_done(&records[0].events);
-        count_map_done(&records[1].events);
-        key_tree_done(&names, NULL);
+        ck_assert(section_has_data(sections, SECTION_SCHED_EXT) == differ_rows[_i].differs);
 }
 END_TEST
 

@@ -57,12 +57,21 @@ static const struct {
         { 1, true, { NUMBER(0) }, false },           { 1, false, { NUMBER(0) }, true },
 };
 
+/* A row of one value. */
+static bool is_wanted(const Sections *sections, SectionId id,
+                      const Reading sides[static SECTION_SIDES]) {
+        SectionRow row = { .n_values = 1, .values = { { sides[0], sides[1] } } };
+
+        return section_row_is_wanted(sections, id, &row);
+}
+
 START_TEST(a_zero_that_only_one_side_has_says_nothing) {
         _cleanup_(sections_freep) Sections *sections =
                 sectioned_new(VIEW_AXIS_CGROUP, NULL, count_rows[_i].n_sides);
 
         sections->view.changed_only = count_rows[_i].changed_only;
-        ck_assert_int_eq(sections_keep_count(sections, count_rows[_i].sides), count_rows[_i].kept);
+        ck_assert_int_eq(is_wanted(sections, SECTION_MEMORY_STAT, count_rows[_i].sides),
+                         count_rows[_i].kept);
 }
 END_TEST
 
@@ -73,9 +82,9 @@ START_TEST(rows_that_say_something_are_kept) {
         sections->view.changed_only = keep_rows[_i].changed_only;
         sections->view.has_threshold = keep_rows[_i].threshold >= 0;
         sections->view.threshold = keep_rows[_i].threshold;
-        ck_assert_int_eq(sections_keep(sections, keep_rows[_i].sides), keep_rows[_i].kept);
-        ck_assert_int_eq(sections_keep_some(sections, &keep_rows[_i].sides, 1), keep_rows[_i].kept);
-        ck_assert(!sections_keep_some(sections, &keep_rows[_i].sides, 0));
+        ck_assert_int_eq(is_wanted(sections, SECTION_PRESSURE, keep_rows[_i].sides),
+                         keep_rows[_i].kept);
+        ck_assert(!section_row_is_wanted(sections, SECTION_PRESSURE, &(SectionRow){}));
 }
 END_TEST
 
@@ -420,7 +429,7 @@ START_TEST(what_is_not_wanted_is_not_kept) {
         _cleanup_(sections_freep) Sections *sections =
                 sectioned_new(VIEW_AXIS_PCOMM, "primary,memory-stat", 1);
 
-        ck_assert(!sections_want_cgroups(sections));
+        ck_assert(!sections->wants_cgroups);
         ck_assert(!view_wants_table(&sections->view, SECTION_SMAPS_ROLLUP));
         sectioned_cgroup(sections, 0, "/a", "not even JSON");
         ck_assert_int_eq(sections_add_smaps(sections, 0, SPAN_LITERAL("a"), SPAN_LITERAL("[")), 0);

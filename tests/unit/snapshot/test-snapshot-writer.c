@@ -207,6 +207,20 @@ START_TEST(the_manual_lists_every_member) {
 }
 END_TEST
 
+START_TEST(every_section_has_a_name_and_a_reader) {
+        for (unsigned id = 0; id < _SNAPSHOT_SECTION_MAX; id++) {
+                const DocumentSection *section = &snapshot_sections[id];
+
+                ck_assert_ptr_nonnull(section->name);
+                ck_assert(section->read != NULL);
+                ck_assert((section->shape == DOCUMENT_TABLE) == (section->write_columns != NULL));
+        }
+        for (unsigned part = 0; part < _HOST_PART_MAX; part++)
+                ck_assert_str_eq(snapshot_sections[SNAPSHOT_SECTION_HOST_CPU + part].name,
+                                 host_parts[part].member);
+}
+END_TEST
+
 START_TEST(an_empty_document_has_all_its_members) {
         static const char start[] =
                 "{\"formatVersion\":1,\"toolVersion\":\"1.2\",\"hostName\":\"node\","
@@ -431,6 +445,7 @@ int main(void) {
         tcase_add_test(document, the_manual_lists_every_column_and_source);
         tcase_add_loop_test(document, the_manual_lists_every_member, 0, ELEMENTSOF(members));
         tcase_add_test(document, an_empty_document_has_all_its_members);
+        tcase_add_test(document, every_section_has_a_name_and_a_reader);
         tcase_add_test(document, values_made_elsewhere_stand_where_they_belong);
         tcase_add_loop_test(document, a_failing_sink_ends_the_writing, 0, 6);
         suite_add_tcase(suite, document);

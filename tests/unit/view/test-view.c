@@ -544,6 +544,30 @@ START_TEST(a_view_is_decoded_strictly) {
 }
 END_TEST
 
+/* A row of SECTIONS that lacks a column would leave members empty. */
+START_TEST(every_section_has_its_words) {
+        for (SectionId id = 0; id < _SECTION_MAX; id++) {
+                const SectionForm *form = &view_table_forms[id];
+
+                ck_assert_ptr_nonnull(view_table_names[id]);
+                ck_assert_uint_lt(form->source, _SOURCE_MAX);
+                ck_assert(form->one && form->many && form->not_there && form->no_value);
+                ck_assert(!form->value || form->key);
+                ck_assert(form->item || view_table_abouts[id] == SECTION_ABOUT_HOST ||
+                          view_table_abouts[id] == SECTION_ABOUT_HOST_PART);
+        }
+        for (unsigned part = 0; part < _HOST_PART_MAX; part++) {
+                SectionId id = SECTION_HOST_CPU + part;
+
+                ck_assert_int_eq(view_table_abouts[id], SECTION_ABOUT_HOST_PART);
+                ck_assert_uint_eq(view_table_forms[id].source, host_parts[part].source);
+                ck_assert_str_eq(view_table_names[id] + strlen("host-"),
+                                 host_parts[part].member + strlen("host_"));
+                ck_assert((host_parts[part].item != NULL) == (host_parts[part].n_ranks > 0));
+        }
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("view");
         TCase *words = tcase_create("words");
@@ -557,6 +581,7 @@ int main(void) {
         tcase_add_test(words, lists_are_bounded);
         tcase_add_test(words, sections_and_metrics_both_apply);
         tcase_add_test(words, tables_are_named_like_sections);
+        tcase_add_test(words, every_section_has_its_words);
         tcase_add_loop_test(words, globs_are_checked_where_they_enter, 0, ELEMENTSOF(flatten_rows));
         tcase_add_test(words, globs_are_bounded);
         tcase_add_test(words, a_filter_is_one_glob);

@@ -21,7 +21,8 @@ void column_table_done(ColumnTable *table) {
 }
 
 void column_table_begin(ColumnTable *table, unsigned column, const ColumnSetup *setup) {
-        Column *begun = &table->columns.of[column];
+        Columns *columns = &table->columns;
+        Column *begun = &columns->of[column];
         const JudgeTime times[SIDES] = { setup->begin, setup->end };
 
         *begun = (Column){
@@ -32,12 +33,21 @@ void column_table_begin(ColumnTable *table, unsigned column, const ColumnSetup *
                 .by_process = table->view->axis == VIEW_AXIS_PCOMM,
                 .finds_excess = table->covers,
         };
+        columns->are_ends = columns->n == 1 && begun->setup.keeps_begin;
+        columns->are_intervals = columns->n == SIDES && begun->setup.has_begin;
+        columns->n_sides = columns->are_ends ? SIDES : columns->n;
+        for (unsigned side = 0; side < SIDES; side++)
+                columns->sides[side] = columns->are_ends   ? (ColumnSide){ 0, (Side) side }
+                                       : side < columns->n ? (ColumnSide){ side, SIDE_AFTER }
+                                                           : (ColumnSide){ 0, SIDE_BEFORE };
+        if (columns->are_intervals)
+                columns->scale_ns = MAX_OF(columns->scale_ns, setup->elapsed_ns);
 }
 
 int column_table_add(ColumnTable *table, unsigned index, const ThreadSample *before,
                      const ThreadSample *after, Group **ret) {
         Column *column = &table->columns.of[index];
-        bool are_ends = columns_are_ends(&table->columns);
+        bool are_ends = table->columns.are_ends;
         bool is_told_of = !after && column->setup.has_ledger; /* its end is, by a row */
         ThreadSample room;
         Span cgroup;

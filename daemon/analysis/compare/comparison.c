@@ -27,12 +27,11 @@ int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **
         for (unsigned i = 0; i < setup->n_columns; i++)
                 column_table_begin(table, i, &setup->columns[i]);
         table->columns.interval_ns = setup->interval_ns;
-        comparison->n_sides = columns_are_ends(&table->columns) ? SIDES : table->columns.n;
         comparison->order = (GroupOrder){ .sort = &comparison->view.sort,
                                           .scale = &comparison->scale,
-                                          .n_sides = comparison->n_sides,
+                                          .n_sides = table->columns.n_sides,
                                           .in_order = comparison->elapsed_ns > 0 };
-        if (r == 0 && comparison->n_sides == 2 &&
+        if (r == 0 && table->columns.n_sides == SIDES &&
             (view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL) &&
             (view->pairing || view->pairs.n > 0))
                 r = pairing_new(table->threads.keys.cgroup, &table->pairing);
@@ -105,11 +104,11 @@ static GroupContext context_of(const Comparison *comparison, ComparisonList list
                 .scale = &comparison->scale,
                 .columns = &comparison->table.columns,
                 .spread_names = comparison->table.spread_names,
-                .uptimes = comparison->n_sides > 1 ? &comparison->uptimes : NULL,
+                .uptimes = comparison->table.columns.n_sides > 1 ? &comparison->uptimes : NULL,
                 .sources = { comparison->sources[0], comparison->sources[1] },
                 .changed_only = comparison->view.changed_only && list == COMPARISON_GROUPS,
-                .threshold = comparison->view.has_threshold && comparison->n_sides > 1 &&
-                             list == COMPARISON_GROUPS,
+                .threshold = comparison->view.has_threshold &&
+                             comparison->table.columns.n_sides > 1 && list == COMPARISON_GROUPS,
                 .in_order = comparison->elapsed_ns > 0,
                 .elapsed_ns = comparison->elapsed_ns,
         };
@@ -117,7 +116,7 @@ static GroupContext context_of(const Comparison *comparison, ComparisonList list
 
 /* The side of the groups in @list that is shown. */
 static unsigned side_of(const Comparison *comparison, ComparisonList list) {
-        if (list == COMPARISON_GROUPS && comparison->n_sides > 1)
+        if (list == COMPARISON_GROUPS && comparison->table.columns.n_sides > 1)
                 return BOTH_SIDES;
         return list == COMPARISON_ONLY_AFTER ? SIDE_AFTER : SIDE_BEFORE;
 }
@@ -142,7 +141,7 @@ static int fill_lists(Comparison *comparison, size_t n_rows) {
                 if (group_is_empty(group) || !group_passes(group, &comparison->view))
                         continue;
                 comparison->n_matched++;
-                if (comparison->n_sides > 1 && !(before && after)) {
+                if (comparison->table.columns.n_sides > 1 && !(before && after)) {
                         list = &comparison->lists[before ? COMPARISON_ONLY_BEFORE
                                                          : COMPARISON_ONLY_AFTER];
                 } else if ((context.changed_only || context.threshold) &&
@@ -292,7 +291,7 @@ static bool is_changed(const Comparison *comparison, const Group *group, MetricI
             !aggregate_has(group_side(group, SIDE_AFTER), METRIC_rss_anon_bytes))
                 return false;
         for (unsigned side = 0; side < SIDES; side++) {
-                Amount n_cpus = columns->of[columns_index(columns, side)].host.n_cpus;
+                Amount n_cpus = columns->of[columns->sides[side].column].host.n_cpus;
                 const Value *value = &ret[side];
 
                 ret[side] = aggregate_value(group_side(group, side), id);

@@ -84,7 +84,6 @@ typedef struct Comparison {
          * are not.
          */
         uint64_t elapsed_ns;
-        unsigned n_sides;
         GroupOrder order; /* of groups on all sides */
 
         /* after comparison_finish() */

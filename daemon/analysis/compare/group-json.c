@@ -47,7 +47,7 @@ static bool init_row(Row *row, const GroupContext *context, const Group *group, 
                 number = fabs(side == BOTH_SIDES ? delta_number(&row->delta)
                                                  : value_number(&row->values[0]));
                 if (row->is_rate)
-                        number = number * (double) columns_scale_ns(context->columns) /
+                        number = number * (double) context->columns->scale_ns /
                                  (double) NSEC_PER_SEC;
                 row->impact = impact_of(context->scale, (MetricId) row->id, number);
         }
@@ -83,7 +83,7 @@ size_t group_context_rows(const GroupContext *context, const Group *group, unsig
 
 /* The members of JSON in which the two sides stand. */
 static const char *columns_side_name(const Columns *columns, unsigned side) {
-        if (columns_are_intervals(columns))
+        if (columns->are_intervals)
                 return side == SIDE_BEFORE ? "a" : "b";
         return side == SIDE_BEFORE ? "before" : "after";
 }
@@ -158,9 +158,9 @@ static void write_lives_of_both(JsonWriter *writer, const Group *group) {
 }
 
 static void write_threads(JsonWriter *writer, const Group *group, unsigned side) {
-        bool are_intervals = columns_are_intervals(group->columns);
+        bool are_intervals = group->columns->are_intervals;
 
-        if (columns_are_ends(group->columns))
+        if (group->columns->are_ends)
                 write_lives(writer, &group->of[0]);
         if (side != BOTH_SIDES) {
                 json_write_member_u64(writer, "threads", group_side(group, side)->n_threads);
@@ -195,15 +195,14 @@ static void write_double_or_null(JsonWriter *writer, const char *key, bool has, 
 /* Writes how the row is distributed over the threads of @side; null when no thread has a value. */
 static void write_spread(JsonWriter *writer, const GroupContext *context, const Group *group,
                          const Row *row, unsigned side, const char *key) {
+        const ColumnSide *at = &group->columns->sides[side];
         SpreadFigures figures;
-        const Spread *spread;
 
         if (!context->spread_names || row->is_derived || !metric_is_cumulative((MetricId) row->id))
                 return;
         json_write_key(writer, key);
-        spread = columns_are_ends(group->columns) ? &group->of[0].spreads[side]
-                                                  : &group->of[side].spreads[SIDE_AFTER];
-        if (!spread_read(spread, context->spread_names, (MetricId) row->id, &figures)) {
+        if (!spread_read(&group->of[at->column].spreads[at->end], context->spread_names,
+                         (MetricId) row->id, &figures)) {
                 json_write_null(writer);
                 return;
         }
@@ -251,7 +250,7 @@ static void write_doubts(JsonWriter *writer, const GroupContext *context, const 
         uint64_t n_implausible = 0;
 
         for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++) {
-                unsigned of = columns_index(context->columns, side == BOTH_SIDES ? i : side);
+                unsigned of = context->columns->sides[side == BOTH_SIDES ? i : side].column;
 
                 if (row->values[i].kind != VALUE_ABSENT)
                         found[i] = approximation_of_value(
@@ -389,7 +388,7 @@ static void write_pair_row(JsonWriter *writer, const GroupContext *context, cons
         write_doubts(writer, context, row, BOTH_SIDES);
         write_spread(writer, context, group, row, 1, "spread");
         /* In an interval the spread is that of the work done in it, so there is only one. */
-        if (!columns_are_ends(context->columns))
+        if (!context->columns->are_ends)
                 write_spread(writer, context, group, row, 0, "spreadBefore");
 }
 
@@ -416,7 +415,7 @@ static void write_interval_row(JsonWriter *writer, const GroupContext *context, 
 
 static void write_row(JsonWriter *writer, const GroupContext *context, const Group *group,
                       const Row *row, unsigned side) {
-        bool are_intervals = columns_are_intervals(context->columns);
+        bool are_intervals = context->columns->are_intervals;
         char text[ABSENCE_BYTES];
 
         json_write_key(writer, row_name(row_index(row->is_derived, row->id)));
@@ -466,7 +465,7 @@ void group_write_json(JsonWriter *writer, const GroupContext *context, const Gro
                              .n_sides = side == BOTH_SIDES ? 2 : 1,
                              .in_order = context->in_order };
         bool are_both = side == BOTH_SIDES && group->columns->n > 1;
-        unsigned column = are_both ? 0 : columns_index(group->columns, side);
+        unsigned column = side == BOTH_SIDES ? 0 : group->columns->sides[side].column;
         unsigned end = are_both ? SIDES : column + 1;
         double percent = 0;
 
@@ -527,7 +526,7 @@ void group_write_overview_json(JsonWriter *writer, const GroupContext *context,
         group_write_key(writer, group, context->view->axis);
         write_weight(writer, group, FIGURES_CUT);
         /* It has threads on neither side where all of them were born and ended inside. */
-        if ((columns_are_ends(columns) || columns->n == SIDES) && before != after)
+        if (columns->n_sides == SIDES && before != after)
                 json_write_member_text(
                         writer, "only",
                         columns_side_name(columns, before ? SIDE_BEFORE : SIDE_AFTER));

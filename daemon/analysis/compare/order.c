@@ -205,7 +205,7 @@ static void init_row(const GroupOrder *order, const Group *group, unsigned index
                 side = SIDE_AFTER;
         else if (!group_side(group, SIDE_AFTER))
                 side = SIDE_BEFORE;
-        is_life = columns_are_ends(group->columns) && side == SIDE_BEFORE && row_has_rate(index);
+        is_life = group->columns->are_ends && side == SIDE_BEFORE && row_has_rate(index);
         row_init(ret, group, side, index, order->in_order);
         if (order->n_sides == 1 || side == BOTH_SIDES)
                 return;

@@ -148,17 +148,15 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
         }
         for (unsigned i = 0; i < n_sides; i++) {
                 unsigned of = side == BOTH_SIDES ? i : side;
+                const ColumnSide *at = &group->columns->sides[of];
                 const Aggregate *threads = group_side(group, of);
                 Sum sum;
 
                 row->doubts[i] = threads->doubts;
-                /* In an interval the ended are of the later side. */
-                if (!columns_are_ends(group->columns))
-                        row->exited[i] = group->of[of].exited;
-                else if (of == SIDE_AFTER)
-                        row->exited[i] = group->of[0].exited;
+                if (at->end == SIDE_AFTER) /* the ended are of the later end */
+                        row->exited[i] = group->of[at->column].exited;
                 row->has_no_thread[i] = threads->n_threads == 0;
-                if (columns_are_intervals(group->columns))
+                if (group->columns->are_intervals)
                         row->works[i] = &group->of[of];
                 if (row->is_derived) {
                         set_derived(row, i, group, of);

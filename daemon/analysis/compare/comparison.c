@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "analysis/account/weight.h"
-#include "analysis/compare/group-json.h"
 #include "analysis/compare/order.h"
 
 int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **ret) {
@@ -98,33 +97,10 @@ static int pair_cgroups(Comparison *comparison) {
         return r;
 }
 
-static GroupContext context_of(const Comparison *comparison, ComparisonList list) {
-        return (GroupContext){
-                .view = &comparison->view,
-                .scale = &comparison->scale,
-                .columns = &comparison->table.columns,
-                .spread_names = comparison->table.spread_names,
-                .uptimes = comparison->table.columns.n_sides > 1 ? &comparison->uptimes : NULL,
-                .sources = { comparison->sources[0], comparison->sources[1] },
-                .changed_only = comparison->view.changed_only && list == COMPARISON_GROUPS,
-                .threshold = comparison->view.has_threshold &&
-                             comparison->table.columns.n_sides > 1 && list == COMPARISON_GROUPS,
-                .in_order = comparison->elapsed_ns > 0,
-                .elapsed_ns = comparison->elapsed_ns,
-        };
-}
-
-/* The side of the groups in @list that is shown. */
-static unsigned side_of(const Comparison *comparison, ComparisonList list) {
-        if (list == COMPARISON_GROUPS && comparison->table.columns.n_sides > 1)
-                return BOTH_SIDES;
-        return list == COMPARISON_ONLY_AFTER ? SIDE_AFTER : SIDE_BEFORE;
-}
-
 /* Sorts the groups, of @n_rows each, into the lists without those that have no row to show. */
 static int fill_lists(Comparison *comparison, size_t n_rows) {
         const GroupTable *table = &comparison->table.threads.table;
-        GroupContext context = context_of(comparison, COMPARISON_GROUPS);
+        const GroupContext *context = &comparison->context;
         Row row;
 
         for (unsigned i = 0; i < _COMPARISON_LIST_MAX; i++) {
@@ -144,10 +120,8 @@ static int fill_lists(Comparison *comparison, size_t n_rows) {
                 if (comparison->table.columns.n_sides > 1 && !(before && after)) {
                         list = &comparison->lists[before ? COMPARISON_ONLY_BEFORE
                                                          : COMPARISON_ONLY_AFTER];
-                } else if ((context.changed_only || context.threshold) &&
-                           group_context_rows(&context, group,
-                                              side_of(comparison, COMPARISON_GROUPS), 1,
-                                              &row) == 0) {
+                } else if ((context->changed_only || context->threshold) &&
+                           group_context_rows(context, group, 1, &row) == 0) {
                         comparison->n_hidden_rows += comparison->view.rows ? n_rows : 0;
                         continue;
                 }
@@ -167,7 +141,7 @@ static int order_lists(Comparison *comparison) {
                 GroupList *list = &comparison->lists[i];
 
                 /* Beside each other they have values and no deltas. */
-                order.side = side_of(comparison, (ComparisonList) i);
+                order.side = i == COMPARISON_ONLY_AFTER ? SIDE_AFTER : SIDE_BEFORE;
                 order.n_sides = order.sort->order == VIEW_ORDER_METRICS ? 1 : SIDES;
                 if (order.sort->order == VIEW_ORDER_WEIGHT ||
                     order.sort->order == VIEW_ORDER_METRICS)
@@ -196,13 +170,25 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
         ColumnTable *table = &comparison->table;
         const GroupTable *groups = &table->threads.table;
         const GroupList *both = &comparison->lists[COMPARISON_GROUPS];
-        size_t limit = comparison->view.limit, n_rows = 0;
-        GroupContext context;
+        const View *view = &comparison->view;
+        const GroupContext *context = &comparison->context;
+        size_t limit = view->limit, n_rows = 0;
         Row rows[ROW_MAX];
         int r = 0;
 
-        for (unsigned side = 0; side < SIDES; side++)
-                comparison->sources[side] = sources[side];
+        comparison->context = (GroupContext){
+                .view = view,
+                .side = table->columns.n_sides > 1 ? BOTH_SIDES : SIDE_BEFORE,
+                .scale = &comparison->scale,
+                .columns = &table->columns,
+                .spread_names = table->spread_names,
+                .uptimes = table->columns.n_sides > 1 ? &comparison->uptimes : NULL,
+                .sources = { sources[0], sources[1] },
+                .changed_only = view->changed_only,
+                .threshold = view->has_threshold && table->columns.n_sides > 1,
+                .in_order = comparison->elapsed_ns > 0,
+                .elapsed_ns = comparison->elapsed_ns,
+        };
         /* Threads that are gone count where their rows are; then groups are paired. */
         for (unsigned i = 0; i < table->columns.n; i++)
                 (void) column_table_place_vanished(table, i);
@@ -220,7 +206,7 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
                         group_weigh(groups->groups[i]);
         /* The view wants so many rows of each group. */
         for (unsigned index = 0; index < ROW_MAX; index++)
-                n_rows += row_is_wanted(&comparison->view, index);
+                n_rows += row_is_wanted(view, index);
         r = fill_lists(comparison, n_rows);
         if (r == 0)
                 r = order_lists(comparison);
@@ -241,21 +227,18 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
         }
 
         /* Rows that are hidden, and those that are above the threshold. */
-        context = context_of(comparison, COMPARISON_GROUPS);
-        if (!context.threshold && !(context.changed_only && comparison->view.rows))
+        if (!context->threshold && !(context->changed_only && view->rows))
                 return 0;
-        if (context.threshold && n_rows > 0)
+        if (context->threshold && n_rows > 0)
                 comparison->n_rows_above_threshold =
                         comparison->lists[COMPARISON_ONLY_BEFORE].n_groups +
                         comparison->lists[COMPARISON_ONLY_AFTER].n_groups;
         for (size_t i = 0; i < both->n_groups; i++) {
-                size_t n_left =
-                        group_context_rows(&context, both->groups[i],
-                                           side_of(comparison, COMPARISON_GROUPS), ROW_MAX, rows);
+                size_t n_left = group_context_rows(context, both->groups[i], ROW_MAX, rows);
 
-                if (context.threshold)
+                if (context->threshold)
                         comparison->n_rows_above_threshold += n_left;
-                if (i < both->n_shown && comparison->view.rows)
+                if (i < both->n_shown && view->rows)
                         comparison->n_hidden_rows += n_rows - n_left;
         }
         return 0;
@@ -263,15 +246,20 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
 
 void comparison_write(const Comparison *comparison, ComparisonList list, size_t index,
                       JsonWriter *writer) {
-        GroupContext context = context_of(comparison, list);
+        GroupContext context = comparison->context;
+        const Group *group;
 
         assert(index < comparison->lists[list].n_shown);
+        group = comparison->lists[list].groups[index];
         if (list == COMPARISON_OVERVIEW) {
-                group_write_overview_json(writer, &context, comparison->lists[list].groups[index]);
+                group_write_overview_json(writer, &context, group);
                 return;
         }
-        group_write_json(writer, &context, comparison->lists[list].groups[index],
-                         side_of(comparison, list));
+        if (list != COMPARISON_GROUPS) {
+                context.side = list == COMPARISON_ONLY_AFTER ? SIDE_AFTER : SIDE_BEFORE;
+                context.changed_only = context.threshold = false;
+        }
+        group_write_json(writer, &context, group);
 }
 
 /* changes of whole groups */

@@ -164,7 +164,7 @@ unsigned order_unit_family(MetricUnit unit) {
 }
 
 static unsigned family_of(const Row *row) {
-        return order_unit_family(row_unit(row_index(row->is_derived, row->id)));
+        return order_unit_family(row_unit(row->index));
 }
 
 /* The delta of a row; with one side, its value. */
@@ -258,7 +258,8 @@ static void init_keys(const GroupOrder *order, Group *group, Delta *keys) {
                                 keys[i] = figure_movement(order, group, (ViewColumn) key->id);
                                 continue;
                         }
-                        init_row(order, group, row_index(key->kind == VIEW_KEY_DERIVED, key->id),
+                        init_row(order, group,
+                                 key->kind == VIEW_KEY_DERIVED ? _METRIC_MAX + key->id : key->id,
                                  &row);
                         keys[i] = movement(order, &row);
                 }

@@ -92,12 +92,6 @@ bool row_ranks(unsigned index) {
                metric_table[index].section != METRIC_SECTION_TASKSTATS_ACCOUNTING;
 }
 
-bool row_has_inside(const Row *row) {
-        return row->interval && !row->is_derived &&
-               (metric_table[row->id].kind == METRIC_KIND_PEAK ||
-                metric_table[row->id].kind == METRIC_KIND_FLOOR);
-}
-
 /* The values of one side */
 
 static Value per_second(Value value, uint64_t elapsed_ns) {
@@ -127,7 +121,7 @@ static void set_derived(Row *row, unsigned i, const Group *group, unsigned side)
                 derived_value((DerivedId) row->id, inputs, &row->values[i], &row->inputs[i]);
         for (unsigned j = 0; j < derived->n_inputs && row->outcomes[i] == DERIVED_COMPUTED; j++)
                 row->limited[i] = row->limited[i] || inputs[j].saturated;
-        row->is_rate = work && row_has_rate(row_index(true, row->id));
+        row->is_rate = work && row_has_rate(row->index);
         if (row->is_rate)
                 row->values[i] =
                         per_second(row->values[i], group->columns->of[side].setup.elapsed_ns);
@@ -139,11 +133,14 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
         MetricId id = (MetricId) index;
         bool is_at_limit;
 
-        *row = (Row){ .is_derived = index >= _METRIC_MAX,
+        *row = (Row){ .index = index,
+                      .is_derived = index >= _METRIC_MAX,
                       .id = index < _METRIC_MAX ? index : index - _METRIC_MAX,
                       .interval = side == BOTH_SIDES ? group_interval(group) : NULL };
         if (side == BOTH_SIDES && !row->is_derived) {
-                row->inside = row->interval && column_moved(row->interval, id);
+                row->has_inside = row->interval && (metric_table[id].kind == METRIC_KIND_PEAK ||
+                                                    metric_table[id].kind == METRIC_KIND_FLOOR);
+                row->inside = row->has_inside && column_moved(row->interval, id);
                 row->refuted = group_refutes_growth(group, id);
         }
         for (unsigned i = 0; i < n_sides; i++) {
@@ -175,7 +172,7 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
                 row->is_rate = row->works[i] && row_has_rate(id);
                 if (row->is_rate && column_fell(row->works[i], id))
                         continue;
-                row->values[i] = sum_value(&sum);
+                row->values[i] = sum_value(sum);
                 if (row->is_rate)
                         row->values[i] =
                                 per_second(row->values[i], group->columns->of[of].setup.elapsed_ns);
@@ -188,9 +185,9 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
                 if (!row->refuted && !is_at_limit)
                         row->delta = delta_between(&row->values[0], &row->values[1]);
                 row->has_number = row->delta.kind != DELTA_NONE;
-                row->changed = row_has_inside(row) ? row->inside
-                                                   : is_at_limit || !value_equal(&row->values[0],
-                                                                                 &row->values[1]);
+                row->changed = row->has_inside ? row->inside
+                                               : is_at_limit || !value_equal(&row->values[0],
+                                                                             &row->values[1]);
         }
         if (row->is_derived)
                 return;

@@ -196,10 +196,10 @@ void sum_merge(Sum *sum, const Sum *from) {
         sum->saturated = sum->saturated || from->saturated;
 }
 
-Value sum_value(const Sum *sum) {
-        if (sum->present == 0)
+Value sum_value(Sum sum) {
+        if (sum.present == 0)
                 return (Value){ .kind = VALUE_ABSENT };
-        return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum->value) };
+        return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum.value) };
 }
 
 void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present) {

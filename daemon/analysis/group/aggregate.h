@@ -103,7 +103,7 @@ typedef struct Sum {
 void sum_add(Sum *sum, uint64_t value, uint32_t present);
 void sum_merge(Sum *sum, const Sum *from);
 /* Its value; absent if no thread has it. */
-Value sum_value(const Sum *sum);
+Value sum_value(Sum sum);
 
 _must_check_ int aggregate_new(Aggregate **ret);
 Aggregate *aggregate_free(Aggregate *aggregate);

@@ -226,6 +226,14 @@ bool delta_percent(const Delta *delta, const Value *before, double *ret) {
         return isfinite(*ret);
 }
 
+void double_write_json(JsonWriter *writer, const char *key, bool has, double value) {
+        json_write_key(writer, key);
+        if (has)
+                json_write_double(writer, value);
+        else
+                json_write_null(writer);
+}
+
 void delta_write_json(JsonWriter *writer, const Delta *delta) {
         char text[1 + NUMBER_U64_CHARS + 2];
         size_t n = 0;

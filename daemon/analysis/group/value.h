@@ -109,5 +109,7 @@ int delta_compare(const Delta *a, const Delta *b);
 double delta_number(const Delta *delta);
 /* 100 * @delta / |@before|; false when that is undefined, as for a before of 0. */
 bool delta_percent(const Delta *delta, const Value *before, double *ret);
+/* Writes a member that may have no value: null. */
+void double_write_json(JsonWriter *writer, const char *key, bool has, double value);
 /* Writes a number, or null for DELTA_NONE and DELTA_TOO_LARGE. */
 void delta_write_json(JsonWriter *writer, const Delta *delta);

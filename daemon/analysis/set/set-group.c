@@ -127,7 +127,6 @@ static int put(SetRow *row, const SetContext *sight, const Value *value, SetRowK
 static int take_metric(SetRow *row, MetricId id, const SetContext *sight) {
         SetRowKind kind = set_row_kind(id);
         Value value;
-        Sum sum;
 
         if (kind == SET_ROW_WORD)
                 return 0;
@@ -139,13 +138,11 @@ static int take_metric(SetRow *row, MetricId id, const SetContext *sight) {
                 if (sight->elapsed_ns == 0 || column_fell(sight->of, id))
                         return 0;
         }
-        if (metric_table[id].shape == METRIC_SHAPE_SUM) {
-                sum = kind == SET_ROW_RATE ? column_sum(sight->of, id)
-                                           : column_level(sight->of, id);
-                value = sum_value(&sum);
-        } else {
+        if (metric_table[id].shape == METRIC_SHAPE_SUM)
+                value = sum_value(kind == SET_ROW_RATE ? column_sum(sight->of, id)
+                                                       : column_level(sight->of, id));
+        else
                 value = aggregate_value(sight->of->ends[SIDE_AFTER], id);
-        }
         return put(row, sight, &value, kind);
 }
 
@@ -174,7 +171,7 @@ static int take_derived(SetRow *row, DerivedId id, const SetContext *sight) {
         outcome = derived_value(id, inputs, &value, &input);
         row->outcomes[sight->side] = (uint8_t) outcome;
         if (outcome == DERIVED_COMPUTED)
-                return put(row, sight, &value, set_row_kind(row_index(true, id)));
+                return put(row, sight, &value, set_row_kind(_METRIC_MAX + id));
         if (outcome == DERIVED_INPUT_ABSENT || outcome == DERIVED_INPUT_SATURATED)
                 row->inputs[sight->side] = (uint8_t) input;
         return 0;
@@ -196,7 +193,7 @@ void set_row_list_init(SetRowList *list, const View *view) {
                 bool wanted = row_is_wanted(view, index), has_samples = wanted;
 
                 for (size_t i = 0; i < ELEMENTSOF(weighed); i++)
-                        has_samples = has_samples || index == row_index(false, weighed[i]);
+                        has_samples = has_samples || index == (unsigned) weighed[i];
                 for (unsigned i = 0;
                      view->sort.order == VIEW_ORDER_METRICS && i < view->sort.n_keys; i++) {
                         const ViewSortKey *key = &view->sort.keys[i];
@@ -204,7 +201,9 @@ void set_row_list_init(SetRowList *list, const View *view) {
                         if (key->kind == VIEW_KEY_COLUMN
                                     ? index < _METRIC_MAX &&
                                               view_column_has((ViewColumn) key->id, index)
-                                    : index == row_index(key->kind == VIEW_KEY_DERIVED, key->id))
+                                    : index == key->id + (key->kind == VIEW_KEY_DERIVED
+                                                                  ? _METRIC_MAX
+                                                                  : 0u))
                                 has_samples = true;
                 }
                 if (!has_samples)
@@ -326,7 +325,7 @@ int set_group_take_nothing(SetGroup *group, const SetRowList *list, uint64_t sid
                 for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
                         if (group->rows[slot].samples.present &&
                             (set_row_kind(list->indexes[slot]) == SET_ROW_RATE ||
-                             list->indexes[slot] == row_index(false, METRIC_thread_count)))
+                             list->indexes[slot] == METRIC_thread_count))
                                 r = set_samples_put(&group->rows[slot].samples, n_captures, capture,
                                                     0);
         }

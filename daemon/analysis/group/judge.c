@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/macro.h"
 #include "base/number.h"
 #include "analysis/group/life.h"
@@ -60,6 +61,21 @@ static const MetricId accounts[][3] = {
 };
 // clang-format on
 
+/* The longest and shortest events, a bit for each metric. */
+#define EVENT_IN(word, member, type)                                 \
+        | ((METRIC_KIND_OF(type) == METRIC_KIND_PEAK ||              \
+            METRIC_KIND_OF(type) == METRIC_KIND_FLOOR) &&            \
+                           METRIC_UNIT_OF(type) == METRIC_UNIT_NS && \
+                           METRIC_##member / 64 == (word)            \
+                   ? UINT64_C(1) << METRIC_##member % 64             \
+                   : 0)
+#define EVENT_IN_0(member, type, ...) EVENT_IN(0, member, type)
+#define EVENT_IN_1(member, type, ...) EVENT_IN(1, member, type)
+#define EVENT_IN_2(member, type, ...) EVENT_IN(2, member, type)
+static const uint64_t events[] = { 0 METRICS(EVENT_IN_0), 0 METRICS(EVENT_IN_1),
+                                   0 METRICS(EVENT_IN_2) };
+_Static_assert(ELEMENTSOF(events) == BITS_WORDS(_METRIC_MAX), "a word for each 64 metrics");
+
 #define N_TOTALS ELEMENTSOF(totals)
 _Static_assert(N_TOTALS == JUDGE_N_TOTALS, "judge.h counts them");
 
@@ -108,7 +124,7 @@ uint64_t judge_interval_ns(const JudgeTime times[static SIDES]) {
         return times[SIDE_AFTER].end_ns - times[SIDE_BEFORE].start_ns;
 }
 
-/* one snapshot */
+/* threads that live */
 
 /*
  * @impossible: what an earlier snapshot of the thread proved; this one's is added. The longest
@@ -154,15 +170,13 @@ static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impos
         }
 
         /* The longest and shortest events, after the totals have used them. */
-        for (unsigned i = 0; i < _METRIC_MAX; i++) {
-                MetricKind kind = metric_table[i].kind;
-                MetricId id = (MetricId) i;
+        for (unsigned word = 0; word < ELEMENTSOF(events); word++)
+                for (uint64_t bits = sample->present[word] & events[word]; bits; bits &= bits - 1) {
+                        MetricId id = (MetricId) (word * 64 + (unsigned) __builtin_ctzll(bits));
 
-                if ((kind == METRIC_KIND_PEAK || kind == METRIC_KIND_FLOOR) &&
-                    metric_table[id].unit == METRIC_UNIT_NS && thread_sample_has(sample, id) &&
-                    thread_sample_get(sample, id) > life.ns)
-                        thread_sample_refute(sample, id);
-        }
+                        if (thread_sample_get(sample, id) > life.ns)
+                                thread_sample_refute(sample, id);
+                }
         for (size_t i = 0; i < N_TOTALS; i++) {
                 MetricId max = totals[i].max;
 
@@ -186,14 +200,6 @@ static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impos
         }
 }
 
-void judge_thread(const JudgeTime *time, ThreadSample *sample) {
-        Impossible impossible = {};
-
-        judge(time, sample, &impossible);
-}
-
-/* two snapshots */
-
 /* The thread may have been in the middle of an event that its total does not contain yet. */
 static bool was_waiting(const ThreadSample *sample, const char *states) {
         return !thread_sample_has(sample, METRIC_state) ||
@@ -201,12 +207,17 @@ static bool was_waiting(const ThreadSample *sample, const char *states) {
 }
 
 void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, ThreadSample *after) {
-        uint64_t interval_ns = judge_interval_ns(times);
+        uint64_t interval_ns;
         Impossible impossible = {};
         Bound interval;
 
-        judge(&times[SIDE_BEFORE], before, &impossible);
-        judge(&times[SIDE_AFTER], after, &impossible);
+        if (before)
+                judge(&times[SIDE_BEFORE], before, &impossible);
+        if (after)
+                judge(&times[SIDE_AFTER], after, &impossible);
+        if (!before || !after)
+                return;
+        interval_ns = judge_interval_ns(times);
         if (interval_ns == 0)
                 return;
         interval = bound_of(interval_ns, times[SIDE_AFTER].tick_ns);
@@ -214,11 +225,11 @@ void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, Threa
                 MetricId id = totals[i].id, max = totals[i].max;
                 uint64_t first, last, event, record;
 
-                if (!thread_sample_has(after, id) || !life_before(before, after, id, &first) ||
-                    was_waiting(before, totals[i].states))
+                if (!thread_sample_has(after, id) || !life_before(before, after, id, &first))
                         continue;
                 last = thread_sample_get(after, id);
-                if (last < first || judge_ns(id, last - first, interval.tick_ns) <= interval.ns)
+                if (last < first || judge_ns(id, last - first, interval.tick_ns) <= interval.ns ||
+                    was_waiting(before, totals[i].states))
                         continue;
                 /* The longest event ended inside if the record rose; did it alone spoil it? */
                 if (max != NO_MAX && thread_sample_has(after, max) &&

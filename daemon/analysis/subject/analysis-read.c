@@ -168,7 +168,7 @@ static int read_thread(void *userdata, const ThreadSample *sample, Span smaps_js
 
         if (r != 0)
                 return r;
-        judge_thread(&at->time, &judged);
+        judge_life((const JudgeTime[SIDES]){ at->time }, &judged, NULL);
         count_implausible(at, &judged);
         return at->read->visitor->on_thread(at->read->userdata, at->side, &judged);
 }
@@ -184,29 +184,25 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
         const JudgeTime times[SIDES] = { at[SIDE_BEFORE].time, at[SIDE_AFTER].time };
         const ThreadSample *samples[SIDES] = { before, after };
         AnalysisRead *read = at->read;
-        ThreadSample judged[SIDES];
+        ThreadSample judged[SIDES], *both[SIDES] = { NULL, NULL };
 
         for (unsigned i = 0; i < SIDES; i++) {
                 if (!samples[i])
                         continue;
+                both[i] = &judged[i];
                 judged[i] = *samples[i];
-                drop_unshared(at, &judged[i]);
+                drop_unshared(at, both[i]);
         }
         /* The ledger has what it had done by then under the names that it ended with. */
         if (!after && at->moved) {
-                moved_list_rename(at->moved, &judged[SIDE_BEFORE]);
-                exited_span_place_vanished(at->span, &judged[SIDE_BEFORE]);
+                moved_list_rename(at->moved, both[SIDE_BEFORE]);
+                exited_span_place_vanished(at->span, both[SIDE_BEFORE]);
         }
-        if (before && after)
-                judge_life(times, &judged[SIDE_BEFORE], &judged[SIDE_AFTER]);
-        else
-                judge_thread(&times[before ? SIDE_BEFORE : SIDE_AFTER],
-                             &judged[before ? SIDE_BEFORE : SIDE_AFTER]);
+        judge_life(times, both[SIDE_BEFORE], both[SIDE_AFTER]);
         for (unsigned i = 0; i < SIDES; i++)
-                if (samples[i])
-                        count_implausible(&at[i], &judged[i]);
-        return read->visitor->on_life(read->userdata, before ? &judged[SIDE_BEFORE] : NULL,
-                                      after ? &judged[SIDE_AFTER] : NULL);
+                if (both[i])
+                        count_implausible(&at[i], both[i]);
+        return read->visitor->on_life(read->userdata, both[SIDE_BEFORE], both[SIDE_AFTER]);
 }
 
 static int read_exited(void *userdata, const ExitedRow *row) {

@@ -23,11 +23,10 @@ void column_table_done(ColumnTable *table) {
 void column_table_begin(ColumnTable *table, unsigned column, const ColumnSetup *setup) {
         Columns *columns = &table->columns;
         Column *begun = &columns->of[column];
-        const JudgeTime times[SIDES] = { setup->begin, setup->end };
 
         *begun = (Column){
                 .setup = *setup,
-                .period = setup->has_begin ? period_between(times) : period_of_lives(&setup->end),
+                .period = period_of(setup->has_begin ? &setup->begin : NULL, &setup->end),
                 .life_seed = hash_seed(),
                 .spread_names = table->spread_names,
                 .by_process = table->view->axis == VIEW_AXIS_PCOMM,
@@ -89,11 +88,7 @@ int column_table_add(ColumnTable *table, unsigned index, const ThreadSample *bef
                         r = pairing_add(table->pairing, cgroup, are_ends ? SIDE_AFTER : index,
                                         after);
         }
-        if (r == 0)
-                r = column_add(column, &(*ret)->of[index], before, after);
-        if (r == 0 && column->setup.has_begin)
-                life_counts_add(&column->lives, before, after);
-        return r;
+        return r == 0 ? column_add(column, &(*ret)->of[index], before, after) : r;
 }
 
 int column_table_add_ended(ColumnTable *table, unsigned index, Side end, const ExitedRow *row) {
@@ -133,7 +128,8 @@ int column_table_settle(ColumnTable *table, unsigned index) {
         Column *column = &table->columns.of[index];
         bool lacks_places =
                 column->setup.has_ledger && column->places.has_row && !column->places.has_cgroup;
-        uint64_t n_short_lived = column->n_exits - column->lives.vanished;
+        LifeCounts *lives = &column->lives;
+        uint64_t n_short_lived;
         int r = 0;
 
         for (size_t i = 0; i < groups->n_groups && r == 0; i++) {
@@ -141,12 +137,18 @@ int column_table_settle(ColumnTable *table, unsigned index) {
                 bool tells = column->setup.has_ledger && !column->lost_names &&
                              !(lacks_places && group_is_placed(group, table->view->axis));
 
+                if (group->of[index].work) {
+                        lives->survived += group->of[index].work->lives.survived;
+                        lives->born += group->of[index].work->lives.born;
+                        lives->vanished += group->of[index].work->lives.vanished;
+                }
                 r = column_settle(column, &group->of[index], tells);
         }
         /* Fewer exits than threads are gone is what no ledger says that knows them all. */
+        n_short_lived = column->n_exits - lives->vanished;
         if (column->setup.has_ledger && (int64_t) n_short_lived >= 0) {
-                column->lives.exits = amount_of(column->n_exits);
-                column->lives.short_lived = amount_of(n_short_lived);
+                lives->exits = amount_of(column->n_exits);
+                lives->short_lived = amount_of(n_short_lived);
         }
         return r;
 }

@@ -276,7 +276,7 @@ static bool is_changed(const Comparison *comparison, const Group *group, MetricI
         /* Workers of the kernel, which have no memory, are given CPUs by it as it needs them. */
         if (id == METRIC_cpu_affinity && name.n >= worker.n &&
             memcmp(name.bytes, worker.bytes, worker.n) == 0 &&
-            !aggregate_has(group_side(group, SIDE_AFTER), METRIC_rss_anon_bytes))
+            group_side(group, SIDE_AFTER)->present[METRIC_rss_anon_bytes] == 0)
                 return false;
         for (unsigned side = 0; side < SIDES; side++) {
                 Amount n_cpus = columns->of[columns->sides[side].column].host.n_cpus;

@@ -300,7 +300,7 @@ static const char *absence_in_interval(const GroupColumn *of, unsigned side, Met
                 return "the other snapshot lacks it for these threads";
         if (bits_has(of->work->inherited, id))
                 return "a forked process begins with the counters of the thread that forked";
-        if (side == 0 && of->work->vanished && aggregate_has(of->work->vanished, id))
+        if (side == 0 && of->work->vanished && of->work->vanished->present[id] > 0)
                 return "only threads that have ended have it";
         return NULL;
 }

@@ -27,15 +27,6 @@ static const uint8_t shapes[_METRIC_MAX] = { METRICS(SHAPE_ENTRY) };
 #define IS_AFFINITY(member, type, rule, ...) +((int) SHAPE_OF_##rule == METRIC_SHAPE_AFFINITY)
 _Static_assert(METRICS(IS_AFFINITY) == 1, "one metric is a set of CPUs");
 
-int aggregate_new(Aggregate **ret) {
-        Aggregate *aggregate = calloc(1, sizeof(*aggregate));
-
-        if (!aggregate)
-                return -ENOMEM;
-        *ret = aggregate;
-        return 0;
-}
-
 Aggregate *aggregate_free(Aggregate *aggregate) {
         if (!aggregate)
                 return NULL;
@@ -81,24 +72,20 @@ static int tally_add(Tally *tally, uint64_t word) {
         return 0;
 }
 
-static void add_to_sum(Aggregate *aggregate, MetricId id, uint64_t value) {
-        uint64_t *number = &aggregate->numbers[number_slots[id]];
-
-        if (__builtin_add_overflow(*number, value, number)) {
-                *number = UINT64_MAX;
-                bits_set(aggregate->saturated, id);
-        }
-}
-
+/* @sample has the metric. */
 static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sample) {
-        uint64_t value = thread_sample_get(sample, id);
+        uint64_t value = *(const uint64_t *) (const void *) ((const char *) sample +
+                                                             thread_sample_slots[id]);
         uint64_t *numbers = &aggregate->numbers[number_slots[id]];
         bool first = aggregate->present[id]++ == 0;
         uint64_t flip;
 
         switch ((MetricShape) shapes[id]) {
         case METRIC_SHAPE_SUM:
-                add_to_sum(aggregate, id, value);
+                if (__builtin_add_overflow(numbers[0], value, &numbers[0])) {
+                        numbers[0] = UINT64_MAX;
+                        bits_set(aggregate->saturated, id);
+                }
                 break;
         case METRIC_SHAPE_MAX:
                 numbers[0] = MAX_OF(numbers[0], value);
@@ -134,10 +121,16 @@ static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sa
         return 0;
 }
 
-int aggregate_add(Aggregate *aggregate, const ThreadSample *sample) {
+int aggregate_add(Aggregate **to, const ThreadSample *sample) {
+        Aggregate *aggregate;
         uint64_t doubts = 0;
         int r;
 
+        if (!*to)
+                *to = calloc(1, sizeof(**to));
+        aggregate = *to;
+        if (!aggregate)
+                return -ENOMEM;
         for (unsigned word = 0; word < ELEMENTSOF(sample->present); word++)
                 doubts |= sample->implausible[word] | sample->corrected[word];
         if (doubts != 0 && !aggregate->doubts) {
@@ -203,9 +196,13 @@ Value sum_value(Sum sum) {
 }
 
 void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present) {
-        add_to_sum(aggregate, id, value);
-        if (__builtin_add_overflow(aggregate->present[id], present, &aggregate->present[id]))
-                aggregate->present[id] = UINT32_MAX;
+        Sum sum = aggregate_read_sum(aggregate, id);
+
+        sum_add(&sum, value, present);
+        aggregate->present[id] = sum.present;
+        aggregate->numbers[number_slots[id]] = sum.value;
+        if (sum.saturated)
+                bits_set(aggregate->saturated, id);
 }
 
 void aggregate_add_peak(Aggregate *aggregate, MetricId id, uint64_t value) {
@@ -264,7 +261,7 @@ Value aggregate_value(const Aggregate *aggregate, MetricId id) {
         Value value = { .kind = VALUE_ABSENT };
         bool is_signed;
 
-        if (!aggregate_has(aggregate, id))
+        if (aggregate->present[id] == 0)
                 return value;
         switch (metric_table[id].shape) {
         case METRIC_SHAPE_SUM:

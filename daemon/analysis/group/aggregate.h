@@ -105,16 +105,14 @@ void sum_merge(Sum *sum, const Sum *from);
 /* Its value; absent if no thread has it. */
 Value sum_value(Sum sum);
 
-_must_check_ int aggregate_new(Aggregate **ret);
 Aggregate *aggregate_free(Aggregate *aggregate);
 DEFINE_CLEANUP(Aggregate *, aggregate_free);
 
-/* Adds one thread. It counts in thread_count whether or not the sample has that metric. */
-_must_check_ int aggregate_add(Aggregate *aggregate, const ThreadSample *sample);
-
-static inline bool aggregate_has(const Aggregate *aggregate, MetricId id) {
-        return aggregate->present[id] > 0;
-}
+/*
+ * Adds one thread; makes the aggregate if *to is NULL. It counts in thread_count whether or not the
+ * sample has that metric. 0 or -ENOMEM.
+ */
+_must_check_ int aggregate_add(Aggregate **to, const ThreadSample *sample);
 /* A metric of shape SUM; absent when @aggregate is NULL. */
 Sum aggregate_read_sum(const Aggregate *aggregate, MetricId id);
 /* Adds the sum of @present threads that are not counted otherwise; saturates. */

@@ -42,12 +42,6 @@ void group_column_done(GroupColumn *of) {
 /* Makes what a pointer owns, zeroed, unless it is there. 0 or -ENOMEM. */
 #define OBTAIN(pointer) ((pointer) || ((pointer) = calloc(1, sizeof(*(pointer)))) ? 0 : -ENOMEM)
 
-static int fold(Aggregate **aggregate, const ThreadSample *sample) {
-        int r = OBTAIN(*aggregate);
-
-        return r == 0 ? aggregate_add(*aggregate, sample) : r;
-}
-
 /* @from: what the thread had before; a minimum of 0 means that there was no event yet. */
 static bool has_moved(unsigned id, uint64_t from, uint64_t to) {
         if (metric_table[id].kind == METRIC_KIND_PEAK)
@@ -124,14 +118,20 @@ static int match_survivor(ColumnWork *of, const ThreadSample *read, const Thread
                      bits &= bits - 1) {
                         unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
                         MetricId metric = (MetricId) id;
-                        bool in_after = thread_sample_has(after, metric), in_before;
-                        uint64_t from, to = in_after ? thread_sample_get(after, metric) : 0;
+                        MetricKind kind = metric_table[id].kind;
+                        bool is_work = metric_is_work(metric), in_after, in_before;
+                        uint64_t from, to;
                         int r = 0;
 
+                        /* All others are levels: at each end a thread has them or not. */
+                        if (!is_work && kind != METRIC_KIND_PEAK && kind != METRIC_KIND_FLOOR)
+                                continue;
+                        in_after = thread_sample_has(after, metric);
+                        to = in_after ? thread_sample_get(after, metric) : 0;
                         in_before = life_before(read, after, metric, &from);
-                        if (begin && in_before)
+                        if (begin && in_before && !thread_sample_has(read, metric))
                                 thread_sample_put(begin, metric, from);
-                        if (!metric_is_work(metric)) {
+                        if (!is_work) {
                                 if (!begin || !in_before || !in_after || !has_moved(id, from, to))
                                         continue;
                                 r = note_record(of, id, to);
@@ -183,7 +183,7 @@ int column_add(const Column *column, GroupColumn *of, const ThreadSample *before
                 life[1] = after->start_ticks;
                 of->lives +=
                         hash_bytes((Span){ (const char *) life, sizeof(life) }, column->life_seed);
-                r = fold(&of->ends[SIDE_AFTER], after);
+                r = aggregate_add(&of->ends[SIDE_AFTER], after);
                 if (r == 0 && column->spread_names)
                         r = spread_add_sample(&of->spreads[SIDE_AFTER], column->spread_names,
                                               after);
@@ -194,7 +194,9 @@ int column_add(const Column *column, GroupColumn *of, const ThreadSample *before
                 r = OBTAIN(of->exited);
         if (r != 0)
                 return r;
-        life_counts_add(&of->work->lives, before, after);
+        of->work->lives.survived += before && after;
+        of->work->lives.born += !before;
+        of->work->lives.vanished += !after;
         if (!after) {
                 if (column->setup.has_ledger)
                         group_exited_add_vanished(of->exited, &column->period, before);
@@ -205,9 +207,9 @@ int column_add(const Column *column, GroupColumn *of, const ThreadSample *before
                 for (unsigned id = 0; id < _METRIC_MAX; id++)
                         if (metric_is_work((MetricId) id))
                                 thread_sample_drop(&begin, (MetricId) id);
-                r = fold(&of->ends[SIDE_BEFORE], &begin);
+                r = aggregate_add(&of->ends[SIDE_BEFORE], &begin);
                 if (r == 0)
-                        r = fold(&of->work->vanished, before);
+                        r = aggregate_add(&of->work->vanished, before);
                 if (r == 0 && column->spread_names)
                         r = spread_add_sample(&of->spreads[SIDE_BEFORE], column->spread_names,
                                               before);
@@ -223,12 +225,12 @@ int column_add(const Column *column, GroupColumn *of, const ThreadSample *before
                 work = *after;
                 r = match_survivor(of->work, before, after, keeps_begin ? &begin : NULL, &work);
                 if (r == 0 && keeps_begin)
-                        r = fold(&of->ends[SIDE_BEFORE], &begin);
+                        r = aggregate_add(&of->ends[SIDE_BEFORE], &begin);
         } else {
                 r = add_born(column, of->work, after, &work);
         }
         if (r == 0)
-                r = fold(&of->ends[SIDE_AFTER], &work);
+                r = aggregate_add(&of->ends[SIDE_AFTER], &work);
         /* The spread of an interval beside another is not shown. */
         if (r == 0 && keeps_begin && column->spread_names)
                 r = spread_add_sample(&of->spreads[SIDE_AFTER], column->spread_names, &work);
@@ -329,7 +331,7 @@ static int settle_ended(const Column *column, GroupColumn *of) {
         int r = OBTAIN(of->work);
 
         if (r == 0 && !of->ends[SIDE_AFTER]) {
-                r = aggregate_new(&of->ends[SIDE_AFTER]);
+                r = OBTAIN(of->ends[SIDE_AFTER]);
                 if (r == 0) /* that it has no thread is known */
                         of->ends[SIDE_AFTER]->present[METRIC_thread_count] = 1;
         }
@@ -396,8 +398,8 @@ int column_settle(const Column *column, GroupColumn *of, bool tells) {
                 return 0;
         }
         /* Threads that are there at one end only are known to be none at the other. */
-        r = *begin ? 0 : aggregate_new(begin);
-        if (r == 0 && !aggregate_has(*begin, METRIC_thread_count))
+        r = OBTAIN(*begin);
+        if (r == 0 && (*begin)->present[METRIC_thread_count] == 0)
                 (*begin)->present[METRIC_thread_count] = 1;
         return r;
 }
@@ -449,7 +451,7 @@ MetricId column_fallen_input(const GroupColumn *of, const Derived *derived) {
 bool column_holds(const GroupColumn *of, MetricId id) {
         const ColumnWork *work = of->work;
 
-        if (aggregate_has(of->ends[SIDE_AFTER], id))
+        if (of->ends[SIDE_AFTER]->present[id] > 0)
                 return true;
         return work && (column_fell(of, id) || bits_has(work->inherited, id) ||
                         (work->gaps && work->gaps->only[SIDE_AFTER][id] > 0));

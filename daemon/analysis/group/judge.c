@@ -280,7 +280,7 @@ bool judge_refutes_growth(MetricId id, const Aggregate *before, uint64_t n_threa
 
                 if (totals[i].id != id || interval_ns == 0)
                         continue;
-                if (!aggregate_has(before, METRIC_state))
+                if (before->present[METRIC_state] == 0)
                         return false;
                 for (const char *state = totals[i].states; *state != '\0'; state++)
                         if (aggregate_n_with_word(before, METRIC_state, (unsigned char) *state) > 0)

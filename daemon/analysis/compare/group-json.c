@@ -30,53 +30,51 @@ static bool level_is_news(const Row *row) {
         }
 }
 
-/*
- * Initialises row number @index: metrics come first, derived values after them. False when the view
- * does not want the row or hides it.
- */
-static bool init_row(Row *row, const GroupContext *context, const Group *group, unsigned index) {
-        const GroupColumn *of = group_interval(group);
-        double number;
-
-        if (!row_is_wanted(context->view, index))
-                return false;
-        row_init(row, group, context->side, index, context->in_order);
-        row->impact = IMPACT_NONE;
-        if (!row->is_derived && row->has_number) {
-                number = fabs(context->side == BOTH_SIDES ? delta_number(&row->delta)
-                                                          : value_number(&row->values[0]));
-                if (row->is_rate)
-                        number = number * (double) context->columns->scale_ns /
-                                 (double) NSEC_PER_SEC;
-                row->impact = impact_of(context->scale, (MetricId) row->id, number);
-        }
-        /* Nobody knows how much a counter did that was reset: it is above every threshold. */
-        if (context->threshold && !row->reset &&
-            !(row_growth(row, &number) && number > context->view->threshold))
-                return false;
-        if (!context->changed_only)
-                return true;
-        if (context->side != BOTH_SIDES)
-                return row->values[0].kind != VALUE_ABSENT;
-        if (!row->changed || context->view->has_metrics || !of || of->work->lives.survived > 0 ||
-            of->work->lives.vanished > 0)
-                return row->changed;
-        /*
-         * All threads of the group were born inside, and beside a group that was not there every
-         * value has changed. Where the view named no metrics, only what the group did is told:
-         * counters, derived values and peaks that are not 0.
-         */
-        if (row->is_derived || metric_is_cumulative((MetricId) row->id) || row->has_inside)
-                return fabs(value_number(&row->values[SIDE_AFTER])) > 0;
-        return level_is_news(row);
-}
-
 size_t group_context_rows(const GroupContext *context, const Group *group, size_t max,
                           Row *ret_rows) {
+        const GroupColumn *of = group_interval(group);
+        const View *view = context->view;
         size_t n = 0;
 
-        for (unsigned index = 0; index < ROW_MAX && n < max; index++)
-                n += init_row(&ret_rows[n], context, group, index);
+        for (unsigned index = 0; index < ROW_MAX && n < max; index++) {
+                Row *row = &ret_rows[n];
+                double number;
+
+                if (!row_is_wanted(view, index))
+                        continue;
+                row_init(row, group, context->side, index, context->in_order);
+                row->impact = IMPACT_NONE;
+                if (!row->is_derived && row->has_number) {
+                        number = fabs(context->side == BOTH_SIDES ? delta_number(&row->delta)
+                                                                  : value_number(&row->values[0]));
+                        if (row->is_rate)
+                                number = number * (double) context->columns->scale_ns /
+                                         (double) NSEC_PER_SEC;
+                        row->impact = impact_of(context->scale, (MetricId) index, number);
+                }
+                /* Nobody knows how much a counter did that was reset: it is above all thresholds. */
+                if (context->threshold && !row->reset &&
+                    !(row_growth(row, &number) && number > view->threshold))
+                        continue;
+                if (context->changed_only && context->side != BOTH_SIDES) {
+                        n += row->values[0].kind != VALUE_ABSENT;
+                        continue;
+                }
+                if (!context->changed_only || !row->changed || view->has_metrics || !of ||
+                    of->work->lives.survived > 0 || of->work->lives.vanished > 0) {
+                        n += !context->changed_only || row->changed;
+                        continue;
+                }
+                /*
+                 * All threads of the group were born inside, and beside a group that was not there
+                 * every value has changed. Where the view named no metrics, only what the group did
+                 * is told: counters, derived values and peaks that are not 0.
+                 */
+                if (row->is_derived || metric_is_cumulative((MetricId) index) || row->has_inside)
+                        n += fabs(value_number(&row->values[SIDE_AFTER])) > 0;
+                else
+                        n += level_is_news(row);
+        }
         return n;
 }
 

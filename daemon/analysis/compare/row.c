@@ -47,8 +47,8 @@ DerivedOutcome derived_value(DerivedId id, const Sum inputs[static DERIVED_MAX_I
                                 return DERIVED_INPUT_SATURATED;
                         }
                 ret->kind = VALUE_INTEGER;
-                ret->integer = integer_subtract(integer_of_u64(inputs[0].value),
-                                                integer_of_u64(inputs[1].value));
+                ret->integer = integer_subtract((Integer){ .magnitude = inputs[0].value },
+                                                (Integer){ .magnitude = inputs[1].value });
                 break;
         case DERIVED_FORMULA_SUM:
         case DERIVED_FORMULA_OFFCPU:
@@ -60,7 +60,7 @@ DerivedOutcome derived_value(DerivedId id, const Sum inputs[static DERIVED_MAX_I
                 for (unsigned i = 0; i < n; i++)
                         sum = number_add_saturating(sum, inputs[i].value);
                 ret->kind = VALUE_INTEGER;
-                ret->integer = integer_of_u64(sum);
+                ret->integer = (Integer){ .magnitude = sum };
                 break;
         }
         return DERIVED_COMPUTED;

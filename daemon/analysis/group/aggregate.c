@@ -192,7 +192,7 @@ void sum_merge(Sum *sum, const Sum *from) {
 Value sum_value(Sum sum) {
         if (sum.present == 0)
                 return (Value){ .kind = VALUE_ABSENT };
-        return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum.value) };
+        return (Value){ .kind = VALUE_INTEGER, .integer = (Integer){ .magnitude = sum.value } };
 }
 
 void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present) {
@@ -268,15 +268,15 @@ Value aggregate_value(const Aggregate *aggregate, MetricId id) {
         case METRIC_SHAPE_MAX:
         case METRIC_SHAPE_MIN:
                 value.kind = VALUE_INTEGER;
-                value.integer = integer_of_u64(numbers[0]);
+                value.integer = (Integer){ .magnitude = numbers[0] };
                 break;
         case METRIC_SHAPE_RANGE:
                 value.kind = VALUE_RANGE;
                 is_signed = metric_table[id].rule == METRIC_RULE_RangeI32;
                 value.range.min = is_signed ? integer_of_i64((int64_t) numbers[0])
-                                            : integer_of_u64(numbers[0]);
+                                            : (Integer){ .magnitude = numbers[0] };
                 value.range.max = is_signed ? integer_of_i64((int64_t) numbers[1])
-                                            : integer_of_u64(numbers[1]);
+                                            : (Integer){ .magnitude = numbers[1] };
                 break;
         case METRIC_SHAPE_MODE:
                 return mode_value(aggregate, id);

@@ -467,7 +467,8 @@ Value column_record(const GroupColumn *of, Side end, MetricId id) {
         if (!records || !bits_has(end == SIDE_AFTER ? records->moved : records->had, id))
                 return (Value){ .kind = VALUE_ABSENT };
         return (Value){ .kind = VALUE_INTEGER,
-                        .integer = integer_of_u64(records->values[end][record_slots[id]]) };
+                        .integer =
+                                (Integer){ .magnitude = records->values[end][record_slots[id]] } };
 }
 
 const MemberList *column_starters(const GroupColumn *of) {

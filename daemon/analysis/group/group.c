@@ -54,11 +54,12 @@ Group *group_table_find(const GroupTable *table, Span id) {
 int group_table_obtain(GroupTable *table, Span id, Group **ret) {
         _cleanup_(group_freep) Group *group = NULL;
         size_t n_columns = table->columns ? table->columns->n : 0;
-        Group *found = group_table_find(table, id);
         int r;
 
-        if (found) {
-                *ret = found;
+        if (!table->last || !span_equal((Span){ table->last->id, table->last->n_id }, id))
+                table->last = group_table_find(table, id);
+        if (table->last) {
+                *ret = table->last;
                 return 0;
         }
         r = ARRAY_RESERVE(table->groups, table->n_allocated, table->n_groups + 1);
@@ -76,7 +77,7 @@ int group_table_obtain(GroupTable *table, Span id, Group **ret) {
         r = index_add(&table->index, id, table->n_groups);
         if (r != 0)
                 return r;
-        *ret = table->groups[table->n_groups++] = TAKE_PTR(group);
+        *ret = table->last = table->groups[table->n_groups++] = TAKE_PTR(group);
         return 0;
 }
 

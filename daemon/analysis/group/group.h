@@ -81,6 +81,7 @@ typedef struct GroupTable {
         size_t n_groups;
         size_t n_allocated;
         Index index; /* finds them by their ids */
+        Group *last; /* found or made: threads of one group often follow each other */
 } GroupTable;
 
 void group_table_done(GroupTable *table);

@@ -161,10 +161,10 @@ Delta delta_between(const Value *before, const Value *after) {
                 return half_of_sum(integer_subtract(after->range.min, before->range.min),
                                    integer_subtract(after->range.max, before->range.max));
         case VALUE_CPUS:
-                return half_of_sum(integer_subtract(integer_of_u64(after->cpus.min),
-                                                    integer_of_u64(before->cpus.min)),
-                                   integer_subtract(integer_of_u64(after->cpus.max),
-                                                    integer_of_u64(before->cpus.max)));
+                return half_of_sum(integer_subtract((Integer){ .magnitude = after->cpus.min },
+                                                    (Integer){ .magnitude = before->cpus.min }),
+                                   integer_subtract((Integer){ .magnitude = after->cpus.max },
+                                                    (Integer){ .magnitude = before->cpus.max }));
         case VALUE_ABSENT:
         case VALUE_MODE:
                 break;

@@ -50,10 +50,6 @@ typedef struct Value {
         };
 } Value;
 
-static inline Integer integer_of_u64(uint64_t value) {
-        return (Integer){ .magnitude = value };
-}
-
 static inline Integer integer_of_i64(int64_t value) {
         return (Integer){ .negative = value < 0,
                           .magnitude = value < 0 ? -(uint64_t) value : (uint64_t) value };

@@ -126,7 +126,7 @@ START_TEST(a_value_by_itself_is_its_distance_from_0) {
         range.range.max = integer_of_i64(1);
         cpus.cpus.min = 1;
         cpus.cpus.max = 2;
-        sum.integer = integer_of_u64(UINT64_MAX);
+        sum.integer = (Integer){ .magnitude = UINT64_MAX };
         delta = delta_of_value(&range);
         ck_assert_double_eq(delta_number(&delta), -1.5);
         delta = delta_of_value(&cpus);

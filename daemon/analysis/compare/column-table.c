@@ -15,7 +15,7 @@ int column_table_init(ColumnTable *table, const View *view, unsigned n_columns, 
 
 void column_table_done(ColumnTable *table) {
         pairing_free(table->pairing);
-        spread_names_free(table->spread_names);
+        name_set_done(&table->spread_names.set);
         group_table_done(&table->threads.table);
         thread_keys_done(&table->threads.keys);
 }
@@ -28,7 +28,7 @@ void column_table_begin(ColumnTable *table, unsigned column, const ColumnSetup *
                 .setup = *setup,
                 .period = period_of(setup->has_begin ? &setup->begin : NULL, &setup->end),
                 .life_seed = hash_seed(),
-                .spread_names = table->spread_names,
+                .spread_names = table->covers && table->view->spread ? &table->spread_names : NULL,
                 .by_process = table->view->axis == VIEW_AXIS_PCOMM,
                 .finds_excess = table->covers,
         };

@@ -21,8 +21,6 @@ int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **
         table = &comparison->table;
         table->covers = true;
         r = column_table_init(table, &comparison->view, setup->n_columns, setup->boots);
-        if (r == 0 && view->spread)
-                r = spread_names_new(&table->spread_names);
         for (unsigned i = 0; i < setup->n_columns; i++)
                 column_table_begin(table, i, &setup->columns[i]);
         table->columns.interval_ns = setup->interval_ns;
@@ -181,7 +179,7 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
                 .side = table->columns.n_sides > 1 ? BOTH_SIDES : SIDE_BEFORE,
                 .scale = &comparison->scale,
                 .columns = &table->columns,
-                .spread_names = table->spread_names,
+                .spread_names = table->columns.of[0].spread_names,
                 .uptimes = table->columns.n_sides > 1 ? &comparison->uptimes : NULL,
                 .sources = { sources[0], sources[1] },
                 .changed_only = view->changed_only,

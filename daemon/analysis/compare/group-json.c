@@ -44,15 +44,16 @@ size_t group_context_rows(const GroupContext *context, const Group *group, size_
                         continue;
                 row_init(row, group, context->side, index, context->in_order);
                 row->impact = IMPACT_NONE;
-                if (!row->is_derived && row->has_number) {
+                if (row->has_number && !row->is_derived &&
+                    metric_table[index].shape == METRIC_SHAPE_SUM) {
                         number = fabs(context->side == BOTH_SIDES ? delta_number(&row->delta)
                                                                   : value_number(&row->values[0]));
                         if (row->is_rate)
                                 number = number * (double) context->columns->scale_ns /
                                          (double) NSEC_PER_SEC;
-                        row->impact = impact_of(context->scale, (MetricId) index, number);
+                        row->impact = number / context->scale->denominators[index];
                 }
-                /* Nobody knows how much a counter did that was reset: it is above all thresholds. */
+                /* Nobody knows how much a counter did that was reset: it counts as above. */
                 if (context->threshold && !row->reset &&
                     !(row_growth(row, &number) && number > view->threshold))
                         continue;

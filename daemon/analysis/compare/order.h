@@ -55,9 +55,6 @@ void impact_scale_init(ImpactScale *scale, const GroupTable *table);
 /* The floor of a unit: 1 s, 100 ticks, 1 MiB, 1000 of anything else. */
 uint64_t impact_floor(MetricUnit unit);
 
-/* IMPACT_NONE unless @id is a sum. */
-double impact_of(const ImpactScale *scale, MetricId id, double magnitude);
-
 /*
  * Finds the largest impact among the rows of the group, and which metric has it; groups are ordered
  * by it. With @n_sides 2, deltas count, and of a group that is on one side only its values; with 1,

@@ -94,15 +94,8 @@ bool row_ranks(unsigned index) {
 
 /* The values of one side */
 
-static Value per_second(Value value, uint64_t elapsed_ns) {
-        if (!value_has_number(&value))
-                return (Value){ .kind = VALUE_ABSENT };
-        return (Value){ .kind = VALUE_REAL,
-                        .real = value_number(&value) * (double) NSEC_PER_SEC /
-                                (double) elapsed_ns };
-}
-
-static void set_derived(Row *row, unsigned i, const Group *group, unsigned side) {
+/* False: an input fell. */
+static bool set_derived(Row *row, unsigned i, const Group *group, unsigned side) {
         const Derived *derived = &derived_table[row->id];
         bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
         const GroupColumn *work = row->works[i];
@@ -112,7 +105,7 @@ static void set_derived(Row *row, unsigned i, const Group *group, unsigned side)
         if (fallen != _METRIC_MAX) {
                 row->outcomes[i] = DERIVED_INPUT_ABSENT;
                 row->inputs[i] = fallen;
-                return;
+                return false;
         }
         for (unsigned j = 0; j < derived->n_inputs; j++)
                 inputs[j] = work && is_level ? column_level(work, derived->inputs[j])
@@ -121,10 +114,7 @@ static void set_derived(Row *row, unsigned i, const Group *group, unsigned side)
                 derived_value((DerivedId) row->id, inputs, &row->values[i], &row->inputs[i]);
         for (unsigned j = 0; j < derived->n_inputs && row->outcomes[i] == DERIVED_COMPUTED; j++)
                 row->limited[i] = row->limited[i] || inputs[j].saturated;
-        row->is_rate = work && row_has_rate(row->index);
-        if (row->is_rate)
-                row->values[i] =
-                        per_second(row->values[i], group->columns->of[side].setup.elapsed_ns);
+        return true;
 }
 
 void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order) {
@@ -147,6 +137,7 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
                 unsigned of = side == BOTH_SIDES ? i : side;
                 const ColumnSide *at = &group->columns->sides[of];
                 const Aggregate *threads = group_side(group, of);
+                Value *value = &row->values[i];
                 Sum sum;
 
                 row->doubts[i] = threads->doubts;
@@ -155,27 +146,33 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
                 row->has_no_thread[i] = threads->n_threads == 0;
                 if (group->columns->are_intervals)
                         row->works[i] = &group->of[of];
-                if (row->is_derived) {
-                        set_derived(row, i, group, of);
-                        continue;
-                }
-                if (metric_table[id].shape != METRIC_SHAPE_SUM) {
+                if (!row->is_derived && metric_table[id].shape != METRIC_SHAPE_SUM) {
                         /* That of threads whose peak or minimum moved, not of one which had it. */
                         row->values[i] = row->inside ? column_record(row->interval, (Side) of, id)
                                                      : aggregate_value(threads, id);
                         row->present = threads->present[id];
                         continue;
                 }
-                sum = group_sum(group, of, id);
-                row->present = sum.present;
-                row->limited[i] = sum.saturated;
-                row->is_rate = row->works[i] && row_has_rate(id);
-                if (row->is_rate && column_fell(row->works[i], id))
+                if (row->is_derived) {
+                        if (!set_derived(row, i, group, of))
+                                continue;
+                } else {
+                        sum = group_sum(group, of, id);
+                        row->present = sum.present;
+                        row->limited[i] = sum.saturated;
+                        row->values[i] = sum_value(sum);
+                }
+                row->is_rate = row->works[i] && row_has_rate(index);
+                if (!row->is_rate)
                         continue;
-                row->values[i] = sum_value(sum);
-                if (row->is_rate)
-                        row->values[i] =
-                                per_second(row->values[i], group->columns->of[of].setup.elapsed_ns);
+                if (value->kind == VALUE_ABSENT ||
+                    (!row->is_derived && column_fell(row->works[i], id)))
+                        *value = (Value){ .kind = VALUE_ABSENT };
+                else
+                        *value =
+                                (Value){ .kind = VALUE_REAL,
+                                         .real = value_number(value) * (double) NSEC_PER_SEC /
+                                                 (double) group->columns->of[of].setup.elapsed_ns };
         }
 
         is_at_limit = row->limited[0] || row->limited[1];

@@ -84,6 +84,9 @@ typedef struct Row {
         bool refuted;  /* the values contradict each other (group_refutes_growth()): no delta */
         bool reset;    /* a counter fell although its threads live: it was reset */
         double impact; /* IMPACT_NONE for rows without impact */
+        /* By these order_rows() sorts. */
+        unsigned block;
+        double order;
 } Row;
 
 /*

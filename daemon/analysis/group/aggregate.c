@@ -224,10 +224,40 @@ uint64_t aggregate_n_with_word(const Aggregate *aggregate, MetricId id, uint64_t
         return 0;
 }
 
-static Value mode_value(const Aggregate *aggregate, MetricId id) {
+Value aggregate_value(const Aggregate *aggregate, MetricId id) {
+        const uint64_t *numbers = &aggregate->numbers[number_slots[id]];
         const Tally *tally = &aggregate->tallies[tally_slots[id]];
-        Value value = { .kind = VALUE_MODE };
+        bool is_signed = metric_table[id].rule == METRIC_RULE_RangeI32;
+        Value value = { .kind = VALUE_ABSENT };
+        Integer *const range[] = { &value.range.min, &value.range.max };
 
+        if (aggregate->present[id] == 0)
+                return value;
+        switch (metric_table[id].shape) {
+        case METRIC_SHAPE_SUM:
+        case METRIC_SHAPE_MAX:
+        case METRIC_SHAPE_MIN:
+                value.kind = VALUE_INTEGER;
+                value.integer.magnitude = numbers[0];
+                return value;
+        case METRIC_SHAPE_RANGE:
+                value.kind = VALUE_RANGE;
+                for (size_t i = 0; i < ELEMENTSOF(range); i++) {
+                        range[i]->negative = is_signed && (int64_t) numbers[i] < 0;
+                        range[i]->magnitude = range[i]->negative ? -numbers[i] : numbers[i];
+                }
+                return value;
+        case METRIC_SHAPE_AFFINITY:
+                value.kind = VALUE_CPUS;
+                value.cpus.min = numbers[0];
+                value.cpus.max = numbers[1];
+                value.cpus.uniform = !aggregate->cpus_differ;
+                value.cpus.list = span_of(aggregate->cpus);
+                return value;
+        case METRIC_SHAPE_MODE:
+                break;
+        }
+        value.kind = VALUE_MODE;
         for (unsigned i = 0; i < tally->n_words; i++) {
                 const TallyEntry *entry = i == 0 ? &tally->first : &tally->more[i - 1];
                 char text[POLICY_NAME_CHARS];
@@ -253,40 +283,5 @@ static Value mode_value(const Aggregate *aggregate, MetricId id) {
                 value.mode.count = entry->count;
         }
         value.mode.total = aggregate->present[id];
-        return value;
-}
-
-Value aggregate_value(const Aggregate *aggregate, MetricId id) {
-        const uint64_t *numbers = &aggregate->numbers[number_slots[id]];
-        Value value = { .kind = VALUE_ABSENT };
-        bool is_signed;
-
-        if (aggregate->present[id] == 0)
-                return value;
-        switch (metric_table[id].shape) {
-        case METRIC_SHAPE_SUM:
-        case METRIC_SHAPE_MAX:
-        case METRIC_SHAPE_MIN:
-                value.kind = VALUE_INTEGER;
-                value.integer = (Integer){ .magnitude = numbers[0] };
-                break;
-        case METRIC_SHAPE_RANGE:
-                value.kind = VALUE_RANGE;
-                is_signed = metric_table[id].rule == METRIC_RULE_RangeI32;
-                value.range.min = is_signed ? integer_of_i64((int64_t) numbers[0])
-                                            : (Integer){ .magnitude = numbers[0] };
-                value.range.max = is_signed ? integer_of_i64((int64_t) numbers[1])
-                                            : (Integer){ .magnitude = numbers[1] };
-                break;
-        case METRIC_SHAPE_MODE:
-                return mode_value(aggregate, id);
-        case METRIC_SHAPE_AFFINITY:
-                value.kind = VALUE_CPUS;
-                value.cpus.min = numbers[0];
-                value.cpus.max = numbers[1];
-                value.cpus.uniform = !aggregate->cpus_differ;
-                value.cpus.list = span_of(aggregate->cpus);
-                break;
-        }
         return value;
 }

@@ -49,19 +49,16 @@ static bool has_moved(unsigned id, uint64_t from, uint64_t to) {
         return metric_table[id].kind == METRIC_KIND_FLOOR && to > 0 && (from == 0 || to < from);
 }
 
-static void keep_further(ColumnRecords *records, Side end, unsigned id, uint64_t value) {
-        uint64_t *kept = &records->values[end][record_slots[id]];
-
-        *kept = metric_further((MetricId) id, *kept, value);
-}
-
-static int note_record(ColumnWork *work, unsigned id, uint64_t value) {
+/* Notes what a thread had at that end whose record moved. */
+static int note_record(ColumnWork *work, Side end, unsigned id, uint64_t value) {
+        uint64_t *kept;
         int r = OBTAIN(work->records);
 
         if (r != 0)
                 return r;
-        bits_set(work->records->moved, id);
-        keep_further(work->records, SIDE_AFTER, id, value);
+        bits_set(work->records->known[end], id);
+        kept = &work->records->values[end][record_slots[id]];
+        *kept = metric_further((MetricId) id, *kept, value);
         return 0;
 }
 
@@ -98,7 +95,7 @@ static int add_born(const Column *column, ColumnWork *of, const ThreadSample *af
                             (metric_table[id].unit == METRIC_UNIT_BYTES &&
                              after->tid != after->tgid))
                                 continue;
-                        r = note_record(of, id, value);
+                        r = note_record(of, SIDE_AFTER, id, value);
                         if (r != 0)
                                 return r;
                 }
@@ -134,11 +131,9 @@ static int match_survivor(ColumnWork *of, const ThreadSample *read, const Thread
                         if (!is_work) {
                                 if (!begin || !in_before || !in_after || !has_moved(id, from, to))
                                         continue;
-                                r = note_record(of, id, to);
-                                if (r == 0) {
-                                        bits_set(of->records->had, id);
-                                        keep_further(of->records, SIDE_BEFORE, id, from);
-                                }
+                                r = note_record(of, SIDE_AFTER, id, to);
+                                if (r == 0)
+                                        r = note_record(of, SIDE_BEFORE, id, from);
                         } else if (!in_before || !in_after) {
                                 if (!in_before)
                                         thread_sample_drop(work, metric);
@@ -257,7 +252,6 @@ int column_add_ended(GroupColumn *of, Side end, const ExitedRow *row) {
 static void merge_work(ColumnWork *work, ColumnWork *from) {
         ColumnGaps *gaps = work->gaps;
         ColumnFalls *falls = work->falls;
-        ColumnRecords *records = work->records;
 
         work->lives.survived += from->lives.survived;
         work->lives.born += from->lives.born;
@@ -273,7 +267,7 @@ static void merge_work(ColumnWork *work, ColumnWork *from) {
                 work->gaps = TAKE_PTR(from->gaps);
         if (!falls)
                 work->falls = TAKE_PTR(from->falls);
-        if (!records)
+        if (!work->records)
                 work->records = TAKE_PTR(from->records);
         if (!work->vanished)
                 work->vanished = TAKE_PTR(from->vanished);
@@ -284,14 +278,10 @@ static void merge_work(ColumnWork *work, ColumnWork *from) {
                                 gaps->only[end][id] += from->gaps->only[end][id];
                         if (from->falls)
                                 sum_merge(&falls->sums[end][id], &from->falls->sums[end][id]);
-                        if (from->records && bits_has(from->records->moved, id))
-                                keep_further(records, (Side) end, id,
-                                             from->records->values[end][record_slots[id]]);
+                        if (from->records && bits_has(from->records->known[end], id))
+                                (void) note_record(work, (Side) end, id,
+                                                   from->records->values[end][record_slots[id]]);
                 }
-        for (unsigned i = 0; from->records && i < ELEMENTSOF(records->moved); i++) {
-                records->moved[i] |= from->records->moved[i];
-                records->had[i] |= from->records->had[i];
-        }
         work_free(from);
 }
 
@@ -358,7 +348,7 @@ static int settle_ended(const Column *column, GroupColumn *of) {
                         continue;
                 aggregate_add_peak(of->ends[SIDE_AFTER], id, peak.n);
                 if (column->setup.keeps_begin) {
-                        r = note_record(of->work, id, peak.n);
+                        r = note_record(of->work, SIDE_AFTER, id, peak.n);
                         if (r != 0)
                                 return r;
                 }
@@ -458,13 +448,13 @@ bool column_holds(const GroupColumn *of, MetricId id) {
 }
 
 bool column_moved(const GroupColumn *of, MetricId id) {
-        return of->work->records && bits_has(of->work->records->moved, id);
+        return of->work->records && bits_has(of->work->records->known[SIDE_AFTER], id);
 }
 
 Value column_record(const GroupColumn *of, Side end, MetricId id) {
         const ColumnRecords *records = of->work->records;
 
-        if (!records || !bits_has(end == SIDE_AFTER ? records->moved : records->had, id))
+        if (!records || !bits_has(records->known[end], id))
                 return (Value){ .kind = VALUE_ABSENT };
         return (Value){ .kind = VALUE_INTEGER,
                         .integer =

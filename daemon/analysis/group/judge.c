@@ -85,16 +85,9 @@ typedef struct Impossible {
         uint64_t max[N_TOTALS]; /* the longest event when it was refuted; 0: it was not */
 } Impossible;
 
-/* The most that a thread may have. */
-typedef struct Bound {
-        uint64_t ns;
-        uint64_t tick_ns;
-} Bound;
-
-static Bound bound_of(uint64_t ns, uint64_t tick_ns) {
-        uint64_t slack = number_add_saturating(tick_ns, ns / SLACK_PART);
-
-        return (Bound){ .ns = number_add_saturating(ns, slack), .tick_ns = tick_ns };
+/* The most that a thread may have in a time, in ns. */
+static uint64_t bound_of(uint64_t ns, uint64_t tick_ns) {
+        return number_add_saturating(ns, number_add_saturating(tick_ns, ns / SLACK_PART));
 }
 
 uint64_t judge_ns(MetricId id, uint64_t value, uint64_t tick_ns) {
@@ -131,22 +124,21 @@ uint64_t judge_interval_ns(const JudgeTime times[static SIDES]) {
  * event of a total goes first, because it explains an impossible total.
  */
 static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impossible) {
-        uint64_t born_ns;
-        Bound life;
+        uint64_t born_ns, tick_ns = time->tick_ns, life_ns;
 
         if (!time->known)
                 return;
         born_ns = number_multiply_saturating(sample->start_ticks, time->tick_ns);
         if (born_ns > time->end_ns)
                 return; /* of another boot or clock: nothing is known */
-        life = bound_of(time->end_ns - born_ns, time->tick_ns);
+        life_ns = bound_of(time->end_ns - born_ns, tick_ns);
         for (size_t i = 0; i < N_TOTALS; i++) {
                 MetricId id = totals[i].id, max = totals[i].max;
                 uint64_t event = 0, total;
 
                 if (max != NO_MAX && thread_sample_has(sample, max)) {
                         event = thread_sample_get(sample, max);
-                        if (event <= life.ns && event != impossible->max[i])
+                        if (event <= life_ns && event != impossible->max[i])
                                 event = 0;
                 }
                 if (event > 0 && event != impossible->max[i]) {
@@ -157,13 +149,13 @@ static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impos
                         continue;
                 total = thread_sample_get(sample, id);
                 if (impossible->ns[i] == 0 ||
-                    (impossible->ns[i] > total && judge_ns(id, total, life.tick_ns) <= life.ns)) {
+                    (impossible->ns[i] > total && judge_ns(id, total, tick_ns) <= life_ns)) {
                         /* Nothing to subtract, or the two were not read at one moment. */
-                        if (judge_ns(id, total, life.tick_ns) > life.ns)
+                        if (judge_ns(id, total, tick_ns) > life_ns)
                                 thread_sample_refute(sample, id);
                         continue;
                 }
-                if (impossible->ns[i] > total || total - impossible->ns[i] > life.ns)
+                if (impossible->ns[i] > total || total - impossible->ns[i] > life_ns)
                         thread_sample_refute(sample, id);
                 else
                         thread_sample_correct(sample, id, total - impossible->ns[i]);
@@ -174,7 +166,7 @@ static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impos
                 for (uint64_t bits = sample->present[word] & events[word]; bits; bits &= bits - 1) {
                         MetricId id = (MetricId) (word * 64 + (unsigned) __builtin_ctzll(bits));
 
-                        if (thread_sample_get(sample, id) > life.ns)
+                        if (thread_sample_get(sample, id) > life_ns)
                                 thread_sample_refute(sample, id);
                 }
         for (size_t i = 0; i < N_TOTALS; i++) {
@@ -195,7 +187,7 @@ static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impos
                                 sum = number_add_saturating(
                                         sum, thread_sample_get(sample, accounts[i][j]));
                 }
-                if (known && sum > life.ns)
+                if (known && sum > life_ns)
                         thread_sample_refute(sample, accounts[i][2]);
         }
 }
@@ -207,9 +199,8 @@ static bool was_waiting(const ThreadSample *sample, const char *states) {
 }
 
 void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, ThreadSample *after) {
-        uint64_t interval_ns;
+        uint64_t interval_ns, most_ns, tick_ns = times[SIDE_AFTER].tick_ns;
         Impossible impossible = {};
-        Bound interval;
 
         if (before)
                 judge(&times[SIDE_BEFORE], before, &impossible);
@@ -220,7 +211,7 @@ void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, Threa
         interval_ns = judge_interval_ns(times);
         if (interval_ns == 0)
                 return;
-        interval = bound_of(interval_ns, times[SIDE_AFTER].tick_ns);
+        most_ns = bound_of(interval_ns, tick_ns);
         for (size_t i = 0; i < N_TOTALS; i++) {
                 MetricId id = totals[i].id, max = totals[i].max;
                 uint64_t first, last, event, record;
@@ -228,17 +219,17 @@ void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, Threa
                 if (!thread_sample_has(after, id) || !life_before(before, after, id, &first))
                         continue;
                 last = thread_sample_get(after, id);
-                if (last < first || judge_ns(id, last - first, interval.tick_ns) <= interval.ns ||
+                if (last < first || judge_ns(id, last - first, tick_ns) <= most_ns ||
                     was_waiting(before, totals[i].states))
                         continue;
                 /* The longest event ended inside if the record rose; did it alone spoil it? */
                 if (max != NO_MAX && thread_sample_has(after, max) &&
                     life_before(before, after, max, &record) &&
                     thread_sample_get(after, max) > record &&
-                    thread_sample_get(after, max) > interval.ns) {
+                    thread_sample_get(after, max) > most_ns) {
                         event = thread_sample_get(after, max);
                         thread_sample_refute(after, max);
-                        if (last - first >= event && last - first - event <= interval.ns) {
+                        if (last - first >= event && last - first - event <= most_ns) {
                                 thread_sample_correct(after, id, last - event);
                                 continue;
                         }
@@ -268,7 +259,7 @@ void judge_add_early(uint64_t early_ns[static JUDGE_N_TOTALS], const ThreadSampl
 }
 
 uint64_t judge_most_ns(uint64_t n_threads, uint64_t interval_ns, uint64_t tick_ns) {
-        return number_multiply_saturating(n_threads, bound_of(interval_ns, tick_ns).ns);
+        return number_multiply_saturating(n_threads, bound_of(interval_ns, tick_ns));
 }
 
 /* groups */
@@ -276,7 +267,7 @@ uint64_t judge_most_ns(uint64_t n_threads, uint64_t interval_ns, uint64_t tick_n
 bool judge_refutes_growth(MetricId id, const Aggregate *before, uint64_t n_threads, uint64_t growth,
                           uint64_t interval_ns) {
         for (size_t i = 0; i < N_TOTALS; i++) {
-                Bound interval = bound_of(interval_ns, NSEC_PER_SEC / DEFAULT_USER_HZ);
+                uint64_t most_ns = bound_of(interval_ns, NSEC_PER_SEC / DEFAULT_USER_HZ);
 
                 if (totals[i].id != id || interval_ns == 0)
                         continue;
@@ -285,8 +276,8 @@ bool judge_refutes_growth(MetricId id, const Aggregate *before, uint64_t n_threa
                 for (const char *state = totals[i].states; *state != '\0'; state++)
                         if (aggregate_n_with_word(before, METRIC_state, (unsigned char) *state) > 0)
                                 return false;
-                return judge_ns(id, growth, interval.tick_ns) >
-                       number_multiply_saturating(interval.ns, n_threads);
+                return judge_ns(id, growth, NSEC_PER_SEC / DEFAULT_USER_HZ) >
+                       number_multiply_saturating(most_ns, n_threads);
         }
         return false;
 }

@@ -50,11 +50,6 @@ typedef struct Value {
         };
 } Value;
 
-static inline Integer integer_of_i64(int64_t value) {
-        return (Integer){ .negative = value < 0,
-                          .magnitude = value < 0 ? -(uint64_t) value : (uint64_t) value };
-}
-
 /* @a - @b. Saturates at 2^64-1, which differences of differences can exceed. */
 Integer integer_subtract(Integer a, Integer b);
 

@@ -57,6 +57,11 @@ static const struct {
         { METRIC_nice, { 0, NEGATIVE(20), 19 }, { true, 20 }, { false, 19 } },
         { METRIC_nice, { NEGATIVE(3), NEGATIVE(3), NEGATIVE(3) }, { true, 3 }, { true, 3 } },
         { METRIC_priority, { NEGATIVE(2), NEGATIVE(101), 39 }, { true, 101 }, { false, 39 } },
+        { METRIC_nice, { NEGATIVE(1), 0, 0 }, { true, 1 }, { false, 0 } },
+        { METRIC_nice,
+          { UINT64_C(1) << 63, 0, INT64_MAX },
+          { true, UINT64_C(1) << 63 },
+          { false, INT64_MAX } },
         { METRIC_processor, { 4, 0, 7 }, { false, 0 }, { false, 7 } },
         { METRIC_rt_priority, { 99, 0, 1 }, { false, 0 }, { false, 99 } },
         { METRIC_rt_priority, { MAX, 5, 6 }, { false, 5 }, { false, MAX } }, /* unsigned */

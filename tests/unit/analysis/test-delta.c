@@ -122,8 +122,8 @@ START_TEST(a_value_by_itself_is_its_distance_from_0) {
         Value real = { .kind = VALUE_REAL, .real = 0.25 };
         Delta delta;
 
-        range.range.min = integer_of_i64(-4);
-        range.range.max = integer_of_i64(1);
+        range.range.min = (Integer){ .negative = true, .magnitude = 4 };
+        range.range.max = (Integer){ .magnitude = 1 };
         cpus.cpus.min = 1;
         cpus.cpus.max = 2;
         sum.integer = (Integer){ .magnitude = UINT64_MAX };

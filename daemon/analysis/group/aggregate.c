@@ -176,17 +176,14 @@ Sum aggregate_read_sum(const Aggregate *aggregate, MetricId id) {
                       .value = aggregate->numbers[number_slots[id]] };
 }
 
-void sum_add(Sum *sum, uint64_t value, uint32_t present) {
-        sum->saturated = sum->saturated || __builtin_add_overflow(sum->value, value, &sum->value);
-        if (sum->saturated)
-                sum->value = UINT64_MAX;
-        if (__builtin_add_overflow(sum->present, present, &sum->present))
-                sum->present = UINT32_MAX;
-}
+void sum_add(Sum *sum, Sum more) {
+        bool is_over = __builtin_add_overflow(sum->value, more.value, &sum->value);
 
-void sum_merge(Sum *sum, const Sum *from) {
-        sum_add(sum, from->value, from->present);
-        sum->saturated = sum->saturated || from->saturated;
+        if (is_over || sum->saturated)
+                sum->value = UINT64_MAX;
+        sum->saturated = sum->saturated || more.saturated || is_over;
+        if (__builtin_add_overflow(sum->present, more.present, &sum->present))
+                sum->present = UINT32_MAX;
 }
 
 Value sum_value(Sum sum) {
@@ -198,7 +195,7 @@ Value sum_value(Sum sum) {
 void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present) {
         Sum sum = aggregate_read_sum(aggregate, id);
 
-        sum_add(&sum, value, present);
+        sum_add(&sum, (Sum){ .value = value, .present = present });
         aggregate->present[id] = sum.present;
         aggregate->numbers[number_slots[id]] = sum.value;
         if (sum.saturated)

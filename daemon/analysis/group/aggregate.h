@@ -99,9 +99,8 @@ typedef struct Sum {
         uint64_t value;
 } Sum;
 
-/* Adds @value, of @present threads; both saturate. */
-void sum_add(Sum *sum, uint64_t value, uint32_t present);
-void sum_merge(Sum *sum, const Sum *from);
+/* Value and threads saturate. */
+void sum_add(Sum *sum, Sum more);
 /* Its value; absent if no thread has it. */
 Value sum_value(Sum sum);
 

@@ -16,22 +16,18 @@
 static const uint8_t record_slots[_METRIC_MAX] = { METRICS(RECORD_SLOT) };
 _Static_assert(_RECORD_MAX <= UINT8_MAX, "slots are eight bits wide");
 
-static void work_free(ColumnWork *work) {
-        if (!work)
-                return;
-        aggregate_free(work->vanished);
-        free(work->falls);
-        free(work->gaps);
-        free(work->records);
-        free(work);
-}
-
 void group_column_done(GroupColumn *of) {
         for (unsigned end = 0; end < SIDES; end++) {
                 aggregate_free(of->ends[end]);
                 spread_done(&of->spreads[end]);
         }
-        work_free(of->work);
+        if (of->work) {
+                aggregate_free(of->work->vanished);
+                free(of->work->falls);
+                free(of->work->gaps);
+                free(of->work->records);
+        }
+        free(of->work);
         free(of->exited);
         member_list_done(&of->starters);
         *of = (GroupColumn){ .work = NULL };
@@ -148,8 +144,10 @@ static int match_survivor(ColumnWork *of, const ThreadSample *read, const Thread
                                 thread_sample_drop(work, metric);
                                 r = OBTAIN(of->falls);
                                 if (r == 0) {
-                                        sum_add(&of->falls->sums[SIDE_BEFORE][id], from, 1);
-                                        sum_add(&of->falls->sums[SIDE_AFTER][id], to, 1);
+                                        sum_add(&of->falls->sums[SIDE_BEFORE][id],
+                                                (Sum){ .value = from, .present = 1 });
+                                        sum_add(&of->falls->sums[SIDE_AFTER][id],
+                                                (Sum){ .value = to, .present = 1 });
                                 }
                         } else {
                                 thread_sample_put(work, metric, to - from);
@@ -213,7 +211,8 @@ int column_add(const Column *column, GroupColumn *of, const ThreadSample *before
         for (unsigned i = 0; i < _LIFE_TOTAL_MAX; i++)
                 if (thread_sample_has(after, life_total_metrics[i]))
                         sum_add(&of->work->totals[i],
-                                thread_sample_get(after, life_total_metrics[i]), 1);
+                                (Sum){ .value = thread_sample_get(after, life_total_metrics[i]),
+                                       .present = 1 });
         if (before) {
                 if (keeps_begin)
                         begin = *before;
@@ -260,7 +259,7 @@ static void merge_work(ColumnWork *work, ColumnWork *from) {
                 amount_add_known(work->lives.short_lived, from->lives.short_lived);
         work->lives.exits = amount_add_known(work->lives.exits, from->lives.exits);
         for (unsigned i = 0; i < _LIFE_TOTAL_MAX; i++)
-                sum_merge(&work->totals[i], &from->totals[i]);
+                sum_add(&work->totals[i], from->totals[i]);
         for (unsigned i = 0; i < ELEMENTSOF(work->inherited); i++)
                 work->inherited[i] |= from->inherited[i];
         if (!gaps)
@@ -277,12 +276,11 @@ static void merge_work(ColumnWork *work, ColumnWork *from) {
                         if (from->gaps)
                                 gaps->only[end][id] += from->gaps->only[end][id];
                         if (from->falls)
-                                sum_merge(&falls->sums[end][id], &from->falls->sums[end][id]);
+                                sum_add(&falls->sums[end][id], from->falls->sums[end][id]);
                         if (from->records && bits_has(from->records->known[end], id))
                                 (void) note_record(work, (Side) end, id,
                                                    from->records->values[end][record_slots[id]]);
                 }
-        work_free(from);
 }
 
 int group_column_merge(GroupColumn *of, GroupColumn *from) {
@@ -290,9 +288,8 @@ int group_column_merge(GroupColumn *of, GroupColumn *from) {
 
         if (r != 0)
                 return r;
-        member_list_done(&from->starters);
         of->tells_starters = of->tells_starters || from->tells_starters;
-        of->lives += TAKE(from->lives, 0);
+        of->lives += from->lives;
         for (unsigned end = 0; end < SIDES; end++) {
                 if (!from->ends[end])
                         continue;
@@ -302,13 +299,13 @@ int group_column_merge(GroupColumn *of, GroupColumn *from) {
                 of->spreads[end] = TAKE(from->spreads[end], (Spread){});
         }
         life_tally_merge(&of->tally, &from->tally);
-        from->tally = (LifeTally){ .alive_ns = 0 };
         group_exited_adopt(&of->exited, &from->exited);
         /* A group of which only the exit accounting knows has no work yet. */
         if (!of->work)
                 of->work = TAKE_PTR(from->work);
         else if (from->work)
-                merge_work(of->work, TAKE_PTR(from->work));
+                merge_work(of->work, from->work);
+        group_column_done(from);
         return 0;
 }
 
@@ -405,11 +402,11 @@ Sum column_total(const GroupColumn *of, Side end, MetricId id) {
         if (!metric_is_work(id))
                 return end == SIDE_AFTER ? work : total;
         if (end == SIDE_AFTER)
-                sum_merge(&total, &work);
+                sum_add(&total, work);
         /* A thread takes part in a sum at both ends or at neither; who was born began at 0. */
         total.present = work.present;
         if (of->work->falls)
-                sum_merge(&total, &of->work->falls->sums[end][id]);
+                sum_add(&total, of->work->falls->sums[end][id]);
         return total;
 }
 

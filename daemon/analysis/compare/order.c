@@ -362,7 +362,7 @@ void order_rows(const GroupOrder *order, Row *rows, size_t n_rows) {
                 Row *row = &rows[i];
                 Delta moved = movement(order, row);
 
-                row->order = 0;
+                row->order = row->block = 0; /* registry order */
                 switch (kind) {
                 case VIEW_ORDER_WEIGHT:
                 case VIEW_ORDER_IMPACT:
@@ -378,10 +378,12 @@ void order_rows(const GroupOrder *order, Row *rows, size_t n_rows) {
                         break;
                 case VIEW_ORDER_NAME:
                 case VIEW_ORDER_METRICS:
-                        return; /* they are in registry order already */
+                        break;
                 }
                 /* Derived values stay after the metrics. */
                 if (row->is_derived)
+                        row->block += 4 * ORDER_UNIT_FAMILIES;
+                if (!row->significant)
                         row->block += 2 * ORDER_UNIT_FAMILIES;
         }
         if (n_rows > 1)

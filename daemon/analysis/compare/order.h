@@ -86,5 +86,6 @@ _must_check_ int order_groups(const GroupOrder *order, Group **groups, size_t n_
 /*
  * Sorts @rows, which are those of one group in registry order. By impact: sums, then other metrics,
  * then rows without a number, the latter two in registry order; then derived values likewise.
+ * Significant ones stand before the others, of metrics and of derived values.
  */
 void order_rows(const GroupOrder *order, Row *rows, size_t n_rows);

@@ -81,9 +81,10 @@ typedef struct Row {
         bool inside;     /* of those: column_moved() */
         /* The sum, or one that the value is derived from, is at its limit: 2^64-1 or more. */
         bool limited[SIDES];
-        bool refuted;  /* the values contradict each other (group_refutes_growth()): no delta */
-        bool reset;    /* a counter fell although its threads live: it was reset */
-        double impact; /* IMPACT_NONE for rows without impact */
+        bool refuted;     /* the values contradict each other (group_refutes_growth()): no delta */
+        bool reset;       /* a counter fell although its threads live: it was reset */
+        double impact;    /* IMPACT_NONE for rows without impact */
+        bool significant; /* of sets: by its test */
         /* By these order_rows() sorts. */
         unsigned block;
         double order;

@@ -155,7 +155,7 @@ static void add_rows(Ranked *ranked, const SetFamily *family, bool significant) 
                 if (!family->list->wanted[slot] || !row_ranks(family->list->indexes[slot]))
                         continue;
                 set_family_view(family, ranked->group, slot, &row);
-                if (!row.row.has_number || (significant && !row.significant))
+                if (!row.row.has_number || (significant && !row.row.significant))
                         continue;
                 switch (order) {
                 case VIEW_ORDER_WEIGHT: /* the first key is the weight */
@@ -300,31 +300,22 @@ static size_t order_rows_of_group(const SetFamily *family, const SetGroup *group
                                    .n_sides = SIDES };
         const SetRowList *list = family->list;
         Row rows[ROW_MAX];
-        size_t n_slots = 0;
+        size_t n = 0;
 
-        /* Significant metrics, other metrics, and derived values likewise. */
-        for (unsigned block = 0; block < 4; block++) {
-                bool is_derived = block / 2, significant = block % 2 == 0;
-                size_t n = 0;
+        for (size_t slot = 0; slot < list->n_slots; slot++) {
+                SetRowView row;
 
-                for (size_t slot = 0; slot < list->n_slots; slot++) {
-                        SetRowView row;
-
-                        if (!list->wanted[slot] ||
-                            is_derived != (list->indexes[slot] >= _METRIC_MAX))
-                                continue;
-                        set_family_view(family, group, slot, &row);
-                        if (row.significant != significant ||
-                            (family->view->has_threshold && !set_family_is_above(family, &row)) ||
-                            (family->view->changed_only && !row.significant))
-                                continue;
+                if (!list->wanted[slot])
+                        continue;
+                set_family_view(family, group, slot, &row);
+                if ((!family->view->has_threshold || set_family_is_above(family, &row)) &&
+                    (!family->view->changed_only || row.row.significant))
                         rows[n++] = row.row;
-                }
-                order_rows(&order, rows, n);
-                for (size_t i = 0; i < n; i++)
-                        ret_slots[n_slots++] = set_row_list_find(list, rows[i].index);
         }
-        return n_slots;
+        order_rows(&order, rows, n);
+        for (size_t i = 0; i < n; i++)
+                ret_slots[i] = set_row_list_find(list, rows[i].index);
+        return n;
 }
 
 /* the end */
@@ -534,7 +525,7 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
         double_write_json(writer, "u", row.test, test->u);
         double_write_json(writer, "p", row.test, test->p);
         double_write_json(writer, "pAdjusted", row.is_in_family, test->adjusted);
-        json_write_member_bool(writer, "significant", row.significant);
+        json_write_member_bool(writer, "significant", row.row.significant);
         json_write_member_bool(writer, "perSecond",
                                set_row_kind(family->list->indexes[slot]) == SET_ROW_RATE);
         if (group->rows[slot].reset)

@@ -210,14 +210,14 @@ void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot
         if (row->test > 0) {
                 ret->test = &family->tests[row->test - 1];
                 ret->is_in_family = !isnan(ret->test->adjusted);
-                ret->significant = ret->is_in_family && ret->test->adjusted < family->alpha;
+                ret->row.significant = ret->is_in_family && ret->test->adjusted < family->alpha;
         }
 }
 
 bool set_family_is_above(const SetFamily *family, const SetRowView *row) {
         double percent;
 
-        return row->significant && row_growth(&row->row, &percent) &&
+        return row->row.significant && row_growth(&row->row, &percent) &&
                percent > family->view->threshold;
 }
 

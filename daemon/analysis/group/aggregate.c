@@ -23,6 +23,15 @@ METRIC_RULES(SHAPE_OF_RULE)
 #define SHAPE_ENTRY(member, type, rule, ...) [METRIC_##member] = SHAPE_OF_##rule,
 static const uint8_t shapes[_METRIC_MAX] = { METRICS(SHAPE_ENTRY) };
 
+/* The sums, but for the number of threads, which counts those without the metric, too. */
+#define IS_SUM(member, rule) \
+        ((int) SHAPE_OF_##rule == METRIC_SHAPE_SUM && (int) METRIC_##member != METRIC_thread_count)
+#define SUM_IN_0(member, type, rule, ...) METRIC_BIT(0, IS_SUM(member, rule), member)
+#define SUM_IN_1(member, type, rule, ...) METRIC_BIT(1, IS_SUM(member, rule), member)
+#define SUM_IN_2(member, type, rule, ...) METRIC_BIT(2, IS_SUM(member, rule), member)
+static const uint64_t sums[] = { 0 METRICS(SUM_IN_0), 0 METRICS(SUM_IN_1), 0 METRICS(SUM_IN_2) };
+_Static_assert(ELEMENTSOF(sums) == BITS_WORDS(_METRIC_MAX), "a word for each 64 metrics");
+
 /* An aggregate has room for one list of CPUs, so only one metric may have that shape. */
 #define IS_AFFINITY(member, type, rule, ...) +((int) SHAPE_OF_##rule == METRIC_SHAPE_AFFINITY)
 _Static_assert(METRICS(IS_AFFINITY) == 1, "one metric is a set of CPUs");
@@ -82,11 +91,7 @@ static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sa
 
         switch ((MetricShape) shapes[id]) {
         case METRIC_SHAPE_SUM:
-                if (__builtin_add_overflow(numbers[0], value, &numbers[0])) {
-                        numbers[0] = UINT64_MAX;
-                        bits_set(aggregate->saturated, id);
-                }
-                break;
+                break; /* aggregate_add() has added it */
         case METRIC_SHAPE_MAX:
                 numbers[0] = MAX_OF(numbers[0], value);
                 break;
@@ -152,14 +157,25 @@ int aggregate_add(Aggregate **to, const ThreadSample *sample) {
         aggregate->numbers[number_slots[METRIC_thread_count]]++;
 
         for (unsigned word = 0; word < ELEMENTSOF(sample->present); word++) {
-                uint64_t bits = sample->present[word];
+                uint64_t others = sample->present[word] & ~sums[word];
 
-                if (word == METRIC_thread_count / 64)
-                        bits &= ~(UINT64_C(1) << METRIC_thread_count % 64);
-                while (bits) {
+                for (uint64_t bits = sample->present[word] & sums[word]; bits; bits &= bits - 1) {
                         unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
+                        const uint64_t *value =
+                                (const void *) ((const char *) sample + thread_sample_slots[id]);
+                        uint64_t *sum = &aggregate->numbers[number_slots[id]];
 
-                        bits &= bits - 1;
+                        aggregate->present[id]++;
+                        if (__builtin_add_overflow(*sum, *value, sum)) {
+                                *sum = UINT64_MAX;
+                                bits_set(aggregate->saturated, id);
+                        }
+                }
+                if (word == METRIC_thread_count / 64)
+                        others &= ~(UINT64_C(1) << METRIC_thread_count % 64);
+                for (; others; others &= others - 1) {
+                        unsigned id = word * 64 + (unsigned) __builtin_ctzll(others);
+
                         r = fold_metric(aggregate, (MetricId) id, sample);
                         if (r != 0)
                                 return r;

@@ -51,6 +51,10 @@ enum { METRICS(AGGREGATE_NUMBER_ID) _AGGREGATE_NUMBER_MAX };
                         AGGREGATE_TALLY_##member + (int) AGGREGATE_TALLIES_OF_##rule - 1,
 enum { METRICS(AGGREGATE_TALLY_ID) _AGGREGATE_TALLY_MAX };
 
+/* In the initialiser of a set of metrics, a word of bits for each 64 of them. */
+#define METRIC_BIT(word, is_in, member) \
+        | ((is_in) && METRIC_##member / 64 == (word) ? UINT64_C(1) << METRIC_##member % 64 : 0)
+
 /*
  * Distinct words that one mode can count. A kernel has seven policies and a dozen states; a damaged
  * file may have more, and words beyond this limit count in the total but cannot win.

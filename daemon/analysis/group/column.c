@@ -35,6 +35,22 @@ void group_column_done(GroupColumn *of) {
 
 /* adding */
 
+/* What is compared at both ends: work, and besides it peaks and minima. */
+#define IS_WORK(member, type)                           \
+        (METRIC_KIND_OF(type) == METRIC_KIND_COUNTER && \
+         (int) METRIC_##member != METRIC_thread_count)
+#define WORK_IN_0(member, type, ...) METRIC_BIT(0, IS_WORK(member, type), member)
+#define WORK_IN_1(member, type, ...) METRIC_BIT(1, IS_WORK(member, type), member)
+#define WORK_IN_2(member, type, ...) METRIC_BIT(2, IS_WORK(member, type), member)
+#define RECORD_IN_0(member, type, ...) METRIC_BIT(0, RECORD_IS_KEPT(type), member)
+#define RECORD_IN_1(member, type, ...) METRIC_BIT(1, RECORD_IS_KEPT(type), member)
+#define RECORD_IN_2(member, type, ...) METRIC_BIT(2, RECORD_IS_KEPT(type), member)
+static const uint64_t work_bits[] = { 0 METRICS(WORK_IN_0), 0 METRICS(WORK_IN_1),
+                                      0 METRICS(WORK_IN_2) };
+static const uint64_t record_bits[] = { 0 METRICS(RECORD_IN_0), 0 METRICS(RECORD_IN_1),
+                                        0 METRICS(RECORD_IN_2) };
+_Static_assert(ELEMENTSOF(work_bits) == BITS_WORDS(_METRIC_MAX), "a word for each 64 metrics");
+
 /* Makes what a pointer owns, zeroed, unless it is there. 0 or -ENOMEM. */
 #define OBTAIN(pointer) ((pointer) || ((pointer) = calloc(1, sizeof(*(pointer)))) ? 0 : -ENOMEM)
 
@@ -106,19 +122,30 @@ static int add_born(const Column *column, ColumnWork *of, const ThreadSample *af
  */
 static int match_survivor(ColumnWork *of, const ThreadSample *read, const ThreadSample *after,
                           ThreadSample *begin, ThreadSample *work) {
-        for (unsigned word = 0; word < WORDS; word++)
-                for (uint64_t bits = read->present[word] | after->present[word]; bits != 0;
-                     bits &= bits - 1) {
+        for (unsigned word = 0; word < WORDS; word++) {
+                uint64_t both = read->present[word] & after->present[word] & work_bits[word];
+                uint64_t rest = (read->present[word] | after->present[word]) &
+                                (work_bits[word] | record_bits[word]) & ~both;
+
+                /* Most counters are known at both ends and did not fall. */
+                for (; both != 0; both &= both - 1) {
+                        uint16_t at =
+                                thread_sample_slots[word * 64 + (unsigned) __builtin_ctzll(both)];
+                        const uint64_t *from = (const void *) ((const char *) read + at);
+                        const uint64_t *to = (const void *) ((const char *) after + at);
+
+                        if (*to < *from)
+                                rest |= both & -both;
+                        else
+                                *(uint64_t *) (void *) ((char *) work + at) = *to - *from;
+                }
+                for (uint64_t bits = rest; bits != 0; bits &= bits - 1) {
                         unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
                         MetricId metric = (MetricId) id;
-                        MetricKind kind = metric_table[id].kind;
-                        bool is_work = metric_is_work(metric), in_after, in_before;
+                        bool is_work = bits_has(work_bits, id), in_after, in_before;
                         uint64_t from, to;
                         int r = 0;
 
-                        /* All others are levels: at each end a thread has them or not. */
-                        if (!is_work && kind != METRIC_KIND_PEAK && kind != METRIC_KIND_FLOOR)
-                                continue;
                         in_after = thread_sample_has(after, metric);
                         to = in_after ? thread_sample_get(after, metric) : 0;
                         in_before = life_before(read, after, metric, &from);
@@ -155,6 +182,7 @@ static int match_survivor(ColumnWork *of, const ThreadSample *read, const Thread
                         if (r != 0)
                                 return r;
                 }
+        }
         return 0;
 }
 

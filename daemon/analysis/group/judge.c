@@ -62,16 +62,13 @@ static const MetricId accounts[][3] = {
 // clang-format on
 
 /* The longest and shortest events, a bit for each metric. */
-#define EVENT_IN(word, member, type)                                 \
-        | ((METRIC_KIND_OF(type) == METRIC_KIND_PEAK ||              \
-            METRIC_KIND_OF(type) == METRIC_KIND_FLOOR) &&            \
-                           METRIC_UNIT_OF(type) == METRIC_UNIT_NS && \
-                           METRIC_##member / 64 == (word)            \
-                   ? UINT64_C(1) << METRIC_##member % 64             \
-                   : 0)
-#define EVENT_IN_0(member, type, ...) EVENT_IN(0, member, type)
-#define EVENT_IN_1(member, type, ...) EVENT_IN(1, member, type)
-#define EVENT_IN_2(member, type, ...) EVENT_IN(2, member, type)
+#define IS_EVENT(type)                                  \
+        ((METRIC_KIND_OF(type) == METRIC_KIND_PEAK ||   \
+          METRIC_KIND_OF(type) == METRIC_KIND_FLOOR) && \
+         METRIC_UNIT_OF(type) == METRIC_UNIT_NS)
+#define EVENT_IN_0(member, type, ...) METRIC_BIT(0, IS_EVENT(type), member)
+#define EVENT_IN_1(member, type, ...) METRIC_BIT(1, IS_EVENT(type), member)
+#define EVENT_IN_2(member, type, ...) METRIC_BIT(2, IS_EVENT(type), member)
 static const uint64_t events[] = { 0 METRICS(EVENT_IN_0), 0 METRICS(EVENT_IN_1),
                                    0 METRICS(EVENT_IN_2) };
 _Static_assert(ELEMENTSOF(events) == BITS_WORDS(_METRIC_MAX), "a word for each 64 metrics");
@@ -83,6 +80,7 @@ _Static_assert(N_TOTALS == JUDGE_N_TOTALS, "judge.h counts them");
 typedef struct Impossible {
         uint64_t ns[N_TOTALS];  /* in total; 0: nothing */
         uint64_t max[N_TOTALS]; /* the longest event when it was refuted; 0: it was not */
+        bool has_max;           /* one was */
 } Impossible;
 
 /* The most that a thread may have in a time, in ns. */
@@ -144,6 +142,7 @@ static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impos
                 if (event > 0 && event != impossible->max[i]) {
                         impossible->ns[i] = number_add_saturating(impossible->ns[i], event);
                         impossible->max[i] = event;
+                        impossible->has_max = true;
                 }
                 if (!thread_sample_has(sample, id))
                         continue;
@@ -169,7 +168,7 @@ static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impos
                         if (thread_sample_get(sample, id) > life_ns)
                                 thread_sample_refute(sample, id);
                 }
-        for (size_t i = 0; i < N_TOTALS; i++) {
+        for (size_t i = 0; impossible->has_max && i < N_TOTALS; i++) {
                 MetricId max = totals[i].max;
 
                 if (impossible->max[i] > 0 && thread_sample_has(sample, max) &&
